@@ -7,6 +7,7 @@
 
 mod device;
 mod image;
+mod index;
 mod key;
 mod launch;
 mod manifest;

@@ -165,12 +165,17 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let n = count(sequence);
         let compact = self.device.alloc(n * count(results), self.dtype)?;
         let mut step = 1;
-        let mut place = |size| std::mem::replace(&mut step, step * size);
+        let mut place = |size| {
+            step *= size;
+            step / size
+        };
         let mut dims: Dims<2> = Dims::new();
         dims.extend(sequence.iter().rev().map(|d| Dim { size: d.size, stride: [d.stride[0], place(d.size)] }));
         let runs: Dims<2> =
             results.iter().rev().map(|d| Dim { size: d.size, stride: [place(d.size), d.stride[1]] }).collect();
-        dims.extend(results.iter().rev().zip(&runs).map(|(d, r)| Dim { size: d.size, stride: [d.stride[0], r.stride[0]] }));
+        dims.extend(
+            results.iter().rev().zip(&runs).map(|(d, r)| Dim { size: d.size, stride: [d.stride[0], r.stride[0]] }),
+        );
         // SAFETY: the caller vouches for the source; the copy has as many elements as the walk.
         unsafe { copy_walk(self.device, self.dtype.size_in_bytes(), self.src, compact.ptr(), dims)? };
         let pass = Pass { src: compact.ptr(), ..*self };
@@ -234,14 +239,21 @@ impl<R: GpuRuntime> Pass<'_, R> {
     ///
     /// # Safety
     /// As [`run`](Self::run), and `values` holds `segments` values a result.
-    unsafe fn again(&self, mut values: GpuStorage<R>, results: &[Dim<2>], all: usize, mut segments: usize) -> Result<()> {
+    unsafe fn again(
+        &self,
+        mut values: GpuStorage<R>,
+        results: &[Dim<2>],
+        all: usize,
+        mut segments: usize,
+    ) -> Result<()> {
         loop {
             let n = segments;
             segments = n.div_ceil(SEGMENT);
             let mut step = n;
             let mut runs: Dims<2> = results.into();
             for d in runs.iter_mut().rev() {
-                d.stride[0] = std::mem::replace(&mut step, step * d.size);
+                d.stride[0] = step;
+                step *= d.size;
             }
             let next = self.values(count(results), segments)?;
             let mut reduction = self.reduction(&[Dim { size: n, stride: [1] }], n, segments);

@@ -27,14 +27,15 @@ ISOBIT_FN Pair log2_pair(float x) {
     w = recip_step(w, fma(-d, w, 1.0f));
     float s = f * w;
     float s_low = fma(-s, d_low, fma(-s, d, f)) * w;
-    float z = s * s;
+    float r = s + s_low;
+    float z = r * r;
     float q = fma(0x1.a99426p-2f, z, 0x1.27757ep-1f);
     q = fma(q, z, 0x1.ec709ep-1f);
     float high = s * 0x1.715476p1f;
     float low = fma(s, 0x1.715476p1f, -high);
     low = fma(s, 0x1.4ae0cp-25f, low);
     low = fma(s_low, 0x1.715476p1f, low);
-    low = fma(s * z, q, low);
+    low = fma(r * z, q, low);
     float sum = base + high;
     return {sum, ((base - sum) + high) + low};
 }

@@ -49,12 +49,13 @@ fn log2_pair(x: f32) -> (f32, f32) {
     let w = recip_step(w, (-d).mul_add(w, 1.0));
     let s = f * w;
     let s_low = (-s).mul_add(d_low, (-s).mul_add(d, f)) * w;
-    let z = s * s;
+    let r = s + s_low;
+    let z = r * r;
     let high = s * K;
     let low = s.mul_add(K, -high);
     let low = s.mul_add(const { hex("0x1.4ae0cp-25") }, low);
     let low = s_low.mul_add(K, low);
-    let low = (s * z).mul_add(poly(z, &Q), low);
+    let low = (r * z).mul_add(poly(z, &Q), low);
     let sum = base + high;
     (sum, ((base - sum) + high) + low)
 }

@@ -5,7 +5,7 @@
 namespace isobit::math {
 namespace f32 {
 
-// log2 of x > 0 as high + low, relative error below 2^-31.
+// log2 of x > 0 as high + low, |low| up to 2^-9 |high|; relative error below 2^-31.
 struct Pair {
     float high, low;
 };
@@ -64,7 +64,7 @@ ISOBIT_FN float pow(float x, float y) {
     bool over = abs(v) > 180.0f;
     v = over ? copysign(180.0f, v) : v;
     v_low = over ? 0.0f : v_low;
-    float t = v + f32::ROUNDER;
+    float t = (v + v_low) + f32::ROUNDER;
     float r = (v - (t - f32::ROUNDER)) + v_low;
     f32::Scale s = f32::split_scale(t);
     float p = fma(f32::exp2m1_poly(r), s.first, s.first) * s.second;

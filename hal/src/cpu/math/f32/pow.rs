@@ -2,7 +2,7 @@
 
 use super::base::*;
 
-/// log2(x) as (high, low) for positive finite x, relative error below 2^-31.
+/// log2(x) as (high, low) for positive finite x, |low| up to 2^-9 |high|; relative error below 2^-31.
 #[inline(always)]
 fn log2_pair(x: f32) -> (f32, f32) {
     const Q: [f32; 3] = coefficients(["0x1.a99426p-2", "0x1.27757ep-1", "0x1.ec709ep-1"]);
@@ -103,7 +103,7 @@ pub fn pow(x: f32, y: f32) -> f32 {
     let over = v.abs() > 180.0;
     let v = if over { 180.0f32.copysign(v) } else { v };
     let v_low = if over { 0.0 } else { v_low };
-    let t = v + ROUNDER;
+    let t = (v + v_low) + ROUNDER;
     let r = (v - (t - ROUNDER)) + v_low;
     let (first, second) = split_scale(t);
     let p = exp2m1_poly(r).mul_add(first, first) * second;

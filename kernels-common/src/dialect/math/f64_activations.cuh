@@ -22,25 +22,33 @@ ISOBIT_FN double logistic(double v, double v_lo, bool below, double x) {
 
 ISOBIT_CONST double GELU_F0 = 0x1.82b4bb8c94dcep-1;
 
-ISOBIT_FN double at_most(double x, double limit) { return x > limit ? limit : x; }
+ISOBIT_FN double size_at_most(double x, double limit) {
+    const double ax = abs(x);
+    return ax > limit ? limit : ax;
+}
+
+// v, which has the sign of x, zeros too; and beyond the limit what x times a sigmoid tends to, -0 or x.
+ISOBIT_FN double gate_edges(double x, double limit, double v) {
+    return x < -limit ? -0.0 : x > limit ? x : copysign(v, x);
+}
 
 } // namespace f64_core
 
 ISOBIT_FN double sigmoid(double x) {
     using namespace f64_core;
-    return logistic(at_most(abs(x), 800.0), 0.0, x < 0.0, 1.0);
+    return logistic(size_at_most(x, 800.0), 0.0, x < 0.0, 1.0);
 }
 
 ISOBIT_FN double silu(double x) {
     using namespace f64_core;
-    const double v = logistic(at_most(abs(x), 800.0), 0.0, x < 0.0, x);
-    return x < -800.0 ? -0.0 : x > 800.0 ? x : v;
+    const double v = logistic(size_at_most(x, 800.0), 0.0, x < 0.0, x);
+    return gate_edges(x, 800.0, v);
 }
 
 ISOBIT_FN double gelu(double x) {
     using namespace f64_core;
     // x sigmoid(2u), 2u = x (c0 + c1 x^2) with c0 = 2 sqrt(2/pi), c1 = 0.044715 c0, all as pairs
-    const double a = at_most(abs(x), 24.0);
+    const double a = size_at_most(x, 24.0);
     const Pair xx = two_prod(a, a);
     const Pair t = two_prod(0x1.2444f2a4d8b4bp-4, xx.hi);
     const double t_lo = fma(0x1.2444f2a4d8b4bp-4, xx.lo, fma(-0x1.6c843a29d1c7p-61, xx.hi, t.lo));
@@ -48,13 +56,13 @@ ISOBIT_FN double gelu(double x) {
     const double c_lo = c.lo + (t_lo + -0x1.cbc0d30ebfd15p-54);
     const Pair v = two_prod(a, c.hi);
     const double r = logistic(v.hi, fma(a, c_lo, v.lo), x < 0.0, x);
-    return x < -24.0 ? -0.0 : x > 24.0 ? x : r;
+    return gate_edges(x, 24.0, r);
 }
 
 ISOBIT_FN double gelu_erf(double x) {
     using namespace f64_core;
     // Phi(-a) = exp(-a^2/2) F(t) / (a + 4) with t = (a - 4)/(a + 4)
-    const double a = at_most(abs(x), 40.0);
+    const double a = size_at_most(x, 40.0);
     const Pair aa = two_prod(a, a);
     const Exp e = exp_parts(-0.5 * aa.hi, -0.5 * aa.lo);
     const Pair d = two_sum(a, 4.0);
@@ -77,8 +85,7 @@ ISOBIT_FN double gelu_erf(double x) {
     const bool below = x < 0.0;
     const double m = below ? x * g : g;
     const double s = scale(fma(m, e.r + e.tail, m), e.n);
-    const double v = copysign(below ? s : fma(-x, s, x), x);
-    return x < -40.0 ? -0.0 : x > 40.0 ? x : v;
+    return gate_edges(x, 40.0, below ? s : fma(-x, s, x));
 }
 
 ISOBIT_FN double elu(double x, double alpha) { return x > 0.0 ? x : alpha * expm1(x); }

@@ -63,10 +63,10 @@ fn size_at_most(x: f64, limit: f64) -> f64 {
     if ax > limit { limit } else { ax }
 }
 
-/// `value` within the limit on both sides; beyond it what x times a sigmoid tends to, -0 or x.
+/// `value` with the sign of `x`, which its zeros may have lost; beyond the limit what x times a sigmoid tends to, -0 or x.
 #[inline(always)]
 fn gate_edges(x: f64, limit: f64, value: f64) -> f64 {
-    let value = if x > limit { x } else { value };
+    let value = if x > limit { x } else { value.copysign(x) };
     if x < -limit { -0.0 } else { value }
 }
 
@@ -123,7 +123,7 @@ pub fn gelu_erf(x: f64) -> f64 {
     let m = if below { x * g } else { g };
     let s = scale(m.mul_add(e.above_one(), m), e.n);
     let value = if below { s } else { (-x).mul_add(s, x) };
-    gate_edges(x, 40.0, value.copysign(x))
+    gate_edges(x, 40.0, value)
 }
 
 /// x above zero, else alpha (e^x - 1).

@@ -86,8 +86,47 @@ def both(xs):
     return xs + [-x for x in xs]
 
 
-EDGES = both([0.0, TINY, 2 * TINY, SMALL - TINY, SMALL, 2.0**-60, 2.0**-54, 2.0**-28, 2.0**-27, 0.5, 1.0, 2.0, 3.0, 2.0**53, MAX, INF]) + [NAN]
-POSITIVE = [0.0, -0.0, TINY, 3 * TINY, SMALL - TINY, SMALL, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 2.0**52, MAX, INF, -INF, -1.0, -TINY, NAN]
+EDGES = both(
+    [
+        0.0,
+        TINY,
+        2 * TINY,
+        SMALL - TINY,
+        SMALL,
+        2.0**-60,
+        2.0**-54,
+        2.0**-28,
+        2.0**-27,
+        0.5,
+        1.0,
+        2.0,
+        3.0,
+        2.0**53,
+        MAX,
+        INF,
+    ]
+) + [NAN]
+POSITIVE = [
+    0.0,
+    -0.0,
+    TINY,
+    3 * TINY,
+    SMALL - TINY,
+    SMALL,
+    0.25,
+    0.5,
+    1.0,
+    2.0,
+    4.0,
+    10.0,
+    2.0**52,
+    MAX,
+    INF,
+    -INF,
+    -1.0,
+    -TINY,
+    NAN,
+]
 HALF_LN2 = [(k + 0.5) * mp.log(2) for k in range(-40, 40)]
 
 
@@ -95,16 +134,29 @@ def exponential(d, low, high):
     """low and high: where the result leaves the finite and the nonzero."""
     edges = [x for e in (low, high) for x in near(float(e), 2)]
     return (
-        EDGES + edges + d.any_bits(40) + d.uniform(90, float(low), float(high)) + d.uniform(90, -1.0, 1.0) + d.uniform(60, -6.0, 6.0)
-        + d.log_uniform(90, -60, 9) + d.around(60, HALF_LN2, 8) + d.uniform(50, float(low), float(low) + 40.0)
+        EDGES
+        + edges
+        + d.any_bits(40)
+        + d.uniform(90, float(low), float(high))
+        + d.uniform(90, -1.0, 1.0)
+        + d.uniform(60, -6.0, 6.0)
+        + d.log_uniform(90, -60, 9)
+        + d.around(60, HALF_LN2, 8)
+        + d.uniform(50, float(low), float(low) + 40.0)
     )
 
 
 def logarithm(d):
     return (
-        POSITIVE + near(1.0, 4) + d.any_bits(110, signed=False) + d.uniform(100, 0.5, 2.0) + d.uniform(60, 0.99, 1.01)
-        + [1.0 + x for x in d.log_uniform(70, -52, -2)] + [x * 2.0**-1022 for x in d.uniform(50, 0.0, 1.0)]
-        + d.around(60, [mp.sqrt(2) * mp.mpf(2) ** k for k in range(-20, 20)], 2000) + [2.0**k for k in range(-1074, 1024, 61)]
+        POSITIVE
+        + near(1.0, 4)
+        + d.any_bits(110, signed=False)
+        + d.uniform(100, 0.5, 2.0)
+        + d.uniform(60, 0.99, 1.01)
+        + [1.0 + x for x in d.log_uniform(70, -52, -2)]
+        + [x * 2.0**-1022 for x in d.uniform(50, 0.0, 1.0)]
+        + d.around(60, [mp.sqrt(2) * mp.mpf(2) ** k for k in range(-20, 20)], 2000)
+        + [2.0**k for k in range(-1074, 1024, 61)]
     )
 
 
@@ -116,15 +168,31 @@ def angle(d):
     multiples = [k * mp.pi / 2 for k in list(range(1, 60)) + [2**i + 1 for i in range(6, 40)]]
     quarters = [k * mp.pi / 4 for k in range(1, 200, 2)]
     return (
-        EDGES + both([HARD_ANGLE]) + near(2.0**30, 2) + d.any_bits(110) + d.uniform(100, -7.0, 7.0) + d.uniform(60, -1000.0, 1000.0)
-        + d.log_uniform(60, -30, 29) + d.log_uniform(70, 28, 70) + d.log_uniform(30, 900, 1023) + d.around(60, multiples, 2) + d.around(50, quarters, 40)
+        EDGES
+        + both([HARD_ANGLE])
+        + near(2.0**30, 2)
+        + d.any_bits(110)
+        + d.uniform(100, -7.0, 7.0)
+        + d.uniform(60, -1000.0, 1000.0)
+        + d.log_uniform(60, -30, 29)
+        + d.log_uniform(70, 28, 70)
+        + d.log_uniform(30, 900, 1023)
+        + d.around(60, multiples, 2)
+        + d.around(50, quarters, 40)
     )
 
 
 def inverse(d):
     return (
-        both([0.0, TINY, SMALL, 2.0**-30, 0.25, 0.5, 0.75, 1.0, 1.5, INF]) + near(0.5, 4) + near(-0.5, 4) + near(1.0, 3) + [NAN, -1.0 + 2.0**-53]
-        + d.uniform(220, -1.0, 1.0) + d.log_uniform(80, -60, -1) + [d.sign() * (1.0 - x) for x in d.log_uniform(90, -53, -2, signed=False)] + d.uniform(80, 0.45, 0.6)
+        both([0.0, TINY, SMALL, 2.0**-30, 0.25, 0.5, 0.75, 1.0, 1.5, INF])
+        + near(0.5, 4)
+        + near(-0.5, 4)
+        + near(1.0, 3)
+        + [NAN, -1.0 + 2.0**-53]
+        + d.uniform(220, -1.0, 1.0)
+        + d.log_uniform(80, -60, -1)
+        + [d.sign() * (1.0 - x) for x in d.log_uniform(90, -53, -2, signed=False)]
+        + d.uniform(80, 0.45, 0.6)
     )
 
 
@@ -138,11 +206,17 @@ def powers(d):
     def sized(xs):
         return [(x, float(d.r.uniform(-1080.0, 1030.0) / mp.log(x, 2))) for x in xs if x > 0.0 and x != 1.0]
 
-    pairs += sized(d.any_bits(90, signed=False)) + sized(d.uniform(60, 0.5, 2.0)) + sized([1.0 + x for x in d.log_uniform(60, -52, -3)])
+    pairs += (
+        sized(d.any_bits(90, signed=False))
+        + sized(d.uniform(60, 0.5, 2.0))
+        + sized([1.0 + x for x in d.log_uniform(60, -52, -3)])
+    )
     pairs += sized(d.around(50, [mp.sqrt(2) * mp.mpf(2) ** k for k in range(-9, 9)], 100))
     pairs += list(zip(d.uniform(60, 0.0, 30.0), d.uniform(60, -30.0, 30.0)))
     pairs += [(-float(d.r.randint(1, 40)), float(d.r.randint(-60, 60))) for _ in range(30)]
-    pairs += [(x, float(d.r.uniform(-1076.0, -1020.0) / mp.log(x, 2))) for x in d.log_uniform(50, -300, 300, signed=False)]
+    pairs += [
+        (x, float(d.r.uniform(-1076.0, -1020.0) / mp.log(x, 2))) for x in d.log_uniform(50, -300, 300, signed=False)
+    ]
     return pairs
 
 
@@ -183,8 +257,14 @@ def function_table():
     d = Draw("log1p")
     f["log1p"] = (
         mp.log1p,
-        EDGES + near(-1.0, 2) + d.any_bits(60) + d.uniform(120, -1.0, 3.0) + d.log_uniform(110, -60, 3) + [-1.0 + x for x in d.log_uniform(60, -52, -1, signed=False)]
-        + d.around(70, [mp.sqrt(2) * mp.mpf(2) ** k - 1 for k in range(-3, 60)], 2000) + d.log_uniform(60, -2, 70, signed=False),
+        EDGES
+        + near(-1.0, 2)
+        + d.any_bits(60)
+        + d.uniform(120, -1.0, 3.0)
+        + d.log_uniform(110, -60, 3)
+        + [-1.0 + x for x in d.log_uniform(60, -52, -1, signed=False)]
+        + d.around(70, [mp.sqrt(2) * mp.mpf(2) ** k - 1 for k in range(-3, 60)], 2000)
+        + d.log_uniform(60, -2, 70, signed=False),
     )
     f["sin"] = (mp.sin, angle(Draw("sin")))
     f["cos"] = (mp.cos, angle(Draw("cos")))
@@ -197,30 +277,70 @@ def function_table():
     d = Draw("atan")
     f["atan"] = (
         mp.atan,
-        EDGES + d.any_bits(80) + d.uniform(150, -3.0, 3.0) + d.log_uniform(150, -30, 60) + d.around(80, both([mp.sqrt(2) - 1, mp.sqrt(2) + 1]), 1000),
+        EDGES
+        + d.any_bits(80)
+        + d.uniform(150, -3.0, 3.0)
+        + d.log_uniform(150, -30, 60)
+        + d.around(80, both([mp.sqrt(2) - 1, mp.sqrt(2) + 1]), 1000),
     )
     d = Draw("erf")
-    f["erf"] = (mp.erf, EDGES + near(1.0, 3) + d.any_bits(40) + d.uniform(150, -6.2, 6.2) + d.log_uniform(120, -40, 2) + d.uniform(160, 0.0, 1.6))
+    f["erf"] = (
+        mp.erf,
+        EDGES
+        + near(1.0, 3)
+        + d.any_bits(40)
+        + d.uniform(150, -6.2, 6.2)
+        + d.log_uniform(120, -40, 2)
+        + d.uniform(160, 0.0, 1.6),
+    )
     d = Draw("gelu")
     f["gelu"] = (
-        tail(lambda x: x / (1 + mp.exp(-min(max(x * C * (1 + mp.mpf(44715) / 1000000 * x * x), mp.mpf(-3000)), mp.mpf(3000))))),
-        EDGES + d.any_bits(40) + d.uniform(120, -21.5, 21.5) + d.log_uniform(100, -40, 4) + d.uniform(120, -4.0, 4.0) + d.uniform(70, -21.4, -20.5) + d.uniform(60, -20.0, 0.0),
+        tail(
+            lambda x: x
+            / (1 + mp.exp(-min(max(x * C * (1 + mp.mpf(44715) / 1000000 * x * x), mp.mpf(-3000)), mp.mpf(3000))))
+        ),
+        EDGES
+        + d.any_bits(40)
+        + d.uniform(120, -21.5, 21.5)
+        + d.log_uniform(100, -40, 4)
+        + d.uniform(120, -4.0, 4.0)
+        + d.uniform(70, -21.4, -20.5)
+        + d.uniform(60, -20.0, 0.0),
     )
     d = Draw("gelu_erf")
     f["gelu_erf"] = (
         tail(lambda x: x * (mp.erfc(-x / mp.sqrt(2)) if abs(x) < 60 else (2 if x > 0 else mp.mpf(2) ** -4000)) / 2),
-        EDGES + d.any_bits(40) + d.uniform(100, -39.0, 39.0) + d.log_uniform(100, -40, 5) + d.uniform(100, -3.0, 3.0) + phi_edge(d),
+        EDGES
+        + d.any_bits(40)
+        + d.uniform(100, -39.0, 39.0)
+        + d.log_uniform(100, -40, 5)
+        + d.uniform(100, -3.0, 3.0)
+        + phi_edge(d),
     )
-    f["silu"] = (tail(lambda x: x / (1 + mp.exp(-min(max(x, mp.mpf(-3000)), mp.mpf(3000))))), e("silu", -1085 * LN2, 750))
+    f["silu"] = (
+        tail(lambda x: x / (1 + mp.exp(-min(max(x, mp.mpf(-3000)), mp.mpf(3000))))),
+        e("silu", -1085 * LN2, 750),
+    )
     f["sigmoid"] = (bounded_exp(lambda x: 1 / (1 + mp.exp(-x))), e("sigmoid", LOW, 40))
-    roots = lambda d: POSITIVE + d.any_bits(200, signed=False) + d.uniform(150, 0.25, 4.0) + [x * 2.0**-1022 for x in d.uniform(60, 0.0, 1.0)]
+    roots = (
+        lambda d: POSITIVE
+        + d.any_bits(200, signed=False)
+        + d.uniform(150, 0.25, 4.0)
+        + [x * 2.0**-1022 for x in d.uniform(60, 0.0, 1.0)]
+    )
     f["rsqrt"] = (lambda x: 1 / mp.sqrt(x), roots(Draw("rsqrt")))
     d = Draw("recip")
-    f["recip"] = (lambda x: 1 / mp.mpf(x), EDGES + d.any_bits(200) + d.uniform(100, -4.0, 4.0) + d.log_uniform(60, 1020, 1023))
+    f["recip"] = (
+        lambda x: 1 / mp.mpf(x),
+        EDGES + d.any_bits(200) + d.uniform(100, -4.0, 4.0) + d.log_uniform(60, 1020, 1023),
+    )
     f["pow"] = (power, powers(Draw("pow")))
     d = Draw("elu")
     xs = e("elu", -60, HIGH)
-    f["elu"] = (lambda x, a: mp.mpf(x) if x > 0 else mp.mpf(a) * mp.expm1(max(mp.mpf(x), mp.mpf(-3000))), [(x, 1.0 if i % 3 else float(d.r.uniform(-4.0, 4.0))) for i, x in enumerate(xs)])
+    f["elu"] = (
+        lambda x, a: mp.mpf(x) if x > 0 else mp.mpf(a) * mp.expm1(max(mp.mpf(x), mp.mpf(-3000))),
+        [(x, 1.0 if i % 3 else float(d.r.uniform(-4.0, 4.0))) for i, x in enumerate(xs)],
+    )
     return f
 
 

@@ -8,5 +8,5 @@
 #include "f64_inverse_trig.cuh"
 #include "f64_log.cuh"
 #include "f64_pow.cuh"
-#include "f64_roots.cuh"
+#include "f64_root.cuh"
 #include "f64_trig.cuh"

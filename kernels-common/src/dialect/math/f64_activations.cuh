@@ -6,7 +6,7 @@
 
 namespace isobit::math {
 
-namespace f64_core {
+namespace f64 {
 
 // x / (1 + E) where E = exp(-(v + v_lo)), v >= 0; or, below, where the sigmoid's argument is negative, x E / (1 + E).
 ISOBIT_FN double logistic(double v, double v_lo, bool below, double x) {
@@ -32,21 +32,21 @@ ISOBIT_FN double gate_edges(double x, double limit, double v) {
     return x < -limit ? -0.0 : x > limit ? x : copysign(v, x);
 }
 
-} // namespace f64_core
+} // namespace f64
 
 ISOBIT_FN double sigmoid(double x) {
-    using namespace f64_core;
+    using namespace f64;
     return logistic(size_at_most(x, 800.0), 0.0, x < 0.0, 1.0);
 }
 
 ISOBIT_FN double silu(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const double v = logistic(size_at_most(x, 800.0), 0.0, x < 0.0, x);
     return gate_edges(x, 800.0, v);
 }
 
 ISOBIT_FN double gelu(double x) {
-    using namespace f64_core;
+    using namespace f64;
     // x sigmoid(2u), 2u = x (c0 + c1 x^2) with c0 = 2 sqrt(2/pi), c1 = 0.044715 c0, all as pairs
     const double a = size_at_most(x, 24.0);
     const Pair xx = two_prod(a, a);
@@ -60,7 +60,7 @@ ISOBIT_FN double gelu(double x) {
 }
 
 ISOBIT_FN double gelu_erf(double x) {
-    using namespace f64_core;
+    using namespace f64;
     // Phi(-a) = exp(-a^2/2) F(t) / (a + 4) with t = (a - 4)/(a + 4)
     const double a = size_at_most(x, 40.0);
     const Pair aa = two_prod(a, a);

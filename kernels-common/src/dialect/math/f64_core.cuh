@@ -4,7 +4,7 @@
 
 #include "../base.cuh"
 
-namespace isobit::math::f64_core {
+namespace isobit::math::f64 {
 
 ISOBIT_CONST double MAGIC = 0x1.8p52; // adding it rounds to an integer, left in the low bits of the sum
 ISOBIT_CONST double LOG2E = 0x1.71547652b82fep0;
@@ -97,4 +97,4 @@ ISOBIT_FN Pair expm1_quarter(double x) {
     return fast_two_sum(sum.hi, fma(s, e.tail, sum.lo));
 }
 
-} // namespace isobit::math::f64_core
+} // namespace isobit::math::f64

@@ -6,7 +6,7 @@
 namespace isobit::math {
 
 ISOBIT_FN double erf(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const double ax = abs(x);
     const double z = x * x;
     const double inner = horner(z, 0x1.06eba8214db68p-3, -0x1.812746b0379b5p-2, 0x1.ce2f21a040b02p-4, -0x1.b82ce311f7069p-6,

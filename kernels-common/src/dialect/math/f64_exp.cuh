@@ -6,21 +6,21 @@
 namespace isobit::math {
 
 ISOBIT_FN double exp(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const Exp e = exp_parts(x, 0.0);
     const double v = scale(exp_significand(e), e.n);
     return x > 720.0 ? infinity() : x < -750.0 ? 0.0 : v;
 }
 
 ISOBIT_FN double exp2(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const Exp e = exp2_parts(x, 0.0);
     const double v = scale(exp_significand(e), e.n);
     return x > 1030.0 ? infinity() : x < -1080.0 ? 0.0 : v;
 }
 
 ISOBIT_FN double expm1(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const Pair q = expm1_quarter(x);
     const double v = 4.0 * (q.hi + q.lo);
     // Below 2^-54 the answer is x, and the quarter of a subnormal would lose bits.

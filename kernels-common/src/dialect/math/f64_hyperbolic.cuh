@@ -6,7 +6,7 @@
 namespace isobit::math {
 
 ISOBIT_FN double sinh(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const double ax = abs(x);
     // a = (E - 1)/4, and sinh = 2 (a + (a/4) / (a + 1/4))
     const Pair a = expm1_quarter(ax);
@@ -22,7 +22,7 @@ ISOBIT_FN double sinh(double x) {
 }
 
 ISOBIT_FN double cosh(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const double ax = abs(x);
     // b = E/4, and cosh = 2 (b + (1/16) / b)
     const Pair a = expm1_quarter(ax);
@@ -36,7 +36,7 @@ ISOBIT_FN double cosh(double x) {
 }
 
 ISOBIT_FN double tanh(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const double ax = abs(x);
     // a = (E^2 - 1)/4, and tanh = a / (a + 1/2)
     const Pair a = expm1_quarter(ax + ax);

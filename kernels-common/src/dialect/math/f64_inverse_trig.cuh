@@ -5,7 +5,7 @@
 
 namespace isobit::math {
 
-namespace f64_core {
+namespace f64 {
 
 // (asin(v)/v - 1) / v^2 as a function of z = v^2, z up to 1/4
 ISOBIT_FN double asin_poly(double z) {
@@ -15,10 +15,10 @@ ISOBIT_FN double asin_poly(double z) {
                   0x1.dc181d63e5323p-6);
 }
 
-} // namespace f64_core
+} // namespace f64
 
 ISOBIT_FN double asin(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const double ax = abs(x);
     const bool small = ax <= 0.5;
     // Beyond 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x)/2)). A root of a negative number is the NaN of |x| > 1.
@@ -30,7 +30,7 @@ ISOBIT_FN double asin(double x) {
 }
 
 ISOBIT_FN double acos(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const double ax = abs(x);
     const bool small = ax <= 0.5;
     const bool positive = x > 0.0;
@@ -44,7 +44,7 @@ ISOBIT_FN double acos(double x) {
 }
 
 ISOBIT_FN double atan(double x) {
-    using namespace f64_core;
+    using namespace f64;
     // Beyond 2^60 the answer no longer moves.
     const double ax = abs(x) > 0x1p60 ? 0x1p60 : abs(x);
     const bool middle = ax > 0x1.a827999fcef32p-2; // sqrt(2) - 1

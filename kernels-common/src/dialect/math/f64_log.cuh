@@ -5,7 +5,7 @@
 
 namespace isobit::math {
 
-namespace f64_core {
+namespace f64 {
 
 // ln 2 with eleven zero bits below, so that a product with any exponent is exact; and the rest of it.
 ISOBIT_CONST double LN2_SHORT = 0x1.62e42fefa38p-1;
@@ -43,10 +43,10 @@ ISOBIT_FN double log_edges(double x, double v) {
     return x > 0.0 && x < infinity() ? v : x == 0.0 ? -infinity() : x > 0.0 ? x : not_a_number();
 }
 
-} // namespace f64_core
+} // namespace f64
 
 ISOBIT_FN double log(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const Split a = log_split(x);
     const double f = a.m - 1.0;
     const Pair sum = fast_two_sum(a.k * LN2_SHORT, f);
@@ -55,7 +55,7 @@ ISOBIT_FN double log(double x) {
 }
 
 ISOBIT_FN double log2(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const Split a = log_split(x);
     const double f = a.m - 1.0;
     const Pair p = two_prod(f, LOG2E);
@@ -65,7 +65,7 @@ ISOBIT_FN double log2(double x) {
 }
 
 ISOBIT_FN double log1p(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const Pair u = two_sum(1.0, x);
     const Split a = log_split(u.hi, 1023.0);
     // What rounding 1 + x lost, brought to the scale of f. With an exponent of zero x is f itself.

@@ -5,7 +5,7 @@
 
 namespace isobit::math {
 
-namespace f64_core {
+namespace f64 {
 
 ISOBIT_CONST double POW_C0_HI = 0x1.71547652b82fep1; // 2 / ln 2
 ISOBIT_CONST double POW_C0_LO = 0x1.777d0ffda0d24p-55;
@@ -37,10 +37,10 @@ ISOBIT_FN Pair log2_pair(double x) {
     return fast_two_sum(sum.hi, sum.lo + l_lo);
 }
 
-} // namespace f64_core
+} // namespace f64
 
 ISOBIT_FN double pow(double x, double y) {
-    using namespace f64_core;
+    using namespace f64;
     const double ax = abs(x);
     const Pair l = log2_pair(ax);
     const Pair p = two_prod(y, l.hi);

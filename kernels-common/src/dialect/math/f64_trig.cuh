@@ -5,7 +5,7 @@
 
 namespace isobit::math {
 
-namespace f64_core {
+namespace f64 {
 
 // sin(r + lo) and cos(r + lo) for |r| up to pi/4 and a little over.
 ISOBIT_FN double sin_kernel(Pair r) {
@@ -23,24 +23,24 @@ ISOBIT_FN double cos_kernel(Pair r) {
     return s.hi + (s.lo + fma(z * z, p, -r.hi * r.lo));
 }
 
-} // namespace f64_core
+} // namespace f64
 
 ISOBIT_FN double sin(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const Reduced a = trig_reduce(x);
     const double v = (a.quadrant & 1u) != 0u ? cos_kernel(a.r) : sin_kernel(a.r);
     return abs(x) < 0x1p-27 ? x : (a.quadrant & 2u) != 0u ? -v : v;
 }
 
 ISOBIT_FN double cos(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const Reduced a = trig_reduce(x);
     const double v = (a.quadrant & 1u) != 0u ? sin_kernel(a.r) : cos_kernel(a.r);
     return ((a.quadrant + 1u) & 2u) != 0u ? -v : v;
 }
 
 ISOBIT_FN double tan(double x) {
-    using namespace f64_core;
+    using namespace f64;
     const Reduced a = trig_reduce(x);
     const double s = sin_kernel(a.r);
     const double c = cos_kernel(a.r);

@@ -4,7 +4,7 @@
 
 #include "f64_core.cuh"
 
-namespace isobit::math::f64_core {
+namespace isobit::math::f64 {
 
 struct Reduced {
     u32 quadrant; // modulo 4
@@ -84,4 +84,4 @@ ISOBIT_FN Reduced trig_reduce(double x) {
     return {magic_int(t), fast_two_sum(s.hi, fma(-k, PIO2_3, s.lo - p.lo))};
 }
 
-} // namespace isobit::math::f64_core
+} // namespace isobit::math::f64

@@ -11,7 +11,7 @@ mod hyperbolic;
 mod inverse_trig;
 mod log;
 mod pow;
-mod roots;
+mod root;
 mod trig;
 mod trig_reduce;
 
@@ -22,5 +22,5 @@ pub use hyperbolic::{cosh, sinh, tanh};
 pub use inverse_trig::{acos, asin, atan};
 pub use log::{log, log1p, log2};
 pub use pow::pow;
-pub use roots::{recip, rsqrt};
+pub use root::{recip, rsqrt};
 pub use trig::{cos, sin, tan};

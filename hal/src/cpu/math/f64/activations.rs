@@ -5,14 +5,8 @@ use super::base::{Exp, Pair, bits, fast_two_sum, horner, scale, two_prod, two_su
 use super::exp::expm1;
 
 /// 2 sqrt(2/pi), and that times 0.044715.
-const GELU_C0: Pair = Pair {
-    hi: f64::from_bits(0x3ff9_8845_33d4_3651),
-    lo: f64::from_bits(0xbc9c_bc0d_30eb_fd15),
-};
-const GELU_C1: Pair = Pair {
-    hi: f64::from_bits(0x3fb2_444f_2a4d_8b4b),
-    lo: f64::from_bits(0xbc26_c843_a29d_1c70),
-};
+const GELU_C0: Pair = Pair { hi: f64::from_bits(0x3ff9_8845_33d4_3651), lo: f64::from_bits(0xbc9c_bc0d_30eb_fd15) };
+const GELU_C1: Pair = Pair { hi: f64::from_bits(0x3fb2_444f_2a4d_8b4b), lo: f64::from_bits(0xbc26_c843_a29d_1c70) };
 const PHI_0: f64 = f64::from_bits(0x3fe8_2b4b_b8c9_4dce);
 const PHI: [f64; 23] = bits([
     0xbfe3_73e3_a893_c28a,
@@ -45,11 +39,7 @@ const PHI: [f64; 23] = bits([
 fn logistic(v: f64, v_lo: f64, below: bool, x: f64) -> f64 {
     let e = Exp::base_e(-v, -v_lo);
     let d = fast_two_sum(1.0, e.value());
-    let n = if below {
-        x.mul_add(e.above_one(), x)
-    } else {
-        x
-    };
+    let n = if below { x.mul_add(e.above_one(), x) } else { x };
     let w = 1.0 / d.hi;
     let q = n * w;
     let rest = (-q).mul_add(d.lo, (-q).mul_add(d.hi, n));
@@ -88,9 +78,7 @@ pub fn gelu(x: f64) -> f64 {
     let a = size_at_most(x, 24.0);
     let square = two_prod(a, a);
     let t = two_prod(GELU_C1.hi, square.hi);
-    let t_lo = GELU_C1
-        .hi
-        .mul_add(square.lo, GELU_C1.lo.mul_add(square.hi, t.lo));
+    let t_lo = GELU_C1.hi.mul_add(square.lo, GELU_C1.lo.mul_add(square.hi, t.lo));
     let c = two_sum(GELU_C0.hi, t.hi);
     let c_lo = c.lo + (t_lo + GELU_C0.lo);
     let v = two_prod(a, c.hi);
@@ -108,17 +96,13 @@ pub fn gelu_erf(x: f64) -> f64 {
     let n = two_sum(a, -4.0);
     let w = 1.0 / d.hi;
     let q = n.hi * w;
-    let t = (-q)
-        .mul_add(d.lo, (-q).mul_add(d.hi, n.hi) + n.lo)
-        .mul_add(w, q);
+    let t = (-q).mul_add(d.lo, (-q).mul_add(d.hi, n.hi) + n.lo).mul_add(w, q);
     // g = F(t)/(a + 4), the rounding of F's last step put back
     let b = horner(t, &PHI);
     let f = b.mul_add(t, PHI_0);
     let f_lo = b.mul_add(t, PHI_0 - f);
     let g = f * w;
-    let g = (-g)
-        .mul_add(d.lo, (-g).mul_add(d.hi, f) + f_lo)
-        .mul_add(w, g);
+    let g = (-g).mul_add(d.lo, (-g).mul_add(d.hi, f) + f_lo).mul_add(w, g);
     let below = x < 0.0;
     let m = if below { x * g } else { g };
     let s = scale(m.mul_add(e.above_one(), m), e.n);

@@ -46,10 +46,7 @@ pub(super) struct Pair {
 #[inline(always)]
 pub(super) fn fast_two_sum(a: f64, b: f64) -> Pair {
     let hi = a + b;
-    Pair {
-        hi,
-        lo: b - (hi - a),
-    }
+    Pair { hi, lo: b - (hi - a) }
 }
 
 /// `a + b` without error.
@@ -57,20 +54,14 @@ pub(super) fn fast_two_sum(a: f64, b: f64) -> Pair {
 pub(super) fn two_sum(a: f64, b: f64) -> Pair {
     let hi = a + b;
     let b_part = hi - a;
-    Pair {
-        hi,
-        lo: (a - (hi - b_part)) + (b - b_part),
-    }
+    Pair { hi, lo: (a - (hi - b_part)) + (b - b_part) }
 }
 
 /// `a * b` without error, short of underflow.
 #[inline(always)]
 pub(super) fn two_prod(a: f64, b: f64) -> Pair {
     let hi = a * b;
-    Pair {
-        hi,
-        lo: a.mul_add(b, -hi),
-    }
+    Pair { hi, lo: a.mul_add(b, -hi) }
 }
 
 /// Horner's scheme in fused steps, coefficients from the constant term upwards.
@@ -133,11 +124,7 @@ impl Exp {
     fn reduced(t: f64, r: f64, c: f64) -> Self {
         let x = r + c;
         let curve = x.mul_add(horner(x, &EXP), 0.5);
-        Self {
-            n: magic_int(t),
-            r,
-            tail: (x * x).mul_add(curve, c),
-        }
+        Self { n: magic_int(t), r, tail: (x * x).mul_add(curve, c) }
     }
 
     /// The significand less one.

@@ -1,8 +1,6 @@
 //! log, log2 and log1p, over x = 2^k (1 + f) with 1 + f from about sqrt(1/2) to sqrt(2).
 
-use super::base::{
-    LOG2E, MAGIC, TWO_M54, bits, fast_two_sum, horner, magic_int, pow2, two_prod, two_sum,
-};
+use super::base::{LOG2E, MAGIC, TWO_M54, bits, fast_two_sum, horner, magic_int, pow2, two_prod, two_sum};
 
 /// ln 2 with eleven zero bits at its end: times any exponent it is exact.
 const LN2_SHORT: f64 = f64::from_bits(0x3fe6_2e42_fefa_3800);
@@ -33,20 +31,13 @@ pub(super) struct Split {
 fn split_normal(x: f64, bias: f64) -> Split {
     const TWO52: f64 = 4_503_599_627_370_496.0;
     let b = x.to_bits().wrapping_add(TO_BINADE);
-    Split {
-        k: f64::from_bits(TWO52.to_bits() | (b >> 52)) - (TWO52 + bias),
-        m: f64::from_bits((b & FRACTION) + FIRST),
-    }
+    Split { k: f64::from_bits(TWO52.to_bits() | (b >> 52)) - (TWO52 + bias), m: f64::from_bits((b & FRACTION) + FIRST) }
 }
 
 #[inline(always)]
 pub(super) fn split(x: f64) -> Split {
     let small = x < f64::MIN_POSITIVE;
-    let scaled = if small {
-        x * f64::from_bits(0x4350_0000_0000_0000)
-    } else {
-        x
-    };
+    let scaled = if small { x * f64::from_bits(0x4350_0000_0000_0000) } else { x };
     split_normal(scaled, if small { 1077.0 } else { 1023.0 })
 }
 
@@ -65,11 +56,7 @@ fn tail(f: f64) -> f64 {
 fn edges(x: f64, value: f64) -> f64 {
     let beyond = if x > 0.0 { x } else { f64::NAN };
     let beyond = if x == 0.0 { f64::NEG_INFINITY } else { beyond };
-    if x > 0.0 && x < f64::INFINITY {
-        value
-    } else {
-        beyond
-    }
+    if x > 0.0 && x < f64::INFINITY { value } else { beyond }
 }
 
 /// Natural logarithm.
@@ -97,11 +84,7 @@ pub fn log2(x: f64) -> f64 {
 pub fn log1p(x: f64) -> f64 {
     let u = two_sum(1.0, x);
     let Split { k, m } = split_normal(u.hi, 1023.0);
-    let down = if k > 1000.0 {
-        0.0
-    } else {
-        pow2(magic_int(k + MAGIC).wrapping_neg())
-    };
+    let down = if k > 1000.0 { 0.0 } else { pow2(magic_int(k + MAGIC).wrapping_neg()) };
     let near = k == 0.0;
     let f = if near { x } else { m - 1.0 };
     let lost = if near { 0.0 } else { u.lo * down };

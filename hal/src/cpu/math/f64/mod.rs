@@ -12,6 +12,8 @@ mod inverse_trig;
 mod log;
 mod pow;
 mod root;
+#[cfg(test)]
+mod tests;
 mod trig;
 mod trig_reduce;
 

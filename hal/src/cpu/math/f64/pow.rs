@@ -4,14 +4,8 @@ use super::base::{Exp, Pair, bits, fast_two_sum, horner, two_prod};
 use super::log::{Split, split};
 
 /// 2 / ln 2 and 2 / (3 ln 2).
-const C0: Pair = Pair {
-    hi: f64::from_bits(0x4007_1547_652b_82fe),
-    lo: f64::from_bits(0x3c87_77d0_ffda_0d24),
-};
-const C1: Pair = Pair {
-    hi: f64::from_bits(0x3fee_c709_dc3a_03fd),
-    lo: f64::from_bits(0x3c8d_27f0_5548_af0c),
-};
+const C0: Pair = Pair { hi: f64::from_bits(0x4007_1547_652b_82fe), lo: f64::from_bits(0x3c87_77d0_ffda_0d24) };
+const C1: Pair = Pair { hi: f64::from_bits(0x3fee_c709_dc3a_03fd), lo: f64::from_bits(0x3c8d_27f0_5548_af0c) };
 const POW: [f64; 8] = bits([
     0x3fe2_776c_50ef_9bfe,
     0x3fda_6176_2a7a_e442,
@@ -71,15 +65,7 @@ pub fn pow(x: f64, y: f64) -> f64 {
     let half = 0.5 * y;
     let odd = whole && half.trunc() != half;
     let value = if odd { size.copysign(x) } else { size };
-    let value = if x < 0.0 && ax < f64::INFINITY && !whole {
-        f64::NAN
-    } else {
-        value
-    };
-    let value = if x.is_nan() || y.is_nan() {
-        f64::NAN
-    } else {
-        value
-    };
+    let value = if x < 0.0 && ax < f64::INFINITY && !whole { f64::NAN } else { value };
+    let value = if x.is_nan() || y.is_nan() { f64::NAN } else { value };
     if x == 1.0 || y == 0.0 { 1.0 } else { value }
 }

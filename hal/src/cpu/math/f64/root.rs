@@ -15,9 +15,5 @@ pub fn rsqrt(x: f64) -> f64 {
     let h = two_prod(x, r);
     let e = (-h.lo).mul_add(r, (-h.hi).mul_add(r, 1.0));
     let value = (0.5 * r).mul_add(e, r);
-    if x == 0.0 || x == f64::INFINITY {
-        r
-    } else {
-        value
-    }
+    if x == 0.0 || x == f64::INFINITY { r } else { value }
 }

@@ -40,11 +40,7 @@ fn cos_kernel(r: Pair) -> f64 {
 #[inline(always)]
 pub fn sin(x: f64) -> f64 {
     let (quadrant, r) = reduce(x);
-    let value = if quadrant & 1 != 0 {
-        cos_kernel(r)
-    } else {
-        sin_kernel(r)
-    };
+    let value = if quadrant & 1 != 0 { cos_kernel(r) } else { sin_kernel(r) };
     let value = if quadrant & 2 != 0 { -value } else { value };
     if x.abs() < TWO_M27 { x } else { value }
 }
@@ -53,16 +49,8 @@ pub fn sin(x: f64) -> f64 {
 #[inline(always)]
 pub fn cos(x: f64) -> f64 {
     let (quadrant, r) = reduce(x);
-    let value = if quadrant & 1 != 0 {
-        sin_kernel(r)
-    } else {
-        cos_kernel(r)
-    };
-    if quadrant.wrapping_add(1) & 2 != 0 {
-        -value
-    } else {
-        value
-    }
+    let value = if quadrant & 1 != 0 { sin_kernel(r) } else { cos_kernel(r) };
+    if quadrant.wrapping_add(1) & 2 != 0 { -value } else { value }
 }
 
 /// Tangent; NaN at the infinities.

@@ -43,8 +43,7 @@ fn fraction(hi: u64, lo: u64) -> Pair {
         piece(hi >> 32, f64::from_bits(0x3df0_0000_0000_0000)),
         piece(hi, f64::from_bits(0x3bf0_0000_0000_0000)),
     );
-    let b = piece(lo >> 32, f64::from_bits(0x39f0_0000_0000_0000))
-        + piece(lo, f64::from_bits(0x37f0_0000_0000_0000));
+    let b = piece(lo >> 32, f64::from_bits(0x39f0_0000_0000_0000)) + piece(lo, f64::from_bits(0x37f0_0000_0000_0000));
     fast_two_sum(a.hi, a.lo + b)
 }
 
@@ -58,8 +57,7 @@ fn reduce_large(x: f64) -> (u32, Pair) {
     let at = (b >> 52) as usize - 1013;
     let (word, shift) = (at / 64, at % 64);
     let chunk = |i: usize| {
-        let wide = u128::from(TWO_OVER_PI_BITS[word + i]) << 64
-            | u128::from(TWO_OVER_PI_BITS[word + i + 1]);
+        let wide = u128::from(TWO_OVER_PI_BITS[word + i]) << 64 | u128::from(TWO_OVER_PI_BITS[word + i + 1]);
         (wide << shift >> 64) as u64
     };
     // The product without its lowest word.
@@ -75,22 +73,8 @@ fn reduce_large(x: f64) -> (u32, Pair) {
     let p = two_prod(f.hi, PIO2[0]);
     let r = fast_two_sum(p.hi, f.lo.mul_add(PIO2[0], f.hi.mul_add(PIO2[1], p.lo)));
     let below = x < 0.0;
-    let r = if up != below {
-        Pair {
-            hi: -r.hi,
-            lo: -r.lo,
-        }
-    } else {
-        r
-    };
-    (
-        if below {
-            quadrant.wrapping_neg()
-        } else {
-            quadrant
-        },
-        r,
-    )
+    let r = if up != below { Pair { hi: -r.hi, lo: -r.lo } } else { r };
+    (if below { quadrant.wrapping_neg() } else { quadrant }, r)
 }
 
 /// The quadrant (modulo 4) and the rest; NaN for the rest of what is not finite.
@@ -103,8 +87,5 @@ pub(super) fn reduce(x: f64) -> (u32, Pair) {
     let k = t - MAGIC;
     let p = two_prod(k, PIO2[1]);
     let s = two_sum((-k).mul_add(PIO2[0], x), -p.hi);
-    (
-        magic_int(t),
-        fast_two_sum(s.hi, (-k).mul_add(PIO2[2], s.lo - p.lo)),
-    )
+    (magic_int(t), fast_two_sum(s.hi, (-k).mul_add(PIO2[2], s.lo - p.lo)))
 }

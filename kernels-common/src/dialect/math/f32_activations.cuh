@@ -16,8 +16,9 @@ ISOBIT_FN float logistic(float x, float u, float u_low) {
     float p = expm1_poly(r);
     float one = big ? 0.0f : 1.0f;
     float d = fma(s, p, s + one);
-    bool below = s < one;
-    float low = fma(s, p, ((below ? one : s) - d) + (below ? s : one));
+    // s and one in order of size; positive numbers compare as their bits, and integers have min and max instructions
+    u32 a = to_bits(s), b = to_bits(one);
+    float low = fma(s, p, (from_bits(a < b ? b : a) - d) + from_bits(a < b ? a : b));
     float w = recip_rough(d);
     w = recip_step(w, fma(-low, w, fma(-d, w, 1.0f)));
     return x * w * (big ? 0x1p-96f : 1.0f);

@@ -62,13 +62,14 @@ ISOBIT_FN float pow(float x, float y) {
     float v = z * l.high;
     float v_low = fma(z, l.low, fma(z, l.high, -v));
     bool over = abs(v) > 180.0f;
-    v = over ? copysign(180.0f, v) : v;
+    v = f32::at_most(f32::at_least(v, -180.0f), 180.0f);
     v_low = over ? 0.0f : v_low;
     float t = (v + v_low) + f32::ROUNDER;
     float r = (v - (t - f32::ROUNDER)) + v_low;
     f32::Scale s = f32::split_scale(t);
     float p = fma(f32::exp2m1_poly(r), s.first, s.first) * s.second;
-    if (!(x > 0.0f && x < f32::INF && abs(y) < f32::INF)) p = f32::pow_edges(x, y, p);
+    // x not positive and finite, or y not finite: tested on the bits, which costs half of what the comparisons do
+    if (to_bits(x) - 1u >= 0x7f7fffffu || (to_bits(y) << 1) >= 0xff000000u) p = f32::pow_edges(x, y, p);
     return p;
 }
 

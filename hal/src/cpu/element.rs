@@ -97,15 +97,15 @@ macro_rules! narrow_floats {
 
             #[inline(always)]
             fn pow(x: f32, y: f32) -> f32 {
-                super::math::narrow::$module::pow(x, y)
+                super::math::$module::pow(x, y)
             }
         }
     )*};
 }
 narrow_floats! {
-    f16 f16 widen_f16, round_f16;
-    bf16 bf16 widen, round;
-    F8E4M3 f8e4m3 widen, round;
+    f16 f32 widen_f16, round_f16;
+    bf16 f32 widen, round;
+    F8E4M3 f32 widen, round;
 }
 
 /// half's slices go through F16C; a loop over its scalars would ask for the feature at every element.

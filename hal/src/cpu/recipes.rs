@@ -42,7 +42,7 @@ recipes! {
     [rsqrt exp exp2 log log2 log1p expm1 sin cos tan tanh sinh cosh asin acos atan erf gelu gelu_erf silu sigmoid]
     f32 f32;
     f64 f64;
-    f16 narrow::f16;
-    bf16 narrow::bf16;
-    F8E4M3 narrow::f8e4m3;
+    f16 f32;
+    bf16 f32;
+    F8E4M3 f32;
 }

@@ -14,20 +14,24 @@ ISOBIT_FN float times_share(float value, float share, float x) {
     return copysign(fma(value, share, nudge), x);
 }
 
-// e^-a for a >= 0.
-template <typename T>
-ISOBIT_FN float exp_negative(float a) {
-    if constexpr (is_wide<T>) {
-        float h = exp_half(-a);
-        return h * h;
-    } else {
-        return exp_f16(-a);
-    }
+// e^-a for 0 <= a < 87, as exp_f16 with coefficients of its own: beside the ties at sigmoid(+-3/1024) and their like, which the
+// true value misses by x^3/48, it errs to the safe side.
+ISOBIT_FN float decay_f16(float a) {
+    float t = fma(a, -LOG2_E, MAGIC_BIASED);
+    float r = fma(t - MAGIC_BIASED, -LN_2, -a);
+    float p = horner(r, 0x1.0f9d14p-7f, 0x1.574d48p-5f, 0x1.555b6ep-3f, 0x1.fffc1ap-2f, 0x1.ffffe8p-1f, 0x1.000004p+0f);
+    return p * power_of_two(t);
 }
 
 template <typename T>
 ISOBIT_FN float sigmoid(float x) {
-    float z = exp_negative<T>(at_most(abs(x), is_wide<T> ? 110.0f : 30.0f));
+    float z;
+    if constexpr (is_wide<T>) {
+        float h = exp_half(-at_most(abs(x), 110.0f));
+        z = h * h;
+    } else {
+        z = decay_f16(at_most(abs(x), 30.0f));
+    }
     return (x < 0.0f ? z : 1.0f) * reciprocal(1.0f + z);
 }
 
@@ -45,27 +49,23 @@ ISOBIT_FN float silu(float x) {
     }
 }
 
-// x / (1 + e^(-2u)), 2u = sqrt(8/pi) (x + 0.044715 x^3). All is scaled by lambda = 1.22742771046, chosen so that
-// lambda sqrt(8/pi), lambda sqrt(8/pi) 0.044715 and lambda ln 2 are each an f32 to 2^-37.
+// x / (1 + e^(-2u)), 2u = sqrt(8/pi) (x + 0.044715 x^3). All is scaled by lambda = 0.82916550806219, chosen so that
+// lambda sqrt(8/pi) and lambda sqrt(8/pi) 0.044715 are each an f32 to 2^-35 and lambda ln 2 is one of 18 bits, whose products
+// with k are exact.
 template <typename T>
 ISOBIT_FN float gelu(float x) {
     float a = at_most(abs(x), is_wide<T> ? 10.75f : 8.0f);
-    float scale = is_wide<T> ? 0.5f : 1.0f;
+    // For bf16 e^-u, squared later.
+    float part = is_wide<T> ? -0.5f : -1.0f;
     float z = a * a;
-    float w = fma(z, -0x1.66bd4ep-4f * scale, -0x1.f56ccap+0f * scale);
-    float t = fma(a * w, 0x1.2ce5c2p+0f, MAGIC_BIASED);
-    float r = fma(a, w, (t - MAGIC_BIASED) * -0x1.b39a7ep-1f);
+    float w = fma(z, part * 0x1.e4ade6p-5f, part * 0x1.52ba66p+0f);
+    float t = fma(a * w, 0x1.bd6c74p+0f, MAGIC_BIASED);
+    float r = fma(a, w, (t - MAGIC_BIASED) * -0x1.26438p-1f);
     if constexpr (!is_wide<T>) {
-        r = fma(t - MAGIC_BIASED, -0x1.b39a7ep-1f, 0.0f);
-        float lost = fma(z, -0x1.66bd4ep-4f, -0x1.f56ccap+0f - w);
-        r = fma(a, lost, fma(a, w, r));
+        // What rounding w lost.
+        r = fma(a, fma(z, part * 0x1.e4ade6p-5f, part * 0x1.52ba66p+0f - w), r);
     }
-    float p = 0x1.86083cp-9f;
-    p = fma(p, r, 0x1.2e6f2cp-6f);
-    p = fma(p, r, 0x1.712fd8p-4f);
-    p = fma(p, r, 0x1.53d648p-2f);
-    p = fma(p, r, 0x1.a121e4p-1f);
-    p = fma(p, r, 1.0f);
+    float p = horner(r, 0x1.5a598cp-6f, 0x1.6b1168p-4f, 0x1.2b668ap-2f, 0x1.745954p-1f, 0x1.34be7ap+0f, 1.0f);
     float h = p * power_of_two(t);
     if constexpr (is_wide<T>) {
         float value = x < 0.0f ? -a * h * h : x;
@@ -82,27 +82,19 @@ ISOBIT_FN float gelu_erf(float x) {
     float n;
     float d;
     if constexpr (is_wide<T>) {
-        n = 0x1.152f88p-6f;
-        n = fma(n, a, 0x1.e75c8p-4f);
-        n = fma(n, a, 0x1.71aec2p-2f);
-        n = fma(n, a, 0x1.fffff4p-2f);
-        d = 0x1.5b71b6p-5f;
-        d = fma(d, a, 0x1.313132p-2f);
-        d = fma(d, a, 0x1.e6d1cap-1f);
-        d = fma(d, a, 0x1.85185ep+0f);
-        d = fma(d, a, 1.0f);
+        n = horner(a, 0x1.1538f6p-6f, 0x1.e746d2p-4f, 0x1.71b8dp-2f, 0x1.000034p-1f);
+        d = horner(a, 0x1.5b4e4ap-5f, 0x1.3165e8p-2f, 0x1.e692dp-1f, 0x1.852ac6p+0f, 1.0f);
     } else {
-        n = 0x1.b8cde6p-7f;
-        n = fma(n, a, 0x1.a88a3cp-4f);
-        n = fma(n, a, 0x1.54ff9ap-2f);
-        n = fma(n, a, 0x1.fffffep-2f);
-        d = 0x1.1469eep-5f;
-        d = fma(d, a, 0x1.09724p-2f);
-        d = fma(d, a, 0x1.c02d1ep-1f);
-        d = fma(d, a, 0x1.76c1cp+0f);
-        d = fma(d, a, 1.0f);
+        n = horner(a, 0x1.b8cea8p-7f, 0x1.a88412p-4f, 0x1.54fd9p-2f, 0x1.000002p-1f);
+        d = horner(a, 0x1.1468d6p-5f, 0x1.096f64p-2f, 0x1.c029dcp-1f, 0x1.76c0b4p+0f, 1.0f);
     }
-    float z = exp_negative<T>(a * a * 0.5f);
+    float z;
+    if constexpr (is_wide<T>) {
+        float h = exp_half(a * a * -0.5f);
+        z = h * h;
+    } else {
+        z = exp_f16(a * a * -0.5f);
+    }
     float tail = z * n * reciprocal(d);
     return times_share<T>(x < 0.0f ? -a : x, x < 0.0f ? tail : 1.0f - tail, x);
 }

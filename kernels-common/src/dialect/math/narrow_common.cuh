@@ -11,6 +11,11 @@ constexpr bool is_wide = false;
 template <>
 constexpr bool is_wide<bf16> = true;
 
+template <typename A, typename B>
+constexpr bool is_same = false;
+template <typename A>
+constexpr bool is_same<A, A> = true;
+
 ISOBIT_FN float infinity() { return from_bits(0x7f800000u); }
 
 // A NaN x stays one: a minimum or maximum instruction would drop it.
@@ -19,6 +24,13 @@ ISOBIT_FN float at_least(float x, float limit) { return x < limit ? limit : x; }
 
 ISOBIT_FN float xor_sign(float x, u32 sign) { return from_bits(to_bits(x) ^ sign); }
 ISOBIT_FN u32 sign_of(float x) { return to_bits(x) & 0x80000000u; }
+
+// The polynomial with these coefficients, from the highest power down, in Horner's order with an fma a step.
+ISOBIT_FN float horner(float, float value) { return value; }
+template <typename... Rest>
+ISOBIT_FN float horner(float x, float value, float next, Rest... rest) {
+    return horner(x, fma(value, x, next), rest...);
+}
 
 // 1.5 * 2^23: adding it rounds to an integer, which then stands in the low bits.
 ISOBIT_CONST float MAGIC = 0x1.8p23f;

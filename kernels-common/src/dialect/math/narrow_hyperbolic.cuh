@@ -16,7 +16,7 @@ struct HyperbolicSplit {
 
 template <typename T>
 ISOBIT_FN HyperbolicSplit hyperbolic_split(float x) {
-    float magnitude = at_most(abs(x), is_wide<T> ? 90.0f : 20.0f);
+    float magnitude = at_most(abs(x), is_wide<T> ? 89.5f : 20.0f);
     // 2^(k-1), for bf16 2^(k-2), stands in t's low bits.
     float offset = is_wide<T> ? MAGIC_BIASED - 2.0f : MAGIC_BIASED - 1.0f;
     float t = fma(magnitude, LOG2_E, offset);
@@ -28,13 +28,9 @@ ISOBIT_FN HyperbolicSplit hyperbolic_split(float x) {
         down = up > both ? 0u : down;
     }
     float z = r * r;
-    float even = 0x1.6d5146p-10f;
-    even = fma(even, z, 0x1.5554e4p-5f);
-    even = fma(even, z, 0.5f);
-    even = fma(even, z, 1.0f);
-    float odd = 0x1.12279p-7f;
-    odd = fma(odd, z, 0x1.5554bp-3f);
-    odd = fma(r * z, odd, r);
+    float even = horner(z, 0x1.6cca5ap-10f, 0x1.55c218p-5f, 0x1.fffe12p-2f, 0x1.000002p+0f);
+    float odd = horner(z, 0x1.110502p-7f, 0x1.55520ep-3f, 0x1.000002p+0f);
+    odd = odd * r;
     return HyperbolicSplit{even, odd, from_bits(up) + from_bits(down), from_bits(up) - from_bits(down)};
 }
 
@@ -56,14 +52,8 @@ ISOBIT_FN float cosh(float x) {
 template <typename T>
 ISOBIT_FN float tanh(float x) {
     float z = x * x;
-    float p = 0x1.6ed252p-18f;
-    p = fma(p, z, 0x1.4ea188p-9f);
-    p = fma(p, z, 0x1.01e108p-3f);
-    p = fma(p, z, 1.0f);
-    float q = 0x1.6df11ep-13f;
-    q = fma(q, z, 0x1.6d6c84p-6f);
-    q = fma(q, z, 0x1.d645c6p-2f);
-    q = fma(q, z, 1.0f);
+    float p = horner(z, 0x1.6ed166p-18f, 0x1.4ea188p-9f, 0x1.01e0fep-3f, 1.0f);
+    float q = horner(z, 0x1.6df11ep-13f, 0x1.6d6c8ep-6f, 0x1.d645c6p-2f, 1.0f);
     float value = x * p * reciprocal(q);
     return abs(x) > 4.55f ? copysign(1.0f, x) : value;
 }

@@ -55,16 +55,6 @@ ISOBIT_FN TrigSplit trig_split(float k, u32 count, float magnitude, float unit_h
     return TrigSplit{fma(k, -unit_low, r), count};
 }
 
-// sin(r) for |r| <= pi/2.
-ISOBIT_FN float sin_reduced(float r) {
-    float z = r * r;
-    float p = 0x1.5dc94p-19f;
-    p = fma(p, z, -0x1.9f70f2p-13f);
-    p = fma(p, z, 0x1.110edap-7f);
-    p = fma(p, z, -0x1.55554cp-3f);
-    return fma(r * z, p, r);
-}
-
 template <typename T>
 ISOBIT_FN float sin(float x) {
     float magnitude = abs(x);
@@ -78,7 +68,9 @@ ISOBIT_FN float sin(float x) {
             s.r = (float)(i64)(turn << 1) * 0x1.921fb6p-63f;
         }
     }
-    return xor_sign(sin_reduced(s.r), (s.count << 31) ^ sign_of(x));
+    float z = s.r * s.r;
+    float p = horner(z, 0x1.5dc94p-19f, -0x1.9f70f2p-13f, 0x1.110edap-7f, -0x1.55554cp-3f);
+    return xor_sign(fma(s.r * z, p, s.r), (s.count << 31) ^ sign_of(x));
 }
 
 // cos |x| = -(-1)^k sin(|x| - (k + 1/2) pi).
@@ -95,7 +87,9 @@ ISOBIT_FN float cos(float x) {
             s.r = (float)(i64)(turn << 1) * 0x1.921fb6p-63f;
         }
     }
-    return xor_sign(sin_reduced(s.r), ~(s.count << 31) & 0x80000000u);
+    float z = s.r * s.r;
+    float p = horner(z, 0x1.5dc97ep-19f, -0x1.9f7162p-13f, 0x1.110efap-7f, -0x1.55554ap-3f, 0x1.000000p+0f);
+    return xor_sign(p * s.r, ~(s.count << 31) & 0x80000000u);
 }
 
 // A quotient for |r| <= pi/4, upside down in odd quarters.
@@ -112,7 +106,8 @@ ISOBIT_FN float tan(float x) {
         }
     }
     float z = s.r * s.r;
-    float n = fma(s.r * z, -0x1.88677p-4f, s.r);
+    float n = fma(z, -0x1.88677p-4f, 0x1.000000p+0f);
+    n = n * s.r;
     float d = fma(z, 0x1.3e66e8p-7f, -0x1.b76f5ep-2f);
     d = fma(d, z, 1.0f);
     bool odd = (s.count & 1u) != 0;

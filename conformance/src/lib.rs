@@ -7,5 +7,6 @@ pub mod case;
 pub mod cells;
 pub mod compare;
 pub mod generate;
+pub mod regress;
 pub mod report;
 pub mod run;

@@ -1,53 +1,277 @@
-//! The 8-bit float of the OCP specification.
+//! [`F8E4M3`]: the 8-bit float of the [OCP 8-bit Floating Point Specification] that [`half`] does not have, in the style of
+//! `half::f16`.
+//!
+//! [OCP 8-bit Floating Point Specification]: https://www.opencompute.org/documents/ocp-8-bit-floating-point-specification-ofp8-revision-1-0-2023-12-01-pdf-1
+//! [`half`]: https://docs.rs/half
 
-/// OCP e4m3fn: a sign, four exponent bits (bias 7), three of significand; no infinities, `S.1111.111` is NaN, the largest value is 448.
+use core::cmp::Ordering;
+use core::fmt;
+use core::ops::Neg;
+use core::str::FromStr;
+
+/// An 8-bit float: one sign, four exponent (bias 7) and three fraction bits, "E4M3" in the OCP specification (`e4m3fn`
+/// elsewhere).
+///
+/// It has no infinities: the largest finite value is 448, and `S.1111.111` is NaN. Conversions into it round once, to nearest
+/// even, and saturate to ±448, from infinities too (PyTorch gives NaN there).
+///
+/// Values compare as the numbers they stand for: NaN is unequal to everything and both zeros are equal.
 #[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct F8E4M3(u8);
 
 impl F8E4M3 {
-    /// From its bits.
+    /// The largest finite value, 448.
+    pub const MAX: Self = Self(0x7e);
+    /// The smallest finite value, -448.
+    pub const MIN: Self = Self(0xfe);
+    /// The smallest positive normal value, 2⁻⁶.
+    pub const MIN_POSITIVE: Self = Self(0x08);
+    /// The smallest positive subnormal value, 2⁻⁹.
+    pub const MIN_POSITIVE_SUBNORMAL: Self = Self(0x01);
+    /// The largest subnormal value, 7·2⁻⁹.
+    pub const MAX_SUBNORMAL: Self = Self(0x07);
+    /// The distance between 1 and the next larger value, 2⁻³.
+    pub const EPSILON: Self = Self(0x20);
+    /// A NaN.
+    pub const NAN: Self = Self(0x7f);
+    /// 0.
+    pub const ZERO: Self = Self(0x00);
+    /// -0.
+    pub const NEG_ZERO: Self = Self(0x80);
+    /// 1.
+    pub const ONE: Self = Self(0x38);
+    /// -1.
+    pub const NEG_ONE: Self = Self(0xb8);
+    /// Significant binary digits, the implicit one included.
+    pub const MANTISSA_DIGITS: u32 = 4;
+
+    /// The value with these bits.
+    #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
-    /// Its bits.
+    /// The bits of this value.
+    #[inline]
     pub const fn to_bits(self) -> u8 {
         self.0
     }
 
-    /// The exact value.
-    pub fn to_f32(self) -> f32 {
-        let (exponent, significand) = (i32::from(self.0 >> 3 & 15), f32::from(self.0 & 7));
-        let magnitude = match (exponent, self.0 & 7) {
-            (15, 7) => f32::NAN,
-            (0, _) => significand / 512.0,
-            _ => (1.0 + significand / 8.0) * 2f32.powi(exponent - 7),
+    /// The value nearest to `value`, ties to even, saturating to ±448; NaN gives a NaN.
+    #[inline]
+    pub const fn from_f32(value: f32) -> Self {
+        let magnitude = value.to_bits() & 0x7fff_ffff;
+        let sign = ((value.to_bits() >> 24) & 0x80) as u8;
+        let rounded = if magnitude > 0x7f80_0000 {
+            0x7f
+        } else if magnitude >= 448f32.to_bits() {
+            0x7e
+        } else if magnitude < 0x3c80_0000 {
+            // The unit of the subnormals, 2⁻⁹, is the f32's unit next to 2¹⁴, so the addition rounds.
+            ((f32::from_bits(magnitude) + 16384.0).to_bits() - 16384f32.to_bits()) as u8
+        } else {
+            // Rounds 20 fraction bits away, a carry going into the exponent, and moves the bias from 127 to 7.
+            ((magnitude + 0x7_ffff + ((magnitude >> 20) & 1) - (120 << 23)) >> 20) as u8
         };
-        if self.0 & 0x80 != 0 { -magnitude } else { magnitude }
+        Self(sign | rounded)
+    }
+
+    /// The value nearest to `value`, ties to even, saturating to ±448; NaN gives a NaN. It rounds once.
+    #[inline]
+    pub const fn from_f64(value: f64) -> Self {
+        // Rounding to odd in between keeps what the second rounding needs to know about the digits cut off.
+        let nearest = value as f32;
+        let back = nearest as f64;
+        let cut = nearest.to_bits() - (back.abs() > value.abs()) as u32;
+        Self::from_f32(f32::from_bits(cut | (back != value) as u32))
+    }
+
+    /// This value, exactly.
+    #[inline]
+    pub const fn to_f32(self) -> f32 {
+        let magnitude = (self.0 & 0x7f) as u32;
+        let bits = if magnitude == 0x7f {
+            f32::NAN.to_bits()
+        } else {
+            // Exponent and fraction land in f32's fields; the product moves the bias from 7 to 127, subnormals included.
+            (f32::from_bits(magnitude << 20) * f32::from_bits((127 + 120) << 23)).to_bits()
+        };
+        f32::from_bits(((self.0 & 0x80) as u32) << 24 | bits)
+    }
+
+    /// This value, exactly.
+    #[inline]
+    pub const fn to_f64(self) -> f64 {
+        self.to_f32() as f64
+    }
+
+    /// Whether this is a NaN.
+    #[inline]
+    pub const fn is_nan(self) -> bool {
+        self.0 & 0x7f == 0x7f
+    }
+
+    /// Whether this is not a NaN (there are no infinities).
+    #[inline]
+    pub const fn is_finite(self) -> bool {
+        !self.is_nan()
+    }
+
+    /// Whether the sign bit is set, of a zero or NaN too.
+    #[inline]
+    pub const fn is_sign_negative(self) -> bool {
+        self.0 & 0x80 != 0
+    }
+
+    /// Whether the sign bit is clear, of a zero or NaN too.
+    #[inline]
+    pub const fn is_sign_positive(self) -> bool {
+        !self.is_sign_negative()
+    }
+
+    /// The order of IEEE 754's totalOrder: negative NaN, finite values with -0 below 0, positive NaN.
+    #[inline]
+    pub fn total_cmp(&self, other: &Self) -> Ordering {
+        let key = |x: u8| if x & 0x80 != 0 { !x } else { x | 0x80 };
+        key(self.0).cmp(&key(other.0))
     }
 }
 
 impl PartialEq for F8E4M3 {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.to_f32() == other.to_f32()
     }
 }
 
 impl PartialOrd for F8E4M3 {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.to_f32().partial_cmp(&other.to_f32())
     }
 }
 
-impl std::fmt::Debug for F8E4M3 {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Debug::fmt(&self.to_f32(), f)
+impl Neg for F8E4M3 {
+    type Output = Self;
+
+    #[inline]
+    fn neg(self) -> Self {
+        Self(self.0 ^ 0x80)
     }
 }
 
-impl std::fmt::Display for F8E4M3 {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(&self.to_f32(), f)
+impl From<F8E4M3> for f32 {
+    #[inline]
+    fn from(value: F8E4M3) -> Self {
+        value.to_f32()
+    }
+}
+
+impl From<F8E4M3> for f64 {
+    #[inline]
+    fn from(value: F8E4M3) -> Self {
+        value.to_f64()
+    }
+}
+
+impl fmt::Debug for F8E4M3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_f32(), f)
+    }
+}
+
+impl fmt::Display for F8E4M3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.to_f32(), f)
+    }
+}
+
+impl FromStr for F8E4M3 {
+    type Err = core::num::ParseFloatError;
+
+    /// Reads what `f64` reads, then rounds as [`F8E4M3::from_f64`] does.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        f64::from_str(text).map(Self::from_f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of a non-negative, finite code by the specification's formula.
+    fn value(code: u8) -> f64 {
+        let (exponent, fraction) = (i32::from(code >> 3), f64::from(code & 7));
+        match exponent {
+            0 => fraction / 8.0 * 2f64.powi(-6),
+            _ => (1.0 + fraction / 8.0) * 2f64.powi(exponent - 7),
+        }
+    }
+
+    #[test]
+    fn every_code_is_the_number_the_specification_says() {
+        for code in 0..=0x7e {
+            assert_eq!(F8E4M3::from_bits(code).to_f64(), value(code));
+            assert_eq!(F8E4M3::from_bits(code | 0x80).to_f64(), -value(code));
+        }
+        assert!(F8E4M3::from_bits(0x7f).to_f32().is_nan());
+        assert!(F8E4M3::from_bits(0xff).to_f32().is_nan());
+        assert!(F8E4M3::NEG_ZERO.to_f32().is_sign_negative());
+        assert_eq!(F8E4M3::MAX.to_f32(), 448.0);
+        assert_eq!(F8E4M3::ONE.to_f32(), 1.0);
+        assert_eq!(F8E4M3::EPSILON.to_f32(), 0.125);
+        assert_eq!(F8E4M3::MIN_POSITIVE.to_f32(), 0.015625);
+    }
+
+    #[test]
+    fn rounds_once_to_nearest_even() {
+        for code in 0..0x7e {
+            let (low, high) = (value(code), value(code + 1));
+            let middle = (low + high) / 2.0;
+            let even = code + (code & 1);
+            for sign in [0, 0x80] {
+                let signed = |x: f64| if sign == 0 { x } else { -x };
+                let rounds = |x: f64, want: u8| {
+                    assert_eq!(F8E4M3::from_f64(signed(x)).to_bits(), want | sign, "{x}");
+                };
+                rounds(low, code);
+                rounds(middle, even);
+                rounds(middle.next_down(), code);
+                rounds(middle.next_up(), code + 1);
+                let rounds = |x: f32, want: u8| {
+                    let x = signed(f64::from(x)) as f32;
+                    assert_eq!(F8E4M3::from_f32(x).to_bits(), want | sign, "{x}");
+                };
+                rounds(middle as f32, even);
+                rounds((middle as f32).next_down(), code);
+                rounds((middle as f32).next_up(), code + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn saturates_and_keeps_nan() {
+        for x in [448.1, 464.0, 480.0, 1e30, 1e300, f64::INFINITY] {
+            assert_eq!(F8E4M3::from_f64(x).to_bits(), 0x7e);
+            assert_eq!(F8E4M3::from_f64(-x).to_bits(), 0xfe);
+            assert_eq!(F8E4M3::from_f32(x as f32).to_bits(), 0x7e);
+            assert_eq!(F8E4M3::from_f32(-x as f32).to_bits(), 0xfe);
+        }
+        assert!(F8E4M3::from_f32(f32::NAN).is_nan());
+        assert!(F8E4M3::from_f64(f64::NAN).is_nan());
+        assert_eq!(F8E4M3::from_f64(-5e-324).to_bits(), 0x80);
+    }
+
+    #[test]
+    fn compares_by_value() {
+        assert_eq!(F8E4M3::ZERO, F8E4M3::NEG_ZERO);
+        assert_ne!(F8E4M3::NAN, F8E4M3::NAN);
+        assert!(F8E4M3::MIN < F8E4M3::NEG_ONE && F8E4M3::NEG_ONE < F8E4M3::MIN_POSITIVE);
+        assert_eq!(F8E4M3::NEG_ZERO.total_cmp(&F8E4M3::ZERO), Ordering::Less);
+        assert_eq!(F8E4M3::NAN.total_cmp(&F8E4M3::MAX), Ordering::Greater);
+        assert_eq!((-F8E4M3::NAN).total_cmp(&F8E4M3::MIN), Ordering::Less);
+        assert_eq!("0.3".parse::<F8E4M3>().map(F8E4M3::to_f32), Ok(0.3125));
+        assert_eq!(F8E4M3::from_f32(1.5).to_string(), "1.5");
     }
 }

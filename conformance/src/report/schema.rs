@@ -1,6 +1,7 @@
 //! `report.json`, schema 1, as Rust types: the one form in which results travel between workers, files and readers.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The version of the schema that these types are.
 pub const SCHEMA: u32 = 1;
@@ -185,6 +186,20 @@ pub struct Memory {
     pub unwritten: u64,
 }
 
+impl Memory {
+    /// Each count with its name in the schema.
+    pub fn counts(&self) -> [(&'static str, u64); 6] {
+        [
+            ("out_of_bounds", self.out_of_bounds),
+            ("uninitialised_reads", self.uninitialised_reads),
+            ("races", self.races),
+            ("misaligned", self.misaligned),
+            ("divergent_barriers", self.divergent_barriers),
+            ("unwritten", self.unwritten),
+        ]
+    }
+}
+
 /// One finding of a memory check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
@@ -206,6 +221,31 @@ pub struct Finding {
     pub op: Option<String>,
     /// A command that repeats it.
     pub repro: Option<String>,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {}", self.kind, self.device)?;
+        let parts = [
+            ("op", &self.op),
+            ("kernel", &self.kernel),
+            ("instruction", &self.instruction),
+            ("thread", &self.thread),
+            ("buffer", &self.buffer),
+        ];
+        for (name, value) in parts {
+            if let Some(value) = value {
+                write!(f, ", {name} {value}")?;
+            }
+        }
+        if let Some(offset) = self.offset {
+            write!(f, ", byte {offset}")?;
+        }
+        if let Some(repro) = &self.repro {
+            write!(f, "\n  {repro}")?;
+        }
+        Ok(())
+    }
 }
 
 /// The cells of a report counted by what became of them.

@@ -1,7 +1,7 @@
 //! Digests of results: what two devices, or two machines, are compared by without moving the bytes.
 
 use crate::compare::{bits_at, canonical};
-use crate::report::{Class, Numerics};
+use crate::report::{Class, DeviceRow, Numerics};
 use isobit_hal::DType;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead};
@@ -41,10 +41,8 @@ pub struct CellDigests {
 pub struct DigestHeader {
     /// The seed of the run.
     pub seed: u64,
-    /// The device's id, and where it is another machine's, what tells it apart.
-    pub device: String,
-    /// The product's name and architecture.
-    pub name: String,
+    /// The device.
+    pub device: DeviceRow,
 }
 
 /// A device's digests, as a file: a header and a line a cell, JSON each.

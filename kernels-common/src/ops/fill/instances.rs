@@ -1,0 +1,14 @@
+//! One kernel for each size of element: a fill moves bits, whatever they mean.
+
+use crate::key::{Family, Key};
+use crate::manifest::Module;
+use isobit_hal::DType;
+
+/// Adds the module of fills.
+pub fn add(modules: &mut Vec<Module>) {
+    let mut module = Module::new("fill", "ops/fill/fill.cu");
+    for (dtype, ty) in [(DType::U8, "u8"), (DType::I16, "u16"), (DType::U32, "u32"), (DType::I64, "u64")] {
+        module.kernel(Key::new(Family::Fill, 0, &[dtype], 0), format!("fill_{ty}"), "ISOBIT_FILL", &[ty]);
+    }
+    modules.push(module);
+}

@@ -3,6 +3,7 @@
 //! The library knows `isobit-hal` alone and is generic over its traits, so a driver that lives elsewhere can run it on its own
 //! device. `docs/numerics.md` says what is compared how.
 
+pub mod accuracy;
 pub mod case;
 pub mod cells;
 pub mod compare;

@@ -42,6 +42,13 @@ impl Progress {
             }
         }
     }
+
+    /// Still at it.
+    pub fn note(&self, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(what.to_string());
+        }
+    }
 }
 
 impl Drop for Progress {

@@ -109,9 +109,7 @@ fn run_devices(
         let row = worker.row.clone();
         let mut progress = Progress::new(&id, cells.len());
         let timeout = Duration::from_secs(args.timeout.max(1));
-        let exhaustive = args.exhaustive;
-        let (runs, rows) =
-            supervise::run(worker, &id, cells, options, timeout, exhaustive, |what| progress.step(what))?;
+        let (runs, rows) = supervise::run(worker, &id, cells, options, timeout, args.exhaustive, &mut progress)?;
         drop(progress);
         keep(args, row, runs, options, found)?;
         found.rows.extend(rows);

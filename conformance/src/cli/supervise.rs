@@ -4,6 +4,7 @@
 //! runs; the one that was told last is the culprit, its cell fails with it, and the others go on.
 
 use super::pool::Event;
+use super::progress::Progress;
 use super::worker::{Job, Message};
 use anyhow::{Context, Result, bail};
 use isobit_conformance::cells::Cell;
@@ -99,7 +100,7 @@ pub fn run(
     options: &Options,
     timeout: Duration,
     exhaustive: bool,
-    mut progress: impl FnMut(&str),
+    progress: &mut Progress,
 ) -> Result<(Vec<CellRun>, Vec<ResultRow>)> {
     let mut done: HashMap<usize, CellRun> = HashMap::new();
     let mut rows: Vec<ResultRow> = Vec::new();
@@ -125,10 +126,10 @@ pub fn run(
         };
         let end = one(worker, &given, &job, timeout, |told| match told {
             Told::Done(cell, run) => {
-                progress(&cells[cell].to_string());
+                progress.step(&cells[cell].to_string());
                 done.insert(cell, run);
             }
-            Told::Working(what) => progress(&what),
+            Told::Working(what) => progress.note(&what),
         })?;
         suspects.retain(|c| !done.contains_key(c));
         let (why, begun, last) = match end {
@@ -143,7 +144,7 @@ pub fn run(
             // Found: the case that was told last, in the only cell that ran.
             (true, Some((cell, index))) => {
                 let run = crashed(cells[cell], device, index, options, why);
-                progress(&cells[cell].to_string());
+                progress.step(&cells[cell].to_string());
                 done.insert(cell, run);
                 suspects.retain(|&c| c != cell);
             }

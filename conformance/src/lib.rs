@@ -4,4 +4,10 @@
 //! device. `docs/numerics.md` says what is compared how.
 
 pub mod accuracy;
+pub mod case;
+pub mod cells;
+pub mod compare;
+pub mod generate;
+pub mod regress;
 pub mod report;
+pub mod run;

@@ -54,7 +54,8 @@ ISOBIT_FN float exp2m1_poly(float r) {
     return fma(r, 0x1.62e43p-1f, r * q);
 }
 
-// An estimate of 1/d, relative error below 0.0506, for d from 2^-125 to 2^126; then each step cubes the error.
+// An estimate of 1/d, relative error below 0.0506, for |d| from 2^-125 to 2^126 (the sign bit passes through the
+// subtraction); then each step cubes the error.
 ISOBIT_FN float recip_estimate(float d) { return from_bits(0x7ef31000u - to_bits(d)); }
 ISOBIT_FN float recip_step(float w, float e) { return fma(w, fma(e, e, e), w); }
 // 1/d with a relative error below 2^-12.

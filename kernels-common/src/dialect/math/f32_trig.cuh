@@ -95,7 +95,7 @@ ISOBIT_FN float tan(float x) {
     bool odd = p.k & 1u;
     float num = odd ? c : s, den = odd ? s : c;
     float num_low = odd ? c_low : s_low, den_low = odd ? s_low : c_low;
-    float w = copysign(f32::recip_rough(abs(den)), den);
+    float w = f32::recip_rough(den);
     float y = num * w;
     y = fma(fma(-den_low, y, fma(-den, y, num) + num_low), w, y);
     return f32::flip(y, (p.k << 31) ^ to_bits(x));

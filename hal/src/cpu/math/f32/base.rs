@@ -147,7 +147,7 @@ pub(super) fn recip_step(w: f32, e: f32) -> f32 {
     w.mul_add(e.mul_add(e, e), w)
 }
 
-/// 1/d to 2^-12, for d from 2^-125 to 2^126.
+/// 1/d to 2^-12, for |d| from 2^-125 to 2^126.
 #[inline(always)]
 pub(super) fn recip_rough(d: f32) -> f32 {
     let w = f32::from_bits(0x7ef3_1000u32.wrapping_sub(d.to_bits()));

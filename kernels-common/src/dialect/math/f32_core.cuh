@@ -7,8 +7,10 @@
 
 namespace isobit::math::f32 {
 
-ISOBIT_CONST float INF = __builtin_inff();
-ISOBIT_CONST float NAN_F = __builtin_nanf("");
+// From bits: NVRTC has no built-in for either.
+ISOBIT_FN float inf() { return from_bits(0x7f800000u); }
+ISOBIT_FN float nan() { return from_bits(0x7fc00000u); }
+
 // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum.
 ISOBIT_CONST float ROUNDER = 0x1.8p23f;
 ISOBIT_CONST float LOG2_E = 0x1.715476p0f;

@@ -33,7 +33,7 @@ ISOBIT_FN float asin(float x) {
     float error = fma(-2.0f, r.s, f32::PIO2_HI - u);
     float far = u + (error + fma(-2.0f, r.tail, f32::PIO2_LO));
     float y = r.half ? far : r.s + r.tail;
-    return copysign(a > 1.0f ? f32::NAN_F : y, x);
+    return copysign(a > 1.0f ? f32::nan() : y, x);
 }
 
 ISOBIT_FN float acos(float x) {
@@ -45,7 +45,7 @@ ISOBIT_FN float acos(float x) {
     float right = 2.0f * (r.s + r.tail);
     float left = 2.0f * (f32::PIO2_HI - (r.s + (r.tail - f32::PIO2_LO)));
     float y = r.half ? (negative ? left : right) : near;
-    return a > 1.0f ? f32::NAN_F : y;
+    return a > 1.0f ? f32::nan() : y;
 }
 
 ISOBIT_FN float atan(float x) {

@@ -44,7 +44,7 @@ ISOBIT_FN Angle reduce_large(float a) {
     float r = fh * PIO2_HI;
     float rl = fma(fl, PIO2_HI, fma(fh, PIO2_LO, fma(fh, PIO2_HI, -r)));
     float sum = r + rl;
-    return {a < INF ? sum : NAN_F, (r - sum) + rl, (u32)(turn >> 62) + (u32)((turn >> 61) & 1u)};
+    return {a < inf() ? sum : nan(), (r - sum) + rl, (u32)(turn >> 62) + (u32)((turn >> 61) & 1u)};
 }
 
 ISOBIT_FN Angle reduce(float a) {

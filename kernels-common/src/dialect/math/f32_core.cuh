@@ -33,7 +33,8 @@ struct Scale {
 };
 ISOBIT_FN Scale split_scale(float t) {
     bool down = to_bits(t) < to_bits(ROUNDER);
-    return {from_bits((to_bits(t) << 23) + (down ? (127u + 64u) << 23 : (127u - 64u) << 23)), down ? 0x1p-64f : 0x1p64f};
+    u32 shift = down ? 64u << 23 : 0u - (64u << 23);
+    return {from_bits((to_bits(t) << 23) + (127u << 23) + shift), from_bits((127u << 23) - shift)};
 }
 
 // exp(r) - 1 for |r| <= 0.348 as r + r^2 q(r).

@@ -132,7 +132,7 @@ pub fn tan(x: f32) -> f32 {
     let odd = p.k & 1 != 0;
     let (num, den) = if odd { (c, s) } else { (s, c) };
     let (num_low, den_low) = if odd { (c_low, s_low) } else { (s_low, c_low) };
-    let w = recip_rough(den.abs()).copysign(den);
+    let w = recip_rough(den);
     let y = num * w;
     let residual = (-den_low).mul_add(y, (-den).mul_add(y, num) + num_low);
     flip(residual.mul_add(w, y), (p.k << 31) ^ x.to_bits())

@@ -101,6 +101,14 @@ pub(crate) const fn carrier(dtype: DType) -> DType {
     }
 }
 
+/// The dtype of an input that may be the destination.
+pub(crate) fn dtype_of<R: GpuRuntime>(src: Src<'_, GpuStorage<R>>, dst: &GpuStorage<R>) -> DType {
+    match src {
+        Src::Storage(storage, _) => storage.dtype(),
+        Src::Dst => dst.dtype(),
+    }
+}
+
 type Operands<'a> = SmallVec<[Operand<'a>; MAX_OPERANDS]>;
 type Args = SmallVec<[*mut c_void; 8]>;
 

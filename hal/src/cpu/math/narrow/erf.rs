@@ -25,9 +25,5 @@ pub fn erf<T: Narrow>(x: f32) -> f32 {
             f(0x3f07_b8f0),
         ],
     );
-    if x.abs() > 2.65 {
-        1f32.copysign(x)
-    } else {
-        value
-    }
+    if x.abs() > 2.65 { 1f32.copysign(x) } else { value }
 }

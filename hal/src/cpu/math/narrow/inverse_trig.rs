@@ -8,27 +8,10 @@ use super::common::{HALF_PI, at_most, f, horner, reciprocal, sign_of, xor_sign};
 pub fn asin<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
     let low = magnitude < 0.5;
-    let z = if low {
-        x * x
-    } else {
-        magnitude.mul_add(-0.5, 0.5)
-    };
-    let value = horner(
-        z,
-        [
-            f(0x3d2c_ac5f),
-            f(0x3cc6_20ad),
-            f(0x3d3a_3db4),
-            f(0x3d99_810a),
-            f(0x3e2a_aa2d),
-            1.0,
-        ],
-    ) * if low { magnitude } else { z.sqrt() };
-    let value = if low {
-        value
-    } else {
-        value.mul_add(-2.0, HALF_PI)
-    };
+    let z = if low { x * x } else { magnitude.mul_add(-0.5, 0.5) };
+    let value = horner(z, [f(0x3d2c_ac5f), f(0x3cc6_20ad), f(0x3d3a_3db4), f(0x3d99_810a), f(0x3e2a_aa2d), 1.0])
+        * if low { magnitude } else { z.sqrt() };
+    let value = if low { value } else { value.mul_add(-2.0, HALF_PI) };
     xor_sign(value, sign_of(x))
 }
 
@@ -37,22 +20,9 @@ pub fn asin<T: Narrow>(x: f32) -> f32 {
 pub fn acos<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
     let low = magnitude < 0.5;
-    let z = if low {
-        x * x
-    } else {
-        magnitude.mul_add(-0.5, 0.5)
-    };
-    let value = horner(
-        z,
-        [
-            f(0x3d2c_acd5),
-            f(0x3cc6_20ad),
-            f(0x3d3a_3db9),
-            f(0x3d99_8103),
-            f(0x3e2a_aae4),
-            1.0,
-        ],
-    ) * if low { x } else { z.sqrt() };
+    let z = if low { x * x } else { magnitude.mul_add(-0.5, 0.5) };
+    let value = horner(z, [f(0x3d2c_acd5), f(0x3cc6_20ad), f(0x3d3a_3db9), f(0x3d99_8103), f(0x3e2a_aae4), 1.0])
+        * if low { x } else { z.sqrt() };
     let near_pi = value.mul_add(-2.0, f(0x4049_0fdb));
     let high = if x < 0.0 { near_pi } else { 2.0 * value };
     if low { f(0x3fc9_0fdb) - value } else { high }
@@ -63,11 +33,7 @@ pub fn acos<T: Narrow>(x: f32) -> f32 {
 pub fn atan<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
     let high = magnitude > 1.0;
-    let y = if high {
-        reciprocal(at_most(magnitude, 1_099_511_627_776.0))
-    } else {
-        magnitude
-    };
+    let y = if high { reciprocal(at_most(magnitude, 1_099_511_627_776.0)) } else { magnitude };
     let value = horner(
         y * y,
         [

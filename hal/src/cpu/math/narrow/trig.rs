@@ -157,15 +157,7 @@ pub fn sin<T: Narrow>(x: f32) -> f32 {
         let t = magnitude.mul_add(f(0x3ea2_f983), MAGIC);
         (reduce(t - MAGIC, magnitude, PI.0, PI.1), t.to_bits())
     };
-    let reduced = horner(
-        r * r,
-        [
-            f(0x362e_e4a0),
-            -f(0x394f_b879),
-            f(0x3c08_876d),
-            -f(0x3e2a_aaa6),
-        ],
-    ) * r;
+    let reduced = horner(r * r, [f(0x362e_e4a0), -f(0x394f_b879), f(0x3c08_876d), -f(0x3e2a_aaa6)]) * r;
     xor_sign(reduced, half_turns << 31 ^ sign_of(x))
 }
 
@@ -182,16 +174,7 @@ pub fn cos<T: Narrow>(x: f32) -> f32 {
         let t = magnitude.mul_add(f(0x3ea2_f983), -0.5) + MAGIC;
         (reduce(t - MAGIC + 0.5, magnitude, PI.0, PI.1), t.to_bits())
     };
-    let reduced = horner(
-        r * r,
-        [
-            f(0x362e_e4bf),
-            -f(0x394f_b8b1),
-            f(0x3c08_877d),
-            -f(0x3e2a_aaa5),
-            1.0,
-        ],
-    ) * r;
+    let reduced = horner(r * r, [f(0x362e_e4bf), -f(0x394f_b8b1), f(0x3c08_877d), -f(0x3e2a_aaa5), 1.0]) * r;
     xor_sign(reduced, !(half_turns << 31) & 0x8000_0000)
 }
 
@@ -205,10 +188,7 @@ pub fn tan<T: Narrow>(x: f32) -> f32 {
         (r, (turn.wrapping_add(1 << 61) >> 62) as u32)
     } else {
         let t = magnitude.mul_add(f(0x3f22_f983), MAGIC);
-        (
-            reduce(t - MAGIC, magnitude, HALF_PI.0, HALF_PI.1),
-            t.to_bits(),
-        )
+        (reduce(t - MAGIC, magnitude, HALF_PI.0, HALF_PI.1), t.to_bits())
     };
     let z = r * r;
     let above = horner(z, [-f(0x3dc4_33b8), 1.0]) * r;

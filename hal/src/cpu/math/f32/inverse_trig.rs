@@ -5,19 +5,10 @@ use super::base::*;
 /// (s, tail, half): asin(a) = s + tail, or where `half` is set (a > 1/2) asin(a) = pi/2 - 2 (s + tail).
 #[inline(always)]
 fn arc_sine(a: f32) -> (f32, f32, bool) {
-    const Q: [f32; 5] = coefficients([
-        "0x1.59effcp-5",
-        "0x1.8b970cp-6",
-        "0x1.748c0ep-5",
-        "0x1.330162p-4",
-        "0x1.5555cap-3",
-    ]);
+    const Q: [f32; 5] =
+        coefficients(["0x1.59effcp-5", "0x1.8b970cp-6", "0x1.748c0ep-5", "0x1.330162p-4", "0x1.5555cap-3"]);
     let half = a > 0.5;
-    let z = if half {
-        (-0.5f32).mul_add(a, 0.5)
-    } else {
-        a * a
-    };
+    let z = if half { (-0.5f32).mul_add(a, 0.5) } else { a * a };
     let y = rsqrt_newton(z);
     let root = z * y;
     let root_low = (-root).mul_add(root, z) * (0.5 * y);

@@ -23,11 +23,7 @@ fn split<T: Narrow>(x: f32) -> (f32, f32) {
 #[inline(always)]
 fn edges(x: f32, value: f32) -> f32 {
     let value = if x < f32::INFINITY { value } else { x };
-    let edge = if x == 0.0 {
-        f32::NEG_INFINITY
-    } else {
-        f32::NAN
-    };
+    let edge = if x == 0.0 { f32::NEG_INFINITY } else { f32::NAN };
     if x > 0.0 { value } else { edge }
 }
 

@@ -4,4 +4,5 @@
 //! device. `docs/numerics.md` says what is compared how.
 
 pub mod accuracy;
+pub mod golden;
 pub mod report;

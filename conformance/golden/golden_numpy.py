@@ -83,7 +83,9 @@ def unary(op, view):
 
 
 def powf(view, exponent):
-    return np.power(wide(view.array()), exponent).astype(DTYPES[view.dtype])
+    # An array of exponents: for a single 0.5 NumPy takes a square root, which gives -0 for -0.
+    x = wide(view.array())
+    return np.power(x, np.full(x.shape, exponent)).astype(DTYPES[view.dtype])
 
 
 def elu(view, alpha):

@@ -71,9 +71,14 @@ pub fn skipped() -> Result<Vec<[String; 4]>> {
     for bytes in FILES {
         let golden = Golden::read(bytes)?;
         let source = &golden.source;
-        all.extend(golden.skipped.iter().map(|[op, dtypes, why]| [source.clone(), op.clone(), dtypes.clone(), why.clone()]));
+        all.extend(
+            golden.skipped.iter().map(|[op, dtypes, why]| [source.clone(), op.clone(), dtypes.clone(), why.clone()]),
+        );
         let partly = golden.cases.iter().filter(|c| !c.skip.is_empty());
-        all.extend(partly.map(|c| [source.clone(), c.op.clone(), cell_dtypes(c, &golden), format!("some elements: {}", c.why)]));
+        all.extend(
+            partly
+                .map(|c| [source.clone(), c.op.clone(), cell_dtypes(c, &golden), format!("some elements: {}", c.why)]),
+        );
     }
     all.sort();
     all.dedup();

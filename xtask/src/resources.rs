@@ -3,7 +3,7 @@
 
 use crate::setup;
 use anyhow::{Context, Result, anyhow, bail};
-use object::elf::NT_AMDGPU_METADATA;
+use object::elf::NoteType;
 use object::read::elf::{ElfFile64, SectionHeader as _};
 use object::{Endianness, Object as _};
 use rmpv::Value;
@@ -67,6 +67,9 @@ fn of_ptx(ptxas: &Path, file: &Path, arch: &str) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// The note that holds a code object's metadata (LLVM's AMDGPU usage guide, "Code Object V5 Metadata").
+const NT_AMDGPU_METADATA: NoteType = NoteType(32);
+
 fn of_code_object(file: &Path) -> Result<Vec<Row>> {
     let bytes = std::fs::read(file)?;
     let elf = ElfFile64::<Endianness>::parse(bytes.as_slice())?;
@@ -74,7 +77,6 @@ fn of_code_object(file: &Path) -> Result<Vec<Row>> {
     for section in elf.sections() {
         let Some(mut notes) = section.elf_section_header().notes(elf.endian(), elf.data())? else { continue };
         while let Some(note) = notes.next()? {
-            // MessagePack; LLVM's AMDGPU usage guide, "Code Object V5 Metadata".
             if note.n_type(elf.endian()) != NT_AMDGPU_METADATA {
                 continue;
             }

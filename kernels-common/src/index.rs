@@ -66,8 +66,7 @@ pub(crate) struct Index<const OPERANDS: usize> {
 impl<const OPERANDS: usize> Index<OPERANDS> {
     /// For at most [`MAX_RANK`] dimensions, each below 2^31.
     pub(crate) fn new(dims: &[Dim<OPERANDS>]) -> Self {
-        let mut index =
-            Self { rank: dims.len() as u32, dim: Default::default(), stride: [[0; MAX_RANK]; OPERANDS] };
+        let mut index = Self { rank: dims.len() as u32, dim: Default::default(), stride: [[0; MAX_RANK]; OPERANDS] };
         for (i, d) in dims.iter().enumerate() {
             index.dim[i] = Divisor::new(d.size as u32);
             for (o, strides) in index.stride.iter_mut().enumerate() {
@@ -125,8 +124,7 @@ mod tests {
 
     #[test]
     fn split_visits_every_element_once() {
-        let dims: Vec<_> =
-            [(3, 400), (1, 7), (5, 20), (2, 2)].map(|(size, s)| Dim { size, stride: [s, s * 3] }).into();
+        let dims: Vec<_> = [(3, 400), (1, 7), (5, 20), (2, 2)].map(|(size, s)| Dim { size, stride: [s, s * 3] }).into();
         let nine: Vec<_> = (0..9).map(|d| Dim { size: 2, stride: [1 << d, 3 << d] }).collect();
         for (dims, most) in [(&dims, 4), (&dims, 1), (&dims, 1000), (&nine, 16), (&nine, 1 << 20)] {
             let mut seen = Vec::new();

@@ -93,7 +93,11 @@ impl<A: Copy> Lanes<A> {
 }
 
 /// The segments' values, reduced by the same rule until one is left.
-pub(super) fn reduce_segments<A: Copy>(mut values: Vec<A>, lanes: &mut Lanes<A>, combine: impl Fn(A, A) -> A + Copy) -> Option<A> {
+pub(super) fn reduce_segments<A: Copy>(
+    mut values: Vec<A>,
+    lanes: &mut Lanes<A>,
+    combine: impl Fn(A, A) -> A + Copy,
+) -> Option<A> {
     while values.len() > 1 {
         values = values
             .chunks(SEGMENT)

@@ -14,8 +14,24 @@ const FLOATS: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, 
 /// Values on and beside the ties of every format, in f64.
 fn around_ties(rng: &mut Rng) -> Vec<f64> {
     let mut values = vec![
-        0.0, 448.0, 464.0, 480.0, 65504.0, 65519.9, 65520.0, 65536.0, 3.4028236e38, 3.3961775e38, f64::MAX, 5e-324, 2f64.powi(-10),
-        2f64.powi(-25), 2f64.powi(-134), 2f64.powi(-150), f64::INFINITY, f64::NAN,
+        0.0,
+        448.0,
+        464.0,
+        480.0,
+        65504.0,
+        65519.9,
+        65520.0,
+        65536.0,
+        3.4028236e38,
+        3.3961775e38,
+        f64::MAX,
+        5e-324,
+        2f64.powi(-10),
+        2f64.powi(-25),
+        2f64.powi(-134),
+        2f64.powi(-150),
+        f64::INFINITY,
+        f64::NAN,
     ];
     for digits in [4, 8, 11, 24] {
         for _ in 0..400 {
@@ -78,7 +94,20 @@ fn integers_round_once_to_every_float() {
 #[test]
 fn floats_truncate_and_saturate_to_integers() {
     let mut values = around_ties(&mut Rng(3));
-    values.extend([-0.0, 0.9, -0.9, 127.9, 128.0, -128.9, -129.0, 255.5, 256.0, 4294967295.5, 4294967296.0, 2147483647.5]);
+    values.extend([
+        -0.0,
+        0.9,
+        -0.9,
+        127.9,
+        128.0,
+        -128.9,
+        -129.0,
+        255.5,
+        256.0,
+        4294967295.5,
+        4294967296.0,
+        2147483647.5,
+    ]);
     values.extend([2f64.powi(63), -(2f64.powi(63)), (2f64.powi(63)).next_down(), 1e19, -1e19, f64::NEG_INFINITY]);
     fn check<S: WithDType>(src: &[S]) {
         macro_rules! to {

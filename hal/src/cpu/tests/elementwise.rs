@@ -20,13 +20,31 @@ fn integer(op: BinaryOp, x: i128, y: i128, wrap: impl Fn(i128) -> i128) -> i128 
         BinaryOp::Add => x + y,
         BinaryOp::Sub => x - y,
         BinaryOp::Mul => x * y,
-        BinaryOp::Div => if y == 0 { 0 } else { x / y },
-        BinaryOp::Rem => if y == 0 { 0 } else { x % y },
+        BinaryOp::Div => {
+            if y == 0 {
+                0
+            } else {
+                x / y
+            }
+        }
+        BinaryOp::Rem => {
+            if y == 0 {
+                0
+            } else {
+                x % y
+            }
+        }
         BinaryOp::Maximum => x.max(y),
         BinaryOp::Minimum => x.min(y),
         BinaryOp::Pow if y < 0 => match x {
             1 => 1,
-            -1 => if y % 2 == 0 { 1 } else { -1 },
+            -1 => {
+                if y % 2 == 0 {
+                    1
+                } else {
+                    -1
+                }
+            }
             _ => 0,
         },
         // By the digits of the exponent, most significant first.
@@ -101,7 +119,8 @@ fn float_pairs<T: WithDType>(rng: &mut Rng) -> (Vec<T>, Vec<T>) {
         return (bytemuck::pod_collect_to_vec(&x), bytemuck::pod_collect_to_vec(&y));
     }
     let x: Vec<u16> = rng.bits(20_000);
-    let y = x.iter().map(|x| if rng.below(2) == 0 { rng.next() as u16 } else { (x ^ (rng.next() as u16 & 0x9fff)) & !1 });
+    let y =
+        x.iter().map(|x| if rng.below(2) == 0 { rng.next() as u16 } else { (x ^ (rng.next() as u16 & 0x9fff)) & !1 });
     let y: Vec<u16> = y.collect();
     (bytemuck::pod_collect_to_vec(&x), bytemuck::pod_collect_to_vec(&y))
 }

@@ -1,9 +1,7 @@
 //! Bad input: an error of the right kind, nothing written, and the device works afterwards.
 
 use super::*;
-use crate::{
-    BinaryOp, CmpOp, Copy2d, Error, ErrorKind, Matmul, Op, Reduce, ReduceOp, Shape, Src, Support, UnaryOp,
-};
+use crate::{BinaryOp, CmpOp, Copy2d, Error, ErrorKind, Matmul, Op, Reduce, ReduceOp, Shape, Src, Support, UnaryOp};
 
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: Result<T>, kind: ErrorKind, says: &str) {
@@ -47,7 +45,11 @@ fn shapes_that_do_not_agree() {
     let (p, q) = (Layout::contiguous([2, 2, 3]), Layout::contiguous([1, 3, 4]));
     refused(x.matmul(&p, &x, &q, Matmul::default()), kind, "batch dimensions [2] and [1]");
     let mut dst = storage(&[7f32; 12]);
-    refused(CpuStorage::matmul_into(Matmul::default(), &x, &a, &x, &b, &mut dst, &a), kind, "the product has shape [3, 3]");
+    refused(
+        CpuStorage::matmul_into(Matmul::default(), &x, &a, &x, &b, &mut dst, &a),
+        kind,
+        "the product has shape [3, 3]",
+    );
     refused(CpuStorage::reduce_into(&Reduce::new(ReduceOp::Sum, &[1]), &x, &a, &mut dst, &b), kind, "gives [3, 1]");
     assert_eq!(vec::<f32>(&dst), [7.0; 12]);
 }
@@ -125,7 +127,10 @@ fn support_is_what_the_call_answers() {
             let x = CpuDevice.zeros(&Shape::from(2), d).unwrap();
             let out = if r.is_arg() { DType::U32 } else { d };
             let op = Reduce::new(r, &[0]);
-            assert_eq!(ask(Op::Reduce(op.clone()), &[d, out]).is_supported(), x.reduce(&Layout::contiguous(2), &op).is_ok());
+            assert_eq!(
+                ask(Op::Reduce(op.clone()), &[d, out]).is_supported(),
+                x.reduce(&Layout::contiguous(2), &op).is_ok()
+            );
         }
         for &e in DType::ALL {
             assert!(ask(Op::Cast, &[d, e]).is_supported());

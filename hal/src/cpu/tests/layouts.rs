@@ -21,7 +21,17 @@ fn scattered(rng: &mut Rng, shape: &[usize]) -> (Layout, usize) {
 }
 
 fn shapes(rng: &mut Rng) -> Vec<Vec<usize>> {
-    let mut shapes = vec![vec![], vec![1], vec![0], vec![3, 0, 2], vec![1023], vec![1025], vec![33, 65], vec![5, 1, 7], vec![70, 30, 20]];
+    let mut shapes = vec![
+        vec![],
+        vec![1],
+        vec![0],
+        vec![3, 0, 2],
+        vec![1023],
+        vec![1025],
+        vec![33, 65],
+        vec![5, 1, 7],
+        vec![70, 30, 20],
+    ];
     shapes.extend((0..30).map(|_| (0..rng.below(6)).map(|_| 1 + rng.below(9)).collect()));
     shapes
 }
@@ -93,7 +103,9 @@ fn elementwise_operations_take_any_layout() {
         check(&run(&|dst| CpuStorage::binary_into(sub, x, y, dst, &d)), &|x, y, _| x.wrapping_sub(y));
         check(&run(&|dst| CpuStorage::binary_into(sub, Src::Dst, y, dst, &d)), &|_, y, z| z.wrapping_sub(y));
         check(&run(&|dst| CpuStorage::binary_into(sub, x, Src::Dst, dst, &d)), &|x, _, z| x.wrapping_sub(z));
-        check(&run(&|dst| CpuStorage::binary_into(BinaryOp::Mul, Src::Dst, Src::Dst, dst, &d)), &|_, _, z| z.wrapping_mul(z));
+        check(&run(&|dst| CpuStorage::binary_into(BinaryOp::Mul, Src::Dst, Src::Dst, dst, &d)), &|_, _, z| {
+            z.wrapping_mul(z)
+        });
         check(&run(&|dst| CpuStorage::unary_into(UnaryOp::Neg, Src::Dst, dst, &d)), &|_, _, z| z.wrapping_neg());
         check(&run(&|dst| CpuStorage::affine_into(Affine::new(3.0, -1.0), Src::Dst, dst, &d)), &|_, _, z| {
             z.wrapping_mul(3).wrapping_sub(1)
@@ -132,7 +144,8 @@ fn where_cond_takes_every_condition_and_layout() {
                 let mut dst = half(&before);
                 let (yes_s, no_s) = (half(&yes), half(&no));
                 let on_false = if in_place { Src::Dst } else { Src::Storage(&no_s, &f) };
-                CpuStorage::where_cond_into(Src::Storage(&cond, &c), Src::Storage(&yes_s, &t), on_false, &mut dst, &d).unwrap();
+                CpuStorage::where_cond_into(Src::Storage(&cond, &c), Src::Storage(&yes_s, &t), on_false, &mut dst, &d)
+                    .unwrap();
                 let mut want = before.clone();
                 let indices = c.strided_index().zip(t.strided_index()).zip(f.strided_index()).zip(d.strided_index());
                 for (((c, t), f), d) in indices {

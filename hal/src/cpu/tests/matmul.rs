@@ -6,7 +6,8 @@ use half::f16;
 
 /// Section 9 for one result: `a` and `b` along k.
 fn by_the_rule<C: Copy>(a: &[C], b: &[C], zero: C, fma: fn(C, C, C) -> C, add: fn(C, C) -> C) -> C {
-    let segments = a.chunks(256).zip(b.chunks(256)).map(|(a, b)| a.iter().zip(b).fold(zero, |p, (&a, &b)| fma(a, b, p)));
+    let segments =
+        a.chunks(256).zip(b.chunks(256)).map(|(a, b)| a.iter().zip(b).fold(zero, |p, (&a, &b)| fma(a, b, p)));
     segments.reduce(add).unwrap_or(zero)
 }
 
@@ -31,7 +32,18 @@ fn product(x: &[f32], a: &Layout, y: &[f32], b: &Layout) -> Vec<f32> {
 #[test]
 fn results_keep_the_order_for_all_sizes() {
     let mut rng = Rng(50);
-    let sizes = [(1, 1, 1), (3, 0, 5), (0, 4, 2), (7, 255, 17), (6, 256, 16), (5, 257, 15), (200, 33, 3), (2, 5, 300), (1, 600, 9), (13, 1030, 31)];
+    let sizes = [
+        (1, 1, 1),
+        (3, 0, 5),
+        (0, 4, 2),
+        (7, 255, 17),
+        (6, 256, 16),
+        (5, 257, 15),
+        (200, 33, 3),
+        (2, 5, 300),
+        (1, 600, 9),
+        (13, 1030, 31),
+    ];
     for (m, k, n) in sizes {
         let (x, y) = (rng.floats(m * k), rng.floats(k * n));
         let (a, b) = (Layout::contiguous([m, k]), Layout::contiguous([k, n]));
@@ -81,7 +93,8 @@ fn narrow_floats_accumulate_in_f32_and_f64_in_f64() {
         let want = want.to_dtype(&Layout::contiguous([m, n]), dtype).unwrap();
         assert_eq!(canonical(&lhs.matmul(&a, &rhs, &b, Matmul::default()).unwrap()), canonical(&want), "{dtype}");
     }
-    let (x, y): (Vec<f64>, Vec<f64>) = (x.iter().map(|&v| f64::from(v) / 3.0).collect(), y.iter().map(|&v| f64::from(v) / 7.0).collect());
+    let (x, y): (Vec<f64>, Vec<f64>) =
+        (x.iter().map(|&v| f64::from(v) / 3.0).collect(), y.iter().map(|&v| f64::from(v) / 7.0).collect());
     let got: Vec<f64> = vec(&storage(&x).matmul(&a, &storage(&y), &b, Matmul::default()).unwrap());
     for i in 0..m {
         for j in 0..n {
@@ -95,7 +108,8 @@ fn narrow_floats_accumulate_in_f32_and_f64_in_f64() {
 #[test]
 fn edges() {
     let one = Layout::contiguous([1, 1]);
-    let times = |a: f32, b: f32| vec::<f32>(&storage(&[a]).matmul(&one, &storage(&[b]), &one, Matmul::default()).unwrap())[0];
+    let times =
+        |a: f32, b: f32| vec::<f32>(&storage(&[a]).matmul(&one, &storage(&[b]), &one, Matmul::default()).unwrap())[0];
     assert_eq!(times(-0.0, 1.0).to_bits(), 0, "a segment starts from +0");
     assert!(times(0.0, f32::INFINITY).is_nan(), "no zero is skipped");
     let none = storage::<f16>(&[]);

@@ -66,7 +66,10 @@ fn segments_reduce_again() {
     let mut rng = Rng(41);
     for n in [1, 255, 257, 65_536, 65_537, 70_000] {
         let values = rng.floats(n);
-        let got = super::super::reduce::reduce_segments(values.clone(), &mut super::super::reduce::Lanes::new(), |a, b| a + b);
+        let got =
+            super::super::reduce::reduce_segments(values.clone(), &mut super::super::reduce::Lanes::new(), |a, b| {
+                a + b
+            });
         assert_eq!(got.map(f32::to_bits), Some(by_the_rule(&values, &|a, b| a + b).to_bits()));
     }
 }
@@ -146,7 +149,9 @@ fn extremes_with_nan_and_zeros() {
     assert_eq!(value(ReduceOp::Min, &[0.0, -0.0, 0.0]).to_bits(), (-0f32).to_bits());
     assert_eq!(value(ReduceOp::Max, &[-0.0, 0.0, -0.0]).to_bits(), 0f32.to_bits());
     // Positions in and across lanes and segments.
-    for (n, at) in [(3, vec![1, 2]), (1000, vec![700, 188]), (70_000, vec![69_999, 256]), (200_000, vec![66_000, 131_073])] {
+    for (n, at) in
+        [(3, vec![1, 2]), (1000, vec![700, 188]), (70_000, vec![69_999, 256]), (200_000, vec![66_000, 131_073])]
+    {
         let mut x: Vec<f32> = Rng(43).floats(n);
         at.iter().for_each(|&i| x[i] = nan);
         let first = *at.iter().min().unwrap() as u32;

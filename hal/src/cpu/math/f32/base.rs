@@ -7,10 +7,7 @@ pub(super) const fn hex(literal: &str) -> f32 {
     let s = literal.as_bytes();
     let negative = s[0] == b'-';
     let mut i = if negative { 1 } else { 0 };
-    assert!(
-        s[i] == b'0' && s[i + 1] == b'x' && s[i + 2] == b'1',
-        "a literal starts with 0x1"
-    );
+    assert!(s[i] == b'0' && s[i + 1] == b'x' && s[i + 2] == b'1', "a literal starts with 0x1");
     i += 3;
     let mut fraction = 0u32;
     let mut bits = 0;
@@ -27,10 +24,7 @@ pub(super) const fn hex(literal: &str) -> f32 {
             i += 1;
         }
     }
-    assert!(
-        s[i] == b'p' && bits <= 24,
-        "an exponent after at most six digits"
-    );
+    assert!(s[i] == b'p' && bits <= 24, "an exponent after at most six digits");
     let fraction = fraction << (24 - bits);
     assert!(fraction & 1 == 0, "at most 24 bits");
     i += 1;
@@ -100,11 +94,7 @@ pub(super) fn scale_of(t: f32, bias: i32) -> f32 {
 #[inline(always)]
 pub(super) fn split_scale(t: f32) -> (f32, f32) {
     let down = t.to_bits() < ROUNDER.to_bits();
-    let shift = if down {
-        64u32 << 23
-    } else {
-        (64u32 << 23).wrapping_neg()
-    };
+    let shift = if down { 64u32 << 23 } else { (64u32 << 23).wrapping_neg() };
     // integers for both: a choice between two float constants kept the loop of exp from being vectorised (40 times slower)
     let first = f32::from_bits(scale_of(t, 0).to_bits().wrapping_add(shift));
     (first, f32::from_bits((127u32 << 23).wrapping_sub(shift)))
@@ -113,14 +103,8 @@ pub(super) fn split_scale(t: f32) -> (f32, f32) {
 /// q in exp(r) = 1 + r + r^2 q(r), |r| <= 0.348.
 #[inline(always)]
 pub(super) fn expm1_tail(r: f32) -> f32 {
-    const Q: [f32; 6] = coefficients([
-        "0x1.a2d3dep-13",
-        "0x1.6d310cp-10",
-        "0x1.110fc4p-7",
-        "0x1.5555p-5",
-        "0x1.555556p-3",
-        "0x1p-1",
-    ]);
+    const Q: [f32; 6] =
+        coefficients(["0x1.a2d3dep-13", "0x1.6d310cp-10", "0x1.110fc4p-7", "0x1.5555p-5", "0x1.555556p-3", "0x1p-1"]);
     poly(r, &Q)
 }
 

@@ -6,6 +6,7 @@
 //! nothing packed fits a device, its run-time compiler gets the same sources.
 
 mod device;
+mod elementwise;
 mod image;
 mod index;
 mod key;

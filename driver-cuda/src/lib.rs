@@ -18,7 +18,7 @@ mod stream;
 
 pub use cudarc::driver::sys;
 pub use event::CudaEvent;
-pub use isobit_kernels::DeviceOptions;
+pub use isobit_kernels::{BUILD, BuildInfo, DeviceOptions};
 pub use module::{CudaFunction, CudaModule};
 pub use runtime::CudaRuntime;
 pub use stream::CudaStream;

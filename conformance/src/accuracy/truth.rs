@@ -32,9 +32,10 @@ pub fn unary(op: UnaryOp, x: f64) -> Real {
         UnaryOp::Floor => Real::exact(x.floor()),
         UnaryOp::Round => Real::exact(x.round()),
         UnaryOp::Trunc => Real::exact(x.trunc()),
-        UnaryOp::Sqrt => library(x.sqrt()),
+        // Rounded by IEEE 754 to 53 bits, which is as good as exact for rounding on to 24 or fewer (Figueroa, 1995).
+        UnaryOp::Sqrt => Real::exact(x.sqrt()),
+        UnaryOp::Recip => Real::exact(1.0 / x),
         UnaryOp::Rsqrt => library(1.0 / x.sqrt()),
-        UnaryOp::Recip => library(1.0 / x),
         UnaryOp::Exp => library(x.exp()),
         // A power of two, which may lie halfway between two subnormals.
         UnaryOp::Exp2 if x == x.trunc() => Real::exact(x.exp2()),
@@ -91,4 +92,34 @@ pub fn pow(x: f64, y: f64) -> Real {
 /// x where x > 0, else alpha * (e^x - 1).
 pub fn elu(x: f64, alpha: f64) -> Real {
     if x > 0.0 { Real::exact(x) } else { Real::near(alpha * x.exp_m1(), FEW) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::float::Float;
+    use super::*;
+    use isobit_hal::{F8E4M3, bf16, f16};
+
+    #[test]
+    fn no_narrow_result_is_left_undecided() {
+        fn check<T: Float>() {
+            for &op in UnaryOp::ALL {
+                for x in (0..1 << T::FORMAT.bits).map(T::from_bits) {
+                    let real = unary(op, x.value());
+                    assert!(T::FORMAT.round_real(real).is_some(), "{op}({:e}) of {}: {real:?}", x.value(), T::DTYPE);
+                }
+            }
+        }
+        check::<F8E4M3>();
+        check::<f16>();
+        check::<bf16>();
+    }
+
+    #[test]
+    fn ties_of_tiny_arguments_are_decided_by_the_next_term() {
+        // x/2 is halfway between two subnormals; x^2/4 tips it upward on both sides of 0.
+        let x = 3.0 * 2f64.powi(-133);
+        let rounded = |x: f64| bf16::FORMAT.round_real(unary(UnaryOp::Silu, x)).expect("decided");
+        assert_eq!((rounded(x), rounded(-x)), (2f64.powi(-132), -2f64.powi(-133)));
+    }
 }

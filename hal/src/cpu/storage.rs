@@ -1,6 +1,5 @@
 //! Host memory: one typed vector a dtype.
 
-use super::CpuDevice;
 use crate::{BackendStorage, DType, Error, ErrorKind, F8E4M3, Result, WithDType};
 use half::{bf16, f16};
 
@@ -40,6 +39,8 @@ macro_rules! with_vec {
         }
     };
 }
+
+pub(super) use with_vec;
 
 macro_rules! from_vec {
     ($($variant:ident $ty:ty)*) => {$(
@@ -109,37 +110,5 @@ impl CpuStorage {
     /// The elements to write, where `T` is their type.
     pub fn as_mut_slice<T: WithDType>(&mut self) -> Option<&mut [T]> {
         (T::DTYPE == self.dtype()).then(|| with_vec!(self, v => bytemuck::cast_slice_mut(v)))
-    }
-}
-
-impl BackendStorage for CpuStorage {
-    type Device = CpuDevice;
-
-    fn dtype(&self) -> DType {
-        match self {
-            CpuStorage::U8(_) => DType::U8,
-            CpuStorage::I8(_) => DType::I8,
-            CpuStorage::U32(_) => DType::U32,
-            CpuStorage::I16(_) => DType::I16,
-            CpuStorage::I32(_) => DType::I32,
-            CpuStorage::I64(_) => DType::I64,
-            CpuStorage::F8E4M3(_) => DType::F8E4M3,
-            CpuStorage::F16(_) => DType::F16,
-            CpuStorage::BF16(_) => DType::BF16,
-            CpuStorage::F32(_) => DType::F32,
-            CpuStorage::F64(_) => DType::F64,
-        }
-    }
-
-    fn len(&self) -> usize {
-        with_vec!(self, v => v.len())
-    }
-
-    fn device(&self) -> &CpuDevice {
-        CpuDevice::INSTANCE
-    }
-
-    fn to_cpu_storage(&self) -> Result<CpuStorage> {
-        CpuStorage::from_bytes(self.dtype(), self.as_bytes())
     }
 }

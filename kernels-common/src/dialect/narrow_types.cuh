@@ -43,10 +43,10 @@ ISOBIT_FN float to_f32(f16 x) {
 #endif
 ISOBIT_FN float to_f32(bf16 x) { return from_bits((u32)x.bits << 16); }
 ISOBIT_FN float to_f32(f8e4m3 x) {
-    u32 magnitude = (u32)(x.bits & 0x7f) << 20;
-    u32 finite = to_bits(from_bits(magnitude) * 0x1p120f);
-    u32 value = magnitude == 0x07f00000u ? 0x7fc00000u : finite;
-    return from_bits(((u32)(x.bits & 0x80) << 24) | value);
+    // The arithmetic shift leaves copies of the sign above the exponent, which the mask clears, but for the sign's own place.
+    u32 bits = (u32)((i32)((u32)x.bits << 24) >> 4) & 0x87f00000u;
+    float finite = from_bits(bits) * 0x1p120f;
+    return (bits & 0x07f00000u) == 0x07f00000u ? from_bits(0x7fc00000u) : finite;
 }
 ISOBIT_FN float to_f32(float x) { return x; }
 
@@ -80,8 +80,8 @@ ISOBIT_FN f16 round_f32(float x, type_tag<f16>) {
 }
 #endif
 
-#if defined(ISOBIT_NVPTX_CVT_BF16) && defined(__clang__) && defined(__NVPTX__)
-// The build defines this together with `--cuda-feature=+ptx70` (or newer) for sm_80 and newer.
+#if defined(ISOBIT_PTX70) && defined(__clang__) && defined(__NVPTX__)
+// The build may define this for sm_80 and newer, together with `--cuda-feature=+ptx70` (or newer): one instruction for five.
 ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) { return bf16{__builtin_bit_cast(u16, __nvvm_f2bf16_rn(x))}; }
 #else
 ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) {
@@ -94,12 +94,13 @@ ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) {
 ISOBIT_FN f8e4m3 round_f32(float x, type_tag<f8e4m3>) {
     u32 magnitude = to_bits(x) & 0x7fffffffu;
     u32 sign = (to_bits(x) >> 24) & 0x80u;
-    u32 normal = (magnitude + 0x7ffffu + ((magnitude >> 20) & 1u) - (120u << 23)) >> 20;
-    // Below 2^-6 the f8's unit is 2^-9, which is the f32's unit next to 2^14: the addition rounds.
-    u32 subnormal = to_bits(from_bits(magnitude) + 0x1p14f) - 0x46800000u;
-    u32 value = magnitude < 0x3c800000u ? subnormal : normal;
-    value = magnitude >= 0x43e00000u ? 0x7eu : value;
-    value = magnitude > 0x7f800000u ? 0x7fu : value;
+    u32 within = magnitude > 0x43e00000u ? 0x43e00000u : magnitude;
+    // The f8's unit beside a value of exponent e, at least -6, is 2^(e-3), which is the f32's unit next to 2^(e+20): the
+    // addition rounds, and leaves the number of units in the low bits.
+    u32 binade = within & 0x7f800000u;
+    u32 large = (binade < 0x3c800000u ? 0x3c800000u : binade) + (20u << 23);
+    u32 units = to_bits(from_bits(within) + from_bits(large)) - large;
+    u32 value = magnitude > 0x7f800000u ? 0x7fu : units + (large >> 20) - 1128u;
     return f8e4m3{(u8)(sign | value)};
 }
 

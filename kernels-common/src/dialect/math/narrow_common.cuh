@@ -13,9 +13,14 @@ constexpr bool is_wide<bf16> = true;
 
 ISOBIT_FN float infinity() { return from_bits(0x7f800000u); }
 
-// A NaN x stays one: a minimum or maximum instruction would drop it.
+// A NaN x stays one: the usual minimum or maximum instruction would drop it.
+#if defined(ISOBIT_PTX70) && defined(__clang__) && defined(__NVPTX__)
+ISOBIT_FN float at_most(float x, float limit) { return __nvvm_fmin_nan_f(x, limit); }
+ISOBIT_FN float at_least(float x, float limit) { return __nvvm_fmax_nan_f(x, limit); }
+#else
 ISOBIT_FN float at_most(float x, float limit) { return x > limit ? limit : x; }
 ISOBIT_FN float at_least(float x, float limit) { return x < limit ? limit : x; }
+#endif
 
 // A few inputs lie nearer to a tie than an f32's unit, so that no f32 recipe tells the side: each is moved a little towards it.
 ISOBIT_FN float moved(float x, float hard, float moved_to) { return x == hard ? moved_to : x; }

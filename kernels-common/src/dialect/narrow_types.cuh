@@ -1,9 +1,9 @@
-// f16, bf16 and f8e4m3 as plain bits, and their conversions. No vendor header declares the same types for clang, NVRTC and
-// HIPRTC, so they are ours; arithmetic happens in f32 and only the conversions below ever look inside.
+// f16, bf16 and f8e4m3 as plain bits, and their conversions. No vendor header declares the same types for clang, NVRTC
+// and HIPRTC, so they are ours; arithmetic happens in f32 and only the conversions below ever look inside.
 //
-// Every conversion into a narrow type rounds once, to nearest even, from the exact value of its source. f16 and bf16 overflow
-// to infinity; f8e4m3 (OCP E4M3: no infinities, S.1111.111 is NaN) saturates to 448, also from infinity. A NaN stays a NaN,
-// with unspecified sign and payload: NVIDIA's f16 conversion gives 0x7fff, the portable one 0x7e00.
+// Every conversion into a narrow type rounds once, to nearest even, from the exact value of its source. f16 and bf16
+// overflow to infinity; f8e4m3 (OCP E4M3: no infinities, S.1111.111 is NaN) saturates to 448, also from infinity. A NaN
+// stays a NaN, with unspecified sign and payload: NVIDIA's f16 conversion gives 0x7fff, the portable one 0x7e00.
 #pragma once
 #include "base.cuh"
 
@@ -43,7 +43,8 @@ ISOBIT_FN float to_f32(f16 x) {
 #endif
 ISOBIT_FN float to_f32(bf16 x) { return from_bits((u32)x.bits << 16); }
 ISOBIT_FN float to_f32(f8e4m3 x) {
-    // The arithmetic shift leaves copies of the sign above the exponent, which the mask clears, but for the sign's own place.
+    // The arithmetic shift leaves copies of the sign above the exponent, which the mask clears, but for the sign's own
+    // place.
     u32 bits = (u32)((i32)((u32)x.bits << 24) >> 4) & 0x87f00000u;
     float finite = from_bits(bits) * 0x1p120f;
     return (bits & 0x07f00000u) == 0x07f00000u ? from_bits(0x7fc00000u) : finite;
@@ -81,7 +82,8 @@ ISOBIT_FN f16 round_f32(float x, type_tag<f16>) {
 #endif
 
 #if defined(ISOBIT_PTX70) && defined(__clang__) && defined(__NVPTX__)
-// The build may define this for sm_80 and newer, together with `--cuda-feature=+ptx70` (or newer): one instruction for five.
+// The build may define this for sm_80 and newer, together with `--cuda-feature=+ptx70` (or newer): one instruction for
+// five.
 ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) { return bf16{__builtin_bit_cast(u16, __nvvm_f2bf16_rn(x))}; }
 #else
 ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) {
@@ -104,9 +106,9 @@ ISOBIT_FN f8e4m3 round_f32(float x, type_tag<f8e4m3>) {
     return f8e4m3{(u8)(sign | value)};
 }
 
-// The f32 that rounds to every narrow type as `x` itself would: `x` cut to 24 bits, the last of them set if anything was cut
-// (rounding to odd, Boldo and Melquiond 2008). Two bits more than the narrow type has are enough for that, and f32 has them,
-// among f16's and bf16's subnormals too.
+// The f32 that rounds to every narrow type as `x` itself would: `x` cut to 24 bits, the last of them set if anything was
+// cut (rounding to odd, Boldo and Melquiond 2008). Two bits more than the narrow type has are enough for that, and f32
+// has them, among f16's and bf16's subnormals too.
 ISOBIT_FN float odd_f32(double x) {
     float nearest = (float)x;
     double back = (double)nearest;
@@ -128,8 +130,8 @@ ISOBIT_FN float odd_f32(i64 x) {
 
 } // namespace narrow_detail
 
-// `round_to<T>(x)`: the value of type T nearest to x, for T in f16, bf16 and f8e4m3. From f32, T may also be float, so that
-// code over the storage type of an f32 computation has one form.
+// `round_to<T>(x)`: the value of type T nearest to x, for T in f16, bf16 and f8e4m3. From f32, T may also be float, so
+// that code over the storage type of an f32 computation has one form.
 template <typename T>
 ISOBIT_FN T round_to(float x) {
     return narrow_detail::round_f32(x, type_tag<T>{});

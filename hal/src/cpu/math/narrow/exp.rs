@@ -39,7 +39,7 @@ pub fn exp<T: Narrow>(x: f32) -> f32 {
         root * root
     } else {
         let within = at_least(at_most(x, 20.0), -20.0);
-        let (r, scale) = split(moved(within, f(0x3bef_2000), f(0x3bef_1800)));
+        let (r, scale) = split(moved::<T>(within, f(0x3bef_2000), f(0x3bef_1800)));
         horner(
             r,
             [
@@ -59,11 +59,7 @@ pub fn exp<T: Narrow>(x: f32) -> f32 {
 pub fn exp2<T: Narrow>(x: f32) -> f32 {
     let (half, limit) = if T::WIDE { (0.5, 140.0) } else { (1.0, 30.0) };
     let within = at_least(at_most(x, limit), -limit);
-    let within = if T::WIDE {
-        within
-    } else {
-        moved(within, f(0x3a38_a000), f(0x3a38_a800))
-    };
+    let within = moved::<T>(within, f(0x3a38_a000), f(0x3a38_a800));
     let t = within.mul_add(half, MAGIC_BIASED);
     let r = within.mul_add(half, -(t - MAGIC_BIASED));
     let power = horner(

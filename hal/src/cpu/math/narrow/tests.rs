@@ -187,10 +187,12 @@ fn phi_truth(x: f64) -> f64 {
     if x < 0.0 { below } else { 1.0 - below }
 }
 
+type Recipe = fn(f32, f32) -> f32;
+
 /// Annex F of C, and the error where it says nothing: 1 ulp.
 #[test]
 fn pow() {
-    let formats: [(&Format, fn(f32, f32) -> f32); 3] = [
+    let formats: [(&Format, Recipe); 3] = [
         (&F16_FORMAT, super::pow::<F16>),
         (&BF16_FORMAT, super::pow::<Bf16>),
         (&F8_FORMAT, super::pow::<F8E4M3>),

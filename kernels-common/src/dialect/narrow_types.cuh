@@ -62,7 +62,15 @@ namespace narrow_detail {
 ISOBIT_FN float round_f32(float x, type_tag<float>) { return x; }
 
 #if defined(__clang__) && !defined(ISOBIT_HOST)
-ISOBIT_FN f16 round_f32(float x, type_tag<f16>) { return f16{__builtin_bit_cast(u16, (_Float16)x)}; }
+ISOBIT_FN f16 round_f32(float x, type_tag<f16>) {
+#if defined(__AMDGCN__)
+    // A permutation that changes nothing, and that LLVM does not see through. Without it, it joins the conversion with what
+    // computed x: a product into v_fma_mixlo_f16 with an addend of +0, which loses -0 (llvm-project#214544, after LLVM 19),
+    // and a quotient into f16's own division, which v_rcp_f16 approximates to 0.51 ulp.
+    x = from_bits(__builtin_amdgcn_perm(to_bits(x), to_bits(x), 0x03020100u));
+#endif
+    return f16{__builtin_bit_cast(u16, (_Float16)x)};
+}
 #elif defined(__CUDACC__) && !defined(__clang__) && !defined(ISOBIT_HOST)
 extern "C" __device__ u16 __nv_float2half_rn(float);
 ISOBIT_FN f16 round_f32(float x, type_tag<f16>) { return f16{__nv_float2half_rn(x)}; }

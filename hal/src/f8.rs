@@ -16,7 +16,7 @@ use core::str::FromStr;
 /// even, and saturate to ±448, from infinities too (PyTorch gives NaN there).
 ///
 /// Values compare as the numbers they stand for: NaN is unequal to everything and both zeros are equal.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct F8E4M3(u8);
 

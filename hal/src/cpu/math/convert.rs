@@ -76,11 +76,7 @@ mod tests {
     #[test]
     fn integers_round_once() {
         for x in around_ties().chain([0, 1, -1, i64::MAX, i64::MIN]) {
-            assert_eq!(
-                f64::from(to_bf16(odd_f32_from_i64(x))),
-                once(x.into(), 8) as f64,
-                "{x}"
-            );
+            assert_eq!(f64::from(to_bf16(odd_f32_from_i64(x))), once(x.into(), 8) as f64, "{x}");
         }
     }
 

@@ -26,15 +26,7 @@ fn split<T: Narrow>(x: f32) -> Split {
     let (up, down) = (f32::from_bits(up), f32::from_bits(down));
     let z = r * r;
     Split {
-        even: horner(
-            z,
-            [
-                f(0x3ab6_652d),
-                f(0x3d2a_e10c),
-                f(0x3eff_ff09),
-                f(0x3f80_0001),
-            ],
-        ),
+        even: horner(z, [f(0x3ab6_652d), f(0x3d2a_e10c), f(0x3eff_ff09), f(0x3f80_0001)]),
         odd: horner(z, [f(0x3c08_8281), f(0x3e2a_a907), f(0x3f80_0001)]) * r,
         sum: up + down,
         gap: up - down,

@@ -12,24 +12,9 @@ struct Format {
     saturates: bool,
 }
 
-const F16_FORMAT: Format = Format {
-    name: "f16",
-    fraction_bits: 10,
-    exponent_bits: 5,
-    saturates: false,
-};
-const BF16_FORMAT: Format = Format {
-    name: "bf16",
-    fraction_bits: 7,
-    exponent_bits: 8,
-    saturates: false,
-};
-const F8_FORMAT: Format = Format {
-    name: "f8e4m3",
-    fraction_bits: 3,
-    exponent_bits: 4,
-    saturates: true,
-};
+const F16_FORMAT: Format = Format { name: "f16", fraction_bits: 10, exponent_bits: 5, saturates: false };
+const BF16_FORMAT: Format = Format { name: "bf16", fraction_bits: 7, exponent_bits: 8, saturates: false };
+const F8_FORMAT: Format = Format { name: "f8e4m3", fraction_bits: 3, exponent_bits: 4, saturates: true };
 
 impl Format {
     fn bias(&self) -> i32 {
@@ -53,11 +38,7 @@ impl Format {
             let power = exponent.max(1) as i32 - self.bias() - self.fraction_bits as i32;
             let finite = f64::from(implicit + fraction) * 2f64.powi(power);
             let magnitude = special.unwrap_or(finite);
-            (if code < magnitudes {
-                magnitude
-            } else {
-                -magnitude
-            }) as f32
+            (if code < magnitudes { magnitude } else { -magnitude }) as f32
         })
     }
 
@@ -83,11 +64,7 @@ impl Format {
             let got = self.round(recipe(x).into());
             let want = self.round(truth(x.into()));
             let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
-            assert!(
-                same,
-                "{name}({x:e}) of {}: {got:e}, and truly {want:e}",
-                self.name
-            );
+            assert!(same, "{name}({x:e}) of {}: {got:e}, and truly {want:e}", self.name);
         }
     }
 }
@@ -99,11 +76,7 @@ fn share(x: f64, sigma: f64) -> f64 {
         return -0.0;
     }
     let value = x * sigma;
-    if x.abs() < 2f64.powi(-60) && x != 0.0 {
-        value.next_up()
-    } else {
-        value
-    }
+    if x.abs() < 2f64.powi(-60) && x != 0.0 { value.next_up() } else { value }
 }
 
 macro_rules! check {
@@ -134,7 +107,6 @@ check! {
     asin: f64::asin;
     acos: f64::acos;
     atan: f64::atan;
-    sqrt: f64::sqrt;
     recip: f64::recip;
     rsqrt: |x| 1.0 / x.sqrt();
     sigmoid: |x| 1.0 / (1.0 + (-x).exp());
@@ -170,20 +142,14 @@ fn erf_truth(x: f64) -> f64 {
 
 /// erfc from 2 on by its continued fraction (Abramowitz and Stegun 7.1.14).
 fn erfc_tail(a: f64) -> f64 {
-    let fraction = (1..=300)
-        .rev()
-        .fold(a, |below, k| a + f64::from(k) / 2.0 / below);
+    let fraction = (1..=300).rev().fold(a, |below, k| a + f64::from(k) / 2.0 / below);
     (-a * a).exp() / (fraction * std::f64::consts::PI.sqrt())
 }
 
 /// The normal distribution's share below x.
 fn phi_truth(x: f64) -> f64 {
     let a = x.abs() / std::f64::consts::SQRT_2;
-    let below = if a < 2.0 {
-        (1.0 - erf_truth(a)) / 2.0
-    } else {
-        erfc_tail(a) / 2.0
-    };
+    let below = if a < 2.0 { (1.0 - erf_truth(a)) / 2.0 } else { erfc_tail(a) / 2.0 };
     if x < 0.0 { below } else { 1.0 - below }
 }
 
@@ -192,11 +158,8 @@ type Recipe = fn(f32, f32) -> f32;
 /// Annex F of C, and the error where it says nothing: 1 ulp.
 #[test]
 fn pow() {
-    let formats: [(&Format, Recipe); 3] = [
-        (&F16_FORMAT, super::pow::<F16>),
-        (&BF16_FORMAT, super::pow::<Bf16>),
-        (&F8_FORMAT, super::pow::<F8E4M3>),
-    ];
+    let formats: [(&Format, Recipe); 3] =
+        [(&F16_FORMAT, super::pow::<F16>), (&BF16_FORMAT, super::pow::<Bf16>), (&F8_FORMAT, super::pow::<F8E4M3>)];
     for (format, recipe) in formats {
         let step = if format.saturates { 1 } else { 211 };
         let ends = [0.0, 1.0, 2.0, 3.0, 0.5, 1e-3, f32::INFINITY];
@@ -204,13 +167,7 @@ fn pow() {
             .values()
             .step_by(step)
             .chain(ends.into_iter().flat_map(|x| [x, -x]))
-            .map(|x| {
-                if format.saturates {
-                    format.round(x.into()) as f32
-                } else {
-                    x
-                }
-            })
+            .map(|x| if format.saturates { format.round(x.into()) as f32 } else { x })
             .collect();
         for &x in &some {
             for &y in &some {
@@ -218,14 +175,9 @@ fn pow() {
                 let truth = f64::from(x).powf(y.into());
                 let want = format.round(truth);
                 let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
-                let near = got.is_finite()
-                    && (got - truth).abs()
-                        <= 2f64.powi(-(format.fraction_bits as i32)) * truth.abs();
-                assert!(
-                    same || near,
-                    "pow({x:e}, {y:e}) of {}: {got:e}, and truly {truth:e}",
-                    format.name
-                );
+                let near =
+                    got.is_finite() && (got - truth).abs() <= 2f64.powi(-(format.fraction_bits as i32)) * truth.abs();
+                assert!(same || near, "pow({x:e}, {y:e}) of {}: {got:e}, and truly {truth:e}", format.name);
             }
         }
     }
@@ -234,17 +186,10 @@ fn pow() {
 #[test]
 fn elu() {
     for x in F16_FORMAT.values().filter(|x| !x.is_nan()) {
-        let truth = if x > 0.0 {
-            x.into()
-        } else {
-            1.25 * f64::from(x).exp_m1()
-        };
+        let truth = if x > 0.0 { x.into() } else { 1.25 * f64::from(x).exp_m1() };
         let got = F16_FORMAT.round(super::elu::<F16>(x, 1.25).into());
         let unit = (truth.abs() * 2f64.powi(-10)).max(2f64.powi(-24));
-        assert!(
-            got == truth || (got - truth).abs() <= unit,
-            "elu({x:e}): {got:e}, and truly {truth:e}"
-        );
+        assert!(got == truth || (got - truth).abs() <= unit, "elu({x:e}): {got:e}, and truly {truth:e}");
     }
     assert_eq!(super::elu::<F16>(f32::NEG_INFINITY, 2.0), -2.0);
 }

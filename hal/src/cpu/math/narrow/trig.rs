@@ -159,18 +159,7 @@ pub fn sin<T: Narrow>(x: f32) -> f32 {
         (reduce(t - MAGIC, magnitude, PI.0, PI.1), t.to_bits())
     };
     let z = r * r;
-    let reduced = (r * z).mul_add(
-        horner(
-            z,
-            [
-                f(0x362e_e4ad),
-                -f(0x394f_b7ed),
-                f(0x3c08_877d),
-                -f(0x3e2a_aaaa),
-            ],
-        ),
-        r,
-    );
+    let reduced = (r * z).mul_add(horner(z, [f(0x362e_e4ad), -f(0x394f_b7ed), f(0x3c08_877d), -f(0x3e2a_aaaa)]), r);
     xor_sign(reduced, half_turns << 31 ^ sign_of(x))
 }
 
@@ -187,16 +176,7 @@ pub fn cos<T: Narrow>(x: f32) -> f32 {
         let t = magnitude.mul_add(f(0x3ea2_f983), -0.5) + MAGIC;
         (reduce(t - MAGIC + 0.5, magnitude, PI.0, PI.1), t.to_bits())
     };
-    let reduced = horner(
-        r * r,
-        [
-            f(0x362e_e4bf),
-            -f(0x394f_b8b1),
-            f(0x3c08_877d),
-            -f(0x3e2a_aaa5),
-            1.0,
-        ],
-    ) * r;
+    let reduced = horner(r * r, [f(0x362e_e4bf), -f(0x394f_b8b1), f(0x3c08_877d), -f(0x3e2a_aaa5), 1.0]) * r;
     xor_sign(reduced, !(half_turns << 31) & 0x8000_0000)
 }
 
@@ -211,10 +191,7 @@ pub fn tan<T: Narrow>(x: f32) -> f32 {
         (r, (turn.wrapping_add(1 << 61) >> 62) as u32)
     } else {
         let t = magnitude.mul_add(f(0x3f22_f983), MAGIC);
-        (
-            reduce(t - MAGIC, magnitude, HALF_PI.0, HALF_PI.1),
-            t.to_bits(),
-        )
+        (reduce(t - MAGIC, magnitude, HALF_PI.0, HALF_PI.1), t.to_bits())
     };
     let z = r * r;
     let above = horner(z, [-f(0x3dc4_33c4), 1.0]) * r;

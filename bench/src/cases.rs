@@ -1,0 +1,170 @@
+//! The rows: every family, per dtype, at sizes that fill the card.
+
+use crate::Args;
+use crate::measure::{Bench, Row};
+use isobit_hal::{
+    Affine, BackendStorage, BinaryOp, CmpOp, DType, Elu, Layout, Powf, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp,
+};
+use isobit_kernels::{GpuRuntime, GpuStorage};
+
+const MATRIX: usize = 8192;
+
+type Call<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
+
+/// Collects the rows that the arguments ask for.
+struct Rows<'a, R: GpuRuntime> {
+    bench: &'a Bench<R>,
+    args: &'a Args,
+    rows: Vec<Row>,
+}
+
+impl<R: GpuRuntime> Rows<'_, R> {
+    fn wants(&self, op: &str, dtype: DType) -> bool {
+        let any = |list: &[String], fits: &dyn Fn(&str) -> bool| list.is_empty() || list.iter().any(|s| fits(s));
+        any(&self.args.ops, &|s| op.contains(s)) && any(&self.args.dtypes, &|s| s == dtype.as_str())
+    }
+
+    fn add(&mut self, op: &str, dtype: DType, work: &str, bytes: usize, call: Call<'_>) -> Result<()> {
+        if self.wants(op, dtype) {
+            let row = self.bench.bytes_row(op, dtype, work, bytes, call)?;
+            eprintln!(
+                "{:<24} {:<8} {:<18} {:>10.2} us  {:>6.2}",
+                row.op,
+                row.dtype,
+                row.work,
+                row.us,
+                row.ratio.unwrap_or(0.0)
+            );
+            self.rows.push(row);
+        }
+        Ok(())
+    }
+}
+
+/// Measures every row.
+pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Vec<Row>> {
+    let mut rows = Rows { bench, args, rows: Vec::new() };
+    for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::F8E4M3, DType::I32, DType::U8] {
+        elementwise(&mut rows, dtype)?;
+    }
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        layouts(&mut rows, dtype)?;
+        reductions(&mut rows, dtype)?;
+    }
+    casts(&mut rows)?;
+    for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::F8E4M3] {
+        if rows.wants("matmul", dtype) {
+            for size in [[1, 4096, 4096, 4096], [64, 512, 512, 512], [1, 1, 4096, 4096]] {
+                rows.rows.extend(bench.matmul_rows(dtype, size)?);
+            }
+        }
+    }
+    Ok(rows.rows)
+}
+
+fn elementwise<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
+    if !rows.args.dtypes.is_empty() && !rows.args.dtypes.iter().any(|d| d == dtype.as_str()) {
+        return Ok(());
+    }
+    let (n, size) = (rows.args.size << 20, dtype.size_in_bytes());
+    let (l, work) = (&Layout::contiguous(n), &format!("{}Mi", rows.args.size));
+    let (a, b) = (&rows.bench.random(n, dtype)?, &rows.bench.random(n, dtype)?);
+    let mut out = rows.bench.output(n, dtype)?;
+    let mut mask = rows.bench.output(n, DType::U8)?;
+    let (src, dst) = (Src::Storage(a, l), &mut out);
+
+    rows.add("fill", dtype, work, n * size, Box::new(|| dst.const_set(Scalar::zero(dtype), l)))?;
+    let one = one_of(dtype)?;
+    rows.add("fill_value", dtype, work, n * size, Box::new(|| dst.const_set(one, l)))?;
+    rows.add("copy", dtype, work, 2 * n * size, Box::new(|| GpuStorage::copy_into(src, dst, l)))?;
+    rows.add(
+        "affine",
+        dtype,
+        work,
+        2 * n * size,
+        Box::new(|| GpuStorage::affine_into(Affine::new(1.5, 0.25), src, dst, l)),
+    )?;
+    for &op in BinaryOp::ALL {
+        let call = Box::new(|| GpuStorage::binary_into(op, src, Src::Storage(b, l), dst, l));
+        rows.add(op.name(), dtype, work, 3 * n * size, call)?;
+    }
+    for op in [CmpOp::Eq, CmpOp::Lt] {
+        let call = Box::new(|| GpuStorage::cmp_into(op, src, Src::Storage(b, l), &mut mask, l));
+        rows.add(op.name(), dtype, work, n * (2 * size + 1), call)?;
+    }
+    let call = Box::new(|| GpuStorage::where_cond_into(Src::Storage(&mask, l), src, Src::Storage(b, l), dst, l));
+    rows.add("where_cond", dtype, work, n * (3 * size + 1), call)?;
+    for &op in UnaryOp::ALL.iter().filter(|op| dtype.is_float() || !op.is_float_only()) {
+        rows.add(op.name(), dtype, work, 2 * n * size, Box::new(|| GpuStorage::unary_into(op, src, dst, l)))?;
+    }
+    if dtype.is_float() {
+        rows.add("powf", dtype, work, 2 * n * size, Box::new(|| GpuStorage::powf_into(Powf::new(2.5), src, dst, l)))?;
+        rows.add("elu", dtype, work, 2 * n * size, Box::new(|| GpuStorage::elu_into(Elu::new(1.0), src, dst, l)))?;
+    }
+    Ok(())
+}
+
+/// One, in a dtype.
+fn one_of(dtype: DType) -> Result<Scalar> {
+    use isobit_hal::{CpuStorage, WithDType as _};
+    let l = Layout::contiguous(1);
+    let one = CpuStorage::F32(vec![1.0]).to_dtype(&l, dtype)?;
+    isobit_hal::dispatch_dtype!(dtype, T => Ok(one.to_vec::<T>()?[0].to_scalar()))
+}
+
+fn layouts<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
+    let (m, size) = (MATRIX, dtype.size_in_bytes());
+    let n = m * m;
+    let l = &Layout::contiguous([m, m]);
+    let (a, vector) = (&rows.bench.random(n, dtype)?, &rows.bench.random(m, dtype)?);
+    let dst = &mut rows.bench.output(n, dtype)?;
+    let row = &Layout::contiguous([1, m]).broadcast_as([m, m])?;
+    let column = &Layout::contiguous([m, 1]).broadcast_as([m, m])?;
+    let transposed = &l.transpose(0, 1)?;
+    let src = Src::Storage(a, l);
+    for (name, layout) in [("add_broadcast_row", row), ("add_broadcast_column", column)] {
+        let call = Box::new(|| GpuStorage::binary_into(BinaryOp::Add, src, Src::Storage(vector, layout), dst, l));
+        rows.add(name, dtype, "8192x8192", 2 * n * size, call)?;
+    }
+    let from = Src::Storage(a, transposed);
+    rows.add("copy_transposed", dtype, "8192x8192^T", 2 * n * size, Box::new(|| GpuStorage::copy_into(from, dst, l)))?;
+    let call = Box::new(|| GpuStorage::unary_into(UnaryOp::Exp, from, dst, l));
+    rows.add("exp_transposed", dtype, "8192x8192^T", 2 * n * size, call)?;
+    let inner = &l.narrow(1, 1, m - 1)?;
+    let packed = &Layout::contiguous([m, m - 1]);
+    let call = Box::new(|| GpuStorage::copy_into(Src::Storage(a, inner), dst, packed));
+    rows.add("copy2d", dtype, "8192x8191", 2 * m * (m - 1) * size, call)
+}
+
+fn reductions<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
+    let (m, size) = (MATRIX, dtype.size_in_bytes());
+    let l = &Layout::contiguous([m, m]);
+    let a = &rows.bench.random(m * m, dtype)?;
+    for (where_, dims) in [("last", &[1][..]), ("first", &[0]), ("all", &[0, 1])] {
+        for &op in ReduceOp::ALL {
+            let result = &Layout::contiguous(l.shape().reduced(dims));
+            let dst = &mut rows.bench.output(result.elem_count(), if op.is_arg() { DType::U32 } else { dtype })?;
+            let reduce = &Reduce::new(op, dims);
+            let call = Box::new(|| GpuStorage::reduce_into(reduce, a, l, dst, result));
+            rows.add(&format!("{}_{where_}", op.name()), dtype, "8192x8192", m * m * size, call)?;
+        }
+    }
+    Ok(())
+}
+
+fn casts<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
+    use DType::{BF16, F8E4M3, F16, F32, I64, U8};
+    let (n, work) = (rows.args.size << 20, &format!("{}Mi", rows.args.size));
+    let l = &Layout::contiguous(n);
+    for (from, to) in
+        [(F32, F16), (F16, F32), (F32, BF16), (BF16, F32), (F16, BF16), (F32, F8E4M3), (I64, F32), (F32, U8)]
+    {
+        let op = format!("cast_{from}_{to}");
+        if rows.wants(&op, from) {
+            let (src, dst) = (rows.bench.random(n, from)?, &mut rows.bench.output(n, to)?);
+            let bytes = n * (from.size_in_bytes() + to.size_in_bytes());
+            rows.add(&op, from, work, bytes, Box::new(|| GpuStorage::cast_into(&src, l, dst, l)))?;
+        }
+    }
+    Ok(())
+}

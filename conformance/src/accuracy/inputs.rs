@@ -1,0 +1,122 @@
+//! What the recipes are evaluated at: every input there is, or a drawn set with the special ones in it.
+
+use super::float::Float;
+use std::marker::PhantomData;
+
+/// Arguments of an N-ary function, in chunks.
+pub(super) struct Inputs<T, const N: usize> {
+    drawn: Option<[Vec<T>; N]>,
+    element: PhantomData<T>,
+}
+
+/// Elements of a chunk: a few pages, so that the arguments and results of one stay in the cache.
+const CHUNK: usize = 1 << 15;
+
+impl<T: Float, const N: usize> Inputs<T, N> {
+    /// How many chunks there are.
+    pub(super) fn chunks(&self) -> usize {
+        match &self.drawn {
+            Some(drawn) => drawn[0].len().div_ceil(CHUNK),
+            None => (1usize << T::FORMAT.bits).div_ceil(CHUNK),
+        }
+    }
+
+    /// The arguments of one chunk.
+    pub(super) fn chunk(&self, index: usize) -> [Vec<T>; N] {
+        let start = index * CHUNK;
+        match &self.drawn {
+            Some(drawn) => drawn.each_ref().map(|v| v[start..v.len().min(start + CHUNK)].to_vec()),
+            None => {
+                let end = (start + CHUNK).min(1 << T::FORMAT.bits);
+                std::array::from_fn(|_| (start..end).map(|bits| T::from_bits(bits as u32)).collect())
+            }
+        }
+    }
+}
+
+/// A sequence of well-mixed numbers: splitmix64 (Steele, Lea and Flood, 2014).
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// From -1 to 1.
+    fn unit(&mut self) -> f64 {
+        self.next() as i64 as f64 / i64::MAX as f64
+    }
+}
+
+/// Zeros, ones, ends of the range and of the subnormals, NaN and infinities, halves and multiples of pi/4, and their neighbours.
+fn specials<T: Float>() -> Vec<T> {
+    let f = T::FORMAT;
+    let smallest = 2f64.powi(f.min_exponent);
+    let mut values =
+        vec![0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 2.5, 10.0, 127.0, 1e4, f.max, f.max / 2.0, f64::INFINITY, f64::NAN];
+    values.extend([smallest, smallest * 2f64.powi(1 - f.precision), smallest * 1.5, 1.0 / smallest]);
+    values.extend((1..=16).map(|k| f64::from(k) * std::f64::consts::FRAC_PI_4));
+    values.extend((-12..12).map(|k| 2f64.powi(k)));
+    let neighbours = |v: f64| {
+        let bits = T::nearest(v).bits();
+        [bits.wrapping_sub(1), bits, bits + 1]
+    };
+    let magnitude = (1u32 << (f.bits - 1)) - 1;
+    let mut bits: Vec<u32> = values.into_iter().flat_map(neighbours).map(|b| b & magnitude).collect();
+    bits.sort_unstable();
+    bits.dedup();
+    bits.iter().flat_map(|&b| [b, b | (magnitude + 1)]).map(T::from_bits).collect()
+}
+
+impl<T: Float> Inputs<T, 1> {
+    /// Every value of the type.
+    pub(super) fn every() -> Self {
+        Self { drawn: None, element: PhantomData }
+    }
+
+    /// The special values, and so many drawn: half of them spread over the bit patterns, which is evenly over the exponents, half
+    /// of them evenly between -16 and 16, where most functions bend.
+    pub(super) fn sampled(count: usize, seed: u64) -> Self {
+        let mut draw = Draw(seed);
+        let mut values = specials::<T>();
+        let half = (count / 2).max(1) as u64;
+        // One in each stratum of the patterns.
+        let stratum = ((1u64 << T::FORMAT.bits) / half).max(1);
+        values.extend((0..half).map(|i| T::from_bits((i * stratum + draw.next() % stratum) as u32)));
+        values.extend((0..half).map(|_| T::nearest(16.0 * draw.unit())));
+        Self { drawn: Some([values]), element: PhantomData }
+    }
+}
+
+impl<T: Float> Inputs<T, 2> {
+    /// Arguments of a power: all pairs of special values, and so many drawn, of which most have a result within the range.
+    pub(super) fn powers(count: usize, seed: u64) -> Self {
+        let mut draw = Draw(seed);
+        let special = specials::<T>();
+        let pairs = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y)));
+        let (mut x, mut y): (Vec<T>, Vec<T>) = pairs.unzip();
+        // The result's logarithm is drawn, to a little beyond the range on both sides.
+        let top = T::FORMAT.max.log2() * 1.1;
+        let pattern = (1u64 << T::FORMAT.bits) - 1;
+        for i in 0..count {
+            let base = match i % 3 {
+                0 => T::from_bits((draw.next() & pattern) as u32),
+                // Close to one, where a large exponent magnifies the logarithm's error.
+                1 => T::nearest(1.0 + 0.1 * draw.unit()),
+                _ => T::nearest(8.0 * draw.unit()),
+            };
+            let exponent = match i % 4 {
+                0 => T::nearest((16.0 * draw.unit()).round()),
+                1 => T::from_bits((draw.next() & pattern) as u32),
+                _ => T::nearest(top * draw.unit() / base.value().abs().log2()),
+            };
+            x.push(base);
+            y.push(exponent);
+        }
+        Self { drawn: Some([x, y]), element: PhantomData }
+    }
+}

@@ -1,0 +1,194 @@
+//! The CPU's recipes against the true value of each function.
+//!
+//! The truth is computed in f64, by code that shares nothing with the recipes ([`truth`]), for every f8e4m3, f16 and bf16 input and for
+//! f32 inputs sampled or all 2^32; for f64 it is a committed table made with 400 bits of precision ([`f64_truth`]). The recipes
+//! are reached through the CPU driver alone, as a framework would. [`exhaustive_bits`] then holds any other device to the CPU on
+//! every input there is.
+
+mod bound;
+mod check;
+mod exhaustive;
+mod f64_truth;
+mod float;
+mod inputs;
+mod table;
+pub mod truth;
+
+pub use bound::{Bound, bound};
+pub use exhaustive::{BitCheck, Mismatch, exhaustive_bits};
+pub use float::{Format, Real};
+pub use table::exhaustive_table;
+
+use crate::report::ResultRow;
+use check::{Tally, scan};
+use float::Float;
+use inputs::Inputs;
+use isobit_hal::{
+    BackendStorage, BinaryOp, CpuStorage, DType, Elu, F8E4M3, Layout, Powf, Result, Src, UnaryOp, bf16, f16,
+};
+
+/// What to check, and how much of it.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Names of operations; none means all.
+    pub ops: Vec<String>,
+    /// Dtypes; none means all floats.
+    pub dtypes: Vec<DType>,
+    /// All 2^32 inputs of f32 instead of `samples`.
+    pub exhaustive: bool,
+    /// How many inputs of f32 to draw (and pairs of inputs for `pow`, of every dtype but f64).
+    pub samples: usize,
+    /// The seed of what is drawn.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { ops: Vec::new(), dtypes: Vec::new(), exhaustive: false, samples: 1 << 20, seed: 0 }
+    }
+}
+
+impl Options {
+    fn wants(&self, op: &str, dtype: DType) -> bool {
+        (self.ops.is_empty() || self.ops.iter().any(|o| o == op))
+            && (self.dtypes.is_empty() || self.dtypes.contains(&dtype))
+    }
+}
+
+/// Exponents that `powf` is checked at.
+const EXPONENTS: [f64; 12] = [0.5, -0.5, 1.0 / 3.0, 2.0, 3.0, -1.0, -2.0, 2.5, 10.0, 1.0, 0.0, -7.25];
+
+/// Factors that `elu` is checked at: the usual one, SELU's, and others of both signs.
+const ALPHAS: [f64; 5] = [1.0, 1.673_263_242_354_377_2, 0.5, -2.0, 0.1];
+
+/// Checks what the options ask for; `progress` is told each row as it is done.
+///
+/// # Errors
+/// Those of the CPU driver, where it refuses an operation that it should have.
+pub fn run(options: &Options, mut progress: impl FnMut(&ResultRow)) -> Result<Vec<ResultRow>> {
+    let mut rows = Vec::new();
+    let mut push = |row: ResultRow| {
+        progress(&row);
+        rows.push(row);
+    };
+    for &op in UnaryOp::ALL {
+        let apply = |src: &[CpuStorage; 1], dst: &mut CpuStorage, layout: &Layout| {
+            CpuStorage::unary_into(op, Src::Storage(&src[0], layout), dst, layout)
+        };
+        each_dtype(options, op.name(), |case| case.elements(&apply, |x, _| truth::unary(op, x)), &mut push)?;
+    }
+    each_dtype(options, "powf", |case| case.over(&EXPONENTS, powf_into, truth::pow), &mut push)?;
+    each_dtype(options, "elu", |case| case.over(&ALPHAS, elu_into, truth::elu), &mut push)?;
+    each_dtype(options, "pow", |case| case.pairs(), &mut push)?;
+    f64_truth::run(|op| options.wants(op, DType::F64), &mut push)?;
+    Ok(rows)
+}
+
+fn powf_into(exponent: f64, src: &[CpuStorage; 1], dst: &mut CpuStorage, layout: &Layout) -> Result<()> {
+    CpuStorage::powf_into(Powf::new(exponent), Src::Storage(&src[0], layout), dst, layout)
+}
+
+fn elu_into(alpha: f64, src: &[CpuStorage; 1], dst: &mut CpuStorage, layout: &Layout) -> Result<()> {
+    CpuStorage::elu_into(Elu::new(alpha), Src::Storage(&src[0], layout), dst, layout)
+}
+
+/// One cell to check: an operation at a dtype.
+struct Case<'a> {
+    options: &'a Options,
+    op: &'a str,
+    dtype: DType,
+    bound: Bound,
+}
+
+/// Runs `check` for every dtype whose truth is computed, and turns its tallies into rows.
+fn each_dtype(
+    options: &Options,
+    op: &str,
+    check: impl Fn(&Case<'_>) -> Result<Tally>,
+    push: &mut impl FnMut(ResultRow),
+) -> Result<()> {
+    for dtype in [DType::F8E4M3, DType::F16, DType::BF16, DType::F32] {
+        if !options.wants(op, dtype) {
+            continue;
+        }
+        let case = Case { options, op, dtype, bound: bound(op, dtype) };
+        push(check(&case)?.row(op, dtype, case.bound));
+    }
+    Ok(())
+}
+
+/// Runs an expression with a name bound to the Rust type of a float whose truth is computed.
+macro_rules! with_float {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            DType::F8E4M3 => {
+                type $T = F8E4M3;
+                $body
+            }
+            DType::F16 => {
+                type $T = f16;
+                $body
+            }
+            DType::BF16 => {
+                type $T = bf16;
+                $body
+            }
+            _ => {
+                type $T = f32;
+                $body
+            }
+        }
+    };
+}
+
+impl Case<'_> {
+    /// Every input of a narrow type; those of f32 that the options ask for.
+    fn inputs<T: Float>(&self) -> Inputs<T, 1> {
+        if T::FORMAT.bits < 32 || self.options.exhaustive {
+            Inputs::every()
+        } else {
+            Inputs::sampled(self.options.samples, self.options.seed)
+        }
+    }
+
+    /// A function of one argument.
+    fn elements(
+        &self,
+        apply: &(impl Fn(&[CpuStorage; 1], &mut CpuStorage, &Layout) -> Result<()> + Sync),
+        truth: impl Fn(f64, f64) -> Real + Sync,
+    ) -> Result<Tally> {
+        with_float!(self.dtype, T => scan(self.op, &self.inputs::<T>(), apply, |[x]| truth(x, 0.0), self.bound))
+    }
+
+    /// A function of one argument with a parameter, which is rounded to f32 as `docs/numerics.md` says.
+    fn over(
+        &self,
+        parameters: &[f64],
+        apply: impl Fn(f64, &[CpuStorage; 1], &mut CpuStorage, &Layout) -> Result<()> + Sync,
+        truth: impl Fn(f64, f64) -> Real + Sync,
+    ) -> Result<Tally> {
+        let mut tally = Tally::default();
+        for &p in parameters {
+            let apply = |src: &[CpuStorage; 1], dst: &mut CpuStorage, layout: &Layout| apply(p, src, dst, layout);
+            let of_p = self.elements(&apply, |x, _| truth(x, f64::from(p as f32)))?;
+            tally = tally.merge(of_p.named(|worst| format!("parameter {p}: {worst}")));
+        }
+        Ok(tally)
+    }
+
+    /// `pow`, on pairs that give a finite result often, and all pairs of special values.
+    fn pairs(&self) -> Result<Tally> {
+        let apply = |src: &[CpuStorage; 2], dst: &mut CpuStorage, layout: &Layout| {
+            let [x, y] = src.each_ref().map(|s| Src::Storage(s, layout));
+            CpuStorage::binary_into(BinaryOp::Pow, x, y, dst, layout)
+        };
+        let Options { samples, seed, .. } = *self.options;
+        with_float!(self.dtype, T => scan(
+            self.op,
+            &Inputs::<T, 2>::powers(samples, seed),
+            &apply,
+            |[x, y]| truth::pow(x, y),
+            self.bound,
+        ))
+    }
+}

@@ -1,0 +1,125 @@
+//! The true values: f64 functions of the system's library, and erf of the `libm` crate. None of it is used by a recipe.
+//!
+//! Arguments are values of f32 or a narrower type. The errors stated with each value are generous: the library's functions are
+//! within 2 ulp of f64 (2^-51), and where a formula amplifies the error of an argument, the factor stands beside it. A narrow result that
+//! such an error leaves undecided would be counted as wrong; there is none.
+
+use super::Real;
+use isobit_hal::UnaryOp;
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+
+/// A few ulps of f64.
+const FEW: f64 = 1.0 / (1u64 << 49) as f64;
+
+/// e^-t with t off by an ulp is off by t ulps, and no result that f32 can hold has a t above 160.
+const AMPLIFIED: f64 = 1.0 / (1u64 << 43) as f64;
+
+/// Below this, x/2 + c*x^2 is closer to x/2 than f64 can tell, while x/2 may lie halfway between two floats.
+const TINY: f64 = 1.0 / (1u64 << 40) as f64;
+
+/// The value of a unary operation.
+pub fn unary(op: UnaryOp, x: f64) -> Real {
+    let library = |v: f64| Real::near(v, FEW);
+    match op {
+        UnaryOp::Neg => Real::exact(-x),
+        UnaryOp::Abs => Real::exact(x.abs()),
+        UnaryOp::Sign if x.is_nan() => Real::exact(x),
+        UnaryOp::Sign => Real::exact(f64::from(i8::from(x > 0.0) - i8::from(x < 0.0))),
+        // 48 bits at most.
+        UnaryOp::Sqr => Real::exact(x * x),
+        UnaryOp::Relu => Real::exact(if x > 0.0 || x.is_nan() { x } else { 0.0 }),
+        UnaryOp::Ceil => Real::exact(x.ceil()),
+        UnaryOp::Floor => Real::exact(x.floor()),
+        UnaryOp::Round => Real::exact(x.round()),
+        UnaryOp::Trunc => Real::exact(x.trunc()),
+        // Rounded by IEEE 754 to 53 bits, which is as good as exact for rounding on to 24 or fewer (Figueroa, 1995).
+        UnaryOp::Sqrt => Real::exact(x.sqrt()),
+        UnaryOp::Recip => Real::exact(1.0 / x),
+        UnaryOp::Rsqrt => library(1.0 / x.sqrt()),
+        UnaryOp::Exp => library(x.exp()),
+        // A power of two, which may lie halfway between two subnormals.
+        UnaryOp::Exp2 if x == x.trunc() => Real::exact(x.exp2()),
+        UnaryOp::Exp2 => library(x.exp2()),
+        UnaryOp::Log => library(x.ln()),
+        UnaryOp::Log2 => library(x.log2()),
+        UnaryOp::Log1p => library(x.ln_1p()),
+        UnaryOp::Expm1 => library(x.exp_m1()),
+        UnaryOp::Sin => library(x.sin()),
+        UnaryOp::Cos => library(x.cos()),
+        UnaryOp::Tan => library(x.tan()),
+        UnaryOp::Tanh => library(x.tanh()),
+        UnaryOp::Sinh => library(x.sinh()),
+        UnaryOp::Cosh => library(x.cosh()),
+        UnaryOp::Asin => library(x.asin()),
+        UnaryOp::Acos => library(x.acos()),
+        UnaryOp::Atan => library(x.atan()),
+        UnaryOp::Erf => library(libm::erf(x)),
+        // 1/sqrt(2 pi) x^2 and x^2 / 4 are the second terms of the series.
+        UnaryOp::Gelu | UnaryOp::GeluErf => gated(x, FRAC_2_SQRT_PI * FRAC_1_SQRT_2 / 2.0, |x| match op {
+            UnaryOp::Gelu => x * logistic(2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * (x + 0.044715 * x * x * x)),
+            _ => x * 0.5 * libm::erfc(-x * FRAC_1_SQRT_2),
+        }),
+        UnaryOp::Silu => gated(x, 0.25, |x| x * logistic(x)),
+        UnaryOp::Sigmoid => Real::near(logistic(x), FEW),
+        // An operation that has no truth here fails its check, where everyone sees it.
+        _ => Real::exact(f64::NAN),
+    }
+}
+
+/// 1 / (1 + e^-x).
+fn logistic(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// x times a function that goes from 0 at -infinity by 1/2 at 0, with slope `second`, to 1 at infinity.
+fn gated(x: f64, second: f64, f: impl Fn(f64) -> f64) -> Real {
+    if x == f64::NEG_INFINITY {
+        Real::exact(-0.0)
+    } else if x == 0.0 {
+        Real::exact(x)
+    } else if x.abs() < TINY {
+        Real { hi: x / 2.0, lo: second * x * x, error: 0.0 }
+    } else {
+        Real::near(f(x), AMPLIFIED)
+    }
+}
+
+/// x to the power y.
+pub fn pow(x: f64, y: f64) -> Real {
+    Real::near(x.powf(y), FEW)
+}
+
+/// x where x > 0, else alpha * (e^x - 1).
+pub fn elu(x: f64, alpha: f64) -> Real {
+    if x > 0.0 { Real::exact(x) } else { Real::near(alpha * x.exp_m1(), FEW) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::float::Float;
+    use super::*;
+    use isobit_hal::{F8E4M3, bf16, f16};
+
+    #[test]
+    fn no_narrow_result_is_left_undecided() {
+        fn check<T: Float>() {
+            for &op in UnaryOp::ALL {
+                for x in (0..1 << T::FORMAT.bits).map(T::from_bits) {
+                    let real = unary(op, x.value());
+                    assert!(T::FORMAT.round_real(real).is_some(), "{op}({:e}) of {}: {real:?}", x.value(), T::DTYPE);
+                }
+            }
+        }
+        check::<F8E4M3>();
+        check::<f16>();
+        check::<bf16>();
+    }
+
+    #[test]
+    fn ties_of_tiny_arguments_are_decided_by_the_next_term() {
+        // x/2 is halfway between two subnormals; x^2/4 tips it upward on both sides of 0.
+        let x = 3.0 * 2f64.powi(-133);
+        let rounded = |x: f64| bf16::FORMAT.round_real(unary(UnaryOp::Silu, x)).expect("decided");
+        assert_eq!((rounded(x), rounded(-x)), (2f64.powi(-132), -2f64.powi(-133)));
+    }
+}

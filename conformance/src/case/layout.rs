@@ -1,0 +1,204 @@
+//! Layouts as recipes: what was done to a contiguous buffer, dimension by dimension, so that a layout can be rebuilt for a smaller shape
+//! while a case shrinks.
+
+use isobit_hal::{Dims, Layout};
+use serde::{Deserialize, Serialize};
+
+/// Elements before and after each operand's own, in the same buffer: a stray access lands there and is seen. A multiple of 16 bytes for every
+/// dtype, so that it leaves alignment as it would be without.
+pub const GUARD: usize = 256;
+
+/// The kinds of layout that every cell must have met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum LayoutKind {
+    Contiguous,
+    Transposed,
+    Permuted,
+    Broadcast,
+    Narrowed,
+    Stepped,
+}
+
+impl LayoutKind {
+    /// Every kind.
+    pub const ALL: [LayoutKind; 6] = [
+        LayoutKind::Contiguous,
+        LayoutKind::Transposed,
+        LayoutKind::Permuted,
+        LayoutKind::Broadcast,
+        LayoutKind::Narrowed,
+        LayoutKind::Stepped,
+    ];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LayoutKind::Contiguous => "contiguous",
+            LayoutKind::Transposed => "transposed",
+            LayoutKind::Permuted => "permuted",
+            LayoutKind::Broadcast => "broadcast",
+            LayoutKind::Narrowed => "narrowed",
+            LayoutKind::Stepped => "stepped",
+        }
+    }
+}
+
+/// What is done to one dimension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dim {
+    /// Where it lies in memory: the dimension of rank `order` there, 0 the outermost.
+    pub order: usize,
+    /// Every `step`-th element is taken.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub step: usize,
+    /// Elements before the first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub before: usize,
+    /// Elements after the last.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub after: usize,
+    /// All elements are one and the same (stride 0).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub broadcast: bool,
+}
+
+fn one() -> usize {
+    1
+}
+fn is_one(n: &usize) -> bool {
+    *n == 1
+}
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+/// A layout, as what is done to each dimension of a contiguous buffer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Recipe(pub Vec<Dim>);
+
+/// A layout in its buffer, with guard bands on both sides.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    /// The layout.
+    pub layout: Layout,
+    /// Elements of the whole buffer.
+    pub len: usize,
+}
+
+impl Recipe {
+    /// Row-major, nothing left out.
+    pub fn contiguous(rank: usize) -> Self {
+        Recipe((0..rank).map(|order| Dim { order, step: 1, before: 0, after: 0, broadcast: false }).collect())
+    }
+
+    /// The layout of given dimensions.
+    pub fn place(&self, dims: &[usize]) -> Placed {
+        debug_assert_eq!(self.0.len(), dims.len());
+        let mut by_memory: Vec<usize> = (0..dims.len()).collect();
+        by_memory.sort_by_key(|&d| self.0[d].order);
+        let (mut stride, mut offset, mut extent) = (Dims::from_elem(0, dims.len()), GUARD, 1);
+        for &d in by_memory.iter().rev() {
+            let r = &self.0[d];
+            stride[d] = if r.broadcast { 0 } else { extent * r.step };
+            offset += r.before * extent;
+            let taken = if r.broadcast { dims[d].min(1) } else { dims[d] * r.step };
+            // An empty dimension counts as one, so that the strides of the others stay those of a layout that does not overlap itself.
+            extent *= (r.before + taken + r.after).max(1);
+        }
+        let layout = Layout::new(dims, stride, offset).expect("one stride a dimension");
+        // What is stepped over after the last element, or lies behind a narrowed dimension, is part of the extent. A layout without
+        // elements keeps its offset, so the buffer reaches past that too.
+        let len = GUARD + extent.max(offset - GUARD) + GUARD;
+        debug_assert!(layout.required_len().is_some_and(|n| n <= len - GUARD));
+        Placed { layout, len }
+    }
+
+    /// What it would be called.
+    pub fn kind(&self) -> LayoutKind {
+        let moved: Vec<usize> = self.0.iter().enumerate().filter(|(i, d)| d.order != *i).map(|(i, _)| i).collect();
+        if self.0.iter().any(|d| d.broadcast) {
+            LayoutKind::Broadcast
+        } else if self.0.iter().any(|d| d.step > 1) {
+            LayoutKind::Stepped
+        } else if self.0.iter().any(|d| d.before + d.after > 0) {
+            LayoutKind::Narrowed
+        } else if moved.is_empty() {
+            LayoutKind::Contiguous
+        } else if moved.len() == 2 {
+            LayoutKind::Transposed
+        } else {
+            LayoutKind::Permuted
+        }
+    }
+
+    /// Without a dimension.
+    pub fn without(&self, dim: usize) -> Self {
+        let gone = self.0[dim].order;
+        let kept = self.0.iter().enumerate().filter(|&(i, _)| i != dim);
+        Recipe(
+            kept.map(|(_, d)| {
+                let mut d = d.clone();
+                d.order -= usize::from(d.order > gone);
+                d
+            })
+            .collect(),
+        )
+    }
+}
+
+impl Placed {
+    /// For each element of the buffer, whether the layout names it.
+    pub fn named(&self) -> Vec<bool> {
+        let mut named = vec![false; self.len];
+        match self.layout.contiguous_offsets() {
+            Some((start, end)) => named[start..end].fill(true),
+            None => self.layout.strided_index().for_each(|i| named[i] = true),
+        }
+        named
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipe_gives_the_strides_of_slicing_a_larger_buffer() {
+        let mut r = Recipe::contiguous(3);
+        r.0[0].before = 1;
+        r.0[1].step = 2;
+        r.0[2].after = 3;
+        // A contiguous [1 + 2, 3 * 2, 4 + 3], rows from 1, every second column.
+        let p = r.place(&[2, 3, 4]);
+        let parent = Layout::contiguous([3, 6, 7]);
+        let sliced = parent.narrow(0, 1, 2).unwrap().step(1, 2).unwrap().narrow(2, 0, 4).unwrap();
+        assert_eq!(p.layout.stride(), sliced.stride());
+        assert_eq!(p.layout.start_offset(), sliced.start_offset() + GUARD);
+        assert_eq!(p.len, 3 * 6 * 7 + 2 * GUARD);
+        assert!(p.layout.is_injective());
+    }
+
+    #[test]
+    fn a_transposed_recipe_is_hals_transpose() {
+        let mut r = Recipe::contiguous(2);
+        r.0.swap(0, 1);
+        let p = r.place(&[5, 3]);
+        assert_eq!(p.layout.stride(), Layout::contiguous([3, 5]).transpose(0, 1).unwrap().stride());
+        assert_eq!(r.kind(), LayoutKind::Transposed);
+        assert_eq!(r.without(0), Recipe::contiguous(1));
+    }
+
+    #[test]
+    fn empty_and_rank_zero_layouts_lie_inside_their_buffers() {
+        assert_eq!(Recipe::contiguous(0).place(&[]).len, 1 + 2 * GUARD);
+        let mut r = Recipe::contiguous(2);
+        r.0[0].before = 3;
+        let p = r.place(&[0, 4]);
+        assert!(p.layout.start_offset() <= p.len && p.named().iter().all(|n| !n));
+    }
+}

@@ -1,0 +1,301 @@
+//! Element values: a distribution and a seed, or after shrinking the bits themselves.
+
+use super::numbers::{Format, format_of};
+use isobit_hal::DType;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+/// How the elements of an operand are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dist {
+    /// Uniform between -2^scale and 2^scale; for integers that many bits.
+    Uniform {
+        /// The binary logarithm of the range.
+        scale: i32,
+    },
+    /// Every exponent as likely, subnormals included; for integers every length.
+    LogUniform,
+    /// Exponents of a range, each as likely.
+    Exponents {
+        /// The smallest.
+        low: i32,
+        /// The largest.
+        high: i32,
+    },
+    /// Integers of so many bits.
+    Integers {
+        /// Bits of the magnitude.
+        bits: u32,
+    },
+    /// NaNs with payloads, infinities, zeros of both signs, subnormals, extremes, boundaries of integer types, among ordinary values.
+    Specials,
+    /// Halfway between two values of a narrower format or two integers, or one bit beside.
+    Halfway,
+    /// Four values that repeat, for ties.
+    Few,
+    /// Conditions: zeros, ones, and values of which one byte alone is not zero.
+    Mask,
+    /// Ordinary values with one in 64 an infinity or a NaN.
+    Sparse,
+    /// All ones.
+    Ones,
+    /// 0, 1, 2 ... 63 and again.
+    Ramp,
+}
+
+/// The values of an operand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Values {
+    /// Drawn.
+    Drawn {
+        /// How.
+        dist: Dist,
+        /// From which seed.
+        seed: u64,
+    },
+    /// Given as bits, in the order of memory; the last one repeats.
+    Bits(Vec<u64>),
+}
+
+impl Values {
+    /// The bits of `count` elements, in the order in which they lie in memory.
+    pub fn bits(&self, dtype: DType, count: usize) -> Vec<u64> {
+        match self {
+            Values::Drawn { dist, seed } => {
+                let mut rng = Xoshiro256PlusPlus::seed_from_u64(*seed);
+                match format_of(dtype) {
+                    Some(format) => (0..count).map(|i| float(*dist, format, i, &mut rng)).collect(),
+                    None => (0..count).map(|i| integer(*dist, dtype, i, &mut rng)).collect(),
+                }
+            }
+            Values::Bits(bits) => {
+                let last = bits.last().copied().unwrap_or(0);
+                (0..count).map(|i| bits.get(i).copied().unwrap_or(last)).collect()
+            }
+        }
+    }
+}
+
+/// A number from 0 to n - 1; the bias of a multiplication by 2^-64 does not matter here, that it never changes does.
+fn below(rng: &mut impl RngCore, n: u64) -> u64 {
+    ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
+}
+
+fn between(rng: &mut impl RngCore, low: i32, high: i32) -> i32 {
+    low + below(rng, (i64::from(high) - i64::from(low) + 1) as u64) as i32
+}
+
+/// Uniform in (-2^scale, 2^scale): each binade half as likely as the one above.
+fn uniform(f: Format, scale: i32, rng: &mut impl RngCore) -> u64 {
+    let r = rng.next_u64();
+    let below_top = (r >> 12).trailing_zeros().min(51) as i32;
+    f.compose(r & 1 != 0, scale - 1 - below_top, rng.next_u64())
+}
+
+/// An integer as a float, rounded toward zero.
+fn whole(f: Format, negative: bool, n: u64) -> u64 {
+    if n == 0 {
+        return if negative { f.sign() } else { 0 };
+    }
+    let exponent = 63 - n.leading_zeros();
+    let fraction = n ^ 1 << exponent;
+    let significand = match exponent <= f.significand {
+        true => fraction << (f.significand - exponent),
+        false => fraction >> (exponent - f.significand),
+    };
+    f.compose(negative, exponent as i32, significand)
+}
+
+fn float(dist: Dist, f: Format, i: usize, rng: &mut impl RngCore) -> u64 {
+    match dist {
+        Dist::Uniform { scale } => uniform(f, scale, rng),
+        Dist::LogUniform => {
+            let r = rng.next_u64();
+            let field = below(rng, 1 << f.exponent) as i32;
+            f.compose(r & 1 != 0, field - f.bias() - i32::from(field == 0) * (r >> 8 & 7) as i32, rng.next_u64())
+        }
+        Dist::Exponents { low, high } => {
+            let r = rng.next_u64();
+            f.compose(r & 1 != 0, between(rng, low, high), r >> 1)
+        }
+        Dist::Integers { bits } => {
+            let r = rng.next_u64();
+            whole(f, r & 1 != 0, r >> 1 & ((1 << bits.min(62)) - 1))
+        }
+        Dist::Specials if below(rng, 4) == 0 => uniform(f, 3, rng),
+        Dist::Specials => special(f, rng),
+        Dist::Halfway => halfway(f, rng),
+        Dist::Few => {
+            let r = rng.next_u64();
+            whole(f, r & 4 != 0, r & 1)
+        }
+        Dist::Mask => {
+            let r = rng.next_u64();
+            if r & 1 == 0 { 0 } else { whole(f, r & 2 != 0, 1) }
+        }
+        Dist::Sparse if below(rng, 64) == 0 => {
+            let r = rng.next_u64();
+            let bits = if r & 2 == 0 { f.infinity() } else { f.canonical_nan() };
+            if r & 1 == 0 { bits } else { bits | f.sign() }
+        }
+        Dist::Sparse => uniform(f, 0, rng),
+        Dist::Ones => whole(f, false, 1),
+        Dist::Ramp => whole(f, false, i as u64 % 64),
+    }
+}
+
+fn special(f: Format, rng: &mut impl RngCore) -> u64 {
+    let r = rng.next_u64();
+    let payload = rng.next_u64() & f.significand_mask();
+    let one = whole(f, false, 1);
+    let smallest_normal = 1 << f.significand;
+    let magnitude = match below(rng, 16) {
+        0 => 0,
+        1 => f.infinity(),
+        // A quiet NaN and a signalling one with payloads; f8e4m3 has one NaN.
+        2 if f.infinities => f.canonical_nan() | payload,
+        3 if f.infinities => f.infinity() | (payload & !(1 << (f.significand - 1))).max(1),
+        2 | 3 => f.canonical_nan(),
+        4 => 1 + below(rng, 2),
+        5 => smallest_normal - 1 + below(rng, 3),
+        6 => payload.min(smallest_normal - 1),
+        7 => f.max_finite() - below(rng, 3),
+        8 => one - 1 + below(rng, 3),
+        9 => whole(f, false, 1 + below(rng, 16)),
+        10 => f.compose(false, -1 - below(rng, 4) as i32, 0),
+        // Half integers: ties of round, and of floor's neighbours.
+        11 => f.compose(false, 1 + below(rng, 4) as i32, payload & !(f.significand_mask() >> 4)),
+        // At and beside the boundaries of integer types, for casts.
+        12 | 13 => {
+            let power = [7, 8, 15, 16, 24, 31, 32, 53, 63, 64][below(rng, 10) as usize];
+            f.compose(false, power, 0).saturating_sub(1) + below(rng, 3)
+        }
+        // Where exp, sinh and their kin overflow or vanish, in every format: 2^3 to 2^10.
+        14 => f.compose(false, 3 + below(rng, 8) as i32, payload),
+        _ => f.compose(false, (f.max_exponent() + f.min_exponent()) / 2 + between(rng, -2, 2), payload),
+    };
+    let magnitude = if f.is_nan(magnitude) && f.infinities { magnitude } else { magnitude.min(f.infinity()) };
+    if r & 1 == 0 { magnitude } else { magnitude | f.sign() }
+}
+
+fn halfway(f: Format, rng: &mut impl RngCore) -> u64 {
+    let r = rng.next_u64();
+    if r & 2 == 0 {
+        // n + 1/2.
+        let n = whole(f, false, (r >> 8 & 0x1ff) * 2 + 1);
+        let halved = n.saturating_sub(1 << f.significand);
+        return if r & 1 == 0 { halved } else { halved | f.sign() };
+    }
+    // The narrower formats' significands, and a bit behind them.
+    let kept = [3, 7, 10, 23][below(rng, 4) as usize];
+    let significand = if kept < f.significand {
+        let top = rng.next_u64() & f.significand_mask() & !(f.significand_mask() >> kept);
+        (top | 1 << (f.significand - kept - 1)).wrapping_add(below(rng, 3)).wrapping_sub(1)
+    } else {
+        rng.next_u64()
+    };
+    f.compose(r & 1 != 0, between(rng, -20, 20), significand)
+}
+
+fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
+    let width = 8 * dtype.size_in_bytes() as u32;
+    let all = u64::MAX >> (64 - width);
+    let signed = dtype != DType::U8 && dtype != DType::U32;
+    let r = rng.next_u64();
+    // A magnitude with a sign, where the type has one.
+    let sized = |bits: u32, r: u64| {
+        let magnitude = (r >> 1) & ((1u64 << bits.clamp(1, width - u32::from(signed)).min(63)) - 1);
+        if signed && r & 1 != 0 { magnitude.wrapping_neg() } else { magnitude }
+    };
+    let bits = match dist {
+        Dist::Uniform { scale } if scale > 4 => r,
+        Dist::Uniform { .. } => sized(6, r),
+        Dist::LogUniform => sized(1 + below(rng, width.into()) as u32, r),
+        Dist::Exponents { high, .. } => sized(high.clamp(1, 62) as u32, r),
+        Dist::Integers { bits } => sized(bits, r),
+        Dist::Specials | Dist::Halfway => {
+            let top = 1u64 << (width - 1);
+            match below(rng, 12) {
+                0 => 0,
+                1 => 1,
+                2 => u64::MAX,
+                3 => top,
+                4 => top - 1,
+                5 => top + 1,
+                6 => 2,
+                7 => u64::MAX - 1,
+                // Ties of the conversions to narrow floats.
+                8 => (1 << below(rng, width.into())) | (1 << below(rng, width.into())),
+                9 => (1u64 << below(rng, width.into())).wrapping_sub(1),
+                10 => sized(3, r),
+                _ => r,
+            }
+        }
+        Dist::Few | Dist::Sparse => r & 3,
+        Dist::Mask => match r & 7 {
+            0..=3 => 0,
+            4 | 5 => 1,
+            6 => 0xff << (8 * below(rng, (width / 8).into())),
+            _ => 1 << (width - 1),
+        },
+        Dist::Ones => 1,
+        Dist::Ramp => i as u64 % 64,
+    };
+    bits & all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specials_hold_every_kind_of_value_in_every_format() {
+        for &dtype in DType::ALL {
+            let bits = Values::Drawn { dist: Dist::Specials, seed: 1 }.bits(dtype, 4096);
+            let Some(f) = format_of(dtype) else {
+                assert!(bits.contains(&0) && bits.contains(&(1 << (8 * dtype.size_in_bytes() - 1))));
+                continue;
+            };
+            let has = |test: &dyn Fn(u64) -> bool| assert!(bits.iter().any(|&b| test(b)), "{dtype}");
+            has(&|b| b == 0);
+            has(&|b| b == f.sign());
+            has(&|b| f.is_nan(b) && b & f.sign() != 0);
+            has(&|b| b == f.max_finite());
+            has(&|b| b == 1);
+            has(&|b| f.to_f64(b) == 1.0);
+            if f.infinities {
+                has(&|b| b == f.infinity());
+                has(&|b| b == f.infinity() | f.sign());
+                has(&|b| f.is_nan(b) && b & 1 << (f.significand - 1) == 0);
+                has(&|b| f.is_nan(b) && b & f.magnitude() > f.canonical_nan());
+            }
+            assert!(bits.iter().all(|&b| b <= f.sign() | f.magnitude()));
+        }
+    }
+
+    #[test]
+    fn ordinary_values_are_finite_and_in_range() {
+        for dtype in [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64] {
+            let f = format_of(dtype).unwrap();
+            for (dist, bound) in [(Dist::Uniform { scale: 3 }, 8.0), (Dist::Integers { bits: 4 }, 16.0)] {
+                let bits = Values::Drawn { dist, seed: 9 }.bits(dtype, 1000);
+                assert!(bits.iter().all(|&b| f.to_f64(b).abs() < bound), "{dtype} {dist:?}");
+                assert!(bits.iter().any(|&b| f.to_f64(b).abs() > bound / 4.0), "{dtype} {dist:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn halfway_values_lie_between_two_of_a_narrower_format() {
+        let f = format_of(DType::F32).unwrap();
+        let bits = Values::Drawn { dist: Dist::Halfway, seed: 3 }.bits(DType::F32, 4096);
+        let tie = |b: &u64| {
+            let h = half::f16::from_f64(f.to_f64(*b)).to_f64();
+            (h - f.to_f64(*b)).abs() == 0.5 * format_of(DType::F16).unwrap().ulp_at(f.to_f64(*b))
+        };
+        assert!(bits.iter().filter(|b| tie(b)).count() > 50);
+    }
+}

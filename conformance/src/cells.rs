@@ -1,0 +1,265 @@
+//! Cells: every operation at every combination of dtypes, and the committed table of what each must be.
+//!
+//! The operations and dtypes come from hal, so a new one is in the suite from the day it is declared; the table, `cells.tsv`, is
+//! compared with what is generated here, so that a class or a refusal cannot change unseen.
+
+use crate::case::Kind;
+use crate::report::{Class, Numerics};
+use isobit_hal::DType;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::OnceLock;
+
+/// An operation at given dtypes, and for operations that a vendor's library could do, who does it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Cell {
+    /// The operation.
+    pub kind: Kind,
+    /// The dtypes of all operands, inputs first and the destination last, as [`isobit_hal::Op`] documents them.
+    pub dtypes: Vec<DType>,
+    /// Who computes it, where that can be chosen.
+    pub numerics: Option<Numerics>,
+}
+
+impl Cell {
+    /// Every cell, in the order of reports.
+    pub fn all() -> &'static [Cell] {
+        static ALL: OnceLock<Vec<Cell>> = OnceLock::new();
+        ALL.get_or_init(|| Kind::all().into_iter().flat_map(cells_of).collect())
+    }
+
+    /// The cell of an operation's name, a label and numerics.
+    pub fn find(op: &str, label: &str, numerics: Option<Numerics>) -> Option<&'static Cell> {
+        Cell::all().iter().find(|c| c.kind.name() == op && c.label() == label && c.numerics == numerics)
+    }
+
+    /// The dtypes that tell the cell from its siblings, as `f32` or `f32,f16`.
+    pub fn label(&self) -> String {
+        let names: Vec<_> = self.distinctive().iter().map(|d| d.as_str()).collect();
+        names.join(",")
+    }
+
+    fn distinctive(&self) -> Vec<DType> {
+        match self.kind {
+            Kind::Cast => self.dtypes.clone(),
+            Kind::WhereCond => self.dtypes[..2].to_vec(),
+            _ => vec![self.dtypes[0]],
+        }
+    }
+
+    /// The dtypes of the values, which a filter goes by: the condition of `where_cond` is none of them.
+    pub fn value_dtypes(&self) -> Vec<DType> {
+        match self.kind {
+            Kind::WhereCond => vec![self.dtypes[1]],
+            _ => self.distinctive(),
+        }
+    }
+
+    /// The dtype of the result.
+    pub fn dst_dtype(&self) -> DType {
+        *self.dtypes.last().expect("every operation has a destination")
+    }
+
+    /// How the cell is compared: section 4 of the design, `docs/numerics.md` op by op.
+    pub fn class(&self) -> Class {
+        use isobit_hal::{BinaryOp, ReduceOp, UnaryOp::*};
+        let float = self.dtypes[0].is_float();
+        let defined_if = |defined| if defined { Class::Defined } else { Class::Exact };
+        match self.kind {
+            Kind::ConstSet | Kind::Copy | Kind::Copy2d | Kind::WhereCond => Class::Moved,
+            Kind::Cast if self.dtypes[0] == self.dtypes[1] => Class::Moved,
+            Kind::Cast | Kind::Affine | Kind::Cmp(_) => Class::Exact,
+            Kind::Powf | Kind::Elu => Class::Defined,
+            // Correctly rounded by IEEE 754, though defined for floats alone.
+            Kind::Unary(Sqrt | Recip) => Class::Exact,
+            Kind::Unary(op) => defined_if(op.is_float_only()),
+            Kind::Binary(op) => defined_if(op == BinaryOp::Pow && float),
+            Kind::Reduce(op) => defined_if(float && matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean)),
+            Kind::Matmul if self.numerics == Some(Numerics::Vendor) => Class::Vendor,
+            Kind::Matmul => Class::Defined,
+        }
+    }
+
+    /// What the committed table says of the cell.
+    pub fn expectation(&self) -> &'static Expectation {
+        table().get(self).unwrap_or_else(|| panic!("{self} is not in cells.tsv: run the tests with ISOBIT_BLESS=1"))
+    }
+
+    /// What a driver is expected to do with the cell: `None` is to pass.
+    pub fn exception(&self, driver: &str) -> Option<&'static Exception> {
+        self.expectation().exceptions.iter().find(|e| e.driver == driver)
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.name(), self.label())?;
+        match self.numerics {
+            Some(Numerics::Vendor) => f.write_str(" vendor"),
+            Some(Numerics::Portable) => f.write_str(" portable"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn cells_of(kind: Kind) -> Vec<Cell> {
+    let op = kind.op(None);
+    let all = DType::ALL.iter().copied();
+    let tuples: Vec<Vec<DType>> = match kind {
+        Kind::ConstSet => all.map(|d| vec![d]).collect(),
+        Kind::Cast => all.flat_map(|a| DType::ALL.iter().map(move |&b| vec![a, b])).collect(),
+        Kind::Binary(_) | Kind::Matmul => all.map(|d| vec![d; 3]).collect(),
+        Kind::Cmp(_) => all.map(|d| vec![d, d, DType::U8]).collect(),
+        Kind::WhereCond => all.flat_map(|c| DType::ALL.iter().map(move |&d| vec![c, d, d, d])).collect(),
+        Kind::Reduce(r) if r.is_arg() => all.map(|d| vec![d, DType::U32]).collect(),
+        _ => all.map(|d| vec![d; 2]).collect(),
+    };
+    let numerics: &[Option<Numerics>] = match kind {
+        Kind::Matmul => &[Some(Numerics::Portable), Some(Numerics::Vendor)],
+        _ => &[None],
+    };
+    tuples
+        .into_iter()
+        .filter(|dtypes| op.check_dtypes(dtypes).is_ok())
+        .flat_map(|dtypes| numerics.iter().map(move |&numerics| Cell { kind, dtypes: dtypes.clone(), numerics }))
+        .collect()
+}
+
+/// What the committed table says of a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expectation {
+    /// How it is compared.
+    pub class: Class,
+    /// Drivers of which something else than a pass is expected.
+    pub exceptions: Vec<Exception>,
+}
+
+/// A driver that does not pass a cell, and is not expected to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exception {
+    /// The driver: the name before the colon in a device's id.
+    pub driver: String,
+    /// True where it refuses the cell; false where it runs and fails.
+    pub unsupported: bool,
+    /// Why, with the issue that will change it.
+    pub reason: String,
+}
+
+/// The committed table, as text.
+pub const TABLE: &str = include_str!("../cells.tsv");
+
+const HEADER: &str = "op\tdtypes\tnumerics\tclass\texceptions (driver:unsupported|expected_failure:reason; ...)";
+
+fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Moved => "moved",
+        Class::Exact => "exact",
+        Class::Defined => "defined",
+        Class::Vendor => "vendor",
+        Class::Accuracy => "accuracy",
+    }
+}
+
+fn key_columns(cell: &Cell) -> String {
+    let numerics = match cell.numerics {
+        None => "-",
+        Some(Numerics::Vendor) => "vendor",
+        Some(Numerics::Portable) => "portable",
+    };
+    format!("{}\t{}\t{numerics}", cell.kind.name(), cell.label())
+}
+
+/// The table as hal's operations, the classes above and the exceptions of an older table make it.
+pub fn generate_table(old: &str) -> String {
+    let exceptions: HashMap<String, &str> = old
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let columns: Vec<&str> = line.split('\t').collect();
+            Some((columns.get(..3)?.join("\t"), *columns.get(4)?))
+        })
+        .collect();
+    let mut out = format!("{HEADER}\n");
+    for cell in Cell::all() {
+        let key = key_columns(cell);
+        let exceptions = exceptions.get(&key).copied().unwrap_or("-");
+        out += &format!("{key}\t{}\t{exceptions}\n", class_name(cell.class()));
+    }
+    out
+}
+
+fn parse_exceptions(column: &str) -> Vec<Exception> {
+    if column == "-" {
+        return Vec::new();
+    }
+    let parse = |text: &str| {
+        let mut parts = text.trim().splitn(3, ':');
+        let (driver, what, reason) = (parts.next()?, parts.next()?, parts.next()?);
+        let unsupported = match what {
+            "unsupported" => true,
+            "expected_failure" => false,
+            _ => return None,
+        };
+        Some(Exception { driver: driver.into(), unsupported, reason: reason.trim().into() })
+    };
+    column.split(';').map(|text| parse(text).unwrap_or_else(|| panic!("cells.tsv: bad exception `{text}`"))).collect()
+}
+
+fn table() -> &'static HashMap<Cell, Expectation> {
+    static TABLE_MAP: OnceLock<HashMap<Cell, Expectation>> = OnceLock::new();
+    TABLE_MAP.get_or_init(|| {
+        let lines: HashMap<String, Expectation> = TABLE
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let columns: Vec<&str> = line.split('\t').collect();
+                assert!(columns.len() == 5, "cells.tsv: five columns are wanted in `{line}`");
+                let class = [Class::Moved, Class::Exact, Class::Defined, Class::Vendor, Class::Accuracy]
+                    .into_iter()
+                    .find(|&c| class_name(c) == columns[3])
+                    .unwrap_or_else(|| panic!("cells.tsv: no class is named `{}`", columns[3]));
+                (columns[..3].join("\t"), Expectation { class, exceptions: parse_exceptions(columns[4]) })
+            })
+            .collect();
+        let entry = |cell: &Cell| Some((cell.clone(), lines.get(&key_columns(cell))?.clone()));
+        Cell::all().iter().filter_map(entry).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_table_is_what_hal_declares() {
+        let generated = generate_table(TABLE);
+        if std::env::var_os("ISOBIT_BLESS").is_some() {
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/cells.tsv"), &generated).unwrap();
+            return;
+        }
+        for (a, b) in TABLE.lines().zip(generated.lines()) {
+            assert_eq!(a, b, "cells.tsv differs from what hal declares: review, then ISOBIT_BLESS=1 rewrites it");
+        }
+        assert_eq!(TABLE.lines().count(), generated.lines().count(), "cells were added or removed");
+    }
+
+    #[test]
+    fn labels_tell_cells_apart() {
+        let mut keys: Vec<String> = Cell::all().iter().map(key_columns).collect();
+        keys.sort();
+        let n = keys.len();
+        keys.dedup();
+        assert_eq!(keys.len(), n);
+        // 9 unaries of every dtype and 25 of floats, 8 binaries, 6 comparisons, 3 conditions, 121 casts, 4 moves and affine,
+        // 2 float functions, 6 reductions of every dtype and mean, matmul twice.
+        assert_eq!(n, 9 * 11 + 23 * 5 + 8 * 11 + 6 * 11 + 3 * 11 + 121 + 4 * 11 + 2 * 5 + 6 * 11 + 5 + 2 * 5);
+    }
+
+    #[test]
+    fn vendor_is_legal_for_matmul_alone() {
+        for cell in Cell::all() {
+            assert_eq!(cell.expectation().class == Class::Vendor, cell.numerics == Some(Numerics::Vendor), "{cell}");
+            assert!(cell.numerics.is_none() || cell.kind == Kind::Matmul);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Arguments.
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use isobit_conformance::report::Numerics;
+use std::path::PathBuf;
+
+/// Holds every device to the CPU reference, bit for bit, and the reference to the truth.
+#[derive(Debug, Parser)]
+#[command(name = "isobit-conformance", bin_name = "cargo xtask conformance", version)]
+#[command(
+    after_help = "Exit status: 0 all passed; 1 something failed; 2 it could not run (bad arguments, absent device)."
+)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// Devices, such as cpu,cuda:0. Without this: the CPU and every GPU found.
+    #[arg(long, value_delimiter = ',', value_name = "ID,...")]
+    pub devices: Vec<String>,
+
+    /// Operations, by name. Without this: all.
+    #[arg(long, value_delimiter = ',', value_name = "OP,...")]
+    pub ops: Vec<String>,
+
+    /// Dtypes: cells all of whose values have one of these run. One cell is named by its dtypes joined with a dash, as in f32-f16.
+    #[arg(long, value_delimiter = ',', value_name = "DTYPE,...")]
+    pub dtypes: Vec<String>,
+
+    /// Who computes what a vendor's library could do. Without this: both.
+    #[arg(long, value_delimiter = ',', value_enum, value_name = "WHO,...")]
+    pub numerics: Vec<NumericsArg>,
+
+    /// Cases a cell (64 unless given).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub cases: Option<u64>,
+
+    /// The seed that, with operation, dtypes and index, determines every case.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+
+    /// 32 cases a cell, and the shortest checks of the reference.
+    #[arg(long, conflicts_with_all = ["exhaustive", "cases"])]
+    pub quick: bool,
+
+    /// Also every one of the 2^32 f32 arguments of each unary.
+    #[arg(long)]
+    pub exhaustive: bool,
+
+    /// Where report.json, report.html, junit.xml, digests and failures go.
+    #[arg(long, value_name = "DIR", default_value = "target/conformance")]
+    pub out: PathBuf,
+
+    /// Run the cases of a file alone, as a failure saved it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "quick", "exhaustive"])]
+    pub replay: Option<PathBuf>,
+
+    /// Compare digest files of earlier runs (DIR/digests), also from other machines, with each other and with the devices named.
+    #[arg(long, value_name = "DIGESTS", num_args = 1..)]
+    pub compare: Vec<PathBuf>,
+
+    /// Write which device supports what to docs/support.md, and run nothing.
+    #[arg(long, conflicts_with_all = ["replay", "compare"])]
+    pub matrix: bool,
+
+    /// Seconds after which a case of a worker counts as hung.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub timeout: u64,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Runs the cells that come on standard input on one device.
+    #[command(hide = true)]
+    Worker(WorkerArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct WorkerArgs {
+    /// The device.
+    #[arg(long)]
+    pub device: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NumericsArg {
+    /// The vendor's library.
+    Vendor,
+    /// The kernel of the tree.
+    Portable,
+}
+
+impl From<NumericsArg> for Numerics {
+    fn from(n: NumericsArg) -> Self {
+        match n {
+            NumericsArg::Vendor => Numerics::Vendor,
+            NumericsArg::Portable => Numerics::Portable,
+        }
+    }
+}
+
+impl Args {
+    /// Cases a cell.
+    pub fn case_count(&self) -> u64 {
+        self.cases.unwrap_or(if self.quick { 32 } else { 64 })
+    }
+}

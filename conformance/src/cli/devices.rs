@@ -1,0 +1,94 @@
+//! Which devices run, by the names that reports give them.
+
+use anyhow::{Context, Result, bail};
+use isobit::{AnyDevice, BackendDevice};
+use isobit_conformance::report::{DeviceRow, NotRun};
+
+/// The drivers whose names a device's id may start with.
+const DRIVERS: &[&str] = &["cpu", "cuda", "rocm", "sim-cuda", "sim-rocm"];
+
+/// What is to run.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The CPU, as a subject of its own.
+    pub cpu: bool,
+    /// The others, a worker each.
+    pub workers: Vec<String>,
+    /// Those that are not here, where nobody asked for them.
+    pub not_run: Vec<NotRun>,
+    /// True where they were asked for: an absent one is an error.
+    pub asked: bool,
+}
+
+/// The devices asked for; without any, the CPU and every GPU found.
+///
+/// # Errors
+/// A name that is no device.
+pub fn plan(asked: &[String]) -> Result<Plan> {
+    if !asked.is_empty() {
+        let mut plan = Plan { asked: true, ..Plan::default() };
+        for id in asked {
+            match canonical(id)? {
+                id if id == "cpu" => plan.cpu = true,
+                id if plan.workers.contains(&id) => {}
+                id => plan.workers.push(id),
+            }
+        }
+        return Ok(plan);
+    }
+    let mut plan = Plan { cpu: true, ..Plan::default() };
+    let drivers = isobit::drivers();
+    for (driver, absent) in [("cuda", AnyDevice::new_cuda as fn(usize) -> _), ("rocm", AnyDevice::new_rocm)] {
+        let none = |reason: String| NotRun { id: driver.into(), reason };
+        match drivers.iter().find(|s| s.driver == driver).map(|s| &s.devices) {
+            Some(Ok(0)) => plan.not_run.push(none("the driver is here and sees no device".into())),
+            Some(Ok(n)) => plan.workers.extend((0..*n).map(|i| format!("{driver}:{i}"))),
+            Some(Err(e)) => plan.not_run.push(none(e.message().into())),
+            // Not in this build: opening one says so.
+            None => plan.not_run.extend(absent(0).err().map(|e: isobit::Error| none(e.message().into()))),
+        }
+    }
+    Ok(plan)
+}
+
+/// The name in reports: `cpu` for `cpu:0`, `cuda:0` for `cuda`.
+fn canonical(id: &str) -> Result<String> {
+    let (driver, rest) = id.split_once(':').map_or((id, None), |(d, r)| (d, Some(r)));
+    super::select::known("driver", driver, DRIVERS)?;
+    if driver.starts_with("sim-") {
+        bail!("{id}: this build has no simulated devices");
+    }
+    match (driver, rest) {
+        ("cpu", None | Some("0")) => Ok("cpu".into()),
+        (_, None) => Ok(format!("{driver}:0")),
+        (_, Some(n)) if n.parse::<usize>().is_ok() => Ok(id.into()),
+        (_, Some(n)) => bail!("{id}: `{n}` is no ordinal; a device is named as in {driver}:0"),
+    }
+}
+
+/// Opens a device.
+///
+/// # Errors
+/// Those of the driver: it is not here, or there is no such device.
+pub fn open(id: &str) -> Result<AnyDevice> {
+    AnyDevice::open(id).with_context(|| format!("device {id}"))
+}
+
+/// What a device says of itself.
+///
+/// # Errors
+/// Those of the driver while asking.
+pub fn row<D: BackendDevice>(id: &str, device: &D) -> Result<DeviceRow> {
+    let info = device.info().with_context(|| format!("device {id}"))?;
+    Ok(DeviceRow {
+        id: id.into(),
+        driver: info.driver,
+        name: info.name,
+        arch: info.arch,
+        simulated: info.simulated,
+        warp_size: info.warp_size,
+        memory_bytes: info.memory_total,
+        driver_version: info.driver_version,
+        instructions_executed: None,
+    })
+}

@@ -1,0 +1,47 @@
+//! The command line over the devices of the facade.
+//!
+//! The CPU runs in this process. Every other device runs in a worker process of its own (this binary, started again), so that a crash or a
+//! hang costs one case and not the report.
+
+mod args;
+mod build;
+mod devices;
+mod join;
+mod matrix;
+mod pool;
+mod progress;
+mod run;
+mod save;
+mod select;
+mod supervise;
+mod worker;
+
+use args::{Args, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// All passed.
+const PASSED: u8 = 0;
+/// Something failed.
+const FAILED: u8 = 1;
+/// It could not run: bad arguments, an absent device, a filter that selects nothing.
+const COULD_NOT_RUN: u8 = 2;
+
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    // Panics of a driver are caught, and reported as the failure of a case.
+    std::panic::set_hook(Box::new(|_| {}));
+    let outcome = match &args.command {
+        Some(Command::Worker(worker)) => worker::main(worker).map(|()| true),
+        None if args.matrix => matrix::main(&args).map(|()| true),
+        None => run::main(&args),
+    };
+    match outcome {
+        Ok(true) => PASSED.into(),
+        Ok(false) => FAILED.into(),
+        Err(e) => {
+            eprintln!("error: {e:#}");
+            COULD_NOT_RUN.into()
+        }
+    }
+}

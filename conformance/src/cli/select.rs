@@ -1,0 +1,63 @@
+//! Which cells run: filters by name, with a suggestion for a name that is none.
+
+use super::args::Args;
+use anyhow::{Result, bail};
+use isobit_conformance::case::Kind;
+use isobit_conformance::cells::Cell;
+use isobit_conformance::report::Numerics;
+use isobit_hal::DType;
+
+/// The cells that the filters let through.
+///
+/// # Errors
+/// A name that is none; filters that let nothing through.
+pub fn cells(args: &Args) -> Result<Vec<&'static Cell>> {
+    let ops: Vec<&str> = Kind::all().into_iter().map(Kind::name).collect();
+    for op in &args.ops {
+        known("operation", op, &ops)?;
+    }
+    let dtypes: Vec<&str> = DType::ALL.iter().map(|d| d.as_str()).collect();
+    let labels: Vec<String> = Cell::all().iter().map(dashed).collect();
+    for name in &args.dtypes {
+        if !labels.iter().any(|l| l == name) {
+            known("dtype", name, &dtypes)?;
+        }
+    }
+    let numerics: Vec<Numerics> = args.numerics.iter().map(|&n| n.into()).collect();
+    let passes = |cell: &&Cell| {
+        let (values, label) = (cell.value_dtypes(), dashed(cell));
+        let dtype = values.iter().all(|d| args.dtypes.iter().any(|n| n == d.as_str())) || args.dtypes.contains(&label);
+        (args.ops.is_empty() || args.ops.iter().any(|o| o == cell.kind.name()))
+            && (args.dtypes.is_empty() || dtype)
+            && (numerics.is_empty() || cell.numerics.is_none_or(|n| numerics.contains(&n)))
+    };
+    let cells: Vec<_> = Cell::all().iter().filter(passes).collect();
+    if cells.is_empty() {
+        let of = |names: &[String]| if names.is_empty() { "any".to_string() } else { names.join(",") };
+        bail!("the filters select nothing: operations {}, dtypes {}", of(&args.ops), of(&args.dtypes));
+    }
+    Ok(cells)
+}
+
+/// The dtypes of a cell as one word of the command line.
+pub fn dashed(cell: &Cell) -> String {
+    cell.label().replace(',', "-")
+}
+
+/// Refuses a name that is none of the known ones, naming those that it may have meant.
+///
+/// # Errors
+/// The name is none of them.
+pub fn known(what: &str, name: &str, names: &[&str]) -> Result<()> {
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let mut near: Vec<(f64, &str)> =
+        names.iter().map(|n| (strsim::jaro_winkler(&name.to_lowercase(), n), *n)).filter(|(s, _)| *s > 0.75).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let near: Vec<&str> = near.into_iter().take(3).map(|(_, n)| n).collect();
+    match near.is_empty() {
+        true => bail!("no {what} is named `{name}`; there are {}", names.join(", ")),
+        false => bail!("no {what} is named `{name}`; did you mean {}?", near.join(" or ")),
+    }
+}

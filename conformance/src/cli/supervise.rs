@@ -1,0 +1,239 @@
+//! The other side of a worker: starts it, listens, and when it dies or hangs finds the case that did it and goes on with a fresh one.
+//!
+//! Several cells run at once in a worker, so its death tells only which cells may have caused it. Those run again alone, each case told before it
+//! runs; the one that was told last is the culprit, its cell fails with it, and the others go on.
+
+use super::pool::Event;
+use super::progress::Progress;
+use super::worker::{Job, Message};
+use anyhow::{Context, Result, bail};
+use isobit_conformance::cells::Cell;
+use isobit_conformance::report::{DeviceRow, ResultRow};
+use isobit_conformance::run::{CellRun, Failure, Fault, Options, Reference};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// A worker process that has its device open.
+pub struct Worker {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    messages: Receiver<Message>,
+    /// The device, as it describes itself.
+    pub row: DeviceRow,
+}
+
+/// How long a device may take to open: a simulator or a cold driver included.
+const OPENING: Duration = Duration::from_secs(120);
+
+/// Starts a worker and waits until its device is open.
+///
+/// # Errors
+/// The device is not here, or opening it killed the worker.
+pub fn start(device: &str) -> Result<Worker> {
+    let program = std::env::current_exe().context("the path of this program")?;
+    let mut child = Command::new(program)
+        .args(["worker", "--device", device])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("starting a worker")?;
+    let stdout = child.stdout.take().context("the worker's output")?;
+    let (tx, messages) = channel();
+    std::thread::spawn(move || {
+        // A line that is no message is a library's chatter on standard output.
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        for message in lines.filter_map(|l| serde_json::from_str(&l).ok()) {
+            if tx.send(message).is_err() {
+                break;
+            }
+        }
+    });
+    let stdin = child.stdin.take();
+    let mut worker = Worker { child, stdin, messages, row: DeviceRow::default() };
+    match worker.messages.recv_timeout(OPENING) {
+        Ok(Message::Ready(row)) => worker.row = row,
+        Ok(Message::Absent(reason)) => bail!(reason),
+        Ok(_) => bail!("device {device}: the worker did not say that it is ready"),
+        Err(RecvTimeoutError::Timeout) => {
+            bail!("device {device}: no answer within {} s while opening it", OPENING.as_secs())
+        }
+        Err(RecvTimeoutError::Disconnected) => {
+            bail!("device {device}: opening it killed the worker ({})", worker.end())
+        }
+    }
+    Ok(worker)
+}
+
+impl Worker {
+    /// How the process ended.
+    fn end(&mut self) -> String {
+        match self.child.wait() {
+            Ok(status) => status.to_string(),
+            Err(e) => format!("unknown: {e}"),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may have ended by itself; only that it has matters.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What one worker came to.
+enum End {
+    /// Every cell is done, and these rows of the exhaustive check came with them.
+    Finished(Vec<ResultRow>),
+    /// It died or hung, with these cells begun and not done, and the case that was told last.
+    Died { why: String, suspects: Vec<usize>, last: Option<(usize, Option<u64>)> },
+}
+
+/// Runs cells on a device in workers, telling `progress` of each that is done.
+///
+/// # Errors
+/// A worker cannot be started any more.
+pub fn run(
+    worker: Worker,
+    device: &str,
+    cells: &[&Cell],
+    options: &Options,
+    timeout: Duration,
+    exhaustive: bool,
+    progress: &mut Progress,
+) -> Result<(Vec<CellRun>, Vec<ResultRow>)> {
+    let mut done: HashMap<usize, CellRun> = HashMap::new();
+    let mut rows: Vec<ResultRow> = Vec::new();
+    let mut spare = Some(worker);
+    // Cells to run one at a time, because one of them killed a worker.
+    let mut suspects: Vec<usize> = Vec::new();
+    while done.len() < cells.len() {
+        let alone = !suspects.is_empty();
+        let given: Vec<usize> =
+            if alone { suspects.clone() } else { (0..cells.len()).filter(|c| !done.contains_key(c)).collect() };
+        let worker = match spare.take() {
+            Some(worker) => worker,
+            None => start(device)?,
+        };
+        let job = Job {
+            seed: options.seed,
+            cases: options.cases,
+            first: options.first.clone(),
+            replay_only: options.replay_only,
+            cells: given.iter().map(|&c| (cells[c].kind.name().into(), cells[c].label(), cells[c].numerics)).collect(),
+            alone,
+            exhaustive: exhaustive && !alone,
+        };
+        let end = one(worker, &given, &job, timeout, |told| match told {
+            Told::Done(cell, run) => {
+                progress.step(&cells[cell].to_string());
+                done.insert(cell, run);
+            }
+            Told::Working(what) => progress.note(&what),
+        })?;
+        suspects.retain(|c| !done.contains_key(c));
+        let (why, begun, last) = match end {
+            End::Finished(more) => {
+                rows.extend(more);
+                suspects.clear();
+                continue;
+            }
+            End::Died { why, suspects, last } => (why, suspects, last),
+        };
+        match (alone, last) {
+            // Found: the case that was told last, in the only cell that ran.
+            (true, Some((cell, index))) => {
+                let run = crashed(cells[cell], device, index, options, why);
+                progress.step(&cells[cell].to_string());
+                done.insert(cell, run);
+                suspects.retain(|&c| c != cell);
+            }
+            // It died before any case, or between cells: no case is to blame, and no cell can run.
+            _ if begun.is_empty() => bail!("device {device}: the worker ended with no cell begun ({why})"),
+            (true, None) => {
+                for cell in begun {
+                    done.insert(cell, CellRun::new(cells[cell], device, Reference::Cpu).fail(why.clone()));
+                    suspects.retain(|&c| c != cell);
+                }
+            }
+            (false, _) => suspects = begun,
+        }
+    }
+    Ok(((0..cells.len()).filter_map(|c| done.remove(&c)).collect(), rows))
+}
+
+/// What a worker tells that others want to know.
+enum Told {
+    Done(usize, CellRun),
+    Working(String),
+}
+
+/// One worker to its end. `given` are the numbers of the job's cells.
+fn one(mut worker: Worker, given: &[usize], job: &Job, timeout: Duration, mut tell: impl FnMut(Told)) -> Result<End> {
+    let alone = job.alone;
+    if let Some(mut stdin) = worker.stdin.take() {
+        // A worker that is gone already is noticed below.
+        let _ = writeln!(stdin, "{}", serde_json::to_string(job)?);
+    }
+    // Alone, each case must answer in time; together, each cell, whose cases share the processors.
+    let patience = if alone { timeout } else { timeout.saturating_mul(5) };
+    let mut begun: HashMap<usize, Instant> = HashMap::new();
+    let (mut last, mut rows) = (None, Vec::new());
+    let why = loop {
+        match worker.messages.recv_timeout(Duration::from_millis(500)) {
+            Ok(Message::Event(Event::Begin { cell })) => {
+                begun.insert(given[cell], Instant::now());
+            }
+            Ok(Message::Event(Event::Case { cell, index })) => {
+                last = Some((given[cell], index));
+                begun.insert(given[cell], Instant::now());
+            }
+            Ok(Message::Event(Event::Done { cell, run })) => {
+                begun.remove(&given[cell]);
+                last = None;
+                // The device answers nothing more in that process. Where only one case runs at a time, that one is to blame.
+                if run.lost && !alone {
+                    begun.insert(given[cell], Instant::now());
+                    break "the device was lost".to_string();
+                }
+                let lost = run.lost;
+                tell(Told::Done(given[cell], *run));
+                if lost {
+                    return Ok(End::Finished(rows));
+                }
+            }
+            Ok(Message::Row(row)) => rows.push(row),
+            Ok(Message::Working(what)) => tell(Told::Working(what)),
+            Ok(Message::Finished) => return Ok(End::Finished(rows)),
+            Ok(Message::Ready(_) | Message::Absent(_)) => {}
+            Err(RecvTimeoutError::Timeout) => {
+                if begun.values().any(|since| since.elapsed() > patience) {
+                    break format!("no answer within {} s", patience.as_secs());
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => break worker.end(),
+        }
+    };
+    let mut suspects: Vec<usize> = begun.into_keys().collect();
+    suspects.sort_unstable();
+    Ok(End::Died { why, suspects, last })
+}
+
+/// The cell of a case that killed its worker.
+fn crashed(cell: &Cell, device: &str, index: Option<u64>, options: &Options, why: String) -> CellRun {
+    let case = match index {
+        Some(index) => Some(isobit_conformance::generate::case(options.seed, cell, index)),
+        None => options.first.iter().find(|c| c.cell() == Some(cell)).cloned(),
+    };
+    let fault = Fault::Crash { message: why };
+    let mut run = CellRun::new(cell, device, Reference::Cpu).fail(fault.to_string());
+    run.row.cases = index.map_or(1, |i| i + 1);
+    run.row.failed = 1;
+    run.row.worst = case.as_ref().map(|c| format!("shape {:?}: {fault}", c.shape));
+    run.failure = case.map(|case| Failure { device: device.into(), index, case, fault });
+    run
+}

@@ -1,0 +1,149 @@
+//! Cases from (seed, operation, dtypes, index) alone, so that filters, machines and the set of devices never change one.
+//!
+//! What must occur in every cell is placed by the index (layout kinds, in-place calls, long reductions); everything else is drawn by proptest's
+//! strategies from a generator seeded with a hash of the four.
+
+mod layout;
+mod matmul;
+mod params;
+mod reduce;
+mod shape;
+mod values;
+
+use crate::case::{Case, Input, Kind, LayoutKind, Recipe};
+use crate::cells::Cell;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// Draws from strategies, in order.
+struct Draw(TestRunner);
+
+impl Draw {
+    fn new(seed: u64, cell: &Cell, index: u64) -> Self {
+        let mut hash = blake3::Hasher::new_derive_key("isobit conformance case 1");
+        hash.update(&seed.to_le_bytes());
+        hash.update(cell.to_string().as_bytes());
+        hash.update(&index.to_le_bytes());
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, hash.finalize().as_bytes());
+        Self(TestRunner::new_with_rng(Config::default(), rng))
+    }
+
+    fn pick<S: Strategy>(&mut self, strategy: S) -> S::Value {
+        strategy.new_tree(&mut self.0).expect("no strategy here rejects values").current()
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        self.pick(0..100u32) < percent
+    }
+
+    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.pick(0..choices.len())]
+    }
+}
+
+/// The layouts that an index asks for: of the first input (or the destination, where there is none), and of the destination.
+struct Plan {
+    input: LayoutKind,
+    dst: LayoutKind,
+    /// Every operand contiguous: the fast paths of a driver, in every third case.
+    plain: bool,
+    /// A later round through the kinds, in which several are combined.
+    combine: bool,
+}
+
+/// A destination may not name an element twice.
+const DST_KINDS: [LayoutKind; 5] =
+    [LayoutKind::Contiguous, LayoutKind::Transposed, LayoutKind::Permuted, LayoutKind::Narrowed, LayoutKind::Stepped];
+
+impl Plan {
+    fn new(index: u64) -> Self {
+        if index % 3 == 2 {
+            let plain = LayoutKind::Contiguous;
+            return Self { input: plain, dst: plain, plain: true, combine: false };
+        }
+        let n = (index / 3 * 2 + index % 3) as usize;
+        let kinds = LayoutKind::ALL.len();
+        let (input, dst) = (LayoutKind::ALL[n % kinds], DST_KINDS[(n + n / kinds) % DST_KINDS.len()]);
+        Self { input, dst, plain: false, combine: n / kinds % 2 == 1 }
+    }
+}
+
+/// The case of an index.
+pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
+    let (mut draw, plan) = (Draw::new(seed, cell, index), Plan::new(index));
+    let draw = &mut draw;
+    let (shape, params, layouts) = match cell.kind {
+        Kind::Reduce(op) => reduce::draw(draw, op, &plan, index),
+        Kind::Matmul => matmul::draw(draw, &plan),
+        Kind::Copy2d => copy2d(draw, &plan),
+        kind => elementwise(draw, cell, kind, &plan, index),
+    };
+    let mut layouts = layouts.into_iter();
+    let inputs = (0..cell.kind.inputs())
+        .map(|i| Input { layout: layouts.next().expect("a layout an input"), values: values::draw(draw, cell, i) })
+        .collect();
+    let dst = layouts.next().flatten().expect("the destination has a layout");
+    let params = params.unwrap_or_else(|| params::draw(draw, cell));
+    Case {
+        op: cell.kind.name().into(),
+        dtypes: cell.dtypes.iter().map(|d| d.to_string()).collect(),
+        numerics: cell.numerics,
+        shape,
+        params,
+        inputs,
+        dst,
+    }
+}
+
+/// A shape, parameters where the shape goes with them, and a layout an operand, the destination last.
+type Drawn = (Vec<usize>, Option<crate::case::Params>, Vec<Option<Recipe>>);
+
+fn elementwise(draw: &mut Draw, cell: &Cell, kind: Kind, plan: &Plan, index: u64) -> Drawn {
+    let inputs = kind.inputs();
+    // An input may be the destination where they have one dtype.
+    let dst_dtype = cell.dst_dtype();
+    let may: Vec<bool> = (0..inputs).map(|i| kind.takes_dst() && cell.dtypes[i] == dst_dtype).collect();
+    let mut in_place = vec![false; inputs];
+    if index % 8 == 5 && may.contains(&true) {
+        while !in_place.contains(&true) {
+            in_place = may.iter().map(|&m| m && draw.chance(60)).collect();
+        }
+    }
+    let kinds: Vec<LayoutKind> = (0..inputs)
+        .map(|i| match i {
+            _ if plan.plain => LayoutKind::Contiguous,
+            0 => plan.input,
+            _ => draw.one_of(&LayoutKind::ALL),
+        })
+        .chain([if inputs == 0 && !plan.plain { DST_KINDS[index as usize % 5] } else { plan.dst }])
+        .collect();
+    let min_rank = kinds.iter().map(|&k| layout::min_rank(k)).max().unwrap_or(0);
+    let dims = shape::draw(draw, min_rank, shape::budget);
+    let layouts = kinds
+        .iter()
+        .enumerate()
+        .map(|(i, &k)| (i == inputs || !in_place[i]).then(|| layout::draw(draw, &dims, k, plan.combine, i < inputs)))
+        .collect();
+    (dims, None, layouts)
+}
+
+/// Rows with a distance: what can be said with two strides of which the inner one is 1.
+fn copy2d(draw: &mut Draw, plan: &Plan) -> Drawn {
+    let dims = shape::draw_rank(draw, 2, shape::budget);
+    let rows = |draw: &mut Draw, kind: LayoutKind| {
+        let mut r = Recipe::contiguous(2);
+        match kind {
+            LayoutKind::Contiguous => {}
+            LayoutKind::Broadcast => r.0[0].broadcast = true,
+            LayoutKind::Stepped => r.0[0].step = draw.pick(2..4usize),
+            _ => {
+                r.0[1].after = draw.pick(1..9usize);
+                r.0[1].before = draw.pick(0..5usize);
+                r.0[0].before = draw.pick(0..2usize);
+            }
+        }
+        r
+    };
+    let layouts = vec![Some(rows(draw, plan.input)), Some(rows(draw, plan.dst))];
+    (dims, None, layouts)
+}

@@ -1,0 +1,73 @@
+//! Parameters of calls: ordinary numbers, and those at which an operation changes its course.
+
+use super::Draw;
+use crate::case::{Kind, Params, Real};
+use crate::cells::Cell;
+use proptest::prelude::*;
+
+const NUMBERS: &[f64] = &[
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    -3.0,
+    0.1,
+    1e-3,
+    255.5,
+    -129.0,
+    65504.0,
+    1e10,
+    -1e30,
+    1e300,
+    4.9e-324,
+    2147483648.0,
+    9.3e18,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
+
+const EXPONENTS: &[f64] = &[
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.0,
+    -2.0,
+    3.0,
+    -3.0,
+    0.5,
+    -0.5,
+    0.25,
+    1.0 / 3.0,
+    1.5,
+    -2.5,
+    7.0,
+    10.0,
+    33.0,
+    -127.0,
+    1e-3,
+    1e-30,
+    1e30,
+    16777217.0,
+    9007199254740993.0,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
+
+fn number(draw: &mut Draw, listed: &'static [f64]) -> Real {
+    Real(draw.pick(prop_oneof![1 => proptest::sample::select(listed), 1 => -8.0..8.0f64]))
+}
+
+pub fn draw(draw: &mut Draw, cell: &Cell) -> Params {
+    match cell.kind {
+        Kind::ConstSet => Params::Fill(super::values::one(draw, cell.dst_dtype())),
+        Kind::Affine => Params::Affine { mul: number(draw, NUMBERS), add: number(draw, NUMBERS) },
+        Kind::Powf => Params::Number(number(draw, EXPONENTS)),
+        Kind::Elu => Params::Number(number(draw, NUMBERS)),
+        _ => Params::None,
+    }
+}

@@ -1,0 +1,71 @@
+//! Which distribution each operand's values come from.
+
+use super::Draw;
+use crate::case::{Dist, Kind, Values};
+use crate::cells::Cell;
+use crate::report::Class;
+use isobit_hal::{DType, ReduceOp};
+use proptest::prelude::*;
+
+fn general(draw: &mut Draw) -> Dist {
+    draw.pick(prop_oneof![
+        2 => (-1..8i32).prop_map(|scale| Dist::Uniform { scale }),
+        3 => Just(Dist::LogUniform),
+        1 => (2..30u32).prop_map(|bits| Dist::Integers { bits }),
+        1 => (0..7i32).prop_map(|n| Dist::Exponents { low: -n, high: n }),
+        4 => Just(Dist::Specials),
+        2 => Just(Dist::Halfway),
+        1 => Just(Dist::Few),
+    ])
+}
+
+/// For reductions, in which one NaN decides everything and one large value nearly: mostly values that all count.
+fn accumulated(draw: &mut Draw) -> Dist {
+    draw.pick(prop_oneof![
+        4 => (-1..8i32).prop_map(|scale| Dist::Uniform { scale }),
+        2 => (2..12u32).prop_map(|bits| Dist::Integers { bits }),
+        2 => (0..12i32).prop_map(|n| Dist::Exponents { low: -n, high: n }),
+        1 => Just(Dist::LogUniform),
+        1 => Just(Dist::Specials),
+        1 => Just(Dist::Few),
+        1 => Just(Dist::Sparse),
+        1 => Just(Dist::Halfway),
+    ])
+}
+
+/// Factors near one, so that long products neither vanish nor overflow.
+fn factors(draw: &mut Draw) -> Dist {
+    draw.pick(
+        prop_oneof![4 => Just(Dist::Exponents { low: -1, high: 0 }), 2 => Just(Dist::Few), 1 => Just(Dist::Specials),
+        1 => (0..6i32).prop_map(|n| Dist::Exponents { low: -n, high: n })],
+    )
+}
+
+/// For a vendor's product: no sum of magnitudes may overflow f32 (f64 for f64), since the order in which partial sums overflow is
+/// not determined; infinities and NaNs come sparsely, so that rows without one remain.
+fn bounded(draw: &mut Draw) -> Dist {
+    draw.pick(prop_oneof![
+        4 => (-1..5i32).prop_map(|scale| Dist::Uniform { scale }),
+        2 => (1..8u32).prop_map(|bits| Dist::Integers { bits }),
+        2 => (0..30i32).prop_map(|n| Dist::Exponents { low: -n, high: n }),
+        1 => Just(Dist::Sparse),
+        1 => Just(Dist::Few),
+    ])
+}
+
+pub fn draw(draw: &mut Draw, cell: &Cell, input: usize) -> Values {
+    let dist = match cell.kind {
+        Kind::WhereCond if input == 0 => Dist::Mask,
+        Kind::Matmul if cell.class() == Class::Vendor => bounded(draw),
+        Kind::Matmul | Kind::Reduce(ReduceOp::Sum | ReduceOp::Mean) => accumulated(draw),
+        Kind::Reduce(ReduceOp::Prod) => factors(draw),
+        _ => general(draw),
+    };
+    Values::Drawn { dist, seed: draw.pick(any::<u64>()) }
+}
+
+/// One value, as const_set takes it.
+pub fn one(draw: &mut Draw, dtype: DType) -> u64 {
+    let dist = general(draw);
+    Values::Drawn { dist, seed: draw.pick(any::<u64>()) }.bits(dtype, 1)[0]
+}

@@ -1,0 +1,277 @@
+//! A report's rows arranged as people read them: for each pair, operations down and dtypes across.
+
+use super::{Report, ResultRow, Status};
+use isobit_hal::{BinaryOp, CmpOp, DType, ReduceOp, UnaryOp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What became of a place in the matrix, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum State {
+    /// At least one case did not agree.
+    Fail,
+    /// Passed, though the committed table says that it fails.
+    UnexpectedPass,
+    /// Failed, as the committed table says.
+    ExpectedFailure,
+    /// Passed, within a bound.
+    Bound,
+    /// Passed, bit for bit.
+    Exact,
+    /// Not implemented, and not expected to be.
+    Unsupported,
+    /// Other pairs of the report have it, this one does not.
+    NotRun,
+    /// No pair has it: the operation is not defined for the dtype.
+    Undefined,
+}
+
+impl State {
+    /// Every state that a row can have, and `NotRun`.
+    pub const SHOWN: [State; 7] = [
+        State::Exact,
+        State::Bound,
+        State::Fail,
+        State::UnexpectedPass,
+        State::ExpectedFailure,
+        State::Unsupported,
+        State::NotRun,
+    ];
+
+    /// That of one row.
+    pub fn of(row: &ResultRow) -> Self {
+        match row.status {
+            Status::Pass if row.bit_exact => State::Exact,
+            Status::Pass => State::Bound,
+            Status::Fail => State::Fail,
+            Status::Unsupported => State::Unsupported,
+            Status::ExpectedFailure => State::ExpectedFailure,
+            Status::UnexpectedPass => State::UnexpectedPass,
+        }
+    }
+
+    /// True where it makes the run fail.
+    pub fn is_failure(self) -> bool {
+        matches!(self, State::Fail | State::UnexpectedPass)
+    }
+
+    /// A word for style sheets and filters.
+    pub fn key(self) -> &'static str {
+        match self {
+            State::Fail => "fail",
+            State::UnexpectedPass => "unexpected",
+            State::ExpectedFailure => "expected",
+            State::Bound => "bound",
+            State::Exact => "exact",
+            State::Unsupported => "unsupported",
+            State::NotRun => "notrun",
+            State::Undefined => "undefined",
+        }
+    }
+
+    /// Words for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            State::Fail => "fail",
+            State::UnexpectedPass => "unexpected pass",
+            State::ExpectedFailure => "expected failure",
+            State::Bound => "within bound",
+            State::Exact => "bit-exact",
+            State::Unsupported => "unsupported",
+            State::NotRun => "not run",
+            State::Undefined => "not defined",
+        }
+    }
+
+    /// One character that tells it apart without colour.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            State::Fail => "✗",
+            State::UnexpectedPass => "?",
+            State::ExpectedFailure => "!",
+            State::Bound => "≈",
+            State::Exact => "✓",
+            State::Unsupported => "–",
+            State::NotRun => "·",
+            State::Undefined => "",
+        }
+    }
+}
+
+/// One place: the rows of an operation at a column's dtype (more than one where numerics or classes differ).
+#[derive(Debug, Clone)]
+pub struct Cell<'a> {
+    /// The worst of its rows.
+    pub state: State,
+    /// Its rows, in the report's order.
+    pub rows: Vec<&'a ResultRow>,
+}
+
+impl Cell<'_> {
+    /// The largest error of its rows.
+    pub fn max_ulp(&self) -> Option<f64> {
+        self.rows.iter().filter_map(|r| r.max_ulp).reduce(f64::max)
+    }
+}
+
+/// One line of a matrix.
+#[derive(Debug, Clone)]
+pub struct Line<'a> {
+    /// The family, as [`family`] names it.
+    pub family: &'static str,
+    /// The operation.
+    pub op: &'a str,
+    /// The dtypes that come before the column's own: the source of a cast, the condition of a where. Often empty.
+    pub leading: String,
+    /// One cell a column.
+    pub cells: Vec<Cell<'a>>,
+}
+
+/// One pair of a report.
+#[derive(Debug, Clone)]
+pub struct Pair<'a> {
+    /// What was tested.
+    pub subject: &'a str,
+    /// What it was held to.
+    pub reference: &'a str,
+    /// Its lines, by family, operation and leading dtypes.
+    pub lines: Vec<Line<'a>>,
+    /// Rows of each state.
+    pub counts: BTreeMap<State, usize>,
+}
+
+/// All pairs of a report over one set of columns.
+#[derive(Debug, Clone)]
+pub struct Matrix<'a> {
+    /// The dtypes across.
+    pub columns: Vec<&'a str>,
+    /// The pairs, in the order in which the report first names them.
+    pub pairs: Vec<Pair<'a>>,
+}
+
+/// Families in the order of the kernel tree, each with the operations that are not named by one of the HAL's enums.
+const FAMILIES: [(&str, &[&str]); 11] = [
+    ("fill", &["const_set", "zeros"]),
+    ("copy", &["copy_strided_src", "copy2d", "copy"]),
+    ("cast", &["cast"]),
+    ("affine", &["affine"]),
+    ("unary", &["powf", "elu"]),
+    ("binary", &[]),
+    ("compare", &[]),
+    ("ternary", &["where_cond"]),
+    ("reduce", &[]),
+    ("matmul", &["matmul"]),
+    ("other", &[]),
+];
+
+/// The family of an operation, and its rank in the order of families and within its family.
+fn place(op: &str) -> (usize, usize) {
+    fn at(names: impl Iterator<Item = &'static str>, op: &str) -> Option<usize> {
+        names.into_iter().position(|n| n == op)
+    }
+    let families = [
+        ("unary", at(UnaryOp::ALL.iter().map(|o| o.name()), op)),
+        ("binary", at(BinaryOp::ALL.iter().map(|o| o.name()), op)),
+        ("compare", at(CmpOp::ALL.iter().map(|o| o.name()), op)),
+        ("reduce", at(ReduceOp::ALL.iter().map(|o| o.name()), op)),
+    ];
+    let index = |family: &str| FAMILIES.iter().position(|f| f.0 == family).expect("a family of the table");
+    if let Some((family, Some(rank))) = families.into_iter().find(|f| f.1.is_some()) {
+        return (index(family), rank);
+    }
+    let named = FAMILIES.iter().enumerate().find_map(|(i, f)| Some((i, f.1.iter().position(|n| *n == op)?)));
+    // Behind every named operation of the family: `powf` and `elu` stand after the unaries of the enum.
+    named.map_or((index("other"), 0), |(i, rank)| (i, rank + 1000))
+}
+
+/// The family of an operation: that of the kernel tree, `other` for one that this version does not know.
+pub fn family(op: &str) -> &'static str {
+    FAMILIES[place(op).0].0
+}
+
+/// Leading dtypes and the column of a row's `dtypes`: `f32` is `("", "f32")`, `u8,f32` is `("u8", "f32")`.
+fn split_dtypes(dtypes: &str) -> (&str, &str) {
+    dtypes.rsplit_once(',').unwrap_or(("", dtypes))
+}
+
+fn dtype_rank(name: &str) -> usize {
+    name.parse::<DType>().map_or(usize::MAX, DType::index)
+}
+
+/// The rank of each of several dtypes, to sort by.
+fn leading_rank(leading: &str) -> Vec<usize> {
+    leading.split(',').map(dtype_rank).collect()
+}
+
+impl<'a> Matrix<'a> {
+    /// Arranges a report.
+    pub fn of(report: &'a Report) -> Self {
+        let mut columns: Vec<&str> = report.results.iter().map(|r| split_dtypes(&r.dtypes).1).collect();
+        columns.sort_by_key(|c| (dtype_rank(c), *c));
+        columns.dedup();
+        let defined: BTreeSet<(&str, &str)> = report.results.iter().map(|r| (&*r.op, &*r.dtypes)).collect();
+
+        let mut order: Vec<(&str, &str)> = Vec::new();
+        let mut by_pair: BTreeMap<(&str, &str), Vec<&ResultRow>> = BTreeMap::new();
+        for row in &report.results {
+            let pair = (&*row.subject, &*row.reference);
+            if !order.contains(&pair) {
+                order.push(pair);
+            }
+            by_pair.entry(pair).or_default().push(row);
+        }
+        let pairs = order.into_iter().map(|p| Pair::of(p, &by_pair[&p], &columns, &defined)).collect();
+        Self { columns, pairs }
+    }
+}
+
+impl<'a> Pair<'a> {
+    fn of(
+        (subject, reference): (&'a str, &'a str),
+        rows: &[&'a ResultRow],
+        columns: &[&str],
+        defined: &BTreeSet<(&str, &str)>,
+    ) -> Self {
+        let mut counts = BTreeMap::new();
+        let mut places: BTreeMap<(&str, &str), Vec<&ResultRow>> = BTreeMap::new();
+        for &row in rows {
+            *counts.entry(State::of(row)).or_insert(0) += 1;
+            places.entry((&row.op, &row.dtypes)).or_default().push(row);
+        }
+        // Operations that a pair has nothing of get no line: golden vectors and accuracy cover some families by design.
+        let mut lines: Vec<(&str, &str)> = places
+            .keys()
+            .map(|&(op, dtypes)| (op, split_dtypes(dtypes).0))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        lines.sort_by_cached_key(|(op, leading)| (place(op), *op, leading_rank(leading)));
+        let lines = lines
+            .into_iter()
+            .map(|(op, leading)| Line {
+                family: family(op),
+                op,
+                leading: leading.to_string(),
+                cells: columns
+                    .iter()
+                    .map(|column| {
+                        let dtypes =
+                            if leading.is_empty() { column.to_string() } else { format!("{leading},{column}") };
+                        let rows = places.get(&(op, &*dtypes)).cloned().unwrap_or_default();
+                        let absent = if defined.contains(&(op, &*dtypes)) { State::NotRun } else { State::Undefined };
+                        Cell { state: rows.iter().map(|r| State::of(r)).min().unwrap_or(absent), rows }
+                    })
+                    .collect(),
+            })
+            .collect::<Vec<_>>();
+        let not_run = lines.iter().flat_map(|l| &l.cells).filter(|c| c.state == State::NotRun).count();
+        if not_run > 0 {
+            counts.insert(State::NotRun, not_run);
+        }
+        Self { subject, reference, lines, counts }
+    }
+
+    /// Rows of a state.
+    pub fn count(&self, state: State) -> usize {
+        self.counts.get(&state).copied().unwrap_or(0)
+    }
+}

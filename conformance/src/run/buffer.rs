@@ -1,0 +1,124 @@
+//! An operand in host memory: its elements where the layout puts them, and poison everywhere else.
+
+use crate::case::{GUARD, Placed, Recipe, Values};
+use isobit_hal::DType;
+
+/// What unwritten bytes hold in the first run and, complemented, in the second.
+pub const POISONS: [u8; 2] = [0xA5, 0x5A];
+
+/// An operand.
+pub struct Buffer {
+    pub dtype: DType,
+    pub placed: Placed,
+    /// For each element of the buffer, whether the layout names it.
+    named: Vec<bool>,
+    /// The bytes of the named elements, in the order of memory; none for an output.
+    values: Option<Vec<u8>>,
+}
+
+/// Runs an expression with `N` bound to the size of a dtype, so that copies of elements are of a known size.
+macro_rules! by_size {
+    ($dtype:expr, $N:ident => $body:expr) => {
+        match $dtype.size_in_bytes() {
+            1 => {
+                const $N: usize = 1;
+                $body
+            }
+            2 => {
+                const $N: usize = 2;
+                $body
+            }
+            4 => {
+                const $N: usize = 4;
+                $body
+            }
+            _ => {
+                const $N: usize = 8;
+                $body
+            }
+        }
+    };
+}
+
+impl Buffer {
+    pub fn new(dtype: DType, recipe: &Recipe, dims: &[usize], values: Option<&Values>) -> Self {
+        let placed = recipe.place(dims);
+        let named = placed.named();
+        let values = values.map(|values| {
+            let bits = values.bits(dtype, named.iter().filter(|&&n| n).count());
+            pack(dtype, &bits)
+        });
+        Self { dtype, placed, named, values }
+    }
+
+    /// The whole buffer, with what the layout does not name poisoned.
+    pub fn bytes(&self, poison: u8) -> Vec<u8> {
+        let mut bytes = vec![poison; self.placed.len * self.dtype.size_in_bytes()];
+        if let Some(values) = &self.values {
+            by_size!(self.dtype, N => {
+                let slots = bytes.as_chunks_mut::<N>().0.iter_mut().zip(&self.named).filter(|(_, n)| **n);
+                slots.zip(values.as_chunks::<N>().0).for_each(|((slot, _), value)| *slot = *value);
+            });
+        }
+        bytes
+    }
+
+    /// The first element outside the layout that a run changed.
+    pub fn stray(&self, before: &[u8], after: &[u8]) -> Option<usize> {
+        by_size!(self.dtype, N => {
+            let pairs = before.as_chunks::<N>().0.iter().zip(after.as_chunks::<N>().0);
+            pairs.zip(&self.named).position(|((b, a), named)| !named && a != b)
+        })
+    }
+
+    /// The first element of the layout that holds the poison of both runs: nothing wrote it. How many there are, with it.
+    pub fn unwritten(&self, first: &[u8], second: &[u8]) -> Option<(usize, usize)> {
+        if self.values.is_some() {
+            return None;
+        }
+        by_size!(self.dtype, N => {
+            let pairs = first.as_chunks::<N>().0.iter().zip(second.as_chunks::<N>().0).zip(&self.named);
+            let mut unwritten = pairs
+                .enumerate()
+                .filter(|(_, ((a, b), named))| **named && **a == [POISONS[0]; N] && **b == [POISONS[1]; N])
+                .map(|(i, _)| i);
+            let first = unwritten.next()?;
+            Some((first, 1 + unwritten.count()))
+        })
+    }
+
+    /// The elements of the layout in logical order.
+    pub fn gather(&self, bytes: &[u8]) -> Vec<u8> {
+        let size = self.dtype.size_in_bytes();
+        if let Some((start, end)) = self.placed.layout.contiguous_offsets() {
+            return bytes[start * size..end * size].to_vec();
+        }
+        by_size!(self.dtype, N => {
+            let elements = bytes.as_chunks::<N>().0;
+            self.placed.layout.strided_index().flat_map(|i| elements[i]).collect()
+        })
+    }
+
+    /// The logical index of the element at a place of the buffer.
+    pub fn logical_index(&self, place: usize) -> Option<usize> {
+        self.placed.layout.strided_index().position(|i| i == place)
+    }
+
+    /// Bytes from the start of the buffer between the guard bands to an element.
+    pub fn byte_offset(&self, place: usize) -> i64 {
+        (place as i64 - GUARD as i64) * self.dtype.size_in_bytes() as i64
+    }
+}
+
+/// The low bytes of each value.
+pub fn pack(dtype: DType, bits: &[u64]) -> Vec<u8> {
+    by_size!(dtype, N => {
+        bits.iter()
+            .flat_map(|b| {
+                let bytes = b.to_ne_bytes();
+                let from = if cfg!(target_endian = "little") { 0 } else { 8 - N };
+                <[u8; N]>::try_from(&bytes[from..from + N]).expect("N bytes of eight")
+            })
+            .collect()
+    })
+}

@@ -1,0 +1,226 @@
+//! A cell: its support held to the committed table, its cases run, and what they showed as a row of the report.
+
+use super::digest::CellDigests;
+use super::exec::{CaseRun, Reference, describe_inputs, run_case};
+use super::fault::Fault;
+use super::shrink::shrink;
+use crate::case::{Case, LayoutKind};
+use crate::cells::Cell;
+use crate::report::{Class, Finding, ResultRow, Status};
+use isobit_hal::{BackendDevice, Support};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// How cells are run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Cases a cell.
+    pub cases: u64,
+    /// What the device is held to.
+    pub reference: Reference,
+    /// Cases of earlier failures, which run before the others; those of other cells are skipped.
+    pub first: Vec<Case>,
+    /// Run `first` alone.
+    pub replay_only: bool,
+}
+
+impl Options {
+    /// The options of a seed and a number of cases, against the CPU.
+    pub fn new(seed: u64, cases: u64) -> Self {
+        Self { seed, cases, reference: Reference::Cpu, first: Vec::new(), replay_only: false }
+    }
+}
+
+/// A failure made small.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The device that failed.
+    pub device: String,
+    /// The index of the case it was found by; none for a replayed one.
+    pub index: Option<u64>,
+    /// The small case.
+    pub case: Case,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What a cell showed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellRun {
+    /// Its row of the report.
+    pub row: ResultRow,
+    /// The digests of its generated cases.
+    pub digests: CellDigests,
+    /// What the guard bands and poisons caught.
+    pub findings: Vec<Finding>,
+    /// The first failing case, made small.
+    pub failure: Option<Failure>,
+    /// True where the device no longer answers.
+    pub lost: bool,
+}
+
+/// The driver's name in a device's id.
+pub(crate) fn driver_of(id: &str) -> &str {
+    id.split(':').next().unwrap_or(id)
+}
+
+impl CellRun {
+    /// A cell in which nothing has run yet.
+    pub fn new(cell: &Cell, id: &str, reference: Reference) -> Self {
+        let class = cell.class();
+        // The reference of a vendor's product is the exact one; the CPU is its own.
+        let reference = match (class, reference) {
+            (Class::Vendor, _) => "exact",
+            (_, Reference::Cpu | Reference::Itself) => "cpu",
+        };
+        let (op, dtypes, numerics) = (cell.kind.name().to_string(), cell.label(), cell.numerics);
+        let row = ResultRow {
+            op: op.clone(),
+            dtypes: dtypes.clone(),
+            subject: id.into(),
+            reference: reference.into(),
+            class,
+            numerics,
+            status: Status::Pass,
+            cases: 0,
+            failed: 0,
+            max_ulp: Some(0.0),
+            bit_exact: true,
+            repeatable: Some(true),
+            layouts: Vec::new(),
+            reason: None,
+            worst: None,
+            repro: None,
+        };
+        let digests = CellDigests { op, dtypes, numerics, digests: Vec::new() };
+        Self { row, digests, findings: Vec::new(), failure: None, lost: false }
+    }
+
+    /// The cell as failed by something that is no case.
+    pub fn fail(mut self, reason: String) -> Self {
+        self.row.status = Status::Fail;
+        self.row.bit_exact = false;
+        self.row.repeatable = None;
+        self.row.max_ulp = None;
+        self.row.reason = Some(reason);
+        self
+    }
+
+    /// Counts a case; a failing one is looked at by the caller.
+    fn count(&mut self, cell: &Cell, id: &str, case: &Case, run: &CaseRun, worst: &mut f64) {
+        let row = &mut self.row;
+        row.cases += 1;
+        row.repeatable = Some(row.repeatable != Some(false) && run.repeatable);
+        let ulp = run.comparison.max_ulp;
+        row.max_ulp = row.max_ulp.filter(|_| ulp.is_finite()).map(|m| m.max(ulp));
+        if ulp > 0.0 {
+            row.bit_exact = false;
+        }
+        if let (None, true, Some(d)) = (&run.fault, ulp > *worst, &run.comparison.worst) {
+            row.worst =
+                Some(format!("shape {:?}, index {}: expected {}, got {}", case.shape, d.index, d.expected, d.got));
+            *worst = ulp;
+        }
+        let Some(fault) = &run.fault else { return };
+        row.failed += 1;
+        row.bit_exact = false;
+        let (kind, buffer, offset) = match fault {
+            Fault::OutOfBounds { buffer, offset } => ("out_of_bounds", buffer.clone(), *offset),
+            Fault::Unwritten { offset, .. } => ("unwritten", "destination".to_string(), *offset),
+            _ => return,
+        };
+        self.findings.push(Finding {
+            kind: kind.into(),
+            device: id.into(),
+            buffer: Some(buffer),
+            offset: Some(offset),
+            op: Some(cell.to_string()),
+            ..Default::default()
+        });
+    }
+}
+
+/// Runs a cell on a device. `before` is told of each case, by its index or `None` for one of `options.first`, before it runs.
+pub fn run_cell<D: BackendDevice>(
+    device: &D,
+    id: &str,
+    cell: &Cell,
+    options: &Options,
+    mut before: impl FnMut(Option<u64>),
+) -> CellRun {
+    let mut out = CellRun::new(cell, id, options.reference);
+    let exception = cell.exception(driver_of(id));
+    let support = device.supports(&cell.kind.op(cell.numerics), &cell.dtypes);
+    match (support, exception) {
+        (Support::Unsupported { reason, .. }, Some(e)) if e.unsupported => {
+            out.row.status = Status::Unsupported;
+            out.row.reason = Some(format!("{} ({reason})", e.reason));
+            (out.row.bit_exact, out.row.max_ulp, out.row.repeatable) = (false, None, None);
+            return out;
+        }
+        (Support::Unsupported { reason, .. }, _) => {
+            return out.fail(format!("the device refuses what the table says it does: {reason}"));
+        }
+        _ => {}
+    }
+
+    let mut layouts = BTreeSet::<LayoutKind>::new();
+    let mut worst = 0.0;
+    let replayed = options.first.iter().filter(|c| c.cell() == Some(cell)).map(|c| (None, c.clone()));
+    let generated = if options.replay_only { 0 } else { options.cases };
+    let generated = (0..generated).map(|i| (Some(i), crate::generate::case(options.seed, cell, i)));
+    for (index, case) in replayed.chain(generated) {
+        before(index);
+        let run = run_case(device, options.reference, cell, &case);
+        layouts.extend(case.layout_kinds());
+        out.count(cell, id, &case, &run, &mut worst);
+        if index.is_some() {
+            out.digests.digests.push(run.digest.clone().unwrap_or_default());
+        }
+        let Some(fault) = run.fault else { continue };
+        out.lost = matches!(fault, Fault::DeviceLost { .. });
+        if out.failure.is_none() {
+            let (case, fault) = match out.lost {
+                true => (case, fault),
+                false => shrink(&case, cell, fault, |c| run_case(device, options.reference, cell, c).fault),
+            };
+            out.row.worst = Some(describe(cell, &case, &fault));
+            out.failure = Some(Failure { device: id.into(), index, case, fault });
+        }
+        if out.lost {
+            break;
+        }
+    }
+    out.row.layouts = layouts.into_iter().map(|k| k.name().to_string()).collect();
+    settle(&mut out, exception);
+    out
+}
+
+fn describe(cell: &Cell, case: &Case, fault: &Fault) -> String {
+    let inputs = match fault {
+        Fault::Mismatch { index, .. } if case.operand_dims(cell.kind, case.inputs.len()) == case.shape => {
+            describe_inputs(case, cell, *index).filter(|s| !s.is_empty())
+        }
+        _ => None,
+    };
+    let of = inputs.map(|s| format!(" of {s}")).unwrap_or_default();
+    format!("shape {:?}{of}: {fault}", case.shape)
+}
+
+fn settle(out: &mut CellRun, exception: Option<&crate::cells::Exception>) {
+    let row = &mut out.row;
+    row.status = match (row.failed > 0, exception) {
+        (false, None) => Status::Pass,
+        (false, Some(e)) => {
+            row.reason = Some(format!("the table expects otherwise: {}", e.reason));
+            Status::UnexpectedPass
+        }
+        (true, Some(e)) if !e.unsupported => {
+            row.reason = Some(e.reason.clone());
+            Status::ExpectedFailure
+        }
+        (true, _) => Status::Fail,
+    };
+}

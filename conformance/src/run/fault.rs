@@ -1,0 +1,72 @@
+//! What can be wrong with a case, in the order in which it is looked for: what explains more comes first.
+
+use crate::compare::Difference;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why a case failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "fault")]
+#[allow(missing_docs)]
+pub enum Fault {
+    /// The call gave an error.
+    Error { message: String },
+    /// The call panicked.
+    Panic { message: String },
+    /// The process died or hung while it ran the case.
+    Crash { message: String },
+    /// The device no longer answers.
+    DeviceLost { message: String },
+    /// Memory outside the result was written: a guard band, a gap of the layout, or an input.
+    OutOfBounds { buffer: String, offset: i64 },
+    /// An element of the result was not written.
+    Unwritten { index: usize, count: usize, offset: i64 },
+    /// Two runs gave different bits.
+    NotRepeatable { index: usize, first: String, second: String },
+    /// The result is not what it must be.
+    Mismatch { differing: usize, index: usize, expected: String, got: String },
+}
+
+impl Fault {
+    /// A name that stays the same while a case shrinks.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Fault::Error { .. } => "error",
+            Fault::Panic { .. } => "panic",
+            Fault::Crash { .. } => "crash",
+            Fault::DeviceLost { .. } => "device_lost",
+            Fault::OutOfBounds { .. } => "out_of_bounds",
+            Fault::Unwritten { .. } => "unwritten",
+            Fault::NotRepeatable { .. } => "not_repeatable",
+            Fault::Mismatch { .. } => "mismatch",
+        }
+    }
+
+    /// The fault of a difference from the reference.
+    pub fn mismatch(differing: usize, d: Difference) -> Self {
+        Fault::Mismatch { differing, index: d.index, expected: d.expected, got: d.got }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Error { message } => write!(f, "the call failed: {message}"),
+            Fault::Panic { message } => write!(f, "the call panicked: {message}"),
+            Fault::Crash { message } => write!(f, "the worker died: {message}"),
+            Fault::DeviceLost { message } => write!(f, "the device was lost: {message}"),
+            Fault::OutOfBounds { buffer, offset } => {
+                write!(f, "wrote outside the result: {buffer}, {offset} bytes from its start")
+            }
+            Fault::Unwritten { index, count, offset } => {
+                write!(f, "did not write {count} elements, the first at index {index} ({offset} bytes from the start)")
+            }
+            Fault::NotRepeatable { index, first, second } => {
+                write!(f, "two runs differ at index {index}: {first}, then {second}")
+            }
+            Fault::Mismatch { differing, index, expected, got } => {
+                write!(f, "{differing} elements differ, the first at index {index}: expected {expected}, got {got}")
+            }
+        }
+    }
+}

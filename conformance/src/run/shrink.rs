@@ -1,0 +1,190 @@
+//! Making a failing case small: fewer and smaller dimensions, contiguous layouts, plain values, as long as it fails in the same way.
+
+use super::exec::inputs_at;
+use super::fault::Fault;
+use crate::case::{Case, Dist, Input, Kind, Params, Real, Recipe, Values, format_of};
+use crate::cells::Cell;
+use isobit_hal::DType;
+use std::time::{Duration, Instant};
+
+/// No more than so many runs, and no longer: a failure is reported soon, smallest or not.
+const MOST_RUNS: usize = 400;
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// The smallest case found for which `run` still gives a fault of the same kind, with its fault.
+pub fn shrink(case: &Case, cell: &Cell, fault: Fault, mut run: impl FnMut(&Case) -> Option<Fault>) -> (Case, Fault) {
+    let (mut best, mut fault) = (case.clone(), fault);
+    let (started, mut runs) = (Instant::now(), 0);
+    'smaller: loop {
+        for candidate in candidates(&best, cell, &fault) {
+            if runs == MOST_RUNS || started.elapsed() > LONGEST {
+                return (best, fault);
+            }
+            runs += 1;
+            if let Some(found) = run(&candidate).filter(|f| f.kind() == fault.kind()) {
+                (best, fault) = (candidate, found);
+                continue 'smaller;
+            }
+        }
+        return (best, fault);
+    }
+}
+
+fn is_elementwise(kind: Kind) -> bool {
+    !matches!(kind, Kind::Reduce(_) | Kind::Matmul | Kind::Copy2d)
+}
+
+/// Simpler cases, the boldest first. Each is smaller by some measure, so that shrinking ends.
+fn candidates(case: &Case, cell: &Cell, fault: &Fault) -> Vec<Case> {
+    let mut out = Vec::new();
+    one_element(case, cell, fault, &mut out);
+    layouts(case, cell, &mut out);
+    dims(case, cell.kind, &mut out);
+    values(case, cell, &mut out);
+    params(case, &mut out);
+    out
+}
+
+fn push(out: &mut Vec<Case>, case: &Case, change: impl FnOnce(&mut Case)) {
+    let mut candidate = case.clone();
+    change(&mut candidate);
+    if candidate != *case {
+        out.push(candidate);
+    }
+}
+
+/// The one element that differs, by itself.
+fn one_element(case: &Case, cell: &Cell, fault: &Fault, out: &mut Vec<Case>) {
+    let (Fault::Mismatch { index, .. } | Fault::NotRepeatable { index, .. }) = *fault else { return };
+    if !is_elementwise(cell.kind) || case.shape.iter().product::<usize>() <= 1 {
+        return;
+    }
+    let Some(values) = inputs_at(case, cell, index) else { return };
+    push(out, case, |c| {
+        c.shape = vec![];
+        c.dst = Recipe::contiguous(0);
+        c.inputs = values
+            .into_iter()
+            .map(|bits| Input { layout: Some(Recipe::contiguous(0)), values: Values::Bits(vec![bits]) })
+            .collect();
+    });
+}
+
+fn layouts(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
+    let rank = |operand| case.operand_dims(cell.kind, operand).len();
+    let plain = |operand| Recipe::contiguous(rank(operand));
+    let last = case.inputs.len();
+    push(out, case, |c| {
+        c.inputs.iter_mut().enumerate().for_each(|(i, input)| input.layout = Some(plain(i)));
+        c.dst = plain(last);
+    });
+    for i in 0..last {
+        push(out, case, |c| c.inputs[i].layout = Some(plain(i)));
+    }
+    push(out, case, |c| c.dst = plain(last));
+    for operand in 0..=last {
+        for d in 0..rank(operand) {
+            let recipe = |c: &mut Case, change: fn(&mut crate::case::Dim)| {
+                let recipe = if operand == last { Some(&mut c.dst) } else { c.inputs[operand].layout.as_mut() };
+                recipe.into_iter().for_each(|r| change(&mut r.0[d]));
+            };
+            push(out, case, |c| recipe(c, |d| d.step = 1));
+            push(out, case, |c| recipe(c, |d| d.before = 0));
+            push(out, case, |c| recipe(c, |d| d.after = 0));
+            push(out, case, |c| recipe(c, |d| d.broadcast = false));
+        }
+    }
+}
+
+fn dims(case: &Case, kind: Kind, out: &mut Vec<Case>) {
+    let rank = case.shape.len();
+    let removable = match kind {
+        Kind::Copy2d => 0,
+        Kind::Matmul => rank - 3,
+        _ => rank,
+    };
+    for d in 0..removable {
+        push(out, case, |c| {
+            c.shape.remove(d);
+            c.dst = c.dst.without(d);
+            c.inputs.iter_mut().filter_map(|i| i.layout.as_mut()).for_each(|r| *r = r.without(d));
+            if let Params::Dims(dims) = &mut c.params {
+                dims.retain(|&x| x != d);
+                dims.iter_mut().for_each(|x| *x -= usize::from(*x > d));
+            }
+        });
+    }
+    for d in 0..rank {
+        let size = case.shape[d];
+        for smaller in [1, size / 4, size / 2, size - size / 4, size.saturating_sub(1)] {
+            if smaller >= 1 && smaller < size {
+                push(out, case, |c| c.shape[d] = smaller);
+            }
+        }
+    }
+}
+
+fn one(dtype: DType) -> u64 {
+    format_of(dtype).map_or(1, |f| f.compose(false, 0, 0))
+}
+
+fn values(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
+    for (i, input) in case.inputs.iter().enumerate() {
+        let set = |out: &mut Vec<Case>, values: Values| push(out, case, |c| c.inputs[i].values = values);
+        let one = one(cell.dtypes[i]);
+        match &input.values {
+            Values::Drawn { dist: Dist::Ones, .. } => {}
+            Values::Drawn { dist, seed } => {
+                set(out, Values::Drawn { dist: Dist::Ones, seed: 0 });
+                for (simple, plainer) in [(Dist::Ramp, false), (Dist::Few, *dist == Dist::Ramp)] {
+                    if *dist != simple && !plainer {
+                        set(out, Values::Drawn { dist: simple, seed: *seed });
+                    }
+                }
+                let count: usize = case.operand_dims(cell.kind, i).iter().product();
+                if (1..=64).contains(&count) {
+                    set(out, Values::Bits(input.values.bits(cell.dtypes[i], count)));
+                }
+            }
+            Values::Bits(bits) => {
+                let others = (0..bits.len()).filter(|&e| bits[e] != one);
+                for e in others.take(64) {
+                    let mut simpler = bits.clone();
+                    simpler[e] = one;
+                    set(out, Values::Bits(simpler));
+                }
+                // The last one repeats, so equal ones at the end need not be written.
+                if let [rest @ .., a, b] = &bits[..]
+                    && a == b
+                {
+                    set(out, Values::Bits([rest, &[*a]].concat()));
+                }
+            }
+        }
+    }
+}
+
+fn params(case: &Case, out: &mut Vec<Case>) {
+    match &case.params {
+        Params::Affine { .. } => {
+            let set = |mul, add| move |c: &mut Case| c.params = Params::Affine { mul, add };
+            let Params::Affine { mul, add } = case.params else { return };
+            if mul != Real(1.0) {
+                push(out, case, set(Real(1.0), add));
+            }
+            if add != Real(0.0) {
+                push(out, case, set(mul, Real(0.0)));
+            }
+        }
+        Params::Number(_) => push(out, case, |c| c.params = Params::Number(Real(1.0))),
+        Params::Dims(dims) if !dims.is_empty() => {
+            for i in 0..dims.len() {
+                push(out, case, |c| {
+                    let Params::Dims(dims) = &mut c.params else { return };
+                    dims.remove(i);
+                });
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,93 @@
+//! Compiling source on this machine, with NVRTC.
+
+use crate::library::NVRTC;
+use cudarc::nvrtc::sys::{self, nvrtcResult};
+use isobit_hal::{Error, ErrorKind, Result};
+use isobit_kernels::{RtcSource, Target, compile_options};
+use std::ffi::{CStr, CString, c_char};
+
+fn check(code: nvrtcResult, doing: &str) -> Result<()> {
+    if code == nvrtcResult::NVRTC_SUCCESS {
+        return Ok(());
+    }
+    // SAFETY: NVRTC returns a static string for every code.
+    let name = unsafe { CStr::from_ptr(sys::nvrtcGetErrorString(code)) }.to_string_lossy().into_owned();
+    let kind = match code {
+        nvrtcResult::NVRTC_ERROR_OUT_OF_MEMORY => ErrorKind::OutOfMemory,
+        nvrtcResult::NVRTC_ERROR_COMPILATION => ErrorKind::CompileFailed,
+        _ => ErrorKind::LibraryFailure,
+    };
+    Err(Error::new(kind, format!("NVRTC, {doing}: {name}")).with_native(code as i64, name))
+}
+
+/// A program of NVRTC's, destroyed when dropped.
+struct Program(sys::nvrtcProgram);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: created once, destroyed once.
+        unsafe { sys::nvrtcDestroyProgram(&mut self.0) };
+    }
+}
+
+fn c_string(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|e| Error::new(ErrorKind::InvalidArgument, "source text has no NUL").with_source(e))
+}
+
+/// PTX of a source, NUL-terminated.
+pub(crate) fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
+    NVRTC.require()?;
+    let (text, name) = (c_string(source.text)?, c_string(source.name)?);
+    let header_texts: Vec<CString> = source.headers.iter().map(|(_, t)| c_string(t)).collect::<Result<_>>()?;
+    let header_names: Vec<CString> = source.headers.iter().map(|(n, _)| c_string(n)).collect::<Result<_>>()?;
+    let pointers = |strings: &[CString]| -> Vec<*const c_char> { strings.iter().map(|s| s.as_ptr()).collect() };
+    let mut program = Program(std::ptr::null_mut());
+    // SAFETY: every string ends in NUL and outlives the call, and the two arrays have the length that is given.
+    let created = unsafe {
+        sys::nvrtcCreateProgram(
+            &mut program.0,
+            text.as_ptr(),
+            name.as_ptr(),
+            source.headers.len() as i32,
+            pointers(&header_texts).as_ptr(),
+            pointers(&header_names).as_ptr(),
+        )
+    };
+    check(created, "reading the source")?;
+    let options: Vec<CString> =
+        compile_options(Target::Nvptx, arch).iter().map(|o| c_string(o)).collect::<Result<_>>()?;
+    // SAFETY: the program lives, and the options are NUL-terminated strings of the number that is given.
+    let compiled = unsafe { sys::nvrtcCompileProgram(program.0, options.len() as i32, pointers(&options).as_ptr()) };
+    check(compiled, &format!("compiling {}", source.name)).map_err(|e| e.with_source(log_of(&program)))?;
+    let mut size = 0;
+    // SAFETY: the program lives and was compiled; the second call writes exactly `size` bytes, the last of them NUL.
+    unsafe {
+        check(sys::nvrtcGetPTXSize(program.0, &mut size), "asking for the PTX's size")?;
+        let mut ptx = vec![0u8; size];
+        check(sys::nvrtcGetPTX(program.0, ptx.as_mut_ptr().cast()), "fetching the PTX")?;
+        Ok(ptx)
+    }
+}
+
+fn log_of(program: &Program) -> String {
+    let mut size = 0;
+    // SAFETY: the program lives; the second call writes exactly `size` bytes.
+    let log = unsafe {
+        if sys::nvrtcGetProgramLogSize(program.0, &mut size) != nvrtcResult::NVRTC_SUCCESS {
+            return "NVRTC has no log".into();
+        }
+        let mut log = vec![0u8; size];
+        sys::nvrtcGetProgramLog(program.0, log.as_mut_ptr().cast());
+        log
+    };
+    String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_string()
+}
+
+/// Major and minor version, where NVRTC is on this machine.
+pub(crate) fn version() -> Option<String> {
+    NVRTC.require().ok()?;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: plain out-parameters.
+    let code = unsafe { sys::nvrtcVersion(&mut major, &mut minor) };
+    (code == nvrtcResult::NVRTC_SUCCESS).then(|| format!("{major}.{minor}"))
+}

@@ -1,0 +1,38 @@
+//! The CUDA driver of Isobit: [`CudaRuntime`] is the CUDA driver API as `isobit-kernels` wants it, and [`CudaDevice`] and [`CudaStorage`] are
+//! the HAL over it.
+//!
+//! Nothing of CUDA is needed to build. At run time the driver's library (`libcuda`) is opened when a device is; cuBLAS and NVRTC are
+//! opened when first wanted and may be absent: matrix products then run in the portable kernel, and only code for a card that was not
+//! packed cannot be compiled.
+
+mod blas;
+mod compile;
+mod error;
+mod event;
+mod info;
+mod library;
+mod memory;
+mod module;
+mod runtime;
+mod stream;
+
+pub use cudarc::driver::sys;
+pub use event::CudaEvent;
+pub use isobit_kernels::{BUILD, BuildInfo, DeviceOptions};
+pub use module::{CudaFunction, CudaModule};
+pub use runtime::CudaRuntime;
+pub use stream::CudaStream;
+
+/// An NVIDIA GPU.
+pub type CudaDevice = isobit_kernels::GpuDevice<CudaRuntime>;
+
+/// A buffer on an NVIDIA GPU.
+pub type CudaStorage = isobit_kernels::GpuStorage<CudaRuntime>;
+
+/// How many NVIDIA GPUs there are. Creates no context.
+///
+/// # Errors
+/// `LibraryUnavailable` where there is no NVIDIA driver, or one that lacks a symbol this crate calls.
+pub fn device_count() -> isobit_hal::Result<usize> {
+    runtime::device_count()
+}

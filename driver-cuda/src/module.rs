@@ -1,0 +1,119 @@
+//! Modules, kernels and their launch.
+
+use crate::error::check;
+use crate::runtime::Context;
+use crate::stream::CudaStream;
+use cudarc::driver::sys;
+use isobit_hal::{Error, ErrorKind, Result};
+use isobit_kernels::{Code, LaunchConfig};
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+/// A loaded module.
+#[derive(Debug)]
+pub struct CudaModule {
+    context: Arc<Context>,
+    raw: sys::CUmodule,
+}
+
+// SAFETY: a module may be used from any thread whose current context is its own, which every call sees to.
+unsafe impl Send for CudaModule {}
+// SAFETY: as above; the driver locks what is shared.
+unsafe impl Sync for CudaModule {}
+
+/// Room for what the driver's compiler says of PTX that it rejects.
+const LOG_BYTES: usize = 8192;
+
+impl CudaModule {
+    pub(crate) fn load(context: &Arc<Context>, code: Code<'_>) -> Result<Self> {
+        let image = match code {
+            Code::Ptx(text) if text.last() == Some(&0) => text,
+            Code::Ptx(_) => return Err(Error::new(ErrorKind::InvalidArgument, "PTX must end in a NUL byte")),
+            Code::Object(bytes) => bytes,
+        };
+        context.bind()?;
+        let mut raw = std::ptr::null_mut();
+        let mut log = vec![0u8; LOG_BYTES];
+        let mut options =
+            [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
+        // SAFETY: the image is whole (PTX ends in NUL, checked above); the options point to a buffer of the size given with it.
+        let code = unsafe {
+            sys::cuModuleLoadDataEx(&mut raw, image.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
+        };
+        check(code, "loading a kernel module").map_err(|e| {
+            let end = log.iter().position(|&b| b == 0).unwrap_or(log.len());
+            match String::from_utf8_lossy(&log[..end]).trim() {
+                "" => e,
+                log => e.with_source(log.to_string()),
+            }
+        })?;
+        Ok(Self { context: context.clone(), raw })
+    }
+
+    pub(crate) fn function(&self, symbol: &str) -> Result<CudaFunction> {
+        self.context.bind()?;
+        let name = CString::new(symbol)
+            .map_err(|e| Error::new(ErrorKind::InvalidArgument, "a kernel's name has no NUL").with_source(e))?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the module lives and the name ends in NUL.
+        check(unsafe { sys::cuModuleGetFunction(&mut raw, self.raw, name.as_ptr()) }, "finding a kernel")
+            .map_err(|e| e.with_kernel(symbol))?;
+        Ok(CudaFunction(raw))
+    }
+}
+
+impl Drop for CudaModule {
+    fn drop(&mut self) {
+        let unloaded = self.context.bind().and_then(|()| {
+            // SAFETY: loaded in `load`, unloaded once; whoever launched from it has synchronised or closed the device.
+            check(unsafe { sys::cuModuleUnload(self.raw) }, "unloading a kernel module")
+        });
+        self.context.defer(unloaded);
+    }
+}
+
+/// A kernel, valid as long as its module.
+#[derive(Debug, Clone, Copy)]
+pub struct CudaFunction(sys::CUfunction);
+
+// SAFETY: a handle that the driver accepts from any thread.
+unsafe impl Send for CudaFunction {}
+// SAFETY: as above.
+unsafe impl Sync for CudaFunction {}
+
+impl CudaFunction {
+    /// The driver's handle, for those who must.
+    pub fn raw(self) -> sys::CUfunction {
+        self.0
+    }
+
+    /// # Safety
+    /// As `GpuRuntime::launch`, with the context current.
+    #[inline]
+    pub(crate) unsafe fn launch(
+        self,
+        stream: &CudaStream,
+        config: &LaunchConfig,
+        args: &mut [*mut c_void],
+    ) -> Result<()> {
+        let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
+        // SAFETY: the caller's promise.
+        let code = unsafe {
+            sys::cuLaunchKernel(
+                self.0,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                config.shared_bytes,
+                stream.raw(),
+                args.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        check(code, "launching a kernel")
+    }
+}

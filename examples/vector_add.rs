@@ -1,0 +1,24 @@
+//! Adds two vectors on any device: `cargo run --example vector_add --features cuda -- cuda:0`, or with no argument on the best device there is.
+
+use isobit::{AnyDevice, BackendDevice, BackendStorage, BinaryOp, Layout, Result};
+
+fn main() -> Result<()> {
+    let device = match std::env::args().nth(1) {
+        Some(name) => AnyDevice::open(&name)?,
+        None => AnyDevice::cuda_if_available(0)?,
+    };
+    let info = device.info()?;
+    println!("{}: {} ({})", device.location(), info.name, info.arch);
+
+    let n = 1 << 20;
+    let a: Vec<f32> = (0..n).map(|i| i as f32).collect();
+    let b: Vec<f32> = (0..n).map(|i| 0.5 * i as f32).collect();
+    let (a, b) = (device.storage_from_slice(&a)?, device.storage_from_slice(&b)?);
+
+    let layout = Layout::contiguous(n);
+    let sum = a.binary(&layout, &b, &layout, BinaryOp::Add)?.to_vec::<f32>()?;
+
+    println!("{:?} ... {:?}", &sum[..4], &sum[n - 4..]);
+    assert!(sum.iter().enumerate().all(|(i, &x)| x == 1.5 * i as f32));
+    Ok(())
+}

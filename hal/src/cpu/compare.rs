@@ -1,0 +1,38 @@
+//! Comparisons of two arguments of one dtype, into u8.
+
+use super::CpuStorage;
+use super::compute::Compute;
+use super::element::Element;
+use super::walk::{Function, map};
+use crate::{BackendStorage, CmpOp, Layout, Src};
+
+macro_rules! functions {
+    ($($op:ident $operator:tt)*) => {
+        $(
+            #[derive(Clone, Copy)]
+            struct $op;
+
+            impl<C: Compute> Function<2, C, u8> for $op {
+                #[inline(always)]
+                fn call(self, [x, y]: [C; 2]) -> u8 {
+                    (x $operator y).into()
+                }
+            }
+        )*
+
+        fn run<T: Element>(op: CmpOp, srcs: [Src<'_, CpuStorage>; 2], dst: &mut CpuStorage, dst_layout: &Layout) {
+            match op {
+                $(CmpOp::$op => map::<2, T, u8>($op, srcs, dst, dst_layout),)*
+            }
+        }
+    };
+}
+functions! { Eq == Ne != Lt < Le <= Gt > Ge >= }
+
+pub(super) fn compare(op: CmpOp, srcs: [Src<'_, CpuStorage>; 2], dst: &mut CpuStorage, dst_layout: &Layout) {
+    let dtype = match srcs {
+        [Src::Storage(s, _), _] | [_, Src::Storage(s, _)] => s.dtype(),
+        [Src::Dst, Src::Dst] => dst.dtype(),
+    };
+    dispatch_dtype!(dtype, T => run::<T>(op, srcs, dst, dst_layout))
+}

@@ -1,0 +1,84 @@
+//! sinh, cosh and tanh.
+
+use super::base::*;
+
+/// |x| = n ln 2 + r, r = high + low.
+struct Parts {
+    high: f32,
+    /// cosh(r) - 1.
+    cosh: f32,
+    /// sinh(r) - high.
+    sinh: f32,
+    /// 2^(n-1) and 2^(-n-1), both 2^-64 of that where `post` is 2^64.
+    up: f32,
+    down: f32,
+    post: f32,
+}
+
+#[inline(always)]
+fn parts(x: f32) -> Parts {
+    const C: [f32; 3] = coefficients(["0x1.6d5402p-10", "0x1.5554e2p-5", "0x1p-1"]);
+    const S: [f32; 3] = coefficients(["0x1.a28eaep-13", "0x1.110fe2p-7", "0x1.555556p-3"]);
+    let a = at_most(x.abs(), 90.0);
+    let t = a.mul_add(LOG2_E, ROUNDER);
+    let n = t - ROUNDER;
+    let high = n.mul_add(-LN2_HI, a);
+    let low = n * -LN2_LO;
+    let r = high + low;
+    let z = r * r;
+    let big = n > 64.0;
+    let k = t.to_bits() << 23;
+    let down = f32::from_bits((126u32 << 23).wrapping_sub(k));
+    Parts {
+        high,
+        cosh: poly(z, &C) * z,
+        sinh: (r * z).mul_add(poly(z, &S), low),
+        up: f32::from_bits(k.wrapping_add(if big { 62 << 23 } else { 126 << 23 })),
+        down: if big { 0.0 } else { down },
+        post: if big { const { hex("0x1p64") } } else { 1.0 },
+    }
+}
+
+/// The hyperbolic sine, within 1 ulp.
+#[inline(always)]
+pub fn sinh(x: f32) -> f32 {
+    let h = parts(x);
+    let (sum, dif) = (h.up + h.down, h.up - h.down);
+    let u = sum.mul_add(h.high, dif);
+    let error = sum.mul_add(h.high, dif - u);
+    let y = u + sum.mul_add(h.sinh, dif.mul_add(h.cosh, error));
+    (y * h.post).copysign(x)
+}
+
+/// The hyperbolic cosine, within 1 ulp.
+#[inline(always)]
+pub fn cosh(x: f32) -> f32 {
+    let h = parts(x);
+    let (sum, dif) = (h.up + h.down, h.up - h.down);
+    let u = dif.mul_add(h.high, h.up);
+    let error = dif.mul_add(h.high, h.up - u);
+    let y = u + (h.down + sum.mul_add(h.cosh, dif.mul_add(h.sinh, error)));
+    y * h.post
+}
+
+/// The hyperbolic tangent, within 1 ulp.
+#[inline(always)]
+pub fn tanh(x: f32) -> f32 {
+    const Q: [f32; 5] =
+        coefficients(["-0x1.6452a4p-8", "0x1.4e27d4p-6", "-0x1.b79d74p-5", "0x1.110258p-3", "-0x1.55551cp-2"]);
+    let a = x.abs();
+    let z = x * x;
+    let near = a.mul_add(poly(z, &Q) * z, a);
+
+    let v = at_most(a, 10.0) * 2.0;
+    let t = v.mul_add(LOG2_E, ROUNDER);
+    let n = t - ROUNDER;
+    let p = expm1_poly(n.mul_add(-LN2_LO, n.mul_add(-LN2_HI, v)));
+    let s = scale_of(t, 0);
+    let d = s.mul_add(p, s + 1.0);
+    let low = s.mul_add(p, (s - d) + 1.0);
+    let w = recip_rough(d);
+    let w = recip_step(w, (-low).mul_add(w, (-d).mul_add(w, 1.0)));
+    let far = (-2.0f32).mul_add(w, 1.0);
+    (if a < 0.6 { near } else { far }).copysign(x)
+}

@@ -1,0 +1,29 @@
+//! The transcendentals of f32, written from `docs/numerics/f32.md`.
+//!
+//! Each function is a fixed sequence of IEEE-754 operations, so it gives the same bits on every machine; an fma is written
+//! [`f32::mul_add`]. Selects stand where a branch would keep a loop from being vectorised; the branches that remain are for
+//! sines of huge arguments and for the edge cases of `pow`.
+
+mod activations;
+mod base;
+mod erf;
+mod exp;
+mod hyperbolic;
+mod inverse_trig;
+mod log;
+mod pow;
+mod root;
+mod trig;
+
+pub use activations::{elu, gelu, gelu_erf, sigmoid, silu};
+pub use erf::erf;
+pub use exp::{exp, exp2, expm1};
+pub use hyperbolic::{cosh, sinh, tanh};
+pub use inverse_trig::{acos, asin, atan};
+pub use log::{log, log1p, log2};
+pub use pow::pow;
+pub use root::{recip, rsqrt};
+pub use trig::{cos, sin, tan};
+
+#[cfg(test)]
+mod tests;

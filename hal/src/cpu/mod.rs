@@ -1,0 +1,30 @@
+//! The CPU driver: the reference that every other driver is held to, and the default where there is no GPU.
+//!
+//! It is written from `docs/numerics.md`, shares no code with the kernels, and is clear first and parallel over blocks second. Inner loops
+//! are compiled for AVX2 with FMA beside the baseline and chosen at run time; both give the same bits.
+
+mod affine;
+mod backend;
+mod binary;
+mod cast;
+mod compare;
+mod compute;
+mod copy;
+mod device;
+mod element;
+mod fill;
+mod math;
+mod matmul;
+mod recipes;
+mod reduce;
+mod storage;
+mod ternary;
+mod unary;
+mod vector;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use device::CpuDevice;
+pub use storage::CpuStorage;

@@ -1,0 +1,114 @@
+//! Host memory: one typed vector a dtype.
+
+use crate::{BackendStorage, DType, Error, ErrorKind, F8E4M3, Result, WithDType};
+use half::{bf16, f16};
+
+/// A buffer in host memory.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum CpuStorage {
+    U8(Vec<u8>),
+    I8(Vec<i8>),
+    U32(Vec<u32>),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F8E4M3(Vec<F8E4M3>),
+    F16(Vec<f16>),
+    BF16(Vec<bf16>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+/// Runs an expression with a name bound to the vector inside.
+macro_rules! with_vec {
+    ($storage:expr, $v:ident => $body:expr) => {
+        match $storage {
+            CpuStorage::U8($v) => $body,
+            CpuStorage::I8($v) => $body,
+            CpuStorage::U32($v) => $body,
+            CpuStorage::I16($v) => $body,
+            CpuStorage::I32($v) => $body,
+            CpuStorage::I64($v) => $body,
+            CpuStorage::F8E4M3($v) => $body,
+            CpuStorage::F16($v) => $body,
+            CpuStorage::BF16($v) => $body,
+            CpuStorage::F32($v) => $body,
+            CpuStorage::F64($v) => $body,
+        }
+    };
+}
+
+pub(super) use with_vec;
+
+macro_rules! from_vec {
+    ($($variant:ident $ty:ty)*) => {$(
+        impl From<Vec<$ty>> for CpuStorage {
+            fn from(v: Vec<$ty>) -> Self {
+                CpuStorage::$variant(v)
+            }
+        }
+    )*};
+}
+from_vec! { U8 u8 I8 i8 U32 u32 I16 i16 I32 i32 I64 i64 F8E4M3 F8E4M3 F16 f16 BF16 bf16 F32 f32 F64 f64 }
+
+fn vec_of<T: WithDType>(len: usize) -> Result<Vec<T>> {
+    let mut v = Vec::new();
+    v.try_reserve_exact(len).map_err(|e| {
+        Error::new(
+            ErrorKind::OutOfMemory,
+            format!("the host cannot give memory for {len} elements of {} ({} bytes each)", T::DTYPE, size_of::<T>()),
+        )
+        .with_source(e)
+    })?;
+    v.resize(len, T::default());
+    Ok(v)
+}
+
+impl CpuStorage {
+    /// A buffer of zeros.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn zeros(len: usize, dtype: DType) -> Result<Self> {
+        dispatch_dtype!(dtype, T => vec_of::<T>(len).map(Self::from))
+    }
+
+    /// A buffer with a copy of raw bytes.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the length is no multiple of the dtype's size; `OutOfMemory`.
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Result<Self> {
+        let size = dtype.size_in_bytes();
+        if !bytes.len().is_multiple_of(size) {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("{} bytes are no whole number of {dtype} elements of {size} bytes", bytes.len()),
+            ));
+        }
+        let mut storage = Self::zeros(bytes.len() / size, dtype)?;
+        storage.as_bytes_mut().copy_from_slice(bytes);
+        Ok(storage)
+    }
+
+    /// The elements as bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        with_vec!(self, v => bytemuck::cast_slice(v))
+    }
+
+    /// The elements as bytes, to write.
+    pub fn as_bytes_mut(&mut self) -> &mut [u8] {
+        with_vec!(self, v => bytemuck::cast_slice_mut(v))
+    }
+
+    /// The elements, where `T` is their type.
+    pub fn as_slice<T: WithDType>(&self) -> Option<&[T]> {
+        (T::DTYPE == self.dtype()).then(|| with_vec!(self, v => bytemuck::cast_slice(v)))
+    }
+
+    /// The elements to write, where `T` is their type.
+    pub fn as_mut_slice<T: WithDType>(&mut self) -> Option<&mut [T]> {
+        (T::DTYPE == self.dtype()).then(|| with_vec!(self, v => bytemuck::cast_slice_mut(v)))
+    }
+}

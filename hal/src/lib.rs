@@ -1,0 +1,54 @@
+//! The hardware abstraction layer: what a driver implements and what a framework calls.
+//!
+//! - [`BackendDevice`] and [`BackendStorage`] are the traits. Every operation has a form that writes into a given output
+//!   (`*_into`), which a driver implements, and an allocating form, provided on top of it.
+//! - [`DType`], [`Shape`] and [`Layout`] describe data; [`Op`] describes an operation as a value, for
+//!   [`BackendDevice::supports`], errors and reports.
+//! - [`cpu`] is the reference driver. It implements everything declared here, and is what every other driver is held to.
+//!
+//! # Contract
+//!
+//! - *Checked.* A driver validates every call with [`validate`] before it touches memory: bad input is an [`Error`] with a
+//!   [`kind`](Error::kind), never a panic and never an access outside a buffer.
+//! - *Layouts everywhere.* Every operation takes any layout (strides, offset, broadcast) on every operand. A destination may not
+//!   overlap itself.
+//! - *Same bits.* What an operation computes is fixed in `docs/numerics.md`, to the bit, except where a vendor library was asked for
+//!   ([`Numerics::Vendor`]).
+//! - *Asynchronous.* A device may return before the work is done; work on one device runs in order. Errors after the fact
+//!   surface at the next synchronising call.
+
+#![doc(html_root_url = "https://docs.rs/isobit-hal")]
+
+mod device;
+#[macro_use]
+mod dtype;
+pub mod cpu;
+mod error;
+mod f8;
+mod layout;
+mod op;
+mod scalar;
+mod shape;
+mod storage;
+mod support;
+pub mod validate;
+
+pub use cpu::{CpuDevice, CpuStorage};
+pub use device::{BackendDevice, DeviceId, DeviceInfo, DeviceLocation, LibraryInfo, Numerics};
+pub use dtype::{DType, WithDType};
+pub use error::{Error, ErrorKind, NativeCode, Result};
+pub use f8::F8E4M3;
+pub use half::{bf16, f16};
+pub use layout::{Collapsed, Layout, StridedIndex, collapse};
+pub use op::{Affine, BinaryOp, CmpOp, Copy2d, Elu, Matmul, Op, Powf, Reduce, ReduceOp, UnaryOp};
+pub use scalar::Scalar;
+pub use shape::{Dims, Shape};
+pub use storage::{BackendStorage, Src};
+pub use support::Support;
+
+#[doc(hidden)]
+pub mod __dtype_types {
+    pub use crate::F8E4M3;
+    pub use half::{bf16, f16};
+    pub use std::primitive::{f32, f64, i8, i16, i32, i64, u8, u32};
+}

@@ -1,0 +1,69 @@
+//! One value with its dtype: what `const_set` writes.
+
+use crate::{DType, F8E4M3, WithDType};
+use half::{bf16, f16};
+
+/// One value of any dtype.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum Scalar {
+    U8(u8),
+    I8(i8),
+    U32(u32),
+    I16(i16),
+    I32(i32),
+    I64(i64),
+    F8E4M3(F8E4M3),
+    F16(f16),
+    BF16(bf16),
+    F32(f32),
+    F64(f64),
+}
+
+impl<T: WithDType> From<T> for Scalar {
+    fn from(value: T) -> Self {
+        value.to_scalar()
+    }
+}
+
+impl Scalar {
+    /// The dtype of the value.
+    pub fn dtype(self) -> DType {
+        match self {
+            Scalar::U8(_) => DType::U8,
+            Scalar::I8(_) => DType::I8,
+            Scalar::U32(_) => DType::U32,
+            Scalar::I16(_) => DType::I16,
+            Scalar::I32(_) => DType::I32,
+            Scalar::I64(_) => DType::I64,
+            Scalar::F8E4M3(_) => DType::F8E4M3,
+            Scalar::F16(_) => DType::F16,
+            Scalar::BF16(_) => DType::BF16,
+            Scalar::F32(_) => DType::F32,
+            Scalar::F64(_) => DType::F64,
+        }
+    }
+
+    /// Zero of a dtype; every bit is 0.
+    pub fn zero(dtype: DType) -> Self {
+        dispatch_dtype!(dtype, T => T::default().to_scalar())
+    }
+
+    /// The bits of the value, zero-extended to 64.
+    pub fn to_bits(self) -> u64 {
+        match self {
+            Scalar::U8(v) => v.into(),
+            Scalar::I8(v) => (v as u8).into(),
+            Scalar::U32(v) => v.into(),
+            Scalar::I16(v) => (v as u16).into(),
+            Scalar::I32(v) => (v as u32).into(),
+            Scalar::I64(v) => v as u64,
+            Scalar::F8E4M3(v) => v.to_bits().into(),
+            Scalar::F16(v) => v.to_bits().into(),
+            Scalar::BF16(v) => v.to_bits().into(),
+            Scalar::F32(v) => v.to_bits().into(),
+            Scalar::F64(v) => v.to_bits(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Launching a kernel of the table: from a key and arguments to the driver's call.
+
+use crate::device::GpuDevice;
+use crate::key::Key;
+use crate::runtime::{GpuRuntime, LaunchConfig};
+use isobit_hal::Result;
+use std::ffi::c_void;
+
+/// The addresses of kernel arguments, for [`Launch::on`]: `args![ptr, n, value]`. The values must outlive the call.
+#[macro_export]
+macro_rules! args {
+    ($($arg:expr),* $(,)?) => {
+        &mut [$(std::ptr::from_ref(&$arg).cast_mut().cast::<std::ffi::c_void>()),*]
+    };
+}
+
+/// A launch of one kernel of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch {
+    /// The kernel.
+    pub key: Key,
+    /// Grid, block and shared memory.
+    pub config: LaunchConfig,
+}
+
+impl Launch {
+    /// A launch of blocks along x alone.
+    pub const fn linear(key: Key, blocks: u32, threads: u32) -> Self {
+        Self { key, config: LaunchConfig::linear(blocks, threads) }
+    }
+
+    /// Enqueues it on the device's stream.
+    ///
+    /// # Safety
+    /// As [`GpuRuntime::launch`].
+    ///
+    /// # Errors
+    /// `KernelMissing`, `CompileFailed`, and those of the driver, naming the kernel.
+    pub unsafe fn on<R: GpuRuntime>(&self, device: &GpuDevice<R>, args: &mut [*mut c_void]) -> Result<()> {
+        let (function, symbol) = device.function(self.key)?;
+        // SAFETY: the caller vouches for arguments and memory.
+        unsafe { device.runtime().launch(device.stream(), function, &self.config, args) }
+            .map_err(|e| e.with_kernel(symbol).with_device(device.location_of()))
+    }
+}
+
+/// Blocks of a grid-stride launch over `items` units of work: enough to fill the card a few times over, never more than needed nor
+/// than the driver takes.
+pub(crate) fn grid_stride_blocks<R: GpuRuntime>(device: &GpuDevice<R>, items: u64, threads: u32, waves: u32) -> u32 {
+    let limits = device.runtime().limits();
+    let resident =
+        u64::from(limits.multiprocessors) * u64::from(limits.max_threads_per_multiprocessor / threads).max(1);
+    let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / u64::from(threads));
+    items.div_ceil(u64::from(threads)).clamp(1, (resident * u64::from(waves)).min(most)) as u32
+}

@@ -1,0 +1,106 @@
+//! Modules and kernels of one device: loaded when first wanted, kept for its life.
+
+use crate::image::{Code, Target};
+use crate::key::Key;
+use crate::runtime::{GpuRuntime, RtcSource};
+use crate::table;
+use isobit_hal::{Error, ErrorKind, Result};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The flags that every compiler of the tree gets, in its own spelling: no contraction, IEEE division and square root, denormals kept.
+pub fn compile_options(target: Target, arch: &str) -> Vec<String> {
+    let common = ["-std=c++20"];
+    let own: Vec<String> = match target {
+        Target::Nvptx => vec![
+            format!("--gpu-architecture={}", arch.replace("sm_", "compute_")),
+            "--fmad=false".into(),
+            "--ftz=false".into(),
+            "--prec-div=true".into(),
+            "--prec-sqrt=true".into(),
+        ],
+        Target::Amdgcn => vec![
+            format!("--offload-arch={arch}"),
+            "-ffp-contract=off".into(),
+            "-fhip-fp32-correctly-rounded-divide-sqrt".into(),
+        ],
+    };
+    common.iter().map(|s| s.to_string()).chain(own).collect()
+}
+
+#[derive(Debug)]
+pub(crate) struct Modules<R: GpuRuntime> {
+    // Declared before the modules they point into, so dropped first.
+    functions: Box<[OnceLock<R::Function>]>,
+    loaded: Mutex<Vec<Option<Arc<R::Module>>>>,
+}
+
+impl<R: GpuRuntime> Modules<R> {
+    pub(crate) fn new() -> Self {
+        Self {
+            functions: (0..table::KERNELS.len()).map(|_| OnceLock::new()).collect(),
+            loaded: Mutex::new(vec![None; table::IMAGES.len()]),
+        }
+    }
+
+    /// The kernel of a key, its module loaded if need be.
+    pub(crate) fn function(&self, runtime: &R, key: Key) -> Result<(R::Function, &'static str)> {
+        let index = table::find(key).ok_or_else(|| {
+            Error::new(ErrorKind::KernelMissing, format!("the kernel table has no entry {:#018x}", key.to_bits()))
+        })?;
+        let entry = &table::KERNELS[index];
+        if let Some(function) = self.functions[index].get() {
+            return Ok((*function, entry.symbol));
+        }
+        let module = self.module(runtime, entry.module)?;
+        let function = runtime.function(&module, entry.symbol)?;
+        Ok((*self.functions[index].get_or_init(|| function), entry.symbol))
+    }
+
+    fn module(&self, runtime: &R, index: usize) -> Result<Arc<R::Module>> {
+        // A module is loaded under the lock, so that two threads do not both load it.
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = &loaded[index] {
+            return Ok(module.clone());
+        }
+        let module = Arc::new(load(runtime, index)?);
+        loaded[index] = Some(module.clone());
+        Ok(module)
+    }
+}
+
+fn load<R: GpuRuntime>(runtime: &R, index: usize) -> Result<R::Module> {
+    let image = &table::IMAGES[index];
+    let code = match image.code_for(R::TARGET, runtime.arch()) {
+        Some(code) => code,
+        None => {
+            let headers = table::headers()?;
+            let headers: Vec<_> = headers.iter().map(|(name, text)| (*name, text.as_str())).collect();
+            let source = RtcSource { name: image.name, text: image.text, headers: &headers };
+            runtime.compile(&source).map_err(|e| missing::<R>(runtime, image.archs(R::TARGET), image.name, e))?
+        }
+    };
+    let code = match R::TARGET {
+        Target::Nvptx => Code::Ptx(&code),
+        Target::Amdgcn => Code::Object(&code),
+    };
+    runtime.load_module(code).map_err(|e| e.with_kernel(image.name))
+}
+
+fn missing<R: GpuRuntime>(runtime: &R, archs: Vec<std::borrow::Cow<'static, str>>, name: &str, cause: Error) -> Error {
+    if cause.kind() != ErrorKind::LibraryUnavailable {
+        return cause.with_kernel(name);
+    }
+    let packed =
+        if archs.is_empty() { "no compiled code".to_string() } else { format!("code for {}", archs.join(", ")) };
+    Error::new(
+        ErrorKind::KernelMissing,
+        format!(
+            "module {name}: this build carries {packed}, the device is {}, and its run-time compiler is not on this machine. \
+             Install it (NVRTC or HIPRTC), or rebuild with clang 19 or newer and this architecture in ISOBIT_CUDA_ARCHS or \
+             ISOBIT_ROCM_ARCHS",
+            runtime.arch()
+        ),
+    )
+    .with_kernel(name)
+    .with_source(cause)
+}

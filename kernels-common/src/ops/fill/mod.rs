@@ -1,0 +1,37 @@
+//! Setting elements to one value.
+
+use crate::args;
+use crate::elementwise::{Kernels, carrier, run_fill};
+use crate::key::{Family, Key};
+use crate::runtime::GpuRuntime;
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Scalar, validate};
+
+fn kernels(dtype: DType) -> Kernels {
+    Kernels::new(Key::new(Family::Fill, 0, &[carrier(dtype)], Key::CONTIGUOUS), 1)
+}
+
+/// The kernels that a fill may launch.
+pub(crate) fn keys(dtype: DType) -> Vec<Key> {
+    kernels(dtype).keys()
+}
+
+pub(crate) fn const_set<R: GpuRuntime>(dst: &mut GpuStorage<R>, value: Scalar, layout: &Layout) -> Result<()> {
+    validate::const_set(value, dst, layout)?;
+    let (dtype, bits) = (dst.dtype(), value.to_bits());
+    if bits == 0
+        && let Some((start, end)) = layout.contiguous_offsets()
+    {
+        // Zeros need no module: the driver sets bytes at full speed.
+        let bytes = (end - start) * dtype.size_in_bytes();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let device = dst.device();
+        // SAFETY: the layout was validated against the buffer.
+        return unsafe { device.runtime().set_bytes(device.stream(), dst.ptr().at(dtype, start), 0, bytes) }
+            .map_err(|e| e.with_op(Op::ConstSet).with_device(device.location_of()));
+    }
+    // Little-endian, so that the first bytes are the value in any width.
+    run_fill(kernels(dtype), dst, layout, args![bits]).map_err(|e| e.with_op(Op::ConstSet))
+}

@@ -1,0 +1,370 @@
+//! The driver chosen at run time. Everything here forwards; what is computed is the driver's.
+
+use crate::{
+    Affine, BackendDevice, BackendStorage, BinaryOp, CmpOp, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo,
+    DeviceLocation, Elu, Error, ErrorKind, Layout, Matmul, Numerics, Op, Powf, Reduce, Result, Scalar, Shape, Src,
+    Support, UnaryOp,
+};
+#[cfg(feature = "cuda")]
+use isobit_cuda::{CudaDevice, CudaStorage, DeviceOptions};
+
+/// A device of any driver in this build.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AnyDevice {
+    /// The host.
+    Cpu(CpuDevice),
+    /// An NVIDIA GPU.
+    #[cfg(feature = "cuda")]
+    Cuda(CudaDevice),
+}
+
+/// A storage of any driver in this build.
+#[derive(Debug)]
+pub struct AnyStorage {
+    device: AnyDevice,
+    storage: Inner,
+}
+
+#[derive(Debug)]
+enum Inner {
+    Cpu(CpuStorage),
+    #[cfg(feature = "cuda")]
+    Cuda(CudaStorage),
+}
+
+/// Runs an expression on what is inside a device or storage.
+macro_rules! on {
+    ($any:ident, $value:expr, $inner:ident => $body:expr) => {
+        match $value {
+            $any::Cpu($inner) => $body,
+            #[cfg(feature = "cuda")]
+            $any::Cuda($inner) => $body,
+        }
+    };
+}
+
+/// A driver's storage inside the run-time choice.
+trait Inside: BackendStorage {
+    fn inside(any: &AnyStorage) -> Option<&Self>;
+    fn wrap(self) -> Inner;
+}
+
+macro_rules! inside {
+    ($variant:ident $storage:ident) => {
+        impl Inside for $storage {
+            fn inside(any: &AnyStorage) -> Option<&Self> {
+                match &any.storage {
+                    Inner::$variant(s) => Some(s),
+                    #[allow(unreachable_patterns)]
+                    _ => None,
+                }
+            }
+
+            fn wrap(self) -> Inner {
+                Inner::$variant(self)
+            }
+        }
+    };
+}
+inside!(Cpu CpuStorage);
+#[cfg(feature = "cuda")]
+inside!(Cuda CudaStorage);
+
+/// The operand as the destination's driver has it.
+fn get<'a, S: Inside>(operand: &'a AnyStorage, dst: &S) -> Result<&'a S> {
+    S::inside(operand).ok_or_else(|| {
+        Error::new(
+            ErrorKind::DeviceMismatch,
+            format!(
+                "operands live on different devices, {} and {}: copy one over first",
+                operand.device.location(),
+                dst.device().location()
+            ),
+        )
+    })
+}
+
+fn src<'a, S: Inside>(operand: Src<'a, AnyStorage>, dst: &S) -> Result<Src<'a, S>> {
+    Ok(match operand {
+        Src::Storage(storage, layout) => Src::Storage(get(storage, dst)?, layout),
+        Src::Dst => Src::Dst,
+    })
+}
+
+fn not_in_this_build(driver: &str, feature: &str) -> Error {
+    Error::new(
+        ErrorKind::LibraryUnavailable,
+        format!("this build has no {driver} driver: build with the feature `{feature}` of `isobit`"),
+    )
+}
+
+impl AnyDevice {
+    /// The host.
+    pub fn cpu() -> Self {
+        AnyDevice::Cpu(CpuDevice)
+    }
+
+    /// An NVIDIA GPU, with vendor numerics unless an operation says otherwise.
+    ///
+    /// # Errors
+    /// `LibraryUnavailable` where this build or this machine has no CUDA driver; `InvalidArgument` where there is no such device.
+    pub fn new_cuda(ordinal: usize) -> Result<Self> {
+        Self::new_cuda_with(ordinal, Numerics::Vendor)
+    }
+
+    /// An NVIDIA GPU with given default numerics.
+    ///
+    /// # Errors
+    /// As [`new_cuda`](Self::new_cuda).
+    #[cfg(feature = "cuda")]
+    pub fn new_cuda_with(ordinal: usize, numerics: Numerics) -> Result<Self> {
+        CudaDevice::new_with(ordinal, DeviceOptions::default().with_numerics(numerics)).map(AnyDevice::Cuda)
+    }
+
+    /// An NVIDIA GPU with given default numerics.
+    ///
+    /// # Errors
+    /// `LibraryUnavailable`: this build has no CUDA driver.
+    #[cfg(not(feature = "cuda"))]
+    pub fn new_cuda_with(_ordinal: usize, _numerics: Numerics) -> Result<Self> {
+        Err(not_in_this_build("CUDA", "cuda"))
+    }
+
+    /// An AMD GPU.
+    ///
+    /// # Errors
+    /// `LibraryUnavailable` where this build or this machine has no ROCm driver.
+    pub fn new_rocm(_ordinal: usize) -> Result<Self> {
+        Err(not_in_this_build("ROCm", "rocm"))
+    }
+
+    /// An NVIDIA GPU where there is one, else the host.
+    ///
+    /// # Errors
+    /// Those of opening a GPU that is there.
+    pub fn cuda_if_available(ordinal: usize) -> Result<Self> {
+        Self::host_without_driver(Self::new_cuda(ordinal))
+    }
+
+    /// An AMD GPU where there is one, else the host.
+    ///
+    /// # Errors
+    /// Those of opening a GPU that is there.
+    pub fn rocm_if_available(ordinal: usize) -> Result<Self> {
+        Self::host_without_driver(Self::new_rocm(ordinal))
+    }
+
+    fn host_without_driver(opened: Result<Self>) -> Result<Self> {
+        match opened {
+            Err(e) if e.kind() == ErrorKind::LibraryUnavailable => Ok(Self::cpu()),
+            other => other,
+        }
+    }
+
+    /// Opens a device by the name that [`DeviceLocation`] prints, such as `cuda:0`; `cpu` and a driver's bare name mean ordinal 0.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a name that is none; else those of the driver.
+    pub fn open(name: &str) -> Result<Self> {
+        let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
+        let ordinal = ordinal.parse().map_err(|e| {
+            Error::new(ErrorKind::InvalidArgument, format!("`{name}` is no device: `{ordinal}` is no ordinal"))
+                .with_source(e)
+        })?;
+        match driver {
+            "cpu" => CpuDevice::new(ordinal).map(AnyDevice::Cpu),
+            "cuda" => Self::new_cuda(ordinal),
+            "rocm" => Self::new_rocm(ordinal),
+            _ => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("`{name}` is no device: drivers are cpu, cuda and rocm, as in `cuda:0`"),
+            )),
+        }
+    }
+
+    /// True for the host.
+    pub fn is_cpu(&self) -> bool {
+        matches!(self, AnyDevice::Cpu(_))
+    }
+
+    /// True for an NVIDIA GPU.
+    pub fn is_cuda(&self) -> bool {
+        self.location().driver == "cuda"
+    }
+
+    /// True for an AMD GPU.
+    pub fn is_rocm(&self) -> bool {
+        self.location().driver == "rocm"
+    }
+
+    fn wrap(&self, storage: Inner) -> Result<AnyStorage> {
+        Ok(AnyStorage { device: self.clone(), storage })
+    }
+
+    /// The CUDA device inside.
+    ///
+    /// # Errors
+    /// `DeviceMismatch` where it is another driver's.
+    #[cfg(feature = "cuda")]
+    pub fn as_cuda_device(&self) -> Result<&CudaDevice> {
+        match self {
+            AnyDevice::Cuda(device) => Ok(device),
+            _ => Err(Error::new(
+                ErrorKind::DeviceMismatch,
+                format!("a CUDA device was asked for, this is {}", self.location()),
+            )),
+        }
+    }
+}
+
+impl BackendDevice for AnyDevice {
+    type Storage = AnyStorage;
+
+    /// The host; see [`open`](AnyDevice::open) for the others.
+    fn new(ordinal: usize) -> Result<Self> {
+        CpuDevice::new(ordinal).map(AnyDevice::Cpu)
+    }
+
+    fn id(&self) -> DeviceId {
+        on!(AnyDevice, self, d => d.id())
+    }
+
+    fn location(&self) -> DeviceLocation {
+        on!(AnyDevice, self, d => d.location())
+    }
+
+    fn info(&self) -> Result<DeviceInfo> {
+        on!(AnyDevice, self, d => d.info())
+    }
+
+    fn default_numerics(&self) -> Numerics {
+        on!(AnyDevice, self, d => d.default_numerics())
+    }
+
+    fn supports(&self, op: &Op, dtypes: &[DType]) -> Support {
+        on!(AnyDevice, self, d => d.supports(op, dtypes))
+    }
+
+    fn zeros(&self, shape: &Shape, dtype: DType) -> Result<AnyStorage> {
+        self.wrap(on!(AnyDevice, self, d => d.zeros(shape, dtype)?.wrap()))
+    }
+
+    unsafe fn alloc_uninit(&self, shape: &Shape, dtype: DType) -> Result<AnyStorage> {
+        // SAFETY: passed on.
+        self.wrap(on!(AnyDevice, self, d => unsafe { d.alloc_uninit(shape, dtype)? }.wrap()))
+    }
+
+    fn storage_from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<AnyStorage> {
+        self.wrap(on!(AnyDevice, self, d => d.storage_from_bytes(dtype, bytes)?.wrap()))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        on!(AnyDevice, self, d => d.synchronize())
+    }
+}
+
+impl AnyStorage {
+    /// The host storage inside, where the device is the host.
+    pub fn as_cpu_storage(&self) -> Option<&CpuStorage> {
+        CpuStorage::inside(self)
+    }
+
+    /// The CUDA storage inside, where the device is an NVIDIA GPU.
+    #[cfg(feature = "cuda")]
+    pub fn as_cuda_storage(&self) -> Option<&CudaStorage> {
+        CudaStorage::inside(self)
+    }
+}
+
+impl BackendStorage for AnyStorage {
+    type Device = AnyDevice;
+
+    fn dtype(&self) -> DType {
+        on!(Inner, &self.storage, s => s.dtype())
+    }
+
+    fn len(&self) -> usize {
+        on!(Inner, &self.storage, s => s.len())
+    }
+
+    fn device(&self) -> &AnyDevice {
+        &self.device
+    }
+
+    fn to_cpu_storage(&self) -> Result<CpuStorage> {
+        on!(Inner, &self.storage, s => s.to_cpu_storage())
+    }
+
+    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
+        on!(Inner, &mut self.storage, s => s.const_set(value, layout))
+    }
+
+    fn copy_into(from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => BackendStorage::copy_into(src(from, d)?, d, dst_layout))
+    }
+
+    fn cast_into(from: &Self, from_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => BackendStorage::cast_into(get(from, d)?, from_layout, d, dst_layout))
+    }
+
+    fn affine_into(op: Affine, from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => BackendStorage::affine_into(op, src(from, d)?, d, dst_layout))
+    }
+
+    fn powf_into(op: Powf, from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => BackendStorage::powf_into(op, src(from, d)?, d, dst_layout))
+    }
+
+    fn elu_into(op: Elu, from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => BackendStorage::elu_into(op, src(from, d)?, d, dst_layout))
+    }
+
+    fn unary_into(op: UnaryOp, from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => BackendStorage::unary_into(op, src(from, d)?, d, dst_layout))
+    }
+
+    fn binary_into(
+        op: BinaryOp,
+        lhs: Src<'_, Self>,
+        rhs: Src<'_, Self>,
+        dst: &mut Self,
+        dst_layout: &Layout,
+    ) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => BackendStorage::binary_into(op, src(lhs, d)?, src(rhs, d)?, d, dst_layout))
+    }
+
+    fn cmp_into(op: CmpOp, lhs: Src<'_, Self>, rhs: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => BackendStorage::cmp_into(op, src(lhs, d)?, src(rhs, d)?, d, dst_layout))
+    }
+
+    fn where_cond_into(
+        cond: Src<'_, Self>,
+        on_true: Src<'_, Self>,
+        on_false: Src<'_, Self>,
+        dst: &mut Self,
+        dst_layout: &Layout,
+    ) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => {
+            BackendStorage::where_cond_into(src(cond, d)?, src(on_true, d)?, src(on_false, d)?, d, dst_layout)
+        })
+    }
+
+    fn reduce_into(op: &Reduce, from: &Self, from_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => BackendStorage::reduce_into(op, get(from, d)?, from_layout, d, dst_layout))
+    }
+
+    fn matmul_into(
+        op: Matmul,
+        lhs: &Self,
+        lhs_layout: &Layout,
+        rhs: &Self,
+        rhs_layout: &Layout,
+        dst: &mut Self,
+        dst_layout: &Layout,
+    ) -> Result<()> {
+        on!(Inner, &mut dst.storage, d => {
+            BackendStorage::matmul_into(op, get(lhs, d)?, lhs_layout, get(rhs, d)?, rhs_layout, d, dst_layout)
+        })
+    }
+}

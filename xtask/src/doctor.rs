@@ -1,0 +1,34 @@
+//! `cargo xtask doctor`: what this machine has, and what to do about what it lacks.
+
+use crate::setup;
+use crate::shell::{self, cargo, version};
+use anyhow::Result;
+use std::process::ExitCode;
+
+/// Prints a line for each thing the project can use.
+pub fn run() -> Result<ExitCode> {
+    println!("Tools");
+    row("rustc", version("rustc", "--version"), "install Rust from https://rustup.rs");
+    row("cargo", version("cargo", "--version"), "install Rust from https://rustup.rs");
+    let clang = setup::find_clang().map(|(name, line)| format!("{name}: {line}"));
+    row("clang", clang, "`apt-get install clang-19`; without it devices compile the kernels when first used");
+    let lld = setup::find_lld().map(|(name, line)| format!("{name}: {line}"));
+    row("lld", lld, "`apt-get install lld-19`; AMD code objects are linked with it");
+    row(
+        "python3",
+        version("python3", "--version"),
+        "`apt-get install python3 python3-pip`; some tests fetch NVRTC with it",
+    );
+    row("ISOBIT_CLANG", std::env::var("ISOBIT_CLANG").ok(), "not set: the newest clang on the path is used");
+
+    println!("\nDevices");
+    shell::run(cargo().args(["run", "--quiet", "--package", "isobit", "--features", "cuda", "--example", "devices"]))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(name: &str, found: Option<String>, otherwise: &str) {
+    match found {
+        Some(found) => println!("  {name:<14} {found}"),
+        None => println!("  {name:<14} missing: {otherwise}"),
+    }
+}

@@ -1,0 +1,46 @@
+//! `cargo xtask kernels`: compiles the kernel tree without the rest.
+
+use crate::shell::cargo;
+use crate::{resources, setup, shell};
+use anyhow::Result;
+use std::process::{Command, ExitCode};
+
+/// What a package carries; development and CI build fewer.
+const ALL_CUDA: &str = "sm_75,sm_80,sm_90";
+const ALL_ROCM: &str = "gfx90a,gfx942,gfx1030,gfx1100,gfx1201";
+
+/// Compiles, and prints resources where asked.
+pub fn run(all: bool, resources: bool) -> Result<ExitCode> {
+    setup::ensure_clang()?;
+    let with_archs = |mut command: Command| {
+        if all {
+            command.env("ISOBIT_CUDA_ARCHS", ALL_CUDA).env("ISOBIT_ROCM_ARCHS", ALL_ROCM);
+        }
+        command
+    };
+    shell::run(&mut with_archs(build(&["--lib"])))?;
+    if resources {
+        let folder = shell::target_dir().join("kernel-code");
+        let mut export = with_archs(cargo());
+        export.args([
+            "run",
+            "--quiet",
+            "--package",
+            "isobit-kernels",
+            "--features",
+            "cuda,rocm",
+            "--example",
+            "export_code",
+            "--",
+        ]);
+        shell::run(export.arg(&folder))?;
+        resources::print(&folder)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn build(args: &[&str]) -> Command {
+    let mut command = cargo();
+    command.args(["build", "--package", "isobit-kernels", "--features", "cuda,rocm"]).args(args);
+    command
+}

@@ -1,0 +1,101 @@
+//! What every kernel takes of a multiprocessor: registers, spills, shared memory. AMD's compiler writes it into the code object;
+//! for NVIDIA the PTX is assembled with NVIDIA's own ptxas.
+
+use crate::setup;
+use anyhow::{Context, Result, anyhow, bail};
+use object::elf::NoteType;
+use object::read::elf::{ElfFile64, SectionHeader as _};
+use object::{Endianness, Object as _};
+use rmpv::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+struct Row {
+    kernel: String,
+    registers: String,
+    spills: u64,
+    shared: u64,
+}
+
+/// Prints a table for every module in a folder of exported code.
+pub fn print(folder: &Path) -> Result<()> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?.map(|e| e.map(|e| e.path())).collect::<Result<_, _>>()?;
+    files.sort();
+    let ptxas = setup::ensure_ptxas();
+    if ptxas.is_none() {
+        eprintln!("note: without ptxas the rows of NVIDIA's targets are left out");
+    }
+    println!("{:<48} {:<8} {:>16} {:>7} {:>7}", "kernel", "target", "registers", "spills", "shared");
+    for file in files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let [_, arch, ending] = name.split('.').collect::<Vec<_>>()[..] else { bail!("{name} is no exported module") };
+        let rows = match (ending, &ptxas) {
+            ("ptx", Some(ptxas)) => of_ptx(ptxas, &file, arch),
+            ("ptx", None) => continue,
+            _ => of_code_object(&file),
+        };
+        for row in rows.with_context(|| format!("reading {name}"))? {
+            println!("{:<48} {arch:<8} {:>16} {:>7} {:>7}", row.kernel, row.registers, row.spills, row.shared);
+        }
+    }
+    Ok(())
+}
+
+fn of_ptx(ptxas: &Path, file: &Path, arch: &str) -> Result<Vec<Row>> {
+    let output = Command::new(ptxas).arg(format!("-arch={arch}")).args(["-v", "-o", "/dev/null"]).arg(file).output()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        bail!("{text}");
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for line in text.lines() {
+        let number_before = |unit: &str| -> u64 {
+            let before = line.split(unit).next().filter(|b| b.len() < line.len()).unwrap_or_default();
+            before.rsplit([' ', ',']).find(|w| !w.is_empty()).and_then(|w| w.parse().ok()).unwrap_or(0)
+        };
+        if let Some(kernel) = line.split("entry function '").nth(1).and_then(|r| r.split('\'').next()) {
+            rows.push(Row { kernel: kernel.into(), registers: String::new(), spills: 0, shared: 0 });
+        } else if let Some(row) = rows.last_mut() {
+            if line.contains("spill stores") {
+                row.spills = number_before(" bytes spill stores") + number_before(" bytes spill loads");
+            } else if line.contains("registers") {
+                row.registers = number_before(" registers").to_string();
+                row.shared = number_before(" bytes smem");
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The note that holds a code object's metadata (LLVM's AMDGPU usage guide, "Code Object V5 Metadata").
+const NT_AMDGPU_METADATA: NoteType = NoteType(32);
+
+fn of_code_object(file: &Path) -> Result<Vec<Row>> {
+    let bytes = std::fs::read(file)?;
+    let elf = ElfFile64::<Endianness>::parse(bytes.as_slice())?;
+    let mut rows = Vec::new();
+    for section in elf.sections() {
+        let Some(mut notes) = section.elf_section_header().notes(elf.endian(), elf.data())? else { continue };
+        while let Some(note) = notes.next()? {
+            if note.n_type(elf.endian()) != NT_AMDGPU_METADATA {
+                continue;
+            }
+            let metadata = rmpv::decode::read_value(&mut note.desc())?;
+            let kernels = field(&metadata, "amdhsa.kernels").and_then(Value::as_array);
+            for kernel in kernels.ok_or_else(|| anyhow!("the metadata lists no kernels"))? {
+                let number = |name: &str| field(kernel, name).and_then(Value::as_u64).unwrap_or(0);
+                rows.push(Row {
+                    kernel: field(kernel, ".name").and_then(Value::as_str).unwrap_or("?").into(),
+                    registers: format!("{} v + {} s", number(".vgpr_count"), number(".sgpr_count")),
+                    spills: number(".vgpr_spill_count") + number(".sgpr_spill_count"),
+                    shared: number(".group_segment_fixed_size"),
+                });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
+    map.as_map()?.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
+}

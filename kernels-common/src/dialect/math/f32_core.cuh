@@ -3,12 +3,12 @@
 // recipe can use an error term: the same length on both vendors as IEEE division, and no slow-path branch.
 // Recipes and constants: docs/numerics/f32.md.
 #pragma once
-#include "../base.cuh"
+#include "dialect/base.cuh"
 
 namespace isobit::math::f32 {
 
-ISOBIT_CONST float INF = __builtin_inff();
-ISOBIT_CONST float NAN_F = __builtin_nanf("");
+ISOBIT_CONST float INF = __builtin_bit_cast(float, 0x7f800000u);
+ISOBIT_CONST float NAN_F = __builtin_bit_cast(float, 0x7fc00000u);
 // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum.
 ISOBIT_CONST float ROUNDER = 0x1.8p23f;
 ISOBIT_CONST float LOG2_E = 0x1.715476p0f;

@@ -8,6 +8,7 @@
 mod device;
 mod elementwise;
 mod image;
+mod index;
 mod key;
 mod launch;
 mod manifest;

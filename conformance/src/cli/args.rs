@@ -7,7 +7,9 @@ use std::path::PathBuf;
 /// Holds every device to the CPU reference, bit for bit, and the reference to the truth.
 #[derive(Debug, Parser)]
 #[command(name = "isobit-conformance", bin_name = "cargo xtask conformance", version)]
-#[command(after_help = "Exit status: 0 all passed; 1 something failed; 2 it could not run (bad arguments, absent device).")]
+#[command(
+    after_help = "Exit status: 0 all passed; 1 something failed; 2 it could not run (bad arguments, absent device)."
+)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,

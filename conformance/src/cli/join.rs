@@ -1,18 +1,19 @@
 //! Pairs of devices by digest: results that are equal have equal digests, whichever machine they were made on.
 
 use isobit_conformance::cells::Cell;
-use isobit_conformance::report::{Class, ResultRow, Status};
+use isobit_conformance::report::{Class, Numerics, ResultRow, Status};
 use isobit_conformance::run::{CellDigests, CellRun, DigestFile, Reference};
 use std::collections::HashMap;
+
+type Index<'a> = HashMap<(&'a str, &'a str, Option<Numerics>), &'a CellDigests>;
+
+fn index(file: &DigestFile) -> Index<'_> {
+    file.cells.iter().map(|c| ((c.op.as_str(), c.dtypes.as_str(), c.numerics), c)).collect()
+}
 
 /// The rows of a pair: `subject` against `reference`, for the selected cells that both ran and whose class promises equal bits. Files of
 /// unequal length are compared as far as both go.
 pub fn rows(subject: &DigestFile, reference: &DigestFile, cells: &[&Cell]) -> Vec<ResultRow> {
-    let index = |file| -> HashMap<_, &CellDigests> {
-        let DigestFile { cells, .. } = file;
-        let keyed: &Vec<CellDigests> = cells;
-        keyed.iter().map(|c| ((c.op.as_str(), c.dtypes.as_str(), c.numerics), c)).collect()
-    };
     let (subjects, references) = (index(subject), index(reference));
     let row = |cell: &&Cell| {
         let label = cell.label();

@@ -6,12 +6,12 @@ use super::progress::Progress;
 use super::supervise::{self, Worker};
 use super::{build, devices, join, save, select};
 use anyhow::{Context, Result, bail};
-use isobit::{BackendDevice, CpuDevice};
+
 use isobit_conformance::accuracy;
 use isobit_conformance::cells::Cell;
-use isobit_conformance::report::{self, DeviceRow, Memory, NotRun, Report, ResultRow, terminal};
+use isobit_conformance::report::{self, DeviceRow, Memory, NotRun, Report, ResultRow};
 use isobit_conformance::run::{CellRun, DigestFile, DigestHeader, Options, Reference};
-use isobit_hal::DType;
+use isobit_hal::{CpuDevice, DType};
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -193,6 +193,6 @@ fn finish(args: &Args, options: &Options, found: Found, started: Instant) -> Res
         bail!("nothing ran: no cell is left by the filters for the devices that are here");
     }
     let written = report::write(&report, &args.out)?;
-    print!("{}", terminal(&report, Some(&written), std::io::stdout().is_terminal()));
+    print!("{}", report::terminal::terminal(&report, Some(&written), std::io::stdout().is_terminal()));
     Ok(report.passed())
 }

@@ -57,8 +57,12 @@ pub fn start(device: &str) -> Result<Worker> {
         Ok(Message::Ready(row)) => worker.row = row,
         Ok(Message::Absent(reason)) => bail!(reason),
         Ok(_) => bail!("device {device}: the worker did not say that it is ready"),
-        Err(RecvTimeoutError::Timeout) => bail!("device {device}: no answer within {} s while opening it", OPENING.as_secs()),
-        Err(RecvTimeoutError::Disconnected) => bail!("device {device}: opening it killed the worker ({})", worker.end()),
+        Err(RecvTimeoutError::Timeout) => {
+            bail!("device {device}: no answer within {} s while opening it", OPENING.as_secs())
+        }
+        Err(RecvTimeoutError::Disconnected) => {
+            bail!("device {device}: opening it killed the worker ({})", worker.end())
+        }
     }
     Ok(worker)
 }

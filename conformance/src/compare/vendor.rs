@@ -214,7 +214,8 @@ mod tests {
 
     #[test]
     fn outputs_round_once_and_overflow_where_their_format_does() {
-        let f16_ok = |v: f64, x: f16| compare_product(&product(&[v], &[1.0]), DType::F16, &x.to_ne_bytes()).differing == 0;
+        let f16_ok =
+            |v: f64, x: f16| compare_product(&product(&[v], &[1.0]), DType::F16, &x.to_ne_bytes()).differing == 0;
         assert!(f16_ok(1.0, f16::ONE) && !f16_ok(1.0, f16::from_bits(f16::ONE.to_bits() + 1)));
         assert!(f16_ok(65519.0, f16::MAX) && !f16_ok(65519.0, f16::INFINITY));
         assert!(f16_ok(65521.0, f16::INFINITY) && !f16_ok(65521.0, f16::MAX));

@@ -52,13 +52,8 @@ struct Plan {
 }
 
 /// A destination may not name an element twice.
-const DST_KINDS: [LayoutKind; 5] = [
-    LayoutKind::Contiguous,
-    LayoutKind::Transposed,
-    LayoutKind::Permuted,
-    LayoutKind::Narrowed,
-    LayoutKind::Stepped,
-];
+const DST_KINDS: [LayoutKind; 5] =
+    [LayoutKind::Contiguous, LayoutKind::Transposed, LayoutKind::Permuted, LayoutKind::Narrowed, LayoutKind::Stepped];
 
 impl Plan {
     fn new(index: u64) -> Self {
@@ -85,10 +80,7 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
     };
     let mut layouts = layouts.into_iter();
     let inputs = (0..cell.kind.inputs())
-        .map(|i| Input {
-            layout: layouts.next().expect("a layout an input"),
-            values: values::draw(draw, cell, i),
-        })
+        .map(|i| Input { layout: layouts.next().expect("a layout an input"), values: values::draw(draw, cell, i) })
         .collect();
     let dst = layouts.next().flatten().expect("the destination has a layout");
     let params = params.unwrap_or_else(|| params::draw(draw, cell));
@@ -130,9 +122,7 @@ fn elementwise(draw: &mut Draw, cell: &Cell, kind: Kind, plan: &Plan, index: u64
     let layouts = kinds
         .iter()
         .enumerate()
-        .map(|(i, &k)| {
-            (i == inputs || !in_place[i]).then(|| layout::draw(draw, &dims, k, plan.combine, i < inputs))
-        })
+        .map(|(i, &k)| (i == inputs || !in_place[i]).then(|| layout::draw(draw, &dims, k, plan.combine, i < inputs)))
         .collect();
     (dims, None, layouts)
 }

@@ -35,8 +35,10 @@ fn accumulated(draw: &mut Draw) -> Dist {
 
 /// Factors near one, so that long products neither vanish nor overflow.
 fn factors(draw: &mut Draw) -> Dist {
-    draw.pick(prop_oneof![4 => Just(Dist::Exponents { low: -1, high: 0 }), 2 => Just(Dist::Few), 1 => Just(Dist::Specials),
-        1 => (0..6i32).prop_map(|n| Dist::Exponents { low: -n, high: n })])
+    draw.pick(
+        prop_oneof![4 => Just(Dist::Exponents { low: -1, high: 0 }), 2 => Just(Dist::Few), 1 => Just(Dist::Specials),
+        1 => (0..6i32).prop_map(|n| Dist::Exponents { low: -n, high: n })],
+    )
 }
 
 /// For a vendor's product: no sum of magnitudes may overflow f32 (f64 for f64), since the order in which partial sums overflow is

@@ -119,7 +119,8 @@ impl CellRun {
             row.bit_exact = false;
         }
         if let (None, true, Some(d)) = (&run.fault, ulp > *worst, &run.comparison.worst) {
-            row.worst = Some(format!("shape {:?}, index {}: expected {}, got {}", case.shape, d.index, d.expected, d.got));
+            row.worst =
+                Some(format!("shape {:?}, index {}: expected {}, got {}", case.shape, d.index, d.expected, d.got));
             *worst = ulp;
         }
         let Some(fault) = &run.fault else { return };

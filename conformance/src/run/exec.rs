@@ -40,11 +40,11 @@ struct Operands {
 
 impl Operands {
     fn new(case: &Case, cell: &Cell) -> Self {
-        let buffer = |i: usize, recipe, values| {
-            Buffer::new(cell.dtypes[i], recipe, &case.operand_dims(cell.kind, i), values)
-        };
+        let buffer =
+            |i: usize, recipe, values| Buffer::new(cell.dtypes[i], recipe, &case.operand_dims(cell.kind, i), values);
         let inputs = case.inputs.iter().enumerate();
-        let inputs = inputs.map(|(i, input)| input.layout.as_ref().map(|r| buffer(i, r, Some(&input.values)))).collect();
+        let inputs =
+            inputs.map(|(i, input)| input.layout.as_ref().map(|r| buffer(i, r, Some(&input.values)))).collect();
         let in_place = case.inputs.iter().find(|i| i.layout.is_none()).map(|i| &i.values);
         Self { inputs, dst: buffer(case.inputs.len(), &case.dst, in_place) }
     }
@@ -76,10 +76,10 @@ fn call<D: BackendDevice>(device: &D, case: &Case, cell: &Cell, on: &Operands, p
                 changed = Some(Fault::OutOfBounds { buffer: format!("input {i}"), offset });
             }
         }
-        let stray = on.dst.stray(&before, &after).map(|place| Fault::OutOfBounds {
-            buffer: "destination".into(),
-            offset: on.dst.byte_offset(place),
-        });
+        let stray = on
+            .dst
+            .stray(&before, &after)
+            .map(|place| Fault::OutOfBounds { buffer: "destination".into(), offset: on.dst.byte_offset(place) });
         Ok(stray.or(changed).map_or(Ok(after), Err))
     };
     match catch_unwind(AssertUnwindSafe(run)) {

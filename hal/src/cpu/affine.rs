@@ -23,7 +23,7 @@ impl<C: Compute> Function<1, C, C> for MulAdd<C> {
 
 /// A function of the element and one parameter, by the recipe of the dtype.
 macro_rules! with_parameter {
-    ($name:ident, $bound:ident::$recipe:ident) => {
+    ($name:ident, $recipe:ident) => {
         struct $name<T: Element>(T::Compute, PhantomData<T>);
 
         impl<T: Element> Clone for $name<T> {
@@ -33,7 +33,7 @@ macro_rules! with_parameter {
         }
         impl<T: Element> Copy for $name<T> {}
 
-        impl<T: $bound> Function<1, T::Compute, T::Compute> for $name<T> {
+        impl<T: Recipes> Function<1, T::Compute, T::Compute> for $name<T> {
             #[inline(always)]
             fn call(self, [x]: [T::Compute; 1]) -> T::Compute {
                 T::$recipe(x, self.0)
@@ -41,8 +41,8 @@ macro_rules! with_parameter {
         }
     };
 }
-with_parameter!(Power, Element::pow);
-with_parameter!(ExpLinear, Recipes::elu);
+with_parameter!(Power, pow);
+with_parameter!(ExpLinear, elu);
 
 pub(super) fn affine(op: Affine, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
     dispatch_dtype!(dst.dtype(), T => {

@@ -41,7 +41,7 @@ functions! {
     Mul(x, y) => x.mul(y);
     Div(x, y) => x.div(y);
     Rem(x, y) => x.rem(y);
-    Pow(x, y) => T::pow(x, y);
+    Pow(x, y) => T::power(x, y);
     Maximum(x, y) => x.maximum(y);
     Minimum(x, y) => x.minimum(y);
 }

@@ -1,6 +1,7 @@
 //! How the elements of each dtype become values of its compute type and back, a block at a time.
 
 use super::compute::{Compute, Convert, IntegerPow, OddF32};
+use super::recipes::Recipes;
 use super::vector::{Kernel, vectorised};
 use crate::{F8E4M3, WithDType};
 use half::slice::HalfFloatSliceExt;
@@ -24,11 +25,11 @@ pub(super) trait Element: WithDType {
     fn prepare<V: Convert<Self::Compute> + OddF32>(value: V) -> Self::Compute;
 
     /// [`BinaryOp::Pow`](crate::BinaryOp::Pow) before it is rounded.
-    fn pow(x: Self::Compute, y: Self::Compute) -> Self::Compute;
+    fn power(x: Self::Compute, y: Self::Compute) -> Self::Compute;
 }
 
 macro_rules! same_as_compute {
-    ($($ty:ident $pow:path;)*) => {$(
+    ($($ty:ident $trait:ident;)*) => {$(
         impl Element for $ty {
             type Compute = $ty;
 
@@ -51,25 +52,25 @@ macro_rules! same_as_compute {
             }
 
             #[inline(always)]
-            fn pow(x: $ty, y: $ty) -> $ty {
-                $pow(x, y)
+            fn power(x: $ty, y: $ty) -> $ty {
+                <$ty as $trait>::pow(x, y)
             }
         }
     )*};
 }
 same_as_compute! {
-    u8 IntegerPow::pow;
-    i8 IntegerPow::pow;
-    u32 IntegerPow::pow;
-    i16 IntegerPow::pow;
-    i32 IntegerPow::pow;
-    i64 IntegerPow::pow;
-    f32 super::math::f32::pow;
-    f64 super::math::f64::pow;
+    u8 IntegerPow;
+    i8 IntegerPow;
+    u32 IntegerPow;
+    i16 IntegerPow;
+    i32 IntegerPow;
+    i64 IntegerPow;
+    f32 Recipes;
+    f64 Recipes;
 }
 
 macro_rules! narrow_floats {
-    ($($ty:ident $module:ident $widen:path, $round:path;)*) => {$(
+    ($($ty:ident $widen:path, $round:path;)*) => {$(
         impl Element for $ty {
             type Compute = f32;
 
@@ -96,16 +97,16 @@ macro_rules! narrow_floats {
             }
 
             #[inline(always)]
-            fn pow(x: f32, y: f32) -> f32 {
-                super::math::$module::pow(x, y)
+            fn power(x: f32, y: f32) -> f32 {
+                <$ty as Recipes>::pow(x, y)
             }
         }
     )*};
 }
 narrow_floats! {
-    f16 f32 widen_f16, round_f16;
-    bf16 f32 widen, round;
-    F8E4M3 f32 widen, round;
+    f16 widen_f16, round_f16;
+    bf16 widen, round;
+    F8E4M3 widen, round;
 }
 
 /// half's slices go through F16C; a loop over its scalars would ask for the feature at every element.

@@ -1,48 +1,62 @@
 //! Which recipe serves which dtype.
 
 use super::element::Element;
-use super::math;
+use super::math::{f32 as single, f64 as double, narrow};
 use crate::F8E4M3;
 use half::{bf16, f16};
 
 macro_rules! recipes {
-    (@trait [$($name:ident)*]) => {
+    (@trait [$($unary:ident)*] [$($binary:ident)*]) => {
         /// The recipes of a dtype of floats, in its compute type: the result is still to be rounded to the dtype.
-        #[allow(missing_docs)]
         pub(super) trait Recipes: Element {
-            $(fn $name(x: Self::Compute) -> Self::Compute;)*
-            fn elu(x: Self::Compute, alpha: Self::Compute) -> Self::Compute;
+            $(fn $unary(x: Self::Compute) -> Self::Compute;)*
+            $(fn $binary(x: Self::Compute, y: Self::Compute) -> Self::Compute;)*
         }
     };
-    (@impl $ty:ident [$($module:ident)::+] [$($name:ident)*]) => {
-        const _: () = {
-            use math::$($module)::+ as recipe;
-
-            impl Recipes for $ty {
-                $(
-                    #[inline(always)]
-                    fn $name(x: Self::Compute) -> Self::Compute {
-                        recipe::$name(x)
-                    }
-                )*
-
+    (@impl $ty:ident $call:ident [$($unary:ident)*] [$($binary:ident)*]) => {
+        impl Recipes for $ty {
+            $(
                 #[inline(always)]
-                fn elu(x: Self::Compute, alpha: Self::Compute) -> Self::Compute {
-                    recipe::elu(x, alpha)
+                fn $unary(x: Self::Compute) -> Self::Compute {
+                    $call!($unary, x)
                 }
-            }
-        };
+            )*
+            $(
+                #[inline(always)]
+                fn $binary(x: Self::Compute, y: Self::Compute) -> Self::Compute {
+                    $call!($binary, x, y)
+                }
+            )*
+        }
     };
-    ($names:tt $($ty:ident $($module:ident)::+;)*) => {
-        recipes!(@trait $names);
-        $(recipes!(@impl $ty [$($module)::+] $names);)*
+    ($unary:tt $binary:tt $($ty:ident $call:ident;)*) => {
+        recipes!(@trait $unary $binary);
+        $(recipes!(@impl $ty $call $unary $binary);)*
     };
 }
+
+macro_rules! call_f32 {
+    ($function:ident, $($x:ident),*) => { single::$function($($x),*) };
+}
+macro_rules! call_f64 {
+    ($function:ident, $($x:ident),*) => { double::$function($($x),*) };
+}
+macro_rules! call_f16 {
+    ($function:ident, $($x:ident),*) => { narrow::$function::<narrow::F16>($($x),*) };
+}
+macro_rules! call_bf16 {
+    ($function:ident, $($x:ident),*) => { narrow::$function::<narrow::Bf16>($($x),*) };
+}
+macro_rules! call_f8e4m3 {
+    ($function:ident, $($x:ident),*) => { narrow::$function::<narrow::F8E4M3>($($x),*) };
+}
+
 recipes! {
-    [rsqrt exp exp2 log log2 log1p expm1 sin cos tan tanh sinh cosh asin acos atan erf gelu gelu_erf silu sigmoid]
-    f32 f32;
-    f64 f64;
-    f16 f32;
-    bf16 f32;
-    F8E4M3 f32;
+    [recip rsqrt exp exp2 log log2 log1p expm1 sin cos tan tanh sinh cosh asin acos atan erf gelu gelu_erf silu sigmoid]
+    [pow elu]
+    f32 call_f32;
+    f64 call_f64;
+    f16 call_f16;
+    bf16 call_bf16;
+    F8E4M3 call_f8e4m3;
 }

@@ -63,7 +63,7 @@ functions! {
     /// Those of floats.
     floats<T: Recipes<Compute: FloatCompute>> {
         Sqrt(x) => x.sqrt();
-        Recip(x) => T::Compute::ONE.div(x);
+        Recip(x) => T::recip(x);
         Rsqrt(x) => T::rsqrt(x);
         Exp(x) => T::exp(x);
         Exp2(x) => T::exp2(x);

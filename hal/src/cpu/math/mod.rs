@@ -3,3 +3,4 @@
 pub mod convert;
 pub mod f32;
 pub mod f64;
+pub mod narrow;

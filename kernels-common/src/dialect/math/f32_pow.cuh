@@ -46,10 +46,10 @@ ISOBIT_FN float pow_edges(float x, float y, float r) {
     bool integer = floor(y) == y;
     bool odd = integer && floor(0.5f * y) != 0.5f * y;
     bool up = (a > 1.0f) == (y > 0.0f);
-    r = a == 0.0f || a == INF || abs(y) == INF ? (up ? INF : 0.0f) : r;
+    r = a == 0.0f || a == inf() || abs(y) == inf() ? (up ? inf() : 0.0f) : r;
     r = a == 1.0f ? 1.0f : r;
     r = odd ? copysign(r, x) : r;
-    r = x < 0.0f && a < INF && a > 0.0f && !integer ? NAN_F : r;
+    r = x < 0.0f && a < inf() && a > 0.0f && !integer ? nan() : r;
     r = is_nan(x) || is_nan(y) ? x + y : r;
     return x == 1.0f || y == 0.0f ? 1.0f : r;
 }

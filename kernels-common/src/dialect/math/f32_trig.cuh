@@ -44,7 +44,7 @@ ISOBIT_FN Angle reduce_large(float a) {
     float r = fh * PIO2_HI;
     float rl = fma(fl, PIO2_HI, fma(fh, PIO2_LO, fma(fh, PIO2_HI, -r)));
     float sum = r + rl;
-    return {a < INF ? sum : NAN_F, (r - sum) + rl, (u32)(turn >> 62) + (u32)((turn >> 61) & 1u)};
+    return {a < inf() ? sum : nan(), (r - sum) + rl, (u32)(turn >> 62) + (u32)((turn >> 61) & 1u)};
 }
 
 ISOBIT_FN Angle reduce(float a) {
@@ -95,7 +95,7 @@ ISOBIT_FN float tan(float x) {
     bool odd = p.k & 1u;
     float num = odd ? c : s, den = odd ? s : c;
     float num_low = odd ? c_low : s_low, den_low = odd ? s_low : c_low;
-    float w = copysign(f32::recip_rough(abs(den)), den);
+    float w = f32::recip_rough(den);
     float y = num * w;
     y = fma(fma(-den_low, y, fma(-den, y, num) + num_low), w, y);
     return f32::flip(y, (p.k << 31) ^ to_bits(x));

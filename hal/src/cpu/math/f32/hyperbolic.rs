@@ -64,13 +64,8 @@ pub fn cosh(x: f32) -> f32 {
 /// The hyperbolic tangent, within 1 ulp.
 #[inline(always)]
 pub fn tanh(x: f32) -> f32 {
-    const Q: [f32; 5] = coefficients([
-        "-0x1.6452a4p-8",
-        "0x1.4e27d4p-6",
-        "-0x1.b79d74p-5",
-        "0x1.110258p-3",
-        "-0x1.55551cp-2",
-    ]);
+    const Q: [f32; 5] =
+        coefficients(["-0x1.6452a4p-8", "0x1.4e27d4p-6", "-0x1.b79d74p-5", "0x1.110258p-3", "-0x1.55551cp-2"]);
     let a = x.abs();
     let z = x * x;
     let near = a.mul_add(poly(z, &Q) * z, a);

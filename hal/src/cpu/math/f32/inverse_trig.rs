@@ -5,19 +5,10 @@ use super::base::*;
 /// (s, tail, half): asin(a) = s + tail, or where `half` is set (a > 1/2) asin(a) = pi/2 - 2 (s + tail).
 #[inline(always)]
 fn arc_sine(a: f32) -> (f32, f32, bool) {
-    const Q: [f32; 5] = coefficients([
-        "0x1.59effcp-5",
-        "0x1.8b970cp-6",
-        "0x1.748c0ep-5",
-        "0x1.330162p-4",
-        "0x1.5555cap-3",
-    ]);
+    const Q: [f32; 5] =
+        coefficients(["0x1.59effcp-5", "0x1.8b970cp-6", "0x1.748c0ep-5", "0x1.330162p-4", "0x1.5555cap-3"]);
     let half = a > 0.5;
-    let z = if half {
-        (-0.5f32).mul_add(a, 0.5)
-    } else {
-        a * a
-    };
+    let z = if half { (-0.5f32).mul_add(a, 0.5) } else { a * a };
     let y = rsqrt_newton(z);
     let root = z * y;
     let root_low = (-root).mul_add(root, z) * (0.5 * y);
@@ -70,12 +61,11 @@ pub fn atan(x: f32) -> f32 {
     let d = at_most(a, const { hex("0x1p60") });
     let w = recip_rough(d);
     let w = recip_step(w, (-d).mul_add(w, 1.0));
-    let low = 0.48 * (-d).mul_add(w, 1.0);
+    let low = 0.5 * (-d).mul_add(w, 1.0);
     let t = if inverse { -w } else { a };
     let z = t * t;
     let u = PIO2_HI - w;
     let u_low = ((PIO2_HI - u) - w) + (PIO2_LO - low);
-    let head = if inverse { u } else { a };
-    let low = if inverse { u_low } else { 0.0 };
-    (head + t.mul_add(poly(z, &Q) * z, low)).copysign(x)
+    let p = poly(z, &Q).mul_add(z, if inverse { -(u_low * d) } else { 0.0 });
+    t.mul_add(p, if inverse { u } else { a }).copysign(x)
 }

@@ -9,18 +9,10 @@ const TWO_THIRDS: u32 = 0x3f2a_aaab;
 #[inline(always)]
 fn parts(x: f32) -> (f32, f32) {
     let small = x < f32::MIN_POSITIVE;
-    let bits = (if small {
-        x * const { hex("0x1p23") }
-    } else {
-        x
-    })
-    .to_bits();
+    let bits = (if small { x * const { hex("0x1p23") } } else { x }).to_bits();
     let e = (bits.wrapping_sub(TWO_THIRDS) as i32 >> 23) as u32;
     let bias = if small { ROUNDER + 23.0 } else { ROUNDER };
-    (
-        f32::from_bits(e.wrapping_add(0x4b40_0000)) - bias,
-        f32::from_bits(bits.wrapping_sub(e << 23)),
-    )
+    (f32::from_bits(e.wrapping_add(0x4b40_0000)) - bias, f32::from_bits(bits.wrapping_sub(e << 23)))
 }
 
 /// e ln 2 + log(1 + f + f_low).

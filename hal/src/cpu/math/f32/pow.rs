@@ -9,38 +9,16 @@ fn log2_pair(x: f32) -> (f32, f32) {
     const W: [f32; 3] = coefficients(["0x1.d27708p-4", "-0x1.73b6dap-1", "0x1.7fc4a8p0"]);
     const K: f32 = hex("0x1.715476p1");
     let small = x < f32::MIN_POSITIVE;
-    let bits = (if small {
-        x * const { hex("0x1p23") }
-    } else {
-        x
-    })
-    .to_bits();
+    let bits = (if small { x * const { hex("0x1p23") } } else { x }).to_bits();
     let e = (bits.wrapping_sub(0x3f35_04f3) as i32 >> 23) as u32;
     let m = f32::from_bits(bits.wrapping_sub(e << 23));
-    let base =
-        f32::from_bits(e.wrapping_add(0x4b40_0000)) - if small { ROUNDER + 23.0 } else { ROUNDER };
+    let base = f32::from_bits(e.wrapping_add(0x4b40_0000)) - if small { ROUNDER + 23.0 } else { ROUNDER };
     let below = m < const { hex("0x1.c73cbep-1") };
     let above = m > const { hex("0x1.203034p0") };
-    let c = if above {
-        const { hex("0x1.446c7ep0") }
-    } else {
-        1.0
-    };
-    let c = if below {
-        const { hex("0x1.94c47cp-1") }
-    } else {
-        c
-    };
-    let log2_c = if above {
-        const { hex("0x1.5dfp-2") }
-    } else {
-        0.0
-    };
-    let log2_c = if below {
-        const { hex("-0x1.5b3p-2") }
-    } else {
-        log2_c
-    };
+    let c = if above { const { hex("0x1.446c7ep0") } } else { 1.0 };
+    let c = if below { const { hex("0x1.94c47cp-1") } } else { c };
+    let log2_c = if above { const { hex("0x1.5dfp-2") } } else { 0.0 };
+    let log2_c = if below { const { hex("-0x1.5b3p-2") } } else { log2_c };
     let base = base + log2_c;
     let f = m - c;
     let d = m + c;
@@ -79,11 +57,7 @@ fn edges(x: f32, y: f32, r: f32) -> f32 {
     let r = if a == 1.0 {
         1.0
     } else if a == 0.0 || a.is_infinite() || y.is_infinite() {
-        if (a > 1.0) == (y > 0.0) {
-            f32::INFINITY
-        } else {
-            0.0
-        }
+        if (a > 1.0) == (y > 0.0) { f32::INFINITY } else { 0.0 }
     } else {
         r
     };
@@ -94,10 +68,7 @@ fn edges(x: f32, y: f32, r: f32) -> f32 {
 #[inline(always)]
 pub fn pow(x: f32, y: f32) -> f32 {
     let (high, low) = log2_pair(x.abs());
-    let z = at_most(
-        at_least(y, const { hex("-0x1p40") }),
-        const { hex("0x1p40") },
-    );
+    let z = at_most(at_least(y, const { hex("-0x1p40") }), const { hex("0x1p40") });
     let v = z * high;
     let v_low = z.mul_add(low, z.mul_add(high, -v));
     let over = v.abs() > 180.0;
@@ -107,9 +78,5 @@ pub fn pow(x: f32, y: f32) -> f32 {
     let r = (v - (t - ROUNDER)) + v_low;
     let (first, second) = split_scale(t);
     let p = exp2m1_poly(r).mul_add(first, first) * second;
-    if x > 0.0 && x < f32::INFINITY && y.abs() < f32::INFINITY {
-        p
-    } else {
-        edges(x, y, p)
-    }
+    if x > 0.0 && x < f32::INFINITY && y.abs() < f32::INFINITY { p } else { edges(x, y, p) }
 }

@@ -6,11 +6,7 @@ use super::base::*;
 #[inline(always)]
 pub fn rsqrt(x: f32) -> f32 {
     let small = x < const { hex("0x1p-100") };
-    let z = if small {
-        x * const { hex("0x1p48") }
-    } else {
-        x
-    };
+    let z = if small { x * const { hex("0x1p48") } } else { x };
     let y = rsqrt_newton(z);
     let h = z * y;
     let e = (-z.mul_add(y, -h)).mul_add(y, (-h).mul_add(y, 1.0));
@@ -18,11 +14,7 @@ pub fn rsqrt(x: f32) -> f32 {
     let y = if x == f32::INFINITY { 0.0 } else { y };
     let y = if x < 0.0 { f32::NAN } else { y };
     let y = if x.is_nan() { x } else { y };
-    if x == 0.0 {
-        f32::INFINITY.copysign(x)
-    } else {
-        y
-    }
+    if x == 0.0 { f32::INFINITY.copysign(x) } else { y }
 }
 
 /// 1/x, correctly rounded.

@@ -10,9 +10,7 @@ fn same(got: f32, want: f32) -> bool {
 
 #[test]
 fn odd_functions_keep_the_sign_of_zero() {
-    for f in [
-        expm1, log1p, sin, tan, tanh, sinh, asin, atan, erf, gelu, gelu_erf, silu,
-    ] {
+    for f in [expm1, log1p, sin, tan, tanh, sinh, asin, atan, erf, gelu, gelu_erf, silu] {
         assert!(same(f(0.0), 0.0));
         assert!(same(f(-0.0), -0.0));
     }
@@ -20,7 +18,8 @@ fn odd_functions_keep_the_sign_of_zero() {
 
 #[test]
 fn poles_and_limits() {
-    let table: [(fn(f32) -> f32, f32, f32); 26] = [
+    type Case = (fn(f32) -> f32, f32, f32);
+    let table: [Case; 26] = [
         (exp, -INF, 0.0),
         (exp, INF, INF),
         (exp2, -INF, 0.0),
@@ -80,10 +79,6 @@ fn pow_follows_ieee_754() {
         (f32::from_bits(1), 1.0, f32::from_bits(1)),
     ];
     for (x, y, want) in table {
-        assert!(
-            same(pow(x, y), want),
-            "pow({x}, {y}) = {}, not {want}",
-            pow(x, y)
-        );
+        assert!(same(pow(x, y), want), "pow({x}, {y}) = {}, not {want}", pow(x, y));
     }
 }

@@ -19,23 +19,12 @@ fn reduce_small(a: f32) -> Angle {
     let p = n * PIO2_LO;
     let high = r - p;
     let low = n.mul_add(const { hex("0x1.ee59dap-50") }, -n.mul_add(PIO2_LO, -p));
-    Angle {
-        high,
-        low: ((r - high) - p) + low,
-        k: t.to_bits(),
-    }
+    Angle { high, low: ((r - high) - p) + low, k: t.to_bits() }
 }
 
 /// The bits of 2/pi from weight 2^7 down.
-const TWO_OVER_PI: [u32; 7] = [
-    0x00a2_f983,
-    0x6e4e_4415,
-    0x29fc_2757,
-    0xd1f5_34dd,
-    0xc0db_6295,
-    0x993c_4390,
-    0x41fe_5163,
-];
+const TWO_OVER_PI: [u32; 7] =
+    [0x00a2_f983, 0x6e4e_4415, 0x29fc_2757, 0xd1f5_34dd, 0xc0db_6295, 0x993c_4390, 0x41fe_5163];
 
 /// Payne and Hanek's reduction for a of 2^17 and more.
 #[cold]
@@ -51,8 +40,7 @@ fn reduce_large(a: f32) -> Angle {
         (pair << shift) >> 32
     };
     // quarter turns modulo 4, in units of 2^-62
-    let turn =
-        (m.wrapping_mul(window(0)) << 32).wrapping_add(m * window(1) + ((m * window(2)) >> 32));
+    let turn = (m.wrapping_mul(window(0)) << 32).wrapping_add(m * window(1) + ((m * window(2)) >> 32));
     let fraction = (turn << 2) as i64 >> 2;
     let unit = const { hex("0x1p-62") };
     let high = fraction as f32;
@@ -70,11 +58,7 @@ fn reduce_large(a: f32) -> Angle {
 
 #[inline(always)]
 fn reduce(a: f32) -> Angle {
-    if a < const { hex("0x1p17") } {
-        reduce_small(a)
-    } else {
-        reduce_large(a)
-    }
+    if a < const { hex("0x1p17") } { reduce_small(a) } else { reduce_large(a) }
 }
 
 /// sin(high + low) - high.
@@ -132,7 +116,7 @@ pub fn tan(x: f32) -> f32 {
     let odd = p.k & 1 != 0;
     let (num, den) = if odd { (c, s) } else { (s, c) };
     let (num_low, den_low) = if odd { (c_low, s_low) } else { (s_low, c_low) };
-    let w = recip_rough(den.abs()).copysign(den);
+    let w = recip_rough(den);
     let y = num * w;
     let residual = (-den_low).mul_add(y, (-den).mul_add(y, num) + num_low);
     flip(residual.mul_add(w, y), (p.k << 31) ^ x.to_bits())

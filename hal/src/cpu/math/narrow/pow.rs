@@ -1,14 +1,8 @@
-//! pow, sqrt, rsqrt and recip.
+//! pow, rsqrt and recip.
 
 use super::exp::exp2;
 use super::log::log2;
 use super::{Bf16, Narrow};
-
-/// √x. Rounding f32's root again is rounding once.
-#[inline(always)]
-pub fn sqrt<T: Narrow>(x: f32) -> f32 {
-    x.sqrt()
-}
 
 /// 1/x. Rounding f32's quotient again is rounding once.
 #[inline(always)]
@@ -26,11 +20,7 @@ pub fn rsqrt<T: Narrow>(x: f32) -> f32 {
 #[inline(always)]
 pub fn pow<T: Narrow>(x: f32, y: f32) -> f32 {
     let magnitude = x.abs();
-    let exponent = if magnitude == 1.0 {
-        0.0
-    } else {
-        y * log2::<Bf16>(magnitude)
-    };
+    let exponent = if magnitude == 1.0 { 0.0 } else { y * log2::<Bf16>(magnitude) };
     let value = exp2::<Bf16>(exponent);
     let integer = y.round_ties_even() == y;
     let odd = integer && (0.5 * y).round_ties_even() != 0.5 * y;

@@ -1,7 +1,7 @@
 // What the recipes of the narrow types share: f32 building blocks shorter than the f32 functions' own, because a result
 // needs just enough digits to round correctly to 11 (f16) or 8 (bf16) bits. docs/numerics/narrow.md states every recipe.
 #pragma once
-#include "../narrow_types.cuh"
+#include "dialect/narrow_types.cuh"
 
 namespace isobit::narrow {
 

@@ -1,6 +1,6 @@
 // exp, exp2 and expm1 of the narrow types.
 #pragma once
-#include "narrow_common.cuh"
+#include "dialect/math/narrow_common.cuh"
 
 namespace isobit::narrow {
 

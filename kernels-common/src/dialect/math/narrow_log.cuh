@@ -1,7 +1,7 @@
 // log, log2 and log1p of the narrow types.
 #pragma once
-#include "narrow_common.cuh"
-#include "narrow_exp.cuh"
+#include "dialect/math/narrow_common.cuh"
+#include "dialect/math/narrow_exp.cuh"
 
 namespace isobit::narrow {
 

@@ -1,6 +1,6 @@
 // sin, cos and tan of the narrow types.
 #pragma once
-#include "narrow_common.cuh"
+#include "dialect/math/narrow_common.cuh"
 
 namespace isobit::narrow {
 

@@ -38,6 +38,18 @@ impl Key {
         Self(bits)
     }
 
+    /// The elementwise variant for operands without gaps.
+    pub const CONTIGUOUS: u8 = 0;
+    /// The elementwise variant for operands that run along the innermost dimension without gaps, or repeat along it.
+    pub const ROWS: u8 = 1;
+    /// The elementwise variant for every layout.
+    pub const STRIDED: u8 = 2;
+
+    /// The key of another variant of the same kernel.
+    pub const fn with_variant(self, variant: u8) -> Self {
+        Self(self.0 & !(0xff << 40) | (variant as u64) << 40)
+    }
+
     /// From the number in the generated table.
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)

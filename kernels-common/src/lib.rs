@@ -6,7 +6,9 @@
 //! nothing packed fits a device, its run-time compiler gets the same sources.
 
 mod device;
+mod elementwise;
 mod image;
+mod index;
 mod key;
 mod launch;
 mod manifest;

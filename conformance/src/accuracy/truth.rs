@@ -32,9 +32,10 @@ pub fn unary(op: UnaryOp, x: f64) -> Real {
         UnaryOp::Floor => Real::exact(x.floor()),
         UnaryOp::Round => Real::exact(x.round()),
         UnaryOp::Trunc => Real::exact(x.trunc()),
-        UnaryOp::Sqrt => library(x.sqrt()),
+        // Rounded by IEEE 754 to 53 bits, which is as good as exact for rounding on to 24 or fewer (Figueroa, 1995).
+        UnaryOp::Sqrt => Real::exact(x.sqrt()),
+        UnaryOp::Recip => Real::exact(1.0 / x),
         UnaryOp::Rsqrt => library(1.0 / x.sqrt()),
-        UnaryOp::Recip => library(1.0 / x),
         UnaryOp::Exp => library(x.exp()),
         // A power of two, which may lie halfway between two subnormals.
         UnaryOp::Exp2 if x == x.trunc() => Real::exact(x.exp2()),

@@ -23,5 +23,8 @@ mod unary;
 mod vector;
 mod walk;
 
+#[cfg(test)]
+mod tests;
+
 pub use device::CpuDevice;
 pub use storage::CpuStorage;

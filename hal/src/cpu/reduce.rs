@@ -29,7 +29,7 @@ trait Fold<T: Element>: 'static {
 }
 
 /// The lanes of a segment, fed in multiples of their number.
-struct Lanes<A>(Vec<A>);
+pub(super) struct Lanes<A>(Vec<A>);
 
 struct FeedRows<'a, A, X, F, G> {
     lanes: &'a mut [A],
@@ -55,7 +55,7 @@ impl<A: Copy, X: Copy, F: Fn(X, usize) -> A, G: Fn(A, A) -> A> Kernel for FeedRo
 }
 
 impl<A: Copy> Lanes<A> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(Vec::with_capacity(LANES))
     }
 
@@ -93,7 +93,11 @@ impl<A: Copy> Lanes<A> {
 }
 
 /// The segments' values, reduced by the same rule until one is left.
-fn reduce_segments<A: Copy>(mut values: Vec<A>, lanes: &mut Lanes<A>, combine: impl Fn(A, A) -> A + Copy) -> Option<A> {
+pub(super) fn reduce_segments<A: Copy>(
+    mut values: Vec<A>,
+    lanes: &mut Lanes<A>,
+    combine: impl Fn(A, A) -> A + Copy,
+) -> Option<A> {
     while values.len() > 1 {
         values = values
             .chunks(SEGMENT)

@@ -5,7 +5,7 @@
 // to infinity; f8e4m3 (OCP E4M3: no infinities, S.1111.111 is NaN) saturates to 448, also from infinity. A NaN stays a NaN,
 // with unspecified sign and payload: NVIDIA's f16 conversion gives 0x7fff, the portable one 0x7e00.
 #pragma once
-#include "base.cuh"
+#include "dialect/base.cuh"
 
 namespace isobit {
 

@@ -16,8 +16,9 @@ ISOBIT_FN float logistic(float x, float u, float u_low) {
     float p = expm1_poly(r);
     float one = big ? 0.0f : 1.0f;
     float d = fma(s, p, s + one);
-    bool below = s < one;
-    float low = fma(s, p, ((below ? one : s) - d) + (below ? s : one));
+    // s and one in order of size; positive numbers compare as their bits, and integers have min and max instructions
+    u32 a = to_bits(s), b = to_bits(one);
+    float low = fma(s, p, (from_bits(a < b ? b : a) - d) + from_bits(a < b ? a : b));
     float w = recip_rough(d);
     w = recip_step(w, fma(-low, w, fma(-d, w, 1.0f)));
     return x * w * (big ? 0x1p-96f : 1.0f);
@@ -49,7 +50,7 @@ ISOBIT_FN float gelu(float x) {
     return f32::logistic(x, -v, -v_low);
 }
 
-// x Phi(x): with g = |x| Phi(-|x|) = exp(-x^2/2) y G(y), y = |x| / (|x| + 2.5), it is -g for x < 0 and x - g otherwise.
+// x Phi(x): with g = |x| Phi(-|x|) = exp(-x^2/2) y G, y = |x| / (|x| + 2.5), it is -g for x < 0 and x - g otherwise.
 ISOBIT_FN float gelu_erf(float x) {
     float a = f32::at_most(abs(x), 15.0f);
     float h = a * a;
@@ -61,9 +62,9 @@ ISOBIT_FN float gelu_erf(float x) {
     float d = a + 2.5f;
     float d_low = a - (d - 2.5f);
     float w = f32::recip_rough(d);
-    float y_high = a * w;
-    float y_low = fma(-d_low, y_high, fma(-d, y_high, a)) * w;
-    float u = (y_high - 0x1.c0009cp-2f) + y_low;
+    float y = a * w;
+    y = fma(fma(-d_low, y, fma(-d, y, a)), w, y);
+    float u = y - 0x1.c0009cp-2f;
     float q = fma(-0x1.4c0f68p-4f, u, -0x1.18eadep-5f);
     q = fma(q, u, 0x1.dc4964p-4f);
     q = fma(q, u, 0x1.db937cp-4f);
@@ -72,10 +73,12 @@ ISOBIT_FN float gelu_erf(float x) {
     q = fma(q, u, 0x1.17f1ccp-3f);
     q = fma(q, u, 0x1.042704p-1f);
     q = fma(q, u, -0x1.dd50eep-1f);
-    q = fma(q, u, 0x1.869ba8p-1f);
-    float e = fma(q, p, q);
-    float e_low = fma(q, p, q - e);
-    float g = fma(e, y_high, fma(e, y_low, e_low * y_high)) * f32::scale_of(t, 64) * 0x1p-64f;
+    // the last two roundings are kept: they cost more than 0.4 ulp each
+    float c = fma(q, u, 0x1.869ba8p-1f);
+    float c_low = fma(q, u, 0x1.869ba8p-1f - c);
+    float e = fma(c, p, c);
+    float e_low = fma(c, p, c - e) + c_low;
+    float g = fma(e, y, e_low * y) * f32::scale_of(t, 64) * 0x1p-64f;
     return x < 0.0f ? -g : x - g;
 }
 

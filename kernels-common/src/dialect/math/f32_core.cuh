@@ -7,8 +7,10 @@
 
 namespace isobit::math::f32 {
 
-ISOBIT_CONST float INF = __builtin_inff();
-ISOBIT_CONST float NAN_F = __builtin_nanf("");
+// From bits: NVRTC has no built-in for either.
+ISOBIT_FN float inf() { return from_bits(0x7f800000u); }
+ISOBIT_FN float nan() { return from_bits(0x7fc00000u); }
+
 // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum.
 ISOBIT_CONST float ROUNDER = 0x1.8p23f;
 ISOBIT_CONST float LOG2_E = 0x1.715476p0f;
@@ -31,7 +33,8 @@ struct Scale {
 };
 ISOBIT_FN Scale split_scale(float t) {
     bool down = to_bits(t) < to_bits(ROUNDER);
-    return {from_bits((to_bits(t) << 23) + (down ? (127u + 64u) << 23 : (127u - 64u) << 23)), down ? 0x1p-64f : 0x1p64f};
+    u32 shift = down ? 64u << 23 : 0u - (64u << 23);
+    return {from_bits((to_bits(t) << 23) + (127u << 23) + shift), from_bits((127u << 23) - shift)};
 }
 
 // exp(r) - 1 for |r| <= 0.348 as r + r^2 q(r).
@@ -54,7 +57,8 @@ ISOBIT_FN float exp2m1_poly(float r) {
     return fma(r, 0x1.62e43p-1f, r * q);
 }
 
-// An estimate of 1/d, relative error below 0.0506, for d from 2^-125 to 2^126; then each step cubes the error.
+// An estimate of 1/d, relative error below 0.0506, for |d| from 2^-125 to 2^126 (the sign bit passes through the
+// subtraction); then each step cubes the error.
 ISOBIT_FN float recip_estimate(float d) { return from_bits(0x7ef31000u - to_bits(d)); }
 ISOBIT_FN float recip_step(float w, float e) { return fma(w, fma(e, e, e), w); }
 // 1/d with a relative error below 2^-12.

@@ -33,7 +33,7 @@ ISOBIT_FN float asin(float x) {
     float error = fma(-2.0f, r.s, f32::PIO2_HI - u);
     float far = u + (error + fma(-2.0f, r.tail, f32::PIO2_LO));
     float y = r.half ? far : r.s + r.tail;
-    return copysign(a > 1.0f ? f32::NAN_F : y, x);
+    return copysign(a > 1.0f ? f32::nan() : y, x);
 }
 
 ISOBIT_FN float acos(float x) {
@@ -45,7 +45,7 @@ ISOBIT_FN float acos(float x) {
     float right = 2.0f * (r.s + r.tail);
     float left = 2.0f * (f32::PIO2_HI - (r.s + (r.tail - f32::PIO2_LO)));
     float y = r.half ? (negative ? left : right) : near;
-    return a > 1.0f ? f32::NAN_F : y;
+    return a > 1.0f ? f32::nan() : y;
 }
 
 ISOBIT_FN float atan(float x) {
@@ -54,8 +54,8 @@ ISOBIT_FN float atan(float x) {
     float d = f32::at_most(a, 0x1p60f);
     float w = f32::recip_rough(d);
     w = f32::recip_step(w, fma(-d, w, 1.0f));
-    // the error of w times its weight 1 / (1 + w^2), which matters near w = 0.8 alone
-    float low = 0.48f * fma(-d, w, 1.0f);
+    // the error of w times its weight 1 / (1 + w^2), which matters near w = 1 alone
+    float low = 0.5f * fma(-d, w, 1.0f);
     float t = inverse ? -w : a;
     float z = t * t;
     float q = fma(-0x1.d5a1aap-10f, z, 0x1.6551e2p-7f);
@@ -69,7 +69,9 @@ ISOBIT_FN float atan(float x) {
     // atan(a), or pi/2 - atan(1/a)
     float u = f32::PIO2_HI - w;
     float u_low = ((f32::PIO2_HI - u) - w) + (f32::PIO2_LO - low);
-    return copysign((inverse ? u : a) + fma(t, q * z, inverse ? u_low : 0.0f), x);
+    // u_low goes in as -u_low d, to be multiplied by t = -1/d: one rounding fewer than a sum of three
+    float p = fma(q, z, inverse ? -(u_low * d) : 0.0f);
+    return copysign(fma(t, p, inverse ? u : a), x);
 }
 
 } // namespace isobit::math

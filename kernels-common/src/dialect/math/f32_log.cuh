@@ -39,9 +39,9 @@ ISOBIT_FN float log_join(float e, float f, float f_low) {
 
 // The edges of a logarithm whose pole is at x = pole: y elsewhere.
 ISOBIT_FN float log_edges(float x, float pole, float y) {
-    y = x < INF ? y : x;
-    y = x < pole ? NAN_F : y;
-    return x == pole ? -INF : y;
+    y = x < inf() ? y : x;
+    y = x < pole ? nan() : y;
+    return x == pole ? -inf() : y;
 }
 
 } // namespace f32

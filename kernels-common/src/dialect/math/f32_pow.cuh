@@ -46,10 +46,10 @@ ISOBIT_FN float pow_edges(float x, float y, float r) {
     bool integer = floor(y) == y;
     bool odd = integer && floor(0.5f * y) != 0.5f * y;
     bool up = (a > 1.0f) == (y > 0.0f);
-    r = a == 0.0f || a == INF || abs(y) == INF ? (up ? INF : 0.0f) : r;
+    r = a == 0.0f || a == inf() || abs(y) == inf() ? (up ? inf() : 0.0f) : r;
     r = a == 1.0f ? 1.0f : r;
     r = odd ? copysign(r, x) : r;
-    r = x < 0.0f && a < INF && a > 0.0f && !integer ? NAN_F : r;
+    r = x < 0.0f && a < inf() && a > 0.0f && !integer ? nan() : r;
     r = is_nan(x) || is_nan(y) ? x + y : r;
     return x == 1.0f || y == 0.0f ? 1.0f : r;
 }
@@ -62,13 +62,14 @@ ISOBIT_FN float pow(float x, float y) {
     float v = z * l.high;
     float v_low = fma(z, l.low, fma(z, l.high, -v));
     bool over = abs(v) > 180.0f;
-    v = over ? copysign(180.0f, v) : v;
+    v = f32::at_most(f32::at_least(v, -180.0f), 180.0f);
     v_low = over ? 0.0f : v_low;
     float t = (v + v_low) + f32::ROUNDER;
     float r = (v - (t - f32::ROUNDER)) + v_low;
     f32::Scale s = f32::split_scale(t);
     float p = fma(f32::exp2m1_poly(r), s.first, s.first) * s.second;
-    if (!(x > 0.0f && x < f32::INF && abs(y) < f32::INF)) p = f32::pow_edges(x, y, p);
+    // x not positive and finite, or y not finite: tested on the bits, which costs half of what the comparisons do
+    if (to_bits(x) - 1u >= 0x7f7fffffu || (to_bits(y) << 1) >= 0xff000000u) p = f32::pow_edges(x, y, p);
     return p;
 }
 

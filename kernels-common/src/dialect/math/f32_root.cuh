@@ -12,10 +12,10 @@ ISOBIT_FN float rsqrt(float x) {
     float h = z * y;
     float e = fma(-fma(z, y, -h), y, fma(-h, y, 1.0f));
     y = fma(0.5f * y, e, y) * (small ? 0x1p24f : 1.0f);
-    y = x == f32::INF ? 0.0f : y;
-    y = x < 0.0f ? f32::NAN_F : y;
+    y = x == f32::inf() ? 0.0f : y;
+    y = x < 0.0f ? f32::nan() : y;
     y = is_nan(x) ? x : y;
-    float pole = copysign(f32::INF, x);
+    float pole = copysign(f32::inf(), x);
     return x == 0.0f ? pole : y;
 }
 

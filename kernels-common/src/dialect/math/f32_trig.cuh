@@ -11,7 +11,7 @@ struct Angle {
     u32 k;
 };
 
-// Three-part reduction (Cody and Waite): exact first product, second with its error, for |x| < 2^20.
+// Three-part reduction (Cody and Waite): exact first product, second with its error, for |x| < 2^17.
 ISOBIT_FN Angle reduce_small(float a) {
     float t = fma(a, 0x1.45f306p-1f, ROUNDER);
     float n = t - ROUNDER;
@@ -22,13 +22,13 @@ ISOBIT_FN Angle reduce_small(float a) {
     return {high, ((r - high) - p) + low, to_bits(t)};
 }
 
-// 2/pi in binary, from weight 2^4 down; 224 bits serve the largest f32.
-ISOBIT_TABLE u32 TWO_OVER_PI[7] = {0x0517cc1bu, 0x727220a9u, 0x4fe13abeu, 0x8fa9a6eeu, 0x06db14acu, 0xc9e21c82u, 0xff28b1d5u};
+// 2/pi in binary, from weight 2^7 down; 224 bits serve the largest f32.
+ISOBIT_TABLE u32 TWO_OVER_PI[7] = {0x00a2f983u, 0x6e4e4415u, 0x29fc2757u, 0xd1f534ddu, 0xc0db6295u, 0x993c4390u, 0x41fe5163u};
 
-// Payne and Hanek's reduction for |x| >= 2^20: the 96 bits of 2/pi whose product with the mantissa decides x mod 2 pi.
+// Payne and Hanek's reduction for |x| >= 2^17: the 96 bits of 2/pi whose product with the mantissa decides x mod 2 pi.
 ISOBIT_FN Angle reduce_large(float a) {
     u32 bits = to_bits(a);
-    u32 at = (bits >> 23) - 147u;
+    u32 at = (bits >> 23) - 144u;
     u32 m = (bits & 0x007fffffu) | 0x00800000u;
     u32 word = at >> 5, shift = at & 31u;
     u64 w0 = TWO_OVER_PI[word], w1 = TWO_OVER_PI[word + 1], w2 = TWO_OVER_PI[word + 2], w3 = TWO_OVER_PI[word + 3];
@@ -44,11 +44,11 @@ ISOBIT_FN Angle reduce_large(float a) {
     float r = fh * PIO2_HI;
     float rl = fma(fl, PIO2_HI, fma(fh, PIO2_LO, fma(fh, PIO2_HI, -r)));
     float sum = r + rl;
-    return {a < INF ? sum : NAN_F, (r - sum) + rl, (u32)(turn >> 62) + (u32)((turn >> 61) & 1u)};
+    return {a < inf() ? sum : nan(), (r - sum) + rl, (u32)(turn >> 62) + (u32)((turn >> 61) & 1u)};
 }
 
 ISOBIT_FN Angle reduce(float a) {
-    if (a < 0x1p20f) return reduce_small(a);
+    if (a < 0x1p17f) return reduce_small(a);
     return reduce_large(a);
 }
 
@@ -95,7 +95,7 @@ ISOBIT_FN float tan(float x) {
     bool odd = p.k & 1u;
     float num = odd ? c : s, den = odd ? s : c;
     float num_low = odd ? c_low : s_low, den_low = odd ? s_low : c_low;
-    float w = copysign(f32::recip_rough(abs(den)), den);
+    float w = f32::recip_rough(den);
     float y = num * w;
     y = fma(fma(-den_low, y, fma(-den, y, num) + num_low), w, y);
     return f32::flip(y, (p.k << 31) ^ to_bits(x));

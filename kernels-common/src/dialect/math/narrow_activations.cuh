@@ -11,16 +11,7 @@ namespace isobit::narrow {
 template <typename T>
 ISOBIT_FN float times_share(float value, float share, float x) {
     float nudge = is_wide<T> ? 0x1p-140f : 0x1p-47f;
-    return copysign(fma(value, share, nudge), x);
-}
-
-// e^-a for 0 <= a < 87, as exp_f16 with coefficients of its own: beside the ties at sigmoid(+-3/1024) and their like, which the
-// true value misses by x^3/48, it errs to the safe side.
-ISOBIT_FN float decay_f16(float a) {
-    float t = fma(a, -LOG2_E, MAGIC_BIASED);
-    float r = fma(t - MAGIC_BIASED, -LN_2, -a);
-    float p = horner(r, 0x1.0f9d14p-7f, 0x1.574d48p-5f, 0x1.555b6ep-3f, 0x1.fffc1ap-2f, 0x1.ffffe8p-1f, 0x1.000004p+0f);
-    return p * power_of_two(t);
+    return with_sign(fma(value, share, nudge), x);
 }
 
 template <typename T>
@@ -30,13 +21,18 @@ ISOBIT_FN float sigmoid(float x) {
         float h = exp_half(-at_most(abs(x), 110.0f));
         z = h * h;
     } else {
-        z = decay_f16(at_most(abs(x), 30.0f));
+        // Beside the ties at x = +-3/1024 and their like, which the true value misses by x^3/48, this errs to the safe side.
+        ExpSplit s = exp_split(-at_most(abs(x), 30.0f));
+        z = s.scale * horner(s.r, 0x1.0f9d14p-7f, 0x1.574d48p-5f, 0x1.555b6ep-3f, 0x1.fffc1ap-2f, 0x1.ffffe8p-1f, 0x1.000004p+0f);
     }
     return (x < 0.0f ? z : 1.0f) * reciprocal(1.0f + z);
 }
 
 template <typename T>
 ISOBIT_FN float silu(float x) {
+    if constexpr (!is_wide<T>) {
+        x = moved(x, -0x1p-11f, -0x1.001p-11f);
+    }
     float a = at_most(abs(x), is_wide<T> ? 110.0f : 30.0f);
     if constexpr (is_wide<T>) {
         // The product with a comes before the second factor: e^-a alone may be subnormal where the product is not.
@@ -44,7 +40,8 @@ ISOBIT_FN float silu(float x) {
         float value = x < 0.0f ? -a * h * h : x;
         return times_share<T>(value, reciprocal(fma(h, h, 1.0f)), x);
     } else {
-        float z = exp_f16(-a);
+        ExpSplit s = exp_split(-a);
+        float z = s.scale * horner(s.r, 0x1.0f9b08p-7f, 0x1.574836p-5f, 0x1.555cap-3f, 0x1.fffed6p-2f, 0x1.ffff96p-1f, 0x1.fffffep-1f);
         return times_share<T>(x < 0.0f ? -a * z : x, reciprocal(1.0f + z), x);
     }
 }
@@ -54,6 +51,9 @@ ISOBIT_FN float silu(float x) {
 // with k are exact.
 template <typename T>
 ISOBIT_FN float gelu(float x) {
+    if constexpr (!is_wide<T>) {
+        x = moved(x, -0x1.5fp-10f, -0x1.5f1p-10f);
+    }
     float a = at_most(abs(x), is_wide<T> ? 10.75f : 8.0f);
     // For bf16 e^-u, squared later.
     float part = is_wide<T> ? -0.5f : -1.0f;
@@ -65,7 +65,7 @@ ISOBIT_FN float gelu(float x) {
         // What rounding w lost.
         r = fma(a, fma(z, part * 0x1.e4ade6p-5f, part * 0x1.52ba66p+0f - w), r);
     }
-    float p = horner(r, 0x1.5a598cp-6f, 0x1.6b1168p-4f, 0x1.2b668ap-2f, 0x1.745954p-1f, 0x1.34be7ap+0f, 1.0f);
+    float p = horner(r, 0x1.5a7712p-6f, 0x1.6b3c2ep-4f, 0x1.2b6f84p-2f, 0x1.7458a2p-1f, 0x1.34be5ap+0f, 1.0f);
     float h = p * power_of_two(t);
     if constexpr (is_wide<T>) {
         float value = x < 0.0f ? -a * h * h : x;
@@ -93,7 +93,8 @@ ISOBIT_FN float gelu_erf(float x) {
         float h = exp_half(a * a * -0.5f);
         z = h * h;
     } else {
-        z = exp_f16(a * a * -0.5f);
+        ExpSplit s = exp_split(a * a * -0.5f);
+        z = s.scale * horner(s.r, 0x1.0f9f9cp-7f, 0x1.573a1ap-5f, 0x1.555a8p-3f, 0x1.fffdc6p-2f, 0x1.fffff6p-1f, 0x1.fffffep-1f);
     }
     float tail = z * n * reciprocal(d);
     return times_share<T>(x < 0.0f ? -a : x, x < 0.0f ? tail : 1.0f - tail, x);

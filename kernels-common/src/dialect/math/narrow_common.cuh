@@ -11,18 +11,17 @@ constexpr bool is_wide = false;
 template <>
 constexpr bool is_wide<bf16> = true;
 
-template <typename A, typename B>
-constexpr bool is_same = false;
-template <typename A>
-constexpr bool is_same<A, A> = true;
-
 ISOBIT_FN float infinity() { return from_bits(0x7f800000u); }
 
 // A NaN x stays one: a minimum or maximum instruction would drop it.
 ISOBIT_FN float at_most(float x, float limit) { return x > limit ? limit : x; }
 ISOBIT_FN float at_least(float x, float limit) { return x < limit ? limit : x; }
 
+// A few inputs lie nearer to a tie than an f32's unit, so that no f32 recipe tells the side: each is moved a little towards it.
+ISOBIT_FN float moved(float x, float hard, float moved_to) { return x == hard ? moved_to : x; }
+
 ISOBIT_FN float xor_sign(float x, u32 sign) { return from_bits(to_bits(x) ^ sign); }
+ISOBIT_FN float with_sign(float x, float sign) { return from_bits((to_bits(x) & 0x7fffffffu) | (to_bits(sign) & 0x80000000u)); }
 ISOBIT_FN u32 sign_of(float x) { return to_bits(x) & 0x80000000u; }
 
 // The polynomial with these coefficients, from the highest power down, in Horner's order with an fma a step.

@@ -7,12 +7,15 @@ namespace isobit::narrow {
 ISOBIT_CONST float LOG2_E = 0x1.715476p+0f;
 ISOBIT_CONST float LN_2 = 0x1.62e43p-1f;
 
-// e^x as scale * power, for |x| < 87: x = k ln 2 + r, scale = 2^k. One constant is enough for ln 2: it is off by 2^-29 of k.
-ISOBIT_FN float exp_f16(float x) {
+// x = k ln 2 + r, with scale = 2^k, for |x| < 87. One constant is enough for ln 2: it is off by 2^-29 of k.
+struct ExpSplit {
+    float r;
+    float scale;
+};
+
+ISOBIT_FN ExpSplit exp_split(float x) {
     float t = fma(x, LOG2_E, MAGIC_BIASED);
-    float r = fma(t - MAGIC_BIASED, -LN_2, x);
-    float p = horner(r, 0x1.0f9f9cp-7f, 0x1.573a1ap-5f, 0x1.555a8p-3f, 0x1.fffdc6p-2f, 0x1.fffff0p-1f, 0x1.fffffep-1f);
-    return p * power_of_two(t);
+    return ExpSplit{fma(t - MAGIC_BIASED, -LN_2, x), power_of_two(t)};
 }
 
 // e^(x/2) for |x| < 174: its square reaches every power that bf16 has, subnormals included, with one rounding more.
@@ -29,7 +32,11 @@ ISOBIT_FN float exp(float x) {
         float h = exp_half(at_least(at_most(x, 100.0f), -100.0f));
         return h * h;
     } else {
-        return exp_f16(at_least(at_most(x, 20.0f), -20.0f));
+        x = at_least(at_most(x, 20.0f), -20.0f);
+        x = moved(x, 0x1.de4p-8f, 0x1.de3p-8f);
+        ExpSplit s = exp_split(x);
+        float p = horner(s.r, 0x1.0f891p-7f, 0x1.5733c6p-5f, 0x1.55665cp-3f, 0x1.ffff34p-2f, 0x1.ffffdp-1f, 1.0f);
+        return p * s.scale;
     }
 }
 
@@ -40,16 +47,12 @@ ISOBIT_FN float exp2(float x) {
     if constexpr (is_wide<T>) {
         x = at_least(at_most(x, 140.0f), -140.0f);
     } else {
-        // From -25 on, which is a tie, f16's results are 0.
-        x = at_most(x, 30.0f);
-        x = x < -24.99f ? -26.0f : x;
+        x = at_least(at_most(x, 30.0f), -30.0f);
+        x = moved(x, 0x1.714p-11f, 0x1.715p-11f);
     }
     float t = fma(x, half, MAGIC_BIASED);
     float r = fma(x, half, -(t - MAGIC_BIASED));
-    float p = horner(r, 0x1.5bfd58p-10f, 0x1.3ceaf8p-7f, 0x1.c6b69ap-5f, 0x1.ebf9bap-3f, 0x1.62e42ap-1f);
-    // For f16 a little more, for exp2(0x1.714p-11), which is 0.1 of an f32's unit above a tie. The ties of f8e4m3 and bf16 at
-    // the least powers of two bear none.
-    p = fma(p, r, is_same<T, f16> ? 0x1.000002p+0f : 1.0f);
+    float p = horner(r, 0x1.5bfbeep-10f, 0x1.3ced3cp-7f, 0x1.c6b6a4p-5f, 0x1.ebf9b2p-3f, 0x1.62e434p-1f, 1.0f);
     p = p * power_of_two(t);
     return is_wide<T> ? p * p : p;
 }
@@ -67,7 +70,7 @@ ISOBIT_FN float expm1(float x) {
     float scale = power_of_two(t);
     float value = fma(scale, q, scale - (is_wide<T> ? 0.5f : 1.0f));
     // The sign is x's, -0's included.
-    return copysign(is_wide<T> ? 2.0f * value : value, x);
+    return with_sign(is_wide<T> ? 2.0f * value : value, x);
 }
 
 } // namespace isobit::narrow

@@ -51,11 +51,11 @@ ISOBIT_FN float cosh(float x) {
 // x P(x^2) / Q(x^2) as far as 4.55, from where on tanh rounds to 1 in f16.
 template <typename T>
 ISOBIT_FN float tanh(float x) {
-    float z = x * x;
+    float a = at_most(abs(x), 4.55f);
+    float z = a * a;
     float p = horner(z, 0x1.6ed166p-18f, 0x1.4ea188p-9f, 0x1.01e0fep-3f, 1.0f);
     float q = horner(z, 0x1.6df11ep-13f, 0x1.6d6c8ep-6f, 0x1.d645c6p-2f, 1.0f);
-    float value = x * p * reciprocal(q);
-    return abs(x) > 4.55f ? copysign(1.0f, x) : value;
+    return with_sign(a * p * reciprocal(q), x);
 }
 
 } // namespace isobit::narrow

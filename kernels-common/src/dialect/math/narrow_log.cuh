@@ -49,6 +49,10 @@ ISOBIT_FN float log2(float x) {
 
 template <typename T>
 ISOBIT_FN float log1p(float x) {
+    if constexpr (!is_wide<T>) {
+        x = moved(x, -0x1.7f4p-8f, -0x1.7f3p-8f);
+        x = moved(x, 0x1.80cp-8f, 0x1.80dp-8f);
+    }
     float u = 1.0f + x;
     u32 exponent = (to_bits(u) - 0x3f3504f3u) & 0xff800000u;
     // f = 2^-k (1 + x) - 1 exactly, from x itself: u has lost digits of a small x.
@@ -64,7 +68,7 @@ ISOBIT_FN float log1p(float x) {
     float k = (float)(i32)exponent * 0x1p-23f;
     // The sign is x's, -0's included.
     float q = horner(f, 0x1.660ee2p-4f, -0x1.251406p-3f, 0x1.317e22p-3f, -0x1.535a3cp-3f, 0x1.98d336p-3f, -0x1.0004bp-2f, 0x1.5556f2p-2f, -0x1.fffffap-2f);
-    return copysign(log_edges(u, fma(k, LN_2, fma(f * f, q, f))), x);
+    return with_sign(log_edges(u, fma(k, LN_2, fma(f * f, q, f))), x);
 }
 
 } // namespace isobit::narrow

@@ -31,7 +31,7 @@ ISOBIT_FN float pow(float x, float y) {
     float value = exp2<bf16>(t);
     bool integer = rint(y) == y;
     bool odd = integer && rint(0.5f * y) != 0.5f * y;
-    value = odd ? copysign(value, x) : value;
+    value = odd ? with_sign(value, x) : value;
     // A NaN y is no integer either.
     value = x < 0.0f && a < infinity() && !integer ? infinity() - infinity() : value;
     return x == 1.0f || y == 0.0f ? 1.0f : value;

@@ -58,6 +58,9 @@ ISOBIT_FN TrigSplit trig_split(float k, u32 count, float magnitude, float unit_h
 template <typename T>
 ISOBIT_FN float sin(float x) {
     float magnitude = abs(x);
+    if constexpr (!is_wide<T>) {
+        magnitude = moved(magnitude, 0x1.accp-3f, 0x1.acc08p-3f);
+    }
     float t = fma(magnitude, 0x1.45f306p-2f, MAGIC);
     TrigSplit s = trig_split(t - MAGIC, to_bits(t), magnitude, 0x1.921fb6p+1f, -0x1.777a5cp-24f);
     if constexpr (is_wide<T>) {
@@ -69,7 +72,7 @@ ISOBIT_FN float sin(float x) {
         }
     }
     float z = s.r * s.r;
-    float p = horner(z, 0x1.5dc94p-19f, -0x1.9f70f2p-13f, 0x1.110edap-7f, -0x1.55554cp-3f);
+    float p = horner(z, 0x1.5dc95ap-19f, -0x1.9f6fdap-13f, 0x1.110efap-7f, -0x1.555554p-3f);
     return xor_sign(fma(s.r * z, p, s.r), (s.count << 31) ^ sign_of(x));
 }
 
@@ -96,6 +99,9 @@ ISOBIT_FN float cos(float x) {
 template <typename T>
 ISOBIT_FN float tan(float x) {
     float magnitude = abs(x);
+    if constexpr (!is_wide<T>) {
+        magnitude = moved(magnitude, 0x1.25p-5f, 0x1.25008p-5f);
+    }
     float t = fma(magnitude, 0x1.45f306p-1f, MAGIC);
     TrigSplit s = trig_split(t - MAGIC, to_bits(t), magnitude, 0x1.921fb6p+0f, -0x1.777a5cp-25f);
     if constexpr (is_wide<T>) {
@@ -106,9 +112,9 @@ ISOBIT_FN float tan(float x) {
         }
     }
     float z = s.r * s.r;
-    float n = fma(z, -0x1.88677p-4f, 0x1.000000p+0f);
+    float n = fma(z, -0x1.886788p-4f, 0x1.000000p+0f);
     n = n * s.r;
-    float d = fma(z, 0x1.3e66e8p-7f, -0x1.b76f5ep-2f);
+    float d = fma(z, 0x1.3e66dep-7f, -0x1.b76f54p-2f);
     d = fma(d, z, 1.0f);
     bool odd = (s.count & 1u) != 0;
     float value = (odd ? -d : n) * reciprocal(odd ? n : d);

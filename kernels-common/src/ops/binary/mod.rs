@@ -1,22 +1,30 @@
 //! Functions of two arguments.
 
-use crate::key::Key;
+use crate::elementwise::{Kernels, run};
+use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, BinaryOp, DType, Layout, Op, Result, Src};
 
-/// The kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, _dtypes: &[DType]) -> Vec<Key> {
-    Vec::new()
+fn kernels(op: BinaryOp, dtype: DType) -> Kernels {
+    Kernels::with_rows(Key::new(Family::Binary, op.index(), &[dtype], Key::CONTIGUOUS), 2)
+}
+
+/// The kernels that the operation may launch for these dtypes.
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    match op {
+        &Op::Binary(op) => kernels(op, dtypes[0]).keys(),
+        _ => Vec::new(),
+    }
 }
 
 pub(crate) fn binary_into<R: GpuRuntime>(
-    op: isobit_hal::BinaryOp,
+    op: BinaryOp,
     lhs: Src<'_, GpuStorage<R>>,
     rhs: Src<'_, GpuStorage<R>>,
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (lhs, rhs, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Binary(op), dst.dtype())))
+    let dtype = dst.dtype();
+    run(&Op::Binary(op), || kernels(op, dtype), &[lhs, rhs], dst, dst_layout, &[])
 }

@@ -1,13 +1,22 @@
 //! Converting between dtypes.
 
-use crate::key::Key;
+use crate::elementwise::{Kernels, run};
+use crate::key::{Family, Key};
+use crate::ops::copy;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
-/// The kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, _dtypes: &[DType]) -> Vec<Key> {
-    Vec::new()
+fn kernels(from: DType, to: DType) -> Kernels {
+    Kernels::new(Key::new(Family::Cast, 0, &[from, to], Key::CONTIGUOUS), 2)
+}
+
+/// The kernels that the operation may launch for these dtypes.
+pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    match dtypes {
+        &[from, to] if from != to => kernels(from, to).keys(),
+        _ => copy::keys(&Op::Copy, dtypes),
+    }
 }
 
 pub(crate) fn cast_into<R: GpuRuntime>(
@@ -16,6 +25,10 @@ pub(crate) fn cast_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (src, src_layout, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Cast, dst.dtype())))
+    let (from, to) = (src.dtype(), dst.dtype());
+    let src = Src::Storage(src, src_layout);
+    if from == to {
+        return copy::copy_into(src, dst, dst_layout).map_err(|e| e.with_op(Op::Cast));
+    }
+    run(&Op::Cast, || kernels(from, to), &[src], dst, dst_layout, &[])
 }

@@ -1,22 +1,30 @@
 //! Comparisons.
 
-use crate::key::Key;
+use crate::elementwise::{Kernels, dtype_of, run};
+use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Src};
+use isobit_hal::{CmpOp, DType, Layout, Op, Result, Src};
 
-/// The kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, _dtypes: &[DType]) -> Vec<Key> {
-    Vec::new()
+fn kernels(op: CmpOp, dtype: DType) -> Kernels {
+    Kernels::with_rows(Key::new(Family::Compare, op.index(), &[dtype], Key::CONTIGUOUS), 2)
+}
+
+/// The kernels that the operation may launch for these dtypes.
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    match op {
+        &Op::Cmp(op) => kernels(op, dtypes[0]).keys(),
+        _ => Vec::new(),
+    }
 }
 
 pub(crate) fn cmp_into<R: GpuRuntime>(
-    op: isobit_hal::CmpOp,
+    op: CmpOp,
     lhs: Src<'_, GpuStorage<R>>,
     rhs: Src<'_, GpuStorage<R>>,
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (lhs, rhs, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Cmp(op), dst.dtype())))
+    let dtype = dtype_of(lhs, dst);
+    run(&Op::Cmp(op), || kernels(op, dtype), &[lhs, rhs], dst, dst_layout, &[])
 }

@@ -1,13 +1,34 @@
 //! Moving elements between layouts.
 
-use crate::key::Key;
-use crate::runtime::GpuRuntime;
+use crate::args;
+use crate::device::GpuDevice;
+use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
+use crate::key::{Family, Key};
+use crate::launch::Launch;
+use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src, validate};
+
+// Its list of kernels is for the manifest.
+#[allow(dead_code)]
+mod instances;
+use instances::{CARRIERS, STRIDED, STRIDED_16, TILE, TILE_VECTOR, vector};
+
+/// Elements a block of the strided kernel moves.
+const BLOCK_ELEMENTS: usize = 1024;
+/// Elements of one launch: indices stay below 2^31 with the last block's overhang.
+const MOST: usize = 1 << 30;
+/// Sizes from which a tile pays.
+const TILE_FROM: usize = 16;
 
 /// The kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, _dtypes: &[DType]) -> Vec<Key> {
-    Vec::new()
+pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    let from = CARRIERS.iter().position(|c| c.size_in_bytes() == dtypes[0].size_in_bytes()).unwrap_or(0);
+    let variants = [STRIDED, TILE, TILE_VECTOR];
+    let mut keys: Vec<_> =
+        CARRIERS[from..].iter().flat_map(|&c| variants.map(|v| Key::new(Family::Copy, 0, &[c], v))).collect();
+    keys.push(Key::new(Family::Copy, 0, &[DType::I64], STRIDED_16));
+    keys
 }
 
 pub(crate) fn copy_into<R: GpuRuntime>(
@@ -15,6 +36,129 @@ pub(crate) fn copy_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (src, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Copy, dst.dtype())))
+    validate::elementwise(&Op::Copy, &[src], dst, dst_layout)?;
+    let Src::Storage(src, src_layout) = src else { return Ok(()) };
+    if dst_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    let from = src.ptr().at(dst.dtype(), src_layout.start_offset());
+    let to = dst.ptr().at(dst.dtype(), dst_layout.start_offset());
+    let dims = dst_layout.dims().iter().zip(src_layout.stride()).zip(dst_layout.stride());
+    let dims = dims.map(|((&size, &s), &d)| Dim { size, stride: [s, d] }).collect();
+    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed mutably.
+    unsafe { copy_walk(dst.device(), dst.dtype().size_in_bytes(), from, to, dims) }
+}
+
+/// Copies the elements of a walk over two tensors (source, destination), of `size` bytes each.
+///
+/// # Safety
+/// Every element of the walk is allocated in both; the two do not overlap, and no element of the destination comes twice.
+pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
+    device: &GpuDevice<R>,
+    mut size: usize,
+    from: DevicePtr,
+    to: DevicePtr,
+    dims: Dims<2>,
+) -> Result<()> {
+    let mut dims = in_order(dims);
+    if let [.., Dim { size: run, stride: [1, 1] }] = dims[..] {
+        let outer = &dims[..dims.len() - 1];
+        if outer.is_empty() {
+            // SAFETY: the caller vouches for the walk, which is one run.
+            return unsafe { device.runtime().copy_on_device(device.stream(), to, from, run * size) };
+        }
+        // Runs that both sides hold without gaps move in the largest units that divide and align them.
+        let steps = outer.iter().fold(0, |all, d| all | d.stride[0] | d.stride[1]) | run;
+        let low = (steps as u64 * size as u64) | from.0 | to.0;
+        let unit = (1usize << low.trailing_zeros().min(4)).max(size);
+        let by = unit / size;
+        for d in &mut dims {
+            d.stride = d.stride.map(|s| s / by);
+        }
+        let last = dims.len() - 1;
+        dims[last] = Dim { size: run / by, stride: [1, 1] };
+        dims = in_order(dims);
+        size = unit;
+    }
+    split(&dims, MOST, [0, 0], &mut |dims, [src, dst]| {
+        let from = DevicePtr(from.0 + (src * size) as u64);
+        let to = DevicePtr(to.0 + (dst * size) as u64);
+        match tiles(dims, size, from, to) {
+            Some((variant, blocks, tiles)) => {
+                // SAFETY: the caller vouches for the walk; a tile's elements beyond its dimensions are not touched.
+                unsafe { Launch::linear(key(size, variant), blocks, 256).on(device, args![from, to, tiles]) }
+            }
+            None => {
+                let n = count(dims) as u32;
+                let blocks = n.div_ceil(BLOCK_ELEMENTS as u32);
+                let index = Index::new(dims);
+                // SAFETY: the caller vouches for the walk.
+                unsafe { Launch::linear(key(size, STRIDED), blocks, 256).on(device, args![from, to, index, n]) }
+            }
+        }
+    })
+}
+
+fn key(size: usize, variant: u8) -> Key {
+    match size {
+        16 => Key::new(Family::Copy, 0, &[DType::I64], STRIDED_16),
+        _ => Key::new(Family::Copy, 0, &[CARRIERS[size.trailing_zeros() as usize]], variant),
+    }
+}
+
+/// The walk in the order in which the destination lies: a copy has no order of its own, and this one writes along runs and merges most.
+fn in_order(mut dims: Dims<2>) -> Dims<2> {
+    dims.sort_by_key(|d| std::cmp::Reverse((d.stride[1], d.stride[0])));
+    let mut merged = Dims::new();
+    dims.into_iter().for_each(|d| push(&mut merged, d));
+    merged
+}
+
+/// `Tiles` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Tiles {
+    a: u32,
+    b: u32,
+    a_tiles: Divisor,
+    b_tiles: Divisor,
+    src_a: u64,
+    src_b: u64,
+    dst_a: u64,
+    dst_b: u64,
+    batch: Index<2>,
+}
+
+/// Variant, blocks and parameters of a copy through tiles, where the neighbours of source and destination lie along different dimensions that
+/// are both long enough. `dims` are in the destination's order.
+fn tiles(dims: &[Dim<2>], size: usize, from: DevicePtr, to: DevicePtr) -> Option<(u8, u32, Tiles)> {
+    let (b, rest) = dims.split_last()?;
+    let near = (0..rest.len()).filter(|&d| rest[d].stride[0] != 0).min_by_key(|&d| rest[d].stride[0])?;
+    let a = &rest[near];
+    if size > 8 || a.stride[0] >= b.stride[0] || a.size < TILE_FROM || b.size < TILE_FROM {
+        return None;
+    }
+    let mut batch: Dims<2> = rest.into();
+    batch.remove(near);
+    let k = vector(size);
+    let steps = batch.iter().fold(b.stride[0] | a.stride[1], |all, d| all | d.stride[0] | d.stride[1]);
+    let whole = (steps | a.size | b.size).is_multiple_of(k) && (from.0 | to.0).is_multiple_of((k * size) as u64);
+    let (variant, side) = match a.stride[0] == 1 && b.stride[1] == 1 && whole {
+        true => (TILE_VECTOR, 16 * k),
+        false => (TILE, 64),
+    };
+    let (a_tiles, b_tiles) = (a.size.div_ceil(side), b.size.div_ceil(side));
+    let blocks = (a_tiles * b_tiles * count(&batch)) as u32;
+    let tiles = Tiles {
+        a: a.size as u32,
+        b: b.size as u32,
+        a_tiles: Divisor::new(a_tiles as u32),
+        b_tiles: Divisor::new(b_tiles as u32),
+        src_a: a.stride[0] as u64,
+        src_b: b.stride[0] as u64,
+        dst_a: a.stride[1] as u64,
+        dst_b: b.stride[1] as u64,
+        batch: Index::new(&batch),
+    };
+    Some((variant, blocks, tiles))
 }

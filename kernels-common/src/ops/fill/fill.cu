@@ -1,15 +1,21 @@
-// Sets contiguous elements to one value.
-#include "dialect/thread.cuh"
+// Sets elements to one value.
+#include "dialect/elementwise.cuh"
 
 namespace isobit {
 
-template <typename T> ISOBIT_FN void fill(T *dst, u64 n, T value) {
-    const u64 step = (u64)grid_dim_x() * block_dim_x();
-    for (u64 i = (u64)block_x() * block_dim_x() + thread_x(); i < n; i += step)
-        dst[i] = value;
-}
+template <typename T>
+struct Fill {
+    T value;
+    ISOBIT_METHOD T operator()() const { return value; }
+};
 
 } // namespace isobit
 
 #define ISOBIT_FILL(NAME, T)                                                                                           \
-    ISOBIT_KERNEL(256) NAME(isobit::T *dst, isobit::u64 n, isobit::T value) { isobit::fill(dst, n, value); }
+    ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK) NAME(isobit::T *dst, isobit::u64 n, isobit::T value) {                    \
+        isobit::contiguous<isobit::pack_size<isobit::T>(), 1>(isobit::Fill<isobit::T>{value}, n, dst);                 \
+    }
+#define ISOBIT_FILL_STRIDED(NAME, T)                                                                                   \
+    ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK) NAME(isobit::T *dst, isobit::Walk<1> walk, isobit::T value) {             \
+        isobit::strided<1, 4>(isobit::Indices<>{}, isobit::Fill<isobit::T>{value}, walk, dst);                         \
+    }

@@ -1,36 +1,37 @@
 //! Setting elements to one value.
 
 use crate::args;
+use crate::elementwise::{Kernels, carrier, run_fill};
 use crate::key::{Family, Key};
-use crate::launch::{Launch, grid_stride_blocks};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Result, Scalar, validate};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Scalar, validate};
 
-/// A dtype of the same size: a fill moves bits, whatever they mean.
-const fn carrier(dtype: DType) -> DType {
-    match dtype.size_in_bytes() {
-        1 => DType::U8,
-        2 => DType::I16,
-        4 => DType::U32,
-        _ => DType::I64,
-    }
+fn kernels(dtype: DType) -> Kernels {
+    Kernels::new(Key::new(Family::Fill, 0, &[carrier(dtype)], Key::CONTIGUOUS), 1)
 }
 
+/// The kernels that a fill may launch.
 pub(crate) fn keys(dtype: DType) -> Vec<Key> {
-    vec![Key::new(Family::Fill, 0, &[carrier(dtype)], 0)]
+    kernels(dtype).keys()
 }
 
 pub(crate) fn const_set<R: GpuRuntime>(dst: &mut GpuStorage<R>, value: Scalar, layout: &Layout) -> Result<()> {
     validate::const_set(value, dst, layout)?;
-    let n = layout.elem_count() as u64;
-    if n == 0 {
-        return Ok(());
+    let (dtype, bits) = (dst.dtype(), value.to_bits());
+    if bits == 0
+        && let Some((start, end)) = layout.contiguous_offsets()
+    {
+        // Zeros need no module: the driver sets bytes at full speed.
+        let bytes = (end - start) * dtype.size_in_bytes();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let device = dst.device();
+        // SAFETY: the layout was validated against the buffer.
+        return unsafe { device.runtime().set_bytes(device.stream(), dst.ptr().at(dtype, start), 0, bytes) }
+            .map_err(|e| e.with_op(Op::ConstSet).with_device(device.location_of()));
     }
-    let ptr = dst.ptr().at(dst.dtype(), layout.start_offset());
-    let bits = value.to_bits();
-    let key = Key::new(Family::Fill, 0, &[carrier(dst.dtype())], 0);
-    let launch = Launch::linear(key, grid_stride_blocks(dst.device(), n, 256, 4), 256);
-    // SAFETY: the layout was validated against the buffer; `bits` is little-endian, so its first bytes are the value in any width.
-    unsafe { launch.on(dst.device(), args![ptr, n, bits]) }
+    // Little-endian, so that the first bytes are the value in any width.
+    run_fill(kernels(dtype), dst, layout, args![bits]).map_err(|e| e.with_op(Op::ConstSet))
 }

@@ -1,13 +1,18 @@
 //! Selection by a condition.
 
-use crate::key::Key;
+use crate::elementwise::{Kernels, carrier, dtype_of, run};
+use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
-/// The kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, _dtypes: &[DType]) -> Vec<Key> {
-    Vec::new()
+fn kernels(cond: DType, values: DType) -> Kernels {
+    Kernels::with_rows(Key::new(Family::Ternary, 0, &[cond, carrier(values)], Key::CONTIGUOUS), 2)
+}
+
+/// The kernels that the operation may launch for these dtypes.
+pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    kernels(dtypes[0], dtypes[1]).keys()
 }
 
 pub(crate) fn where_cond_into<R: GpuRuntime>(
@@ -17,6 +22,6 @@ pub(crate) fn where_cond_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (cond, on_true, on_false, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::WhereCond, dst.dtype())))
+    let kernels = || kernels(dtype_of(cond, dst), dst.dtype());
+    run(&Op::WhereCond, kernels, &[cond, on_true, on_false], dst, dst_layout, &[])
 }

@@ -1,21 +1,39 @@
 //! Functions of one argument.
 
-use crate::key::Key;
+use crate::elementwise::{Kernels, run};
+use crate::key::{Family, Key};
+use crate::ops::copy;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src, UnaryOp, validate};
 
-/// The kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, _dtypes: &[DType]) -> Vec<Key> {
-    Vec::new()
+/// True for what returns integers as they are.
+fn is_copy(op: UnaryOp, dtype: DType) -> bool {
+    dtype.is_int() && matches!(op, UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Round | UnaryOp::Trunc)
+}
+
+fn kernels(op: UnaryOp, dtype: DType) -> Kernels {
+    Kernels::new(Key::new(Family::Unary, op.index(), &[dtype], Key::CONTIGUOUS), 2)
+}
+
+/// The kernels that the operation may launch for these dtypes.
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    match (op, dtypes) {
+        (&Op::Unary(op), &[dtype, _]) if !is_copy(op, dtype) => kernels(op, dtype).keys(),
+        _ => copy::keys(&Op::Copy, dtypes),
+    }
 }
 
 pub(crate) fn unary_into<R: GpuRuntime>(
-    op: isobit_hal::UnaryOp,
+    op: UnaryOp,
     src: Src<'_, GpuStorage<R>>,
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (src, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Unary(op), dst.dtype())))
+    let dtype = dst.dtype();
+    if is_copy(op, dtype) {
+        validate::elementwise(&Op::Unary(op), &[src], dst, dst_layout)?;
+        return copy::copy_into(src, dst, dst_layout).map_err(|e| e.with_op(Op::Unary(op)));
+    }
+    run(&Op::Unary(op), || kernels(op, dtype), &[src], dst, dst_layout, &[])
 }

@@ -61,12 +61,11 @@ pub fn atan(x: f32) -> f32 {
     let d = at_most(a, const { hex("0x1p60") });
     let w = recip_rough(d);
     let w = recip_step(w, (-d).mul_add(w, 1.0));
-    let low = 0.48 * (-d).mul_add(w, 1.0);
+    let low = 0.5 * (-d).mul_add(w, 1.0);
     let t = if inverse { -w } else { a };
     let z = t * t;
     let u = PIO2_HI - w;
     let u_low = ((PIO2_HI - u) - w) + (PIO2_LO - low);
-    let head = if inverse { u } else { a };
-    let low = if inverse { u_low } else { 0.0 };
-    (head + t.mul_add(poly(z, &Q) * z, low)).copysign(x)
+    let p = poly(z, &Q).mul_add(z, if inverse { -(u_low * d) } else { 0.0 });
+    t.mul_add(p, if inverse { u } else { a }).copysign(x)
 }

@@ -72,7 +72,7 @@ pub fn pow(x: f32, y: f32) -> f32 {
     let v = z * high;
     let v_low = z.mul_add(low, z.mul_add(high, -v));
     let over = v.abs() > 180.0;
-    let v = if over { 180.0f32.copysign(v) } else { v };
+    let v = at_most(at_least(v, -180.0), 180.0);
     let v_low = if over { 0.0 } else { v_low };
     let t = (v + v_low) + ROUNDER;
     let r = (v - (t - ROUNDER)) + v_low;

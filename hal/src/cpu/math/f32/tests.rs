@@ -18,7 +18,8 @@ fn odd_functions_keep_the_sign_of_zero() {
 
 #[test]
 fn poles_and_limits() {
-    let table: [(fn(f32) -> f32, f32, f32); 26] = [
+    type Case = (fn(f32) -> f32, f32, f32);
+    let table: [Case; 26] = [
         (exp, -INF, 0.0),
         (exp, INF, INF),
         (exp2, -INF, 0.0),

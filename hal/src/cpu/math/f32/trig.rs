@@ -10,7 +10,7 @@ struct Angle {
     k: u32,
 }
 
-/// Cody and Waite's reduction for a below 2^20.
+/// Cody and Waite's reduction for a below 2^17.
 #[inline(always)]
 fn reduce_small(a: f32) -> Angle {
     let t = a.mul_add(const { hex("0x1.45f306p-1") }, ROUNDER);
@@ -22,17 +22,17 @@ fn reduce_small(a: f32) -> Angle {
     Angle { high, low: ((r - high) - p) + low, k: t.to_bits() }
 }
 
-/// The bits of 2/pi from weight 2^4 down.
+/// The bits of 2/pi from weight 2^7 down.
 const TWO_OVER_PI: [u32; 7] =
-    [0x0517_cc1b, 0x7272_20a9, 0x4fe1_3abe, 0x8fa9_a6ee, 0x06db_14ac, 0xc9e2_1c82, 0xff28_b1d5];
+    [0x00a2_f983, 0x6e4e_4415, 0x29fc_2757, 0xd1f5_34dd, 0xc0db_6295, 0x993c_4390, 0x41fe_5163];
 
-/// Payne and Hanek's reduction for a of 2^20 and more.
+/// Payne and Hanek's reduction for a of 2^17 and more.
 #[cold]
 #[inline(never)]
 fn reduce_large(a: f32) -> Angle {
     let bits = a.to_bits();
     // infinities and NaN read the last words too, and end as NaN
-    let at = (bits >> 23).saturating_sub(147);
+    let at = (bits >> 23).saturating_sub(144);
     let m = u64::from((bits & 0x007f_ffff) | 0x0080_0000);
     let (word, shift) = ((at >> 5) as usize, at & 31);
     let window = |i: usize| {
@@ -58,7 +58,7 @@ fn reduce_large(a: f32) -> Angle {
 
 #[inline(always)]
 fn reduce(a: f32) -> Angle {
-    if a < const { hex("0x1p20") } { reduce_small(a) } else { reduce_large(a) }
+    if a < const { hex("0x1p17") } { reduce_small(a) } else { reduce_large(a) }
 }
 
 /// sin(high + low) - high.
@@ -116,7 +116,7 @@ pub fn tan(x: f32) -> f32 {
     let odd = p.k & 1 != 0;
     let (num, den) = if odd { (c, s) } else { (s, c) };
     let (num_low, den_low) = if odd { (c_low, s_low) } else { (s_low, c_low) };
-    let w = recip_rough(den.abs()).copysign(den);
+    let w = recip_rough(den);
     let y = num * w;
     let residual = (-den_low).mul_add(y, (-den).mul_add(y, num) + num_low);
     flip(residual.mul_add(w, y), (p.k << 31) ^ x.to_bits())

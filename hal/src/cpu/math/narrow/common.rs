@@ -43,6 +43,13 @@ pub fn at_least(x: f32, limit: f32) -> f32 {
     if x < limit { limit } else { x }
 }
 
+/// `to` where `x` is `hard`. A few inputs of f16 lie nearer to a tie than an f32's unit, so that no f32 recipe tells the side:
+/// each is moved a little towards it.
+#[inline(always)]
+pub fn moved(x: f32, hard: f32, to: f32) -> f32 {
+    if x == hard { to } else { x }
+}
+
 /// The bit of the sign.
 #[inline(always)]
 pub fn sign_of(x: f32) -> u32 {

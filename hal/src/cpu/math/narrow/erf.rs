@@ -1,14 +1,15 @@
 //! erf.
 
 use super::Narrow;
-use super::common::{f, horner};
+use super::common::{at_most, f, horner};
 
 /// erf x.
 #[inline(always)]
 pub fn erf<T: Narrow>(x: f32) -> f32 {
     // x²/3.5 - 1
-    let s = (x * x).mul_add(f(0x3e92_4927), -1.0);
-    let value = x * horner(
+    let a = at_most(x.abs(), 2.65);
+    let s = (a * a).mul_add(f(0x3e92_4927), -1.0);
+    (a * horner(
         s,
         [
             -f(0x386e_78e9),
@@ -24,6 +25,6 @@ pub fn erf<T: Narrow>(x: f32) -> f32 {
             -f(0x3e7d_ffb7),
             f(0x3f07_b8f0),
         ],
-    );
-    if x.abs() > 2.65 { 1f32.copysign(x) } else { value }
+    ))
+    .copysign(x)
 }

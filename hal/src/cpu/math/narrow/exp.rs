@@ -1,15 +1,14 @@
 //! exp, exp2 and expm1.
 
 use super::Narrow;
-use super::common::{LN_2, LOG2_E, MAGIC_BIASED, at_least, at_most, f, horner, power_of_two};
+use super::common::{LN_2, LOG2_E, MAGIC_BIASED, at_least, at_most, f, horner, moved, power_of_two};
 
-/// eˣ for |x| < 87, of 11 digits.
+/// r and 2ᵏ of x = k ln 2 + r, for |x| < 87.
 #[inline(always)]
-pub(super) fn exp_f16(x: f32) -> f32 {
+pub(super) fn split(x: f32) -> (f32, f32) {
     let t = x.mul_add(LOG2_E, MAGIC_BIASED);
     let r = (t - MAGIC_BIASED).mul_add(-LN_2, x);
-    horner(r, [f(0x3c07_cfce), f(0x3d2b_9d0d), f(0x3e2a_ad40), f(0x3eff_fee3), f(0x3f7f_fff8), f(0x3f7f_ffff)])
-        * power_of_two(t)
+    (r, power_of_two(t))
 }
 
 /// e^(x/2) for |x| < 174.
@@ -27,23 +26,21 @@ pub fn exp<T: Narrow>(x: f32) -> f32 {
         let root = exp_half(at_least(at_most(x, 100.0), -100.0));
         root * root
     } else {
-        exp_f16(at_least(at_most(x, 20.0), -20.0))
+        let within = at_least(at_most(x, 20.0), -20.0);
+        let (r, scale) = split(moved(within, f(0x3bef_2000), f(0x3bef_1800)));
+        horner(r, [f(0x3c07_c488), f(0x3d2b_99e3), f(0x3e2a_b32e), f(0x3eff_ff9a), f(0x3f7f_ffe8), 1.0]) * scale
     }
 }
 
 /// 2ˣ.
 #[inline(always)]
 pub fn exp2<T: Narrow>(x: f32) -> f32 {
-    let (half, within) = if T::WIDE {
-        (0.5, at_least(at_most(x, 140.0), -140.0))
-    } else {
-        // -25 is a tie that goes to 0 in f16.
-        (1.0, if x < -24.99 { -26.0 } else { at_most(x, 30.0) })
-    };
+    let (half, limit) = if T::WIDE { (0.5, 140.0) } else { (1.0, 30.0) };
+    let within = at_least(at_most(x, limit), -limit);
+    let within = if T::WIDE { within } else { moved(within, f(0x3a38_a000), f(0x3a38_a800)) };
     let t = within.mul_add(half, MAGIC_BIASED);
     let r = within.mul_add(half, -(t - MAGIC_BIASED));
-    let one = if T::DIGITS == 11 { f(0x3f80_0001) } else { 1.0 };
-    let power = horner(r, [f(0x3aad_feac), f(0x3c1e_757c), f(0x3d63_5b4d), f(0x3e75_fcdd), f(0x3f31_7215), one])
+    let power = horner(r, [f(0x3aad_fdf7), f(0x3c1e_769e), f(0x3d63_5b52), f(0x3e75_fcd9), f(0x3f31_721a), 1.0])
         * power_of_two(t);
     if T::WIDE { power * power } else { power }
 }

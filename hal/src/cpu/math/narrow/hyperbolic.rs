@@ -54,9 +54,9 @@ pub fn cosh<T: Narrow>(x: f32) -> f32 {
 /// tanh x.
 #[inline(always)]
 pub fn tanh<T: Narrow>(x: f32) -> f32 {
-    let z = x * x;
+    let a = at_most(x.abs(), 4.55);
+    let z = a * a;
     let above = horner(z, [f(0x36b7_68b3), f(0x3b27_50c4), f(0x3e00_f07f), 1.0]);
     let below = horner(z, [f(0x3936_f88f), f(0x3cb6_b647), f(0x3eeb_22e3), 1.0]);
-    let value = x * above * reciprocal(below);
-    if x.abs() > 4.55 { 1f32.copysign(x) } else { value }
+    (a * above * reciprocal(below)).copysign(x)
 }

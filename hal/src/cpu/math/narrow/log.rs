@@ -1,7 +1,7 @@
 //! log, log2 and log1p.
 
 use super::Narrow;
-use super::common::{LN_2, f, horner};
+use super::common::{LN_2, f, horner, moved};
 
 /// The bits of √½.
 const ROOT_HALF: u32 = 0x3f35_04f3;
@@ -77,6 +77,7 @@ pub fn log2<T: Narrow>(x: f32) -> f32 {
 /// ln(1 + x).
 #[inline(always)]
 pub fn log1p<T: Narrow>(x: f32) -> f32 {
+    let x = if T::WIDE { x } else { moved(moved(x, -f(0x3bbf_a000), -f(0x3bbf_9800)), f(0x3bc0_6000), f(0x3bc0_6800)) };
     let sum = 1.0 + x;
     let exponent = sum.to_bits().wrapping_sub(ROOT_HALF) & EXPONENT;
     // The argument's own digits, not those that the sum has kept.
@@ -88,18 +89,22 @@ pub fn log1p<T: Narrow>(x: f32) -> f32 {
         x.mul_add(scale, scale - 1.0)
     };
     let k = exponent as i32 as f32 * f(0x3400_0000);
-    let reduced = horner(
+    let square = fraction * fraction;
+    let reduced = square.mul_add(
+        horner(
+            fraction,
+            [
+                f(0x3db3_0771),
+                -f(0x3e12_8a03),
+                f(0x3e18_bf11),
+                -f(0x3e29_ad1e),
+                f(0x3e4c_699b),
+                -f(0x3e80_0258),
+                f(0x3eaa_ab79),
+                -f(0x3eff_fffd),
+            ],
+        ),
         fraction,
-        [
-            f(0x3db3_0771),
-            -f(0x3e12_8a03),
-            f(0x3e18_bf11),
-            -f(0x3e29_ad1e),
-            f(0x3e4c_699b),
-            -f(0x3e80_0258),
-            f(0x3eaa_ab79),
-            -f(0x3eff_fffd),
-        ],
-    ) * fraction;
+    );
     edges(sum, k.mul_add(LN_2, reduced)).copysign(x)
 }

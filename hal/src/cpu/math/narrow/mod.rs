@@ -27,8 +27,6 @@ pub use trig::{cos, sin, tan};
 pub trait Narrow {
     /// Whether the type has f32's exponents, so that its recipes must mind overflow and subnormals in f32 itself.
     const WIDE: bool;
-    /// Binary digits of its significand, the implicit one included.
-    const DIGITS: u32;
 }
 
 /// Stands for IEEE 754's binary16.
@@ -45,15 +43,12 @@ pub enum F8E4M3 {}
 
 impl Narrow for F16 {
     const WIDE: bool = false;
-    const DIGITS: u32 = 11;
 }
 
 impl Narrow for Bf16 {
     const WIDE: bool = true;
-    const DIGITS: u32 = 8;
 }
 
 impl Narrow for F8E4M3 {
     const WIDE: bool = false;
-    const DIGITS: u32 = 4;
 }

@@ -1,7 +1,7 @@
 //! sin, cos and tan.
 
 use super::Narrow;
-use super::common::{MAGIC, f, horner, reciprocal, sign_of, xor_sign};
+use super::common::{MAGIC, f, horner, moved, reciprocal, sign_of, xor_sign};
 
 /// 2ᵉ / 2π for e from 9 to 120, without its integer part, in units of 2⁻⁶⁴ (rounded to nearest).
 static TURNS: [u64; 112] = [
@@ -149,6 +149,7 @@ const HALF_PI: (f32, f32) = (f(0x3fc9_0fdb), f(0xb33b_bd2e));
 #[inline(always)]
 pub fn sin<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
+    let magnitude = if T::WIDE { magnitude } else { moved(magnitude, f(0x3e56_6000), f(0x3e56_6040)) };
     let (r, half_turns) = if is_far::<T>(magnitude) {
         let turn = turns(magnitude);
         let r = (turn << 1) as i64 as f32 * f(0x2049_0fdb);
@@ -157,7 +158,8 @@ pub fn sin<T: Narrow>(x: f32) -> f32 {
         let t = magnitude.mul_add(f(0x3ea2_f983), MAGIC);
         (reduce(t - MAGIC, magnitude, PI.0, PI.1), t.to_bits())
     };
-    let reduced = horner(r * r, [f(0x362e_e4a0), -f(0x394f_b879), f(0x3c08_876d), -f(0x3e2a_aaa6)]) * r;
+    let z = r * r;
+    let reduced = (r * z).mul_add(horner(z, [f(0x362e_e4ad), -f(0x394f_b7ed), f(0x3c08_877d), -f(0x3e2a_aaaa)]), r);
     xor_sign(reduced, half_turns << 31 ^ sign_of(x))
 }
 
@@ -182,6 +184,7 @@ pub fn cos<T: Narrow>(x: f32) -> f32 {
 #[inline(always)]
 pub fn tan<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
+    let magnitude = if T::WIDE { magnitude } else { moved(magnitude, f(0x3d12_8000), f(0x3d12_8040)) };
     let (r, quarter_turns) = if is_far::<T>(magnitude) {
         let turn = turns(magnitude);
         let r = (turn << 2) as i64 as f32 * f(0x1fc9_0fdb);
@@ -191,8 +194,8 @@ pub fn tan<T: Narrow>(x: f32) -> f32 {
         (reduce(t - MAGIC, magnitude, HALF_PI.0, HALF_PI.1), t.to_bits())
     };
     let z = r * r;
-    let above = horner(z, [-f(0x3dc4_33b8), 1.0]) * r;
-    let below = horner(z, [f(0x3c1f_3374), -f(0x3edb_b7af), 1.0]);
+    let above = horner(z, [-f(0x3dc4_33c4), 1.0]) * r;
+    let below = horner(z, [f(0x3c1f_336f), -f(0x3edb_b7aa), 1.0]);
     let odd = quarter_turns & 1 != 0;
     let (above, below) = if odd { (-below, above) } else { (above, below) };
     xor_sign(above * reciprocal(below), sign_of(x))

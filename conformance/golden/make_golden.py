@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Golden vectors: small inputs with the results that NumPy or PyTorch gives for them.
+
+    python3 make_golden.py numpy     writes numpy.json.gz  (needs numpy, ml_dtypes)
+    python3 make_golden.py torch     writes torch.json.gz  (needs numpy, ml_dtypes and torch; CPU tensors only)
+
+The same versions give the same bytes. A file is one JSON document, gzipped:
+
+    source    the libraries and their versions
+    buffers   [dtype, hex of the little-endian elements], named by their position
+    cases     op, params, in: [[buffer, shape, strides, offset] ...], out: [dtype, shape, buffer], tol, and where some elements are
+              left out: skip (their positions) and why
+    skipped   [op, dtypes, reason]: cells that the source cannot vouch for
+
+tol is "raw" (all bits), "bits" (all bits, but any NaN equals any NaN), {"ulp": n} (at most n floats away), or {"abs": buffer} (an
+absolute bound for each element, in f64: the forward bound of numerics.md for a sum or product in any order, plus an ulp of the result).
+Where the contract deliberately differs from the source (numerics.md, "Where others differ"), the elements are skipped, with the reason.
+"""
+
+import gzip
+import json
+import os
+import sys
+
+import golden_cases
+
+
+class Golden:
+    """Collects cases; equal buffers are stored once."""
+
+    def __init__(self, source):
+        self.source, self.buffers, self.cases, self.skipped, self.index = source, [], [], [], {}
+
+    def buffer(self, dtype, data):
+        key = (dtype, data)
+        if key not in self.index:
+            self.index[key] = len(self.buffers)
+            self.buffers.append([dtype, data.hex()])
+        return self.index[key]
+
+    def case(self, op, inputs, out, tol, params=None, skip=None):
+        """inputs: (dtype, bytes, shape, strides, offset); out: (dtype, shape, bytes); tol: a word, {"ulp"} or {"abs": bytes};
+        skip: {reason: positions}."""
+        c = {"op": op}
+        if params:
+            c["params"] = params
+        c["in"] = [[self.buffer(d, b), list(shape), list(strides), offset] for d, b, shape, strides, offset in inputs]
+        c["out"] = [out[0], list(out[1]), self.buffer(out[0], out[2])]
+        c["tol"] = {"abs": self.buffer("f64", tol["abs"])} if isinstance(tol, dict) and "abs" in tol else tol
+        skip = {why: at for why, at in (skip or {}).items() if at}
+        if skip:
+            c["skip"] = sorted({i for at in skip.values() for i in at})
+            c["why"] = "; ".join(sorted(skip))
+        self.cases.append(c)
+
+    def write(self, path):
+        doc = {"source": self.source, "buffers": self.buffers, "cases": self.cases, "skipped": self.skipped}
+        text = json.dumps(doc, separators=(",", ":"), allow_nan=False)
+        with open(path, "wb") as f:
+            # No name and no time, so that the same vectors are the same bytes.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=f, compresslevel=9, mtime=0) as z:
+                z.write(text.encode())
+        ops = sorted({c["op"] for c in self.cases})
+        print(f"{path}: {len(self.cases)} cases of {len(ops)} operations, {os.path.getsize(path)} bytes, {self.source}")
+        for op, dtypes, reason in self.skipped:
+            print(f"  skipped {op} {dtypes}: {reason}")
+
+
+def main():
+    which = sys.argv[1] if len(sys.argv) > 1 else "numpy"
+    here = os.path.dirname(os.path.abspath(__file__))
+    if which == "numpy":
+        import golden_numpy as source
+    elif which == "torch":
+        import golden_torch as source
+    else:
+        sys.exit(__doc__)
+    golden = Golden(source.VERSION)
+    golden_cases.make(golden, source)
+    golden.write(os.path.join(here, f"{which}.json.gz"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+// The loops of every elementwise kernel, over a functor and its operand types: `f(In...)` gives one element of the destination.
+//
+// - `contiguous`: operands without gaps, moved 16 bytes at a time.
+// - `strided<V>`: any layout of up to MAX_RANK dimensions. A unit of work is V elements along the innermost dimension; with V > 1 an operand
+//   either runs along it without gaps or repeats one element (a broadcast).
+//
+// An input may be the destination itself: a thread reads what it overwrites before it writes, and nobody else reads it.
+#pragma once
+
+#include "dialect/limits.cuh"
+#include "dialect/thread.cuh"
+#include "dialect/vector.cuh"
+
+#if defined(ISOBIT_HOST)
+#define ISOBIT_METHOD inline
+#else
+#define ISOBIT_METHOD __device__ inline __attribute__((always_inline))
+#endif
+
+namespace isobit {
+
+ISOBIT_CONST int ELEMENTWISE_BLOCK = 256;
+ISOBIT_CONST int MAX_RANK = 8;
+
+// How a launch walks its operands (the destination first). Dimensions are outermost first. The host makes it: `Walk` in elementwise.rs.
+template <int OPERANDS>
+struct Walk {
+    // Units of work in the launch, less than 2^31.
+    u32 units;
+    u32 rank;
+    // Bit i: operand i repeats one element along the innermost dimension.
+    u32 splat;
+    u32 unused;
+    // Units along each dimension, and the division by it: q = (high half of n * magic + n) >> shift, for n below 2^31
+    // (Granlund and Montgomery, "Division by invariant integers using multiplication", 1994).
+    u32 size[MAX_RANK];
+    u32 magic[MAX_RANK];
+    u32 shift[MAX_RANK];
+    // Bytes from a unit to the next along each dimension.
+    u64 stride[OPERANDS][MAX_RANK];
+};
+
+template <int... I>
+struct Indices {};
+
+// Packs that a thread takes at a time: enough bytes in flight to hide memory's latency, and no more code than needed. Bytes come 16 to a
+// pack, whose code is long already.
+template <typename T>
+constexpr int unroll_of = sizeof(T) == 1 ? 1 : 2;
+
+namespace elementwise_detail {
+
+template <int N, typename F, typename... In>
+ISOBIT_FN auto map(const F &f, const Pack<N, In> &...x) {
+    Pack<N, decltype(f(x.v[0]...))> y;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        y.v[i] = f(x.v[i]...);
+    return y;
+}
+
+// U packs of V elements, a block's width apart.
+template <int V, int U, typename T>
+ISOBIT_FN Pack<V * U, T> load_tile(const T *from) {
+    Pack<V * U, T> x;
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        const Pack<V, T> part = load<V>(from + u * ELEMENTWISE_BLOCK * V);
+#pragma unroll
+        for (int i = 0; i < V; i++)
+            x.v[u * V + i] = part.v[i];
+    }
+    return x;
+}
+
+template <int V, int N, typename T>
+ISOBIT_FN Pack<V, T> part_of(const Pack<N, T> &x, int u) {
+    Pack<V, T> part;
+#pragma unroll
+    for (int i = 0; i < V; i++)
+        part.v[i] = x.v[u * V + i];
+    return part;
+}
+
+template <int V, int U, typename T>
+ISOBIT_FN void store_tile(T *to, const Pack<V * U, T> &x) {
+#pragma unroll
+    for (int u = 0; u < U; u++)
+        store(to + u * ELEMENTWISE_BLOCK * V, part_of<V>(x, u));
+}
+
+template <int U>
+struct Offsets {
+    u64 at[U];
+};
+
+template <int V, int U, typename T>
+ISOBIT_FN Pack<V * U, T> gather(const T *base, const Offsets<U> &offsets, bool splat) {
+    Pack<V * U, T> x;
+    const auto at = [&](int u) { return (const T *)((const u8 *)base + offsets.at[u]); };
+    if (V > 1 && splat) {
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            const T one = *at(u);
+#pragma unroll
+            for (int i = 0; i < V; i++)
+                x.v[u * V + i] = one;
+        }
+    } else {
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            const Pack<V, T> part = load<V>(at(u));
+#pragma unroll
+            for (int i = 0; i < V; i++)
+                x.v[u * V + i] = part.v[i];
+        }
+    }
+    return x;
+}
+
+// U units from `first`, a block's width apart.
+template <int V, int U, typename F, typename Out, int... I, typename... In>
+ISOBIT_FN void units(const F &f, const Walk<1 + (int)sizeof...(In)> &walk, u32 first, Indices<I...>, Out *dst,
+                     const In *...in) {
+    constexpr int OPERANDS = 1 + (int)sizeof...(In);
+    Offsets<U> offsets[OPERANDS];
+    u32 left[U];
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        left[u] = first + (u32)(u * ELEMENTWISE_BLOCK);
+#pragma unroll
+        for (int o = 0; o < OPERANDS; o++)
+            offsets[o].at[u] = 0;
+    }
+#pragma unroll 1
+    for (u32 d = walk.rank - 1; d > 0; d--) {
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            const u32 high = (u32)((u64)left[u] * walk.magic[d] >> 32);
+            const u32 q = (high + left[u]) >> walk.shift[d];
+            const u32 r = left[u] - q * walk.size[d];
+            left[u] = q;
+#pragma unroll
+            for (int o = 0; o < OPERANDS; o++)
+                offsets[o].at[u] += r * walk.stride[o][d];
+        }
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++)
+#pragma unroll
+        for (int o = 0; o < OPERANDS; o++)
+            offsets[o].at[u] += left[u] * walk.stride[o][0];
+    const auto y = map<V * U>(f, gather<V, U>(in, offsets[1 + I], (walk.splat >> (1 + I) & 1) != 0)...);
+#pragma unroll
+    for (int u = 0; u < U; u++)
+        store((Out *)((u8 *)dst + offsets[0].at[u]), part_of<V>(y, u));
+}
+
+} // namespace elementwise_detail
+
+// `n` elements in rows of V that are aligned to 16 bytes, U of them a thread at a time.
+template <int V, int U, typename F, typename Out, typename... In>
+ISOBIT_FN void contiguous(const F &f, u64 n, Out *dst, const In *...in) {
+    using namespace elementwise_detail;
+    constexpr u64 TILE = (u64)ELEMENTWISE_BLOCK * U;
+    const u64 packs = n / V;
+    const u64 step = grid_dim_x() * TILE;
+    for (u64 tile = block_x() * TILE; tile < packs; tile += step) {
+        if (U > 1 && tile + TILE <= packs) {
+            const u64 i = (tile + thread_x()) * V;
+            store_tile<V, U>(dst + i, map<V * U>(f, load_tile<V, U>(in + i)...));
+        } else {
+            const u64 end = tile + TILE < packs ? tile + TILE : packs;
+#pragma unroll 1
+            for (u64 p = tile + thread_x(); p < end; p += ELEMENTWISE_BLOCK)
+                store(dst + p * V, map<V>(f, load<V>(in + p * V)...));
+        }
+    }
+    if (V > 1) {
+        const u64 i = packs * V + thread_x();
+        if (block_x() == 0 && i < n)
+            dst[i] = f(in[i]...);
+    }
+}
+
+// `walk.units` units, U of them a thread at a time.
+template <int V, int U, int... I, typename F, typename Out, typename... In>
+ISOBIT_FN void strided(Indices<I...> indices, const F &f, const Walk<1 + (int)sizeof...(In)> &walk, Out *dst,
+                       const In *...in) {
+    using namespace elementwise_detail;
+    constexpr u32 TILE = ELEMENTWISE_BLOCK * U;
+    const u64 step = (u64)grid_dim_x() * TILE;
+    for (u64 tile = (u64)block_x() * TILE; tile < walk.units; tile += step) {
+        if (U > 1 && tile + TILE <= walk.units) {
+            units<V, U>(f, walk, (u32)tile + thread_x(), indices, dst, in...);
+        } else {
+#pragma unroll 1
+            for (u32 i = (u32)tile + thread_x(); i < walk.units && i < (u32)tile + TILE; i += ELEMENTWISE_BLOCK)
+                units<V, 1>(f, walk, i, indices, dst, in...);
+        }
+    }
+}
+
+} // namespace isobit

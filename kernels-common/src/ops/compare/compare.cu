@@ -1,0 +1,36 @@
+// Comparisons: 0 or 1 for each pair. Narrow floats compare by their exact values in f32, and C++'s operators are IEEE's: with a NaN only
+// `ne` holds.
+#include "dialect/elementwise.cuh"
+
+namespace isobit::compare {
+
+// A functor for each operation, named as the operation.
+#define ISOBIT_COMPARISON(NAME, OPERATOR)                                                                              \
+    template <typename T>                                                                                              \
+    struct NAME {                                                                                                      \
+        ISOBIT_METHOD u8 operator()(T a, T b) const { return to_compute(a) OPERATOR to_compute(b); }                   \
+    };
+ISOBIT_COMPARISON(eq, ==)
+ISOBIT_COMPARISON(ne, !=)
+ISOBIT_COMPARISON(lt, <)
+ISOBIT_COMPARISON(le, <=)
+ISOBIT_COMPARISON(gt, >)
+ISOBIT_COMPARISON(ge, >=)
+#undef ISOBIT_COMPARISON
+
+} // namespace isobit::compare
+
+#define ISOBIT_COMPARE(NAME, OP, T)                                                                                    \
+    ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
+    NAME(isobit::u8 *dst, const isobit::T *lhs, const isobit::T *rhs, isobit::u64 n) {                                 \
+        using namespace isobit;                                                                                        \
+        contiguous<pack_size<T>(), unroll_of<T>>(compare::OP<T>{}, n, dst, lhs, rhs);                                  \
+    }
+#define ISOBIT_COMPARE_WALK(NAME, OP, T, V, U)                                                                         \
+    ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
+    NAME(isobit::u8 *dst, const isobit::T *lhs, const isobit::T *rhs, isobit::Walk<3> walk) {                          \
+        using namespace isobit;                                                                                        \
+        strided<V, U>(Indices<0, 1>{}, compare::OP<T>{}, walk, dst, lhs, rhs);                                         \
+    }
+#define ISOBIT_COMPARE_ROWS(NAME, OP, T) ISOBIT_COMPARE_WALK(NAME, OP, T, pack_size<T>(), unroll_of<T>)
+#define ISOBIT_COMPARE_STRIDED(NAME, OP, T) ISOBIT_COMPARE_WALK(NAME, OP, T, 1, 4)

@@ -9,7 +9,7 @@ use isobit_hal::{
     BackendDevice, BackendStorage, BinaryOp, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Error,
     ErrorKind, Layout, Op, Reduce, ReduceOp, Result, Scalar, Shape, Src, Support, UnaryOp, f16,
 };
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,8 @@ struct Faulty(Flaw);
 struct FaultyStorage {
     device: Faulty,
     inner: CpuStorage,
+    /// An operation that took it as an input has written it.
+    touched: AtomicBool,
 }
 
 impl BackendDevice for Faulty {
@@ -78,10 +80,11 @@ impl BackendDevice for Faulty {
     }
     unsafe fn alloc_uninit(&self, shape: &Shape, dtype: DType) -> Result<FaultyStorage> {
         let inner = CpuStorage::zeros(shape.elem_count(), dtype)?;
-        Ok(FaultyStorage { device: self.clone(), inner })
+        Ok(FaultyStorage { device: self.clone(), inner, touched: AtomicBool::new(false) })
     }
     fn storage_from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<FaultyStorage> {
-        Ok(FaultyStorage { device: self.clone(), inner: CpuStorage::from_bytes(dtype, bytes)? })
+        let inner = CpuStorage::from_bytes(dtype, bytes)?;
+        Ok(FaultyStorage { device: self.clone(), inner, touched: AtomicBool::new(false) })
     }
     fn synchronize(&self) -> Result<()> {
         Ok(())
@@ -102,11 +105,7 @@ fn add_one_to_byte(storage: &mut CpuStorage, element: usize) {
 }
 
 /// What is common to the flaws of elementwise operations: `compute` is right, and this spoils it.
-fn spoil(
-    dst: &mut FaultyStorage,
-    layout: &Layout,
-    compute: impl FnOnce(&mut CpuStorage) -> Result<()>,
-) -> Result<()> {
+fn spoil(dst: &mut FaultyStorage, layout: &Layout, compute: impl FnOnce(&mut CpuStorage) -> Result<()>) -> Result<()> {
     let count = layout.elem_count();
     let last = layout.strided_index().last();
     let size = dst.inner.dtype().size_in_bytes();
@@ -162,7 +161,7 @@ impl BackendStorage for FaultyStorage {
     }
     fn to_cpu_storage(&self) -> Result<CpuStorage> {
         let mut copy = self.inner.to_cpu_storage()?;
-        if self.device.0 == Flaw::Input && self.dtype() == DType::U32 {
+        if self.touched.load(Ordering::Relaxed) {
             add_one_to_byte(&mut copy, 0);
         }
         Ok(copy)
@@ -171,6 +170,9 @@ impl BackendStorage for FaultyStorage {
         self.inner.const_set(value, layout)
     }
     fn unary_into(op: UnaryOp, src: Src<'_, Self>, dst: &mut Self, layout: &Layout) -> Result<()> {
+        if let (Flaw::Input, Src::Storage(s, _)) = (dst.device.0, src) {
+            s.touched.store(true, Ordering::Relaxed);
+        }
         if let (Flaw::IgnoredStride, Src::Storage(s, l)) = (dst.device.0, src) {
             let flat = Layout::contiguous_with_offset(l.shape(), l.start_offset());
             if flat.required_len().is_some_and(|n| n <= s.len()) {
@@ -262,7 +264,8 @@ fn a_stray_write_is_found_in_the_guard_band_the_gap_and_the_input() {
     assert!(run(Flaw::PastTheEnd, "add", "u8").findings.iter().all(|f| f.kind == "out_of_bounds"));
     let (case, _) = caught(Flaw::InTheGap, "add", "i16", "out_of_bounds");
     assert!(elements(&case) <= 4, "{case:?}");
-    caught(Flaw::Input, "neg", "u32", "out_of_bounds");
+    let (_, row) = caught(Flaw::Input, "neg", "u32", "out_of_bounds");
+    assert!(row.worst.unwrap().contains("input 0, -1024 bytes from its start"));
 }
 
 #[test]

@@ -178,7 +178,9 @@ pub fn run_case<D: BackendDevice>(device: &D, reference: Reference, cell: &Cell,
         // Is it the poison that changed the result, or nothing at all? The same poisons again tell.
         let again = POISONS.map(|poison| call(device, case, cell, &on, poison).map(|bytes| on.dst.gather(&bytes)));
         run.fault = Some(match again {
-            [Ok(a), Ok(b)] if a == first && b == second => Fault::StrayRead { index, first: first_value, second: second_value },
+            [Ok(a), Ok(b)] if a == first && b == second => {
+                Fault::StrayRead { index, first: first_value, second: second_value }
+            }
             _ => Fault::NotRepeatable { index, first: first_value, second: second_value },
         });
     }

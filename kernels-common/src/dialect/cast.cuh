@@ -7,7 +7,7 @@ namespace isobit {
 
 // 2^bits as a float of type C, exact.
 template <typename C>
-constexpr C power_of_two(int bits) {
+ISOBIT_FN constexpr C power_of_two(int bits) {
     C p = 1;
     for (int i = 0; i < bits; i++)
         p *= 2;

@@ -13,7 +13,7 @@ struct Pack {
 
 // Elements of which the largest takes 16 bytes for so many.
 template <typename... T>
-constexpr int pack_size() {
+ISOBIT_FN constexpr int pack_size() {
     int largest = 1;
     ((largest = (int)sizeof(T) > largest ? (int)sizeof(T) : largest), ...);
     return 16 / largest;

@@ -1,6 +1,6 @@
 // sigmoid, silu, gelu (tanh form), gelu_erf and elu of f32. Recipes and bounds: docs/numerics/f32.md.
 #pragma once
-#include "f32_exp.cuh"
+#include "dialect/math/f32_exp.cuh"
 
 namespace isobit::math {
 namespace f32 {

@@ -3,7 +3,7 @@
 // recipe can use an error term: the same length on both vendors as IEEE division, and no slow-path branch.
 // Recipes and constants: docs/numerics/f32.md.
 #pragma once
-#include "../base.cuh"
+#include "dialect/base.cuh"
 
 namespace isobit::math::f32 {
 

@@ -1,6 +1,6 @@
 // erf of f32. Recipe and bound: docs/numerics/f32.md.
 #pragma once
-#include "f32_core.cuh"
+#include "dialect/math/f32_core.cuh"
 
 namespace isobit::math {
 

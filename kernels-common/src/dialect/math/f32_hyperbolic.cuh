@@ -1,6 +1,6 @@
 // sinh, cosh and tanh of f32. Recipes and bounds: docs/numerics/f32.md.
 #pragma once
-#include "f32_core.cuh"
+#include "dialect/math/f32_core.cuh"
 
 namespace isobit::math {
 namespace f32 {

@@ -1,6 +1,6 @@
 // pow of f32: exp2(y log2 |x|) with the logarithm and the product in two parts. Recipe and bound: docs/numerics/f32.md.
 #pragma once
-#include "f32_core.cuh"
+#include "dialect/math/f32_core.cuh"
 
 namespace isobit::math {
 namespace f32 {

@@ -1,6 +1,6 @@
 // rsqrt and recip of f32. Recipes and bounds: docs/numerics/f32.md.
 #pragma once
-#include "f32_core.cuh"
+#include "dialect/math/f32_core.cuh"
 
 namespace isobit::math {
 

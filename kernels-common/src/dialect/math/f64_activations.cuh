@@ -2,7 +2,7 @@
 // argument is carried as a pair, and the power of two is applied last, so that the tails stay accurate down to subnormals.
 #pragma once
 
-#include "f64_exp.cuh"
+#include "dialect/math/f64_exp.cuh"
 
 namespace isobit::math {
 

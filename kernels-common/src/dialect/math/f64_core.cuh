@@ -2,7 +2,7 @@
 // exponential that exp, the hyperbolics, the activations, erf and pow share. docs/numerics/f64.md states every recipe.
 #pragma once
 
-#include "../base.cuh"
+#include "dialect/base.cuh"
 
 namespace isobit::math::f64 {
 

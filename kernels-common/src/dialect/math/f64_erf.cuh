@@ -1,7 +1,7 @@
 // erf in f64: an odd polynomial below 1; beyond it 1 - exp(-L), L = -log(erfc).
 #pragma once
 
-#include "f64_core.cuh"
+#include "dialect/math/f64_core.cuh"
 
 namespace isobit::math {
 

@@ -1,7 +1,7 @@
 // exp, exp2 and expm1 in f64.
 #pragma once
 
-#include "f64_core.cuh"
+#include "dialect/math/f64_core.cuh"
 
 namespace isobit::math {
 

@@ -1,7 +1,7 @@
 // sinh, cosh and tanh in f64, all from (exp(|x|) - 1) / 4 held as a pair, with one division.
 #pragma once
 
-#include "f64_core.cuh"
+#include "dialect/math/f64_core.cuh"
 
 namespace isobit::math {
 

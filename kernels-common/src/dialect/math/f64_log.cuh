@@ -1,7 +1,7 @@
 // log, log2 and log1p in f64: x = 2^k (1 + f) with 1 + f from about sqrt(1/2) to sqrt(2).
 #pragma once
 
-#include "f64_core.cuh"
+#include "dialect/math/f64_core.cuh"
 
 namespace isobit::math {
 

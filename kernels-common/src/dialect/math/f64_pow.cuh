@@ -1,7 +1,7 @@
 // pow in f64: the base 2 logarithm to some 66 bits as a pair, then the exponential of the product.
 #pragma once
 
-#include "f64_log.cuh"
+#include "dialect/math/f64_log.cuh"
 
 namespace isobit::math {
 

@@ -1,7 +1,7 @@
 // rsqrt and recip in f64.
 #pragma once
 
-#include "f64_core.cuh"
+#include "dialect/math/f64_core.cuh"
 
 namespace isobit::math {
 

@@ -1,7 +1,7 @@
 // sin, cos and tan in f64.
 #pragma once
 
-#include "f64_trig_reduce.cuh"
+#include "dialect/math/f64_trig_reduce.cuh"
 
 namespace isobit::math {
 

@@ -2,7 +2,7 @@
 // arguments Payne and Hanek's method in 64-bit integers.
 #pragma once
 
-#include "f64_core.cuh"
+#include "dialect/math/f64_core.cuh"
 
 namespace isobit::math::f64 {
 

@@ -1,7 +1,7 @@
 // sinh, cosh and tanh of the narrow types.
 #pragma once
-#include "narrow_common.cuh"
-#include "narrow_exp.cuh"
+#include "dialect/math/narrow_common.cuh"
+#include "dialect/math/narrow_exp.cuh"
 
 namespace isobit::narrow {
 

@@ -1,8 +1,8 @@
 // pow, sqrt, rsqrt and recip of the narrow types.
 #pragma once
-#include "narrow_common.cuh"
-#include "narrow_exp.cuh"
-#include "narrow_log.cuh"
+#include "dialect/math/narrow_common.cuh"
+#include "dialect/math/narrow_exp.cuh"
+#include "dialect/math/narrow_log.cuh"
 
 namespace isobit::narrow {
 

@@ -1,41 +1,80 @@
 //! Functions of one argument with scalar parameters.
 
-use crate::key::Key;
+use crate::args;
+use crate::elementwise::{Kernels, run};
+use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Src};
+use isobit_hal::{Affine, BackendStorage, DType, Elu, Layout, Op, Powf, Result, Src};
 
-/// The kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, _dtypes: &[DType]) -> Vec<Key> {
-    Vec::new()
+/// The number of the operation in keys, and the kernels.
+fn kernels(op: &Op, dtype: DType) -> Kernels {
+    let (number, unroll) = match op {
+        Op::Powf(_) => (1, 1),
+        Op::Elu(_) => (2, 1),
+        _ => (0, 2),
+    };
+    Kernels::new(Key::new(Family::Affine, number, &[dtype], Key::CONTIGUOUS), unroll)
+}
+
+/// The kernels that the operation may launch for these dtypes.
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    kernels(op, dtypes[0]).keys()
+}
+
+/// A parameter as the kernels take it: rounded to the compute type of a float, cast to an integer (truncated, saturated, NaN to 0).
+/// In the low bytes, as the machine is little-endian.
+fn parameter(value: f64, dtype: DType) -> u64 {
+    match dtype {
+        DType::U8 => (value as u8).into(),
+        DType::I8 => (value as i8 as u8).into(),
+        DType::U32 => (value as u32).into(),
+        DType::I16 => (value as i16 as u16).into(),
+        DType::I32 => (value as i32 as u32).into(),
+        DType::I64 => value as i64 as u64,
+        DType::F64 => value.to_bits(),
+        _ => (value as f32).to_bits().into(),
+    }
 }
 
 pub(crate) fn affine_into<R: GpuRuntime>(
-    op: isobit_hal::Affine,
+    op: Affine,
     src: Src<'_, GpuStorage<R>>,
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (src, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Affine(op), dst.dtype())))
+    let dtype = dst.dtype();
+    let (factor, summand) = (parameter(op.mul, dtype), parameter(op.add, dtype));
+    let op = Op::Affine(op);
+    run(&op, || kernels(&op, dtype), &[src], dst, dst_layout, args![factor, summand])
 }
 
 pub(crate) fn powf_into<R: GpuRuntime>(
-    op: isobit_hal::Powf,
+    op: Powf,
     src: Src<'_, GpuStorage<R>>,
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (src, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Powf(op), dst.dtype())))
+    with_parameter(Op::Powf(op), op.exponent, src, dst, dst_layout)
 }
 
 pub(crate) fn elu_into<R: GpuRuntime>(
-    op: isobit_hal::Elu,
+    op: Elu,
     src: Src<'_, GpuStorage<R>>,
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (src, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Elu(op), dst.dtype())))
+    with_parameter(Op::Elu(op), op.alpha, src, dst, dst_layout)
+}
+
+fn with_parameter<R: GpuRuntime>(
+    op: Op,
+    value: f64,
+    src: Src<'_, GpuStorage<R>>,
+    dst: &GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let dtype = dst.dtype();
+    let value = parameter(value, dtype);
+    run(&op, || kernels(&op, dtype), &[src], dst, dst_layout, args![value])
 }

@@ -6,25 +6,46 @@ use isobit_hal::{DType, UnaryOp};
 
 use UnaryOp::*;
 
-/// The operations by module: those of one module are compiled together when one of them is wanted.
-const GROUPS: &[(&str, &[UnaryOp])] =
-    &[("exact", &[Neg, Abs, Sign, Sqr, Relu, Ceil, Floor, Round, Trunc, Sqrt, Recip])];
+const EXACT: &[UnaryOp] = &[Neg, Abs, Sign, Sqr, Relu, Ceil, Floor, Round, Trunc, Sqrt, Recip];
+
+/// The other operations by module: those of one module are compiled together when one of them is wanted.
+const MATH: &[(&str, &[UnaryOp])] = &[
+    ("exp", &[Exp, Exp2, Expm1]),
+    ("log", &[Log, Log2, Log1p, Rsqrt]),
+    ("trig", &[Sin, Cos, Tan]),
+    ("hyperbolic", &[Tanh, Sinh, Cosh]),
+    ("inverse_trig", &[Asin, Acos, Atan]),
+    ("erf", &[Erf, GeluErf]),
+    ("activation", &[Gelu, Silu, Sigmoid]),
+];
 
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
-        for (group, ops) in GROUPS {
-            let mut module = Module::new(format!("unary_{group}_{dtype}"), "ops/unary/unary.cu");
-            for &op in ops.iter().filter(|op| !op.is_float_only() || dtype.is_float()) {
-                if dtype.is_int() && matches!(op, Ceil | Floor | Round | Trunc) {
-                    continue;
-                }
-                let key = |variant| Key::new(Family::Unary, op.index(), &[dtype], variant);
-                let args = [op.name(), dtype.as_str()];
-                module.kernel(key(Key::CONTIGUOUS), format!("{op}_{dtype}"), "ISOBIT_UNARY", &args);
-                module.kernel(key(Key::STRIDED), format!("{op}_strided_{dtype}"), "ISOBIT_UNARY_STRIDED", &args);
-            }
-            modules.push(module);
+        let exact: Vec<UnaryOp> = EXACT.iter().copied().filter(|&op| has_kernel(op, dtype)).collect();
+        modules.push(module("exact", dtype, "ops/unary/exact.cu", &exact));
+        if dtype.is_float() {
+            let source = match dtype {
+                DType::F64 => "ops/unary/math_f64.cu",
+                DType::F32 => "ops/unary/math_f32.cu",
+                _ => "ops/unary/math_narrow.cu",
+            };
+            modules.extend(MATH.iter().map(|(group, ops)| module(group, dtype, source, ops)));
         }
     }
+}
+
+fn has_kernel(op: UnaryOp, dtype: DType) -> bool {
+    dtype.is_float() || !(op.is_float_only() || matches!(op, Ceil | Floor | Round | Trunc))
+}
+
+fn module(group: &str, dtype: DType, source: &'static str, ops: &[UnaryOp]) -> Module {
+    let mut module = Module::new(format!("unary_{group}_{dtype}"), source);
+    for &op in ops {
+        let key = |variant| Key::new(Family::Unary, op.index(), &[dtype], variant);
+        let args = [op.name(), dtype.as_str()];
+        module.kernel(key(Key::CONTIGUOUS), format!("{op}_{dtype}"), "ISOBIT_UNARY", &args);
+        module.kernel(key(Key::STRIDED), format!("{op}_strided_{dtype}"), "ISOBIT_UNARY_STRIDED", &args);
+    }
+    module
 }

@@ -13,7 +13,8 @@ fn is_copy(op: UnaryOp, dtype: DType) -> bool {
 }
 
 fn kernels(op: UnaryOp, dtype: DType) -> Kernels {
-    Kernels::new(Key::new(Family::Unary, op.index(), &[dtype], Key::CONTIGUOUS), 2)
+    let exact = !op.is_float_only() || matches!(op, UnaryOp::Sqrt | UnaryOp::Recip);
+    Kernels::new(Key::new(Family::Unary, op.index(), &[dtype], Key::CONTIGUOUS), if exact { 2 } else { 1 })
 }
 
 /// The kernels that the operation may launch for these dtypes.

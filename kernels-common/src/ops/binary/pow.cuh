@@ -1,0 +1,17 @@
+// pow, over whichever recipe was included. Its code is long, so a thread takes one pack at a time.
+#pragma once
+
+#include "ops/binary/binary.cuh"
+
+namespace isobit::binary {
+
+template <typename T>
+struct pow {
+    ISOBIT_METHOD T operator()(T a, T b) const { return ISOBIT_POW_RECIPE; }
+};
+
+} // namespace isobit::binary
+
+#define ISOBIT_BINARY(NAME, OP, T) ISOBIT_BINARY_CONTIGUOUS(NAME, OP, T, 1)
+#define ISOBIT_BINARY_ROWS(NAME, OP, T) ISOBIT_BINARY_WALK(NAME, OP, T, pack_size<T>(), 1)
+#define ISOBIT_BINARY_STRIDED(NAME, OP, T) ISOBIT_BINARY_WALK(NAME, OP, T, 1, 2)

@@ -1,0 +1,15 @@
+// The kernels of functions of one argument; the sources beside this file declare the functors, named as the operations.
+#pragma once
+
+#include "dialect/elementwise.cuh"
+
+#define ISOBIT_UNARY_CONTIGUOUS(NAME, OP, T, PACKS)                                                                    \
+    ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK) NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n) {               \
+        using namespace isobit;                                                                                        \
+        contiguous<pack_size<T>(), PACKS>(unary::OP<T>{}, n, dst, src);                                                \
+    }
+#define ISOBIT_UNARY_WALK(NAME, OP, T, ELEMENTS)                                                                       \
+    ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK) NAME(isobit::T *dst, const isobit::T *src, isobit::Walk<2> walk) {        \
+        using namespace isobit;                                                                                        \
+        strided<1, ELEMENTS>(Indices<0>{}, unary::OP<T>{}, walk, dst, src);                                            \
+    }

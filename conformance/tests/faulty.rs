@@ -298,8 +298,10 @@ fn a_result_that_varies_is_not_repeatable() {
 
 #[test]
 fn ignored_strides_are_caught() {
-    let (case, _) = caught(Flaw::IgnoredStride, "sqr", "i32", "mismatch");
+    // Read as if contiguous, a broadcast or stepped operand gives what lies beside it: the poison.
+    let (case, _) = caught(Flaw::IgnoredStride, "sqr", "i32", "stray_read");
     assert!(elements(&case) <= 4, "{case:?}");
+    assert!(run(Flaw::IgnoredStride, "sqr", "i32").findings.iter().any(|f| f.kind == "uninitialised_reads"));
 }
 
 #[test]

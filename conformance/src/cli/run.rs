@@ -189,6 +189,7 @@ fn finish(args: &Args, options: &Options, found: Found, started: Instant) -> Res
         for finding in &run.findings {
             match finding.kind.as_str() {
                 "unwritten" => memory.unwritten += 1,
+                "uninitialised_reads" => memory.uninitialised_reads += 1,
                 _ => memory.out_of_bounds += 1,
             }
         }

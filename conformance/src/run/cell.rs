@@ -127,15 +127,17 @@ impl CellRun {
         row.failed += 1;
         row.bit_exact = false;
         let (kind, buffer, offset) = match fault {
-            Fault::OutOfBounds { buffer, offset } => ("out_of_bounds", buffer.clone(), *offset),
-            Fault::Unwritten { offset, .. } => ("unwritten", "destination".to_string(), *offset),
+            Fault::OutOfBounds { buffer, offset } => ("out_of_bounds", Some(buffer.clone()), Some(*offset)),
+            Fault::Unwritten { offset, .. } => ("unwritten", Some("destination".to_string()), Some(*offset)),
+            // Which of the inputs it read beside is not known.
+            Fault::StrayRead { .. } => ("uninitialised_reads", None, None),
             _ => return,
         };
         self.findings.push(Finding {
             kind: kind.into(),
             device: id.into(),
-            buffer: Some(buffer),
-            offset: Some(offset),
+            buffer,
+            offset,
             op: Some(cell.to_string()),
             ..Default::default()
         });

@@ -174,7 +174,15 @@ pub fn run_case<D: BackendDevice>(device: &D, reference: Reference, cell: &Cell,
     let (first, second) = (on.dst.gather(&first), on.dst.gather(&second));
     if let Some(d) = compare_bits(Class::Moved, dtype, &first, &second).first {
         run.repeatable = false;
-        run.fault = Some(Fault::NotRepeatable { index: d.index, first: d.expected, second: d.got });
+        let (index, first_value, second_value) = (d.index, d.expected, d.got);
+        // Is it the poison that changed the result, or nothing at all? The same poisons again tell.
+        let again = POISONS.map(|poison| call(device, case, cell, &on, poison).map(|bytes| on.dst.gather(&bytes)));
+        run.fault = Some(match again {
+            [Ok(a), Ok(b)] if a == first && b == second => {
+                Fault::StrayRead { index, first: first_value, second: second_value }
+            }
+            _ => Fault::NotRepeatable { index, first: first_value, second: second_value },
+        });
     }
     let class = cell.class();
     run.digest = Some(result_digest(class, dtype, &first));

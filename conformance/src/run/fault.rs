@@ -21,6 +21,8 @@ pub enum Fault {
     OutOfBounds { buffer: String, offset: i64 },
     /// An element of the result was not written.
     Unwritten { index: usize, count: usize, offset: i64 },
+    /// The result depends on bytes that no operand names: poison changes it, and the same poison does not.
+    StrayRead { index: usize, first: String, second: String },
     /// Two runs gave different bits.
     NotRepeatable { index: usize, first: String, second: String },
     /// The result is not what it must be.
@@ -37,6 +39,7 @@ impl Fault {
             Fault::DeviceLost { .. } => "device_lost",
             Fault::OutOfBounds { .. } => "out_of_bounds",
             Fault::Unwritten { .. } => "unwritten",
+            Fault::StrayRead { .. } => "stray_read",
             Fault::NotRepeatable { .. } => "not_repeatable",
             Fault::Mismatch { .. } => "mismatch",
         }
@@ -60,6 +63,12 @@ impl fmt::Display for Fault {
             }
             Fault::Unwritten { index, count, offset } => {
                 write!(f, "did not write {count} elements, the first at index {index} ({offset} bytes from the start)")
+            }
+            Fault::StrayRead { index, first, second } => {
+                write!(
+                    f,
+                    "reads what no operand names: other bytes there change the result at index {index} from {first} to {second}"
+                )
             }
             Fault::NotRepeatable { index, first, second } => {
                 write!(f, "two runs differ at index {index}: {first}, then {second}")

@@ -55,7 +55,7 @@ fn push(out: &mut Vec<Case>, case: &Case, change: impl FnOnce(&mut Case)) {
 
 /// The one element that differs, by itself.
 fn one_element(case: &Case, cell: &Cell, fault: &Fault, out: &mut Vec<Case>) {
-    let (Fault::Mismatch { index, .. } | Fault::NotRepeatable { index, .. }) = *fault else { return };
+    let Fault::Mismatch { index, .. } = *fault else { return };
     if !is_elementwise(cell.kind) || case.shape.iter().product::<usize>() <= 1 {
         return;
     }

@@ -18,9 +18,9 @@ const WORDS: &[(&str, &str)] = &[
 
 /// The C names of vendors' mathematics; the recipes have their own.
 const VENDOR_MATH: &[&str] = &[
-    "expf", "exp2f", "exp10f", "expm1f", "logf", "log2f", "log10f", "log1pf", "sinf", "cosf", "tanf", "sincosf", "tanhf", "sinhf",
-    "coshf", "asinf", "acosf", "atanf", "atan2f", "erff", "erfcf", "fmaf", "sqrtf", "rsqrtf", "rcbrtf", "fmodf", "fdividef",
-    "fmaxf", "fminf", "rintf", "roundf", "truncf", "floorf", "ceilf", "fabsf",
+    "expf", "exp2f", "exp10f", "expm1f", "logf", "log2f", "log10f", "log1pf", "sinf", "cosf", "tanf", "sincosf",
+    "tanhf", "sinhf", "coshf", "asinf", "acosf", "atanf", "atan2f", "erff", "erfcf", "fmaf", "sqrtf", "rsqrtf",
+    "rcbrtf", "fmodf", "fdividef", "fmaxf", "fminf", "rintf", "roundf", "truncf", "floorf", "ceilf", "fabsf",
 ];
 
 /// Literals that mean lanes behind these operators.

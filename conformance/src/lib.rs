@@ -4,14 +4,11 @@
 //! device. `docs/numerics.md` says what is compared how.
 
 pub mod accuracy;
-<<<<<<< HEAD
 pub mod case;
 pub mod cells;
 pub mod compare;
 pub mod generate;
-pub mod regress;
-=======
 pub mod golden;
->>>>>>> report
+pub mod regress;
 pub mod report;
 pub mod run;

@@ -40,6 +40,11 @@ impl Target {
             ],
         };
         let mut flags: Vec<String> = flags.iter().map(|s| s.to_string()).collect();
+        // bf16 conversions are PTX 7.0 instructions of sm_80; clang without a CUDA toolkit assumes an older PTX.
+        let sm: Option<u32> = self.arch.strip_prefix("sm_").and_then(|n| n.parse().ok());
+        if sm.is_some_and(|sm| sm >= 80) {
+            flags.extend(["--cuda-feature=+ptx78".into(), "-DISOBIT_PTX70".into()]);
+        }
         flags.push(match self.vendor {
             Vendor::Nvptx => format!("--cuda-gpu-arch={}", self.arch),
             Vendor::Amdgcn => format!("--offload-arch={}", self.arch),

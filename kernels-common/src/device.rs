@@ -10,6 +10,7 @@ use isobit_hal::{
     BackendDevice, DType, DeviceId, DeviceInfo, DeviceLocation, Error, ErrorKind, Numerics, Op, Result, Shape, Support,
 };
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is fixed when a device is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,7 @@ struct Inner<R: GpuRuntime> {
     modules: Modules<R>,
     stream: R::Stream,
     pool: Pool,
+    vendor_fallbacks: AtomicU64,
     runtime: R,
 }
 
@@ -76,6 +78,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
             modules: Modules::new(),
             stream,
             pool: Pool::new(),
+            vendor_fallbacks: AtomicU64::new(0),
             runtime,
         })))
     }
@@ -103,6 +106,15 @@ impl<R: GpuRuntime> GpuDevice<R> {
     /// Sets how many bytes may stay cached; none is returned below `u64::MAX` unless memory runs out.
     pub fn set_cache_limit(&self, bytes: u64) {
         self.0.pool.set_cap(&self.0.runtime, bytes);
+    }
+
+    /// How many operations with [`Numerics::Vendor`] the portable kernels did because the vendor's library could not.
+    pub fn vendor_fallbacks(&self) -> u64 {
+        self.0.vendor_fallbacks.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_vendor_fallback(&self) {
+        self.0.vendor_fallbacks.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn pool(&self) -> &Pool {

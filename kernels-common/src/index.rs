@@ -15,9 +15,12 @@ pub(crate) struct Divisor {
 }
 
 impl Divisor {
-    /// For a divisor of 1 to 2^31 - 1.
-    pub(crate) fn new(size: u32) -> Self {
-        debug_assert!((1..1 << 31).contains(&size));
+    /// For a divisor of at least 1. From 2^31 on it divides nothing, and what walks so far takes a way without it.
+    pub(crate) fn new(size: usize) -> Self {
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        if size >= 1 << 31 {
+            return Self { size, magic: 0, shift: 0 };
+        }
         let shift = 32 - (size - 1).leading_zeros();
         let magic = ((1u64 << 32) * ((1u64 << shift) - u64::from(size)) / u64::from(size) + 1) as u32;
         Self { size, magic, shift }
@@ -64,11 +67,11 @@ pub(crate) struct Index<const OPERANDS: usize> {
 }
 
 impl<const OPERANDS: usize> Index<OPERANDS> {
-    /// For at most [`MAX_RANK`] dimensions, each below 2^31.
+    /// For at most [`MAX_RANK`] dimensions.
     pub(crate) fn new(dims: &[Dim<OPERANDS>]) -> Self {
         let mut index = Self { rank: dims.len() as u32, dim: Default::default(), stride: [[0; MAX_RANK]; OPERANDS] };
         for (i, d) in dims.iter().enumerate() {
-            index.dim[i] = Divisor::new(d.size as u32);
+            index.dim[i] = Divisor::new(d.size);
             for (o, strides) in index.stride.iter_mut().enumerate() {
                 strides[i] = d.stride[o] as u64;
             }
@@ -113,7 +116,7 @@ mod tests {
     fn the_multiplication_divides() {
         let sizes = (1..2000).chain((0..31).flat_map(|s| [(1u32 << s).saturating_sub(1).max(1), 1 << s, (1 << s) + 1]));
         for size in sizes {
-            let d = Divisor::new(size.min((1 << 31) - 1));
+            let d = Divisor::new(size.min((1 << 31) - 1) as usize);
             let near = |n: u32| [n.saturating_sub(1), n, n + 1];
             let numbers = (0..40).flat_map(|i| near((u64::from(d.size) * i).min((1 << 31) - 2) as u32));
             for n in numbers.chain([(1 << 31) - 1, 1 << 30, 123_456_789]) {

@@ -29,8 +29,12 @@ const COULD_NOT_RUN: u8 = 2;
 
 pub fn main() -> ExitCode {
     let args = Args::parse();
-    // Panics of a driver are caught, and reported as the failure of a case.
-    std::panic::set_hook(Box::new(|_| {}));
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !isobit_conformance::run::in_call() {
+            print(panic);
+        }
+    }));
     let outcome = match &args.command {
         Some(Command::Worker(worker)) => worker::main(worker).map(|()| true),
         None if args.matrix => matrix::main(&args).map(|()| true),

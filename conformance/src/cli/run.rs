@@ -4,11 +4,13 @@ use super::args::Args;
 use super::pool::{Event, run_cells, threads};
 use super::progress::Progress;
 use super::supervise::{self, Worker};
+use super::worker::Then;
 use super::{build, devices, join, save, select};
 use anyhow::{Context, Result, bail};
 
 use isobit_conformance::accuracy;
 use isobit_conformance::cells::Cell;
+use isobit_conformance::golden;
 use isobit_conformance::report::{self, DeviceRow, Memory, NotRun, Report, ResultRow};
 use isobit_conformance::run::{CellRun, DigestFile, DigestHeader, Options, Reference};
 use isobit_hal::{CpuDevice, DType};
@@ -109,7 +111,13 @@ fn run_devices(
         let row = worker.row.clone();
         let mut progress = Progress::new(&id, cells.len());
         let timeout = Duration::from_secs(args.timeout.max(1));
-        let (runs, rows) = supervise::run(worker, &id, cells, options, timeout, args.exhaustive, &mut progress)?;
+        let then = (!options.replay_only).then(|| Then {
+            ops: args.ops.clone(),
+            dtypes: args.dtypes.clone(),
+            exhaustive: args.exhaustive,
+        });
+        let restart = || supervise::start(&id);
+        let (runs, rows) = supervise::run(worker, restart, &id, cells, options, timeout, then, &mut progress)?;
         drop(progress);
         keep(args, row, runs, options, found)?;
         found.rows.extend(rows);
@@ -133,8 +141,10 @@ fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// The CPU against the truth.
+/// The CPU against golden vectors and the truth.
 fn check_reference(args: &Args, found: &mut Found) -> Result<()> {
+    let filter = golden::Filter { ops: args.ops.clone(), dtypes: args.dtypes.clone() };
+    found.rows.extend(golden::run(&CpuDevice, "cpu", &filter)?);
     let dtypes = args.dtypes.iter().filter_map(|d| d.parse::<DType>().ok()).collect::<Vec<_>>();
     // A filter that names single cells alone names no dtype as such.
     if dtypes.is_empty() && !args.dtypes.is_empty() {

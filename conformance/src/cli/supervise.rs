@@ -5,7 +5,7 @@
 
 use super::pool::Event;
 use super::progress::Progress;
-use super::worker::{Job, Message};
+use super::worker::{Job, Message, Then};
 use anyhow::{Context, Result, bail};
 use isobit_conformance::cells::Cell;
 use isobit_conformance::report::{DeviceRow, ResultRow};
@@ -34,12 +34,11 @@ const OPENING: Duration = Duration::from_secs(120);
 /// The device is not here, or opening it killed the worker.
 pub fn start(device: &str) -> Result<Worker> {
     let program = std::env::current_exe().context("the path of this program")?;
-    let mut child = Command::new(program)
-        .args(["worker", "--device", device])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("starting a worker")?;
+    spawn(device, Command::new(program).args(["worker", "--device", device]))
+}
+
+fn spawn(device: &str, command: &mut Command) -> Result<Worker> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("starting a worker")?;
     let stdout = child.stdout.take().context("the worker's output")?;
     let (tx, messages) = channel();
     std::thread::spawn(move || {
@@ -87,7 +86,7 @@ impl Drop for Worker {
 
 /// What one worker came to.
 enum End {
-    /// Every cell is done, and these rows of the exhaustive check came with them.
+    /// Every cell is done, and these rows of what follows came with them.
     Finished(Vec<ResultRow>),
     /// It died or hung, with these cells begun and not done, and the case that was told last.
     Died { why: String, suspects: Vec<usize>, last: Option<(usize, Option<u64>)> },
@@ -99,11 +98,12 @@ enum End {
 /// A worker cannot be started any more.
 pub fn run(
     worker: Worker,
+    restart: impl Fn() -> Result<Worker>,
     device: &str,
     cells: &[&Cell],
     options: &Options,
     timeout: Duration,
-    exhaustive: bool,
+    then: Option<Then>,
     progress: &mut Progress,
 ) -> Result<(Vec<CellRun>, Vec<ResultRow>)> {
     let mut done: HashMap<usize, CellRun> = HashMap::new();
@@ -117,7 +117,7 @@ pub fn run(
             if alone { suspects.clone() } else { (0..cells.len()).filter(|c| !done.contains_key(c)).collect() };
         let worker = match spare.take() {
             Some(worker) => worker,
-            None => start(device)?,
+            None => restart()?,
         };
         let job = Job {
             seed: options.seed,
@@ -126,7 +126,7 @@ pub fn run(
             replay_only: options.replay_only,
             cells: given.iter().map(|&c| (cells[c].kind.name().into(), cells[c].label(), cells[c].numerics)).collect(),
             alone,
-            exhaustive: exhaustive && !alone,
+            then: if alone { None } else { then.clone() },
         };
         let end = one(worker, &given, &job, timeout, |told| match told {
             Told::Done(cell, run) => {
@@ -140,6 +140,9 @@ pub fn run(
             End::Finished(more) => {
                 rows.extend(more);
                 suspects.clear();
+                if given.iter().all(|c| !done.contains_key(c)) {
+                    bail!("device {device}: the worker says that it is done and did nothing");
+                }
                 continue;
             }
             End::Died { why, suspects, last } => (why, suspects, last),
@@ -212,7 +215,7 @@ fn one(mut worker: Worker, given: &[usize], job: &Job, timeout: Duration, mut te
             Ok(Message::Ready(_) | Message::Absent(_)) => {}
             Err(RecvTimeoutError::Timeout) => {
                 if begun.values().any(|since| since.elapsed() > patience) {
-                    break format!("no answer within {} s", patience.as_secs());
+                    break format!("no answer within {:.0} s", patience.as_secs_f64());
                 }
             }
             Err(RecvTimeoutError::Disconnected) => break worker.end(),
@@ -236,4 +239,74 @@ fn crashed(cell: &Cell, device: &str, index: Option<u64>, options: &Options, why
     run.row.worst = case.as_ref().map(|c| format!("shape {:?}: {fault}", c.shape));
     run.failure = case.map(|case| Failure { device: device.into(), index, case, fault });
     run
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobit_conformance::report::Status;
+
+    /// A worker that is a shell script: `$job` holds its job, `$alone` whether it runs one cell at a time.
+    fn script(body: &str) -> Result<Worker> {
+        let ready = serde_json::to_string(&Message::Ready(DeviceRow::default())).unwrap();
+        let text = format!(
+            "echo '{ready}'; read -r job; case \"$job\" in *'\"alone\":true'*) alone=1;; *) alone=0;; esac\n{body}"
+        );
+        spawn("sim:0", Command::new("sh").args(["-c", &text]))
+    }
+
+    fn say(event: Event) -> String {
+        format!("echo '{}'\n", serde_json::to_string(&Message::Event(event)).unwrap())
+    }
+
+    fn cells() -> [&'static Cell; 2] {
+        [Cell::find("exp", "f32", None).unwrap(), Cell::find("add", "f32", None).unwrap()]
+    }
+
+    fn done(cell: usize) -> String {
+        say(Event::Done { cell, run: Box::new(CellRun::new(cells()[cell], "sim:0", Reference::Cpu)) })
+    }
+
+    /// Cell 1 ends the worker by `death` at its case 5, whether it runs alone or beside cell 0.
+    fn dies(death: &str) -> Vec<CellRun> {
+        let (begin, finished) = (|cell| say(Event::Begin { cell }), r#"echo '"finished"'"#);
+        let together = format!("{}{}{death}", begin(0), begin(1));
+        let case = |cell, index| say(Event::Case { cell, index: Some(index) });
+        let alone = format!("{}{}{}{}{}{death}", begin(0), case(0, 0), done(0), begin(1), case(1, 5));
+        let body = format!("if [ $alone = 1 ]; then\n{alone}\nelse\n{together}\nfi\n{finished}");
+        let options = Options::new(0, 64);
+        let mut progress = Progress::new("sim:0", 2);
+        let timeout = Duration::from_millis(300);
+        let worker = script(&body).unwrap();
+        let (runs, _) =
+            run(worker, || script(&body), "sim:0", &cells(), &options, timeout, None, &mut progress).unwrap();
+        runs
+    }
+
+    fn the_second_alone_failed(runs: &[CellRun], why: &str) {
+        assert_eq!((runs[0].row.status, runs[1].row.status), (Status::Pass, Status::Fail));
+        let failure = runs[1].failure.as_ref().unwrap();
+        assert_eq!(failure.index, Some(5));
+        assert_eq!(failure.case, isobit_conformance::generate::case(0, cells()[1], 5));
+        assert!(failure.fault.to_string().contains(why), "{}", failure.fault);
+    }
+
+    #[test]
+    fn a_case_that_kills_the_worker_fails_and_the_others_go_on() {
+        the_second_alone_failed(&dies("kill -SEGV $$\n"), "signal: 11");
+    }
+
+    #[test]
+    fn a_case_that_hangs_fails_and_the_others_go_on() {
+        the_second_alone_failed(&dies("exec sleep 600\n"), "no answer within");
+    }
+
+    #[test]
+    fn a_worker_that_does_not_open_its_device_says_why() {
+        let absent = serde_json::to_string(&Message::Absent("no such card".into())).unwrap();
+        let e = spawn("sim:0", Command::new("sh").args(["-c", &format!("echo '{absent}'")])).err().unwrap();
+        assert_eq!(e.to_string(), "no such card");
+        let e = spawn("sim:0", Command::new("sh").args(["-c", "exit 3"])).err().unwrap();
+        assert!(e.to_string().contains("exit status: 3"), "{e}");
+    }
 }

@@ -8,6 +8,7 @@ use isobit::AnyDevice;
 use isobit_conformance::accuracy;
 use isobit_conformance::case::{Case, Kind};
 use isobit_conformance::cells::Cell;
+use isobit_conformance::golden;
 use isobit_conformance::report::{DeviceRow, Numerics, ResultRow};
 use isobit_conformance::run::{Options, Reference};
 use isobit_hal::DType;
@@ -26,7 +27,18 @@ pub struct Job {
     pub cells: Vec<(String, String, Option<Numerics>)>,
     /// One cell at a time, and each case told before it runs: to find which one kills the process.
     pub alone: bool,
-    /// After the cells, every input of every unary among them.
+    /// What follows the cells, where anything does.
+    pub then: Option<Then>,
+}
+
+/// Checks of a device beside its cells.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Then {
+    /// The golden vectors of these operations (none means all) ...
+    pub ops: Vec<String>,
+    /// ... and dtypes.
+    pub dtypes: Vec<String>,
+    /// Every input of every unary among the cells.
     pub exhaustive: bool,
 }
 
@@ -40,7 +52,7 @@ pub enum Message {
     Absent(String),
     /// Of a cell.
     Event(Event),
-    /// A row of the exhaustive check.
+    /// A row of what follows the cells.
     Row(ResultRow),
     /// Still at it: so much of the exhaustive check of a dtype is done.
     Working(String),
@@ -85,8 +97,12 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
     };
     let at_once = if job.alone { 1 } else { threads() };
     run_cells(&device, &args.device, &cells, &options, at_once, job.alone, |e| tell(Message::Event(e)));
-    if job.exhaustive {
-        every_input(&device, &args.device, &cells, tell)?;
+    if let Some(then) = job.then {
+        let filter = golden::Filter { ops: then.ops, dtypes: then.dtypes };
+        golden::run(&device, &args.device, &filter)?.into_iter().for_each(|row| tell(Message::Row(row)));
+        if then.exhaustive {
+            every_input(&device, &args.device, &cells, tell)?;
+        }
     }
     tell(Message::Finished);
     Ok(())

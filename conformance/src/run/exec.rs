@@ -50,6 +50,16 @@ impl Operands {
     }
 }
 
+thread_local! {
+    static IN_CALL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// True while this thread is in a device's code: a panic there is caught and becomes the case's failure, so a panic hook need not
+/// print it.
+pub fn in_call() -> bool {
+    IN_CALL.get()
+}
+
 /// The bytes of the destination after a call.
 fn call<D: BackendDevice>(device: &D, case: &Case, cell: &Cell, on: &Operands, poison: u8) -> Result<Vec<u8>, Fault> {
     let run = || -> Result<_, isobit_hal::Error> {
@@ -82,7 +92,10 @@ fn call<D: BackendDevice>(device: &D, case: &Case, cell: &Cell, on: &Operands, p
             .map(|place| Fault::OutOfBounds { buffer: "destination".into(), offset: on.dst.byte_offset(place) });
         Ok(stray.or(changed).map_or(Ok(after), Err))
     };
-    match catch_unwind(AssertUnwindSafe(run)) {
+    IN_CALL.set(true);
+    let result = catch_unwind(AssertUnwindSafe(run));
+    IN_CALL.set(false);
+    match result {
         Ok(Ok(result)) => result,
         Ok(Err(e)) if e.kind() == ErrorKind::DeviceLost => Err(Fault::DeviceLost { message: e.to_string() }),
         Ok(Err(e)) => Err(Fault::Error { message: format!("{:?}: {e}", e.kind()) }),

@@ -9,6 +9,6 @@ mod shrink;
 
 pub use cell::{CellRun, Failure, Options, run_cell};
 pub use digest::{CellDigests, DigestFile, DigestHeader, result_digest};
-pub use exec::{CaseRun, Reference, run_case};
+pub use exec::{CaseRun, Reference, in_call, run_case};
 pub use fault::Fault;
 pub use shrink::shrink;

@@ -129,7 +129,6 @@ impl<T: Element> Operand<T> {
         if whole < lines {
             panels[whole * depth..].fill(T::Compute::ZERO);
         }
-        let place = |line: usize, k: usize| line / width * width * depth + k * width + line % width;
         // Along the smaller stride, where neighbours share cache lines.
         let along_k = self.k_stride <= self.line_stride;
         let (outer, inner, outer_stride, inner_stride) = if along_k {
@@ -141,8 +140,16 @@ impl<T: Element> Operand<T> {
             let elements = &mut scratch.0[..inner];
             // SAFETY: the caller's promise.
             unsafe { gather(self.base.wrapping_add(o * outer_stride), &[inner], &[inner_stride], 0..inner, elements) };
-            for (i, &v) in T::load(elements, scratch.1).iter().enumerate() {
-                panels[if along_k { place(o, i) } else { place(i, o) }] = v;
+            let values = T::load(elements, scratch.1);
+            if along_k {
+                let panel = &mut panels[o / width * width * depth..];
+                for (group, &v) in panel.chunks_exact_mut(width).zip(values) {
+                    group[o % width] = v;
+                }
+            } else {
+                for (panel, values) in panels.chunks_exact_mut(width * depth).zip(values.chunks(width)) {
+                    panel[o * width..][..values.len()].copy_from_slice(values);
+                }
             }
         }
     }

@@ -207,9 +207,8 @@ impl<T: Element, O: Element> Plan<T, O> {
         segment * SEGMENT..self.count.min((segment + 1) * SEGMENT)
     }
 
-    /// SAFETY of the write: the destination was validated to lie in its buffer and not to overlap itself, and each result is written once.
     fn write(&self, offset: usize, value: O) {
-        // SAFETY: see above.
+        // SAFETY: the destination was validated to lie in its buffer and not to overlap itself, and each result is written once, by one thread.
         unsafe { *self.dst.wrapping_add(offset) = value };
     }
 

@@ -51,13 +51,13 @@ ISOBIT_FN Offsets<OPERANDS> offsets_of(const Index<OPERANDS> &index, u32 i) {
     return offsets;
 }
 
-// The same for any `i`, by division: for walks so long that their time is elsewhere.
+// The same for any `i`, by division: for walks so long that their time is elsewhere. The size of the outermost dimension is not used.
 template <int OPERANDS>
 ISOBIT_FN Offsets<OPERANDS> offsets_of_long(const Index<OPERANDS> &index, u64 i) {
     Offsets<OPERANDS> offsets{};
 #pragma unroll 1
     for (u32 d = index.rank; d-- > 0;) {
-        const u64 q = i / index.dim[d].size;
+        const u64 q = d > 0 ? i / index.dim[d].size : 0;
         const u64 r = i - q * index.dim[d].size;
         i = q;
 #pragma unroll

@@ -1,9 +1,9 @@
-// f16, bf16 and f8e4m3 as plain bits, and their conversions. No vendor header declares the same types for clang, NVRTC and
-// HIPRTC, so they are ours; arithmetic happens in f32 and only the conversions below ever look inside.
+// f16, bf16 and f8e4m3 as plain bits, and their conversions. No vendor header declares the same types for clang, NVRTC
+// and HIPRTC, so they are ours; arithmetic happens in f32 and only the conversions below ever look inside.
 //
-// Every conversion into a narrow type rounds once, to nearest even, from the exact value of its source. f16 and bf16 overflow
-// to infinity; f8e4m3 (OCP E4M3: no infinities, S.1111.111 is NaN) saturates to 448, also from infinity. A NaN stays a NaN,
-// with unspecified sign and payload: NVIDIA's f16 conversion gives 0x7fff, the portable one 0x7e00.
+// Every conversion into a narrow type rounds once, to nearest even, from the exact value of its source. f16 and bf16
+// overflow to infinity; f8e4m3 (OCP E4M3: no infinities, S.1111.111 is NaN) saturates to 448, also from infinity. A NaN
+// stays a NaN, with unspecified sign and payload: NVIDIA's f16 conversion gives 0x7fff, the portable one 0x7e00.
 #pragma once
 #include "dialect/base.cuh"
 
@@ -43,10 +43,11 @@ ISOBIT_FN float to_f32(f16 x) {
 #endif
 ISOBIT_FN float to_f32(bf16 x) { return from_bits((u32)x.bits << 16); }
 ISOBIT_FN float to_f32(f8e4m3 x) {
-    u32 magnitude = (u32)(x.bits & 0x7f) << 20;
-    u32 finite = to_bits(from_bits(magnitude) * 0x1p120f);
-    u32 value = magnitude == 0x07f00000u ? 0x7fc00000u : finite;
-    return from_bits(((u32)(x.bits & 0x80) << 24) | value);
+    // The arithmetic shift leaves copies of the sign above the exponent, which the mask clears, but for the sign's own
+    // place.
+    u32 bits = (u32)((i32)((u32)x.bits << 24) >> 4) & 0x87f00000u;
+    float finite = from_bits(bits) * 0x1p120f;
+    return (bits & 0x07f00000u) == 0x07f00000u ? from_bits(0x7fc00000u) : finite;
 }
 ISOBIT_FN float to_f32(float x) { return x; }
 
@@ -61,7 +62,15 @@ namespace narrow_detail {
 ISOBIT_FN float round_f32(float x, type_tag<float>) { return x; }
 
 #if defined(__clang__) && !defined(ISOBIT_HOST)
-ISOBIT_FN f16 round_f32(float x, type_tag<f16>) { return f16{__builtin_bit_cast(u16, (_Float16)x)}; }
+ISOBIT_FN f16 round_f32(float x, type_tag<f16>) {
+#if defined(__AMDGCN__)
+    // A permutation that changes nothing, and that LLVM does not see through. Without it, it joins the conversion with what
+    // computed x: a product into v_fma_mixlo_f16 with an addend of +0, which loses -0 (llvm-project#214544, after LLVM 19),
+    // and a quotient into f16's own division, which v_rcp_f16 approximates to 0.51 ulp.
+    x = from_bits(__builtin_amdgcn_perm(to_bits(x), to_bits(x), 0x03020100u));
+#endif
+    return f16{__builtin_bit_cast(u16, (_Float16)x)};
+}
 #elif defined(__CUDACC__) && !defined(__clang__) && !defined(ISOBIT_HOST)
 extern "C" __device__ u16 __nv_float2half_rn(float);
 ISOBIT_FN f16 round_f32(float x, type_tag<f16>) { return f16{__nv_float2half_rn(x)}; }
@@ -80,8 +89,9 @@ ISOBIT_FN f16 round_f32(float x, type_tag<f16>) {
 }
 #endif
 
-#if defined(ISOBIT_NVPTX_CVT_BF16) && defined(__clang__) && defined(__NVPTX__)
-// The build defines this together with `--cuda-feature=+ptx70` (or newer) for sm_80 and newer.
+#if defined(ISOBIT_PTX70) && defined(__clang__) && defined(__NVPTX__)
+// The build may define this for sm_80 and newer, together with `--cuda-feature=+ptx70` (or newer): one instruction for
+// five.
 ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) { return bf16{__builtin_bit_cast(u16, __nvvm_f2bf16_rn(x))}; }
 #else
 ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) {
@@ -94,18 +104,19 @@ ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) {
 ISOBIT_FN f8e4m3 round_f32(float x, type_tag<f8e4m3>) {
     u32 magnitude = to_bits(x) & 0x7fffffffu;
     u32 sign = (to_bits(x) >> 24) & 0x80u;
-    u32 normal = (magnitude + 0x7ffffu + ((magnitude >> 20) & 1u) - (120u << 23)) >> 20;
-    // Below 2^-6 the f8's unit is 2^-9, which is the f32's unit next to 2^14: the addition rounds.
-    u32 subnormal = to_bits(from_bits(magnitude) + 0x1p14f) - 0x46800000u;
-    u32 value = magnitude < 0x3c800000u ? subnormal : normal;
-    value = magnitude >= 0x43e00000u ? 0x7eu : value;
-    value = magnitude > 0x7f800000u ? 0x7fu : value;
+    u32 within = magnitude > 0x43e00000u ? 0x43e00000u : magnitude;
+    // The f8's unit beside a value of exponent e, at least -6, is 2^(e-3), which is the f32's unit next to 2^(e+20): the
+    // addition rounds, and leaves the number of units in the low bits.
+    u32 binade = within & 0x7f800000u;
+    u32 large = (binade < 0x3c800000u ? 0x3c800000u : binade) + (20u << 23);
+    u32 units = to_bits(from_bits(within) + from_bits(large)) - large;
+    u32 value = magnitude > 0x7f800000u ? 0x7fu : units + (large >> 20) - 1128u;
     return f8e4m3{(u8)(sign | value)};
 }
 
-// The f32 that rounds to every narrow type as `x` itself would: `x` cut to 24 bits, the last of them set if anything was cut
-// (rounding to odd, Boldo and Melquiond 2008). Two bits more than the narrow type has are enough for that, and f32 has them,
-// among f16's and bf16's subnormals too.
+// The f32 that rounds to every narrow type as `x` itself would: `x` cut to 24 bits, the last of them set if anything was
+// cut (rounding to odd, Boldo and Melquiond 2008). Two bits more than the narrow type has are enough for that, and f32
+// has them, among f16's and bf16's subnormals too.
 ISOBIT_FN float odd_f32(double x) {
     float nearest = (float)x;
     double back = (double)nearest;
@@ -127,8 +138,8 @@ ISOBIT_FN float odd_f32(i64 x) {
 
 } // namespace narrow_detail
 
-// `round_to<T>(x)`: the value of type T nearest to x, for T in f16, bf16 and f8e4m3. From f32, T may also be float, so that
-// code over the storage type of an f32 computation has one form.
+// `round_to<T>(x)`: the value of type T nearest to x, for T in f16, bf16 and f8e4m3. From f32, T may also be float, so
+// that code over the storage type of an f32 computation has one form.
 template <typename T>
 ISOBIT_FN T round_to(float x) {
     return narrow_detail::round_f32(x, type_tag<T>{});

@@ -3,14 +3,19 @@
 
 #include "dialect/base.cuh"
 
+// A kernel for blocks of up to BLOCK threads. The second form asks for registers to be shared among so many blocks on a multiprocessor, where
+// the compiler can be told.
 #if defined(__AMDGCN__)
 // Without the second attribute clang assumes blocks of 1,024 threads and limits registers, also under launch_bounds.
 #define ISOBIT_KERNEL(BLOCK)                                                                                           \
     extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, BLOCK))) void
+#define ISOBIT_KERNEL_RESIDENT(BLOCK, BLOCKS) ISOBIT_KERNEL(BLOCK)
 #elif defined(__clang__)
 #define ISOBIT_KERNEL(BLOCK) extern "C" __global__ __attribute__((launch_bounds(BLOCK))) void
+#define ISOBIT_KERNEL_RESIDENT(BLOCK, BLOCKS) extern "C" __global__ __attribute__((launch_bounds(BLOCK, BLOCKS))) void
 #else
 #define ISOBIT_KERNEL(BLOCK) extern "C" __global__ __launch_bounds__(BLOCK) void
+#define ISOBIT_KERNEL_RESIDENT(BLOCK, BLOCKS) extern "C" __global__ __launch_bounds__(BLOCK, BLOCKS) void
 #endif
 
 namespace isobit {

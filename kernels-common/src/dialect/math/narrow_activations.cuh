@@ -21,18 +21,18 @@ ISOBIT_FN float sigmoid(float x) {
         float h = exp_half(-at_most(abs(x), 110.0f));
         z = h * h;
     } else {
-        // Beside the ties at x = +-3/1024 and their like, which the true value misses by x^3/48, this errs to the safe side.
+        // Beside the ties at x = +-3/1024 and their like, which the true value misses by x^3/48, this errs to the safe
+        // side.
         ExpSplit s = exp_split(-at_most(abs(x), 30.0f));
-        z = s.scale * horner(s.r, 0x1.0f9d14p-7f, 0x1.574d48p-5f, 0x1.555b6ep-3f, 0x1.fffc1ap-2f, 0x1.ffffe8p-1f, 0x1.000004p+0f);
+        z = s.scale * horner(
+            s.r, 0x1.0f9d14p-7f, 0x1.574d48p-5f, 0x1.555b6ep-3f, 0x1.fffc1ap-2f, 0x1.ffffe8p-1f, 0x1.000004p+0f);
     }
     return (x < 0.0f ? z : 1.0f) * reciprocal(1.0f + z);
 }
 
 template <typename T>
 ISOBIT_FN float silu(float x) {
-    if constexpr (!is_wide<T>) {
-        x = moved(x, -0x1p-11f, -0x1.001p-11f);
-    }
+    x = moved<T>(x, -0x1p-11f, -0x1.001p-11f);
     float a = at_most(abs(x), is_wide<T> ? 110.0f : 30.0f);
     if constexpr (is_wide<T>) {
         // The product with a comes before the second factor: e^-a alone may be subnormal where the product is not.
@@ -41,19 +41,18 @@ ISOBIT_FN float silu(float x) {
         return times_share<T>(value, reciprocal(fma(h, h, 1.0f)), x);
     } else {
         ExpSplit s = exp_split(-a);
-        float z = s.scale * horner(s.r, 0x1.0f9b08p-7f, 0x1.574836p-5f, 0x1.555cap-3f, 0x1.fffed6p-2f, 0x1.ffff96p-1f, 0x1.fffffep-1f);
+        float z = s.scale * horner(
+            s.r, 0x1.0f9b08p-7f, 0x1.574836p-5f, 0x1.555cap-3f, 0x1.fffed6p-2f, 0x1.ffff96p-1f, 0x1.fffffep-1f);
         return times_share<T>(x < 0.0f ? -a * z : x, reciprocal(1.0f + z), x);
     }
 }
 
 // x / (1 + e^(-2u)), 2u = sqrt(8/pi) (x + 0.044715 x^3). All is scaled by lambda = 0.82916550806219, chosen so that
-// lambda sqrt(8/pi) and lambda sqrt(8/pi) 0.044715 are each an f32 to 2^-35 and lambda ln 2 is one of 18 bits, whose products
-// with k are exact.
+// lambda sqrt(8/pi) and lambda sqrt(8/pi) 0.044715 are each an f32 to 2^-35 and lambda ln 2 is one of 18 bits, whose
+// products with k are exact.
 template <typename T>
 ISOBIT_FN float gelu(float x) {
-    if constexpr (!is_wide<T>) {
-        x = moved(x, -0x1.5fp-10f, -0x1.5f1p-10f);
-    }
+    x = moved<T>(x, -0x1.5fp-10f, -0x1.5f1p-10f);
     float a = at_most(abs(x), is_wide<T> ? 10.75f : 8.0f);
     // For bf16 e^-u, squared later.
     float part = is_wide<T> ? -0.5f : -1.0f;
@@ -94,7 +93,8 @@ ISOBIT_FN float gelu_erf(float x) {
         z = h * h;
     } else {
         ExpSplit s = exp_split(a * a * -0.5f);
-        z = s.scale * horner(s.r, 0x1.0f9f9cp-7f, 0x1.573a1ap-5f, 0x1.555a8p-3f, 0x1.fffdc6p-2f, 0x1.fffff6p-1f, 0x1.fffffep-1f);
+        z = s.scale * horner(
+            s.r, 0x1.0f9f9cp-7f, 0x1.573a1ap-5f, 0x1.555a8p-3f, 0x1.fffdc6p-2f, 0x1.fffff6p-1f, 0x1.fffffep-1f);
     }
     float tail = z * n * reciprocal(d);
     return times_share<T>(x < 0.0f ? -a : x, x < 0.0f ? tail : 1.0f - tail, x);

@@ -33,7 +33,7 @@ ISOBIT_FN float exp(float x) {
         return h * h;
     } else {
         x = at_least(at_most(x, 20.0f), -20.0f);
-        x = moved(x, 0x1.de4p-8f, 0x1.de3p-8f);
+        x = moved<T>(x, 0x1.de4p-8f, 0x1.de3p-8f);
         ExpSplit s = exp_split(x);
         float p = horner(s.r, 0x1.0f891p-7f, 0x1.5733c6p-5f, 0x1.55665cp-3f, 0x1.ffff34p-2f, 0x1.ffffdp-1f, 1.0f);
         return p * s.scale;
@@ -48,7 +48,7 @@ ISOBIT_FN float exp2(float x) {
         x = at_least(at_most(x, 140.0f), -140.0f);
     } else {
         x = at_least(at_most(x, 30.0f), -30.0f);
-        x = moved(x, 0x1.714p-11f, 0x1.715p-11f);
+        x = moved<T>(x, 0x1.714p-11f, 0x1.715p-11f);
     }
     float t = fma(x, half, MAGIC_BIASED);
     float r = fma(x, half, -(t - MAGIC_BIASED));
@@ -64,7 +64,7 @@ ISOBIT_FN float expm1(float x) {
     float offset = is_wide<T> ? MAGIC_BIASED - 1.0f : MAGIC_BIASED;
     float t = fma(within, LOG2_E, offset);
     float r = fma(t - offset, -LN_2, within);
-    float q = horner(r, 0x1.11231cp-7f, 0x1.56fa44p-5f, 0x1.55591cp-3f, 0x1.fffebp-2f, 0x1.000000p+0f);
+    float q = horner(r, 0x1.11231cp-7f, 0x1.56fa44p-5f, 0x1.55591cp-3f, 0x1.fffebp-2f, 0x1p+0f);
     q = q * r;
     // For bf16 it is 2^(k-1), so that k = 128 has one, too.
     float scale = power_of_two(t);

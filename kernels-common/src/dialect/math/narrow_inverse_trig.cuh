@@ -13,16 +13,14 @@ ISOBIT_FN float asin(float x) {
     bool low = a < 0.5f;
     float z = low ? x * x : fma(a, -0.5f, 0.5f);
     float s = low ? a : -2.0f * isobit::sqrt(z);
-    float p = horner(z, 0x1.5958bep-5f, 0x1.8c415ap-6f, 0x1.747b68p-5f, 0x1.330214p-4f, 0x1.55545ap-3f, 0x1.000000p+0f);
+    float p = horner(z, 0x1.5958bep-5f, 0x1.8c415ap-6f, 0x1.747b68p-5f, 0x1.330214p-4f, 0x1.55545ap-3f, 0x1p+0f);
     return xor_sign(fma(p, s, low ? 0.0f : HALF_PI), sign_of(x));
 }
 
 // pi/2 - asin(x), but for x beyond 1/2 and -1/2 with the root: 2 asin(...) and pi - 2 asin(...).
 template <typename T>
 ISOBIT_FN float acos(float x) {
-    if constexpr (!is_wide<T>) {
-        x = moved(x, -0x1.2bcp-4f, -0x1.2bbp-4f);
-    }
+    x = moved<T>(x, -0x1.2bcp-4f, -0x1.2bbp-4f);
     float a = abs(x);
     bool low = a < 0.5f;
     float z = low ? x * x : fma(a, -0.5f, 0.5f);
@@ -36,14 +34,14 @@ ISOBIT_FN float acos(float x) {
 template <typename T>
 ISOBIT_FN float atan(float x) {
     float a = abs(x);
-    if constexpr (!is_wide<T>) {
-        a = moved(a, 0x1.9b8p+2f, 0x1.9b9p+2f);
-        a = moved(a, 0x1.2b8p+3f, 0x1.2b7fp+3f);
-    }
+    a = moved<T>(a, 0x1.9b8p+2f, 0x1.9b9p+2f);
+    a = moved<T>(a, 0x1.2b8p+3f, 0x1.2b7fp+3f);
     bool high = a > 1.0f;
     float y = high ? -reciprocal(at_most(a, 0x1p40f)) : a;
     float z = y * y;
-    float p = horner(z, 0x1.7eba42p-9f, -0x1.0c2528p-6f, 0x1.61fa5p-5f, -0x1.35545ap-4f, 0x1.b4e2b8p-4f, -0x1.230b2ap-3f, 0x1.997816p-3f, -0x1.5554a2p-2f, 0x1.000000p+0f);
+    float p = horner(
+        z, 0x1.7eba42p-9f, -0x1.0c2528p-6f, 0x1.61fa5p-5f, -0x1.35545ap-4f, 0x1.b4e2b8p-4f, -0x1.230b2ap-3f,
+        0x1.997816p-3f, -0x1.5554a2p-2f, 0x1p+0f);
     return xor_sign(fma(p, y, high ? HALF_PI : 0.0f), sign_of(x));
 }
 

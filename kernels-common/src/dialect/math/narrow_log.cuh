@@ -5,7 +5,7 @@
 
 namespace isobit::narrow {
 
-// x = 2^k (1 + f) with 1 + f between the square roots of 1/2 and 2; `bits` is k in an exponent field, with junk below.
+// x = 2^k (1 + f) with 1 + f between the square roots of 1/2 and 2.
 struct LogSplit {
     float k;
     float f;
@@ -25,7 +25,8 @@ ISOBIT_FN LogSplit log_split(float x) {
     return LogSplit{fma((float)(i32)exponent, 0x1p-23f, bias), f};
 }
 
-// The logarithm of anything: -inf at 0, NaN below, infinity and NaN as they are. `x` is the argument shifted so that 0 is the pole.
+// The logarithm of anything: -inf at 0, NaN below, infinity and NaN as they are. `x` is the argument shifted so that 0
+// is the pole.
 ISOBIT_FN float log_edges(float x, float value) {
     value = x < infinity() ? value : x;
     return x > 0.0f ? value : (x == 0.0f ? -infinity() : infinity() - infinity());
@@ -35,7 +36,9 @@ template <typename T>
 ISOBIT_FN float log(float x) {
     LogSplit s = log_split<T>(x);
     float f = s.f;
-    float q = horner(f, 0x1.6610bep-4f, -0x1.251f06p-3f, 0x1.317d4ep-3f, -0x1.53562p-3f, 0x1.98e2b8p-3f, -0x1.000352p-2f, 0x1.55563ep-2f, -0x1.000008p-1f, 0x1.000002p+0f);
+    float q = horner(
+        f, 0x1.6610bep-4f, -0x1.251f06p-3f, 0x1.317d4ep-3f, -0x1.53562p-3f, 0x1.98e2b8p-3f, -0x1.000352p-2f,
+        0x1.55563ep-2f, -0x1.000008p-1f, 0x1.000002p+0f);
     return log_edges(x, fma(s.k, LN_2, q * f));
 }
 
@@ -43,16 +46,16 @@ template <typename T>
 ISOBIT_FN float log2(float x) {
     LogSplit s = log_split<T>(x);
     float f = s.f;
-    float q = horner(f, 0x1.027af6p-3f, -0x1.a812e2p-3f, 0x1.b93f92p-3f, -0x1.e9655ap-3f, 0x1.26dcd2p-2f, -0x1.715c5p-2f, 0x1.ec736ep-2f, -0x1.71547p-1f, 0x1.715476p+0f);
+    float q = horner(
+        f, 0x1.027af6p-3f, -0x1.a812e2p-3f, 0x1.b93f92p-3f, -0x1.e9655ap-3f, 0x1.26dcd2p-2f, -0x1.715c5p-2f,
+        0x1.ec736ep-2f, -0x1.71547p-1f, 0x1.715476p+0f);
     return log_edges(x, fma(f, q, s.k));
 }
 
 template <typename T>
 ISOBIT_FN float log1p(float x) {
-    if constexpr (!is_wide<T>) {
-        x = moved(x, -0x1.7f4p-8f, -0x1.7f3p-8f);
-        x = moved(x, 0x1.80cp-8f, 0x1.80dp-8f);
-    }
+    x = moved<T>(x, -0x1.7f4p-8f, -0x1.7f3p-8f);
+    x = moved<T>(x, 0x1.80cp-8f, 0x1.80dp-8f);
     float u = 1.0f + x;
     u32 exponent = (to_bits(u) - 0x3f3504f3u) & 0xff800000u;
     // f = 2^-k (1 + x) - 1 exactly, from x itself: u has lost digits of a small x.
@@ -67,7 +70,9 @@ ISOBIT_FN float log1p(float x) {
     }
     float k = (float)(i32)exponent * 0x1p-23f;
     // The sign is x's, -0's included.
-    float q = horner(f, 0x1.660ee2p-4f, -0x1.251406p-3f, 0x1.317e22p-3f, -0x1.535a3cp-3f, 0x1.98d336p-3f, -0x1.0004bp-2f, 0x1.5556f2p-2f, -0x1.fffffap-2f);
+    float q = horner(
+        f, 0x1.660ee2p-4f, -0x1.251406p-3f, 0x1.317e22p-3f, -0x1.535a3cp-3f, 0x1.98d336p-3f, -0x1.0004bp-2f,
+        0x1.5556f2p-2f, -0x1.fffffap-2f);
     return with_sign(log_edges(u, fma(k, LN_2, fma(f * f, q, f))), x);
 }
 

@@ -58,9 +58,7 @@ ISOBIT_FN TrigSplit trig_split(float k, u32 count, float magnitude, float unit_h
 template <typename T>
 ISOBIT_FN float sin(float x) {
     float magnitude = abs(x);
-    if constexpr (!is_wide<T>) {
-        magnitude = moved(magnitude, 0x1.accp-3f, 0x1.acc08p-3f);
-    }
+    magnitude = moved<T>(magnitude, 0x1.accp-3f, 0x1.acc08p-3f);
     float t = fma(magnitude, 0x1.45f306p-2f, MAGIC);
     TrigSplit s = trig_split(t - MAGIC, to_bits(t), magnitude, 0x1.921fb6p+1f, -0x1.777a5cp-24f);
     if constexpr (is_wide<T>) {
@@ -91,7 +89,7 @@ ISOBIT_FN float cos(float x) {
         }
     }
     float z = s.r * s.r;
-    float p = horner(z, 0x1.5dc97ep-19f, -0x1.9f7162p-13f, 0x1.110efap-7f, -0x1.55554ap-3f, 0x1.000000p+0f);
+    float p = horner(z, 0x1.5dc97ep-19f, -0x1.9f7162p-13f, 0x1.110efap-7f, -0x1.55554ap-3f, 0x1p+0f);
     return xor_sign(p * s.r, ~(s.count << 31) & 0x80000000u);
 }
 
@@ -99,9 +97,7 @@ ISOBIT_FN float cos(float x) {
 template <typename T>
 ISOBIT_FN float tan(float x) {
     float magnitude = abs(x);
-    if constexpr (!is_wide<T>) {
-        magnitude = moved(magnitude, 0x1.25p-5f, 0x1.25008p-5f);
-    }
+    magnitude = moved<T>(magnitude, 0x1.25p-5f, 0x1.25008p-5f);
     float t = fma(magnitude, 0x1.45f306p-1f, MAGIC);
     TrigSplit s = trig_split(t - MAGIC, to_bits(t), magnitude, 0x1.921fb6p+0f, -0x1.777a5cp-25f);
     if constexpr (is_wide<T>) {
@@ -112,7 +108,7 @@ ISOBIT_FN float tan(float x) {
         }
     }
     float z = s.r * s.r;
-    float n = fma(z, -0x1.886788p-4f, 0x1.000000p+0f);
+    float n = fma(z, -0x1.886788p-4f, 0x1p+0f);
     n = n * s.r;
     float d = fma(z, 0x1.3e66dep-7f, -0x1.b76f54p-2f);
     d = fma(d, z, 1.0f);

@@ -152,8 +152,8 @@ fn tiles(dims: &[Dim<2>], size: usize, from: DevicePtr, to: DevicePtr) -> Option
     let tiles = Tiles {
         a: a.size as u32,
         b: b.size as u32,
-        a_tiles: Divisor::new(a_tiles as u32),
-        b_tiles: Divisor::new(b_tiles as u32),
+        a_tiles: Divisor::new(a_tiles),
+        b_tiles: Divisor::new(b_tiles),
         src_a: a.stride[0] as u64,
         src_b: b.stride[0] as u64,
         dst_a: a.stride[1] as u64,

@@ -1,6 +1,42 @@
-//! The kernels of the family.
+//! Kernels of the portable product, for each float.
 
+use crate::key::{Family, Key};
 use crate::manifest::Module;
+use isobit_hal::DType;
 
-/// Adds the family's modules.
-pub fn add(_modules: &mut Vec<Module>) {}
+/// Tiles of 128 x 64 results.
+pub const TILE: u8 = 0;
+/// A thread a result, or four below one another.
+pub const THIN: u8 = 1;
+/// As [`THIN`].
+pub const THIN_4: u8 = 2;
+/// The sum of segments that were computed apart.
+pub const SEGMENTS: u8 = 3;
+
+/// The dtypes that have products.
+pub const DTYPES: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
+
+/// Adds the modules of products.
+pub fn add(modules: &mut Vec<Module>) {
+    for dtype in DTYPES {
+        let ty = match dtype {
+            DType::F32 => "float",
+            DType::F64 => "double",
+            other => other.as_str(),
+        };
+        let key = |variant| Key::new(Family::Matmul, 0, &[dtype], variant);
+        let mut tile = Module::new(format!("matmul_{dtype}"), "ops/matmul/tile.cu");
+        tile.kernel(
+            key(TILE),
+            format!("matmul_{dtype}_tile"),
+            "ISOBIT_MATMUL_TILE",
+            &[ty, if dtype == DType::F64 { "1" } else { "2" }],
+        );
+        modules.push(tile);
+        let mut thin = Module::new(format!("matmul_thin_{dtype}"), "ops/matmul/thin.cu");
+        thin.kernel(key(THIN), format!("matmul_{dtype}_thin"), "ISOBIT_MATMUL_THIN", &[ty, "1"]);
+        thin.kernel(key(THIN_4), format!("matmul_{dtype}_thin_4"), "ISOBIT_MATMUL_THIN", &[ty, "4"]);
+        thin.kernel(key(SEGMENTS), format!("matmul_{dtype}_segments"), "ISOBIT_MATMUL_SEGMENTS", &[ty]);
+        modules.push(thin);
+    }
+}

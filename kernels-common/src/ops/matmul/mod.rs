@@ -1,13 +1,35 @@
 //! Batched matrix products.
 
-use crate::key::Key;
-use crate::runtime::GpuRuntime;
+use crate::args;
+use crate::device::GpuDevice;
+use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
+use crate::key::{Family, Key};
+use crate::launch::Launch;
+use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix, Vendor};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result};
+use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, validate};
+
+// Its list of kernels is for the manifest.
+#[allow(dead_code)]
+mod instances;
+use instances::{SEGMENTS, THIN, THIN_4, TILE};
+
+/// Elements of k in a segment.
+const SEGMENT: usize = 256;
+/// Results of a tile, and columns of a block of the thin kernel.
+const TILE_M: usize = 128;
+const TILE_N: usize = 64;
+const THIN_COLUMNS: usize = 128;
+/// Rows and columns from which tiles are used.
+const TILE_FROM: usize = 16;
 
 /// The kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, _dtypes: &[DType]) -> Vec<Key> {
-    Vec::new()
+pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    [TILE, THIN, THIN_4, SEGMENTS].map(|variant| key(dtypes[0], variant)).into()
+}
+
+fn key(dtype: DType, variant: u8) -> Key {
+    Key::new(Family::Matmul, 0, &[dtype], variant)
 }
 
 pub(crate) fn matmul_into<R: GpuRuntime>(
@@ -17,6 +39,242 @@ pub(crate) fn matmul_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (lhs, rhs, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Matmul(op), dst.dtype())))
+    validate::matmul(lhs, rhs, (dst, dst_layout))?;
+    if dst_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    let dtype = dst.dtype();
+    let rank = dst_layout.dims().len();
+    let (m, n, k) = (dst_layout.dims()[rank - 2], dst_layout.dims()[rank - 1], lhs.1.dims()[rank - 1]);
+    if k == 0 {
+        return dst.const_set(Scalar::zero(dtype), dst_layout);
+    }
+    let operand = |storage: &GpuStorage<R>, layout: &Layout| Operand {
+        ptr: storage.ptr().at(dtype, layout.start_offset()),
+        row: layout.stride()[rank - 2],
+        col: layout.stride()[rank - 1],
+    };
+    let mut batch = Dims::<3>::new();
+    for (d, &size) in dst_layout.dims()[..rank - 2].iter().enumerate() {
+        push(&mut batch, Dim { size, stride: [lhs.1, rhs.1, dst_layout].map(|l| l.stride()[d]) });
+    }
+    let device = dst.device();
+    let problem = Problem {
+        device,
+        dtype,
+        m,
+        n,
+        k,
+        a: operand(lhs.0, lhs.1),
+        b: operand(rhs.0, rhs.1),
+        c: operand(dst, dst_layout),
+        batch,
+    };
+    let numerics = op.numerics.unwrap_or_else(|| device.default_numerics());
+    // SAFETY: the layouts were validated against their buffers; the destination's is borrowed mutably, so it is none of the inputs', and its
+    // layout names no element twice.
+    unsafe {
+        if numerics == Numerics::Vendor && dtype != DType::F8E4M3 {
+            if problem.vendor()? {
+                return Ok(());
+            }
+            device.count_vendor_fallback();
+        }
+        problem.portable()
+    }
+}
+
+/// A matrix: its first element, and from a row and from a column to the next.
+#[derive(Debug, Clone, Copy)]
+struct Operand {
+    ptr: DevicePtr,
+    row: usize,
+    col: usize,
+}
+
+impl Operand {
+    fn transposed(self) -> Self {
+        Self { row: self.col, col: self.row, ..self }
+    }
+
+    fn offset(self, dtype: DType, elements: usize) -> Self {
+        Self { ptr: self.ptr.at(dtype, elements), ..self }
+    }
+}
+
+/// `c = a b`, with no dimension 0, over a batch with strides of a, b and c.
+struct Problem<'a, R: GpuRuntime> {
+    device: &'a GpuDevice<R>,
+    dtype: DType,
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Operand,
+    b: Operand,
+    c: Operand,
+    batch: Dims<3>,
+}
+
+/// `Product` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Product {
+    m: u32,
+    n: u32,
+    segments: Divisor,
+    k: u64,
+    a: [u64; 2],
+    b: [u64; 2],
+    c: [u64; 2],
+    a_vectors: u32,
+    b_vectors: u32,
+    c_vectors: u32,
+    m_tiles: Divisor,
+    n_tiles: Divisor,
+    batch: Index<3>,
+}
+
+impl<R: GpuRuntime> Problem<'_, R> {
+    /// Whether the vendor's library took it. One call serves one batch dimension; of several the longest.
+    ///
+    /// # Safety
+    /// Every element is allocated, and `c` overlaps neither itself nor its inputs.
+    unsafe fn vendor(&self) -> Result<bool> {
+        let mut outer = self.batch.clone();
+        let longest = (0..outer.len()).max_by_key(|&d| outer[d].size);
+        let inner = longest.map_or(Dim { size: 1, stride: [0; 3] }, |d| outer.remove(d));
+        let mut took = true;
+        split(&outer, 1, [0; 3], &mut |_, [a, b, c]| {
+            let matrix = |o: Operand, offset, batch_stride| Matrix {
+                ptr: o.ptr.at(self.dtype, offset),
+                row_stride: o.row,
+                col_stride: o.col,
+                batch_stride,
+            };
+            let gemm = Gemm {
+                dtype: self.dtype,
+                batch: inner.size,
+                m: self.m,
+                n: self.n,
+                k: self.k,
+                a: matrix(self.a, a, inner.stride[0]),
+                b: matrix(self.b, b, inner.stride[1]),
+                c: matrix(self.c, c, inner.stride[2]),
+            };
+            // What is declined once is declined for every part, and the portable kernel overwrites what was done.
+            // SAFETY: a part of what the caller vouches for.
+            if took && unsafe { self.device.runtime().gemm(self.device.stream(), &gemm)? } != Vendor::Done {
+                took = false;
+            }
+            Ok(())
+        })
+        .map(|()| took)
+    }
+
+    /// # Safety
+    /// As [`vendor`](Self::vendor).
+    unsafe fn portable(mut self) -> Result<()> {
+        // Threads go along n; where that is the short side, the transposed product is the same.
+        let thin = self.m.min(self.n) < TILE_FROM;
+        if if thin { self.n < self.m } else { self.c.col > self.c.row } {
+            (self.m, self.n) = (self.n, self.m);
+            (self.a, self.b, self.c) = (self.b.transposed(), self.a.transposed(), self.c.transposed());
+            for d in &mut self.batch {
+                d.stride.swap(0, 1);
+            }
+        }
+        // Sides of 2^24 and more are cut, so that blocks and indices stay in 32 bits.
+        const SIDE: usize = 1 << 24;
+        for m0 in (0..self.m).step_by(SIDE) {
+            for n0 in (0..self.n).step_by(SIDE) {
+                let (m, n) = ((self.m - m0).min(SIDE), (self.n - n0).min(SIDE));
+                let results = (m.div_ceil(if thin { 1 } else { TILE_M })).saturating_mul(n.div_ceil(if thin {
+                    THIN_COLUMNS
+                } else {
+                    TILE_N
+                }));
+                // At most 2^23 blocks of 256 threads, segments aside, which are only cut apart where there are few.
+                let most = ((1 << 23) / results).max(1);
+                split(&self.batch, most, [0; 3], &mut |batch, [a, b, c]| {
+                    let part = Problem {
+                        m,
+                        n,
+                        a: self.a.offset(self.dtype, a + m0 * self.a.row),
+                        b: self.b.offset(self.dtype, b + n0 * self.b.col),
+                        c: self.c.offset(self.dtype, c + m0 * self.c.row + n0 * self.c.col),
+                        batch: batch.into(),
+                        ..self
+                    };
+                    // SAFETY: a part of what the caller vouches for.
+                    unsafe { part.launch(thin) }
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`vendor`](Self::vendor).
+    unsafe fn launch(&self, thin: bool) -> Result<()> {
+        let batches = count(&self.batch);
+        let (variant, m_side, n_side, threads) = match (thin, self.m) {
+            (false, _) => (TILE, TILE_M, TILE_N, 256),
+            (true, 1) => (THIN, 1, THIN_COLUMNS, THIN_COLUMNS),
+            (true, _) => (THIN_4, 4, THIN_COLUMNS, THIN_COLUMNS),
+        };
+        let (m_tiles, n_tiles) = (self.m.div_ceil(m_side), self.n.div_ceil(n_side));
+        let blocks = m_tiles * n_tiles * batches;
+        // Where results alone do not fill the card twice over, each segment of k is a block's own work.
+        let limits = self.device.runtime().limits();
+        let enough = (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / threads;
+        let enough = if thin { enough } else { limits.multiprocessors as usize };
+        let all = self.k.div_ceil(SEGMENT);
+        let apart = if blocks < enough && blocks * all < 1 << 23 { all } else { 1 };
+
+        let mut product = self.product(m_tiles, n_tiles, apart);
+        let size = if self.dtype == DType::F64 { 8 } else { 4 };
+        let values = batches * apart * self.m * self.n * size;
+        let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
+        let to = partial.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
+        let launch = Launch::linear(key(self.dtype, variant), (blocks * apart) as u32, threads as u32);
+        // SAFETY: the caller vouches for the matrices, and `partial` has a place for each segment's value of each result.
+        unsafe { launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, product])? };
+        if partial.is_none() {
+            return Ok(());
+        }
+        let strips = self.n.div_ceil(THIN_COLUMNS);
+        product.segments = Divisor::new(1);
+        product.m_tiles = Divisor::new(self.m);
+        product.n_tiles = Divisor::new(strips);
+        let blocks = (batches * self.m * strips) as u32;
+        let launch = Launch::linear(key(self.dtype, SEGMENTS), blocks, THIN_COLUMNS as u32);
+        // SAFETY: as above; the values are all written before, in stream order, and go back to the pool afterwards.
+        unsafe { launch.on(self.device, args![self.c.ptr, to, product, apart as u32]) }
+    }
+
+    fn product(&self, m_tiles: usize, n_tiles: usize, apart: usize) -> Product {
+        // Vectors are of four elements, loaded in pieces of 16 bytes at most.
+        let bytes = (4 * self.dtype.size_in_bytes()).min(16);
+        let fits = |o: &Operand, stride: usize, which: usize| {
+            let steps = self.batch.iter().fold(stride, |all, d| all | d.stride[which]);
+            steps.is_multiple_of(4) && o.ptr.0.is_multiple_of(bytes as u64)
+        };
+        let vectors = |along_k: bool, along_side: bool| u32::from(along_k) | u32::from(along_side) << 1;
+        let (a, b, c) = (&self.a, &self.b, &self.c);
+        Product {
+            m: self.m as u32,
+            n: self.n as u32,
+            segments: Divisor::new(apart),
+            k: self.k as u64,
+            a: [a.row as u64, a.col as u64],
+            b: [b.row as u64, b.col as u64],
+            c: [c.row as u64, c.col as u64],
+            a_vectors: vectors(a.col == 1 && fits(a, a.row, 0), a.row == 1 && fits(a, a.col, 0)),
+            b_vectors: vectors(b.row == 1 && fits(b, b.col, 1), b.col == 1 && fits(b, b.row, 1)),
+            c_vectors: vectors(false, c.col == 1 && fits(c, c.row, 2)),
+            m_tiles: Divisor::new(m_tiles),
+            n_tiles: Divisor::new(n_tiles),
+            batch: Index::new(&self.batch),
+        }
+    }
 }

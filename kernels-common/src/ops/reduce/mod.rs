@@ -1,22 +1,325 @@
 //! Reductions over sets of dimensions.
 
-use crate::key::Key;
-use crate::runtime::GpuRuntime;
+use crate::args;
+use crate::device::GpuDevice;
+use crate::index::{Dim, Dims, Divisor, Index, MAX_RANK, count, push, split};
+use crate::key::{Family, Key};
+use crate::launch::Launch;
+use crate::ops::copy::copy_walk;
+use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result};
+use isobit_hal::{BackendStorage, DType, F8E4M3, Layout, Op, Reduce, ReduceOp, Result, Scalar, bf16, f16, validate};
+
+// Its list of kernels is for the manifest.
+#[allow(dead_code)]
+mod instances;
+use instances::{AGAIN, COLUMNS, ROWS};
+
+/// Elements of a segment, and its lanes.
+const SEGMENT: usize = 65_536;
+const LANES: usize = 256;
 
 /// The kernels that an operation of the family may launch for these dtypes.
-pub(crate) fn keys(_op: &Op, _dtypes: &[DType]) -> Vec<Key> {
-    Vec::new()
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    let Op::Reduce(reduce) = op else { return Vec::new() };
+    [ROWS, COLUMNS, AGAIN].map(|variant| key(reduce.op, dtypes[0], variant)).into()
+}
+
+fn key(op: ReduceOp, dtype: DType, variant: u8) -> Key {
+    Key::new(Family::Reduce, op.index(), &[dtype], variant)
 }
 
 pub(crate) fn reduce_into<R: GpuRuntime>(
-    op: &isobit_hal::Reduce,
+    op: &Reduce,
     src: &GpuStorage<R>,
     src_layout: &Layout,
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let _ = (src, src_layout, dst_layout);
-    Err(Error::new(ErrorKind::UnsupportedOp, format!("no {} kernel for {}", Op::Reduce(op.clone()), dst.dtype())))
+    validate::reduce(op, src, src_layout, dst, dst_layout)?;
+    if dst_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    if src_layout.elem_count() == 0 {
+        return dst.const_set(of_nothing(op.op, dst.dtype()), dst_layout);
+    }
+    let mut sequence = Dims::<1>::new();
+    let mut results = Dims::<2>::new();
+    for (d, &size) in src_layout.dims().iter().enumerate() {
+        let stride = src_layout.stride()[d];
+        match op.dims.contains(&d) {
+            true => push(&mut sequence, Dim { size, stride: [stride] }),
+            false => results.push(Dim { size, stride: [stride, dst_layout.stride()[d]] }),
+        }
+    }
+    let pass = Pass {
+        op: op.op,
+        dtype: src.dtype(),
+        device: dst.device(),
+        src: src.ptr().at(src.dtype(), src_layout.start_offset()),
+        dst: dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
+    };
+    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed mutably.
+    unsafe { pass.run(sequence, results) }
+}
+
+/// What a reduction over no elements gives, where it gives anything.
+fn of_nothing(op: ReduceOp, dtype: DType) -> Scalar {
+    match (op, dtype) {
+        (ReduceOp::Prod, DType::U8) => 1u8.into(),
+        (ReduceOp::Prod, DType::I8) => 1i8.into(),
+        (ReduceOp::Prod, DType::U32) => 1u32.into(),
+        (ReduceOp::Prod, DType::I16) => 1i16.into(),
+        (ReduceOp::Prod, DType::I32) => 1i32.into(),
+        (ReduceOp::Prod, DType::I64) => 1i64.into(),
+        (ReduceOp::Prod, DType::F8E4M3) => F8E4M3::from_f32(1.0).into(),
+        (ReduceOp::Prod, DType::F16) => f16::ONE.into(),
+        (ReduceOp::Prod, DType::BF16) => bf16::ONE.into(),
+        (ReduceOp::Prod, DType::F32) => 1f32.into(),
+        (ReduceOp::Prod, DType::F64) => 1f64.into(),
+        (ReduceOp::Mean, DType::F8E4M3) => F8E4M3::from_f32(f32::NAN).into(),
+        (ReduceOp::Mean, DType::F16) => f16::NAN.into(),
+        (ReduceOp::Mean, DType::BF16) => bf16::NAN.into(),
+        (ReduceOp::Mean, DType::F32) => f32::NAN.into(),
+        (ReduceOp::Mean, DType::F64) => f64::NAN.into(),
+        _ => Scalar::zero(dtype),
+    }
+}
+
+/// `Reduction` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Reduction {
+    n: u64,
+    count: f64,
+    sequence: Index<1>,
+    results: Index<2>,
+    items: u32,
+    segments: Divisor,
+    team_shift: u32,
+    vectors: u32,
+    wide: u32,
+    across_shift: u32,
+    columns: u32,
+    strips: Divisor,
+    dst_column: u64,
+}
+
+/// An operation on given tensors.
+struct Pass<'a, R: GpuRuntime> {
+    op: ReduceOp,
+    dtype: DType,
+    device: &'a GpuDevice<R>,
+    src: DevicePtr,
+    dst: DevicePtr,
+}
+
+impl<R: GpuRuntime> Pass<'_, R> {
+    /// Bytes of an accumulator.
+    fn acc_size(&self) -> usize {
+        match (self.op.is_arg(), self.dtype.size_in_bytes()) {
+            (false, 8) => 8,
+            (false, _) => 4,
+            (true, 8) => 16,
+            (true, _) => 8,
+        }
+    }
+
+    fn dst_size(&self) -> usize {
+        if self.op.is_arg() { DType::U32.size_in_bytes() } else { self.dtype.size_in_bytes() }
+    }
+
+    /// Reduces a sequence to each of the results (places in source and destination), neither of them empty.
+    ///
+    /// # Safety
+    /// Every place is allocated.
+    unsafe fn run(&self, sequence: Dims<1>, mut results: Dims<2>) -> Result<()> {
+        if sequence.len() > MAX_RANK || sequence.iter().skip(1).any(|d| d.size > u32::MAX as usize) {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.run_compacted(&sequence, &results) };
+        }
+        // Results have no order of their own: neighbours in the source come last.
+        results.sort_by_key(|d| (d.stride[0] != 0, std::cmp::Reverse(d.stride)));
+        let mut merged = Dims::new();
+        results.into_iter().for_each(|d| push(&mut merged, d));
+        let n = count(&sequence);
+        let segments = n.div_ceil(SEGMENT);
+        // A team has at most 128 threads, and a grid less than 2^32.
+        let most = ((1 << 24) / segments).max(1);
+        split(&merged, most, [0, 0], &mut |results, [src, dst]| {
+            let part = Pass {
+                src: self.src.at(self.dtype, src),
+                dst: DevicePtr(self.dst.0 + (dst * self.dst_size()) as u64),
+                ..*self
+            };
+            // SAFETY: a part of what the caller vouches for.
+            unsafe { part.first(&sequence, results, n, segments) }
+        })
+    }
+
+    /// The same after a copy in which every sequence is one run: for walks of more dimensions than a kernel takes.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn run_compacted(&self, sequence: &[Dim<1>], results: &[Dim<2>]) -> Result<()> {
+        let n = count(sequence);
+        let compact = self.device.alloc(n * count(results), self.dtype)?;
+        let mut step = 1;
+        let mut place = |size| {
+            step *= size;
+            step / size
+        };
+        let mut dims: Dims<2> = Dims::new();
+        dims.extend(sequence.iter().rev().map(|d| Dim { size: d.size, stride: [d.stride[0], place(d.size)] }));
+        let runs: Dims<2> =
+            results.iter().rev().map(|d| Dim { size: d.size, stride: [place(d.size), d.stride[1]] }).collect();
+        dims.extend(
+            results.iter().rev().zip(&runs).map(|(d, r)| Dim { size: d.size, stride: [d.stride[0], r.stride[0]] }),
+        );
+        // SAFETY: the caller vouches for the source; the copy has as many elements as the walk.
+        unsafe { copy_walk(self.device, self.dtype.size_in_bytes(), self.src, compact.ptr(), dims)? };
+        let pass = Pass { src: compact.ptr(), ..*self };
+        // SAFETY: the copy is as large, and the caller vouches for the destination. The copy goes back to the pool afterwards, which reuses it
+        // in stream order.
+        unsafe { pass.run([Dim { size: n, stride: [1] }].into_iter().collect(), runs) }
+    }
+
+    /// The pass over the elements, and those over segments' values.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn first(&self, sequence: &[Dim<1>], results: &[Dim<2>], n: usize, segments: usize) -> Result<()> {
+        let size = self.dtype.size_in_bytes();
+        let columns = results.last().filter(|d| d.stride[0] == 1 && sequence.last().is_none_or(|s| s.stride[0] != 1));
+        let values = self.values(count(results), segments)?;
+        let mut reduction = self.reduction(sequence, n, segments);
+        let aligned = |rest: &[Dim<2>]| {
+            let steps = rest.iter().fold(0, |all, d| all | d.stride[0]);
+            (self.src.0 | (steps * size) as u64).is_multiple_of(16)
+        };
+        let (variant, blocks, threads) = match columns {
+            Some(column) => {
+                let outer = &results[..results.len() - 1];
+                let v = 16 / size;
+                let team = n.div_ceil(4).next_power_of_two().min(64);
+                let across = column.size.div_ceil(v).next_power_of_two().min(512 / team);
+                let strips = column.size.div_ceil(across * v);
+                let items = count(outer) * segments;
+                let steps = sequence.iter().fold(column.size, |all, d| all | d.stride[0]);
+                reduction.results = Index::new(outer);
+                reduction.items = items as u32;
+                reduction.team_shift = team.ilog2();
+                reduction.across_shift = across.ilog2();
+                reduction.vectors = u32::from(aligned(outer) && steps.is_multiple_of(v));
+                reduction.columns = column.size as u32;
+                reduction.strips = Divisor::new(strips);
+                reduction.dst_column = column.stride[1] as u64;
+                (COLUMNS, items * strips, across * team)
+            }
+            None => {
+                let run = matches!(sequence, [Dim { stride: [1], .. }]);
+                reduction.vectors = u32::from(run && aligned(results));
+                let (blocks, threads) = self.rows(&mut reduction, results, n, segments, size);
+                (ROWS, blocks, threads)
+            }
+        };
+        let key = key(self.op, self.dtype, variant);
+        let to = values.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
+        let launch = Launch::linear(key, blocks as u32, threads as u32);
+        // SAFETY: the caller vouches for source and destination, and the segments' values have a place each.
+        unsafe { launch.on(self.device, args![self.src, self.dst, to, reduction])? };
+        match values {
+            // SAFETY: as the caller vouches.
+            Some(values) => unsafe { self.again(values, results, n, segments) },
+            None => Ok(()),
+        }
+    }
+
+    /// Reduces the segments' values of each result, until there is one segment.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run), and `values` holds `segments` values a result.
+    unsafe fn again(
+        &self,
+        mut values: GpuStorage<R>,
+        results: &[Dim<2>],
+        all: usize,
+        mut segments: usize,
+    ) -> Result<()> {
+        loop {
+            let n = segments;
+            segments = n.div_ceil(SEGMENT);
+            let mut step = n;
+            let mut runs: Dims<2> = results.into();
+            for d in runs.iter_mut().rev() {
+                d.stride[0] = step;
+                step *= d.size;
+            }
+            let next = self.values(count(results), segments)?;
+            let mut reduction = self.reduction(&[Dim { size: n, stride: [1] }], n, segments);
+            reduction.count = self.divisor(all);
+            let (blocks, threads) = self.rows(&mut reduction, &runs, n, segments, self.acc_size());
+            let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
+            let launch = Launch::linear(key(self.op, self.dtype, AGAIN), blocks as u32, threads as u32);
+            // SAFETY: the caller vouches for the destination, and each pass has as many values as the one before has segments.
+            unsafe { launch.on(self.device, args![values.ptr(), self.dst, to, reduction])? };
+            match next {
+                Some(next) => values = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// A place for the segments' values, if there is more than one to a result.
+    fn values(&self, results: usize, segments: usize) -> Result<Option<GpuStorage<R>>> {
+        let bytes = results * segments * self.acc_size();
+        (segments > 1).then(|| self.device.alloc(bytes, DType::U8)).transpose()
+    }
+
+    /// The count of a mean, rounded to the compute type.
+    fn divisor(&self, n: usize) -> f64 {
+        if self.dtype == DType::F64 { n as f64 } else { f64::from(n as f32) }
+    }
+
+    fn reduction(&self, sequence: &[Dim<1>], n: usize, segments: usize) -> Reduction {
+        Reduction {
+            n: n as u64,
+            count: self.divisor(n),
+            sequence: Index::new(sequence),
+            results: Index::new(&[]),
+            items: 0,
+            segments: Divisor::new(segments),
+            team_shift: 0,
+            vectors: 0,
+            wide: u32::from(n >= 1 << 31),
+            across_shift: 0,
+            columns: 0,
+            strips: Divisor::new(1),
+            dst_column: 0,
+        }
+    }
+
+    /// Completes the parameters for threads along the sequences, of elements of `size` bytes; blocks and threads of a block.
+    fn rows(
+        &self,
+        reduction: &mut Reduction,
+        results: &[Dim<2>],
+        n: usize,
+        segments: usize,
+        size: usize,
+    ) -> (usize, usize) {
+        let lanes = if size > 8 { 4 } else { 16 / size };
+        let team = n.min(LANES).div_ceil(lanes).next_power_of_two();
+        let items = count(results) * segments;
+        // Blocks are as large as still gives every multiprocessor a few.
+        let enough = self.device.runtime().limits().multiprocessors as usize * 4;
+        let mut threads = LANES;
+        while threads > team.max(64) && items * team / threads < enough {
+            threads /= 2;
+        }
+        reduction.results = Index::new(results);
+        reduction.items = items as u32;
+        reduction.team_shift = team.ilog2();
+        ((items * team).div_ceil(threads), threads)
+    }
 }

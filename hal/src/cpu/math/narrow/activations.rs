@@ -31,7 +31,7 @@ pub fn sigmoid<T: Narrow>(x: f32) -> f32 {
 /// x / (1 + e⁻ˣ), and -0 at -∞, its limit from below.
 #[inline(always)]
 pub fn silu<T: Narrow>(x: f32) -> f32 {
-    let x = if T::WIDE { x } else { moved(x, -f(0x3a00_0000), -f(0x3a00_0800)) };
+    let x = moved::<T>(x, -f(0x3a00_0000), -f(0x3a00_0800));
     let a = at_most(x.abs(), if T::WIDE { 110.0 } else { 30.0 });
     if T::WIDE {
         let root = exp_half(-a);
@@ -52,7 +52,7 @@ pub fn silu<T: Narrow>(x: f32) -> f32 {
 /// ½x (1 + tanh(√(2/π) (x + 0.044715 x³))), and -0 at -∞, its limit from below.
 #[inline(always)]
 pub fn gelu<T: Narrow>(x: f32) -> f32 {
-    let x = if T::WIDE { x } else { moved(x, -f(0x3aaf_8000), -f(0x3aaf_8800)) };
+    let x = moved::<T>(x, -f(0x3aaf_8000), -f(0x3aaf_8800));
     let (top, part) = if T::WIDE { (10.75, -0.5) } else { (8.0, -1.0) };
     let a = at_most(x.abs(), top);
     let (cubic, linear) = (part * f(0x3d72_56f3), part * f(0x3fa9_5d33));

@@ -1,5 +1,7 @@
 //! The pieces that several recipes share.
 
+use super::Narrow;
+
 pub const LOG2_E: f32 = f(0x3fb8_aa3b);
 pub const LN_2: f32 = f(0x3f31_7218);
 pub const HALF_PI: f32 = f(0x3fc9_0fdb);
@@ -43,11 +45,11 @@ pub fn at_least(x: f32, limit: f32) -> f32 {
     if x < limit { limit } else { x }
 }
 
-/// `to` where `x` is `hard`. A few inputs of f16 lie nearer to a tie than an f32's unit, so that no f32 recipe tells the side:
-/// each is moved a little towards it.
+/// `to` where `x` is `hard`. A few results of f16 lie nearer to a tie than an f32's unit, so that the recipe in f32 cannot tell
+/// the side: their inputs are moved a little towards it. bf16 has none (and f8e4m3 has no such inputs).
 #[inline(always)]
-pub fn moved(x: f32, hard: f32, to: f32) -> f32 {
-    if x == hard { to } else { x }
+pub fn moved<T: Narrow>(x: f32, hard: f32, to: f32) -> f32 {
+    if !T::WIDE && x == hard { to } else { x }
 }
 
 /// The bit of the sign.

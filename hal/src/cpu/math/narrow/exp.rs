@@ -27,7 +27,7 @@ pub fn exp<T: Narrow>(x: f32) -> f32 {
         root * root
     } else {
         let within = at_least(at_most(x, 20.0), -20.0);
-        let (r, scale) = split(moved(within, f(0x3bef_2000), f(0x3bef_1800)));
+        let (r, scale) = split(moved::<T>(within, f(0x3bef_2000), f(0x3bef_1800)));
         horner(r, [f(0x3c07_c488), f(0x3d2b_99e3), f(0x3e2a_b32e), f(0x3eff_ff9a), f(0x3f7f_ffe8), 1.0]) * scale
     }
 }
@@ -37,7 +37,7 @@ pub fn exp<T: Narrow>(x: f32) -> f32 {
 pub fn exp2<T: Narrow>(x: f32) -> f32 {
     let (half, limit) = if T::WIDE { (0.5, 140.0) } else { (1.0, 30.0) };
     let within = at_least(at_most(x, limit), -limit);
-    let within = if T::WIDE { within } else { moved(within, f(0x3a38_a000), f(0x3a38_a800)) };
+    let within = moved::<T>(within, f(0x3a38_a000), f(0x3a38_a800));
     let t = within.mul_add(half, MAGIC_BIASED);
     let r = within.mul_add(half, -(t - MAGIC_BIASED));
     let power = horner(r, [f(0x3aad_fdf7), f(0x3c1e_769e), f(0x3d63_5b52), f(0x3e75_fcd9), f(0x3f31_721a), 1.0])

@@ -18,7 +18,7 @@ pub fn asin<T: Narrow>(x: f32) -> f32 {
 /// acos x.
 #[inline(always)]
 pub fn acos<T: Narrow>(x: f32) -> f32 {
-    let x = if T::WIDE { x } else { moved(x, -f(0x3d95_e000), -f(0x3d95_d800)) };
+    let x = moved::<T>(x, -f(0x3d95_e000), -f(0x3d95_d800));
     let magnitude = x.abs();
     let low = magnitude < 0.5;
     let z = if low { x * x } else { magnitude.mul_add(-0.5, 0.5) };
@@ -32,11 +32,7 @@ pub fn acos<T: Narrow>(x: f32) -> f32 {
 #[inline(always)]
 pub fn atan<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
-    let magnitude = if T::WIDE {
-        magnitude
-    } else {
-        moved(moved(magnitude, f(0x40cd_c000), f(0x40cd_c800)), f(0x4115_c000), f(0x4115_bf80))
-    };
+    let magnitude = moved::<T>(moved::<T>(magnitude, f(0x40cd_c000), f(0x40cd_c800)), f(0x4115_c000), f(0x4115_bf80));
     let high = magnitude > 1.0;
     let y = if high { -reciprocal(at_most(magnitude, 1_099_511_627_776.0)) } else { magnitude };
     let value = horner(

@@ -77,7 +77,7 @@ pub fn log2<T: Narrow>(x: f32) -> f32 {
 /// ln(1 + x).
 #[inline(always)]
 pub fn log1p<T: Narrow>(x: f32) -> f32 {
-    let x = if T::WIDE { x } else { moved(moved(x, -f(0x3bbf_a000), -f(0x3bbf_9800)), f(0x3bc0_6000), f(0x3bc0_6800)) };
+    let x = moved::<T>(moved::<T>(x, -f(0x3bbf_a000), -f(0x3bbf_9800)), f(0x3bc0_6000), f(0x3bc0_6800));
     let sum = 1.0 + x;
     let exponent = sum.to_bits().wrapping_sub(ROOT_HALF) & EXPONENT;
     // The argument's own digits, not those that the sum has kept.

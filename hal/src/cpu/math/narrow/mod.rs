@@ -14,6 +14,9 @@ mod log;
 mod pow;
 mod trig;
 
+#[cfg(test)]
+mod tests;
+
 pub use activations::{elu, gelu, gelu_erf, sigmoid, silu};
 pub use erf::erf;
 pub use exp::{exp, exp2, expm1};

@@ -149,7 +149,7 @@ const HALF_PI: (f32, f32) = (f(0x3fc9_0fdb), f(0xb33b_bd2e));
 #[inline(always)]
 pub fn sin<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
-    let magnitude = if T::WIDE { magnitude } else { moved(magnitude, f(0x3e56_6000), f(0x3e56_6040)) };
+    let magnitude = moved::<T>(magnitude, f(0x3e56_6000), f(0x3e56_6040));
     let (r, half_turns) = if is_far::<T>(magnitude) {
         let turn = turns(magnitude);
         let r = (turn << 1) as i64 as f32 * f(0x2049_0fdb);
@@ -184,7 +184,7 @@ pub fn cos<T: Narrow>(x: f32) -> f32 {
 #[inline(always)]
 pub fn tan<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
-    let magnitude = if T::WIDE { magnitude } else { moved(magnitude, f(0x3d12_8000), f(0x3d12_8040)) };
+    let magnitude = moved::<T>(magnitude, f(0x3d12_8000), f(0x3d12_8040));
     let (r, quarter_turns) = if is_far::<T>(magnitude) {
         let turn = turns(magnitude);
         let r = (turn << 2) as i64 as f32 * f(0x1fc9_0fdb);

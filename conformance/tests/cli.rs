@@ -1,0 +1,114 @@
+//! The program as a user meets it: exit status, messages, files.
+#![cfg(feature = "cli")]
+
+use isobit_conformance::cells::Cell;
+use isobit_conformance::generate;
+use isobit_conformance::regress;
+use isobit_conformance::report::{Report, Status};
+use isobit_conformance::run::{DigestFile, Failure, Fault};
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(out: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_isobit-conformance")).args(args).arg("--out").arg(out).output().unwrap()
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn report(out: &Path) -> Report {
+    serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn what_cannot_run_is_said_and_is_status_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |args: &[&str], says: &str| {
+        let output = run(dir.path(), args);
+        assert_eq!(status(&output), 2, "{args:?}: {}", error(&output));
+        assert!(error(&output).contains(says), "{args:?}: {}", error(&output));
+    };
+    refused(&["--ops", "sigmod"], "no operation is named `sigmod`; did you mean sigmoid");
+    refused(&["--dtypes", "fp16"], "did you mean f16");
+    refused(&["--devices", "cudo:0"], "no driver is named `cudo`; did you mean cuda");
+    refused(&["--devices", "cuda:x"], "`x` is no ordinal");
+    refused(&["--devices", "rocm:0"], "rocm:0");
+    refused(&["--devices", "cpu:7"], "cpu:7");
+    refused(&["--ops", "exp", "--dtypes", "u8"], "the filters select nothing");
+    refused(&["--cases", "0"], "--cases");
+    refused(&["--quick", "--exhaustive"], "--exhaustive");
+    refused(&["--replay", "not/there.json"], "cannot read not/there.json");
+    assert!(!dir.path().join("report.json").exists());
+}
+
+#[test]
+fn the_cpu_passes_and_the_files_say_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(dir.path(), &["--devices", "cpu", "--ops", "neg,argmax", "--dtypes", "i16,f16", "--cases", "40"]);
+    assert_eq!(status(&output), 0, "{}", error(&output));
+    let report = report(dir.path());
+    let cells: Vec<_> = report.results.iter().filter(|r| r.reference == "cpu").collect();
+    assert_eq!(cells.len(), 4);
+    assert!(cells.iter().all(|r| r.status == Status::Pass && r.cases == 40 && r.bit_exact && r.layouts.len() == 6));
+    assert_eq!((report.devices.len(), report.devices[0].id.as_str()), (1, "cpu"));
+    for file in ["report.html", "junit.xml", "digests/cpu.jsonl"] {
+        assert!(dir.path().join(file).exists(), "{file}");
+    }
+    // Progress is a line now and then where nobody watches.
+    assert!(error(&output).contains("cpu: 4 of 4 cells"));
+}
+
+#[test]
+fn digests_do_not_depend_on_filters_and_compare_across_runs() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let common = ["--devices", "cpu", "--dtypes", "f32", "--cases"];
+    assert_eq!(status(&run(a.path(), &[&common[..], &["12", "--ops", "add,sum"]].concat())), 0);
+    assert_eq!(status(&run(b.path(), &[&common[..], &["20", "--ops", "sum"]].concat())), 0);
+    let file = |dir: &Path| dir.join("digests/cpu.jsonl");
+    let (of_a, of_b) = (DigestFile::read(&file(a.path())).unwrap(), DigestFile::read(&file(b.path())).unwrap());
+    let sum = |f: &DigestFile| f.cells.iter().find(|c| c.op == "sum").unwrap().digests.clone();
+    assert_eq!(sum(&of_a), sum(&of_b)[..12]);
+
+    let out = tempfile::tempdir().unwrap();
+    let (first, second) = (file(a.path()), out.path().join("other.jsonl"));
+    let compare = |second: &Path| run(out.path(), &["--compare", first.to_str().unwrap(), second.to_str().unwrap()]);
+    of_b.write(&second).unwrap();
+    let output = compare(&second);
+    assert_eq!(status(&output), 0, "{}", error(&output));
+    let row = &report(out.path()).results[0];
+    assert_eq!((row.subject.as_str(), row.reference.as_str(), row.cases), ("cpu@other", "cpu@cpu", 12));
+
+    let mut tampered = of_b;
+    tampered.cells[0].digests[3] = "00".into();
+    tampered.write(&second).unwrap();
+    assert_eq!(status(&compare(&second)), 1);
+    assert_eq!(report(out.path()).results[0].status, Status::Fail);
+
+    let alone = run(out.path(), &["--compare", first.to_str().unwrap()]);
+    assert_eq!(status(&alone), 2);
+    assert!(error(&alone).contains("give a second file"));
+}
+
+#[test]
+fn a_saved_case_is_replayed_alone_and_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let cell = Cell::find("exp", "f32", None).unwrap();
+    let fault = Fault::Error { message: "as it was".into() };
+    let failure = Failure { device: "cpu".into(), index: Some(7), case: generate::case(9, cell, 7), fault };
+    regress::append(&dir.path().join("regressions.jsonl"), &failure).unwrap();
+    let saved = dir.path().join("one.json");
+    std::fs::write(&saved, regress::line(&failure)).unwrap();
+
+    assert_eq!(status(&run(dir.path(), &["--replay", saved.to_str().unwrap()])), 0);
+    let replayed = report(dir.path());
+    assert_eq!((replayed.results.len(), replayed.results[0].cases), (1, 1));
+
+    assert_eq!(status(&run(dir.path(), &["--devices", "cpu", "--ops", "exp", "--dtypes", "f32", "--cases", "3"])), 0);
+    let row = &report(dir.path()).results[0];
+    assert_eq!(row.cases, 4, "the saved case and three more");
+}

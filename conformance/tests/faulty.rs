@@ -1,0 +1,313 @@
+//! A device that is wrong on purpose, in ways that kernels are: each must be caught, made small, and caught again from the saved file.
+
+use isobit_conformance::case::{Case, Values};
+use isobit_conformance::cells::Cell;
+use isobit_conformance::regress;
+use isobit_conformance::report::{ResultRow, Status};
+use isobit_conformance::run::{CellRun, Fault, Options, run_cell};
+use isobit_hal::{
+    BackendDevice, BackendStorage, BinaryOp, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Error,
+    ErrorKind, Layout, Op, Reduce, ReduceOp, Result, Scalar, Shape, Src, Support, UnaryOp, f16,
+};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flaw {
+    /// Nothing.
+    None,
+    /// The last element is not written where there are more than 200 (a tail).
+    LostTail,
+    /// The element after the last is written where there are more than 200.
+    PastTheEnd,
+    /// A gap of a destination that is not contiguous is written.
+    InTheGap,
+    /// An input is written.
+    Input,
+    /// Sums are accumulated in f16.
+    NarrowSum,
+    /// -0 becomes +0.
+    LostSign,
+    /// One ulp off above 2.
+    OneUlp,
+    /// Every third result of a large tensor depends on when it is computed.
+    Racy,
+    /// Contiguous data is computed well, other layouts are read as if they were.
+    IgnoredStride,
+    /// It panics on an empty tensor.
+    PanicsOnEmpty,
+    /// It answers an error.
+    Error,
+    /// It says that it cannot.
+    Refuses,
+}
+
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+#[derive(Debug, Clone)]
+struct Faulty(Flaw);
+
+#[derive(Debug)]
+struct FaultyStorage {
+    device: Faulty,
+    inner: CpuStorage,
+    /// An operation that took it as an input has written it.
+    touched: AtomicBool,
+}
+
+impl BackendDevice for Faulty {
+    type Storage = FaultyStorage;
+
+    fn new(_ordinal: usize) -> Result<Self> {
+        Ok(Faulty(Flaw::None))
+    }
+    fn id(&self) -> DeviceId {
+        CpuDevice.id()
+    }
+    fn location(&self) -> DeviceLocation {
+        DeviceLocation { driver: "faulty", ordinal: 0 }
+    }
+    fn info(&self) -> Result<DeviceInfo> {
+        CpuDevice.info()
+    }
+    fn supports(&self, op: &Op, dtypes: &[DType]) -> Support {
+        match self.0 {
+            Flaw::Refuses => {
+                Support::Unsupported { kind: ErrorKind::UnsupportedOp, reason: "not on a day like this".into() }
+            }
+            _ => CpuDevice.supports(op, dtypes),
+        }
+    }
+    unsafe fn alloc_uninit(&self, shape: &Shape, dtype: DType) -> Result<FaultyStorage> {
+        let inner = CpuStorage::zeros(shape.elem_count(), dtype)?;
+        Ok(FaultyStorage { device: self.clone(), inner, touched: AtomicBool::new(false) })
+    }
+    fn storage_from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<FaultyStorage> {
+        let inner = CpuStorage::from_bytes(dtype, bytes)?;
+        Ok(FaultyStorage { device: self.clone(), inner, touched: AtomicBool::new(false) })
+    }
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn inner<'a>(src: Src<'a, FaultyStorage>) -> Src<'a, CpuStorage> {
+    match src {
+        Src::Storage(s, l) => Src::Storage(&s.inner, l),
+        Src::Dst => Src::Dst,
+    }
+}
+
+fn add_one_to_byte(storage: &mut CpuStorage, element: usize) {
+    let size = storage.dtype().size_in_bytes();
+    let byte = &mut storage.as_bytes_mut()[element * size];
+    *byte = byte.wrapping_add(1);
+}
+
+/// What is common to the flaws of elementwise operations: `compute` is right, and this spoils it.
+fn spoil(dst: &mut FaultyStorage, layout: &Layout, compute: impl FnOnce(&mut CpuStorage) -> Result<()>) -> Result<()> {
+    let count = layout.elem_count();
+    let last = layout.strided_index().last();
+    let size = dst.inner.dtype().size_in_bytes();
+    let before = dst.inner.clone();
+    match dst.device.0 {
+        Flaw::Error => return Err(Error::new(ErrorKind::LibraryFailure, "the library gave up")),
+        Flaw::PanicsOnEmpty if count == 0 => panic!("division by zero"),
+        _ => {}
+    }
+    compute(&mut dst.inner)?;
+    match (dst.device.0, last) {
+        (Flaw::LostTail, Some(last)) if count > 200 => {
+            let at = last * size..(last + 1) * size;
+            dst.inner.as_bytes_mut()[at.clone()].copy_from_slice(&before.as_bytes()[at]);
+        }
+        (Flaw::PastTheEnd, Some(last)) if count > 200 => add_one_to_byte(&mut dst.inner, last + 1),
+        (Flaw::InTheGap, Some(last)) if !layout.is_contiguous() => {
+            let named: std::collections::HashSet<usize> = layout.strided_index().collect();
+            if let Some(gap) = (layout.start_offset()..last).find(|i| !named.contains(i)) {
+                add_one_to_byte(&mut dst.inner, gap);
+            }
+        }
+        (Flaw::Racy, Some(last)) if count > 100 && COUNTER.fetch_add(1, Ordering::Relaxed) % 3 == 0 => {
+            add_one_to_byte(&mut dst.inner, last);
+        }
+        (Flaw::LostSign | Flaw::OneUlp, Some(_)) => {
+            if let Some(values) = dst.inner.as_mut_slice::<f32>() {
+                for i in layout.strided_index() {
+                    match dst.device.0 {
+                        Flaw::LostSign => values[i] += 0.0,
+                        _ if values[i] > 2.0 && values[i].is_finite() => values[i] = values[i].next_down(),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+impl BackendStorage for FaultyStorage {
+    type Device = Faulty;
+
+    fn dtype(&self) -> DType {
+        self.inner.dtype()
+    }
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+    fn device(&self) -> &Faulty {
+        &self.device
+    }
+    fn to_cpu_storage(&self) -> Result<CpuStorage> {
+        let mut copy = self.inner.to_cpu_storage()?;
+        if self.touched.load(Ordering::Relaxed) {
+            add_one_to_byte(&mut copy, 0);
+        }
+        Ok(copy)
+    }
+    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
+        self.inner.const_set(value, layout)
+    }
+    fn unary_into(op: UnaryOp, src: Src<'_, Self>, dst: &mut Self, layout: &Layout) -> Result<()> {
+        if let (Flaw::Input, Src::Storage(s, _)) = (dst.device.0, src) {
+            s.touched.store(true, Ordering::Relaxed);
+        }
+        if let (Flaw::IgnoredStride, Src::Storage(s, l)) = (dst.device.0, src) {
+            let flat = Layout::contiguous_with_offset(l.shape(), l.start_offset());
+            if flat.required_len().is_some_and(|n| n <= s.len()) {
+                return CpuStorage::unary_into(op, Src::Storage(&s.inner, &flat), &mut dst.inner, layout);
+            }
+        }
+        spoil(dst, layout, |dst| CpuStorage::unary_into(op, inner(src), dst, layout))
+    }
+    fn binary_into(
+        op: BinaryOp,
+        lhs: Src<'_, Self>,
+        rhs: Src<'_, Self>,
+        dst: &mut Self,
+        layout: &Layout,
+    ) -> Result<()> {
+        spoil(dst, layout, |dst| CpuStorage::binary_into(op, inner(lhs), inner(rhs), dst, layout))
+    }
+    fn reduce_into(op: &Reduce, src: &Self, sl: &Layout, dst: &mut Self, layout: &Layout) -> Result<()> {
+        CpuStorage::reduce_into(op, &src.inner, sl, &mut dst.inner, layout)?;
+        if dst.device.0 == Flaw::NarrowSum && op.op == ReduceOp::Sum && op.dims.len() == sl.shape().rank() {
+            let (Some(values), Some(sum)) = (src.inner.as_slice::<f32>(), dst.inner.as_mut_slice::<f32>()) else {
+                return Ok(());
+            };
+            let total = sl.strided_index().fold(f16::ZERO, |s, i| f16::from_f32(s.to_f32() + values[i]));
+            layout.strided_index().for_each(|i| sum[i] = total.to_f32());
+        }
+        Ok(())
+    }
+}
+
+fn run(flaw: Flaw, op: &str, dtype: &str) -> CellRun {
+    let cell = Cell::find(op, dtype, None).unwrap();
+    run_cell(&Faulty(flaw), "faulty:0", cell, &Options::new(0, 64), |_| {})
+}
+
+/// Fails, with a small case of the expected kind, and fails again when that case alone is run from its saved form. Returns the small case.
+fn caught(flaw: Flaw, op: &str, dtype: &str, kind: &str) -> (Case, ResultRow) {
+    let found = run(flaw, op, dtype);
+    assert_eq!(found.row.status, Status::Fail, "{flaw:?} was not caught: {:?}", found.row);
+    assert!(!found.row.bit_exact);
+    let failure = found.failure.expect("a failing cell has a failing case");
+    assert_eq!(failure.fault.kind(), kind, "{flaw:?}: {}", failure.fault);
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("regressions.jsonl");
+    regress::append(&path, &failure).unwrap();
+    regress::append(&path, &failure).unwrap();
+    let saved = regress::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(saved, [failure.clone()], "saved once, and read back as it was");
+    let cell = failure.case.cell().unwrap();
+    let options = Options { first: regress::cases(saved), replay_only: true, ..Options::new(1, 1) };
+    let again = run_cell(&Faulty(flaw), "faulty:0", cell, &options, |_| {});
+    assert_eq!((again.row.status, again.row.cases), (Status::Fail, 1), "{flaw:?} is not replayed");
+    assert_eq!(run_cell(&Faulty(Flaw::None), "faulty:0", cell, &options, |_| {}).row.status, Status::Pass);
+    (failure.case, found.row)
+}
+
+fn elements(case: &Case) -> usize {
+    case.shape.iter().product()
+}
+
+#[test]
+fn a_device_without_flaw_passes() {
+    for (op, dtype) in [("exp", "f32"), ("add", "f16"), ("sum", "f32"), ("neg", "u32")] {
+        let found = run(Flaw::None, op, dtype);
+        assert_eq!(found.row.status, Status::Pass, "{:?}", found.row);
+        assert_eq!((found.row.cases, found.row.max_ulp, found.row.repeatable), (64, Some(0.0), Some(true)));
+        assert!(found.row.bit_exact && found.findings.is_empty());
+        assert_eq!(found.digests.digests.len(), 64);
+        let kinds = ["contiguous", "transposed", "permuted", "broadcast", "narrowed", "stepped"];
+        assert_eq!(found.row.layouts, kinds, "{op}");
+    }
+}
+
+#[test]
+fn an_element_not_written_is_found_at_its_place() {
+    let found = run(Flaw::LostTail, "neg", "f32");
+    assert!(found.findings.iter().any(|f| f.kind == "unwritten" && f.offset.is_some_and(|o| o > 0)));
+    let (case, _) = caught(Flaw::LostTail, "neg", "f32", "unwritten");
+    // 201 is the smallest count that fails.
+    assert!((201..=260).contains(&elements(&case)), "{case:?}");
+    assert_eq!(case.shape.len(), 1);
+}
+
+#[test]
+fn a_stray_write_is_found_in_the_guard_band_the_gap_and_the_input() {
+    let (case, _) = caught(Flaw::PastTheEnd, "add", "f32", "out_of_bounds");
+    assert!((201..=260).contains(&elements(&case)), "{case:?}");
+    assert!(run(Flaw::PastTheEnd, "add", "u8").findings.iter().all(|f| f.kind == "out_of_bounds"));
+    let (case, _) = caught(Flaw::InTheGap, "add", "i16", "out_of_bounds");
+    assert!(elements(&case) <= 4, "{case:?}");
+    let (_, row) = caught(Flaw::Input, "neg", "u32", "out_of_bounds");
+    assert!(row.worst.unwrap().contains("input 0, -1024 bytes from its start"));
+}
+
+#[test]
+fn sums_in_f16_are_caught_and_made_small() {
+    let (case, row) = caught(Flaw::NarrowSum, "sum", "f32", "mismatch");
+    assert!(elements(&case) <= 4, "{case:?}");
+    assert!(row.worst.is_some_and(|w| w.contains("expected")));
+}
+
+#[test]
+fn a_lost_sign_of_zero_is_one_element() {
+    let (case, row) = caught(Flaw::LostSign, "neg", "f32", "mismatch");
+    assert_eq!(elements(&case), 1);
+    assert_eq!(case.inputs[0].values, Values::Bits(vec![0]));
+    assert!(row.worst.unwrap().contains("expected -0.0 (0x80000000), got 0.0 (0x00000000)"));
+}
+
+#[test]
+fn one_ulp_is_caught() {
+    let (case, row) = caught(Flaw::OneUlp, "exp", "f32", "mismatch");
+    assert_eq!((elements(&case), row.max_ulp), (1, Some(1.0)));
+}
+
+#[test]
+fn a_result_that_varies_is_not_repeatable() {
+    let found = run(Flaw::Racy, "add", "i32");
+    assert_eq!((found.row.status, found.row.repeatable), (Status::Fail, Some(false)));
+    assert!(matches!(found.failure.unwrap().fault, Fault::NotRepeatable { .. } | Fault::Mismatch { .. }));
+}
+
+#[test]
+fn ignored_strides_are_caught() {
+    let (case, _) = caught(Flaw::IgnoredStride, "sqr", "i32", "mismatch");
+    assert!(elements(&case) <= 4, "{case:?}");
+}
+
+#[test]
+fn panics_errors_and_refusals_are_failures() {
+    let (case, _) = caught(Flaw::PanicsOnEmpty, "exp", "f16", "panic");
+    assert_eq!(elements(&case), 0);
+    caught(Flaw::Error, "exp", "f16", "error");
+    let refused = run(Flaw::Refuses, "exp", "f16");
+    assert_eq!((refused.row.status, refused.row.cases), (Status::Fail, 0));
+    assert!(refused.row.reason.unwrap().contains("not on a day like this"));
+}

@@ -1,0 +1,59 @@
+// What the kernels of the product share: its parameters, and its order. k is cut into segments of 256; a segment's value starts from +0
+// and takes its products by fma in ascending order; the result is the first segment's value and then the others, in ascending order.
+#pragma once
+
+#include "dialect/index.cuh"
+#include "dialect/limits.cuh"
+#include "dialect/thread.cuh"
+#include "dialect/vector.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 PRODUCT_SEGMENT = 256;
+
+// The host's `Product` in matmul/mod.rs. `a` is m x k, `b` k x n, `c` m x n.
+struct Product {
+    u32 m;
+    u32 n;
+    // Segments that this launch computes apart, each result's values going to `partial`; 1 where it computes whole results.
+    Divisor segments;
+    u64 k;
+    u64 a_row, a_col;
+    u64 b_row, b_col;
+    u64 c_row, c_col;
+    // Nonzero: four neighbours along k (bit 0) or along m or n (bit 1) can be loaded at once, from `a` and from `b`; and four along n stored to
+    // `c` (bit 1).
+    u32 a_vectors, b_vectors, c_vectors;
+    // Tiles (or strips) along m and n.
+    Divisor m_tiles, n_tiles;
+    // Of a, b and c.
+    Index<3> batch;
+};
+
+// What a block works on.
+struct ProductBlock {
+    u32 m_tile, n_tile, segment, batch;
+};
+
+ISOBIT_FN ProductBlock product_block(const Product &p) {
+    const u32 block = block_x();
+    const u32 row = divide(block, p.n_tiles);
+    const u32 rest = divide(row, p.m_tiles);
+    const u32 batch = divide(rest, p.segments);
+    return ProductBlock{row - rest * p.m_tiles.size, block - row * p.n_tiles.size, rest - batch * p.segments.size,
+                        batch};
+}
+
+// -0 leaves every value as it is when it is added, -0 included: the sum of no segments, and the product of no elements.
+template <typename C>
+ISOBIT_FN C nothing() {
+    return (C)-0.0;
+}
+
+// Where segment `segment` of a result keeps its value, until all are added.
+template <typename C>
+ISOBIT_FN C *partial_place(const Product &p, C *partial, const ProductBlock &block, u32 row, u32 col) {
+    return partial + (((u64)block.batch * p.segments.size + block.segment) * p.m + row) * p.n + col;
+}
+
+} // namespace isobit

@@ -71,7 +71,7 @@ impl Nvrtc {
         unsafe { self.library.get(name.as_bytes()) }.unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// Compiles, and gives the log of a failure or of warnings.
+    /// Compiles, and gives the log of a failure.
     fn compile(
         &self,
         name: &str,
@@ -116,7 +116,7 @@ impl Nvrtc {
             assert_eq!(log(program, bytes.as_mut_ptr().cast()), 0, "nvrtcGetProgramLog");
             destroy(&mut program);
             let message = CStr::from_bytes_until_nul(&bytes).unwrap().to_string_lossy().into_owned();
-            if rc == 0 && message.trim().is_empty() { Ok(()) } else { Err(format!("error {rc}\n{message}")) }
+            if rc == 0 { Ok(()) } else { Err(format!("error {rc}\n{message}")) }
         }
     }
 }

@@ -164,7 +164,8 @@ unsafe fn launch<R: GpuRuntime>(
     Ok(())
 }
 
-fn address<T>(value: &T) -> *mut c_void {
+/// A kernel argument: where its value lies.
+pub(crate) fn address<T>(value: &T) -> *mut c_void {
     std::ptr::from_ref(value).cast_mut().cast()
 }
 
@@ -182,6 +183,7 @@ fn pack_width(operands: &[Operand<'_>]) -> usize {
 
 /// Which kernels visit the elements.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "it lives on the stack for one launch, which allocates nothing")]
 enum Plan {
     Nothing,
     Contiguous,
@@ -382,7 +384,7 @@ mod tests {
             let mut left = index;
             let mut at = vec![0; operands];
             for d in (0..walk.rank as usize).rev() {
-                let high = (u64::from(left) * u64::from(walk.magic[d]) >> 32) as u32;
+                let high = ((u64::from(left) * u64::from(walk.magic[d])) >> 32) as u32;
                 let q = (high + left) >> walk.shift[d];
                 let place = if d == 0 { left } else { left - q * walk.size[d] };
                 left = q;
@@ -413,7 +415,7 @@ mod tests {
                             for i in 0..pack {
                                 let one = |(o, operand): (usize, &Operand<'_>)| {
                                     let start = ptrs[o] + at[o];
-                                    if splat >> o & 1 == 1 {
+                                    if (splat >> o) & 1 == 1 {
                                         return start;
                                     }
                                     assert!(start.is_multiple_of(pack * operand.size as u64), "a pack is not aligned");
@@ -532,7 +534,7 @@ mod tests {
             let (magic, shift) = magic(d);
             let multiples = (1..4u64).flat_map(|k| [u64::from(d) * k - 1, u64::from(d) * k]).map(|n| n as u32);
             for n in numbers.iter().copied().chain(multiples).filter(|&n| n <= i32::MAX as u32) {
-                let high = (u64::from(n) * u64::from(magic) >> 32) as u32;
+                let high = ((u64::from(n) * u64::from(magic)) >> 32) as u32;
                 assert_eq!((high + n) >> shift, n / d, "{n} / {d}");
             }
         }

@@ -134,7 +134,7 @@ fn row(name: &str, lines: &[Line<'_>], used: &[usize], attribute: Attribute) -> 
 /// An error in ulps, short.
 pub(super) fn ulps(ulp: f64) -> String {
     match ulp {
-        u if u == 0.0 => "0".into(),
+        0.0 => "0".into(),
         u if u < 0.005 => "<0.01".into(),
         u if u < 100.0 => format!("{u:.2}"),
         u if u < 1e4 => format!("{u:.0}"),

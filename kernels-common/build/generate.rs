@@ -33,7 +33,12 @@ pub fn write(modules: &[Module], files: &[(String, String)], built: &Built) {
                 bytes.push(0);
             }
             let packed = pack(&out, &format!("{}-{}", module.name, target.arch), &bytes);
-            write!(text, "(Target::{:?}, {:?}, include_bytes!({packed:?})), ", target.vendor, target.arch).unwrap();
+            write!(
+                text,
+                "(crate::image::Target::{:?}, {:?}, include_bytes!({packed:?})), ",
+                target.vendor, target.arch
+            )
+            .unwrap();
         }
         text.push_str("] },\n");
     }

@@ -136,35 +136,92 @@ unsafe fn launch<R: GpuRuntime>(
     params: &[*mut c_void],
 ) -> Result<()> {
     let n = operands[0].layout.elem_count() as u64;
-    if n == 0 {
-        return Ok(());
+    let width = pack_width(operands);
+    let walks = match plan(operands, kernels.rows) {
+        Plan::Nothing => return Ok(()),
+        Plan::Contiguous => {
+            let mut args: Args = operands.iter().map(|o| address(&o.ptr)).collect();
+            args.push(address(&n));
+            args.extend_from_slice(params);
+            let launch = Launch::linear(kernels.key, blocks(device, n / width as u64, kernels.unroll), BLOCK);
+            // SAFETY: the caller vouches for operands and parameters; the layouts have no gaps.
+            return unsafe { launch.on(device, &mut args) };
+        }
+        Plan::Walks(walks) => walks,
+    };
+    for Stretch { variant, axes, ptrs, splat } in walks {
+        let unroll = if variant == Key::ROWS { ROWS_UNROLL } else { STRIDED_UNROLL };
+        split(&axes, ptrs, MAX_UNITS, &mut |axes, units, ptrs| {
+            let walk = Walk::new(axes, units, splat);
+            let mut args: Args = ptrs[..operands.len()].iter().map(address).collect();
+            args.push(address(&walk));
+            args.extend_from_slice(params);
+            let launch = Launch::linear(kernels.key.with_variant(variant), blocks(device, units, unroll), BLOCK);
+            // SAFETY: the caller vouches for operands and parameters; the walk visits elements of the layouts.
+            unsafe { launch.on(device, &mut args) }
+        })?;
     }
-    let width = ACCESS / operands.iter().map(|o| o.size).max().expect("there is a destination");
-    let aligned = |o: &Operand<'_>| o.ptr.is_multiple_of((width * o.size) as u64);
-    let launcher = Launcher { device, params };
-    if operands.iter().all(|o| o.layout.is_contiguous() && aligned(o)) {
-        // SAFETY: as the caller's.
-        return unsafe { launcher.contiguous(kernels, operands, n, width) };
+    Ok(())
+}
+
+/// A kernel argument: where its value lies.
+pub(crate) fn address<T>(value: &T) -> *mut c_void {
+    std::ptr::from_ref(value).cast_mut().cast()
+}
+
+/// One block for what its threads take at a time, as far as the driver takes so many.
+fn blocks<R: GpuRuntime>(device: &GpuDevice<R>, units: u64, unroll: u32) -> u32 {
+    let limits = device.runtime().limits();
+    let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / u64::from(BLOCK));
+    units.div_ceil(u64::from(BLOCK * unroll)).clamp(1, most) as u32
+}
+
+/// Elements of the largest operand in one access.
+fn pack_width(operands: &[Operand<'_>]) -> usize {
+    ACCESS / operands.iter().map(|o| o.size).max().expect("there is a destination")
+}
+
+/// Which kernels visit the elements.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "it lives on the stack for one launch, which allocates nothing")]
+enum Plan {
+    Nothing,
+    Contiguous,
+    Walks(SmallVec<[Stretch; 2]>),
+}
+
+/// Elements for one kernel: units along axes, from each operand's address on.
+#[derive(Debug)]
+struct Stretch {
+    variant: u8,
+    axes: Axes,
+    ptrs: Ptrs,
+    splat: u32,
+}
+
+fn plan(operands: &[Operand<'_>], has_rows: bool) -> Plan {
+    if operands[0].layout.elem_count() == 0 {
+        return Plan::Nothing;
+    }
+    let width = pack_width(operands);
+    let aligned = operands.iter().all(|o| o.ptr.is_multiple_of((width * o.size) as u64));
+    if aligned && operands.iter().all(|o| o.layout.is_contiguous()) {
+        return Plan::Contiguous;
     }
     let (axes, ptrs) = axes(operands);
-    let dense = |axis: &Axis| operands.iter().zip(&axis.stride).all(|(o, &s)| s == o.size as u64);
-    if axes.iter().all(dense) && axes.len() <= 1 && operands.iter().all(aligned) {
-        // SAFETY: as the caller's.
-        return unsafe { launcher.contiguous(kernels, operands, n, width) };
+    let is_dense = |axis: &Axis| operands.iter().zip(&axis.stride).all(|(o, &s)| s == o.size as u64);
+    if aligned && axes.len() == 1 && is_dense(&axes[0]) {
+        return Plan::Contiguous;
     }
-    let strided = kernels.key.with_variant(Key::STRIDED);
-    if kernels.rows
-        && let Some((axes, splat, left)) = rows(&axes, operands, width)
-    {
-        let key = kernels.key.with_variant(Key::ROWS);
-        // SAFETY: as the caller's: whole packs of the same elements.
-        unsafe { launcher.walk(key, &axes, ptrs, operands.len(), splat, ROWS_UNROLL)? };
-        let Some((left, offset)) = left else { return Ok(()) };
-        // SAFETY: the elements behind the last whole pack.
-        return unsafe { launcher.walk(strided, &[left], offset.from(ptrs), operands.len(), 0, STRIDED_UNROLL) };
+    let mut walks = SmallVec::new();
+    match rows(&axes, ptrs, operands, width).filter(|_| has_rows) {
+        Some((whole, rest)) => {
+            walks.push(whole);
+            walks.extend(rest);
+        }
+        None => walks.push(Stretch { variant: Key::STRIDED, axes, ptrs, splat: 0 }),
     }
-    // SAFETY: as the caller's.
-    unsafe { launcher.walk(strided, &axes, ptrs, operands.len(), 0, STRIDED_UNROLL) }
+    Plan::Walks(walks)
 }
 
 /// One dimension of a walk: units, and each operand's bytes from one to the next.
@@ -175,24 +232,19 @@ struct Axis {
 }
 
 type Axes = SmallVec<[Axis; MAX_RANK]>;
+/// Each operand's address.
+type Ptrs = [u64; MAX_OPERANDS];
 
-/// Each operand's bytes to skip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Skip([u64; MAX_OPERANDS]);
-
-impl Skip {
-    fn along(axis: &Axis, units: u64) -> Self {
-        Self(axis.stride.map(|s| s * units))
-    }
-
-    fn from(self, mut ptrs: [u64; MAX_OPERANDS]) -> [u64; MAX_OPERANDS] {
-        ptrs.iter_mut().zip(self.0).for_each(|(p, s)| *p += s);
+impl Axis {
+    /// The addresses so many units along the axis.
+    fn advance(&self, mut ptrs: Ptrs, units: u64) -> Ptrs {
+        ptrs.iter_mut().zip(self.stride).for_each(|(p, s)| *p += s * units);
         ptrs
     }
 }
 
 /// The fewest axes that visit every element, at least one, outermost in the destination first.
-fn axes(operands: &[Operand<'_>]) -> (Axes, [u64; MAX_OPERANDS]) {
+fn axes(operands: &[Operand<'_>]) -> (Axes, Ptrs) {
     let dst = operands[0].layout;
     let mut order: Dims = (0..dst.shape().rank()).collect();
     // Dimensions of size 1 have strides that mean nothing; they vanish wherever they stand.
@@ -216,10 +268,9 @@ fn axes(operands: &[Operand<'_>]) -> (Axes, [u64; MAX_OPERANDS]) {
     (axes, ptrs)
 }
 
-/// The axes in packs of `width` elements, and which operands repeat within one; none where the operands do not allow that. A
-/// single axis may end in elements that fill no pack: they are left, with where they begin.
-#[allow(clippy::type_complexity)]
-fn rows(axes: &Axes, operands: &[Operand<'_>], width: usize) -> Option<(Axes, u32, Option<(Axis, Skip)>)> {
+/// The elements in packs of `width`, and those behind the last whole pack, which a single axis may end in; none where the operands
+/// do not allow packs.
+fn rows(axes: &Axes, ptrs: Ptrs, operands: &[Operand<'_>], width: usize) -> Option<(Stretch, Option<Stretch>)> {
     let pack = width as u64;
     let (&inner, outer) = axes.split_last().expect("there is an axis");
     let (packs, left) = (inner.size / pack, inner.size % pack);
@@ -240,8 +291,40 @@ fn rows(axes: &Axes, operands: &[Operand<'_>], width: usize) -> Option<(Axes, u3
     }
     let mut whole = axes.clone();
     *whole.last_mut().expect("there is an axis") = Axis { size: packs, stride: inner.stride.map(|s| s * pack) };
-    let rest = (left != 0).then(|| (Axis { size: left, ..inner }, Skip::along(&inner, packs * pack)));
-    Some((whole, splat, rest))
+    let rest = (left != 0).then(|| Stretch {
+        variant: Key::STRIDED,
+        axes: smallvec::smallvec![Axis { size: left, ..inner }],
+        ptrs: inner.advance(ptrs, packs * pack),
+        splat: 0,
+    });
+    Some((Stretch { variant: Key::ROWS, axes: whole, ptrs, splat }, rest))
+}
+
+/// Calls `launch` with axes, units and addresses, as often as one launch does not hold all: at most [`MAX_RANK`] axes, and fewer units than `limit`.
+fn split(
+    axes: &[Axis],
+    ptrs: Ptrs,
+    limit: u64,
+    launch: &mut impl FnMut(&[Axis], u64, &Ptrs) -> Result<()>,
+) -> Result<()> {
+    if axes.len() > MAX_RANK {
+        // The innermost one stays, which the kernel runs along.
+        let d = (0..axes.len() - 1).min_by_key(|&d| axes[d].size).expect("there are more than MAX_RANK");
+        let mut rest: Axes = axes.into();
+        let axis = rest.remove(d);
+        return (0..axis.size).try_for_each(|i| split(&rest, axis.advance(ptrs, i), limit, launch));
+    }
+    let units = axes.iter().fold(1u64, |n, a| n.saturating_mul(a.size));
+    if units < limit {
+        return launch(axes, units, &ptrs);
+    }
+    let d = (0..axes.len()).max_by_key(|&d| axes[d].size).expect("there is an axis");
+    let mut half: Axes = axes.into();
+    half[d].size = axes[d].size / 2;
+    split(&half, ptrs, limit, launch)?;
+    let behind = axes[d].advance(ptrs, half[d].size);
+    half[d].size = axes[d].size - half[d].size;
+    split(&half, behind, limit, launch)
 }
 
 /// The kernels' `Walk`, with room for every operand: a kernel of fewer reads the front part.
@@ -291,70 +374,176 @@ fn magic(divisor: u32) -> (u32, u32) {
     (((excess << 32) / u64::from(divisor) + 1) as u32, shift)
 }
 
-fn address<T>(value: &T) -> *mut c_void {
-    std::ptr::from_ref(value).cast_mut().cast()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-struct Launcher<'a, R: GpuRuntime> {
-    device: &'a GpuDevice<R>,
-    params: &'a [*mut c_void],
-}
-
-impl<R: GpuRuntime> Launcher<'_, R> {
-    fn blocks(&self, units: u64, unroll: u32) -> u32 {
-        let limits = self.device.runtime().limits();
-        let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / u64::from(BLOCK));
-        units.div_ceil(u64::from(BLOCK * unroll)).clamp(1, most) as u32
-    }
-
-    unsafe fn contiguous(&self, kernels: Kernels, operands: &[Operand<'_>], n: u64, width: usize) -> Result<()> {
-        let mut args: Args = operands.iter().map(|o| address(&o.ptr)).collect();
-        args.push(address(&n));
-        args.extend_from_slice(self.params);
-        let launch = Launch::linear(kernels.key, self.blocks(n / width as u64, kernels.unroll), BLOCK);
-        // SAFETY: the caller vouches for operands and parameters.
-        unsafe { launch.on(self.device, &mut args) }
-    }
-
-    /// Splits what one launch cannot hold.
-    unsafe fn walk(
-        &self,
-        key: Key,
-        axes: &[Axis],
-        ptrs: [u64; MAX_OPERANDS],
-        operands: usize,
-        splat: u32,
-        unroll: u32,
-    ) -> Result<()> {
-        let units = axes.iter().fold(1u64, |n, a| n.saturating_mul(a.size));
-        let outermost = 0..axes.len();
-        if axes.len() > MAX_RANK {
-            // The innermost one stays, which the kernel runs along.
-            let d = outermost.take(axes.len() - 1).min_by_key(|&d| axes[d].size).expect("there are more than MAX_RANK");
-            let mut rest: Axes = axes.into();
-            let axis = rest.remove(d);
-            for i in 0..axis.size {
-                // SAFETY: the elements at one place of the axis.
-                unsafe { self.walk(key, &rest, Skip::along(&axis, i).from(ptrs), operands, splat, unroll)? };
+    /// What a kernel computes from a `Walk`, in the words of elementwise.cuh: every unit's bytes from each operand's start.
+    fn offsets(walk: &Walk, operands: usize) -> Vec<Vec<u64>> {
+        let unit = |index: u32| {
+            let mut left = index;
+            let mut at = vec![0; operands];
+            for d in (0..walk.rank as usize).rev() {
+                let high = ((u64::from(left) * u64::from(walk.magic[d])) >> 32) as u32;
+                let q = (high + left) >> walk.shift[d];
+                let place = if d == 0 { left } else { left - q * walk.size[d] };
+                left = q;
+                at.iter_mut().zip(&walk.stride).for_each(|(a, s)| *a += u64::from(place) * s[d]);
             }
-            return Ok(());
+            at
+        };
+        (0..walk.units).map(unit).collect()
+    }
+
+    /// The addresses that the planned kernels combine, sorted.
+    fn visited(operands: &[Operand<'_>], has_rows: bool, limit: u64) -> Vec<Vec<u64>> {
+        let width = pack_width(operands) as u64;
+        let element = |i: u64| operands.iter().map(|o| o.ptr + i * o.size as u64).collect();
+        let mut found = Vec::new();
+        match plan(operands, has_rows) {
+            Plan::Nothing => {}
+            Plan::Contiguous => {
+                assert!(operands.iter().all(|o| o.ptr.is_multiple_of(width * o.size as u64)));
+                found.extend((0..operands[0].layout.elem_count() as u64).map(element));
+            }
+            Plan::Walks(walks) => {
+                for Stretch { variant, axes, ptrs, splat } in walks {
+                    let pack = if variant == Key::ROWS { width } else { 1 };
+                    split(&axes, ptrs, limit, &mut |axes, units, ptrs| {
+                        assert!(units < limit && axes.len() <= MAX_RANK);
+                        for at in offsets(&Walk::new(axes, units, splat), operands.len()) {
+                            for i in 0..pack {
+                                let one = |(o, operand): (usize, &Operand<'_>)| {
+                                    let start = ptrs[o] + at[o];
+                                    if (splat >> o) & 1 == 1 {
+                                        return start;
+                                    }
+                                    assert!(start.is_multiple_of(pack * operand.size as u64), "a pack is not aligned");
+                                    start + i * operand.size as u64
+                                };
+                                found.push(operands.iter().enumerate().map(one).collect());
+                            }
+                        }
+                        Ok(())
+                    })
+                    .unwrap();
+                }
+            }
         }
-        if units >= MAX_UNITS {
-            let d = outermost.max_by_key(|&d| axes[d].size).expect("there is an axis");
-            let mut half: Axes = axes.into();
-            let first = axes[d].size / 2;
-            half[d].size = first;
-            // SAFETY: the elements in the first part of the axis, then those in the second.
-            unsafe { self.walk(key, &half, ptrs, operands, splat, unroll)? };
-            half[d].size = axes[d].size - first;
-            return unsafe { self.walk(key, &half, Skip::along(&axes[d], first).from(ptrs), operands, splat, unroll) };
+        found.sort_unstable();
+        found
+    }
+
+    fn expected(operands: &[Operand<'_>]) -> Vec<Vec<u64>> {
+        let mut indices: Vec<_> = operands
+            .iter()
+            .map(|o| Layout::new(o.layout.shape(), o.layout.stride(), 0).unwrap().strided_index().collect::<Vec<_>>())
+            .collect();
+        let mut all: Vec<Vec<u64>> = (0..indices[0].len())
+            .map(|i| operands.iter().zip(&mut indices).map(|(o, at)| o.ptr + (at[i] * o.size) as u64).collect())
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((self.0 >> 33) as usize) % end
         }
-        let walk = Walk::new(axes, units, splat);
-        let mut args: Args = ptrs[..operands].iter().map(address).collect();
-        args.push(address(&walk));
-        args.extend_from_slice(self.params);
-        let launch = Launch::linear(key, self.blocks(units, unroll), BLOCK);
-        // SAFETY: the caller vouches for operands and parameters.
-        unsafe { launch.on(self.device, &mut args) }
+    }
+
+    /// A layout of a shape as slicing, stepping, permuting and (for inputs) broadcasting make them.
+    fn layout(random: &mut Random, dims: &[usize], is_input: bool) -> Layout {
+        let mut order: Vec<usize> = (0..dims.len()).collect();
+        if random.below(2) == 0 {
+            (1..dims.len()).for_each(|i| order.swap(i, random.below(i + 1)));
+        }
+        let gap = [1, 1, 1, 2, 3][random.below(5)];
+        let mut stride: Dims = smallvec::smallvec![0; dims.len()];
+        let mut step = if random.below(3) == 0 { gap } else { 1 };
+        for &d in order.iter().rev() {
+            if is_input && random.below(4) == 0 {
+                continue;
+            }
+            stride[d] = step;
+            step *= dims[d] * if random.below(4) == 0 { gap } else { 1 };
+        }
+        Layout::new(Dims::from_slice(dims), stride, 0).unwrap()
+    }
+
+    #[test]
+    fn every_element_is_visited_once_whatever_the_layouts() {
+        let mut random = Random(1);
+        let (mut contiguous, mut rows) = (0, 0);
+        for round in 0..3000 {
+            let rank = random.below(if round % 10 == 0 { 12 } else { 5 });
+            let dims: Vec<usize> =
+                (0..rank).map(|_| [1, 2, 3, 4, 8, 16][random.below(if rank > 5 { 3 } else { 6 })]).collect();
+            let layouts: Vec<Layout> = (0..1 + random.below(4)).map(|i| layout(&mut random, &dims, i > 0)).collect();
+            let operands: Vec<Operand<'_>> = layouts
+                .iter()
+                .enumerate()
+                .map(|(i, layout)| {
+                    let size = [1, 2, 4, 8][random.below(4)];
+                    let offset = if random.below(4) == 0 { random.below(16) * size } else { 0 };
+                    Operand { ptr: ((i as u64 + 1) << 32) + offset as u64, size, layout }
+                })
+                .collect();
+            let has_rows = random.below(2) == 0;
+            match plan(&operands, has_rows) {
+                Plan::Contiguous => contiguous += 1,
+                Plan::Walks(walks) if walks[0].variant == Key::ROWS => rows += 1,
+                _ => {}
+            }
+            let limit = if random.below(4) == 0 { 7 } else { MAX_UNITS };
+            assert_eq!(visited(&operands, has_rows, limit), expected(&operands), "{operands:?}");
+        }
+        assert!(contiguous > 100 && rows > 100, "{contiguous} contiguous, {rows} rows");
+    }
+
+    #[test]
+    fn a_row_or_a_scalar_broadcast_takes_packs() {
+        let dense = Layout::contiguous([64, 64]);
+        for (stride, odd) in [([0, 1], 64), ([1, 0], 64), ([0, 0], 63)] {
+            let dims = [64, odd];
+            let (dst, src) = (Layout::contiguous(dims), Layout::new(dims, Dims::from_slice(&stride), 0).unwrap());
+            let operands = [(1u64 << 32, &dst), (2 << 32, &dst), (3 << 32, &src)].map(|(ptr, layout)| Operand {
+                ptr,
+                size: 4,
+                layout,
+            });
+            let Plan::Walks(walks) = plan(&operands, true) else { panic!("no walk for {stride:?}") };
+            assert_eq!(walks[0].variant, Key::ROWS, "{stride:?}");
+        }
+        let operand = Operand { ptr: 1 << 32, size: 2, layout: &dense };
+        assert!(matches!(plan(&[operand, operand], false), Plan::Contiguous));
+        let transposed = dense.transpose(0, 1).unwrap();
+        let operand = Operand { layout: &transposed, ..operand };
+        assert!(matches!(plan(&[operand, operand], false), Plan::Contiguous), "dense in both, in one order");
+    }
+
+    #[test]
+    fn division_by_multiplication_is_exact() {
+        let interesting = (0..31).flat_map(|b| [(1u32 << b).saturating_sub(1), 1 << b, (1 << b) + 1]);
+        let numbers: Vec<u32> =
+            interesting.chain([7, 641, 10_007, 1_000_003, i32::MAX as u32]).filter(|&n| n <= i32::MAX as u32).collect();
+        for &d in numbers.iter().filter(|&&d| d > 0) {
+            let (magic, shift) = magic(d);
+            let multiples = (1..4u64).flat_map(|k| [u64::from(d) * k - 1, u64::from(d) * k]).map(|n| n as u32);
+            for n in numbers.iter().copied().chain(multiples).filter(|&n| n <= i32::MAX as u32) {
+                let high = ((u64::from(n) * u64::from(magic)) >> 32) as u32;
+                assert_eq!((high + n) >> shift, n / d, "{n} / {d}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernels_read_the_walk_where_it_is_written() {
+        assert_eq!(std::mem::offset_of!(Walk, size), 16);
+        assert_eq!(std::mem::offset_of!(Walk, stride), 16 + 3 * 4 * MAX_RANK);
+        assert_eq!(size_of::<Walk>(), 16 + 3 * 4 * MAX_RANK + 8 * MAX_RANK * MAX_OPERANDS);
     }
 }

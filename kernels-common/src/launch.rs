@@ -43,13 +43,3 @@ impl Launch {
             .map_err(|e| e.with_kernel(symbol).with_device(device.location_of()))
     }
 }
-
-/// Blocks of a grid-stride launch over `items` units of work: enough to fill the card a few times over, never more than needed nor
-/// than the driver takes.
-pub(crate) fn grid_stride_blocks<R: GpuRuntime>(device: &GpuDevice<R>, items: u64, threads: u32, waves: u32) -> u32 {
-    let limits = device.runtime().limits();
-    let resident =
-        u64::from(limits.multiprocessors) * u64::from(limits.max_threads_per_multiprocessor / threads).max(1);
-    let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / u64::from(threads));
-    items.div_ceil(u64::from(threads)).clamp(1, (resident * u64::from(waves)).min(most)) as u32
-}

@@ -18,19 +18,19 @@ const WORDS: &[(&str, &str)] = &[
 
 /// The C names of vendors' mathematics; the recipes have their own.
 const VENDOR_MATH: &[&str] = &[
-    "expf", "exp2f", "exp10f", "expm1f", "logf", "log2f", "log10f", "log1pf", "sinf", "cosf", "tanf", "sincosf", "tanhf", "sinhf",
-    "coshf", "asinf", "acosf", "atanf", "atan2f", "erff", "erfcf", "fmaf", "sqrtf", "rsqrtf", "rcbrtf", "fmodf", "fdividef",
-    "fmaxf", "fminf", "rintf", "roundf", "truncf", "floorf", "ceilf", "fabsf",
+    "expf", "exp2f", "exp10f", "expm1f", "logf", "log2f", "log10f", "log1pf", "sinf", "cosf", "tanf", "sincosf",
+    "tanhf", "sinhf", "coshf", "asinf", "acosf", "atanf", "atan2f", "erff", "erfcf", "fmaf", "sqrtf", "rsqrtf",
+    "rcbrtf", "fmodf", "fdividef", "fmaxf", "fminf", "rintf", "roundf", "truncf", "floorf", "ceilf", "fabsf",
 ];
 
 /// Literals that mean lanes behind these operators.
 const LANE_OPERATORS: &[&str] = &["&", "%", "/", ">>"];
 const LANE_LITERALS: &[&str] = &["31", "32", "5"];
 
-/// The only builtin that every compiler has under one name.
-const BUILTINS: &[&str] = &["__builtin_bit_cast"];
+/// What every compiler has under one name, or the dialect gives to those that have not.
+const COMMON: &[&str] = &["__builtin_bit_cast", "__shared__"];
 
-fn main_words(token: &str) -> Option<&'static str> {
+fn why_forbidden(token: &str) -> Option<&'static str> {
     WORDS.iter().find(|(word, _)| *word == token).map(|(_, why)| *why)
 }
 
@@ -70,17 +70,17 @@ fn tokens(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// What is wrong with a source: line and reason. Recipes may count to 31; kernels may not.
+/// What is wrong with a source: line and reason. Recipes, part of the dialect, may count to 31 and name compilers.
 fn offences(text: &str, is_kernel: bool) -> Vec<(usize, String)> {
     let tokens = tokens(text);
     let mut found = Vec::new();
     for (i, (line, token)) in tokens.iter().enumerate() {
         let before = if i == 0 { "" } else { tokens[i - 1].1.as_str() };
         let mut offence = |why: String| found.push((*line, why));
-        if is_kernel && let Some(why) = main_words(token) {
+        if is_kernel && let Some(why) = why_forbidden(token) {
             offence(format!("`{token}`: {why}"));
         }
-        if token.starts_with("__") && !BUILTINS.contains(&token.as_str()) {
+        if is_kernel && token.starts_with("__") && !COMMON.contains(&token.as_str()) {
             offence(format!("`{token}`: names of compilers and vendors belong in the dialect"));
         }
         if VENDOR_MATH.contains(&token.as_str()) {

@@ -18,7 +18,8 @@ fn a_build_without_clang_succeeds_and_embeds_the_sources() {
     assert!(log.contains("no clang 19 or newer was found"), "the build does not say that it compiled nothing:\n{log}");
 
     let built = std::fs::read_dir(target.join("debug/build")).expect("the build script ran").flatten();
-    let table = built.map(|e| e.path().join("out/table.rs")).find(|p| p.exists()).expect("the build script wrote a table");
+    let table =
+        built.map(|e| e.path().join("out/table.rs")).find(|p| p.exists()).expect("the build script wrote a table");
     let table = std::fs::read_to_string(table).expect("the table is readable");
     let modules = isobit_kernels::manifest();
     assert_eq!(table.matches("Image {").count(), modules.len());

@@ -34,7 +34,7 @@ pub struct Options {
     pub ops: Vec<String>,
     /// Dtypes; none means all floats.
     pub dtypes: Vec<DType>,
-    /// All 2^32 inputs of f32 instead of `samples`.
+    /// All 2^32 inputs of f32 instead of `samples`, for functions of one argument; 16 times the samples for `powf` and `elu`.
     pub exhaustive: bool,
     /// How many inputs of f32 to draw (and pairs of inputs for `pow`, of every dtype but f64).
     pub samples: usize,
@@ -167,10 +167,14 @@ impl Case<'_> {
         apply: impl Fn(f64, &[CpuStorage; 1], &mut CpuStorage, &Layout) -> Result<()> + Sync,
         truth: impl Fn(f64, f64) -> Real + Sync,
     ) -> Result<Tally> {
+        // Every input of f32 for one of many parameters would say little more: those are drawn, and more of them.
+        let more = if self.options.exhaustive { 16 } else { 1 };
+        let options = &Options { exhaustive: false, samples: self.options.samples * more, ..self.options.clone() };
+        let sampled = Case { options, ..*self };
         let mut tally = Tally::default();
         for &p in parameters {
             let apply = |src: &[CpuStorage; 1], dst: &mut CpuStorage, layout: &Layout| apply(p, src, dst, layout);
-            let of_p = self.elements(&apply, |x, _| truth(x, f64::from(p as f32)))?;
+            let of_p = sampled.elements(&apply, |x, _| truth(x, f64::from(p as f32)))?;
             tally = tally.merge(of_p.named(|worst| format!("parameter {p}: {worst}")));
         }
         Ok(tally)

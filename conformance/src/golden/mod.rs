@@ -8,7 +8,7 @@ use crate::report::{Class, ResultRow, Status};
 use file::{Case, Golden};
 use isobit_hal::{BackendDevice, Error, ErrorKind, Result};
 
-/// Every committed file of vectors.
+/// Every committed file of vectors, as `golden/make_golden.py` names them.
 const FILES: &[&[u8]] = &[include_bytes!("../../golden/numpy.json.gz")];
 
 /// Which cells to run; none of a kind means all of it.

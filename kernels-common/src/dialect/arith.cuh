@@ -131,8 +131,10 @@ ISOBIT_FN T sign(T x) {
     if constexpr (is_float<T>) {
         const compute_t<T> c = to_compute(x);
         return from_compute<T>(c > 0 ? 1 : c < 0 ? -1 : is_nan(c) ? c : 0);
-    } else {
+    } else if constexpr (limits<T>::IS_SIGNED) {
         return (T)((x > 0) - (x < 0));
+    } else {
+        return (T)(x != 0);
     }
 }
 

@@ -1,7 +1,6 @@
 //! Functions of one argument with scalar parameters.
 
-use crate::args;
-use crate::elementwise::{Kernels, run};
+use crate::elementwise::{Kernels, address, run};
 use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -46,7 +45,7 @@ pub(crate) fn affine_into<R: GpuRuntime>(
     let dtype = dst.dtype();
     let (factor, summand) = (parameter(op.mul, dtype), parameter(op.add, dtype));
     let op = Op::Affine(op);
-    run(&op, || kernels(&op, dtype), &[src], dst, dst_layout, args![factor, summand])
+    run(&op, || kernels(&op, dtype), &[src], dst, dst_layout, &[address(&factor), address(&summand)])
 }
 
 pub(crate) fn powf_into<R: GpuRuntime>(
@@ -76,5 +75,5 @@ fn with_parameter<R: GpuRuntime>(
 ) -> Result<()> {
     let dtype = dst.dtype();
     let value = parameter(value, dtype);
-    run(&op, || kernels(&op, dtype), &[src], dst, dst_layout, args![value])
+    run(&op, || kernels(&op, dtype), &[src], dst, dst_layout, &[address(&value)])
 }

@@ -37,22 +37,27 @@ ISOBIT_FN Tile tile_of_block(const Tiles &tiles, u32 side) {
 // Element by element. Narrow elements take a word each in shared memory, and rows of an odd number of words meet no bank twice.
 template <typename T>
 ISOBIT_FN void transpose(const T *src, T *dst, const Tiles &tiles) {
-    constexpr u32 SIDE = 64, ROWS = 4;
+    constexpr u32 SIDE = 64, ROWS = 4, EACH = SIDE / ROWS;
     using Word = vector_detail::bits_of_size<sizeof(T) < 4 ? 4 : (int)sizeof(T)>::type;
     __shared__ Word shared[SIDE * (SIDE + 1)];
     const Tile tile = tile_of_block(tiles, SIDE);
     const u32 x = thread_x() % SIDE, y = thread_x() / SIDE;
     src += tile.batch.at[0] + (tile.a + x) * tiles.src_a + tile.b * tiles.src_b;
     dst += tile.batch.at[1] + tile.a * tiles.dst_a + (tile.b + x) * tiles.dst_b;
+    T value[EACH];
 #pragma unroll
-    for (u32 r = y; r < SIDE; r += ROWS)
-        if (tile.a + x < tiles.a && tile.b + r < tiles.b)
-            shared[r * (SIDE + 1) + x] = src[r * tiles.src_b];
+    for (u32 i = 0; i < EACH; i++)
+        if (tile.a + x < tiles.a && tile.b + y + i * ROWS < tiles.b)
+            value[i] = src[(y + i * ROWS) * tiles.src_b];
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++)
+        if (tile.a + x < tiles.a && tile.b + y + i * ROWS < tiles.b)
+            shared[(y + i * ROWS) * (SIDE + 1) + x] = value[i];
     barrier();
 #pragma unroll
-    for (u32 r = y; r < SIDE; r += ROWS)
-        if (tile.b + x < tiles.b && tile.a + r < tiles.a)
-            dst[r * tiles.dst_a] = (T)shared[x * (SIDE + 1) + r];
+    for (u32 i = 0; i < EACH; i++)
+        if (tile.b + x < tiles.b && tile.a + y + i * ROWS < tiles.a)
+            dst[(y + i * ROWS) * tiles.dst_a] = (T)shared[x * (SIDE + 1) + y + i * ROWS];
 }
 
 // A thread turns K x K elements in registers and moves vectors of K everywhere, shared memory included: there the columns of vectors are

@@ -1,7 +1,6 @@
 //! Setting elements to one value.
 
-use crate::args;
-use crate::elementwise::{Kernels, carrier, run_fill};
+use crate::elementwise::{Kernels, address, carrier, run_fill};
 use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -33,5 +32,5 @@ pub(crate) fn const_set<R: GpuRuntime>(dst: &mut GpuStorage<R>, value: Scalar, l
             .map_err(|e| e.with_op(Op::ConstSet).with_device(device.location_of()));
     }
     // Little-endian, so that the first bytes are the value in any width.
-    run_fill(kernels(dtype), dst, layout, args![bits]).map_err(|e| e.with_op(Op::ConstSet))
+    run_fill(kernels(dtype), dst, layout, &[address(&bits)]).map_err(|e| e.with_op(Op::ConstSet))
 }

@@ -200,7 +200,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let (variant, blocks, threads) = match columns {
             Some(column) => {
                 let outer = &results[..results.len() - 1];
-                let v = 16 / size;
+                let v = (16 / size).min(8);
                 let team = n.div_ceil(4).next_power_of_two().min(64);
                 let across = column.size.div_ceil(v).next_power_of_two().min(512 / team);
                 let strips = column.size.div_ceil(across * v);

@@ -58,8 +58,6 @@ ISOBIT_FN Segment segment_of(const Reduction &r, u32 item) {
 }
 
 ISOBIT_FN u64 place_of(const Reduction &r, u64 i) {
-    if (r.sequence.rank == 1)
-        return i * r.sequence.stride[0][0];
     return r.wide != 0 ? offsets_of_long(r.sequence, i).at[0] : offsets_of(r.sequence, (u32)i).at[0];
 }
 
@@ -142,27 +140,44 @@ ISOBIT_FN void accumulate_vectors(typename Op::Acc (&acc)[V], const typename Op:
         }
 }
 
-// Any segment; the thread's lanes are `lane`, `lane + distance` ...
+// A segment whose elements are `stride` apart; the thread's lanes are `lane`, `lane + distance` ...
+template <typename Op, u32 V>
+ISOBIT_FN void accumulate_strided(typename Op::Acc (&acc)[V], const typename Op::In *src, u64 stride, const Segment &s,
+                                  u32 lane, u32 distance) {
+#pragma unroll 1
+    for (u32 done = 0; done < s.length; done += REDUCE_LANES) {
+        typename Op::In x[V];
+        const u32 first = done + lane;
+#pragma unroll
+        for (u32 v = 0; v < V; v++)
+            if (first + v * distance < s.length)
+                x[v] = src[(first + v * distance) * stride];
+#pragma unroll
+        for (u32 v = 0; v < V; v++)
+            if (first + v * distance < s.length) {
+                const auto y = Op::of(x[v], (u32)s.start + first + v * distance);
+                acc[v] = done == 0 ? y : Op::combine(acc[v], y);
+            }
+    }
+}
+
+// Any segment, a lane after the other: finding an element's place is long code, which is here once.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_any(typename Op::Acc (&acc)[V], const typename Op::In *src, const Reduction &r,
                               const Segment &s, u32 lane, u32 distance) {
 #pragma unroll 1
-    for (u32 done = 0; done < s.length; done += REDUCE_LANES) {
-        typename Op::In x[V];
-#pragma unroll
-        for (u32 v = 0; v < V; v++) {
-            const u32 i = done + lane + v * distance;
-            if (i < s.length)
-                x[v] = src[place_of(r, s.start + i)];
+    for (u32 v = 0; v < V; v++) {
+        const u32 first = lane + v * distance;
+        typename Op::Acc value{};
+#pragma unroll 1
+        for (u32 i = first; i < s.length; i += REDUCE_LANES) {
+            const auto y = Op::of(src[place_of(r, s.start + i)], (u32)s.start + i);
+            value = i == first ? y : Op::combine(value, y);
         }
 #pragma unroll
-        for (u32 v = 0; v < V; v++) {
-            const u32 i = done + lane + v * distance;
-            if (i < s.length) {
-                const auto y = Op::of(x[v], (u32)s.start + i);
-                acc[v] = done == 0 ? y : Op::combine(acc[v], y);
-            }
-        }
+        for (u32 w = 0; w < V; w++)
+            if (w == v)
+                acc[w] = value;
     }
 }
 
@@ -187,6 +202,9 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
         if (vectors) {
             if constexpr (VECTORS)
                 accumulate_vectors<Op, V>(acc, from + mine.start, mine, lane);
+        } else if (r.sequence.rank <= 1) {
+            const u64 stride = r.sequence.stride[0][0];
+            accumulate_strided<Op, V>(acc, from + mine.start * stride, stride, mine, lane, distance);
         } else {
             accumulate_any<Op, V>(acc, from, r, mine, lane, distance);
         }
@@ -236,12 +254,83 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
 
 // ---- a team across the lanes, neighbours along the columns ----
 
+// Lanes of a thread, and columns: more would not leave registers for the smallest elements.
+ISOBIT_CONST u32 COLUMN_LANES = 4;
+template <typename T>
+ISOBIT_CONST u32 COLUMN_WIDTH = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
+
+// Rows that are `stride` apart, of which the thread has V adjacent columns.
+template <typename Op, u32 V>
+ISOBIT_FN void accumulate_rows(typename Op::Acc (&acc)[COLUMN_LANES][V], const typename Op::In *src, u64 stride,
+                               const Segment &s, u32 y, u32 team) {
+    using In = typename Op::In;
+    Pack<V, In> next[COLUMN_LANES];
+    src += y * stride;
+    const u64 lane_step = team * stride;
+#pragma unroll
+    for (u32 j = 0; j < COLUMN_LANES; j++)
+        if (y + j * team < s.length)
+            next[j] = load<V>(src + j * lane_step);
+#pragma unroll 1
+    for (u32 done = 0; done < s.length; done += REDUCE_LANES) {
+        Pack<V, In> now[COLUMN_LANES];
+        src += REDUCE_LANES * stride;
+#pragma unroll
+        for (u32 j = 0; j < COLUMN_LANES; j++) {
+            now[j] = next[j];
+            if (done + REDUCE_LANES + y + j * team < s.length)
+                next[j] = load<V>(src + j * lane_step);
+        }
+#pragma unroll
+        for (u32 j = 0; j < COLUMN_LANES; j++) {
+            const u32 i = done + y + j * team;
+            if (i < s.length)
+#pragma unroll
+                for (u32 v = 0; v < V; v++) {
+                    const auto a = Op::of(now[j].v[v], (u32)s.start + i);
+                    acc[j][v] = done == 0 ? a : Op::combine(acc[j][v], a);
+                }
+        }
+    }
+}
+
+// Rows of any place, of which the thread has `columns` columns `distance` apart.
+template <typename Op, u32 V>
+ISOBIT_FN void accumulate_any_rows(typename Op::Acc (&acc)[COLUMN_LANES][V], const typename Op::In *src,
+                                   const Reduction &r, const Segment &s, u32 y, u32 team, u32 columns, u32 distance) {
+#pragma unroll 1
+    for (u32 j = 0; j < COLUMN_LANES; j++) {
+        const u32 first = y + j * team;
+        typename Op::Acc value[V]{};
+#pragma unroll 1
+        for (u32 i = first; i < s.length; i += REDUCE_LANES) {
+            const typename Op::In *from = src + place_of(r, s.start + i);
+            typename Op::In x[V];
+#pragma unroll
+            for (u32 v = 0; v < V; v++)
+                if (v * distance < columns)
+                    x[v] = from[v * distance];
+#pragma unroll
+            for (u32 v = 0; v < V; v++)
+                if (v * distance < columns) {
+                    const auto a = Op::of(x[v], (u32)s.start + i);
+                    value[v] = i == first ? a : Op::combine(value[v], a);
+                }
+        }
+#pragma unroll
+        for (u32 w = 0; w < COLUMN_LANES; w++)
+            if (w == j)
+#pragma unroll
+                for (u32 v = 0; v < V; v++)
+                    acc[w][v] = value[v];
+    }
+}
+
 template <typename Op>
 ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst, typename Op::Acc *partial,
                               const Reduction &r) {
     using Acc = typename Op::Acc;
-    using In = typename Op::In;
-    constexpr u32 V = 16 / sizeof(In), BLOCK = 512, EACH = 4;
+    constexpr u32 V = COLUMN_WIDTH<typename Op::In>, BLOCK = 512, EACH = COLUMN_LANES;
     const u32 across = 1u << r.across_shift, team = 1u << r.team_shift;
     const u32 x = thread_x() & (across - 1), y = thread_x() >> r.across_shift;
     const u32 item = divide(block_x(), r.strips);
@@ -252,46 +341,13 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
     const u32 distance = r.vectors != 0 ? 1 : across;
     src += places.at[0] + column;
 
-    const auto fetch = [&](u32 i) {
-        Pack<V, In> row{};
-        if (i < s.length) {
-            const In *from = src + place_of(r, s.start + i);
-            if (r.vectors != 0) {
-                if (column < r.columns)
-                    row = load<V>(from);
-            } else {
-#pragma unroll
-                for (u32 v = 0; v < V; v++)
-                    if (column + v * distance < r.columns)
-                        row.v[v] = from[v * distance];
-            }
-        }
-        return row;
-    };
-
     Acc acc[EACH][V];
-    Pack<V, In> next[EACH];
-#pragma unroll
-    for (u32 j = 0; j < EACH; j++)
-        next[j] = fetch(y + j * team);
-#pragma unroll 1
-    for (u32 done = 0; done < s.length; done += REDUCE_LANES) {
-        Pack<V, In> now[EACH];
-#pragma unroll
-        for (u32 j = 0; j < EACH; j++)
-            now[j] = next[j];
-#pragma unroll
-        for (u32 j = 0; j < EACH; j++)
-            next[j] = fetch(done + REDUCE_LANES + y + j * team);
-#pragma unroll
-        for (u32 j = 0; j < EACH; j++) {
-            const u32 i = done + y + j * team;
-            if (i < s.length)
-#pragma unroll
-                for (u32 v = 0; v < V; v++) {
-                    const Acc a = Op::of(now[j].v[v], (u32)s.start + i);
-                    acc[j][v] = done == 0 ? a : Op::combine(acc[j][v], a);
-                }
+    if (column < r.columns) {
+        if (r.vectors != 0 && r.sequence.rank <= 1) {
+            const u64 stride = r.sequence.stride[0][0];
+            accumulate_rows<Op, V>(acc, src + s.start * stride, stride, s, y, team);
+        } else {
+            accumulate_any_rows<Op, V>(acc, src, r, s, y, team, r.columns - column, distance);
         }
     }
     Acc value[V];

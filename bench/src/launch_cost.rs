@@ -32,6 +32,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Host> {
     let (a, b) = (bench.random(1024, DType::F32)?, bench.random(1024, DType::F32)?);
     let dst = &mut bench.output(1024, DType::F32)?;
     let square = &Layout::contiguous([32, 32]).transpose(0, 1)?;
+    let driver_launch_us = driver_launch(bench, &a, &b, dst)?;
     let add_into_us =
         host_time(bench, || GpuStorage::binary_into(BinaryOp::Add, Src::Storage(&a, l), Src::Storage(&b, l), dst, l))?;
     let add_us = host_time(bench, || a.binary(l, &b, l, BinaryOp::Add).map(drop))?;

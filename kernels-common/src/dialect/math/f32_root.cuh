@@ -5,14 +5,11 @@
 namespace isobit::math {
 namespace f32 {
 
-// 1/sqrt(z) for normal z: an integer estimate, one cubic step (a minimax fit of (1 - e)^-1/2 for the e of the estimate), and one
-// quadratic step with the error of z y^2 taken exactly.
+// 1/sqrt(z) for normal z: one more step of Newton's, with the error of z y^2 taken exactly.
 ISOBIT_FN float rsqrt_normal(float z) {
-    float y = from_bits(0x5f360000u - (to_bits(z) >> 1));
-    float e = fma(-(z * y), y, 1.0f);
-    y = y * fma(fma(0x1.8da70ap-2f, e, 0x1.0070a8p-1f), e, 0x1.fffe58p-1f);
+    float y = rsqrt_rough(z);
     float h = z * y;
-    e = fma(-fma(z, y, -h), y, fma(-h, y, 1.0f));
+    float e = fma(-fma(z, y, -h), y, fma(-h, y, 1.0f));
     return fma(0.5f * y, e, y);
 }
 

@@ -5,9 +5,7 @@ use super::base::*;
 /// 1/sqrt(z) for normal z.
 #[inline(always)]
 fn rsqrt_normal(z: f32) -> f32 {
-    const P: [f32; 3] = coefficients(["0x1.8da70ap-2", "0x1.0070a8p-1", "0x1.fffe58p-1"]);
-    let y = f32::from_bits(0x5f36_0000u32.wrapping_sub(z.to_bits() >> 1));
-    let y = y * poly((-(z * y)).mul_add(y, 1.0), &P);
+    let y = rsqrt_rough(z);
     let h = z * y;
     let e = (-z.mul_add(y, -h)).mul_add(y, (-h).mul_add(y, 1.0));
     (0.5 * y).mul_add(e, y)

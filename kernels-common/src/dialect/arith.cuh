@@ -5,6 +5,7 @@
 #include "dialect/arith_int.cuh"
 #include "dialect/arith_rem.cuh"
 #include "dialect/limits.cuh"
+#include "dialect/math/narrow_root.cuh"
 
 namespace isobit::arith {
 
@@ -166,8 +167,16 @@ ISOBIT_FN T relu(T x) {
 ISOBIT_ARITH_FLOAT_UNARY(ceil, isobit::ceil(x))
 ISOBIT_ARITH_FLOAT_UNARY(floor, isobit::floor(x))
 ISOBIT_ARITH_FLOAT_UNARY(trunc, isobit::trunc(x))
-ISOBIT_ARITH_FLOAT_UNARY(sqrt, isobit::sqrt(x))
 #undef ISOBIT_ARITH_FLOAT_UNARY
+
+template <typename T>
+ISOBIT_FN T sqrt(T value) {
+    const compute_t<T> x = to_compute(value);
+    if constexpr (is_same<T, f16> || is_same<T, bf16> || is_same<T, f8e4m3>)
+        return from_compute<T>(narrow::sqrt<T>(x));
+    else
+        return from_compute<T>(isobit::sqrt(x));
+}
 
 // To the nearest integer, halves away from zero. The difference from the integer part is exact.
 template <typename T>

@@ -109,7 +109,7 @@ ISOBIT_FN float gelu_erf(float x) {
 }
 
 ISOBIT_FN float elu(float x, float alpha) {
-    float y = alpha * expm1(x);
+    float y = alpha * copysign(f32::expm1_below(f32::at_least(x, -18.0f)), x);
     return x > 0.0f ? x : y;
 }
 

@@ -1,7 +1,7 @@
 //! sigmoid, silu, gelu (tanh form), gelu_erf and elu.
 
 use super::base::*;
-use super::exp::expm1;
+use super::exp::expm1_below;
 
 /// An exponent u is n ln 2 + r, here as (t, r) with n in the low bits of t.
 #[inline(always)]
@@ -117,6 +117,6 @@ pub fn gelu_erf(x: f32) -> f32 {
 /// x above zero, alpha (exp(x) - 1) elsewhere, within 2 ulp.
 #[inline(always)]
 pub fn elu(x: f32, alpha: f32) -> f32 {
-    let y = alpha * expm1(x);
+    let y = alpha * expm1_below(at_least(x, -18.0)).copysign(x);
     if x > 0.0 { x } else { y }
 }

@@ -79,12 +79,10 @@ ISOBIT_FN float gelu(float x) {
 // x Phi(x): with g = |x| Phi(-|x|) = exp(-x^2/2) y G, y = |x| / (|x| + 2.5), it is -g for x < 0 and x - g otherwise.
 ISOBIT_FN float gelu_erf(float x) {
     float a = f32::at_most(abs(x), 15.0f);
-    float h = a * a;
-    float h_low = fma(a, a, -h);
-    float t = fma(h, -0.5f * f32::LOG2_E, f32::ROUNDER);
-    float n = t - f32::ROUNDER;
-    float r = fma(n, -f32::LN2_HI, -0.5f * h) + fma(n, -f32::LN2_LO, -0.5f * h_low);
-    float p = f32::expm1_poly(r);
+    float half = 0.5f * a;
+    float h = half * a;
+    f32::Exponent power = f32::exponent(-h, -fma(half, a, -h));
+    float p = f32::exp_slope(power.r);
     float d = a + 2.5f;
     float d_low = a - (d - 2.5f);
     float w = f32::recip_rough(d);
@@ -102,14 +100,15 @@ ISOBIT_FN float gelu_erf(float x) {
     // the last two roundings are kept: they cost more than 0.4 ulp each
     float c = fma(q, u, 0x1.869ba8p-1f);
     float c_low = fma(q, u, 0x1.869ba8p-1f - c);
-    float e = fma(c, p, c);
-    float e_low = fma(c, p, c - e) + c_low;
-    float g = fma(e, y, e_low * y) * f32::scale_of(t, 64) * 0x1p-64f;
+    float first = c * power.r;
+    float e = fma(first, p, c);
+    float e_low = fma(first, p, c - e) + c_low;
+    float g = fma(e, y, e_low * y) * f32::scale_of(power.t, 64) * 0x1p-64f;
     return x < 0.0f ? -g : x - g;
 }
 
 ISOBIT_FN float elu(float x, float alpha) {
-    float y = alpha * expm1(x);
+    float y = alpha * copysign(f32::expm1_below(f32::at_least(x, -18.0f)), x);
     return x > 0.0f ? x : y;
 }
 

@@ -21,22 +21,30 @@ ISOBIT_FN float exp2(float x) {
     return fma(f32::exp2m1_poly(r), s.first, s.first) * s.second;
 }
 
-// 2^n (1 + r + r^2 q) - 1, with the leading 2^n r + (2^n - 1) kept with its error: it cancels when n is -1 or 1.
-ISOBIT_FN float expm1(float x) {
-    float c = f32::at_most(f32::at_least(x, -18.0f), 89.0f);
-    float t = fma(c, f32::LOG2_E, f32::ROUNDER);
-    float n = t - f32::ROUNDER;
-    float high = fma(n, -f32::LN2_HI, c);
-    float low = n * -f32::LN2_LO;
+namespace f32 {
+
+// exp(x) - 1 for x from -18 to 88: 2^n (1 + r + r^2 q) - 1, with the leading 2^n r + (2^n - 1) kept with its error: it cancels when n is
+// -1 or 1.
+ISOBIT_FN float expm1_below(float x) {
+    float t = fma(x, LOG2_E, ROUNDER);
+    float n = t - ROUNDER;
+    float high = fma(n, -LN2_HI, x);
+    float low = n * -LN2_LO;
     float r = high + low;
-    bool top = n == 128.0f;
-    float s = f32::scale_of(t - (top ? 1.0f : 0.0f));
-    float one = top ? 0.0f : 1.0f;
-    float base = s - one;
+    float s = scale_of(t);
+    float base = s - 1.0f;
     float u = fma(s, high, base);
-    float error = fma(s, high, (base - u) + ((s - base) - one));
-    float y = u + fma(s, fma(r * r, f32::expm1_tail(r), low), error);
-    return copysign(y * (top ? 2.0f : 1.0f), x);
+    float error = fma(s, high, (base - u) + ((s - base) - 1.0f));
+    return u + fma(s, fma(r * r, expm1_tail(r), low), error);
+}
+
+} // namespace f32
+
+ISOBIT_FN float expm1(float x) {
+    float y = copysign(f32::expm1_below(f32::at_least(x, -18.0f)), x);
+    // the 1 does not count
+    if (x > 88.0f) y = exp(x);
+    return y;
 }
 
 } // namespace isobit::math

@@ -5,12 +5,11 @@
 namespace isobit::math {
 namespace f32 {
 
-// |x| = n ln 2 + high + low, with cosh - 1 and sinh - high of the remainder, and the scales 2^(n-1) and 2^(-n-1).
+// a = n ln 2 + high + low, with cosh - 1 and sinh - high of the remainder, and the scales 2^(n-1) and 2^(-n-1); for a to 44.
 struct Hyperbolic {
-    float high, c, s, up, down, post;
+    float high, c, s, up, down;
 };
-ISOBIT_FN Hyperbolic hyperbolic(float x) {
-    float a = at_most(abs(x), 90.0f);
+ISOBIT_FN Hyperbolic hyperbolic(float a) {
     float t = fma(a, LOG2_E, ROUNDER);
     float n = t - ROUNDER;
     float high = fma(n, -LN2_HI, a);
@@ -22,31 +21,39 @@ ISOBIT_FN Hyperbolic hyperbolic(float x) {
     float s = fma(0x1.a28eaep-13f, z, 0x1.110fe2p-7f);
     s = fma(s, z, 0x1.555556p-3f);
     s = fma(r * z, s, low);
-    bool big = n > 64.0f;
     u32 k = to_bits(t) << 23;
-    float up = from_bits(k + (big ? 62u << 23 : 126u << 23));
-    float down = big ? 0.0f : from_bits((126u << 23) - k);
-    return {high, c, s, up, down, big ? 0x1p64f : 1.0f};
+    return {high, c, s, from_bits(k + (126u << 23)), from_bits((126u << 23) - k)};
+}
+// exp(a) / 2 for a above 44, where exp(-a) does not count.
+ISOBIT_FN float half_exp(float a) {
+    a = at_most(a, 90.0f);
+    float t = fma(a, LOG2_E, ROUNDER);
+    float n = t - ROUNDER;
+    float r = fma(n, -LN2_LO, fma(n, -LN2_HI, a));
+    float s = scale_of(t, -65);
+    return fma(exp_slope(r), r * s, s) * 0x1p64f;
 }
 
 } // namespace f32
 
 ISOBIT_FN float sinh(float x) {
-    f32::Hyperbolic h = f32::hyperbolic(x);
+    f32::Hyperbolic h = f32::hyperbolic(abs(x));
     float sum = h.up + h.down, dif = h.up - h.down;
     float u = fma(sum, h.high, dif);
     float error = fma(sum, h.high, dif - u);
     float y = u + fma(sum, h.s, fma(dif, h.c, error));
-    return copysign(y * h.post, x);
+    if (abs(x) > 44.0f) y = f32::half_exp(abs(x));
+    return copysign(y, x);
 }
 
 ISOBIT_FN float cosh(float x) {
-    f32::Hyperbolic h = f32::hyperbolic(x);
+    f32::Hyperbolic h = f32::hyperbolic(abs(x));
     float sum = h.up + h.down, dif = h.up - h.down;
     float u = fma(dif, h.high, h.up);
     float error = fma(dif, h.high, h.up - u);
     float y = u + (h.down + fma(sum, h.c, fma(dif, h.s, error)));
-    return y * h.post;
+    if (abs(x) > 44.0f) y = f32::half_exp(abs(x));
+    return y;
 }
 
 // An odd polynomial below 0.6; 1 - 2 / (exp(2 |x|) + 1) above, the denominator kept with its error.

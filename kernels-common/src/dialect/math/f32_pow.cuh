@@ -5,9 +5,9 @@
 namespace isobit::math {
 namespace f32 {
 
-// y log2(a) as high + low for normal a; `rounder` less ROUNDER is subtracted from the exponent of a.
+// y log2(a) as high + low for normal a, and the exponent of a; `rounder` less ROUNDER is subtracted from the exponent of a.
 struct Product {
-    float high, low;
+    float high, low, exponent;
 };
 ISOBIT_FN Product times_log2(float a, float y, float rounder) {
     u32 bits = to_bits(a);
@@ -16,7 +16,8 @@ ISOBIT_FN Product times_log2(float a, float y, float rounder) {
     // m = c (1 + s) / (1 - s) for one of three c, with log2 c a multiple of 2^-14 to within 2^-34; by fma, which costs half of selects
     float j = fma(m, 0x1.f9999ap1f, ROUNDER - 4.0f) - ROUNDER;
     float c = fma(j, fma(j, 0x1.d9d78p-6f, 0x1.e829p-3f), 1.0f);
-    float base = fma(j, fma(j, 0x1.6p-10f, 0x1.5c9p-2f), from_bits(k) - rounder);
+    float exponent = from_bits(k) - rounder;
+    float base = fma(j, fma(j, 0x1.6p-10f, 0x1.5c9p-2f), exponent);
     float f = m - c;
     float d = m + c;
     float d_low = m - (d - c);
@@ -37,7 +38,7 @@ ISOBIT_FN Product times_log2(float a, float y, float rounder) {
     float u_low = fma(y, base, -u);
     float high = fma(scaled, s, u);
     float error = fma(scaled, s, u - high);
-    return {high, fma(scaled, tail, fma(scaled_low, s, u_low) + error)};
+    return {high, fma(scaled, tail, fma(scaled_low, s, u_low) + error), exponent};
 }
 
 // 2^(high + low) = 2^n (1 + r q): t holds n.
@@ -86,8 +87,8 @@ ISOBIT_FN float pow_edges(float x, float y) {
 
 } // namespace f32
 
-// Negative bases take no branch: they are common. Results outside 2^-120 .. 2^120 and x zero, subnormal, infinite or NaN do, and
-// with them every y that is large, infinite or NaN (x = 1 apart, where a finite y gives 1 without).
+// Negative bases take no branch: they are common. Results outside 2^-120 .. 2^120 and x near the ends of the range, zero, infinite
+// or NaN do (the exponent tells them all), and with them every y that is large, infinite or NaN (x = 1 apart, where a finite y gives 1 without).
 ISOBIT_FN float pow(float x, float y) {
     f32::Product l = f32::times_log2(abs(x), y, f32::ROUNDER);
     f32::Power p = f32::power_parts(l);
@@ -95,7 +96,7 @@ ISOBIT_FN float pow(float x, float y) {
     float result = fma(p.q, p.r * s, s);
     float sign = f32::power_sign(y);
     result = x < 0.0f ? result * sign : result;
-    bool common = abs(x) >= 0x1p-126f && abs(x) < f32::inf() && abs(l.high) < 120.0f;
+    bool common = abs(l.exponent) < 126.0f && abs(l.high) < 120.0f;
     if (!common) result = f32::pow_edges(x, y);
     return result;
 }

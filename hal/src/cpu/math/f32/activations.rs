@@ -1,7 +1,7 @@
 //! sigmoid, silu, gelu (tanh form), gelu_erf and elu.
 
 use super::base::*;
-use super::exp::expm1;
+use super::exp::expm1_below;
 
 /// An exponent u is n ln 2 + r, here as (t, r) with n in the low bits of t.
 #[inline(always)]
@@ -9,6 +9,14 @@ fn exponent(u: f32) -> (f32, f32) {
     let t = u.mul_add(LOG2_E, ROUNDER);
     let n = t - ROUNDER;
     (t, n.mul_add(-LN2_LO, n.mul_add(-LN2_HI, u)))
+}
+
+/// The same for an exponent u + u_low.
+#[inline(always)]
+fn exponent_pair(u: f32, u_low: f32) -> (f32, f32) {
+    let t = u.mul_add(LOG2_E, ROUNDER);
+    let n = t - ROUNDER;
+    (t, n.mul_add(-LN2_HI, u) + n.mul_add(-LN2_LO, u_low))
 }
 
 /// x / (1 + exp(e)) for exponents from -30 to 86.
@@ -25,7 +33,7 @@ fn logistic(x: f32, (t, r): (f32, f32)) -> f32 {
     x * w
 }
 
-/// The same for exponents from 60 to 130.
+/// [`logistic`] for exponents from 60 to 130.
 #[inline(always)]
 fn logistic_far(x: f32, (t, r): (f32, f32)) -> f32 {
     let s = f32::from_bits((191u32 << 23).wrapping_sub(t.to_bits() << 23));
@@ -62,9 +70,7 @@ fn gelu_exponent(x: f32) -> (f32, f32) {
     let q_low = h.mul_add(B, A - q) + h_low.mul_add(B, h.mul_add(B_LOW, A_LOW));
     let v = x * q;
     let v_low = x.mul_add(q_low, x.mul_add(q, -v));
-    let t = (-v).mul_add(LOG2_E, ROUNDER);
-    let n = t - ROUNDER;
-    (t, n.mul_add(-LN2_HI, -v) + n.mul_add(-LN2_LO, -v_low))
+    exponent_pair(-v, -v_low)
 }
 
 /// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), within 2 ulp; -0 at minus infinity.
@@ -91,12 +97,11 @@ pub fn gelu_erf(x: f32) -> f32 {
         "-0x1.dd50eep-1",
     ]);
     let a = at_most(x.abs(), 15.0);
-    let h = a * a;
-    let h_low = a.mul_add(a, -h);
-    let t = h.mul_add(-0.5 * LOG2_E, ROUNDER);
-    let n = t - ROUNDER;
-    let r = n.mul_add(-LN2_HI, -0.5 * h) + n.mul_add(-LN2_LO, -0.5 * h_low);
-    let p = expm1_poly(r);
+    let half = 0.5 * a;
+    let h = half * a;
+    let h_low = half.mul_add(a, -h);
+    let (t, r) = exponent_pair(-h, -h_low);
+    let p = exp_slope(r);
     let d = a + 2.5;
     let d_low = a - (d - 2.5);
     let w = recip_rough(d);
@@ -108,8 +113,9 @@ pub fn gelu_erf(x: f32) -> f32 {
     let tail = poly(u, &Q);
     let q = tail.mul_add(u, c);
     let q_low = tail.mul_add(u, c - q);
-    let e = q.mul_add(p, q);
-    let e_low = q.mul_add(p, q - e) + q_low;
+    let first = q * r;
+    let e = first.mul_add(p, q);
+    let e_low = first.mul_add(p, q - e) + q_low;
     let g = e.mul_add(y, e_low * y) * scale_of(t, 64) * const { hex("0x1p-64") };
     if x < 0.0 { -g } else { x - g }
 }
@@ -117,6 +123,6 @@ pub fn gelu_erf(x: f32) -> f32 {
 /// x above zero, alpha (exp(x) - 1) elsewhere, within 2 ulp.
 #[inline(always)]
 pub fn elu(x: f32, alpha: f32) -> f32 {
-    let y = alpha * expm1(x);
+    let y = alpha * expm1_below(at_least(x, -18.0)).copysign(x);
     if x > 0.0 { x } else { y }
 }

@@ -23,21 +23,25 @@ pub fn exp2(x: f32) -> f32 {
     exp2m1_poly(r).mul_add(first, first) * second
 }
 
+/// exp(x) - 1 for x from -18 to 88.
+#[inline(always)]
+pub(super) fn expm1_below(x: f32) -> f32 {
+    let t = x.mul_add(LOG2_E, ROUNDER);
+    let n = t - ROUNDER;
+    let high = n.mul_add(-LN2_HI, x);
+    let low = n * -LN2_LO;
+    let r = high + low;
+    let s = scale_of(t, 0);
+    let base = s - 1.0;
+    let u = s.mul_add(high, base);
+    let error = s.mul_add(high, (base - u) + ((s - base) - 1.0));
+    u + s.mul_add((r * r).mul_add(expm1_tail(r), low), error)
+}
+
 /// exp(x) - 1 without cancellation near zero, within 1 ulp.
 #[inline(always)]
 pub fn expm1(x: f32) -> f32 {
-    let c = at_most(at_least(x, -18.0), 89.0);
-    let t = c.mul_add(LOG2_E, ROUNDER);
-    let n = t - ROUNDER;
-    let high = n.mul_add(-LN2_HI, c);
-    let low = n * -LN2_LO;
-    let r = high + low;
-    let top = n == 128.0;
-    let s = scale_of(t - if top { 1.0 } else { 0.0 }, 0);
-    let one = if top { 0.0 } else { 1.0 };
-    let base = s - one;
-    let u = s.mul_add(high, base);
-    let error = s.mul_add(high, (base - u) + ((s - base) - one));
-    let y = u + s.mul_add((r * r).mul_add(expm1_tail(r), low), error);
-    (y * if top { 2.0 } else { 1.0 }).copysign(x)
+    let far = exp(x);
+    let near = expm1_below(at_least(x, -18.0)).copysign(x);
+    if x > 88.0 { far } else { near }
 }

@@ -2,63 +2,71 @@
 
 use super::base::*;
 
-/// |x| = n ln 2 + r, r = high + low.
+/// a = n ln 2 + r, r = high + low, for a to 44.
 struct Parts {
     high: f32,
     /// cosh(r) - 1.
     cosh: f32,
     /// sinh(r) - high.
     sinh: f32,
-    /// 2^(n-1) and 2^(-n-1), both 2^-64 of that where `post` is 2^64.
+    /// 2^(n-1) and 2^(-n-1).
     up: f32,
     down: f32,
-    post: f32,
 }
 
 #[inline(always)]
-fn parts(x: f32) -> Parts {
+fn parts(a: f32) -> Parts {
     const C: [f32; 3] = coefficients(["0x1.6d5402p-10", "0x1.5554e2p-5", "0x1p-1"]);
     const S: [f32; 3] = coefficients(["0x1.a28eaep-13", "0x1.110fe2p-7", "0x1.555556p-3"]);
-    let a = at_most(x.abs(), 90.0);
     let t = a.mul_add(LOG2_E, ROUNDER);
     let n = t - ROUNDER;
     let high = n.mul_add(-LN2_HI, a);
     let low = n * -LN2_LO;
     let r = high + low;
     let z = r * r;
-    let big = n > 64.0;
     let k = t.to_bits() << 23;
-    let down = f32::from_bits((126u32 << 23).wrapping_sub(k));
     Parts {
         high,
         cosh: poly(z, &C) * z,
         sinh: (r * z).mul_add(poly(z, &S), low),
-        up: f32::from_bits(k.wrapping_add(if big { 62 << 23 } else { 126 << 23 })),
-        down: if big { 0.0 } else { down },
-        post: if big { const { hex("0x1p64") } } else { 1.0 },
+        up: f32::from_bits(k.wrapping_add(126 << 23)),
+        down: f32::from_bits((126u32 << 23).wrapping_sub(k)),
     }
+}
+
+/// exp(a) / 2 for a above 44.
+#[inline(always)]
+fn half_exp(a: f32) -> f32 {
+    let a = at_most(a, 90.0);
+    let t = a.mul_add(LOG2_E, ROUNDER);
+    let n = t - ROUNDER;
+    let r = n.mul_add(-LN2_LO, n.mul_add(-LN2_HI, a));
+    let s = scale_of(t, -65);
+    exp_slope(r).mul_add(r * s, s) * const { hex("0x1p64") }
 }
 
 /// The hyperbolic sine, within 1 ulp.
 #[inline(always)]
 pub fn sinh(x: f32) -> f32 {
-    let h = parts(x);
+    let a = x.abs();
+    let (h, far) = (parts(a), half_exp(a));
     let (sum, dif) = (h.up + h.down, h.up - h.down);
     let u = sum.mul_add(h.high, dif);
     let error = sum.mul_add(h.high, dif - u);
     let y = u + sum.mul_add(h.sinh, dif.mul_add(h.cosh, error));
-    (y * h.post).copysign(x)
+    (if a > 44.0 { far } else { y }).copysign(x)
 }
 
 /// The hyperbolic cosine, within 1 ulp.
 #[inline(always)]
 pub fn cosh(x: f32) -> f32 {
-    let h = parts(x);
+    let a = x.abs();
+    let (h, far) = (parts(a), half_exp(a));
     let (sum, dif) = (h.up + h.down, h.up - h.down);
     let u = dif.mul_add(h.high, h.up);
     let error = dif.mul_add(h.high, h.up - u);
     let y = u + (h.down + sum.mul_add(h.cosh, dif.mul_add(h.sinh, error)));
-    y * h.post
+    if a > 44.0 { far } else { y }
 }
 
 /// The hyperbolic tangent, within 1 ulp.

@@ -2,9 +2,9 @@
 
 use super::base::*;
 
-/// y log2(a) as (high, low) for normal a; `rounder` less [`ROUNDER`] is subtracted from the exponent of a.
+/// y log2(a) as (high, low), and the exponent of a, for normal a; `rounder` less [`ROUNDER`] is subtracted from the exponent of a.
 #[inline(always)]
-fn times_log2(a: f32, y: f32, rounder: f32) -> (f32, f32) {
+fn times_log2(a: f32, y: f32, rounder: f32) -> (f32, f32, f32) {
     const W: [f32; 3] = coefficients(["0x1.d27708p-4", "-0x1.73b6dap-1", "0x1.7fc4a8p0"]);
     const Q: [f32; 3] = coefficients(["0x1.298938p-3", "0x1.99943cp-3", "0x1.555556p-2"]);
     const C: [f32; 3] = coefficients(["0x1.d9d78p-6", "0x1.e829p-3", "0x1p0"]);
@@ -17,7 +17,8 @@ fn times_log2(a: f32, y: f32, rounder: f32) -> (f32, f32) {
     // one of three centres c
     let j = m.mul_add(const { hex("0x1.f9999ap1") }, ROUNDER - 4.0) - ROUNDER;
     let c = poly(j, &C);
-    let base = j.mul_add(poly(j, &LOG2_C), f32::from_bits(k) - rounder);
+    let exponent = f32::from_bits(k) - rounder;
+    let base = j.mul_add(poly(j, &LOG2_C), exponent);
     let f = m - c;
     let d = m + c;
     let d_low = m - (d - c);
@@ -34,7 +35,7 @@ fn times_log2(a: f32, y: f32, rounder: f32) -> (f32, f32) {
     let u_low = y.mul_add(base, -u);
     let high = scaled.mul_add(s, u);
     let error = scaled.mul_add(s, u - high);
-    (high, scaled.mul_add(tail, scaled_low.mul_add(s, u_low) + error))
+    (high, scaled.mul_add(tail, scaled_low.mul_add(s, u_low) + error), exponent)
 }
 
 /// 2^(high + low) = 2^n (1 + r q) as (t, r, q), n in the low bits of t.
@@ -84,7 +85,7 @@ fn edges(x: f32, y: f32) -> f32 {
     } else {
         let small = a < f32::MIN_POSITIVE;
         let (normal, rounder) = if small { (a * const { hex("0x1p23") }, ROUNDER + 23.0) } else { (a, ROUNDER) };
-        let (high, low) = times_log2(normal, y, rounder);
+        let (high, low, _) = times_log2(normal, y, rounder);
         let low = if high.abs() > 180.0 { 0.0 } else { low };
         let (t, r, q) = power_parts(high.clamp(-180.0, 180.0), low);
         let (first, second) = split_scale(t);
@@ -96,11 +97,10 @@ fn edges(x: f32, y: f32) -> f32 {
 /// x to the power y, within 2 ulp, with the edge cases of IEEE 754-2019.
 #[inline(always)]
 pub fn pow(x: f32, y: f32) -> f32 {
-    let a = x.abs();
-    let (high, low) = times_log2(a, y, ROUNDER);
+    let (high, low, exponent) = times_log2(x.abs(), y, ROUNDER);
     let (t, r, q) = power_parts(high, low);
     let s = scale_of(t, 0);
     let p = q.mul_add(r * s, s);
     let p = if x < 0.0 { p * power_sign(y) } else { p };
-    if a >= f32::MIN_POSITIVE && a < f32::INFINITY && high.abs() < 120.0 { p } else { edges(x, y) }
+    if exponent.abs() < 126.0 && high.abs() < 120.0 { p } else { edges(x, y) }
 }

@@ -13,6 +13,9 @@ pub const TILE: u8 = 2;
 /// Two dimensions exchanged, in vectors: [`vector`] elements.
 pub const TILE_VECTOR: u8 = 3;
 
+/// Runs of adjacent elements that no larger unit divides or aligns.
+pub const RUNS: u8 = 4;
+
 /// A dtype for each size of element.
 pub const CARRIERS: [DType; 4] = [DType::U8, DType::I16, DType::U32, DType::I64];
 
@@ -32,6 +35,7 @@ pub fn add(modules: &mut Vec<Module>) {
         let key = |variant| Key::new(Family::Copy, 0, &[dtype], variant);
         let k = vector(dtype.size_in_bytes()).to_string();
         strided.kernel(key(STRIDED), format!("copy_{ty}"), "ISOBIT_COPY", &[ty]);
+        strided.kernel(key(RUNS), format!("copy_runs_{ty}"), "ISOBIT_COPY_RUNS", &[ty]);
         tiles.kernel(key(TILE), format!("transpose_{ty}"), "ISOBIT_TRANSPOSE", &[ty]);
         tiles.kernel(key(TILE_VECTOR), format!("transpose_{ty}_x{k}"), "ISOBIT_TRANSPOSE_VECTOR", &[ty, &k]);
     }

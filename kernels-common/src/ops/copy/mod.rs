@@ -9,22 +9,24 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src, validate};
 
-// Its list of kernels is for the manifest.
-#[allow(dead_code)]
-mod instances;
-use instances::{CARRIERS, STRIDED, STRIDED_16, TILE, TILE_VECTOR, vector};
+use crate::manifest::instances::copy::{CARRIERS, RUNS, STRIDED, STRIDED_16, TILE, TILE_VECTOR, vector};
 
 /// Elements a block of the strided kernel moves.
 const BLOCK_ELEMENTS: usize = 1024;
 /// Elements of one launch: indices stay below 2^31 with the last block's overhang.
 const MOST: usize = 1 << 30;
+/// Threads of every block, and elements that one takes of a run, as in copy.cu.
+const BLOCK: usize = 256;
+const RUN_EACH: usize = 8;
+/// Elements from which a run is worth a kernel's attention: half of what the fewest threads take, which fill a warp.
+const RUN_FROM: usize = 128;
 /// Sizes from which a tile pays.
 const TILE_FROM: usize = 16;
 
 /// The kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let from = CARRIERS.iter().position(|c| c.size_in_bytes() == dtypes[0].size_in_bytes()).unwrap_or(0);
-    let variants = [STRIDED, TILE, TILE_VECTOR];
+    let variants = [STRIDED, TILE, TILE_VECTOR, RUNS];
     let mut keys: Vec<_> =
         CARRIERS[from..].iter().flat_map(|&c| variants.map(|v| Key::new(Family::Copy, 0, &[c], v))).collect();
     keys.push(Key::new(Family::Copy, 0, &[DType::I64], STRIDED_16));
@@ -83,6 +85,10 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
     split(&dims, MOST, [0, 0], &mut |dims, [src, dst]| {
         let from = DevicePtr(from.0 + (src * size) as u64);
         let to = DevicePtr(to.0 + (dst * size) as u64);
+        if let Some((blocks, runs)) = runs(dims, size) {
+            // SAFETY: the caller vouches for the walk; elements behind a run's end are not touched.
+            return unsafe { Launch::linear(key(size, RUNS), blocks, BLOCK as u32).on(device, args![from, to, runs]) };
+        }
         match tiles(dims, size, from, to) {
             Some((variant, blocks, tiles)) => {
                 // SAFETY: the caller vouches for the walk; a tile's elements beyond its dimensions are not touched.
@@ -112,6 +118,37 @@ fn in_order(mut dims: Dims<2>) -> Dims<2> {
     let mut merged = Dims::new();
     dims.into_iter().for_each(|d| push(&mut merged, d));
     merged
+}
+
+/// `Runs` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Runs {
+    outer: Index<2>,
+    count: u32,
+    length: u32,
+    parts: Divisor,
+    across_shift: u32,
+}
+
+/// Blocks and parameters of a copy of long runs, which are adjacent on both sides. Units of 16 bytes need no such care: few share the cost of a place.
+fn runs(dims: &[Dim<2>], size: usize) -> Option<(u32, Runs)> {
+    let (&Dim { size: length, stride }, outer) = dims.split_last()?;
+    if stride != [1, 1] || length < RUN_FROM || size > 8 {
+        return None;
+    }
+    let across = length.div_ceil(RUN_EACH).next_power_of_two().clamp(32, BLOCK);
+    let parts = length.div_ceil(across * RUN_EACH);
+    let runs = count(outer);
+    let blocks = runs.div_ceil(BLOCK / across) * parts;
+    let parameters = Runs {
+        outer: Index::new(outer),
+        count: runs as u32,
+        length: length as u32,
+        parts: Divisor::new(parts),
+        across_shift: across.ilog2(),
+    };
+    Some((blocks as u32, parameters))
 }
 
 /// `Tiles` of the kernels.

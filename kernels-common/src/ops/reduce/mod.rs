@@ -10,10 +10,7 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, F8E4M3, Layout, Op, Reduce, ReduceOp, Result, Scalar, bf16, f16, validate};
 
-// Its list of kernels is for the manifest.
-#[allow(dead_code)]
-mod instances;
-use instances::{AGAIN, COLUMNS, ROWS};
+use crate::manifest::instances::reduce::{AGAIN, COLUMNS, ROWS};
 
 /// Elements of a segment, and its lanes.
 const SEGMENT: usize = 65_536;
@@ -258,7 +255,10 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let next = self.values(count(results), segments)?;
             let mut reduction = self.reduction(&[Dim { size: n, stride: [1] }], n, segments);
             reduction.count = self.divisor(all);
-            let (blocks, threads) = self.rows(&mut reduction, &runs, n, segments, self.acc_size());
+            let size = self.acc_size();
+            let whole = count(results) == 1 || (n * size).is_multiple_of(16);
+            reduction.vectors = u32::from(size <= 8 && whole && values.ptr().0.is_multiple_of(16));
+            let (blocks, threads) = self.rows(&mut reduction, &runs, n, segments, size);
             let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
             let launch = Launch::linear(key(self.op, self.dtype, AGAIN), blocks as u32, threads as u32);
             // SAFETY: the caller vouches for the destination, and each pass has as many values as the one before has segments.
@@ -308,7 +308,11 @@ impl<R: GpuRuntime> Pass<'_, R> {
         segments: usize,
         size: usize,
     ) -> (usize, usize) {
-        let lanes = if size > 8 { 4 } else { 16 / size };
+        let lanes = match size {
+            1 => 8,
+            2 | 8 => 2,
+            _ => 4,
+        };
         let team = n.min(LANES).div_ceil(lanes).next_power_of_two();
         let items = count(results) * segments;
         // Blocks are as large as still gives every multiprocessor a few.

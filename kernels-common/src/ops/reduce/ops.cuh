@@ -1,13 +1,18 @@
-// What the reductions compute: the accumulator of each operation and dtype, how an element becomes one, how two combine, and how the last
-// becomes the result.
+// What the reductions compute: what a lane of each operation and dtype holds, how an element joins it, how a lane becomes an accumulator, how
+// two of those combine, and how the last becomes the result.
 #pragma once
 
+#include "dialect/extreme.cuh"
 #include "dialect/limits.cuh"
 
 namespace isobit {
 
-// An element and its number in the sequence become an accumulator by `of`; `finish` gives the result, `count` being the elements of
-// the sequence.
+ISOBIT_CONST u32 REDUCE_LANES = 256;
+
+// A lane begins as `start()`, and `step` adds an element that is in row `row` of the segment. `of_lane` gives its accumulator, `first` being the
+// number of its first element in the sequence; `none()` is that of a lane without elements. Combining with it changes nothing, and neither does
+// stepping from `start()`, not even the sign of a zero: so lanes need no case for their first element, nor the tree one for missing lanes.
+// `finish` gives the result, `count` being the elements of the sequence.
 
 // Integers of up to 32 bits accumulate in 32: the low bits are those of their own width.
 template <typename T, bool FLOAT = is_float<T>>
@@ -28,7 +33,11 @@ struct Sum {
     using In = T;
     using Acc = typename accumulator<T>::type;
     using Out = T;
-    ISOBIT_FN Acc of(T x, u32) { return (Acc)to_compute(x); }
+    using Lane = Acc;
+    ISOBIT_FN Acc none() { return is_float<T> ? (Acc)-0.0f : (Acc)0; }
+    ISOBIT_FN Lane start() { return none(); }
+    ISOBIT_FN void step(Lane &lane, T x, u32) { lane = lane + (Acc)to_compute(x); }
+    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane; }
     ISOBIT_FN Acc combine(Acc a, Acc b) { return a + b; }
     ISOBIT_FN T finish(Acc a, double) {
         if constexpr (is_float<T>)
@@ -41,6 +50,10 @@ struct Sum {
 template <typename T>
 struct Prod : Sum<T> {
     using typename Sum<T>::Acc;
+    using typename Sum<T>::Lane;
+    ISOBIT_FN Acc none() { return (Acc)1; }
+    ISOBIT_FN Lane start() { return none(); }
+    ISOBIT_FN void step(Lane &lane, T x, u32) { lane = lane * (Acc)to_compute(x); }
     ISOBIT_FN Acc combine(Acc a, Acc b) { return a * b; }
 };
 
@@ -101,11 +114,14 @@ ISOBIT_FN K wrapping_add(K a, K b) {
 
 // Keys of which the largest is the result: the order of the values, or its reverse, turned around until the NaNs of both signs lie on top.
 template <typename T, bool REVERSE>
-struct Extreme {
+struct KeyExtreme {
     using In = T;
     using Acc = order_key_t<T>;
+    using Lane = Acc;
     using Out = T;
-    ISOBIT_FN Acc of(T x, u32) {
+    ISOBIT_FN Acc none() { return limits<Acc>::MIN; }
+    ISOBIT_FN Lane start() { return none(); }
+    ISOBIT_FN Acc of(T x) {
         if constexpr (is_float<T>) {
             const Acc key = ordered(float_bits<T>::of(x));
             return wrapping_add<Acc>(REVERSE ? ~key : key, float_bits<T>::LARGEST - limits<Acc>::MAX);
@@ -113,6 +129,8 @@ struct Extreme {
             return REVERSE ? ~(Acc)x : (Acc)x;
         }
     }
+    ISOBIT_FN void step(Lane &lane, T x, u32) { lane = combine(lane, of(x)); }
+    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane; }
     ISOBIT_FN Acc combine(Acc a, Acc b) { return a < b ? b : a; }
     ISOBIT_FN T finish(Acc a, double) {
         if constexpr (is_float<T>) {
@@ -123,6 +141,34 @@ struct Extreme {
         }
     }
 };
+
+#if ISOBIT_MAXIMUM
+// A key costs four integer operations, each as much as two of a float's: an eighth of the memory's time for f32, and a quarter for f16.
+template <typename T, bool REVERSE>
+struct FloatExtreme {
+    using In = T;
+    using Acc = float;
+    using Lane = Acc;
+    using Out = T;
+    ISOBIT_FN Acc none() { return from_bits(REVERSE ? 0x7f800000u : 0xff800000u); }
+    ISOBIT_FN Lane start() { return none(); }
+    ISOBIT_FN void step(Lane &lane, T x, u32) { lane = combine(lane, to_compute(x)); }
+    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane; }
+    ISOBIT_FN Acc combine(Acc a, Acc b) { return REVERSE ? machine_minimum(a, b) : machine_maximum(a, b); }
+    ISOBIT_FN T finish(Acc a, double) { return from_compute<T>(a); }
+};
+template <typename T, bool REVERSE>
+struct Extreme : KeyExtreme<T, REVERSE> {};
+template <bool REVERSE>
+struct Extreme<f16, REVERSE> : FloatExtreme<f16, REVERSE> {};
+template <bool REVERSE>
+struct Extreme<bf16, REVERSE> : FloatExtreme<bf16, REVERSE> {};
+template <bool REVERSE>
+struct Extreme<float, REVERSE> : FloatExtreme<float, REVERSE> {};
+#else
+template <typename T, bool REVERSE>
+using Extreme = KeyExtreme<T, REVERSE>;
+#endif
 template <typename T>
 struct Max : Extreme<T, false> {};
 template <typename T>
@@ -134,21 +180,56 @@ struct Candidate {
     u32 index;
 };
 
-// Keys again, but of values: zeros of both signs have one, all NaNs the largest. Of equal ones the first element goes first.
+// A lane holds its best value so far and the row where it was found; strictly better ones replace it, and a NaN, which nothing replaces.
+template <typename V>
+struct Best {
+    V value;
+    u32 row;
+};
+
+// What values are compared as: the compute type of a float, and an integer of 32 or 64 bits.
+template <typename T, bool FLOAT = is_float<T>>
+struct compared {
+    using type = compute_t<T>;
+};
+template <typename T>
+struct compared<T, false> {
+    using type = order_key_t<T>;
+};
+
+// Candidates have keys of values: zeros of both signs have one, all NaNs the largest. Of equal ones the first element goes first.
 template <typename T, bool REVERSE>
 struct ArgExtreme {
     using In = T;
-    using Key = order_key_t<T>;
+    using Value = typename compared<T>::type;
+    using Key = order_key_t<Value>;
+    using Lane = Best<Value>;
     using Acc = Candidate<Key>;
     using Out = u32;
-    ISOBIT_FN Acc of(T x, u32 index) {
+    ISOBIT_FN Acc none() { return Acc{limits<Key>::MIN, ~0u}; }
+    ISOBIT_FN Lane start() {
+        if constexpr (is_float<T>)
+            return Lane{(Value)from_bits(REVERSE ? 0x7f800000u : 0xff800000u), 0};
+        else
+            return Lane{REVERSE ? limits<Value>::MAX : limits<Value>::MIN, 0};
+    }
+    ISOBIT_FN void step(Lane &lane, T x, u32 row) {
+        const Value value = (Value)to_compute(x);
+        bool better = REVERSE ? !(value >= lane.value) : !(value <= lane.value);
+        if constexpr (is_float<T>)
+            better = better && lane.value == lane.value;
+        lane.value = better ? value : lane.value;
+        lane.row = better ? row : lane.row;
+    }
+    ISOBIT_FN Acc of_lane(Lane lane, u32 first) {
+        const u32 index = first + lane.row * REDUCE_LANES;
         if constexpr (is_float<T>) {
-            const Key bits = float_bits<T>::of(x);
+            const Key bits = float_bits<Value>::of(lane.value);
             const Key magnitude = bits & limits<Key>::MAX;
             const Key key = magnitude == 0 ? 0 : ordered(bits);
-            return Acc{magnitude > float_bits<T>::LARGEST ? limits<Key>::MAX : REVERSE ? (Key)~key : key, index};
+            return Acc{magnitude > float_bits<Value>::LARGEST ? limits<Key>::MAX : REVERSE ? (Key)~key : key, index};
         } else {
-            return Acc{REVERSE ? (Key) ~(Key)x : (Key)x, index};
+            return Acc{REVERSE ? (Key)~lane.value : lane.value, index};
         }
     }
     ISOBIT_FN Acc combine(Acc a, Acc b) {
@@ -165,8 +246,12 @@ struct ArgMin : ArgExtreme<T, true> {};
 // The segments' results as a sequence of their own.
 template <typename Op>
 struct Again : Op {
-    using In = typename Op::Acc;
-    ISOBIT_FN In of(In x, u32) { return x; }
+    using typename Op::Acc;
+    using In = Acc;
+    using Lane = Acc;
+    ISOBIT_FN Lane start() { return Op::none(); }
+    ISOBIT_FN void step(Lane &lane, In x, u32) { lane = Op::combine(lane, x); }
+    ISOBIT_FN Acc of_lane(Lane lane, u32) { return lane; }
 };
 
 } // namespace isobit

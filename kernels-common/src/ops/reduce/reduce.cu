@@ -7,7 +7,6 @@
 
 namespace isobit {
 
-ISOBIT_CONST u32 REDUCE_LANES = 256;
 ISOBIT_CONST u32 REDUCE_SEGMENT = 65536;
 
 // The host's `Reduction` in reduce/mod.rs.
@@ -40,19 +39,16 @@ struct Segment {
     u32 number;
     u64 start;
     u32 length;
-    // Lanes that have elements.
-    u32 lanes;
 };
 
 ISOBIT_FN Segment segment_of(const Reduction &r, u32 item) {
-    Segment s{0, 0, 0, 0, 0};
+    Segment s{0, 0, 0, 0};
     if (item < r.items) {
         s.result = divide(item, r.segments);
         s.number = item - s.result * r.segments.size;
         s.start = (u64)s.number * REDUCE_SEGMENT;
         const u64 left = r.n - s.start;
         s.length = left < REDUCE_SEGMENT ? (u32)left : REDUCE_SEGMENT;
-        s.lanes = s.length < REDUCE_LANES ? s.length : REDUCE_LANES;
     }
     return s;
 }
@@ -61,119 +57,116 @@ ISOBIT_FN u64 place_of(const Reduction &r, u64 i) {
     return r.wide != 0 ? offsets_of_long(r.sequence, i).at[0] : offsets_of(r.sequence, (u32)i).at[0];
 }
 
-// Values at distances of 1 in `value`, of `distance` in lanes: the steps of the tree that stay among them. The first is lane `lane`.
+// Values of lanes whose distances are even: the steps of the tree that stay among them.
 template <typename Op, u32 N>
-ISOBIT_FN void fold(typename Op::Acc (&value)[N], u32 lane, u32 distance, u32 lanes) {
+ISOBIT_FN void fold(typename Op::Acc (&value)[N]) {
 #pragma unroll
     for (u32 d = N / 2; d > 0; d /= 2)
 #pragma unroll
         for (u32 j = 0; j < d; j++)
-            if (lane + distance * (j + d) < lanes)
-                value[j] = Op::combine(value[j], value[j + d]);
+            value[j] = Op::combine(value[j], value[j + d]);
 }
 
 template <typename Op, u32 N>
-ISOBIT_FN void load_fold(typename Op::Acc (&value)[N], const typename Op::Acc *from, u32 lane, u32 distance, u32 lanes) {
+ISOBIT_FN typename Op::Acc load_fold(const typename Op::Acc *from, u32 first, u32 distance, u32 width) {
+    typename Op::Acc value[N];
 #pragma unroll
     for (u32 j = 0; j < N; j++)
-        if (lane + distance * j < lanes)
-            value[j] = from[lane + distance * j];
-    fold<Op, N>(value, lane, distance, lanes);
+        value[j] = first + distance * j < width ? from[first + distance * j] : Op::none();
+    fold<Op, N>(value);
+    return value[0];
 }
 
 // ---- a team along the sequence ----
 
-// Lanes of a thread, and vectors that it has under way.
+// Lanes of a thread: more of the narrow elements would leave a long sequence too few threads to keep the memory busy (of f16, 8 lanes took
+// 1.12 times as long as 2, and 4 took 1.07 times).
 template <typename T>
-ISOBIT_CONST u32 ROW_LANES = sizeof(T) > 8 ? 4 : 16 / sizeof(T);
+ISOBIT_CONST u32 ROW_LANES = sizeof(T) == 1 ? 8 : sizeof(T) == 2 || sizeof(T) == 8 ? 2 : 4;
+// Vectors that it has under way: 128 bytes of them.
 template <typename T>
-ISOBIT_CONST u32 ROW_DEPTH = sizeof(T) == 1 ? 4 : 8;
+ISOBIT_CONST u32 ROW_DEPTH = 128 / (ROW_LANES<T> * sizeof(T));
 
 // A segment whose elements are adjacent, `V` lanes of it.
 template <typename Op, u32 V>
-ISOBIT_FN void accumulate_vectors(typename Op::Acc (&acc)[V], const typename Op::In *src, const Segment &s, u32 lane) {
+ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op::In *src, const Segment &s, u32 lane) {
     using In = typename Op::In;
     constexpr u32 DEPTH = ROW_DEPTH<In>;
-    const u32 chunks = s.length / REDUCE_LANES;
-    const u32 index = (u32)s.start + lane;
+    const u32 rows = s.length / REDUCE_LANES;
     src += lane;
-    Pack<V, In> next[DEPTH];
-#pragma unroll
-    for (u32 u = 0; u < DEPTH; u++)
-        if (u < chunks)
-            next[u] = load<V>(src + u * REDUCE_LANES);
+    u32 row = 0;
 #pragma unroll 1
-    for (u32 c = 0; c < chunks; c += DEPTH) {
-        Pack<V, In> now[DEPTH];
+    for (; row + DEPTH <= rows; row += DEPTH) {
+        Pack<V, In> x[DEPTH];
 #pragma unroll
         for (u32 u = 0; u < DEPTH; u++)
-            now[u] = next[u];
+            x[u] = load<V>(src + u * REDUCE_LANES);
+        src += DEPTH * REDUCE_LANES;
 #pragma unroll
         for (u32 u = 0; u < DEPTH; u++)
-            if (c + DEPTH + u < chunks)
-                next[u] = load<V>(src + (u64)(c + DEPTH + u) * REDUCE_LANES);
 #pragma unroll
-        for (u32 u = 0; u < DEPTH; u++) {
-            if (c + u >= chunks)
-                break;
-#pragma unroll
-            for (u32 v = 0; v < V; v++) {
-                const auto x = Op::of(now[u].v[v], index + (c + u) * REDUCE_LANES + v);
-                acc[v] = u == 0 && c == 0 ? x : Op::combine(acc[v], x);
-            }
-        }
+            for (u32 v = 0; v < V; v++)
+                Op::step(acc[v], x[u].v[v], row + u);
     }
-    const u32 done = chunks * REDUCE_LANES;
-    Pack<V, In> rest{};
-    if (done + lane + V <= s.length)
-        rest = load<V>(src + done);
-    else
+    constexpr u32 SOME = 4;
+#pragma unroll 1
+    for (; row < rows; row += SOME) {
+        Pack<V, In> x[SOME];
+#pragma unroll
+        for (u32 u = 0; u < SOME; u++)
+            if (row + u < rows)
+                x[u] = load<V>(src + u * REDUCE_LANES);
+        src += SOME * REDUCE_LANES;
+#pragma unroll
+        for (u32 u = 0; u < SOME; u++)
+            if (row + u < rows)
+#pragma unroll
+                for (u32 v = 0; v < V; v++)
+                    Op::step(acc[v], x[u].v[v], row + u);
+    }
+    const u32 done = rows * REDUCE_LANES;
+    src -= (row - rows) * REDUCE_LANES;
+    if (done + lane + V <= s.length) {
+        const Pack<V, In> x = load<V>(src);
+#pragma unroll
+        for (u32 v = 0; v < V; v++)
+            Op::step(acc[v], x.v[v], rows);
+    } else {
 #pragma unroll
         for (u32 v = 0; v < V; v++)
             if (done + lane + v < s.length)
-                rest.v[v] = src[done + v];
-#pragma unroll
-    for (u32 v = 0; v < V; v++)
-        if (done + lane + v < s.length) {
-            const auto x = Op::of(rest.v[v], index + done + v);
-            acc[v] = done == 0 ? x : Op::combine(acc[v], x);
-        }
+                Op::step(acc[v], src[v], rows);
+    }
 }
 
 // A segment whose elements are `stride` apart; the thread's lanes are `lane`, `lane + distance` ...
 template <typename Op, u32 V>
-ISOBIT_FN void accumulate_strided(typename Op::Acc (&acc)[V], const typename Op::In *src, u64 stride, const Segment &s,
+ISOBIT_FN void accumulate_strided(typename Op::Lane (&acc)[V], const typename Op::In *src, u64 stride, const Segment &s,
                                   u32 lane, u32 distance) {
 #pragma unroll 1
-    for (u32 done = 0; done < s.length; done += REDUCE_LANES) {
+    for (u32 first = lane, row = 0; first < s.length; first += REDUCE_LANES, row++) {
         typename Op::In x[V];
-        const u32 first = done + lane;
 #pragma unroll
         for (u32 v = 0; v < V; v++)
             if (first + v * distance < s.length)
                 x[v] = src[(first + v * distance) * stride];
 #pragma unroll
         for (u32 v = 0; v < V; v++)
-            if (first + v * distance < s.length) {
-                const auto y = Op::of(x[v], (u32)s.start + first + v * distance);
-                acc[v] = done == 0 ? y : Op::combine(acc[v], y);
-            }
+            if (first + v * distance < s.length)
+                Op::step(acc[v], x[v], row);
     }
 }
 
 // Any segment, a lane after the other: finding an element's place is long code, which is here once.
 template <typename Op, u32 V>
-ISOBIT_FN void accumulate_any(typename Op::Acc (&acc)[V], const typename Op::In *src, const Reduction &r,
+ISOBIT_FN void accumulate_any(typename Op::Lane (&acc)[V], const typename Op::In *src, const Reduction &r,
                               const Segment &s, u32 lane, u32 distance) {
 #pragma unroll 1
     for (u32 v = 0; v < V; v++) {
-        const u32 first = lane + v * distance;
-        typename Op::Acc value{};
+        typename Op::Lane value = Op::start();
 #pragma unroll 1
-        for (u32 i = first; i < s.length; i += REDUCE_LANES) {
-            const auto y = Op::of(src[place_of(r, s.start + i)], (u32)s.start + i);
-            value = i == first ? y : Op::combine(value, y);
-        }
+        for (u32 i = lane + v * distance, row = 0; i < s.length; i += REDUCE_LANES, row++)
+            Op::step(value, src[place_of(r, s.start + i)], row);
 #pragma unroll
         for (u32 w = 0; w < V; w++)
             if (w == v)
@@ -181,7 +174,7 @@ ISOBIT_FN void accumulate_any(typename Op::Acc (&acc)[V], const typename Op::In 
     }
 }
 
-template <typename Op, bool VECTORS>
+template <typename Op>
 ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, typename Op::Acc *partial,
                            const Reduction &r) {
     using Acc = typename Op::Acc;
@@ -190,30 +183,40 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
     const u32 team = 1u << r.team_shift;
     const u32 teams = block_dim_x() >> r.team_shift;
     const u32 first_item = block_x() * teams;
+    constexpr bool VECTORS = sizeof(typename Op::In) <= 8;
     const bool vectors = VECTORS && r.vectors != 0;
 
-    Acc acc[V];
     const Segment mine = segment_of(r, first_item + (thread >> r.team_shift));
     const u32 in_team = thread & (team - 1);
     const u32 lane = vectors ? in_team * V : in_team;
     const u32 distance = vectors ? 1 : team;
+    Acc acc[V];
     {
+        typename Op::Lane lanes[V];
+#pragma unroll
+        for (u32 v = 0; v < V; v++)
+            lanes[v] = Op::start();
         const typename Op::In *from = src + offsets_of(r.results, mine.result).at[0];
         if (vectors) {
             if constexpr (VECTORS)
-                accumulate_vectors<Op, V>(acc, from + mine.start, mine, lane);
+                accumulate_vectors<Op, V>(lanes, from + mine.start, mine, lane);
         } else if (r.sequence.rank <= 1) {
             const u64 stride = r.sequence.stride[0][0];
-            accumulate_strided<Op, V>(acc, from + mine.start * stride, stride, mine, lane, distance);
+            accumulate_strided<Op, V>(lanes, from + mine.start * stride, stride, mine, lane, distance);
         } else {
-            accumulate_any<Op, V>(acc, from, r, mine, lane, distance);
+            accumulate_any<Op, V>(lanes, from, r, mine, lane, distance);
+        }
+#pragma unroll
+        for (u32 v = 0; v < V; v++) {
+            const u32 first = lane + v * distance;
+            acc[v] = first < mine.length ? Op::of_lane(lanes[v], (u32)mine.start + first) : Op::none();
         }
     }
 
     // From here a thread serves the team of its own number, of those that the block has.
     Acc result;
     if (team == 1) {
-        fold<Op, V>(acc, 0, 1, mine.lanes);
+        fold<Op, V>(acc);
         result = acc[0];
     } else {
         __shared__ Acc shared[BLOCK * V];
@@ -221,27 +224,19 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
         Acc *lanes = shared + (thread >> r.team_shift) * width;
 #pragma unroll
         for (u32 v = 0; v < V; v++)
-            if (lane + v * distance < mine.lanes)
-                lanes[lane + v * distance] = acc[v];
+            lanes[lane + v * distance] = acc[v];
         barrier();
         if (width > FOLDERS) {
             // Steps of 128 to 16: sixteen threads a team, which read what nobody else reads.
             for (u32 task = thread; task < teams * FOLDERS; task += block_dim_x()) {
-                const u32 t = task / FOLDERS, folder = task % FOLDERS;
-                Acc value[EACH];
-                const u32 m = segment_of(r, first_item + t).lanes;
-                load_fold<Op, EACH>(value, shared + t * width, folder, FOLDERS, m);
-                if (folder < m)
-                    shared[t * width + folder] = value[0];
+                Acc *of_team = shared + task / FOLDERS * width;
+                const u32 folder = task % FOLDERS;
+                of_team[folder] = load_fold<Op, EACH>(of_team, folder, FOLDERS, width);
             }
             barrier();
         }
-        if (thread < teams) {
-            Acc value[FOLDERS];
-            const u32 m = segment_of(r, first_item + thread).lanes;
-            load_fold<Op, FOLDERS>(value, shared + thread * width, 0, 1, m < FOLDERS ? m : FOLDERS);
-            result = value[0];
-        }
+        if (thread < teams)
+            result = load_fold<Op, FOLDERS>(shared + thread * width, 0, 1, width);
     }
     if (thread < teams && first_item + thread < r.items) {
         const u32 item = first_item + thread;
@@ -254,56 +249,77 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
 
 // ---- a team across the lanes, neighbours along the columns ----
 
-// Lanes of a thread, and columns: more would not leave registers for the smallest elements.
+// Lanes of a thread, and columns. With four lanes a block is 128 bytes wide; half of that, with fewer accumulators and twice the blocks, was
+// 1.2 times slower.
 ISOBIT_CONST u32 COLUMN_LANES = 4;
 template <typename T>
 ISOBIT_CONST u32 COLUMN_WIDTH = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
+// Blocks of 512 threads on a multiprocessor, by the words that a thread's lanes take, and rows of each lane that a thread has under way.
+template <typename Op>
+ISOBIT_CONST u32 COLUMN_RESIDENT =
+    sizeof(typename Op::Lane) * COLUMN_WIDTH<typename Op::In> * COLUMN_LANES <= 64 ? 2 : 1;
+template <typename Op>
+ISOBIT_CONST u32 COLUMN_DEPTH = 2;
 
 // Rows that are `stride` apart, of which the thread has V adjacent columns.
 template <typename Op, u32 V>
-ISOBIT_FN void accumulate_rows(typename Op::Acc (&acc)[COLUMN_LANES][V], const typename Op::In *src, u64 stride,
+ISOBIT_FN void accumulate_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const typename Op::In *src, u64 stride,
                                const Segment &s, u32 y, u32 team) {
     using In = typename Op::In;
-    Pack<V, In> next[COLUMN_LANES];
+    constexpr u32 DEPTH = COLUMN_DEPTH<Op>;
     src += y * stride;
     const u64 lane_step = team * stride;
-#pragma unroll
-    for (u32 j = 0; j < COLUMN_LANES; j++)
-        if (y + j * team < s.length)
-            next[j] = load<V>(src + j * lane_step);
+    u32 row = 0;
 #pragma unroll 1
-    for (u32 done = 0; done < s.length; done += REDUCE_LANES) {
-        Pack<V, In> now[COLUMN_LANES];
-        src += REDUCE_LANES * stride;
+    for (; (row + DEPTH) * REDUCE_LANES <= s.length; row += DEPTH) {
+        Pack<V, In> x[DEPTH][COLUMN_LANES];
 #pragma unroll
-        for (u32 j = 0; j < COLUMN_LANES; j++) {
-            now[j] = next[j];
-            if (done + REDUCE_LANES + y + j * team < s.length)
-                next[j] = load<V>(src + j * lane_step);
+        for (u32 u = 0; u < DEPTH; u++) {
+#pragma unroll
+            for (u32 j = 0; j < COLUMN_LANES; j++)
+                x[u][j] = load<V>(src + j * lane_step);
+            src += REDUCE_LANES * stride;
         }
 #pragma unroll
-        for (u32 j = 0; j < COLUMN_LANES; j++) {
-            const u32 i = done + y + j * team;
-            if (i < s.length)
+        for (u32 u = 0; u < DEPTH; u++)
 #pragma unroll
-                for (u32 v = 0; v < V; v++) {
-                    const auto a = Op::of(now[j].v[v], (u32)s.start + i);
-                    acc[j][v] = done == 0 ? a : Op::combine(acc[j][v], a);
-                }
-        }
+            for (u32 j = 0; j < COLUMN_LANES; j++)
+#pragma unroll
+                for (u32 v = 0; v < V; v++)
+                    Op::step(acc[j][v], x[u][j].v[v], row + u);
     }
+    // What is left is at most that deep.
+    Pack<V, In> x[DEPTH][COLUMN_LANES];
+#pragma unroll
+    for (u32 u = 0; u < DEPTH; u++) {
+#pragma unroll
+        for (u32 j = 0; j < COLUMN_LANES; j++)
+            if ((row + u) * REDUCE_LANES + y + j * team < s.length)
+                x[u][j] = load<V>(src + j * lane_step);
+        src += REDUCE_LANES * stride;
+    }
+#pragma unroll
+    for (u32 u = 0; u < DEPTH; u++)
+#pragma unroll
+        for (u32 j = 0; j < COLUMN_LANES; j++)
+            if ((row + u) * REDUCE_LANES + y + j * team < s.length)
+#pragma unroll
+                for (u32 v = 0; v < V; v++)
+                    Op::step(acc[j][v], x[u][j].v[v], row + u);
 }
 
 // Rows of any place, of which the thread has `columns` columns `distance` apart.
 template <typename Op, u32 V>
-ISOBIT_FN void accumulate_any_rows(typename Op::Acc (&acc)[COLUMN_LANES][V], const typename Op::In *src,
+ISOBIT_FN void accumulate_any_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const typename Op::In *src,
                                    const Reduction &r, const Segment &s, u32 y, u32 team, u32 columns, u32 distance) {
 #pragma unroll 1
     for (u32 j = 0; j < COLUMN_LANES; j++) {
-        const u32 first = y + j * team;
-        typename Op::Acc value[V]{};
+        typename Op::Lane value[V];
+#pragma unroll
+        for (u32 v = 0; v < V; v++)
+            value[v] = Op::start();
 #pragma unroll 1
-        for (u32 i = first; i < s.length; i += REDUCE_LANES) {
+        for (u32 i = y + j * team, row = 0; i < s.length; i += REDUCE_LANES, row++) {
             const typename Op::In *from = src + place_of(r, s.start + i);
             typename Op::In x[V];
 #pragma unroll
@@ -312,10 +328,8 @@ ISOBIT_FN void accumulate_any_rows(typename Op::Acc (&acc)[COLUMN_LANES][V], con
                     x[v] = from[v * distance];
 #pragma unroll
             for (u32 v = 0; v < V; v++)
-                if (v * distance < columns) {
-                    const auto a = Op::of(x[v], (u32)s.start + i);
-                    value[v] = i == first ? a : Op::combine(value[v], a);
-                }
+                if (v * distance < columns)
+                    Op::step(value[v], x[v], row);
         }
 #pragma unroll
         for (u32 w = 0; w < COLUMN_LANES; w++)
@@ -341,36 +355,45 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
     const u32 distance = r.vectors != 0 ? 1 : across;
     src += places.at[0] + column;
 
-    Acc acc[EACH][V];
-    if (column < r.columns) {
-        if (r.vectors != 0 && r.sequence.rank <= 1) {
-            const u64 stride = r.sequence.stride[0][0];
-            accumulate_rows<Op, V>(acc, src + s.start * stride, stride, s, y, team);
-        } else {
-            accumulate_any_rows<Op, V>(acc, src, r, s, y, team, r.columns - column, distance);
-        }
-    }
     Acc value[V];
-#pragma unroll
-    for (u32 v = 0; v < V; v++) {
-        Acc lanes[EACH];
+    {
+        typename Op::Lane acc[EACH][V];
 #pragma unroll
         for (u32 j = 0; j < EACH; j++)
-            lanes[j] = acc[j][v];
-        fold<Op, EACH>(lanes, y, team, s.lanes);
-        value[v] = lanes[0];
+#pragma unroll
+            for (u32 v = 0; v < V; v++)
+                acc[j][v] = Op::start();
+        if (column < r.columns) {
+            if (r.vectors != 0 && r.sequence.rank <= 1) {
+                const u64 stride = r.sequence.stride[0][0];
+                accumulate_rows<Op, V>(acc, src + s.start * stride, stride, s, y, team);
+            } else {
+                accumulate_any_rows<Op, V>(acc, src, r, s, y, team, r.columns - column, distance);
+            }
+        }
+#pragma unroll
+        for (u32 v = 0; v < V; v++) {
+            Acc lanes[EACH];
+#pragma unroll
+            for (u32 j = 0; j < EACH; j++) {
+                const u32 first = y + j * team;
+                lanes[j] = first < s.length ? Op::of_lane(acc[j][v], (u32)s.start + first) : Op::none();
+            }
+            fold<Op, EACH>(lanes);
+            value[v] = lanes[0];
+        }
     }
 
     __shared__ Acc shared[BLOCK / 2 * V];
 #pragma unroll 1
     for (u32 d = team / 2; d > 0; d /= 2) {
         barrier();
-        if (y >= d && y < 2 * d && y < s.lanes)
+        if (y >= d && y < 2 * d)
 #pragma unroll
             for (u32 v = 0; v < V; v++)
                 shared[((y - d) * V + v) * across + x] = value[v];
         barrier();
-        if (y < d && y + d < s.lanes)
+        if (y < d)
 #pragma unroll
             for (u32 v = 0; v < V; v++)
                 value[v] = Op::combine(value[v], shared[(y * V + v) * across + x]);
@@ -390,8 +413,8 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
 
 } // namespace isobit
 
-#define ISOBIT_REDUCE_KERNEL(NAME, BLOCK, OP, CALL)                                                                    \
-    ISOBIT_KERNEL(BLOCK)                                                                                               \
+#define ISOBIT_REDUCE_KERNEL(NAME, BLOCK, RESIDENT, OP, CALL)                                                          \
+    ISOBIT_KERNEL_RESIDENT(BLOCK, RESIDENT)                                                                            \
     NAME(const OP::In *src, OP::Out *dst, OP::Acc *partial, const isobit::Reduction r) {                               \
         CALL(src, dst, partial, r);                                                                                    \
     }
@@ -399,15 +422,15 @@ ISOBIT_FN void reduce_columns(const typename Op::In *src, typename Op::Out *dst,
 #define ISOBIT_REDUCE_ROWS(NAME, OP, T)                                                                                \
     namespace isobit {                                                                                                 \
     using NAME##_op = OP<T>;                                                                                           \
-    ISOBIT_REDUCE_KERNEL(NAME, 256, NAME##_op, (reduce_rows<NAME##_op, true>))                                         \
+    ISOBIT_REDUCE_KERNEL(NAME, 256, 4, NAME##_op, (reduce_rows<NAME##_op>))                                            \
     }
 #define ISOBIT_REDUCE_COLUMNS(NAME, OP, T)                                                                             \
     namespace isobit {                                                                                                 \
     using NAME##_op = OP<T>;                                                                                           \
-    ISOBIT_REDUCE_KERNEL(NAME, 512, NAME##_op, (reduce_columns<NAME##_op>))                                            \
+    ISOBIT_REDUCE_KERNEL(NAME, 512, COLUMN_RESIDENT<NAME##_op>, NAME##_op, (reduce_columns<NAME##_op>))                \
     }
 #define ISOBIT_REDUCE_AGAIN(NAME, OP, T)                                                                               \
     namespace isobit {                                                                                                 \
     using NAME##_op = Again<OP<T>>;                                                                                    \
-    ISOBIT_REDUCE_KERNEL(NAME, 256, NAME##_op, (reduce_rows<NAME##_op, false>))                                        \
+    ISOBIT_REDUCE_KERNEL(NAME, 256, 4, NAME##_op, (reduce_rows<NAME##_op>))                                            \
     }

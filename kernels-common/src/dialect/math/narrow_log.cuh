@@ -25,12 +25,14 @@ ISOBIT_FN LogSplit log_split(float x) {
     return LogSplit{fma((float)(i32)exponent, 0x1p-23f, bias), f};
 }
 
-// The logarithm of anything: -inf at 0, NaN below, infinity and NaN as they are. `x` is the argument shifted so that 0
+// The logarithm at the pole, -inf, and below, NaN. `x` is the argument shifted so that 0
 // is the pole.
 ISOBIT_FN float log_edges(float x, float value) {
-    value = x < infinity() ? value : x;
     return x > 0.0f ? value : (x == 0.0f ? -infinity() : infinity() - infinity());
 }
+
+// Infinity and NaN as they are: the fma adds less than half a unit of a narrow type to anything else.
+ISOBIT_FN float log_top(float x, float value) { return fma(x, 0x1p-149f, value); }
 
 template <typename T>
 ISOBIT_FN float log(float x) {
@@ -39,7 +41,7 @@ ISOBIT_FN float log(float x) {
     float q = horner(
         f, 0x1.6610bep-4f, -0x1.251f06p-3f, 0x1.317d4ep-3f, -0x1.53562p-3f, 0x1.98e2b8p-3f, -0x1.000352p-2f,
         0x1.55563ep-2f, -0x1.000008p-1f, 0x1.000002p+0f);
-    return log_edges(x, fma(s.k, LN_2, q * f));
+    return log_edges(x, log_top(x, fma(s.k, LN_2, q * f)));
 }
 
 template <typename T>
@@ -49,7 +51,7 @@ ISOBIT_FN float log2(float x) {
     float q = horner(
         f, 0x1.027af6p-3f, -0x1.a812e2p-3f, 0x1.b93f92p-3f, -0x1.e9655ap-3f, 0x1.26dcd2p-2f, -0x1.715c5p-2f,
         0x1.ec736ep-2f, -0x1.71547p-1f, 0x1.715476p+0f);
-    return log_edges(x, fma(f, q, s.k));
+    return log_edges(x, log_top(x, fma(f, q, s.k)));
 }
 
 template <typename T>
@@ -73,7 +75,9 @@ ISOBIT_FN float log1p(float x) {
     float q = horner(
         f, 0x1.660ee2p-4f, -0x1.251406p-3f, 0x1.317e22p-3f, -0x1.535a3cp-3f, 0x1.98d336p-3f, -0x1.0004bp-2f,
         0x1.5556f2p-2f, -0x1.fffffap-2f);
-    return with_sign(log_edges(u, fma(k, LN_2, fma(f * f, q, f))), x);
+    float value = fma(k, LN_2, fma(f * f, q, f));
+    // f is a NaN at infinity.
+    return with_sign(log_edges(u, u < infinity() ? value : u), x);
 }
 
 } // namespace isobit::narrow

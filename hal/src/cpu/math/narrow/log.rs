@@ -19,12 +19,17 @@ pub(super) fn split<T: Narrow>(x: f32) -> (f32, f32) {
     (k, fraction)
 }
 
-/// `value` where the argument, `x` away from the pole, is positive and finite.
+/// `value` where the argument, `x` away from the pole, is positive.
 #[inline(always)]
 fn edges(x: f32, value: f32) -> f32 {
-    let value = if x < f32::INFINITY { value } else { x };
     let edge = if x == 0.0 { f32::NEG_INFINITY } else { f32::NAN };
     if x > 0.0 { value } else { edge }
+}
+
+/// Infinity and NaN as they are: the fma adds less than half a unit of a narrow type to anything else.
+#[inline(always)]
+fn top(x: f32, value: f32) -> f32 {
+    x.mul_add(f(0x0000_0001), value)
 }
 
 /// ln x.
@@ -45,33 +50,31 @@ pub fn log<T: Narrow>(x: f32) -> f32 {
             f(0x3f80_0001),
         ],
     ) * fraction;
-    edges(x, k.mul_add(LN_2, reduced))
+    edges(x, top(x, k.mul_add(LN_2, reduced)))
 }
 
 /// log₂ x.
 #[inline(always)]
 pub fn log2<T: Narrow>(x: f32) -> f32 {
     let (k, fraction) = split::<T>(x);
-    edges(
-        x,
-        fraction.mul_add(
-            horner(
-                fraction,
-                [
-                    f(0x3e01_3d7b),
-                    -f(0x3e54_0971),
-                    f(0x3e5c_9fc9),
-                    -f(0x3e74_b2ad),
-                    f(0x3e93_6e69),
-                    -f(0x3eb8_ae28),
-                    f(0x3ef6_39b7),
-                    -f(0x3f38_aa38),
-                    f(0x3fb8_aa3b),
-                ],
-            ),
-            k,
+    let value = fraction.mul_add(
+        horner(
+            fraction,
+            [
+                f(0x3e01_3d7b),
+                -f(0x3e54_0971),
+                f(0x3e5c_9fc9),
+                -f(0x3e74_b2ad),
+                f(0x3e93_6e69),
+                -f(0x3eb8_ae28),
+                f(0x3ef6_39b7),
+                -f(0x3f38_aa38),
+                f(0x3fb8_aa3b),
+            ],
         ),
-    )
+        k,
+    );
+    edges(x, top(x, value))
 }
 
 /// ln(1 + x).
@@ -106,5 +109,7 @@ pub fn log1p<T: Narrow>(x: f32) -> f32 {
         ),
         fraction,
     );
-    edges(sum, k.mul_add(LN_2, reduced)).copysign(x)
+    let value = k.mul_add(LN_2, reduced);
+    // The fraction is a NaN at infinity.
+    edges(sum, if sum < f32::INFINITY { value } else { sum }).copysign(x)
 }

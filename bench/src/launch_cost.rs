@@ -3,13 +3,15 @@
 use crate::Args;
 use crate::measure::Bench;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Layout, Result, Src, UnaryOp};
-use isobit_kernels::{GpuDevice, GpuRuntime, GpuStorage};
+use isobit_kernels::{Family, GpuDevice, GpuRuntime, GpuStorage, Key, LaunchConfig, args};
 use serde::Serialize;
 use std::time::Instant;
 
 /// Host times in microseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct Host {
+    /// The driver's own call for the kernel of the next row: what no host code can go below.
+    pub driver_launch_us: f64,
     /// An add of 1,024 elements into a given output.
     pub add_into_us: f64,
     /// The same, with a new output.
@@ -30,6 +32,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Host> {
     let (a, b) = (bench.random(1024, DType::F32)?, bench.random(1024, DType::F32)?);
     let dst = &mut bench.output(1024, DType::F32)?;
     let square = &Layout::contiguous([32, 32]).transpose(0, 1)?;
+    let driver_launch_us = driver_launch(bench, &a, &b, dst)?;
     let add_into_us =
         host_time(bench, || GpuStorage::binary_into(BinaryOp::Add, Src::Storage(&a, l), Src::Storage(&b, l), dst, l))?;
     let add_us = host_time(bench, || a.binary(l, &b, l, BinaryOp::Add).map(drop))?;
@@ -38,6 +41,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Host> {
     let alloc_us = host_time(bench, || unsafe { bench.device.alloc_uninit(&256.into(), DType::F32) }.map(drop))?;
     let cold = cold_start_of_child(args);
     Ok(Host {
+        driver_launch_us,
         add_into_us,
         add_us,
         exp_strided_us,
@@ -45,6 +49,22 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Host> {
         cold_start_ms: cold.map(|c| c.0),
         cold_open_ms: cold.map(|c| c.1),
     })
+}
+
+/// The contiguous add of f32, launched through the runtime with arguments made beforehand.
+fn driver_launch<R: GpuRuntime>(
+    bench: &Bench<R>,
+    a: &GpuStorage<R>,
+    b: &GpuStorage<R>,
+    dst: &GpuStorage<R>,
+) -> Result<f64> {
+    let key = Key::new(Family::Binary, BinaryOp::Add.index(), &[DType::F32], Key::CONTIGUOUS);
+    let (function, _) = bench.device.function(key)?;
+    let (runtime, stream) = (bench.device.runtime(), bench.device.stream());
+    let (dst, n, a, b) = (dst.ptr(), dst.len() as u64, a.ptr(), b.ptr());
+    let config = LaunchConfig::linear(1, 256);
+    // SAFETY: the parameters are those of the contiguous kernels of two operands, all of 1,024 elements.
+    host_time(bench, || unsafe { runtime.launch(stream, function, &config, args![dst, a, b, n]) })
 }
 
 /// Median microseconds of host time for one call; the device is drained between batches that fit its queue.

@@ -57,7 +57,6 @@ fn run(args: &Args, started: std::time::Instant) -> Result<()> {
         Error::new(ErrorKind::InvalidArgument, format!("`{}` is no device, as in cuda:0", args.device)).with_source(e)
     })?;
     match driver {
-        #[cfg(feature = "cuda")]
         "cuda" => run_on::<isobit_cuda::CudaRuntime>(args, ordinal, started),
         _ => Err(Error::new(
             ErrorKind::InvalidArgument,

@@ -46,8 +46,8 @@ pub fn write<R: GpuRuntime>(bench: &Bench<R>, rows: &[Row], host: &Host, out: &P
         );
     }
     println!(
-        "host time a launch: add into {:.2} us, add {:.2} us, strided exp {:.2} us; 1 KiB allocation {:.2} us",
-        host.add_into_us, host.add_us, host.exp_strided_us, host.alloc_us
+        "host time a launch: add into {:.2} us ({:.2} us of them the driver's own call), add {:.2} us, strided exp {:.2} us; 1 KiB allocation {:.2} us",
+        host.add_into_us, host.driver_launch_us, host.add_us, host.exp_strided_us, host.alloc_us
     );
     if let (Some(all), Some(open)) = (host.cold_start_ms, host.cold_open_ms) {
         println!(

@@ -92,6 +92,15 @@ UNARY = {
     "gelu": lambda x: torch.nn.functional.gelu(x, approximate="tanh"), "gelu_erf": torch.nn.functional.gelu,
     "silu": torch.nn.functional.silu, "sigmoid": torch.sigmoid,
 }  # fmt: skip
+# What it computes otherwise than IEEE 754 (seen in 2.11 on x86-64); NumPy's vectors have these cells.
+WRONG = {
+    ("abs", "f8e4m3"): "the absolute value of -0 is -0 there",
+    ("sqrt", "f64"): "it is not correctly rounded there: sqrt(1/2) is an ulp below",
+    ("rem", "f16"): "fmod gives NaN where the quotient is huge",
+    ("rem", "bf16"): "fmod gives NaN where the quotient is huge",
+    ("rem", "f32"): "fmod gives NaN where the quotient is huge",
+    ("rem", "f64"): "fmod gives NaN where the quotient is huge",
+}
 COMPOSITES = ("gelu", "gelu_erf", "silu", "sigmoid", "elu")
 EXACT = ("neg", "abs", "sign", "sqr", "relu", "ceil", "floor", "round", "trunc", "sqrt", "recip")
 
@@ -101,7 +110,13 @@ def through_f64(f, dtype, *views):
     return array(f(*(tensor(v).to(torch.float64) for v in views)).to(TORCH[dtype]), dtype)
 
 
+def refuse_wrong(op, dtype):
+    if (op, dtype) in WRONG:
+        raise NotImplementedError(WRONG[op, dtype])
+
+
 def unary(op, view):
+    refuse_wrong(op, view.dtype)
     if not is_float(view.dtype) and op == "sqr":
         t = tensor(view)
         return array(t * t, view.dtype)
@@ -126,6 +141,7 @@ BINARY = {
 
 
 def binary(op, x, y):
+    refuse_wrong(op, x.dtype)
     if op == "pow" and is_float(x.dtype):
         return through_f64(torch.pow, x.dtype, x, y)
     a, b = tensor(x), tensor(y)

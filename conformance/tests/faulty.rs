@@ -128,7 +128,7 @@ fn spoil(dst: &mut FaultyStorage, layout: &Layout, compute: impl FnOnce(&mut Cpu
                 add_one_to_byte(&mut dst.inner, gap);
             }
         }
-        (Flaw::Racy, Some(last)) if count > 100 && COUNTER.fetch_add(1, Ordering::Relaxed) % 3 == 0 => {
+        (Flaw::Racy, Some(last)) if count > 100 && COUNTER.fetch_add(1, Ordering::Relaxed).is_multiple_of(3) => {
             add_one_to_byte(&mut dst.inner, last);
         }
         (Flaw::LostSign | Flaw::OneUlp, Some(_)) => {
@@ -221,7 +221,7 @@ fn caught(flaw: Flaw, op: &str, dtype: &str, kind: &str) -> (Case, ResultRow) {
     regress::append(&path, &failure).unwrap();
     regress::append(&path, &failure).unwrap();
     let saved = regress::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    assert_eq!(saved, [failure.clone()], "saved once, and read back as it was");
+    assert_eq!(saved, std::slice::from_ref(&failure), "saved once, and read back as it was");
     let cell = failure.case.cell().unwrap();
     let options = Options { first: regress::cases(saved), replay_only: true, ..Options::new(1, 1) };
     let again = run_cell(&Faulty(flaw), "faulty:0", cell, &options, |_| {});

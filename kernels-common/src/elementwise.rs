@@ -211,6 +211,11 @@ pub(crate) fn address<T>(value: &T) -> *mut c_void {
     std::ptr::from_ref(value).cast_mut().cast()
 }
 
+/// Packs that a thread of a transcendental takes at a time: `recipe_unroll_of` in elementwise.cuh.
+pub(crate) fn recipe_unroll(dtype: DType) -> u32 {
+    if dtype.size_in_bytes() == 2 { 2 } else { 1 }
+}
+
 /// One block for what its threads take at a time, as far as the driver takes so many.
 fn blocks<R: GpuRuntime>(device: &GpuDevice<R>, units: u64, unroll: u32) -> u32 {
     let limits = device.runtime().limits();

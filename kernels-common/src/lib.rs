@@ -24,11 +24,11 @@ pub use image::{Code, Image, Target};
 pub use key::{Family, Key};
 pub use launch::Launch;
 pub use manifest::{Instance, Module};
-pub use modules::compile_options;
+pub use modules::{SOURCES_VARIABLE, compile_options};
 pub use pool::PoolStats;
 pub use runtime::{DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, Matrix, RtcSource, Vendor};
 pub use storage::GpuStorage;
-pub use table::{BUILD, BuildInfo, Entry, HEADERS, IMAGES, KERNELS};
+pub use table::{BUILD, BuildInfo, Entry, HEADERS, IMAGES, KERNELS, headers};
 
 /// The list that the table and the code were made from.
 pub fn manifest() -> Vec<Module> {

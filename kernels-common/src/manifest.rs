@@ -6,7 +6,7 @@
 use super::key::Key;
 
 #[path = "ops/instances.rs"]
-mod instances;
+pub(crate) mod instances;
 
 /// One kernel: where the table files it, and the line of source that makes it.
 #[derive(Debug)]

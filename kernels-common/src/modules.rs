@@ -5,6 +5,8 @@ use crate::key::Key;
 use crate::runtime::{GpuRuntime, RtcSource};
 use crate::table;
 use isobit_hal::{Error, ErrorKind, Result};
+use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The flags that every compiler of the tree gets, in its own spelling: no contraction, IEEE division and square root, denormals kept.
@@ -68,13 +70,27 @@ impl<R: GpuRuntime> Modules<R> {
     }
 }
 
+/// Names a folder of kernel sources that stand in for the embedded ones: every module is compiled from them on the device, so that a
+/// changed kernel is tried without a build. A file that is not there is taken from the embedded sources.
+pub const SOURCES_VARIABLE: &str = "ISOBIT_KERNEL_SOURCES";
+
 fn load<R: GpuRuntime>(runtime: &R, index: usize) -> Result<R::Module> {
     let image = &table::IMAGES[index];
-    let code = match image.code_for(R::TARGET, runtime.arch()) {
+    let folder = std::env::var_os(SOURCES_VARIABLE).map(PathBuf::from);
+    let packed = if folder.is_none() { image.code_for(R::TARGET, runtime.arch()) } else { None };
+    let code = match packed {
         Some(code) => code,
         None => {
-            let headers = table::headers()?;
-            let headers: Vec<_> = headers.iter().map(|(name, text)| (*name, text.as_str())).collect();
+            let mut headers: Vec<(&str, Cow<'_, str>)> =
+                table::headers()?.iter().map(|(name, text)| (*name, Cow::from(text))).collect();
+            if let Some(folder) = folder {
+                for (name, text) in &mut headers {
+                    if let Ok(other) = std::fs::read_to_string(folder.join(name)) {
+                        *text = other.into();
+                    }
+                }
+            }
+            let headers: Vec<_> = headers.iter().map(|(name, text)| (*name, text.as_ref())).collect();
             let source = RtcSource { name: image.name, text: image.text, headers: &headers };
             runtime.compile(&source).map_err(|e| missing::<R>(runtime, image.archs(R::TARGET), image.name, e))?
         }
@@ -86,7 +102,7 @@ fn load<R: GpuRuntime>(runtime: &R, index: usize) -> Result<R::Module> {
     runtime.load_module(code).map_err(|e| e.with_kernel(image.name))
 }
 
-fn missing<R: GpuRuntime>(runtime: &R, archs: Vec<std::borrow::Cow<'static, str>>, name: &str, cause: Error) -> Error {
+fn missing<R: GpuRuntime>(runtime: &R, archs: Vec<Cow<'static, str>>, name: &str, cause: Error) -> Error {
     if cause.kind() != ErrorKind::LibraryUnavailable {
         return cause.with_kernel(name);
     }

@@ -28,7 +28,7 @@ pub struct BuildInfo {
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
 /// Every source file of the tree, unpacked: what a run-time compiler may include.
-pub(crate) fn headers() -> Result<&'static [(&'static str, String)]> {
+pub fn headers() -> Result<&'static [(&'static str, String)]> {
     static UNPACKED: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
     if let Some(headers) = UNPACKED.get() {
         return Ok(headers);

@@ -8,6 +8,6 @@ use std::process::{Command, ExitCode};
 /// Builds the program and hands it the arguments.
 pub fn run(args: &[String]) -> Result<ExitCode> {
     setup::ensure_clang()?;
-    shell::run(cargo().args(["build", "--release", "--package", "isobit-bench", "--features", "cuda"]))?;
+    shell::run(cargo().args(["build", "--release", "--package", "isobit-bench"]))?;
     hand_over(Command::new(target_dir().join("release").join("isobit-bench")).args(args))
 }

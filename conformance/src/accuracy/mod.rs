@@ -1,7 +1,7 @@
 //! The CPU's recipes against the true value of each function.
 //!
 //! The truth is computed in f64, by code that shares nothing with the recipes ([`truth`]), for every f8e4m3, f16 and bf16 input and for
-//! f32 inputs sampled or all 2^32; for f64 it is a committed table made with 400 bits of precision ([`f64_truth`]). The recipes
+//! f32 inputs sampled or all 2^32; for f64 it is a committed table made with 400 bits of precision (`f64_truth`). The recipes
 //! are reached through the CPU driver alone, as a framework would. [`exhaustive_bits`] then holds any other device to the CPU on
 //! every input there is.
 

@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::pool::{Event, run_cells, threads};
 use super::progress::Progress;
-use super::supervise::{self, Worker};
+use super::supervise::{self, Order, Worker};
 use super::worker::Then;
 use super::{build, devices, join, save, select};
 use anyhow::{Context, Result, bail};
@@ -117,7 +117,8 @@ fn run_devices(
             exhaustive: args.exhaustive,
         });
         let restart = || supervise::start(&id);
-        let (runs, rows) = supervise::run(worker, restart, &id, cells, options, timeout, then, &mut progress)?;
+        let order = Order { device: &id, cells, options, timeout, then };
+        let (runs, rows) = supervise::run(worker, restart, &order, &mut progress)?;
         drop(progress);
         keep(args, row, runs, options, found)?;
         found.rows.extend(rows);

@@ -92,6 +92,20 @@ enum End {
     Died { why: String, suspects: Vec<usize>, last: Option<(usize, Option<u64>)> },
 }
 
+/// What is to run on a device.
+pub struct Order<'a> {
+    /// Its name in reports.
+    pub device: &'a str,
+    /// The cells.
+    pub cells: &'a [&'a Cell],
+    /// How they are run.
+    pub options: &'a Options,
+    /// How long a case may take.
+    pub timeout: Duration,
+    /// What follows the cells.
+    pub then: Option<Then>,
+}
+
 /// Runs cells on a device in workers, telling `progress` of each that is done.
 ///
 /// # Errors
@@ -99,13 +113,10 @@ enum End {
 pub fn run(
     worker: Worker,
     restart: impl Fn() -> Result<Worker>,
-    device: &str,
-    cells: &[&Cell],
-    options: &Options,
-    timeout: Duration,
-    then: Option<Then>,
+    order: &Order<'_>,
     progress: &mut Progress,
 ) -> Result<(Vec<CellRun>, Vec<ResultRow>)> {
+    let Order { device, cells, options, timeout, then } = order;
     let mut done: HashMap<usize, CellRun> = HashMap::new();
     let mut rows: Vec<ResultRow> = Vec::new();
     let mut spare = Some(worker);
@@ -128,10 +139,10 @@ pub fn run(
             alone,
             then: if alone { None } else { then.clone() },
         };
-        let end = one(worker, &given, &job, timeout, |told| match told {
+        let end = one(worker, &given, &job, *timeout, |told| match told {
             Told::Done(cell, run) => {
                 progress.step(&cells[cell].to_string());
-                done.insert(cell, run);
+                done.insert(cell, *run);
             }
             Told::Working(what) => progress.note(&what),
         })?;
@@ -171,7 +182,7 @@ pub fn run(
 
 /// What a worker tells that others want to know.
 enum Told {
-    Done(usize, CellRun),
+    Done(usize, Box<CellRun>),
     Working(String),
 }
 
@@ -204,7 +215,7 @@ fn one(mut worker: Worker, given: &[usize], job: &Job, timeout: Duration, mut te
                     break "the device was lost".to_string();
                 }
                 let lost = run.lost;
-                tell(Told::Done(given[cell], *run));
+                tell(Told::Done(given[cell], run));
                 if lost {
                     return Ok(End::Finished(rows));
                 }
@@ -277,9 +288,9 @@ mod tests {
         let options = Options::new(0, 64);
         let mut progress = Progress::new("sim:0", 2);
         let timeout = Duration::from_millis(300);
+        let order = Order { device: "sim:0", cells: &cells(), options: &options, timeout, then: None };
         let worker = script(&body).unwrap();
-        let (runs, _) =
-            run(worker, || script(&body), "sim:0", &cells(), &options, timeout, None, &mut progress).unwrap();
+        let (runs, _) = run(worker, || script(&body), &order, &mut progress).unwrap();
         runs
     }
 

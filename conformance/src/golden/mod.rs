@@ -9,7 +9,7 @@ use file::{Case, Golden};
 use isobit_hal::{BackendDevice, Error, ErrorKind, Result};
 
 /// Every committed file of vectors, as `golden/make_golden.py` names them.
-const FILES: &[&[u8]] = &[include_bytes!("../../golden/numpy.json.gz")];
+const FILES: &[&[u8]] = &[include_bytes!("../../golden/numpy.json.gz"), include_bytes!("../../golden/torch.json.gz")];
 
 /// Which cells to run; none of a kind means all of it.
 #[derive(Debug, Clone, Default)]

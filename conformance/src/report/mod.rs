@@ -1,6 +1,6 @@
 //! Reports: what a run found, as a value, as files and on the terminal.
 //!
-//! [`Report`] is schema 1 of `report.json`. [`matrix`] arranges its rows for readers; with the feature `cli`, [`write`] makes the
+//! [`Report`] is schema 1 of `report.json`. [`matrix`] arranges its rows for readers; with the feature `cli`, [`write`](fn@write) makes the
 //! files and [`terminal`] the table.
 
 #[cfg(feature = "cli")]

@@ -5,6 +5,7 @@
 #include "dialect/arith_int.cuh"
 #include "dialect/arith_rem.cuh"
 #include "dialect/limits.cuh"
+#include "dialect/math/narrow_root.cuh"
 
 namespace isobit::arith {
 
@@ -138,11 +139,19 @@ ISOBIT_FN T sign(T x) {
     }
 }
 
+// The bits of minus infinity, or of the lowest number where there is none: negative numbers are the bits from the sign bit to here.
+template <typename T>
+ISOBIT_CONST u32 LOWEST_BITS = is_same<T, f16> ? 0xfc00 : is_same<T, bf16> ? 0xff80 : 0xfe;
+
 template <typename T>
 ISOBIT_FN T relu(T x) {
-    if constexpr (is_float<T>) {
-        const compute_t<T> c = to_compute(x);
-        return c <= 0 ? T{} : x;
+    if constexpr (is_narrow<T>) {
+        // By bits, because ptxas (13.0, sm_90) takes "x > 0 ? x : 0" of a bf16 in the upper half of a word for a maximum of f32, whose NaN
+        // has all bits set and so overwrites the element in the lower half.
+        constexpr u32 SIGN = 1u << (8 * sizeof(T) - 1);
+        return (u32)x.bits - SIGN <= LOWEST_BITS<T> - SIGN ? T{} : x;
+    } else if constexpr (is_float<T>) {
+        return x <= 0 ? T{} : x;
     } else {
         return x > 0 ? x : (T)0;
     }
@@ -158,8 +167,16 @@ ISOBIT_FN T relu(T x) {
 ISOBIT_ARITH_FLOAT_UNARY(ceil, isobit::ceil(x))
 ISOBIT_ARITH_FLOAT_UNARY(floor, isobit::floor(x))
 ISOBIT_ARITH_FLOAT_UNARY(trunc, isobit::trunc(x))
-ISOBIT_ARITH_FLOAT_UNARY(sqrt, isobit::sqrt(x))
 #undef ISOBIT_ARITH_FLOAT_UNARY
+
+template <typename T>
+ISOBIT_FN T sqrt(T value) {
+    const compute_t<T> x = to_compute(value);
+    if constexpr (is_same<T, f16> || is_same<T, bf16> || is_same<T, f8e4m3>)
+        return from_compute<T>(narrow::sqrt<T>(x));
+    else
+        return from_compute<T>(isobit::sqrt(x));
+}
 
 // To the nearest integer, halves away from zero. The difference from the integer part is exact.
 template <typename T>

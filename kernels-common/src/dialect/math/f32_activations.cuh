@@ -5,49 +5,75 @@
 namespace isobit::math {
 namespace f32 {
 
-// x / (1 + exp(u + u_low)) for u up to 145. exp(u) is s (1 + p); above 60, where 1 no longer counts, s is 2^96 too small, `one`
-// is zero and `post` makes up for it. The denominator is kept with its error.
-ISOBIT_FN float logistic(float x, float u, float u_low) {
+// An exponent u + u_low is n ln 2 + r; t holds n.
+struct Exponent {
+    float t, r;
+};
+ISOBIT_FN Exponent exponent(float u) {
     float t = fma(u, LOG2_E, ROUNDER);
     float n = t - ROUNDER;
-    float r = fma(n, -LN2_HI, u) + fma(n, -LN2_LO, u_low);
-    bool big = u > 60.0f;
-    float s = from_bits((to_bits(t) << 23) + (big ? 31u << 23 : 127u << 23));
-    float p = expm1_poly(r);
-    float one = big ? 0.0f : 1.0f;
-    float d = fma(s, p, s + one);
-    // s and one in order of size; positive numbers compare as their bits, and integers have min and max instructions
-    u32 a = to_bits(s), b = to_bits(one);
-    float low = fma(s, p, (from_bits(a < b ? b : a) - d) + from_bits(a < b ? a : b));
+    return {t, fma(n, -LN2_LO, fma(n, -LN2_HI, u))};
+}
+ISOBIT_FN Exponent exponent(float u, float u_low) {
+    float t = fma(u, LOG2_E, ROUNDER);
+    float n = t - ROUNDER;
+    return {t, fma(n, -LN2_HI, u) + fma(n, -LN2_LO, u_low)};
+}
+
+// x / (1 + exp(e)) for exponents from -30 to 86, the denominator kept with its error.
+ISOBIT_FN float logistic(float x, Exponent e) {
+    float s = scale_of(e.t);
+    float q = exp_slope(e.r);
+    float first = s * e.r;
+    float b = s + 1.0f;
+    float d = fma(q, first, b);
+    float low = fma(q, first, b - d) + ((s - b) + 1.0f);
     float w = recip_rough(d);
     w = recip_step(w, fma(-low, w, fma(-d, w, 1.0f)));
-    return x * w * (big ? 0x1p-96f : 1.0f);
+    return x * w;
+}
+// The same from 60 to 130, where the 1 does not count; a subnormal result is rounded at the end.
+ISOBIT_FN float logistic_far(float x, Exponent e) {
+    float s = from_bits((191u << 23) - (to_bits(e.t) << 23));
+    return x * fma(exp_slope(-e.r), -e.r * s, s) * 0x1p-64f;
+}
+
+// The exponent -x (A + B x^2) of gelu, A = 2 sqrt(2/pi), B = 0.044715 A, in two parts.
+ISOBIT_FN Exponent gelu_exponent(float x) {
+    float h = x * x;
+    float h_low = fma(x, x, -h);
+    float q = fma(h, 0x1.2444f2p-4f, 0x1.9884p0f);
+    float q_low = fma(h, 0x1.2444f2p-4f, 0x1.9884p0f - q);
+    q_low = q_low + fma(h_low, 0x1.2444f2p-4f, fma(h, 0x1.49b16ap-29f, 0x1.4cf50ep-18f));
+    float v = x * q;
+    return exponent(-v, -fma(x, q_low, fma(x, q, -v)));
 }
 
 } // namespace f32
 
 ISOBIT_FN float sigmoid(float x) {
-    float u = f32::at_most(f32::at_least(-x, -30.0f), 110.0f);
-    return f32::logistic(1.0f, u, 0.0f);
+    float y = f32::logistic(1.0f, f32::exponent(f32::at_least(-x, -30.0f)));
+    if (x < -86.0f) y = f32::logistic_far(1.0f, f32::exponent(f32::at_most(-x, 110.0f)));
+    return y;
 }
 
 ISOBIT_FN float silu(float x) {
-    x = f32::at_least(x, -120.0f);
-    return f32::logistic(x, f32::at_least(-x, -30.0f), 0.0f);
+    float y = f32::logistic(x, f32::exponent(f32::at_least(-x, -30.0f)));
+    if (x < -86.0f) {
+        x = f32::at_least(x, -120.0f);
+        y = f32::logistic_far(x, f32::exponent(-x));
+    }
+    return y;
 }
 
-// x / (1 + exp(-x (A + B x^2))), A = 2 sqrt(2/pi), B = 0.044715 A; the exponent is kept in two parts.
+// x / (1 + exp(-x (A + B x^2)))
 ISOBIT_FN float gelu(float x) {
-    x = f32::at_least(x, -12.0f);
-    float c = f32::at_most(x, 6.0f);
-    float h = c * c;
-    float h_low = fma(c, c, -h);
-    float q = fma(h, 0x1.2444f2p-4f, 0x1.9884p0f);
-    float q_low = fma(h, 0x1.2444f2p-4f, 0x1.9884p0f - q);
-    q_low = q_low + fma(h_low, 0x1.2444f2p-4f, fma(h, 0x1.49b16ap-29f, 0x1.4cf50ep-18f));
-    float v = c * q;
-    float v_low = fma(c, q_low, fma(c, q, -v));
-    return f32::logistic(x, -v, -v_low);
+    float y = f32::logistic(x, f32::gelu_exponent(f32::at_most(x, 6.0f)));
+    if (x < -9.75f) {
+        x = f32::at_least(x, -11.0f);
+        y = f32::logistic_far(x, f32::gelu_exponent(x));
+    }
+    return y;
 }
 
 // x Phi(x): with g = |x| Phi(-|x|) = exp(-x^2/2) y G, y = |x| / (|x| + 2.5), it is -g for x < 0 and x - g otherwise.

@@ -47,6 +47,15 @@ ISOBIT_FN float expm1_tail(float r) {
 }
 ISOBIT_FN float expm1_poly(float r) { return fma(r * r, expm1_tail(r), r); }
 
+// (exp(r) - 1) / r for |r| <= 0.348.
+ISOBIT_FN float exp_slope(float r) {
+    float q = fma(0x1.6d56e6p-10f, r, 0x1.122c0cp-7f);
+    q = fma(q, r, 0x1.5554ep-5f);
+    q = fma(q, r, 0x1.5554aap-3f);
+    q = fma(q, r, 0.5f);
+    return fma(q, r, 1.0f);
+}
+
 // 2^r - 1 for |r| <= 0.5 as r ln 2 + r q(r).
 ISOBIT_FN float exp2m1_poly(float r) {
     float q = fma(0x1.44250ep-13f, r, 0x1.5f08f8p-10f);
@@ -67,12 +76,12 @@ ISOBIT_FN float recip_rough(float d) {
     return recip_step(w, fma(-d, w, 1.0f));
 }
 
-// 1/sqrt(z), relative error below 2^-22.9, for z from 2^-125 to 2^127. A zero gives a finite number.
-ISOBIT_FN float rsqrt_step(float y, float e) { return fma(y * e, fma(e, 0.375f, 0.5f), y); }
-ISOBIT_FN float rsqrt_newton(float z) {
-    float y = from_bits(0x5f374800u - (to_bits(z) >> 1));
-    y = rsqrt_step(y, fma(-(z * y), y, 1.0f));
-    return rsqrt_step(y, fma(-(z * y), y, 1.0f));
+// 1/sqrt(z), relative error below 2^-15.3, for normal z: an integer estimate and one cubic step, a minimax fit of (1 - e)^-1/2 for the
+// e of the estimate. A zero gives a finite number.
+ISOBIT_FN float rsqrt_rough(float z) {
+    float y = from_bits(0x5f360000u - (to_bits(z) >> 1));
+    float e = fma(-(z * y), y, 1.0f);
+    return y * fma(fma(0x1.8da70ap-2f, e, 0x1.0070a8p-1f), e, 0x1.fffe58p-1f);
 }
 
 } // namespace isobit::math::f32

@@ -59,16 +59,23 @@ ISOBIT_FN float tanh(float x) {
     q = fma(q, z, -0x1.55551cp-2f);
     float near = fma(a, q * z, a);
 
-    float v = f32::at_most(a, 10.0f) * 2.0f;
-    float t = fma(v, f32::LOG2_E, f32::ROUNDER);
+    float v = f32::at_most(a, 9.5f);
+    float t = fma(v, 2.0f * f32::LOG2_E, f32::ROUNDER);
     float n = t - f32::ROUNDER;
-    float r = fma(n, -f32::LN2_LO, fma(n, -f32::LN2_HI, v));
-    float p = f32::expm1_poly(r);
+    float r = fma(n, -0.5f * f32::LN2_LO, fma(n, -0.5f * f32::LN2_HI, v));
+    // exp(2 r) = 1 + r p
+    float p = fma(0x1.6d56ecp-4f, r, 0x1.122d44p-2f);
+    p = fma(p, r, 0x1.5554ep-1f);
+    p = fma(p, r, 0x1.5554a8p0f);
+    p = fma(p, r, 2.0f);
+    p = fma(p, r, 2.0f);
     float s = f32::scale_of(t);
-    float d = fma(s, p, s + 1.0f);
-    float low = fma(s, p, (s - d) + 1.0f);
+    float first = s * r;
+    float b = s + 1.0f;
+    float d = fma(p, first, b);
+    float low = fma(p, first, b - d);
     float w = f32::recip_rough(d);
-    w = f32::recip_step(w, fma(-low, w, fma(-d, w, 1.0f)));
+    w = fma(w, fma(-low, w, fma(-d, w, 1.0f)), w);
     float far = fma(-2.0f, w, 1.0f);
     return copysign(a < 0.6f ? near : far, x);
 }

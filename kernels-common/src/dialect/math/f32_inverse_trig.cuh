@@ -13,7 +13,7 @@ struct Arc {
 ISOBIT_FN Arc arc_sine(float a) {
     bool half = a > 0.5f;
     float z = half ? fma(-0.5f, a, 0.5f) : a * a;
-    float y = rsqrt_newton(z);
+    float y = rsqrt_rough(z);
     float root = z * y;
     float s = half ? root : a;
     float low = half ? fma(-root, root, z) * (0.5f * y) : 0.0f;
@@ -21,7 +21,8 @@ ISOBIT_FN Arc arc_sine(float a) {
     q = fma(q, z, 0x1.748c0ep-5f);
     q = fma(q, z, 0x1.330162p-4f);
     q = fma(q, z, 0x1.5555cap-3f);
-    return {s, fma(s, q * z, low), half};
+    q = q * z;
+    return {s, fma(low, q, fma(s, q, low)), half};
 }
 
 } // namespace f32

@@ -5,20 +5,18 @@
 namespace isobit::math {
 namespace f32 {
 
-// log2 of x > 0 as high + low, |low| up to 2^-9 |high|; relative error below 2^-31.
-struct Pair {
+// y log2(a) as high + low for normal a; `rounder` less ROUNDER is subtracted from the exponent of a.
+struct Product {
     float high, low;
 };
-ISOBIT_FN Pair log2_pair(float x) {
-    bool small = x < 0x1p-126f;
-    u32 bits = to_bits(small ? x * 0x1p23f : x);
-    u32 e = (u32)((i32)(bits - 0x3f3504f3u) >> 23);
-    float m = from_bits(bits - (e << 23));
-    float base = from_bits(e + 0x4b400000u) - (small ? 0x1.8p23f + 23.0f : 0x1.8p23f);
-    // m = c (1 + s) / (1 - s), with log2 c a multiple of 2^-14 to within 2^-34
-    bool below = m < 0x1.c73cbep-1f, above = m > 0x1.203034p0f;
-    float c = below ? 0x1.94c47cp-1f : (above ? 0x1.446c7ep0f : 1.0f);
-    base = base + (below ? -0x1.5b3p-2f : (above ? 0x1.5dfp-2f : 0.0f));
+ISOBIT_FN Product times_log2(float a, float y, float rounder) {
+    u32 bits = to_bits(a);
+    u32 k = (u32)((i32)(bits - 0x3f322d0eu) >> 23) + 0x4b400000u;
+    float m = from_bits(bits - (k << 23));
+    // m = c (1 + s) / (1 - s) for one of three c, with log2 c a multiple of 2^-14 to within 2^-34; by fma, which costs half of selects
+    float j = fma(m, 0x1.f9999ap1f, ROUNDER - 4.0f) - ROUNDER;
+    float c = fma(j, fma(j, 0x1.d9d78p-6f, 0x1.e829p-3f), 1.0f);
+    float base = fma(j, fma(j, 0x1.6p-10f, 0x1.5c9p-2f), from_bits(k) - rounder);
     float f = m - c;
     float d = m + c;
     float d_low = m - (d - c);
@@ -29,48 +27,77 @@ ISOBIT_FN Pair log2_pair(float x) {
     float s_low = fma(-s, d_low, fma(-s, d, f)) * w;
     float r = s + s_low;
     float z = r * r;
-    float q = fma(0x1.a99426p-2f, z, 0x1.27757ep-1f);
-    q = fma(q, z, 0x1.ec709ep-1f);
-    float high = s * 0x1.715476p1f;
-    float low = fma(s, 0x1.715476p1f, -high);
-    low = fma(s, 0x1.4ae0cp-25f, low);
-    low = fma(s_low, 0x1.715476p1f, low);
-    low = fma(r * z, q, low);
-    float sum = base + high;
-    return {sum, ((base - sum) + high) + low};
+    float q = fma(0x1.298938p-3f, z, 0x1.99943cp-3f);
+    q = fma(q, z, 0x1.555556p-2f);
+    float tail = fma(r * z, q, s_low);
+    // 2/ln 2 is multiplied with y first: that is done once where y is the same for a whole launch
+    float scaled = y * 0x1.715476p1f;
+    float scaled_low = fma(y, 0x1.4ae0cp-25f, fma(y, 0x1.715476p1f, -scaled));
+    float u = y * base;
+    float u_low = fma(y, base, -u);
+    float high = fma(scaled, s, u);
+    float error = fma(scaled, s, u - high);
+    return {high, fma(scaled, tail, fma(scaled_low, s, u_low) + error)};
 }
 
-// The cases of IEEE 754-2019 9.2.1 that |x|^y does not give; y in the main path was limited to 2^40.
-ISOBIT_FN float pow_edges(float x, float y, float r) {
+// 2^(high + low) = 2^n (1 + r q): t holds n.
+struct Power {
+    float t, r, q;
+};
+ISOBIT_FN Power power_parts(Product p) {
+    float t = (p.high + p.low) + ROUNDER;
+    float r = (p.high - (t - ROUNDER)) + p.low;
+    float q = fma(0x1.442512p-13f, r, 0x1.5ef5dp-10f);
+    q = fma(q, r, 0x1.3b2a48p-7f);
+    q = fma(q, r, 0x1.c6af9cp-5f);
+    q = fma(q, r, 0x1.ebfbep-3f);
+    q = fma(q, r, 0x1.62e43p-1f);
+    return {t, r, q};
+}
+
+// What a negative base multiplies |x|^y by.
+ISOBIT_FN float power_sign(float y) {
+    float half = 0.5f * y;
+    float sign = floor(half) == half ? 1.0f : -1.0f;
+    return floor(y) == y ? sign : nan();
+}
+
+// pow in full: x of any kind, results near and past the ends of the range, and IEEE 754-2019 9.2.1.
+ISOBIT_FN float pow_edges(float x, float y) {
     float a = abs(x);
-    bool integer = floor(y) == y;
-    bool odd = integer && floor(0.5f * y) != 0.5f * y;
+    bool small = a < 0x1p-126f;
+    Product l = times_log2(small ? a * 0x1p23f : a, y, small ? ROUNDER + 23.0f : ROUNDER);
+    bool over = abs(l.high) > 180.0f;
+    l.high = at_most(at_least(l.high, -180.0f), 180.0f);
+    l.low = over ? 0.0f : l.low;
+    Power p = power_parts(l);
+    Scale s = split_scale(p.t);
+    float result = fma(p.q, p.r * s.first, s.first) * s.second;
     bool up = (a > 1.0f) == (y > 0.0f);
-    r = a == 0.0f || a == inf() || abs(y) == inf() ? (up ? inf() : 0.0f) : r;
-    r = a == 1.0f ? 1.0f : r;
-    r = odd ? copysign(r, x) : r;
-    r = x < 0.0f && a < inf() && a > 0.0f && !integer ? nan() : r;
-    r = is_nan(x) || is_nan(y) ? x + y : r;
-    return x == 1.0f || y == 0.0f ? 1.0f : r;
+    result = a == 0.0f || a == inf() || abs(y) >= 0x1p40f ? (up ? inf() : 0.0f) : result;
+    result = a == 1.0f ? 1.0f : result;
+    float sign = power_sign(y);
+    // a sign that is NaN leaves zeros and infinities as they are
+    bool keep = is_nan(sign) && (a == 0.0f || a == inf());
+    result = (to_bits(x) >> 31) != 0 && !keep ? result * sign : result;
+    result = is_nan(x) || is_nan(y) ? x + y : result;
+    return x == 1.0f || y == 0.0f ? 1.0f : result;
 }
 
 } // namespace f32
 
+// Negative bases take no branch: they are common. Results outside 2^-120 .. 2^120 and x zero, subnormal, infinite or NaN do, and
+// with them every y that is large, infinite or NaN (x = 1 apart, where a finite y gives 1 without).
 ISOBIT_FN float pow(float x, float y) {
-    f32::Pair l = f32::log2_pair(abs(x));
-    float z = f32::at_most(f32::at_least(y, -0x1p40f), 0x1p40f);
-    float v = z * l.high;
-    float v_low = fma(z, l.low, fma(z, l.high, -v));
-    bool over = abs(v) > 180.0f;
-    v = f32::at_most(f32::at_least(v, -180.0f), 180.0f);
-    v_low = over ? 0.0f : v_low;
-    float t = (v + v_low) + f32::ROUNDER;
-    float r = (v - (t - f32::ROUNDER)) + v_low;
-    f32::Scale s = f32::split_scale(t);
-    float p = fma(f32::exp2m1_poly(r), s.first, s.first) * s.second;
-    // x not positive and finite, or y not finite: tested on the bits, which costs half of what the comparisons do
-    if (to_bits(x) - 1u >= 0x7f7fffffu || (to_bits(y) << 1) >= 0xff000000u) p = f32::pow_edges(x, y, p);
-    return p;
+    f32::Product l = f32::times_log2(abs(x), y, f32::ROUNDER);
+    f32::Power p = f32::power_parts(l);
+    float s = f32::scale_of(p.t);
+    float result = fma(p.q, p.r * s, s);
+    float sign = f32::power_sign(y);
+    result = x < 0.0f ? result * sign : result;
+    bool common = abs(x) >= 0x1p-126f && abs(x) < f32::inf() && abs(l.high) < 120.0f;
+    if (!common) result = f32::pow_edges(x, y);
+    return result;
 }
 
 } // namespace isobit::math

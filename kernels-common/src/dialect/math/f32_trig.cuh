@@ -85,20 +85,23 @@ ISOBIT_FN float cos(float x) {
     return f32::flip(y, (p.k + 1u) << 30);
 }
 
+// tan(high + low), or for odd k its reciprocal, the tangent being in two parts.
 ISOBIT_FN float tan(float x) {
     f32::Angle p = f32::reduce(abs(x));
     float z = p.high * p.high;
-    float s_tail = f32::sin_tail(p, z), c_tail = f32::cosm1_poly(p, z);
-    float s = p.high + s_tail, c = 1.0f + c_tail;
-    float s_low = s_tail - (s - p.high), c_low = c_tail - (c - 1.0f);
-    // the quotient from a rough reciprocal, corrected by its residual with both errors in it
-    bool odd = p.k & 1u;
-    float num = odd ? c : s, den = odd ? s : c;
-    float num_low = odd ? c_low : s_low, den_low = odd ? s_low : c_low;
-    float w = f32::recip_rough(den);
-    float y = num * w;
-    y = fma(fma(-den_low, y, fma(-den, y, num) + num_low), w, y);
-    return f32::flip(y, (p.k << 31) ^ to_bits(x));
+    float q = fma(0x1.03bfbep-8f, z, 0x1.fd4d4p-11f);
+    q = fma(q, z, 0x1.4b1c5ep-7f);
+    q = fma(q, z, 0x1.61859ep-6f);
+    q = fma(q, z, 0x1.ba5f7ep-5f);
+    q = fma(q, z, 0x1.11105cp-3f);
+    q = fma(q, z, 0x1.555556p-2f);
+    // the derivative 1 + tan^2 at low's place, roughly
+    float tail = fma(p.high * z, q, p.low * fma(1.5f, z, 1.0f));
+    float t = p.high + tail;
+    float t_low = tail - (t - p.high);
+    float w = f32::recip_rough(t);
+    w = fma(w, fma(-t_low, w, fma(-t, w, 1.0f)), w);
+    return f32::flip(p.k & 1u ? w : t, (p.k << 31) ^ to_bits(x));
 }
 
 } // namespace isobit::math

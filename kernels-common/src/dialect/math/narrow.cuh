@@ -10,4 +10,5 @@
 #include "dialect/math/narrow_inverse_trig.cuh"
 #include "dialect/math/narrow_log.cuh"
 #include "dialect/math/narrow_pow.cuh"
+#include "dialect/math/narrow_root.cuh"
 #include "dialect/math/narrow_trig.cuh"

@@ -14,64 +14,62 @@ ISOBIT_FN float times_share(float value, float share, float x) {
     return with_sign(fma(value, share, nudge), x);
 }
 
+// 1 / (1 + e^-x) from e^-x = p 2^k, where t holds k and the bias. For bf16 numerator and denominator are 2^-32 of that:
+// e^92, which its least subnormals need, is beyond f32.
+template <typename T>
+ISOBIT_CONST float SHARE_UNIT = is_wide<T> ? 0x1p-32f : 1.0f;
+template <typename T>
+ISOBIT_CONST float SHARE_OFFSET = is_wide<T> ? MAGIC_BIASED - 32.0f : MAGIC_BIASED;
+
+template <typename T>
+ISOBIT_FN float share_of(float p, float t) {
+    float y = reciprocal(fma(p, power_of_two(t), SHARE_UNIT<T>));
+    return is_wide<T> ? y * SHARE_UNIT<T> : y;
+}
+
 template <typename T>
 ISOBIT_FN float sigmoid(float x) {
-    float z;
     if constexpr (is_wide<T>) {
-        float h = exp_half(-at_most(abs(x), 110.0f));
-        z = h * h;
+        x = at_least(at_most(x, 30.0f), -110.0f);
+        float t = fma(x, -LOG2_E, SHARE_OFFSET<T>);
+        float r = fma(t - SHARE_OFFSET<T>, LN_2, x);
+        float p = horner(r, -0x1.0f891p-7f, 0x1.5733c6p-5f, -0x1.55665cp-3f, 0x1.ffff34p-2f, -0x1.ffffdp-1f, 1.0f);
+        return share_of<T>(p, t);
     } else {
         // Beside the ties at x = +-3/1024 and their like, which the true value misses by x^3/48, this errs to the safe
         // side.
         ExpSplit s = exp_split(-at_most(abs(x), 30.0f));
-        z = s.scale * horner(
+        float z = s.scale * horner(
             s.r, 0x1.0f9d14p-7f, 0x1.574d48p-5f, 0x1.555b6ep-3f, 0x1.fffc1ap-2f, 0x1.ffffe8p-1f, 0x1.000004p+0f);
+        return (x < 0.0f ? z : 1.0f) * reciprocal(1.0f + z);
     }
-    return (x < 0.0f ? z : 1.0f) * reciprocal(1.0f + z);
 }
 
 template <typename T>
 ISOBIT_FN float silu(float x) {
     x = moved<T>(x, -0x1p-11f, -0x1.001p-11f);
-    float a = at_most(abs(x), is_wide<T> ? 110.0f : 30.0f);
-    if constexpr (is_wide<T>) {
-        // The product with a comes before the second factor: e^-a alone may be subnormal where the product is not.
-        float h = exp_half(-a);
-        float value = x < 0.0f ? -a * h * h : x;
-        return times_share<T>(value, reciprocal(fma(h, h, 1.0f)), x);
-    } else {
-        ExpSplit s = exp_split(-a);
-        float z = s.scale * horner(
-            s.r, 0x1.0f9b08p-7f, 0x1.574836p-5f, 0x1.555cap-3f, 0x1.fffed6p-2f, 0x1.ffff96p-1f, 0x1.fffffep-1f);
-        return times_share<T>(x < 0.0f ? -a * z : x, reciprocal(1.0f + z), x);
-    }
+    x = at_least(x, is_wide<T> ? -110.0f : -30.0f);
+    float a = at_most(x, 30.0f);
+    float t = fma(a, -LOG2_E, SHARE_OFFSET<T>);
+    float r = fma(t - SHARE_OFFSET<T>, LN_2, a);
+    float p = horner(
+        r, -0x1.0f997ap-7f, 0x1.57487cp-5f, -0x1.555ca2p-3f, 0x1.fffc9ep-2f, -0x1.ffffap-1f, 0x1.fffffep-1f);
+    return times_share<T>(x, share_of<T>(p, t), x);
 }
 
-// x / (1 + e^(-2u)), 2u = sqrt(8/pi) (x + 0.044715 x^3). All is scaled by lambda = 0.82916550806219, chosen so that
-// lambda sqrt(8/pi) and lambda sqrt(8/pi) 0.044715 are each an f32 to 2^-35 and lambda ln 2 is one of 18 bits, whose
-// products with k are exact.
+// x / (1 + e^(-2u)), 2u = sqrt(8/pi) (x + 0.044715 x^3).
 template <typename T>
 ISOBIT_FN float gelu(float x) {
     x = moved<T>(x, -0x1.5fp-10f, -0x1.5f1p-10f);
-    float a = at_most(abs(x), is_wide<T> ? 10.75f : 8.0f);
-    // For bf16 e^-u, squared later.
-    float part = is_wide<T> ? -0.5f : -1.0f;
-    float z = a * a;
-    float w = fma(z, part * 0x1.e4ade6p-5f, part * 0x1.52ba66p+0f);
-    float t = fma(a * w, 0x1.bd6c74p+0f, MAGIC_BIASED);
-    float r = fma(a, w, (t - MAGIC_BIASED) * -0x1.26438p-1f);
-    if constexpr (!is_wide<T>) {
-        // What rounding w lost.
-        r = fma(a, fma(z, part * 0x1.e4ade6p-5f, part * 0x1.52ba66p+0f - w), r);
-    }
-    float p = horner(r, 0x1.5a7712p-6f, 0x1.6b3c2ep-4f, 0x1.2b6f84p-2f, 0x1.7458a2p-1f, 0x1.34be5ap+0f, 1.0f);
-    float h = p * power_of_two(t);
-    if constexpr (is_wide<T>) {
-        float value = x < 0.0f ? -a * h * h : x;
-        return times_share<T>(value, reciprocal(fma(h, h, 1.0f)), x);
-    } else {
-        return times_share<T>(x < 0.0f ? -a * h : x, reciprocal(1.0f + h), x);
-    }
+    x = moved<T>(x, -0x1.954p-12f, -0x1.955p-12f);
+    x = at_least(x, is_wide<T> ? -10.75f : -8.0f);
+    float a = at_most(x, 8.0f);
+    float u = a * fma(a * a, 0x1.2444e8p-4f, 0x1.988456p+0f);
+    float t = fma(u, -LOG2_E, SHARE_OFFSET<T>);
+    float r = fma(t - SHARE_OFFSET<T>, LN_2, u);
+    float p = horner(
+        r, -0x1.0f9792p-7f, 0x1.57475cp-5f, -0x1.55609ep-3f, 0x1.fffd8ep-2f, -0x1.ffffd8p-1f, 0x1p+0f);
+    return times_share<T>(x, share_of<T>(p, t), x);
 }
 
 // x Phi(x), Phi(-a) = e^(-a^2/2) N(a) / D(a).

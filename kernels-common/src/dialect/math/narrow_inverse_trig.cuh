@@ -1,20 +1,22 @@
 // asin, acos and atan of the narrow types.
 #pragma once
 #include "dialect/math/narrow_common.cuh"
+#include "dialect/math/narrow_root.cuh"
 
 namespace isobit::narrow {
 
 ISOBIT_CONST float HALF_PI = 0x1.921fb6p+0f;
 
-// Up to 1/2, a P(a^2). Above, asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)); above 1 the root is a NaN.
+// Up to 1/2, a P(a^2). Above, asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)); none above 1.
 template <typename T>
 ISOBIT_FN float asin(float x) {
     float a = abs(x);
     bool low = a < 0.5f;
     float z = low ? x * x : fma(a, -0.5f, 0.5f);
-    float s = low ? a : -2.0f * isobit::sqrt(z);
+    float s = low ? a : -2.0f * root(z);
     float p = horner(z, 0x1.5958bep-5f, 0x1.8c415ap-6f, 0x1.747b68p-5f, 0x1.330214p-4f, 0x1.55545ap-3f, 0x1p+0f);
-    return xor_sign(fma(p, s, low ? 0.0f : HALF_PI), sign_of(x));
+    float value = xor_sign(fma(p, s, low ? 0.0f : HALF_PI), sign_of(x));
+    return a > 1.0f ? infinity() - infinity() : value;
 }
 
 // pi/2 - asin(x), but for x beyond 1/2 and -1/2 with the root: 2 asin(...) and pi - 2 asin(...).
@@ -24,10 +26,11 @@ ISOBIT_FN float acos(float x) {
     float a = abs(x);
     bool low = a < 0.5f;
     float z = low ? x * x : fma(a, -0.5f, 0.5f);
-    float s = low ? -x : with_sign(2.0f * isobit::sqrt(z), x);
+    float s = low ? -x : with_sign(2.0f * root(z), x);
     float p = horner(z, 0x1.5955fp-5f, 0x1.8c469ap-6f, 0x1.7482cep-5f, 0x1.330346p-4f, 0x1.55552cp-3f, 0x1.000002p+0f);
     float base = x < 0.0f ? 2.0f * HALF_PI : 0.0f;
-    return fma(p, s, low ? HALF_PI : base);
+    float value = fma(p, s, low ? HALF_PI : base);
+    return a > 1.0f ? infinity() - infinity() : value;
 }
 
 // Above 1, atan(a) = pi/2 - atan(1/a).

@@ -21,7 +21,7 @@ ISOBIT_PARAMETER_OP(elu, elu)
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
     NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n, isobit::compute_t<isobit::T> parameter) {                \
         using namespace isobit;                                                                                        \
-        contiguous<pack_size<T>(), 1>(with_parameter::OP<T>{parameter}, n, dst, src);                                  \
+        contiguous<pack_size<T>(), recipe_unroll_of<T>>(with_parameter::OP<T>{parameter}, n, dst, src);                                  \
     }
 #define ISOBIT_PARAMETER_STRIDED(NAME, OP, T)                                                                          \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \

@@ -1,6 +1,6 @@
 //! Functions of one argument with scalar parameters.
 
-use crate::elementwise::{Kernels, address, run};
+use crate::elementwise::{Kernels, address, recipe_unroll, run};
 use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -9,8 +9,8 @@ use isobit_hal::{Affine, BackendStorage, DType, Elu, Layout, Op, Powf, Result, S
 /// The number of the operation in keys, and the kernels.
 fn kernels(op: &Op, dtype: DType) -> Kernels {
     let (number, unroll) = match op {
-        Op::Powf(_) => (1, 1),
-        Op::Elu(_) => (2, 1),
+        Op::Powf(_) => (1, recipe_unroll(dtype)),
+        Op::Elu(_) => (2, recipe_unroll(dtype)),
         _ => (0, 2),
     };
     Kernels::new(Key::new(Family::Affine, number, &[dtype], Key::CONTIGUOUS), unroll)

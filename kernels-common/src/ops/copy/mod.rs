@@ -9,10 +9,7 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src, validate};
 
-// Its list of kernels is for the manifest.
-#[allow(dead_code)]
-mod instances;
-use instances::{CARRIERS, RUNS, STRIDED, STRIDED_16, TILE, TILE_VECTOR, vector};
+use crate::manifest::instances::copy::{CARRIERS, RUNS, STRIDED, STRIDED_16, TILE, TILE_VECTOR, vector};
 
 /// Elements a block of the strided kernel moves.
 const BLOCK_ELEMENTS: usize = 1024;

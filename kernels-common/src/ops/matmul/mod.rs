@@ -9,10 +9,7 @@ use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix, Vendor};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, validate};
 
-// Its list of kernels is for the manifest.
-#[allow(dead_code)]
-mod instances;
-use instances::{SEGMENTS, THIN, THIN_4, TILE};
+use crate::manifest::instances::matmul::{SEGMENTS, THIN, THIN_4, TILE};
 
 /// Elements of k in a segment.
 const SEGMENT: usize = 256;

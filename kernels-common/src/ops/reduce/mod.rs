@@ -10,10 +10,7 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, F8E4M3, Layout, Op, Reduce, ReduceOp, Result, Scalar, bf16, f16, validate};
 
-// Its list of kernels is for the manifest.
-#[allow(dead_code)]
-mod instances;
-use instances::{AGAIN, COLUMNS, ROWS};
+use crate::manifest::instances::reduce::{AGAIN, COLUMNS, ROWS};
 
 /// Elements of a segment, and its lanes.
 const SEGMENT: usize = 65_536;

@@ -1,5 +1,4 @@
-// The transcendental unaries, over whichever recipes were included: `math` for f32 and f64, `narrow` for the others. Their code is long, so a
-// thread takes one pack at a time.
+// The transcendental unaries, over whichever recipes were included: `math` for f32 and f64, `narrow` for the others.
 #pragma once
 
 #include "ops/unary/unary.cuh"
@@ -36,5 +35,5 @@ ISOBIT_UNARY_OP(sigmoid)
 
 } // namespace isobit::unary
 
-#define ISOBIT_UNARY(NAME, OP, T) ISOBIT_UNARY_CONTIGUOUS(NAME, OP, T, 1)
+#define ISOBIT_UNARY(NAME, OP, T) ISOBIT_UNARY_CONTIGUOUS(NAME, OP, T, recipe_unroll_of<T>)
 #define ISOBIT_UNARY_STRIDED(NAME, OP, T) ISOBIT_UNARY_WALK(NAME, OP, T, 2)

@@ -1,6 +1,6 @@
 //! Functions of one argument.
 
-use crate::elementwise::{Kernels, run};
+use crate::elementwise::{Kernels, recipe_unroll, run};
 use crate::key::{Family, Key};
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
@@ -14,7 +14,8 @@ fn is_copy(op: UnaryOp, dtype: DType) -> bool {
 
 fn kernels(op: UnaryOp, dtype: DType) -> Kernels {
     let exact = !op.is_float_only() || matches!(op, UnaryOp::Sqrt | UnaryOp::Recip);
-    Kernels::new(Key::new(Family::Unary, op.index(), &[dtype], Key::CONTIGUOUS), if exact { 2 } else { 1 })
+    let unroll = if exact { 2 } else { recipe_unroll(dtype) };
+    Kernels::new(Key::new(Family::Unary, op.index(), &[dtype], Key::CONTIGUOUS), unroll)
 }
 
 /// The kernels that the operation may launch for these dtypes.

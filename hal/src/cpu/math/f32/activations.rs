@@ -3,54 +3,77 @@
 use super::base::*;
 use super::exp::expm1;
 
-/// x / (1 + exp(u + u_low)) for u up to 145.
+/// An exponent u is n ln 2 + r, here as (t, r) with n in the low bits of t.
 #[inline(always)]
-fn logistic(x: f32, u: f32, u_low: f32) -> f32 {
+fn exponent(u: f32) -> (f32, f32) {
     let t = u.mul_add(LOG2_E, ROUNDER);
     let n = t - ROUNDER;
-    let r = n.mul_add(-LN2_HI, u) + n.mul_add(-LN2_LO, u_low);
-    let big = u > 60.0;
-    let s = scale_of(t, if big { -96 } else { 0 });
-    let p = expm1_poly(r);
-    let one = if big { 0.0 } else { 1.0 };
-    let d = s.mul_add(p, s + one);
-    let below = s < one;
-    let (larger, smaller) = if below { (one, s) } else { (s, one) };
-    let low = s.mul_add(p, (larger - d) + smaller);
+    (t, n.mul_add(-LN2_LO, n.mul_add(-LN2_HI, u)))
+}
+
+/// x / (1 + exp(e)) for exponents from -30 to 86.
+#[inline(always)]
+fn logistic(x: f32, (t, r): (f32, f32)) -> f32 {
+    let s = scale_of(t, 0);
+    let q = exp_slope(r);
+    let first = s * r;
+    let b = s + 1.0;
+    let d = q.mul_add(first, b);
+    let low = q.mul_add(first, b - d) + ((s - b) + 1.0);
     let w = recip_rough(d);
     let w = recip_step(w, (-low).mul_add(w, (-d).mul_add(w, 1.0)));
-    x * w * if big { const { hex("0x1p-96") } } else { 1.0 }
+    x * w
+}
+
+/// The same for exponents from 60 to 130.
+#[inline(always)]
+fn logistic_far(x: f32, (t, r): (f32, f32)) -> f32 {
+    let s = f32::from_bits((191u32 << 23).wrapping_sub(t.to_bits() << 23));
+    x * exp_slope(-r).mul_add(-r * s, s) * const { hex("0x1p-64") }
 }
 
 /// 1 / (1 + exp(-x)), within 1 ulp.
 #[inline(always)]
 pub fn sigmoid(x: f32) -> f32 {
-    logistic(1.0, at_most(at_least(-x, -30.0), 110.0), 0.0)
+    let far = logistic_far(1.0, exponent(at_most(-x, 110.0)));
+    let near = logistic(1.0, exponent(at_least(-x, -30.0)));
+    if x < -86.0 { far } else { near }
 }
 
 /// x / (1 + exp(-x)), within 2 ulp; -0 at minus infinity.
 #[inline(always)]
 pub fn silu(x: f32) -> f32 {
-    let x = at_least(x, -120.0);
-    logistic(x, at_least(-x, -30.0), 0.0)
+    let c = at_least(x, -120.0);
+    let far = logistic_far(c, exponent(-c));
+    let near = logistic(x, exponent(at_least(-x, -30.0)));
+    if x < -86.0 { far } else { near }
+}
+
+/// The exponent of gelu.
+#[inline(always)]
+fn gelu_exponent(x: f32) -> (f32, f32) {
+    const A: f32 = hex("0x1.9884p0");
+    const A_LOW: f32 = hex("0x1.4cf50ep-18");
+    const B: f32 = hex("0x1.2444f2p-4");
+    const B_LOW: f32 = hex("0x1.49b16ap-29");
+    let h = x * x;
+    let h_low = x.mul_add(x, -h);
+    let q = h.mul_add(B, A);
+    let q_low = h.mul_add(B, A - q) + h_low.mul_add(B, h.mul_add(B_LOW, A_LOW));
+    let v = x * q;
+    let v_low = x.mul_add(q_low, x.mul_add(q, -v));
+    let t = (-v).mul_add(LOG2_E, ROUNDER);
+    let n = t - ROUNDER;
+    (t, n.mul_add(-LN2_HI, -v) + n.mul_add(-LN2_LO, -v_low))
 }
 
 /// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), within 2 ulp; -0 at minus infinity.
 #[inline(always)]
 pub fn gelu(x: f32) -> f32 {
-    const A: f32 = hex("0x1.9884p0");
-    const A_LOW: f32 = hex("0x1.4cf50ep-18");
-    const B: f32 = hex("0x1.2444f2p-4");
-    const B_LOW: f32 = hex("0x1.49b16ap-29");
-    let x = at_least(x, -12.0);
-    let c = at_most(x, 6.0);
-    let h = c * c;
-    let h_low = c.mul_add(c, -h);
-    let q = h.mul_add(B, A);
-    let q_low = h.mul_add(B, A - q) + h_low.mul_add(B, h.mul_add(B_LOW, A_LOW));
-    let v = c * q;
-    let v_low = c.mul_add(q_low, c.mul_add(q, -v));
-    logistic(x, -v, -v_low)
+    let c = at_least(x, -11.0);
+    let far = logistic_far(c, gelu_exponent(c));
+    let near = logistic(x, gelu_exponent(at_most(x, 6.0)));
+    if x < -9.75 { far } else { near }
 }
 
 /// x times the standard normal distribution function of x, within 2 ulp; -0 at minus infinity.

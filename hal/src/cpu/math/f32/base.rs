@@ -114,6 +114,14 @@ pub(super) fn expm1_poly(r: f32) -> f32 {
     (r * r).mul_add(expm1_tail(r), r)
 }
 
+/// (exp(r) - 1) / r, |r| <= 0.348.
+#[inline(always)]
+pub(super) fn exp_slope(r: f32) -> f32 {
+    const Q: [f32; 6] =
+        coefficients(["0x1.6d56e6p-10", "0x1.122c0cp-7", "0x1.5554ep-5", "0x1.5554aap-3", "0x1p-1", "0x1p0"]);
+    poly(r, &Q)
+}
+
 /// 2^r - 1, |r| <= 0.5.
 #[inline(always)]
 pub(super) fn exp2m1_poly(r: f32) -> f32 {
@@ -141,13 +149,10 @@ pub(super) fn recip_rough(d: f32) -> f32 {
     recip_step(w, (-d).mul_add(w, 1.0))
 }
 
-/// 1/sqrt(z) by two steps that cube the error, for z from 2^-125 to 2^127.
+/// 1/sqrt(z) to 2^-15.3, for normal z; a zero gives a finite number.
 #[inline(always)]
-pub(super) fn rsqrt_newton(z: f32) -> f32 {
-    let mut y = f32::from_bits(0x5f37_4800u32.wrapping_sub(z.to_bits() >> 1));
-    for _ in 0..2 {
-        let e = (-(z * y)).mul_add(y, 1.0);
-        y = (y * e).mul_add(e.mul_add(0.375, 0.5), y);
-    }
-    y
+pub(super) fn rsqrt_rough(z: f32) -> f32 {
+    const P: [f32; 3] = coefficients(["0x1.8da70ap-2", "0x1.0070a8p-1", "0x1.fffe58p-1"]);
+    let y = f32::from_bits(0x5f36_0000u32.wrapping_sub(z.to_bits() >> 1));
+    y * poly((-(z * y)).mul_add(y, 1.0), &P)
 }

@@ -66,19 +66,25 @@ pub fn cosh(x: f32) -> f32 {
 pub fn tanh(x: f32) -> f32 {
     const Q: [f32; 5] =
         coefficients(["-0x1.6452a4p-8", "0x1.4e27d4p-6", "-0x1.b79d74p-5", "0x1.110258p-3", "-0x1.55551cp-2"]);
+    // exp(2 r) = 1 + r p
+    const P: [f32; 6] =
+        coefficients(["0x1.6d56ecp-4", "0x1.122d44p-2", "0x1.5554ep-1", "0x1.5554a8p0", "0x1p1", "0x1p1"]);
     let a = x.abs();
     let z = x * x;
     let near = a.mul_add(poly(z, &Q) * z, a);
 
-    let v = at_most(a, 10.0) * 2.0;
-    let t = v.mul_add(LOG2_E, ROUNDER);
+    let v = at_most(a, 9.5);
+    let t = v.mul_add(2.0 * LOG2_E, ROUNDER);
     let n = t - ROUNDER;
-    let p = expm1_poly(n.mul_add(-LN2_LO, n.mul_add(-LN2_HI, v)));
+    let r = n.mul_add(-0.5 * LN2_LO, n.mul_add(-0.5 * LN2_HI, v));
+    let p = poly(r, &P);
     let s = scale_of(t, 0);
-    let d = s.mul_add(p, s + 1.0);
-    let low = s.mul_add(p, (s - d) + 1.0);
+    let first = s * r;
+    let b = s + 1.0;
+    let d = p.mul_add(first, b);
+    let low = p.mul_add(first, b - d);
     let w = recip_rough(d);
-    let w = recip_step(w, (-low).mul_add(w, (-d).mul_add(w, 1.0)));
+    let w = w.mul_add((-low).mul_add(w, (-d).mul_add(w, 1.0)), w);
     let far = (-2.0f32).mul_add(w, 1.0);
     (if a < 0.6 { near } else { far }).copysign(x)
 }

@@ -9,12 +9,13 @@ fn arc_sine(a: f32) -> (f32, f32, bool) {
         coefficients(["0x1.59effcp-5", "0x1.8b970cp-6", "0x1.748c0ep-5", "0x1.330162p-4", "0x1.5555cap-3"]);
     let half = a > 0.5;
     let z = if half { (-0.5f32).mul_add(a, 0.5) } else { a * a };
-    let y = rsqrt_newton(z);
+    let y = rsqrt_rough(z);
     let root = z * y;
     let root_low = (-root).mul_add(root, z) * (0.5 * y);
     let s = if half { root } else { a };
     let low = if half { root_low } else { 0.0 };
-    (s, s.mul_add(poly(z, &Q) * z, low), half)
+    let q = poly(z, &Q) * z;
+    (s, low.mul_add(q, s.mul_add(q, low)), half)
 }
 
 /// The arc sine, within 1 ulp; NaN outside [-1, 1].

@@ -2,24 +2,22 @@
 
 use super::base::*;
 
-/// log2(x) as (high, low) for positive finite x, |low| up to 2^-9 |high|; relative error below 2^-31.
+/// y log2(a) as (high, low) for normal a; `rounder` less [`ROUNDER`] is subtracted from the exponent of a.
 #[inline(always)]
-fn log2_pair(x: f32) -> (f32, f32) {
-    const Q: [f32; 3] = coefficients(["0x1.a99426p-2", "0x1.27757ep-1", "0x1.ec709ep-1"]);
+fn times_log2(a: f32, y: f32, rounder: f32) -> (f32, f32) {
     const W: [f32; 3] = coefficients(["0x1.d27708p-4", "-0x1.73b6dap-1", "0x1.7fc4a8p0"]);
+    const Q: [f32; 3] = coefficients(["0x1.298938p-3", "0x1.99943cp-3", "0x1.555556p-2"]);
+    const C: [f32; 3] = coefficients(["0x1.d9d78p-6", "0x1.e829p-3", "0x1p0"]);
+    const LOG2_C: [f32; 2] = coefficients(["0x1.6p-10", "0x1.5c9p-2"]);
     const K: f32 = hex("0x1.715476p1");
-    let small = x < f32::MIN_POSITIVE;
-    let bits = (if small { x * const { hex("0x1p23") } } else { x }).to_bits();
-    let e = (bits.wrapping_sub(0x3f35_04f3) as i32 >> 23) as u32;
-    let m = f32::from_bits(bits.wrapping_sub(e << 23));
-    let base = f32::from_bits(e.wrapping_add(0x4b40_0000)) - if small { ROUNDER + 23.0 } else { ROUNDER };
-    let below = m < const { hex("0x1.c73cbep-1") };
-    let above = m > const { hex("0x1.203034p0") };
-    let c = if above { const { hex("0x1.446c7ep0") } } else { 1.0 };
-    let c = if below { const { hex("0x1.94c47cp-1") } } else { c };
-    let log2_c = if above { const { hex("0x1.5dfp-2") } } else { 0.0 };
-    let log2_c = if below { const { hex("-0x1.5b3p-2") } } else { log2_c };
-    let base = base + log2_c;
+    const K_LOW: f32 = hex("0x1.4ae0cp-25");
+    let bits = a.to_bits();
+    let k = ((bits.wrapping_sub(0x3f32_2d0e) as i32 >> 23) as u32).wrapping_add(0x4b40_0000);
+    let m = f32::from_bits(bits.wrapping_sub(k << 23));
+    // one of three centres c
+    let j = m.mul_add(const { hex("0x1.f9999ap1") }, ROUNDER - 4.0) - ROUNDER;
+    let c = poly(j, &C);
+    let base = j.mul_add(poly(j, &LOG2_C), f32::from_bits(k) - rounder);
     let f = m - c;
     let d = m + c;
     let d_low = m - (d - c);
@@ -29,19 +27,44 @@ fn log2_pair(x: f32) -> (f32, f32) {
     let s_low = (-s).mul_add(d_low, (-s).mul_add(d, f)) * w;
     let r = s + s_low;
     let z = r * r;
-    let high = s * K;
-    let low = s.mul_add(K, -high);
-    let low = s.mul_add(const { hex("0x1.4ae0cp-25") }, low);
-    let low = s_low.mul_add(K, low);
-    let low = (r * z).mul_add(poly(z, &Q), low);
-    let sum = base + high;
-    (sum, ((base - sum) + high) + low)
+    let tail = (r * z).mul_add(poly(z, &Q), s_low);
+    let scaled = y * K;
+    let scaled_low = y.mul_add(K_LOW, y.mul_add(K, -scaled));
+    let u = y * base;
+    let u_low = y.mul_add(base, -u);
+    let high = scaled.mul_add(s, u);
+    let error = scaled.mul_add(s, u - high);
+    (high, scaled.mul_add(tail, scaled_low.mul_add(s, u_low) + error))
 }
 
-/// The cases of IEEE 754-2019 9.2.1 where |x|^y is not the answer; r is |x|^y.
+/// 2^(high + low) = 2^n (1 + r q) as (t, r, q), n in the low bits of t.
+#[inline(always)]
+fn power_parts(high: f32, low: f32) -> (f32, f32, f32) {
+    const Q: [f32; 6] = coefficients([
+        "0x1.442512p-13",
+        "0x1.5ef5dp-10",
+        "0x1.3b2a48p-7",
+        "0x1.c6af9cp-5",
+        "0x1.ebfbep-3",
+        "0x1.62e43p-1",
+    ]);
+    let t = (high + low) + ROUNDER;
+    let r = (high - (t - ROUNDER)) + low;
+    (t, r, poly(r, &Q))
+}
+
+/// What a negative base multiplies |x|^y by.
+#[inline(always)]
+fn power_sign(y: f32) -> f32 {
+    let half = 0.5 * y;
+    let sign = if half.floor() == half { 1.0 } else { -1.0 };
+    if y.floor() == y { sign } else { f32::NAN }
+}
+
+/// pow in full: x of any kind, results near and past the ends of the range, and the cases of IEEE 754-2019 9.2.1.
 #[cold]
 #[inline(never)]
-fn edges(x: f32, y: f32, r: f32) -> f32 {
+fn edges(x: f32, y: f32) -> f32 {
     if x == 1.0 || y == 0.0 {
         return 1.0;
     }
@@ -49,34 +72,35 @@ fn edges(x: f32, y: f32, r: f32) -> f32 {
         return x + y;
     }
     let a = x.abs();
-    let integer = y.floor() == y;
-    let odd = integer && (0.5 * y).floor() != 0.5 * y;
-    if x < 0.0 && a.is_finite() && !integer {
-        return f32::NAN;
+    let sign = if x.is_sign_positive() { 1.0 } else { power_sign(y) };
+    if a == 0.0 || a.is_infinite() {
+        let r = if (a > 1.0) == (y > 0.0) { f32::INFINITY } else { 0.0 };
+        return if sign == -1.0 { -r } else { r };
     }
     let r = if a == 1.0 {
         1.0
-    } else if a == 0.0 || a.is_infinite() || y.is_infinite() {
+    } else if y.abs() >= const { hex("0x1p40") } {
         if (a > 1.0) == (y > 0.0) { f32::INFINITY } else { 0.0 }
     } else {
-        r
+        let small = a < f32::MIN_POSITIVE;
+        let (normal, rounder) = if small { (a * const { hex("0x1p23") }, ROUNDER + 23.0) } else { (a, ROUNDER) };
+        let (high, low) = times_log2(normal, y, rounder);
+        let low = if high.abs() > 180.0 { 0.0 } else { low };
+        let (t, r, q) = power_parts(high.clamp(-180.0, 180.0), low);
+        let (first, second) = split_scale(t);
+        q.mul_add(r * first, first) * second
     };
-    if odd { r.copysign(x) } else { r }
+    r * sign
 }
 
 /// x to the power y, within 2 ulp, with the edge cases of IEEE 754-2019.
 #[inline(always)]
 pub fn pow(x: f32, y: f32) -> f32 {
-    let (high, low) = log2_pair(x.abs());
-    let z = at_most(at_least(y, const { hex("-0x1p40") }), const { hex("0x1p40") });
-    let v = z * high;
-    let v_low = z.mul_add(low, z.mul_add(high, -v));
-    let over = v.abs() > 180.0;
-    let v = at_most(at_least(v, -180.0), 180.0);
-    let v_low = if over { 0.0 } else { v_low };
-    let t = (v + v_low) + ROUNDER;
-    let r = (v - (t - ROUNDER)) + v_low;
-    let (first, second) = split_scale(t);
-    let p = exp2m1_poly(r).mul_add(first, first) * second;
-    if x > 0.0 && x < f32::INFINITY && y.abs() < f32::INFINITY { p } else { edges(x, y, p) }
+    let a = x.abs();
+    let (high, low) = times_log2(a, y, ROUNDER);
+    let (t, r, q) = power_parts(high, low);
+    let s = scale_of(t, 0);
+    let p = q.mul_add(r * s, s);
+    let p = if x < 0.0 { p * power_sign(y) } else { p };
+    if a >= f32::MIN_POSITIVE && a < f32::INFINITY && high.abs() < 120.0 { p } else { edges(x, y) }
 }

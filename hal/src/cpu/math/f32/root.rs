@@ -2,15 +2,22 @@
 
 use super::base::*;
 
+/// 1/sqrt(z) for normal z.
+#[inline(always)]
+fn rsqrt_normal(z: f32) -> f32 {
+    let y = rsqrt_rough(z);
+    let h = z * y;
+    let e = (-z.mul_add(y, -h)).mul_add(y, (-h).mul_add(y, 1.0));
+    (0.5 * y).mul_add(e, y)
+}
+
 /// 1/sqrt(x), within 1 ulp; infinite with the sign of x at zero, NaN below.
 #[inline(always)]
 pub fn rsqrt(x: f32) -> f32 {
-    let small = x < const { hex("0x1p-100") };
-    let z = if small { x * const { hex("0x1p48") } } else { x };
-    let y = rsqrt_newton(z);
-    let h = z * y;
-    let e = (-z.mul_add(y, -h)).mul_add(y, (-h).mul_add(y, 1.0));
-    let y = (0.5 * y).mul_add(e, y) * if small { const { hex("0x1p24") } } else { 1.0 };
+    // by powers of two, which change no bit of the rest
+    let small = x < f32::MIN_POSITIVE;
+    let z = if small { x * const { hex("0x1p24") } } else { x };
+    let y = rsqrt_normal(z) * if small { const { hex("0x1p12") } } else { 1.0 };
     let y = if x == f32::INFINITY { 0.0 } else { y };
     let y = if x < 0.0 { f32::NAN } else { y };
     let y = if x.is_nan() { x } else { y };

@@ -108,16 +108,21 @@ pub fn cos(x: f32) -> f32 {
 /// The tangent, within 2 ulp for arguments of any size.
 #[inline(always)]
 pub fn tan(x: f32) -> f32 {
+    const Q: [f32; 7] = coefficients([
+        "0x1.03bfbep-8",
+        "0x1.fd4d4p-11",
+        "0x1.4b1c5ep-7",
+        "0x1.61859ep-6",
+        "0x1.ba5f7ep-5",
+        "0x1.11105cp-3",
+        "0x1.555556p-2",
+    ]);
     let p = reduce(x.abs());
     let z = p.high * p.high;
-    let (s_tail, c_tail) = (sin_tail(p, z), cosm1(p, z));
-    let (s, c) = (p.high + s_tail, 1.0 + c_tail);
-    let (s_low, c_low) = (s_tail - (s - p.high), c_tail - (c - 1.0));
-    let odd = p.k & 1 != 0;
-    let (num, den) = if odd { (c, s) } else { (s, c) };
-    let (num_low, den_low) = if odd { (c_low, s_low) } else { (s_low, c_low) };
-    let w = recip_rough(den);
-    let y = num * w;
-    let residual = (-den_low).mul_add(y, (-den).mul_add(y, num) + num_low);
-    flip(residual.mul_add(w, y), (p.k << 31) ^ x.to_bits())
+    let tail = (p.high * z).mul_add(poly(z, &Q), p.low * 1.5f32.mul_add(z, 1.0));
+    let t = p.high + tail;
+    let t_low = tail - (t - p.high);
+    let w = recip_rough(t);
+    let w = w.mul_add((-t_low).mul_add(w, (-t).mul_add(w, 1.0)), w);
+    flip(if p.k & 1 != 0 { w } else { t }, (p.k << 31) ^ x.to_bits())
 }

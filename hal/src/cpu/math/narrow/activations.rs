@@ -1,7 +1,7 @@
 //! sigmoid, silu, gelu (the tanh form), gelu_erf and elu.
 
 use super::Narrow;
-use super::common::{MAGIC_BIASED, at_most, f, horner, moved, power_of_two, reciprocal};
+use super::common::{LN_2, LOG2_E, MAGIC_BIASED, at_least, at_most, f, horner, moved, power_of_two, reciprocal};
 use super::exp::{exp_half, expm1, split};
 
 /// `value * share` with x's sign, nudged upwards: near 0 that breaks the ties of halved odd subnormals as the true value does.
@@ -11,65 +11,62 @@ fn times_share<T: Narrow>(value: f32, share: f32, x: f32) -> f32 {
     value.mul_add(share, nudge).copysign(x)
 }
 
+/// 2⁻³² for bf16, whose e⁻ˣ may be beyond f32, and the offset that makes its powers of two as much smaller.
+const fn unit<T: Narrow>() -> (f32, f32) {
+    if T::WIDE { (f(0x2f80_0000), MAGIC_BIASED - 32.0) } else { (1.0, MAGIC_BIASED) }
+}
+
+/// 1 / (1 + e⁻ˣ) for an `x` whose power of two is within f32's, by this polynomial for e⁻ʳ.
+#[inline(always)]
+fn share<T: Narrow>(x: f32, polynomial: [f32; 6]) -> f32 {
+    let (unit, offset) = unit::<T>();
+    let t = x.mul_add(-LOG2_E, offset);
+    let r = (t - offset).mul_add(LN_2, x);
+    let inverse = reciprocal(horner(r, polynomial).mul_add(power_of_two(t), unit));
+    if T::WIDE { inverse * unit } else { inverse }
+}
+
 /// 1 / (1 + e⁻ˣ).
 #[inline(always)]
 pub fn sigmoid<T: Narrow>(x: f32) -> f32 {
-    let z = if T::WIDE {
-        let root = exp_half(-at_most(x.abs(), 110.0));
-        root * root
+    if T::WIDE {
+        let x = at_least(at_most(x, 30.0), -110.0);
+        share::<T>(x, [-f(0x3c07_c488), f(0x3d2b_99e3), -f(0x3e2a_b32e), f(0x3eff_ff9a), -f(0x3f7f_ffe8), 1.0])
     } else {
         let (r, scale) = split(-at_most(x.abs(), 30.0));
-        scale
+        let z = scale
             * horner(
                 r,
                 [f(0x3c07_ce8a), f(0x3d2b_a6a4), f(0x3e2a_adb7), f(0x3eff_fe0d), f(0x3f7f_fff4), f(0x3f80_0002)],
-            )
-    };
-    (if x < 0.0 { z } else { 1.0 }) * reciprocal(1.0 + z)
+            );
+        (if x < 0.0 { z } else { 1.0 }) * reciprocal(1.0 + z)
+    }
 }
 
 /// x / (1 + e⁻ˣ), and -0 at -∞, its limit from below.
 #[inline(always)]
 pub fn silu<T: Narrow>(x: f32) -> f32 {
     let x = moved::<T>(x, -f(0x3a00_0000), -f(0x3a00_0800));
-    let a = at_most(x.abs(), if T::WIDE { 110.0 } else { 30.0 });
-    if T::WIDE {
-        let root = exp_half(-a);
-        let value = if x < 0.0 { -a * root * root } else { x };
-        times_share::<T>(value, reciprocal(root.mul_add(root, 1.0)), x)
-    } else {
-        let (r, scale) = split(-a);
-        let z = scale
-            * horner(
-                r,
-                [f(0x3c07_cd84), f(0x3d2b_a41b), f(0x3e2a_ae50), f(0x3eff_ff6b), f(0x3f7f_ffcb), f(0x3f7f_ffff)],
-            );
-        let value = if x < 0.0 { -a * z } else { x };
-        times_share::<T>(value, reciprocal(1.0 + z), x)
-    }
+    let x = at_least(x, if T::WIDE { -110.0 } else { -30.0 });
+    let share = share::<T>(
+        at_most(x, 30.0),
+        [-f(0x3c07_ccbd), f(0x3d2b_a43e), -f(0x3e2a_ae51), f(0x3eff_fe4f), -f(0x3f7f_ffd0), f(0x3f7f_ffff)],
+    );
+    times_share::<T>(x, share, x)
 }
 
 /// ½x (1 + tanh(√(2/π) (x + 0.044715 x³))), and -0 at -∞, its limit from below.
 #[inline(always)]
 pub fn gelu<T: Narrow>(x: f32) -> f32 {
     let x = moved::<T>(x, -f(0x3aaf_8000), -f(0x3aaf_8800));
-    let (top, part) = if T::WIDE { (10.75, -0.5) } else { (8.0, -1.0) };
-    let a = at_most(x.abs(), top);
-    let (cubic, linear) = (part * f(0x3d72_56f3), part * f(0x3fa9_5d33));
-    let z = a * a;
-    let w = z.mul_add(cubic, linear);
-    let t = (a * w).mul_add(f(0x3fde_b63a), MAGIC_BIASED);
-    let r = a.mul_add(w, (t - MAGIC_BIASED) * -f(0x3f13_21c0));
-    let r = if T::WIDE { r } else { a.mul_add(z.mul_add(cubic, linear - w), r) };
-    let power = horner(r, [f(0x3cad_3b89), f(0x3db5_9e17), f(0x3e95_b7c2), f(0x3f3a_2c51), f(0x3f9a_5f2d), 1.0])
-        * power_of_two(t);
-    if T::WIDE {
-        let value = if x < 0.0 { -a * power * power } else { x };
-        times_share::<T>(value, reciprocal(power.mul_add(power, 1.0)), x)
-    } else {
-        let value = if x < 0.0 { -a * power } else { x };
-        times_share::<T>(value, reciprocal(1.0 + power), x)
-    }
+    let x = moved::<T>(x, -f(0x39ca_a000), -f(0x39ca_a800));
+    let x = at_least(x, if T::WIDE { -10.75 } else { -8.0 });
+    let a = at_most(x, 8.0);
+    let share = share::<T>(
+        a * (a * a).mul_add(f(0x3d92_2274), f(0x3fcc_422b)),
+        [-f(0x3c07_cbc9), f(0x3d2b_a3ae), -f(0x3e2a_b04f), f(0x3eff_fec7), -f(0x3f7f_ffec), 1.0],
+    );
+    times_share::<T>(x, share, x)
 }
 
 /// ½x (1 + erf(x/√2)), and -0 at -∞, its limit from below.

@@ -2,6 +2,7 @@
 
 use super::Narrow;
 use super::common::{HALF_PI, at_most, f, horner, moved, reciprocal, sign_of, xor_sign};
+use super::root::root;
 
 /// asin x.
 #[inline(always)]
@@ -9,10 +10,10 @@ pub fn asin<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
     let low = magnitude < 0.5;
     let z = if low { x * x } else { magnitude.mul_add(-0.5, 0.5) };
-    let s = if low { magnitude } else { -2.0 * z.sqrt() };
+    let s = if low { magnitude } else { -2.0 * root(z) };
     let value = horner(z, [f(0x3d2c_ac5f), f(0x3cc6_20ad), f(0x3d3a_3db4), f(0x3d99_810a), f(0x3e2a_aa2d), 1.0])
         .mul_add(s, if low { 0.0 } else { HALF_PI });
-    xor_sign(value, sign_of(x))
+    if magnitude > 1.0 { f32::NAN } else { xor_sign(value, sign_of(x)) }
 }
 
 /// acos x.
@@ -22,10 +23,12 @@ pub fn acos<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
     let low = magnitude < 0.5;
     let z = if low { x * x } else { magnitude.mul_add(-0.5, 0.5) };
-    let s = if low { -x } else { (2.0 * z.sqrt()).copysign(x) };
+    let s = if low { -x } else { (2.0 * root(z)).copysign(x) };
     let high = if x < 0.0 { 2.0 * HALF_PI } else { 0.0 };
-    horner(z, [f(0x3d2c_aaf8), f(0x3cc6_234d), f(0x3d3a_4167), f(0x3d99_81a3), f(0x3e2a_aa96), f(0x3f80_0001)])
-        .mul_add(s, if low { HALF_PI } else { high })
+    let value =
+        horner(z, [f(0x3d2c_aaf8), f(0x3cc6_234d), f(0x3d3a_4167), f(0x3d99_81a3), f(0x3e2a_aa96), f(0x3f80_0001)])
+            .mul_add(s, if low { HALF_PI } else { high });
+    if magnitude > 1.0 { f32::NAN } else { value }
 }
 
 /// atan x.

@@ -9,7 +9,7 @@ const EXPONENT: u32 = 0xff80_0000;
 
 /// k and f of x = 2ᵏ (1 + f), with 1 + f between √½ and √2.
 #[inline(always)]
-fn split<T: Narrow>(x: f32) -> (f32, f32) {
+pub(super) fn split<T: Narrow>(x: f32) -> (f32, f32) {
     let tiny = T::WIDE && x < f32::MIN_POSITIVE;
     let bias = if tiny { -64.0 } else { 0.0 };
     let x = if tiny { x * f(0x5f80_0000) } else { x };

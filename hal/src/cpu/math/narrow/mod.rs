@@ -12,6 +12,7 @@ mod hyperbolic;
 mod inverse_trig;
 mod log;
 mod pow;
+mod root;
 mod trig;
 
 #[cfg(test)]
@@ -23,7 +24,8 @@ pub use exp::{exp, exp2, expm1};
 pub use hyperbolic::{cosh, sinh, tanh};
 pub use inverse_trig::{acos, asin, atan};
 pub use log::{log, log1p, log2};
-pub use pow::{pow, recip, rsqrt};
+pub use pow::pow;
+pub use root::{recip, rsqrt};
 pub use trig::{cos, sin, tan};
 
 /// A type whose functions compute in f32 and round once.

@@ -1,0 +1,38 @@
+//! Every kernel of the table is in the code of its module, for every architecture that was packed. That a driver loads each one is tested
+//! on the card; this finds a missing one without.
+
+use isobit_kernels::{IMAGES, KERNELS, Target};
+use std::collections::HashSet;
+
+/// The kernels that compiled code defines.
+fn defined(target: Target, code: &[u8]) -> HashSet<String> {
+    let (before, after): (&str, &[char]) = match target {
+        Target::Nvptx => (".entry ", &['(']),
+        // Each kernel has a descriptor; its name stands in the table of symbol names, between NUL bytes.
+        Target::Amdgcn => ("\0", &['\0']),
+    };
+    let text = String::from_utf8_lossy(code);
+    let names = text.split(before).filter_map(|rest| rest.split(after).next());
+    match target {
+        Target::Nvptx => names.map(str::to_string).collect(),
+        Target::Amdgcn => names.filter_map(|n| n.strip_suffix(".kd")).map(str::to_string).collect(),
+    }
+}
+
+#[test]
+fn every_kernel_of_the_table_is_in_its_module() {
+    let mut checked = 0;
+    for (index, image) in IMAGES.iter().enumerate() {
+        for &(target, arch, _) in image.code {
+            let code = image.code_for(target, arch).expect("what is packed for an architecture fits it");
+            let defined = defined(target, &code);
+            for kernel in KERNELS.iter().filter(|k| k.module == index) {
+                assert!(defined.contains(kernel.symbol), "{} is not in {} for {arch}", kernel.symbol, image.name);
+                checked += 1;
+            }
+        }
+    }
+    let archs = IMAGES[0].code.len();
+    assert_eq!(checked, KERNELS.len() * archs, "every architecture has every module");
+    eprintln!("{} kernels of {} modules for {archs} architectures", KERNELS.len(), IMAGES.len());
+}

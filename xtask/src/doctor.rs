@@ -19,7 +19,9 @@ pub fn run() -> Result<ExitCode> {
         version("python3", "--version"),
         "`apt-get install python3 python3-pip`; some tests fetch NVRTC with it",
     );
-    row("ISOBIT_CLANG", std::env::var("ISOBIT_CLANG").ok(), "not set: the newest clang on the path is used");
+    if let Ok(named) = std::env::var("ISOBIT_CLANG") {
+        println!("  {:<14} {named}", "ISOBIT_CLANG");
+    }
 
     println!("\nDevices");
     shell::run(cargo().args(["run", "--quiet", "--package", "isobit", "--features", "cuda", "--example", "devices"]))?;

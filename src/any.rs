@@ -92,13 +92,6 @@ fn src<'a, S: Inside>(operand: Src<'a, AnyStorage>, dst: &S) -> Result<Src<'a, S
     })
 }
 
-fn not_in_this_build(driver: &str, feature: &str) -> Error {
-    Error::new(
-        ErrorKind::LibraryUnavailable,
-        format!("this build has no {driver} driver: build with the feature `{feature}` of `isobit`"),
-    )
-}
-
 impl AnyDevice {
     /// The host.
     pub fn cpu() -> Self {
@@ -128,7 +121,10 @@ impl AnyDevice {
     /// `LibraryUnavailable`: this build has no CUDA driver.
     #[cfg(not(feature = "cuda"))]
     pub fn new_cuda_with(_ordinal: usize, _numerics: Numerics) -> Result<Self> {
-        Err(not_in_this_build("CUDA", "cuda"))
+        Err(Error::new(
+            ErrorKind::LibraryUnavailable,
+            "this build has no CUDA driver: build with the feature `cuda` of `isobit`",
+        ))
     }
 
     /// An AMD GPU.
@@ -136,7 +132,10 @@ impl AnyDevice {
     /// # Errors
     /// `LibraryUnavailable` where this build or this machine has no ROCm driver.
     pub fn new_rocm(_ordinal: usize) -> Result<Self> {
-        Err(not_in_this_build("ROCm", "rocm"))
+        Err(Error::new(
+            ErrorKind::LibraryUnavailable,
+            "this version of `isobit` has no ROCm driver yet; its feature `rocm` is declared and empty",
+        ))
     }
 
     /// An NVIDIA GPU where there is one, else the host.

@@ -8,6 +8,7 @@
 
 use crate::device::GpuDevice;
 use crate::index::Dim;
+use crate::index::Divisor;
 use crate::key::Key;
 use crate::launch::Launch;
 use crate::ops::copy::copy_walk;
@@ -405,20 +406,14 @@ impl Walk {
         for (d, axis) in axes.iter().enumerate() {
             let size = axis.size as u32;
             walk.size[d] = size;
-            (walk.magic[d], walk.shift[d]) = magic(size);
+            let divisor = Divisor::new(size as usize);
+            (walk.magic[d], walk.shift[d]) = (divisor.magic, divisor.shift);
             for (all, &one) in walk.stride.iter_mut().zip(&axis.stride) {
                 all[d] = one;
             }
         }
         walk
     }
-}
-
-/// Factor and shift with which a kernel divides a number below 2^31 by `divisor`, itself from 1 to below 2^31.
-fn magic(divisor: u32) -> (u32, u32) {
-    let shift = divisor.next_power_of_two().trailing_zeros();
-    let excess = (1u64 << shift) - u64::from(divisor);
-    (((excess << 32) / u64::from(divisor) + 1) as u32, shift)
 }
 
 #[cfg(test)]
@@ -602,7 +597,7 @@ mod tests {
         let numbers: Vec<u32> =
             interesting.chain([7, 641, 10_007, 1_000_003, i32::MAX as u32]).filter(|&n| n <= i32::MAX as u32).collect();
         for &d in numbers.iter().filter(|&&d| d > 0) {
-            let (magic, shift) = magic(d);
+            let Divisor { magic, shift, .. } = Divisor::new(d as usize);
             let multiples = (1..4u64).flat_map(|k| [u64::from(d) * k - 1, u64::from(d) * k]).map(|n| n as u32);
             for n in numbers.iter().copied().chain(multiples).filter(|&n| n <= i32::MAX as u32) {
                 let high = ((u64::from(n) * u64::from(magic)) >> 32) as u32;

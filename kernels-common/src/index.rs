@@ -10,8 +10,8 @@ pub(crate) const MAX_RANK: usize = 8;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Divisor {
     size: u32,
-    magic: u32,
-    shift: u32,
+    pub(crate) magic: u32,
+    pub(crate) shift: u32,
 }
 
 impl Divisor {

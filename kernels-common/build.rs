@@ -1,6 +1,6 @@
 //! Compiles the kernel tree for the targets of the chosen features and generates the table.
 //!
-//! - `ISOBIT_CUDA_ARCHS`, `ISOBIT_ROCM_ARCHS`: architectures, comma-separated (`sm_80`; `gfx90a,gfx1100`).
+//! - `ISOBIT_CUDA_ARCHS`, `ISOBIT_ROCM_ARCHS`: architectures, comma-separated (`sm_80`; `gfx90a,gfx942,gfx1100`).
 //! - `ISOBIT_CLANG`: the compiler; else the newest `clang` of version 19 or newer on the path. Where there is none, or
 //!   `ISOBIT_CLANG=none`, the sources alone are embedded, and devices compile what they use.
 //! - `ISOBIT_KERNEL_CACHE`: where compiled modules are kept by content; else a folder beside the build's own output.

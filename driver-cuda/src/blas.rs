@@ -10,7 +10,7 @@ use cudarc::cublas::sys::{
     self, cublasComputeType_t as Compute, cublasOperation_t as Operation, cublasStatus_t as Status,
 };
 use isobit_hal::{DType, Error, ErrorKind, Result};
-use isobit_kernels::{DevicePtr, Gemm, Matrix, Vendor};
+use isobit_kernels::{BlasGemm, BlasOperand, DevicePtr, Gemm, Vendor, one_and_zero};
 use std::ffi::{CStr, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -42,6 +42,10 @@ fn check(status: Status, doing: &str) -> Result<()> {
         _ => ErrorKind::LibraryFailure,
     };
     Err(Error::new(kind, format!("cuBLAS, {doing}: {name}")).with_native(status as i64, name))
+}
+
+fn operation(operand: BlasOperand) -> Operation {
+    if operand.transposed { Operation::CUBLAS_OP_T } else { Operation::CUBLAS_OP_N }
 }
 
 impl Blas {
@@ -85,27 +89,22 @@ impl Blas {
             DType::F64 => (DataType::CUDA_R_64F, Compute::CUBLAS_COMPUTE_64F),
             other => return Ok(Vendor::Declined(format!("cuBLAS is not asked for {other}"))),
         };
-        let Some(call) = Call::of(problem) else {
-            return Ok(Vendor::Declined(
-                "cuBLAS takes no operand with two strides above 1, nor sizes above 2^31".into(),
-            ));
+        let call = match BlasGemm::of(problem) {
+            Ok(call) => call,
+            Err(why) => return Ok(Vendor::Declined(format!("cuBLAS {why}"))),
         };
-        let (one32, zero32, one64, zero64) = (1f32, 0f32, 1f64, 0f64);
-        let scalars = match problem.dtype {
-            DType::F64 => [std::ptr::from_ref(&one64).cast::<c_void>(), std::ptr::from_ref(&zero64).cast()],
-            _ => [std::ptr::from_ref(&one32).cast::<c_void>(), std::ptr::from_ref(&zero32).cast()],
-        };
+        let [one, zero] = one_and_zero(problem.dtype);
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's promise for the operands; `Call` holds cuBLAS's own conditions; the scalars outlive the call.
+        // SAFETY: the caller's promise for the operands; `BlasGemm` holds cuBLAS's own conditions; the scalars are static.
         let status = unsafe {
             sys::cublasGemmStridedBatchedEx(
                 handle.0,
-                call.a.operation,
-                call.b.operation,
+                operation(call.a),
+                operation(call.b),
                 call.m,
                 call.n,
                 call.k,
-                scalars[0],
+                one,
                 call.a.ptr,
                 data,
                 call.a.leading,
@@ -114,7 +113,7 @@ impl Blas {
                 data,
                 call.b.leading,
                 call.b.batch_stride,
-                scalars[1],
+                zero,
                 call.c.ptr.cast_mut(),
                 data,
                 call.c.leading,
@@ -139,64 +138,6 @@ impl Drop for Blas {
                 check_driver(cudarc::driver::sys::cuMemFree_v2(self.workspace.0), "freeing cuBLAS's workspace")
             }
         });
-        self.context.defer(result);
-    }
-}
-
-/// One operand as cuBLAS wants it: column-major with a leading dimension, or the transpose of that.
-struct Operand {
-    ptr: *const c_void,
-    operation: Operation,
-    leading: i32,
-    batch_stride: i64,
-}
-
-/// The arguments of one call, in cuBLAS's column-major terms.
-struct Call {
-    m: i32,
-    n: i32,
-    k: i32,
-    batch: i32,
-    a: Operand,
-    b: Operand,
-    c: Operand,
-}
-
-fn transposed(x: Matrix) -> Matrix {
-    Matrix { row_stride: x.col_stride, col_stride: x.row_stride, ..x }
-}
-
-impl Call {
-    /// `None` where strides or sizes do not fit.
-    fn of(p: &Gemm) -> Option<Self> {
-        // A row-major product is the column-major product of the transposes in exchanged order.
-        Self::column_major(p, p.m, p.n, [p.a, p.b, p.c])
-            .or_else(|| Self::column_major(p, p.n, p.m, [transposed(p.b), transposed(p.a), transposed(p.c)]))
-    }
-
-    fn column_major(p: &Gemm, m: usize, n: usize, [a, b, c]: [Matrix; 3]) -> Option<Self> {
-        let c = Operand::of(c, m, n).filter(|c| c.operation == Operation::CUBLAS_OP_N)?;
-        let (a, b) = (Operand::of(a, m, p.k)?, Operand::of(b, p.k, n)?);
-        let size = |n: usize| i32::try_from(n).ok();
-        Some(Self { m: size(m)?, n: size(n)?, k: size(p.k)?, batch: size(p.batch)?, a, b, c })
-    }
-}
-
-impl Operand {
-    fn of(x: Matrix, rows: usize, cols: usize) -> Option<Self> {
-        // A stride along a dimension of size 1 is never used, so it may be taken for whatever fits.
-        let (operation, leading) = if (x.row_stride == 1 || rows == 1) && (x.col_stride >= rows || cols == 1) {
-            (Operation::CUBLAS_OP_N, if cols == 1 { rows } else { x.col_stride })
-        } else if (x.col_stride == 1 || cols == 1) && (x.row_stride >= cols || rows == 1) {
-            (Operation::CUBLAS_OP_T, if rows == 1 { cols } else { x.row_stride })
-        } else {
-            return None;
-        };
-        Some(Self {
-            ptr: x.ptr.0 as *const c_void,
-            operation,
-            leading: i32::try_from(leading).ok()?,
-            batch_stride: i64::try_from(x.batch_stride).ok()?,
-        })
+        self.context.deferred().keep(result);
     }
 }

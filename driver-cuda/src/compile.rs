@@ -3,8 +3,8 @@
 use crate::library::NVRTC;
 use cudarc::nvrtc::sys::{self, nvrtcResult};
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{RtcSource, Target, compile_options};
-use std::ffi::{CStr, CString, c_char};
+use isobit_kernels::{RtcArguments, RtcSource, Target};
+use std::ffi::CStr;
 
 fn check(code: nvrtcResult, doing: &str) -> Result<()> {
     if code == nvrtcResult::NVRTC_SUCCESS {
@@ -30,34 +30,26 @@ impl Drop for Program {
     }
 }
 
-fn c_string(text: &str) -> Result<CString> {
-    CString::new(text).map_err(|e| Error::new(ErrorKind::InvalidArgument, "source text has no NUL").with_source(e))
-}
-
 /// PTX of a source, NUL-terminated.
 pub(crate) fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     NVRTC.require()?;
-    let (text, name) = (c_string(source.text)?, c_string(source.name)?);
-    let header_texts: Vec<CString> = source.headers.iter().map(|(_, t)| c_string(t)).collect::<Result<_>>()?;
-    let header_names: Vec<CString> = source.headers.iter().map(|(n, _)| c_string(n)).collect::<Result<_>>()?;
-    let pointers = |strings: &[CString]| -> Vec<*const c_char> { strings.iter().map(|s| s.as_ptr()).collect() };
+    let arguments = RtcArguments::new(source, Target::Nvptx, arch)?;
     let mut program = Program(std::ptr::null_mut());
     // SAFETY: every string ends in NUL and outlives the call, and the two arrays have the length that is given.
     let created = unsafe {
         sys::nvrtcCreateProgram(
             &mut program.0,
-            text.as_ptr(),
-            name.as_ptr(),
-            source.headers.len() as i32,
-            pointers(&header_texts).as_ptr(),
-            pointers(&header_names).as_ptr(),
+            arguments.text.as_ptr(),
+            arguments.name.as_ptr(),
+            arguments.headers.count(),
+            arguments.headers.as_ptr(),
+            arguments.include_names.as_ptr(),
         )
     };
     check(created, "reading the source")?;
-    let options: Vec<CString> =
-        compile_options(Target::Nvptx, arch).iter().map(|o| c_string(o)).collect::<Result<_>>()?;
+    let options = &arguments.options;
     // SAFETY: the program lives, and the options are NUL-terminated strings of the number that is given.
-    let compiled = unsafe { sys::nvrtcCompileProgram(program.0, options.len() as i32, pointers(&options).as_ptr()) };
+    let compiled = unsafe { sys::nvrtcCompileProgram(program.0, options.count(), options.as_ptr()) };
     check(compiled, &format!("compiling {}", source.name)).map_err(|e| e.with_source(log_of(&program)))?;
     let mut size = 0;
     // SAFETY: the program lives and was compiled; the second call writes exactly `size` bytes, the last of them NUL.
@@ -84,10 +76,15 @@ fn log_of(program: &Program) -> String {
 }
 
 /// Major and minor version, where NVRTC is on this machine.
-pub(crate) fn version() -> Option<String> {
-    NVRTC.require().ok()?;
+pub(crate) fn version() -> Result<String> {
+    NVRTC.require()?;
     let (mut major, mut minor) = (0, 0);
     // SAFETY: plain out-parameters.
-    let code = unsafe { sys::nvrtcVersion(&mut major, &mut minor) };
-    (code == nvrtcResult::NVRTC_SUCCESS).then(|| format!("{major}.{minor}"))
+    check(unsafe { sys::nvrtcVersion(&mut major, &mut minor) }, "asking for its version")?;
+    Ok(format!("{major}.{minor}"))
+}
+
+/// Name and version, for the cache of compiled code.
+pub(crate) fn compiler() -> Result<String> {
+    Ok(format!("NVRTC {}", version()?))
 }

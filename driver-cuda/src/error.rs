@@ -2,6 +2,7 @@
 
 use cudarc::driver::sys::{self, CUresult};
 use isobit_hal::{Error, ErrorKind, Result};
+use isobit_kernels::native_error;
 use std::ffi::CStr;
 
 fn kind_of(code: CUresult) -> ErrorKind {
@@ -56,9 +57,5 @@ fn from_code(code: CUresult, doing: &str) -> Error {
     };
     let name = text(sys::cuGetErrorName).unwrap_or_else(|| "unknown".into());
     let sentence = text(sys::cuGetErrorString).unwrap_or_else(|| "the driver has no description".into());
-    let message = match kind_of(code) {
-        ErrorKind::DeviceLost => format!("{doing}: {sentence}; open the device again in a new process"),
-        _ => format!("{doing}: {sentence}"),
-    };
-    Error::new(kind_of(code), message).with_native(code as i64, name)
+    native_error(kind_of(code), doing, &sentence, code as i64, name)
 }

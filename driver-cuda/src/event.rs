@@ -59,6 +59,6 @@ impl Drop for CudaEvent {
             // SAFETY: made in `new`, destroyed once.
             check(unsafe { sys::cuEventDestroy_v2(self.raw) }, "destroying an event")
         });
-        self.context.defer(destroyed);
+        self.context.deferred().keep(destroyed);
     }
 }

@@ -7,7 +7,7 @@ use crate::memory;
 use crate::runtime::Context;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use isobit_hal::{DeviceInfo, LibraryInfo, Result};
-use isobit_kernels::Limits;
+use isobit_kernels::{Limits, device_info};
 use std::ffi::CStr;
 
 fn attribute(device: sys::CUdevice, attribute: Attribute) -> Result<u32> {
@@ -62,22 +62,15 @@ fn driver_version() -> Result<String> {
 }
 
 pub(crate) fn info(context: &Context, limits: &Limits, arch: &str, blas: Option<String>) -> Result<DeviceInfo> {
-    let (free, total) = memory::free_and_total(context)?;
-    let mut info = DeviceInfo::default();
-    info.driver = "cuda".into();
+    let mut info = device_info("cuda", arch, limits, memory::free_and_total(context)?);
     info.name = name(context.device())?;
-    info.arch = arch.into();
-    info.warp_size = limits.warp_size as usize;
-    info.multiprocessors = limits.multiprocessors as usize;
-    info.memory_total = total;
-    info.memory_free = free;
     info.driver_version = driver_version()?;
-    info.libraries.push(LibraryInfo::new("CUDA driver", info.driver_version.clone(), DRIVER.path("libcuda.so")));
-    if let Some(version) = compile::version() {
-        info.libraries.push(LibraryInfo::new("NVRTC", version, NVRTC.path("libnvrtc.so")));
+    info.libraries.push(LibraryInfo::new("CUDA driver", info.driver_version.clone(), DRIVER.path()));
+    if let Ok(version) = compile::version() {
+        info.libraries.push(LibraryInfo::new("NVRTC", version, NVRTC.path()));
     }
     if let Some(version) = blas {
-        info.libraries.push(LibraryInfo::new("cuBLAS", version, CUBLAS.path("libcublas.so")));
+        info.libraries.push(LibraryInfo::new("cuBLAS", version, CUBLAS.path()));
     }
     Ok(info)
 }

@@ -1,24 +1,24 @@
 //! Asking before calling: cudarc panics where a library, or a symbol of it, is absent, so each is looked for first.
 
 use cudarc::{cublas, driver, nvrtc};
-use isobit_hal::{Error, ErrorKind, Result};
-use std::sync::OnceLock;
+use isobit_hal::Result;
+use isobit_kernels::{Library, loaded_file};
 
 /// A vendor library and the symbols of it that this crate calls.
 #[derive(Debug)]
-pub(crate) struct Library {
+pub(crate) struct CudaLibrary {
     name: &'static str,
-    install: &'static str,
+    file: &'static str,
     symbols: &'static [&'static str],
     is_present: unsafe fn() -> bool,
     open: unsafe fn() -> &'static libloading::Library,
-    state: OnceLock<Result<(), String>>,
+    found: Library<()>,
 }
 
 /// NVIDIA's driver.
-pub(crate) static DRIVER: Library = Library {
+pub(crate) static DRIVER: CudaLibrary = CudaLibrary {
     name: "the NVIDIA driver (libcuda)",
-    install: "install NVIDIA's driver, or run where there is an NVIDIA GPU",
+    file: "libcuda.so",
     symbols: &[
         "cuInit",
         "cuDriverGetVersion",
@@ -54,13 +54,13 @@ pub(crate) static DRIVER: Library = Library {
     ],
     is_present: driver::sys::is_culib_present,
     open: driver::sys::culib,
-    state: OnceLock::new(),
+    found: Library::new("install NVIDIA's driver, or run where there is an NVIDIA GPU"),
 };
 
 /// NVIDIA's run-time compiler.
-pub(crate) static NVRTC: Library = Library {
+pub(crate) static NVRTC: CudaLibrary = CudaLibrary {
     name: "NVRTC (libnvrtc)",
-    install: "install the CUDA toolkit's NVRTC, or the PyPI package nvidia-cuda-nvrtc with its folder in LD_LIBRARY_PATH",
+    file: "libnvrtc.so",
     symbols: &[
         "nvrtcVersion",
         "nvrtcCreateProgram",
@@ -74,13 +74,15 @@ pub(crate) static NVRTC: Library = Library {
     ],
     is_present: nvrtc::sys::is_culib_present,
     open: nvrtc::sys::culib,
-    state: OnceLock::new(),
+    found: Library::new(
+        "install the CUDA toolkit's NVRTC, or the PyPI package nvidia-cuda-nvrtc with its folder in LD_LIBRARY_PATH",
+    ),
 };
 
 /// NVIDIA's BLAS.
-pub(crate) static CUBLAS: Library = Library {
+pub(crate) static CUBLAS: CudaLibrary = CudaLibrary {
     name: "cuBLAS (libcublas)",
-    install: "install the CUDA toolkit's cuBLAS to have vendor numerics",
+    file: "libcublas.so",
     symbols: &[
         "cublasCreate_v2",
         "cublasDestroy_v2",
@@ -93,19 +95,16 @@ pub(crate) static CUBLAS: Library = Library {
     ],
     is_present: cublas::sys::is_culib_present,
     open: cublas::sys::culib,
-    state: OnceLock::new(),
+    found: Library::new("install the CUDA toolkit's cuBLAS to have vendor numerics"),
 };
 
-impl Library {
+impl CudaLibrary {
     /// Makes sure that every symbol can be called. Looked up once in a process.
     ///
     /// # Errors
     /// `LibraryUnavailable`, saying what is missing and what to install.
     pub(crate) fn require(&self) -> Result<()> {
-        self.state
-            .get_or_init(|| self.look())
-            .clone()
-            .map_err(|why| Error::new(ErrorKind::LibraryUnavailable, format!("{why}; {}", self.install)))
+        self.found.require(|| self.look())
     }
 
     fn look(&self) -> Result<(), String> {
@@ -127,11 +126,7 @@ impl Library {
     }
 
     /// The file it was loaded from, if it is loaded.
-    pub(crate) fn path(&self, file_prefix: &str) -> Option<String> {
-        let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-        maps.lines()
-            .filter_map(|line| line.find('/').map(|at| &line[at..]))
-            .find(|path| path.rsplit('/').next().is_some_and(|file| file.starts_with(file_prefix)))
-            .map(str::to_string)
+    pub(crate) fn path(&self) -> Option<String> {
+        loaded_file(self.file)
     }
 }

@@ -69,7 +69,7 @@ impl Drop for CudaModule {
             // SAFETY: loaded in `load`, unloaded once; whoever launched from it has synchronised or closed the device.
             check(unsafe { sys::cuModuleUnload(self.raw) }, "unloading a kernel module")
         });
-        self.context.defer(unloaded);
+        self.context.deferred().keep(unloaded);
     }
 }
 

@@ -8,18 +8,19 @@ use crate::module::{CudaFunction, CudaModule};
 use crate::stream::CudaStream;
 use crate::{compile, info, memory};
 use cudarc::driver::sys;
-use isobit_hal::{DeviceInfo, Error, ErrorKind, Result};
-use isobit_kernels::{Code, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, RtcSource, Target, Vendor};
+use isobit_hal::{DeviceInfo, Result};
+use isobit_kernels::{
+    Code, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, RtcSource, Target, Vendor, no_such_device,
+};
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// The primary context of a device, kept as long as anything made in it.
 #[derive(Debug)]
 pub(crate) struct Context {
     device: sys::CUdevice,
     raw: sys::CUcontext,
-    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising call.
-    deferred: Mutex<Vec<Error>>,
+    deferred: Deferred,
 }
 
 // SAFETY: a context may be used from any thread that makes it current, which every call does first.
@@ -31,10 +32,7 @@ impl Context {
     fn new(ordinal: usize) -> Result<Arc<Self>> {
         let count = device_count()?;
         if ordinal >= count {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("there is no device cuda:{ordinal}: this machine has {count}, numbered from 0"),
-            ));
+            return Err(no_such_device("cuda", ordinal, count));
         }
         let (mut device, mut raw) = (0, std::ptr::null_mut());
         // SAFETY: plain out-parameters; the driver was initialised while counting.
@@ -42,7 +40,7 @@ impl Context {
             check(sys::cuDeviceGet(&mut device, ordinal as i32), "opening the device")?;
             check(sys::cuDevicePrimaryCtxRetain(&mut raw, device), "making a context on the device")?;
         }
-        Ok(Arc::new(Self { device, raw, deferred: Mutex::default() }))
+        Ok(Arc::new(Self { device, raw, deferred: Deferred::default() }))
     }
 
     /// Makes the context current for this thread.
@@ -56,17 +54,9 @@ impl Context {
         self.device
     }
 
-    /// Keeps an error for the next synchronising call.
-    pub(crate) fn defer(&self, result: Result<()>) {
-        if let Err(e) = result {
-            self.deferred.lock().unwrap_or_else(PoisonError::into_inner).push(e);
-        }
-    }
-
-    /// The first error that was kept, if any.
-    pub(crate) fn take_deferred(&self) -> Result<()> {
-        let mut deferred = self.deferred.lock().unwrap_or_else(PoisonError::into_inner);
-        if deferred.is_empty() { Ok(()) } else { Err(deferred.remove(0)) }
+    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising call.
+    pub(crate) fn deferred(&self) -> &Deferred {
+        &self.deferred
     }
 }
 
@@ -150,7 +140,7 @@ impl GpuRuntime for CudaRuntime {
 
     unsafe fn free(&self, ptr: DevicePtr) {
         // SAFETY: passed on.
-        self.context.defer(unsafe { memory::free(&self.context, ptr) });
+        self.context.deferred().keep(unsafe { memory::free(&self.context, ptr) });
     }
 
     unsafe fn copy_to_device(&self, stream: &CudaStream, dst: DevicePtr, src: &[u8]) -> Result<()> {
@@ -180,7 +170,7 @@ impl GpuRuntime for CudaRuntime {
 
     fn synchronize(&self, stream: &CudaStream) -> Result<()> {
         stream.synchronize()?;
-        self.context.take_deferred()
+        self.context.deferred().take()
     }
 
     fn new_event(&self) -> Result<CudaEvent> {
@@ -201,6 +191,10 @@ impl GpuRuntime for CudaRuntime {
 
     fn function(&self, module: &CudaModule, symbol: &str) -> Result<CudaFunction> {
         module.function(symbol)
+    }
+
+    fn compiler(&self) -> Result<String> {
+        compile::compiler()
     }
 
     fn compile(&self, source: &RtcSource<'_>) -> Result<Vec<u8>> {

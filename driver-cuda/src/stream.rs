@@ -46,6 +46,6 @@ impl Drop for CudaStream {
             // SAFETY: made in `new`, destroyed once; pending work is finished by the driver.
             check(unsafe { sys::cuStreamDestroy_v2(self.raw) }, "destroying a stream")
         });
-        self.context.defer(destroyed);
+        self.context.deferred().keep(destroyed);
     }
 }

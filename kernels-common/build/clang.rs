@@ -76,7 +76,7 @@ pub fn targets() -> Vec<Target> {
     let mut targets = Vec::new();
     for (feature, variable, default, vendor) in [
         ("CARGO_FEATURE_CUDA", "ISOBIT_CUDA_ARCHS", "sm_80", Vendor::Nvptx),
-        ("CARGO_FEATURE_ROCM", "ISOBIT_ROCM_ARCHS", "gfx90a,gfx1100", Vendor::Amdgcn),
+        ("CARGO_FEATURE_ROCM", "ISOBIT_ROCM_ARCHS", "gfx90a,gfx942,gfx1100", Vendor::Amdgcn),
     ] {
         if std::env::var_os(feature).is_some() {
             let archs = std::env::var(variable).unwrap_or_else(|_| default.into());

@@ -67,8 +67,10 @@ impl<R: GpuRuntime> GpuDevice<R> {
     /// Opens the device of an ordinal.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where the vendor's driver is absent or too old, `InvalidArgument` where there is no such device.
+    /// `LibraryUnavailable` where the vendor's driver is absent or too old, `InvalidArgument` where there is no such device or
+    /// [`POOL_VARIABLE`](crate::POOL_VARIABLE) is not understood.
     pub fn new_with(ordinal: usize, options: DeviceOptions) -> Result<Self> {
+        let pool = Pool::of_environment()?;
         let runtime = R::open(ordinal)?;
         let stream = runtime.new_stream()?;
         Ok(Self(Arc::new(Inner {
@@ -77,7 +79,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
             options,
             modules: Modules::new(),
             stream,
-            pool: Pool::new(),
+            pool,
             vendor_fallbacks: AtomicU64::new(0),
             runtime,
         })))

@@ -5,28 +5,38 @@
 //! script to PTX and AMD code objects and packed into the crate; see `build.rs` for the environment variables that choose. Where
 //! nothing packed fits a device, its run-time compiler gets the same sources.
 
+mod deferred;
 mod device;
 mod elementwise;
+mod gemm;
 mod image;
 mod index;
 mod key;
 mod launch;
+mod library;
 mod manifest;
 mod modules;
 mod ops;
 mod pool;
+mod report;
+mod rtc;
 mod runtime;
 mod storage;
 mod table;
 
+pub use deferred::Deferred;
 pub use device::{DeviceOptions, GpuDevice};
+pub use gemm::{BlasGemm, BlasOperand, one_and_zero};
 pub use image::{Code, Image, Target};
 pub use key::{Family, Key};
 pub use launch::Launch;
+pub use library::{Library, loaded_file};
 pub use manifest::{Instance, Module};
-pub use modules::{SOURCES_VARIABLE, compile_options};
-pub use pool::PoolStats;
-pub use runtime::{DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, Matrix, RtcSource, Vendor};
+pub use modules::SOURCES_VARIABLE;
+pub use pool::{POOL_VARIABLE, PoolStats};
+pub use report::{device_info, native_error, no_such_device};
+pub use rtc::{CACHE_VARIABLE, CStrings, RtcArguments, RtcSource, compile_options};
+pub use runtime::{DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, Matrix, Vendor};
 pub use storage::GpuStorage;
 pub use table::{BUILD, BuildInfo, Entry, HEADERS, IMAGES, KERNELS, headers};
 

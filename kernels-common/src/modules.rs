@@ -2,32 +2,13 @@
 
 use crate::image::{Code, Target};
 use crate::key::Key;
-use crate::runtime::{GpuRuntime, RtcSource};
+use crate::rtc::{CompileCache, RtcSource};
+use crate::runtime::GpuRuntime;
 use crate::table;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// The flags that every compiler of the tree gets, in its own spelling: no contraction, IEEE division and square root, denormals kept.
-pub fn compile_options(target: Target, arch: &str) -> Vec<String> {
-    let common = ["-std=c++20"];
-    let own: Vec<String> = match target {
-        Target::Nvptx => vec![
-            format!("--gpu-architecture={}", arch.replace("sm_", "compute_")),
-            "--fmad=false".into(),
-            "--ftz=false".into(),
-            "--prec-div=true".into(),
-            "--prec-sqrt=true".into(),
-        ],
-        Target::Amdgcn => vec![
-            format!("--offload-arch={arch}"),
-            "-ffp-contract=off".into(),
-            "-fhip-fp32-correctly-rounded-divide-sqrt".into(),
-        ],
-    };
-    common.iter().map(|s| s.to_string()).chain(own).collect()
-}
 
 #[derive(Debug)]
 pub(crate) struct Modules<R: GpuRuntime> {
@@ -92,7 +73,7 @@ fn load<R: GpuRuntime>(runtime: &R, index: usize) -> Result<R::Module> {
             }
             let headers: Vec<_> = headers.iter().map(|(name, text)| (*name, text.as_ref())).collect();
             let source = RtcSource { name: image.name, text: image.text, headers: &headers };
-            runtime.compile(&source).map_err(|e| missing::<R>(runtime, image.archs(R::TARGET), image.name, e))?
+            compile(runtime, &source).map_err(|e| missing::<R>(runtime, image.archs(R::TARGET), image.name, e))?
         }
     };
     let code = match R::TARGET {
@@ -100,6 +81,12 @@ fn load<R: GpuRuntime>(runtime: &R, index: usize) -> Result<R::Module> {
         Target::Amdgcn => Code::Object(&code),
     };
     runtime.load_module(code).map_err(|e| e.with_kernel(image.name))
+}
+
+fn compile<R: GpuRuntime>(runtime: &R, source: &RtcSource<'_>) -> Result<Vec<u8>> {
+    let compiler = runtime.compiler()?;
+    let made_for = (R::TARGET, runtime.arch(), compiler.as_str());
+    CompileCache::of_environment().get_or_compile(source, made_for, || runtime.compile(source))
 }
 
 fn missing<R: GpuRuntime>(runtime: &R, archs: Vec<Cow<'static, str>>, name: &str, cause: Error) -> Error {

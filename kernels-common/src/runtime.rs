@@ -1,6 +1,7 @@
 //! What a driver gives: the narrow trait that every operation, the memory pool and the module cache are written against.
 
 use crate::image::{Code, Target};
+use crate::rtc::RtcSource;
 use isobit_hal::{DType, DeviceInfo, Result};
 use std::ffi::c_void;
 use std::fmt::Debug;
@@ -99,17 +100,6 @@ pub enum Vendor {
     Done,
     /// The library cannot; the portable kernel does it. Why, for a person.
     Declined(String),
-}
-
-/// Source for a run-time compiler: one translation unit and the headers it may include, by name.
-#[derive(Debug, Clone, Copy)]
-pub struct RtcSource<'a> {
-    /// A name for messages.
-    pub name: &'a str,
-    /// The text.
-    pub text: &'a str,
-    /// Name and text of every header.
-    pub headers: &'a [(&'a str, &'a str)],
 }
 
 /// A GPU as its vendor's driver offers it.
@@ -243,6 +233,12 @@ pub trait GpuRuntime: Sized + Send + Sync + Debug + 'static {
     /// # Errors
     /// `KernelMissing`, with the symbol.
     fn function(&self, module: &Self::Module, symbol: &str) -> Result<Self::Function>;
+
+    /// The run-time compiler's name and version: code that another one made is not taken for this one's.
+    ///
+    /// # Errors
+    /// `LibraryUnavailable` where there is none.
+    fn compiler(&self) -> Result<String>;
 
     /// Compiles source for this device: PTX (NUL-terminated) or a code object.
     ///

@@ -3,6 +3,7 @@
 use crate::image::Image;
 use crate::key::Key;
 use isobit_hal::{Error, ErrorKind, Result};
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 /// One kernel of the tree.
@@ -23,6 +24,13 @@ pub struct BuildInfo {
     pub compiler: &'static str,
     /// Its flags, those of the target aside.
     pub flags: &'static str,
+}
+
+impl BuildInfo {
+    /// The AMD architectures that code is packed for; none where there was no compiler.
+    pub fn amd_archs(&self) -> Vec<Cow<'static, str>> {
+        IMAGES.first().map(|image| image.archs(crate::image::Target::Amdgcn)).unwrap_or_default()
+    }
 }
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));

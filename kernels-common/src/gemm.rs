@@ -1,0 +1,157 @@
+//! A batched product as the column-major BLAS libraries of both vendors take it.
+
+use crate::runtime::{Gemm, Matrix};
+use isobit_hal::DType;
+use std::ffi::c_void;
+
+/// One operand: a column-major matrix with a leading dimension, or the transpose of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlasOperand {
+    /// The first element.
+    pub ptr: *const c_void,
+    /// Whether the operand is the transpose of what lies in memory.
+    pub transposed: bool,
+    /// Elements from a column to the next of what lies in memory.
+    pub leading: i32,
+    /// Elements from a matrix of the batch to the next.
+    pub batch_stride: i64,
+}
+
+/// The arguments of one call, `c = a b` in column-major terms; `c` is never transposed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlasGemm {
+    /// Rows of `a` and `c`.
+    pub m: i32,
+    /// Columns of `b` and `c`.
+    pub n: i32,
+    /// Columns of `a`, rows of `b`.
+    pub k: i32,
+    /// Matrices in the batch.
+    pub batch: i32,
+    /// The left operand.
+    pub a: BlasOperand,
+    /// The right operand.
+    pub b: BlasOperand,
+    /// The result.
+    pub c: BlasOperand,
+}
+
+/// Where alpha and beta of `c = a b` lie in host memory, in the type that a product of this dtype is computed in: one and zero.
+pub fn one_and_zero(dtype: DType) -> [*const c_void; 2] {
+    static IN_F32: [f32; 2] = [1.0, 0.0];
+    static IN_F64: [f64; 2] = [1.0, 0.0];
+    match dtype {
+        DType::F64 => IN_F64.each_ref().map(|x| std::ptr::from_ref(x).cast()),
+        _ => IN_F32.each_ref().map(|x| std::ptr::from_ref(x).cast()),
+    }
+}
+
+fn transposed(x: Matrix) -> Matrix {
+    Matrix { row_stride: x.col_stride, col_stride: x.row_stride, ..x }
+}
+
+impl BlasGemm {
+    /// # Errors
+    /// Why the library cannot be asked, for a person.
+    pub fn of(p: &Gemm) -> Result<Self, &'static str> {
+        // A row-major product is the column-major product of the transposes in exchanged order.
+        Self::column_major(p, p.m, p.n, [p.a, p.b, p.c])
+            .or_else(|| Self::column_major(p, p.n, p.m, [transposed(p.b), transposed(p.a), transposed(p.c)]))
+            .ok_or("takes no operand with two strides above 1, nor sizes above 2^31")
+    }
+
+    fn column_major(p: &Gemm, m: usize, n: usize, [a, b, c]: [Matrix; 3]) -> Option<Self> {
+        let c = BlasOperand::of(c, m, n).filter(|c| !c.transposed)?;
+        let (a, b) = (BlasOperand::of(a, m, p.k)?, BlasOperand::of(b, p.k, n)?);
+        let size = |n: usize| i32::try_from(n).ok();
+        Some(Self { m: size(m)?, n: size(n)?, k: size(p.k)?, batch: size(p.batch)?, a, b, c })
+    }
+}
+
+impl BlasOperand {
+    fn of(x: Matrix, rows: usize, cols: usize) -> Option<Self> {
+        // A stride along a dimension of size 1 is never used, so it may be taken for whatever fits.
+        let (transposed, leading) = if (x.row_stride == 1 || rows == 1) && (x.col_stride >= rows || cols == 1) {
+            (false, if cols == 1 { rows } else { x.col_stride })
+        } else if (x.col_stride == 1 || cols == 1) && (x.row_stride >= cols || rows == 1) {
+            (true, if rows == 1 { cols } else { x.row_stride })
+        } else {
+            return None;
+        };
+        Some(Self {
+            ptr: x.ptr.0 as *const c_void,
+            transposed,
+            leading: i32::try_from(leading).ok()?,
+            batch_stride: i64::try_from(x.batch_stride).ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::DevicePtr;
+
+    /// What a column-major BLAS computes from the arguments, over buffers of small integers.
+    fn blas(call: &BlasGemm, a: &[i64], b: &[i64], c: &mut [i64]) {
+        let at = |x: &BlasOperand, batch: i32, row: i32, col: i32| -> usize {
+            let (r, c) = if x.transposed { (col, row) } else { (row, col) };
+            (i64::from(batch) * x.batch_stride + i64::from(c) * i64::from(x.leading) + i64::from(r)) as usize
+        };
+        for batch in 0..call.batch {
+            for (i, j) in (0..call.m).flat_map(|i| (0..call.n).map(move |j| (i, j))) {
+                // The operands may have been exchanged; their addresses, 1 and 2, tell which is which.
+                let buffer = |x: &BlasOperand| if x.ptr as usize == 1 { a } else { b };
+                let product = |k| buffer(&call.a)[at(&call.a, batch, i, k)] * buffer(&call.b)[at(&call.b, batch, k, j)];
+                c[at(&call.c, batch, i, j)] = (0..call.k).map(product).sum();
+            }
+        }
+    }
+
+    fn matrix(ptr: u64, row_stride: usize, col_stride: usize, batch_stride: usize) -> Matrix {
+        Matrix { ptr: DevicePtr(ptr), row_stride, col_stride, batch_stride }
+    }
+
+    #[test]
+    fn every_layout_that_fits_gives_the_product() {
+        let (batch, m, n, k) = (2, 3, 4, 5);
+        let values = |len: usize, salt: i64| (0..len as i64).map(|i| (i * 7 + salt) % 11 - 5).collect::<Vec<_>>();
+        for (sizes, padding) in
+            [((m, n, k), 0), ((m, n, k), 3), ((1, n, k), 0), ((m, 1, k), 2), ((m, n, 1), 0), ((1, 1, 1), 0)]
+        {
+            let (m, n, k) = sizes;
+            let layouts = |ptr, rows: usize, cols: usize| {
+                let (by_row, by_col) = (cols + padding, rows + padding);
+                [matrix(ptr, by_row, 1, rows * by_row), matrix(ptr, 1, by_col, cols * by_col)]
+            };
+            for (a, b, c) in layouts(1, m, k)
+                .into_iter()
+                .flat_map(|a| layouts(2, k, n).map(|b| (a, b)))
+                .flat_map(|(a, b)| layouts(3, m, n).map(|c| (a, b, c)))
+            {
+                let (xs, ys) = (values(500, 1), values(500, 4));
+                let mut got = vec![0; 500];
+                let call = BlasGemm::of(&Gemm { dtype: DType::F32, batch, m, n, k, a, b, c }).unwrap();
+                assert!(!call.c.transposed);
+                blas(&call, &xs, &ys, &mut got);
+                let at =
+                    |x: &Matrix, b: usize, i: usize, j: usize| b * x.batch_stride + i * x.row_stride + j * x.col_stride;
+                for (z, i, j) in (0..batch).flat_map(|z| (0..m).flat_map(move |i| (0..n).map(move |j| (z, i, j)))) {
+                    let want: i64 = (0..k).map(|l| xs[at(&a, z, i, l)] * ys[at(&b, z, l, j)]).sum();
+                    assert_eq!(got[at(&c, z, i, j)], want, "{call:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_blas_takes_is_declined() {
+        let (a, b, c) = (matrix(1, 5, 1, 0), matrix(2, 4, 1, 0), matrix(3, 4, 1, 12));
+        let problem = Gemm { dtype: DType::F32, batch: 1, m: 3, n: 4, k: 5, a, b, c };
+        assert!(BlasGemm::of(&problem).is_ok());
+        assert!(BlasGemm::of(&Gemm { a: matrix(1, 10, 2, 0), ..problem }).is_err(), "two strides above 1");
+        assert!(BlasGemm::of(&Gemm { a: matrix(1, 0, 1, 0), ..problem }).is_err(), "rows that repeat");
+        assert!(BlasGemm::of(&Gemm { k: 1 << 31, ..problem }).is_err(), "too large");
+        assert!(BlasGemm::of(&Gemm { batch: 1 << 31, ..problem }).is_err(), "too many");
+    }
+}

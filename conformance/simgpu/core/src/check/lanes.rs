@@ -1,0 +1,236 @@
+//! The check lane by lane: for accesses that are scattered, and for those with which something is wrong.
+
+use super::report::{Subject, other};
+use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache};
+use crate::finding::FindingKind;
+use crate::memory::Named;
+use crate::race::tag;
+
+/// One instruction of one wave.
+pub(super) struct Wave<'a> {
+    pub(super) who: &'a Place,
+    pub(super) access: Access,
+    pub(super) site: u32,
+    pub(super) mask: u64,
+    pub(super) addresses: &'a [u64; LANES],
+    pub(super) bytes: u32,
+    pub(super) align: u32,
+    pub(super) describe: &'a dyn Describe,
+}
+
+/// The first lane with which something is wrong, and all of them.
+#[derive(Default)]
+pub(crate) struct Wrong {
+    first: Option<(u32, Named, String)>,
+    lanes: u32,
+}
+
+impl Wrong {
+    pub(crate) fn add(&mut self, lane: u32, say: impl FnOnce() -> (Named, String)) {
+        self.lanes += 1;
+        self.first.get_or_insert_with(|| {
+            let (named, what) = say();
+            (lane, named, what)
+        });
+    }
+
+    /// Tells it, of a `subject` whose lane is filled in here.
+    pub(crate) fn tell(self, kind: FindingKind, launch: &Launch<'_>, subject: &Subject<'_>) {
+        if let Some((lane, named, what)) = self.first {
+            launch.tell(kind, &Subject { lane, more: self.lanes - 1, ..*subject }, named, &what);
+        }
+    }
+}
+
+/// The lanes of a mask, ascending.
+#[inline(always)]
+pub fn lanes_of(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (lane < u64::BITS).then_some(lane)
+    })
+}
+
+impl Launch<'_> {
+    pub(super) fn check_lanes(&self, wave: &Wave<'_>, cache: &mut SiteCache) -> Checked {
+        let Wave { who, access, bytes, .. } = *wave;
+        let doubtful = if access == Access::Atomic { wave.mask } else { self.check_rows(wave, cache) };
+        let writes = access != Access::Load;
+        let me = tag::of(self.track.dispatch, who);
+        let shadow = self.track.shadow;
+        let length = u64::from(bytes);
+        let mut lanes = wave.mask;
+        let (mut outside, mut crooked, mut unwritten, mut raced) = <(Wrong, Wrong, Wrong, Wrong)>::default();
+        for lane in lanes_of(doubtful) {
+            let address = wave.addresses[lane as usize];
+            if !cache.holds(self.id, address)
+                && let Some(found) = self.table.find(address)
+            {
+                *cache = self.site_cache(found.base, found.bytes, found.kind);
+            }
+            let inside = cache.holds(self.id, address) && length <= cache.end - address;
+            if !inside {
+                lanes &= !(1 << lane);
+                outside.add(lane, || {
+                    let named = self.memory.name(address, length);
+                    let what = format!("is {}", named.place);
+                    (named, what)
+                });
+                continue;
+            }
+            if writes && !cache.writable {
+                lanes &= !(1 << lane);
+                outside.add(lane, || {
+                    self.said(address, length, |place| format!("is {place}, which kernels may only read"))
+                });
+                continue;
+            }
+            let aligned = address & u64::from(wave.align - 1) == 0;
+            if !aligned {
+                let align = wave.align;
+                let say = || {
+                    self.said(address, length, |place| format!("is at {address:#x}, no multiple of {align}: {place}"))
+                };
+                crooked.add(lane, say);
+                if access == Access::Atomic {
+                    lanes &= !(1 << lane);
+                    continue;
+                }
+            }
+            if cache.constant {
+                continue;
+            }
+            let offset = address - self.memory.start();
+            // SAFETY: one live allocation holds the bytes, so that their shadow has memory.
+            unsafe {
+                if access != Access::Store && !cache.initialised && !shadow.initialised(offset, length) {
+                    unwritten.add(lane, || {
+                        let at = shadow.first_unwritten(offset, length).unwrap_or(offset);
+                        self.said(self.memory.start() + at, 1, |place| format!("reads what was never written, {place}"))
+                    });
+                }
+                if writes {
+                    shadow.set_initialised(offset, length, true);
+                }
+                if aligned {
+                    self.check_race(me, wave, lane, offset, &mut raced);
+                }
+            }
+        }
+        let subject = Subject { who, access, site: wave.site, bytes, lane: 0, describe: wave.describe, more: 0 };
+        outside.tell(FindingKind::OutOfBounds, self, &subject);
+        crooked.tell(FindingKind::Misaligned, self, &subject);
+        unwritten.tell(FindingKind::UninitialisedRead, self, &subject);
+        raced.tell(FindingKind::Race, self, &subject);
+        let overlap = if access == Access::Store { overlapping(lanes, wave.addresses, length) } else { 0 };
+        let ticket = match &self.order {
+            Some(order) if access == Access::Atomic => {
+                order.begin(who, lanes_of(lanes).map(|lane| wave.addresses[lane as usize]))
+            }
+            _ => Default::default(),
+        };
+        Checked { lanes, overlap, ticket }
+    }
+
+    /// Checks rows of lanes whose accesses follow each other, or are the same. Gives the lanes of rows with which something may be wrong.
+    fn check_rows(&self, wave: &Wave<'_>, cache: &mut SiteCache) -> u64 {
+        let bytes = u64::from(wave.bytes);
+        let mut doubtful = 0;
+        let mut lanes = lanes_of(wave.mask).map(|lane| (lane, wave.addresses[lane as usize]));
+        let mut next = lanes.next();
+        while let Some((lane, start)) = next {
+            let mut row = 1 << lane;
+            let (mut last, mut end) = (start, start.saturating_add(bytes));
+            next = lanes.next();
+            while let Some((lane, address)) = next
+                && (address == end || address == last && wave.access == Access::Load)
+            {
+                row |= 1 << lane;
+                (last, end) = (address, address.saturating_add(bytes));
+                next = lanes.next();
+            }
+            if !self.check_run(wave.who, wave.access, start, end - start, wave.align, cache) {
+                doubtful |= row;
+            }
+        }
+        doubtful
+    }
+
+    /// # Safety
+    ///
+    /// One live allocation holds the bytes of the lane.
+    #[inline(always)]
+    unsafe fn check_race(&self, me: u64, wave: &Wave<'_>, lane: u32, offset: u64, raced: &mut Wrong) {
+        let end = offset + u64::from(wave.bytes);
+        let mut at = offset;
+        // SAFETY: the caller's word.
+        while let Some(clash) = unsafe { self.track.note(me, wave.access, at, end) } {
+            let place = tag::place(clash.other);
+            let any_wave = clash.was == Access::Load && clash.other & tag::MANY_WAVES != 0;
+            let any_group = clash.was == Access::Load && clash.other & tag::MANY_GROUPS != 0;
+            let ordered = |order: &crate::race::order::Order| order.ordered(&place, any_wave, any_group, wave.who);
+            if tag::exact(clash.other) && tag::exact(me) && !self.order().is_some_and(ordered) {
+                raced.add(lane, || {
+                    let first = (self.memory.start() + clash.offset).max(self.memory.start() + offset);
+                    let other = other(clash.was, &place, any_wave, any_group, wave.who);
+                    self.said(first, 1, |place| format!("races with {other}, {place}"))
+                });
+            }
+            // SAFETY: the caller's word; the block was turned over where the clash was seen.
+            at = unsafe { self.track.overrule(me, wave.access, clash.offset) };
+        }
+    }
+
+    fn said(&self, address: u64, bytes: u64, what: impl FnOnce(&str) -> String) -> (Named, String) {
+        let named = self.memory.name(address, bytes);
+        let what = what(&named.place);
+        (named, what)
+    }
+
+    /// Tells that lanes of one store wrote different values to one byte: `lane` did, and one before it.
+    pub fn overlapping(&self, who: &Place, site: u32, lane: u32, address: u64, bytes: u32, describe: &dyn Describe) {
+        let subject = Subject { who, access: Access::Store, site, bytes, lane, describe, more: 0 };
+        let what = |place: &str| {
+            format!("races with the same store of another lane, which writes another value there: {place}")
+        };
+        let (named, what) = self.said(address, u64::from(bytes), what);
+        self.tell(FindingKind::Race, &subject, named, &what);
+    }
+}
+
+/// The lanes of `mask` that access a byte which an earlier lane accesses too.
+pub(crate) fn overlapping<A: Copy + Into<u64>>(mask: u64, addresses: &[A; LANES], bytes: u64) -> u64 {
+    let address = |lane: u32| -> u64 { addresses[lane as usize].into() };
+    let mut apart = true;
+    let mut last: Option<u64> = None;
+    for lane in lanes_of(mask) {
+        let next = address(lane);
+        apart &= last.is_none_or(|last| next.wrapping_sub(last) >= bytes && next > last);
+        last = Some(next);
+    }
+    if apart {
+        return 0;
+    }
+    let mut order = [(0u64, 0u32); LANES];
+    let mut count = 0;
+    for lane in lanes_of(mask) {
+        order[count] = (address(lane), lane);
+        count += 1;
+    }
+    let order = &mut order[..count];
+    order.sort_unstable();
+    let mut overlap = 0;
+    // All that share bytes with the first of a row of touching accesses count as overlapping, but for the first lane of them.
+    let mut start = 0;
+    for i in 1..=count {
+        if i < count && order[i].0 - order[i - 1].0 < bytes {
+            continue;
+        }
+        let row = &order[start..i];
+        let first = row.iter().map(|(_, lane)| *lane).min();
+        overlap |= row.iter().filter(|(_, lane)| Some(*lane) != first).fold(0, |mask, (_, lane)| mask | 1 << lane);
+        start = i;
+    }
+    overlap
+}

@@ -1,0 +1,306 @@
+//! The check of one memory instruction of one wave: bounds, alignment, initialisation, races.
+//!
+//! Nearly every instruction accesses one run of bytes inside one allocation and does nothing wrong: that is found out fast and for the whole
+//! wave. Everything else is looked at lane by lane, where findings are made.
+
+pub(crate) mod lanes;
+pub(crate) mod report;
+
+pub use lanes::lanes_of;
+
+use crate::finding::Findings;
+use crate::memory::{Dispatch, Kind, Memory, Table};
+use crate::race::order::{Order, Ticket};
+use crate::race::tag;
+use crate::race::track::Track;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Lanes of a wave at most.
+pub const LANES: usize = 64;
+
+/// Where a wave is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Place {
+    /// Its work group, counted linearly.
+    pub group: u32,
+    /// The wave's number in the group, below 32.
+    pub wave: u32,
+    /// Barriers of the group that the wave has passed.
+    pub epoch: u32,
+}
+
+/// What an instruction does with memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It reads.
+    Load,
+    /// It writes.
+    Store,
+    /// It reads and writes in one.
+    Atomic,
+}
+
+/// Names the parts of a launch for findings. Only asked where there is one.
+pub trait Describe {
+    /// The instruction `site`, with its place in the kernel.
+    fn instruction(&self, site: u32) -> String;
+    /// The thread in `lane` of the wave at `place`, with its group.
+    fn thread(&self, place: &Place, lane: u32) -> String;
+}
+
+/// The allocation that an instruction accessed last. One for each instruction and host thread serves best; it may outlive launches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SiteCache {
+    launch: u64,
+    base: u64,
+    end: u64,
+    writable: bool,
+    /// Every byte is initialised and none is ever written by a kernel: neither is looked at.
+    constant: bool,
+    initialised: bool,
+}
+
+impl SiteCache {
+    #[inline(always)]
+    fn holds(&self, launch: u64, address: u64) -> bool {
+        self.launch == launch && self.base <= address && address < self.end
+    }
+}
+
+/// What came of a check.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Checked {
+    /// The lanes that may make their access.
+    pub lanes: u64,
+    /// Of a store: lanes that write a byte which an earlier lane of `lanes` writes too. It is a race unless both write the same, which the
+    /// caller knows: [`Launch::overlapping`] tells it.
+    pub overlap: u64,
+    pub(crate) ticket: Ticket,
+}
+
+/// One launch of a kernel.
+pub struct Launch<'a> {
+    kernel: &'a str,
+    memory: &'a Memory,
+    findings: &'a Findings,
+    table: Arc<Table>,
+    track: Track<'a>,
+    order: Option<Order>,
+    id: u64,
+    _dispatch: Dispatch<'a>,
+}
+
+/// Distinguishes launches in caches, whose dispatch numbers come again.
+static LAUNCHES: AtomicU64 = AtomicU64::new(1);
+
+impl<'a> Launch<'a> {
+    /// Starts a launch of `kernel`. `granule` is the smallest access that the kernel makes, in bytes; `atomics` says whether it has any.
+    pub fn new(kernel: &'a str, memory: &'a Memory, findings: &'a Findings, granule: u32, atomics: bool) -> Self {
+        let dispatch = memory.dispatch();
+        let granule = if granule >= 4 { 2 } else { granule / 2 };
+        Self {
+            kernel,
+            memory,
+            findings,
+            table: memory.table(),
+            track: Track { shadow: memory.shadow(), dispatch: dispatch.number << tag::DISPATCH_AT, granule },
+            order: atomics.then(Order::default),
+            id: LAUNCHES.fetch_add(1, Ordering::Relaxed),
+            _dispatch: dispatch,
+        }
+    }
+
+    /// The kernel's name.
+    pub fn kernel(&self) -> &str {
+        self.kernel
+    }
+
+    /// Where findings go.
+    pub fn findings(&self) -> &Findings {
+        self.findings
+    }
+
+    /// The allocations when the launch started.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Checks an access of `bytes` bytes by each lane of `mask` to its own of `addresses`, which must be a multiple of `align` (a power of
+    /// two). What is written counts as initialised. `site` is what `describe` knows the instruction by.
+    ///
+    /// Atomics are made after the check, and then [`performed`](Self::performed) is called.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "an access has that many properties, and this is the hot path")]
+    pub fn check(
+        &self,
+        who: &Place,
+        access: Access,
+        site: u32,
+        mask: u64,
+        addresses: &[u64; LANES],
+        bytes: u32,
+        align: u32,
+        cache: &mut SiteCache,
+        describe: &dyn Describe,
+    ) -> Checked {
+        if access != Access::Atomic
+            && let Some((address, lanes)) = run(mask, addresses, u64::from(bytes))
+            && self.check_run(who, access, address, lanes * u64::from(bytes), align, cache)
+        {
+            return Checked { lanes: mask, ..Checked::default() };
+        }
+        self.check_scattered(who, access, site, mask, addresses, bytes, align, cache, describe)
+    }
+
+    /// As [`check`](Self::check), for callers that have tried [`check_run`](Self::check_run) themselves.
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "as for `check`")]
+    pub fn check_scattered(
+        &self,
+        who: &Place,
+        access: Access,
+        site: u32,
+        mask: u64,
+        addresses: &[u64; LANES],
+        bytes: u32,
+        align: u32,
+        cache: &mut SiteCache,
+        describe: &dyn Describe,
+    ) -> Checked {
+        self.check_lanes(&lanes::Wave { who, access, site, mask, addresses, bytes, align, describe }, cache)
+    }
+
+    /// Checks an access to all `bytes` bytes at `address` by a wave as a whole, as [`check`](Self::check) does where its lanes' addresses
+    /// follow each other, for callers that know it already. False where something may be wrong, or is not as simple: then `check` is to
+    /// be called. Not for atomics.
+    #[inline(always)]
+    pub fn check_run(
+        &self,
+        who: &Place,
+        access: Access,
+        address: u64,
+        bytes: u64,
+        align: u32,
+        cache: &mut SiteCache,
+    ) -> bool {
+        if !cache.holds(self.id, address) {
+            let Some(found) = self.table.find(address) else { return false };
+            *cache = self.site_cache(found.base, found.bytes, found.kind);
+        }
+        if bytes > cache.end - address || address & u64::from(align - 1) != 0 {
+            return false;
+        }
+        if cache.constant {
+            return access == Access::Load;
+        }
+        let offset = address - self.memory.start();
+        let shadow = self.track.shadow;
+        // SAFETY: one live allocation holds the bytes, so that their shadow has memory.
+        unsafe {
+            match access {
+                Access::Load => {
+                    if !cache.initialised && !shadow.initialised(offset, bytes) {
+                        return false;
+                    }
+                }
+                Access::Store => shadow.set_initialised(offset, bytes, true),
+                Access::Atomic => return false,
+            }
+            self.track.note(tag::of(self.track.dispatch, who), access, offset, offset + bytes).is_none()
+        }
+    }
+
+    /// Checks a load of `bytes` bytes at one address by a wave as a whole, such as a scalar load. True where it may be made.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "as for `check`")]
+    pub fn check_uniform(
+        &self,
+        who: &Place,
+        site: u32,
+        address: u64,
+        bytes: u32,
+        align: u32,
+        cache: &mut SiteCache,
+        describe: &dyn Describe,
+    ) -> bool {
+        if self.check_run(who, Access::Load, address, u64::from(bytes), align, cache) {
+            return true;
+        }
+        let addresses = &[address; LANES];
+        let wave = lanes::Wave { who, access: Access::Load, site, mask: 1, addresses, bytes, align, describe };
+        self.check_lanes(&wave, cache).lanes == 1
+    }
+
+    /// Notes that the atomics of a check were made. What comes after them in their wave has then acquired what others released before.
+    pub fn performed(&self, checked: &Checked) {
+        if let Some(order) = &self.order {
+            order.done(checked.ticket);
+        }
+    }
+
+    fn site_cache(&self, base: u64, bytes: u64, kind: Kind) -> SiteCache {
+        SiteCache {
+            launch: self.id,
+            base,
+            end: base + bytes,
+            writable: kind.writable(),
+            constant: !kind.writable(),
+            initialised: kind.initialised(),
+        }
+    }
+
+    pub(crate) fn order(&self) -> Option<&Order> {
+        self.order.as_ref()
+    }
+
+    /// The binary logarithm of the bytes of a granule.
+    pub(crate) fn granule(&self) -> u32 {
+        self.track.granule
+    }
+}
+
+/// Where the lanes of `mask` follow each other and so do their accesses: the first address, and the number of lanes.
+#[inline(always)]
+pub fn run(mask: u64, addresses: &[u64; LANES], bytes: u64) -> Option<(u64, u64)> {
+    run_by(mask, addresses, |start, i| start.wrapping_add(i * bytes), |a, b| a ^ b)
+}
+
+/// As [`run`], for addresses of local memory.
+#[inline(always)]
+pub fn run_local(mask: u64, addresses: &[u32; LANES], bytes: u32) -> Option<(u32, u64)> {
+    run_by(mask, addresses, |start, i| start.wrapping_add(i as u32 * bytes), |a, b| a ^ b)
+}
+
+#[inline(always)]
+fn run_by<A>(
+    mask: u64,
+    addresses: &[A; LANES],
+    follows: impl Fn(A, u64) -> A,
+    differ: impl Fn(A, A) -> A,
+) -> Option<(A, u64)>
+where
+    A: Copy + Default + PartialEq + std::ops::BitOrAssign,
+{
+    if mask == 0 {
+        return None;
+    }
+    let first = mask.trailing_zeros();
+    let lanes = (!(mask >> first)).trailing_zeros();
+    if mask.count_ones() != lanes {
+        return None;
+    }
+    let start = addresses[first as usize];
+    let mut different = A::default();
+    let mut compare = |addresses: &[A]| {
+        for (i, address) in addresses.iter().enumerate() {
+            different |= differ(*address, follows(start, i as u64));
+        }
+    };
+    // Of a full wave the compiler knows the length.
+    match lanes as usize {
+        LANES => compare(addresses),
+        lanes => compare(&addresses[first as usize..first as usize + lanes]),
+    }
+    (different == A::default()).then_some((start, u64::from(lanes)))
+}

@@ -1,0 +1,68 @@
+//! The sentences of findings.
+
+use super::{Access, Describe, Launch, Place};
+use crate::finding::{Finding, FindingKind};
+use crate::memory::Named;
+
+/// The instruction and the lane that a finding is about.
+pub(crate) struct Subject<'a> {
+    pub(crate) who: &'a Place,
+    pub(crate) access: Access,
+    pub(crate) site: u32,
+    pub(crate) bytes: u32,
+    pub(crate) lane: u32,
+    pub(crate) describe: &'a dyn Describe,
+    /// Further lanes of the instruction of which the same is to be said.
+    pub(crate) more: u32,
+}
+
+impl Launch<'_> {
+    /// Tells a finding: `what` completes the sentence "a load of 4 bytes ...".
+    pub(crate) fn tell(&self, kind: FindingKind, subject: &Subject<'_>, named: Named, what: &str) {
+        let instruction = subject.describe.instruction(subject.site);
+        let thread = subject.describe.thread(subject.who, subject.lane);
+        let (access, bytes) = (subject.access.noun(), subject.bytes);
+        let plural = if bytes == 1 { "" } else { "s" };
+        let mut message = format!("{instruction}, {thread}: {access} of {bytes} byte{plural} {what}");
+        match subject.more {
+            0 => {}
+            1 => message += " (and another lane of the wave likewise)",
+            more => message += &format!(" (and {more} more lanes of the wave likewise)"),
+        }
+        let (buffer, offset) = (named.buffer, named.offset);
+        self.findings.push(Finding {
+            kind,
+            kernel: self.kernel.to_owned(),
+            instruction,
+            thread,
+            buffer,
+            offset,
+            message,
+        });
+    }
+}
+
+impl Access {
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Load => "a load",
+            Self::Store => "a store",
+            Self::Atomic => "an atomic",
+        }
+    }
+}
+
+/// The other side of a race: `a store by wave 1 of group 0`.
+pub(crate) fn other(was: Access, place: &Place, any_wave: bool, any_group: bool, who: &Place) -> String {
+    let noun = was.noun();
+    let (group, wave) = (place.group, place.wave);
+    if any_group {
+        format!("{noun} by other groups")
+    } else if group != who.group {
+        format!("{noun} by wave {wave} of group {group}, and no atomics order the two groups")
+    } else if any_wave {
+        format!("{noun} by other waves of the group with no barrier between")
+    } else {
+        format!("{noun} by wave {wave} of the group with no barrier between")
+    }
+}

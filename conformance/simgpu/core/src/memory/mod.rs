@@ -1,0 +1,296 @@
+//! The memory of the simulated devices: one arena of this process, in which a device address is a host address.
+//!
+//! Allocations lie apart from each other, and what was freed stays out of use for a while, so that an access a little outside a buffer and
+//! one after its release hit nothing that lives.
+
+mod host;
+mod ranges;
+mod reserve;
+mod shadow;
+mod table;
+
+pub(crate) use shadow::{BLOCK, Shadow, written};
+pub use table::{Named, Table};
+
+use ranges::Ranges;
+use reserve::Reservation;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+/// What an allocation is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Memory of the device: uninitialised until something writes it.
+    Device,
+    /// Memory of the host that kernels reach. The host writes it unseen, so that all of it counts as initialised.
+    Pinned,
+    /// A loaded module: initialised, and read-only for kernels.
+    Code,
+    /// What a launch reads besides (arguments and the like): initialised, and read-only for kernels.
+    Constant,
+}
+
+/// Memory that was allocated.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// The address of the first byte, a multiple of 256.
+    pub base: u64,
+    /// How many bytes there are; the next one belongs to nothing.
+    pub bytes: u64,
+    /// What it is for.
+    pub kind: Kind,
+    /// Its number in the order of allocation, from 1.
+    pub number: u64,
+    /// What whoever allocated it calls it; may be empty.
+    pub name: String,
+}
+
+impl fmt::Display for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "allocation #{} of {} bytes", self.number, self.bytes)?;
+        if self.name.is_empty() { Ok(()) } else { write!(f, " ({})", self.name) }
+    }
+}
+
+/// There is not so much memory left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// What is there.
+    pub usage: Usage,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Usage { in_use, capacity, .. } = self.usage;
+        let asked = self.bytes;
+        write!(
+            f,
+            "{asked} bytes were asked for; {in_use} of the {capacity} bytes of the simulated devices are in use "
+        )?;
+        f.write_str("(ISOBIT_SIM_MEMORY sets how many there are)")
+    }
+}
+
+impl std::error::Error for OutOfMemory {}
+
+/// No live allocation starts at the address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAllocated {
+    /// The address.
+    pub address: u64,
+    /// Where the address is.
+    pub place: String,
+}
+
+impl fmt::Display for NotAllocated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no allocation starts at {:#x}, which is {}", self.address, self.place)
+    }
+}
+
+impl std::error::Error for NotAllocated {}
+
+/// How much memory is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Bytes of the live allocations.
+    pub in_use: u64,
+    /// Bytes of the arena.
+    pub capacity: u64,
+    /// The most that ever was in use.
+    pub peak: u64,
+}
+
+struct Book {
+    ranges: Ranges,
+    live: BTreeMap<u64, Arc<Allocation>>,
+    freed: BTreeMap<u64, Arc<Allocation>>,
+    table: Option<Arc<Table>>,
+    allocated: u64,
+    usage: Usage,
+    dispatches: u64,
+}
+
+/// The memory of the simulated devices of this process.
+pub struct Memory {
+    arena: Reservation,
+    shadow: Shadow,
+    book: Mutex<Book>,
+    /// Held for reading by every launch, for writing where the shadows of accesses are cleared.
+    launches: RwLock<()>,
+}
+
+/// A number that no other launch has among those whose accesses the shadows still know. While it lives, the launch runs.
+pub(crate) struct Dispatch<'a> {
+    pub(crate) number: u64,
+    _running: RwLockReadGuard<'a, ()>,
+}
+
+/// Dispatch numbers are below this; then the shadows are cleared, and they start anew.
+pub(crate) const DISPATCHES: u64 = 1 << 16;
+
+impl Memory {
+    /// An arena of `capacity` bytes, which take memory of the host as they are used.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no such range of addresses.
+    pub fn new(capacity: u64) -> io::Result<Self> {
+        let bytes = usize::try_from(capacity).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let usage = Usage { capacity, ..Usage::default() };
+        let (live, freed) = Default::default();
+        Ok(Self {
+            arena: Reservation::new(bytes)?,
+            shadow: Shadow::new(bytes)?,
+            book: Mutex::new(Book {
+                ranges: Ranges::new(capacity),
+                live,
+                freed,
+                table: None,
+                allocated: 0,
+                usage,
+                dispatches: 0,
+            }),
+            launches: RwLock::new(()),
+        })
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates `bytes` bytes at a multiple of 256. Zero bytes are an allocation too, of which no byte may be accessed.
+    ///
+    /// # Errors
+    ///
+    /// The arena has no such range left, or the host has no memory for it.
+    pub fn alloc(&self, bytes: usize, kind: Kind, name: &str) -> Result<u64, OutOfMemory> {
+        let bytes = bytes as u64;
+        let mut book = self.book();
+        let book = &mut *book;
+        let error = OutOfMemory { bytes, usage: book.usage };
+        let mut forgotten = Vec::new();
+        let taken = book.ranges.take(bytes, &mut forgotten);
+        for start in forgotten {
+            book.freed.remove(&(self.start() + start));
+        }
+        let offset = taken.ok_or_else(|| error.clone())?;
+        let top = book.ranges.top() as usize;
+        if self.arena.commit(top).and_then(|()| self.shadow.commit(top)).is_err() {
+            book.ranges.give_back(offset, bytes, &mut Vec::new());
+            return Err(error);
+        }
+        // SAFETY: committed just now, and nobody has been told of the allocation yet.
+        unsafe { self.shadow.set_initialised(offset, bytes, kind.initialised()) };
+        book.allocated += 1;
+        let base = self.start() + offset;
+        book.live
+            .insert(base, Arc::new(Allocation { base, bytes, kind, number: book.allocated, name: name.to_owned() }));
+        book.table = None;
+        book.usage.in_use += bytes;
+        book.usage.peak = book.usage.peak.max(book.usage.in_use);
+        Ok(base)
+    }
+
+    /// Frees the allocation that starts at `base`. Whoever calls has seen to it that no work uses it any more.
+    ///
+    /// # Errors
+    ///
+    /// No live allocation starts there.
+    pub fn free(&self, base: u64) -> Result<(), NotAllocated> {
+        let mut book = self.book();
+        let Some(gone) = book.live.remove(&base) else {
+            let place = self.name_in(&mut book, base, 0).place;
+            return Err(NotAllocated { address: base, place });
+        };
+        book.usage.in_use -= gone.bytes;
+        // SAFETY: the allocation's own bytes, which nothing uses any more by the caller's word. Their memory goes back to the host where
+        // there is much of it.
+        unsafe { self.arena.zero((base - self.start()) as usize, gone.bytes as usize) };
+        let mut forgotten = Vec::new();
+        book.ranges.give_back(base - self.start(), gone.bytes, &mut forgotten);
+        book.freed.insert(base, gone);
+        for start in forgotten {
+            book.freed.remove(&(self.start() + start));
+        }
+        book.table = None;
+        Ok(())
+    }
+
+    /// The live allocation that holds `address`.
+    pub fn find(&self, address: u64) -> Option<Arc<Allocation>> {
+        let book = self.book();
+        let (_, last) = book.live.range(..=address).next_back()?;
+        (address < last.base + last.bytes).then(|| last.clone())
+    }
+
+    /// The allocations as they are now. Costs nothing while none comes or goes.
+    pub fn table(&self) -> Arc<Table> {
+        self.table_of(&mut self.book())
+    }
+
+    fn table_of(&self, book: &mut Book) -> Arc<Table> {
+        let Book { table, live, .. } = book;
+        table.get_or_insert_with(|| Arc::new(Table::new(live.values().cloned().collect()))).clone()
+    }
+
+    /// What the `bytes` bytes at `address` are called in findings: also where they were freed, or lie outside of everything.
+    pub fn name(&self, address: u64, bytes: u64) -> Named {
+        self.name_in(&mut self.book(), address, bytes)
+    }
+
+    fn name_in(&self, book: &mut Book, address: u64, bytes: u64) -> Named {
+        let freed = book.freed.range(..=address).next_back().map(|(_, freed)| freed);
+        let Some(freed) = freed.filter(|freed| address < freed.base + freed.bytes) else {
+            return self.table_of(book).name(address, bytes);
+        };
+        let offset = (address - freed.base) as i64;
+        Named { buffer: format!("freed {freed}"), offset, place: format!("in the freed {freed}, at byte {offset}") }
+    }
+
+    /// How much is in use.
+    pub fn usage(&self) -> Usage {
+        self.book().usage
+    }
+
+    /// True for every address of the arena, allocated or not.
+    pub fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.start()) < self.book().usage.capacity
+    }
+
+    /// The address of the arena's first byte.
+    #[inline(always)]
+    pub(crate) fn start(&self) -> u64 {
+        self.arena.base() as u64
+    }
+
+    #[inline(always)]
+    pub(crate) fn shadow(&self) -> &Shadow {
+        &self.shadow
+    }
+
+    /// Starts a launch.
+    pub(crate) fn dispatch(&self) -> Dispatch<'_> {
+        let next = |book: &mut Book| {
+            book.dispatches += 1;
+            (book.dispatches < DISPATCHES).then_some(book.dispatches)
+        };
+        let running = self.launches.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(number) = next(&mut self.book()) {
+            return Dispatch { number, _running: running };
+        }
+        drop(running);
+        let alone = self.launches.write().unwrap_or_else(PoisonError::into_inner);
+        if self.book().dispatches >= DISPATCHES {
+            // SAFETY: the lock is held for writing, so that no launch runs.
+            unsafe { self.shadow.forget_accesses() };
+            self.book().dispatches = 0;
+        }
+        drop(alone);
+        self.dispatch()
+    }
+}

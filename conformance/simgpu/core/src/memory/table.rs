@@ -1,0 +1,86 @@
+//! A snapshot of what is allocated, for the checks of a launch and for naming addresses.
+
+use super::{Allocation, Kind};
+use std::sync::Arc;
+
+/// Bytes from its ends within which an address is called near an allocation.
+const NEAR: u64 = 1 << 20;
+
+/// The allocations there were at one moment, by address.
+#[derive(Debug, Default)]
+pub struct Table {
+    bounds: Vec<(u64, u64)>,
+    live: Vec<Arc<Allocation>>,
+}
+
+/// What an address is called in a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The allocation that holds it or, where none does, the nearest.
+    pub buffer: String,
+    /// Bytes from the start of that allocation, negative before it; the address itself where no allocation is near.
+    pub offset: i64,
+    /// Where the address is, as the end of a sentence: `4 bytes past the end of allocation #2 of 4096 bytes`.
+    pub place: String,
+}
+
+impl Table {
+    /// A table of allocations given in the order of their addresses.
+    pub(super) fn new(live: Vec<Arc<Allocation>>) -> Self {
+        Self { bounds: live.iter().map(|a| (a.base, a.base + a.bytes)).collect(), live }
+    }
+
+    /// The allocation that holds `address`.
+    #[inline]
+    pub fn find(&self, address: u64) -> Option<&Arc<Allocation>> {
+        let after = self.bounds.partition_point(|(base, _)| *base <= address);
+        let at = after.checked_sub(1)?;
+        (address < self.bounds[at].1).then(|| &self.live[at])
+    }
+
+    /// What the `bytes` bytes at `address` are called, by what lives.
+    pub(super) fn name(&self, address: u64, bytes: u64) -> Named {
+        let after = self.bounds.partition_point(|(base, _)| *base <= address);
+        let before = after.checked_sub(1).map(|i| &self.live[i]);
+        let next = self.live.get(after);
+        let past = |a: &Allocation| address.saturating_sub(a.base + a.bytes);
+        let nearest = match (before, next) {
+            (Some(b), Some(n)) if past(b) <= n.base - address => Some(b),
+            (Some(b), None) => Some(b),
+            (_, n) => n,
+        };
+        let distance = |a: &Allocation| if a.base > address { a.base - address } else { past(a) };
+        let Some(a) = nearest.filter(|a| distance(a) < NEAR) else {
+            let place = "in no allocation and near none".to_owned();
+            return Named { buffer: format!("address {address:#x}"), offset: address as i64, place };
+        };
+        let offset = address.wrapping_sub(a.base) as i64;
+        let place = if address < a.base {
+            format!("{} before {a}", counted(a.base - address))
+        } else if address >= a.base + a.bytes {
+            let far = if past(a) == 0 { "directly".to_owned() } else { counted(past(a)) };
+            format!("{far} past the end of {a}")
+        } else if address + bytes > a.base + a.bytes {
+            format!("at byte {offset} of {a}, {} beyond its end", counted(address + bytes - a.base - a.bytes))
+        } else {
+            format!("at byte {offset} of {a}")
+        };
+        Named { buffer: a.to_string(), offset, place }
+    }
+}
+
+fn counted(bytes: u64) -> String {
+    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
+}
+
+impl Kind {
+    /// True where kernels may write.
+    pub fn writable(self) -> bool {
+        matches!(self, Self::Device | Self::Pinned)
+    }
+
+    /// True where every byte counts as written from the start: the host writes such memory where no check sees it.
+    pub fn initialised(self) -> bool {
+        self != Self::Device
+    }
+}

@@ -1,0 +1,66 @@
+//! What streams of one device share: the legacy default stream, and what destroyed streams left behind.
+
+use super::tasks::TaskId;
+use super::{Failure, QueueError, Queues, StreamId, inside_work};
+
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) legacy: StreamId,
+    /// Destroyed streams, with their last task: their work goes on.
+    pub(super) orphans: Vec<Orphan>,
+    /// The failure of a destroyed stream that nobody was told of.
+    pub(super) failure: Option<Failure>,
+}
+
+#[derive(Debug)]
+pub(super) struct Orphan {
+    pub(super) stream: StreamId,
+    pub(super) tail: TaskId,
+    /// The legacy default stream waits for it.
+    pub(super) blocking: bool,
+}
+
+impl Device {
+    pub(super) fn new(legacy: StreamId) -> Self {
+        Self { legacy, orphans: Vec::new(), failure: None }
+    }
+
+    /// Keeps the failure of a stream that is destroyed, if it was one of this device's.
+    pub(super) fn poison_orphan(&mut self, stream: StreamId, failure: &Failure) {
+        if self.orphans.iter().any(|orphan| orphan.stream == stream) {
+            self.failure.get_or_insert_with(|| failure.clone());
+        }
+    }
+}
+
+impl Queues {
+    /// The legacy default stream of a device.
+    ///
+    /// # Errors
+    /// [`QueueError::UnknownDevice`].
+    pub fn legacy(&self, device: usize) -> Result<StreamId, QueueError> {
+        self.lock().devices.get(device).map(|device| device.legacy).ok_or(QueueError::UnknownDevice)
+    }
+
+    /// Waits for all work of a device.
+    ///
+    /// # Errors
+    /// The first failure that nobody was told of. Captures forbid the call.
+    pub fn synchronize_device(&self, device: usize) -> Result<(), QueueError> {
+        if inside_work() {
+            return Err(QueueError::InsideWork);
+        }
+        self.refuse_in_capture()?;
+        let state = self.lock();
+        if device >= state.devices.len() {
+            return Err(QueueError::UnknownDevice);
+        }
+        let targets = state.tasks.of_device(device);
+        let mut state = self.drive(state, targets, self.mode);
+        let mut failure = state.devices[device].failure.take();
+        for stream in state.streams.values_mut().filter(|stream| stream.device == device) {
+            failure = Failure::first(failure, stream.failure.take());
+        }
+        failure.map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
+    }
+}

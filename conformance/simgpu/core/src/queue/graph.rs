@@ -1,0 +1,188 @@
+//! Graphs: work with its dependencies, to be enqueued whole as often as wanted.
+
+use super::tasks::TaskId;
+use super::{QueueError, Queues, StreamId, Work, inside_work};
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Work and what each piece comes after. Nodes are numbered in the order in which they were added, and come after lower ones only.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    work: Work,
+    after: Vec<usize>,
+}
+
+/// Why a node was not added or changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GraphError {
+    /// There is no node of that number.
+    NoSuchNode(usize),
+    /// A dependency is named twice.
+    Twice(usize),
+}
+
+impl fmt::Display for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchNode(node) => write!(f, "the graph has no node {node}"),
+            Self::Twice(node) => write!(f, "the dependency on node {node} is named twice"),
+        }
+    }
+}
+
+impl std::error::Error for GraphError {}
+
+impl Graph {
+    /// Adds work that comes after other nodes, and gives its number.
+    ///
+    /// # Errors
+    /// Where a dependency is unknown or named twice.
+    pub fn add(&mut self, work: Work, after: &[usize]) -> Result<usize, GraphError> {
+        let mut seen = HashSet::new();
+        for &node in after {
+            if node >= self.nodes.len() {
+                return Err(GraphError::NoSuchNode(node));
+            }
+            if !seen.insert(node) {
+                return Err(GraphError::Twice(node));
+            }
+        }
+        Ok(self.push(work, after.to_vec()))
+    }
+
+    pub(super) fn push(&mut self, work: Work, after: Vec<usize>) -> usize {
+        self.nodes.push(Node { work, after });
+        self.nodes.len() - 1
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// True for a graph without nodes.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The work of a node.
+    pub fn work(&self, node: usize) -> Option<&Work> {
+        self.nodes.get(node).map(|node| &node.work)
+    }
+
+    /// What a node comes after.
+    pub fn after(&self, node: usize) -> Option<&[usize]> {
+        self.nodes.get(node).map(|node| node.after.as_slice())
+    }
+
+    /// Gives a node other work.
+    ///
+    /// # Errors
+    /// [`GraphError::NoSuchNode`].
+    pub fn set_work(&mut self, node: usize, work: Work) -> Result<(), GraphError> {
+        self.nodes.get_mut(node).ok_or(GraphError::NoSuchNode(node))?.work = work;
+        Ok(())
+    }
+
+    /// Those nodes and all that they come after.
+    pub(super) fn before(&self, nodes: &[usize]) -> HashSet<usize> {
+        let mut seen: HashSet<usize> = nodes.iter().copied().collect();
+        let mut stack = nodes.to_vec();
+        while let Some(node) = stack.pop() {
+            stack.extend(self.nodes[node].after.iter().copied().filter(|&node| seen.insert(node)));
+        }
+        seen
+    }
+
+    /// The nodes that no other comes after.
+    fn leaves(&self) -> Vec<usize> {
+        let inner: HashSet<usize> = self.nodes.iter().flat_map(|node| node.after.iter().copied()).collect();
+        (0..self.nodes.len()).filter(|node| !inner.contains(node)).collect()
+    }
+
+    /// Adds the nodes of `other` after `after`, and gives the numbers of its leaves.
+    fn embed(&mut self, other: &Self, after: Vec<usize>) -> Vec<usize> {
+        let base = self.nodes.len();
+        for node in &other.nodes {
+            let own = if node.after.is_empty() { after.clone() } else { node.after.iter().map(|n| n + base).collect() };
+            self.push(node.work.clone(), own);
+        }
+        if other.is_empty() { after } else { other.leaves().into_iter().map(|node| node + base).collect() }
+    }
+}
+
+/// A graph that can be launched. Launches of one wait for each other.
+#[derive(Debug)]
+pub struct GraphExec {
+    inner: Mutex<Exec>,
+}
+
+#[derive(Debug)]
+struct Exec {
+    graph: Graph,
+    /// The end of the last launch.
+    last: Option<TaskId>,
+}
+
+impl GraphExec {
+    /// Takes a copy of a graph, which may change without changing this.
+    pub fn new(graph: &Graph) -> Self {
+        Self { inner: Mutex::new(Exec { graph: graph.clone(), last: None }) }
+    }
+
+    /// Gives a node other work, for the launches that follow.
+    ///
+    /// # Errors
+    /// [`GraphError::NoSuchNode`].
+    pub fn set_work(&self, node: usize, work: Work) -> Result<(), GraphError> {
+        self.lock().graph.set_work(node, work)
+    }
+
+    /// A copy of the graph as it is launched now.
+    pub fn graph(&self) -> Graph {
+        self.lock().graph.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Exec> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queues {
+    /// Enqueues all work of a graph on a stream. On a stream that captures, the nodes become part of the capture.
+    ///
+    /// # Errors
+    /// As [`enqueue`](Self::enqueue).
+    pub fn launch_graph(&self, exec: &GraphExec, stream: StreamId) -> Result<(), QueueError> {
+        if inside_work() {
+            return Err(QueueError::InsideWork);
+        }
+        let mut exec = exec.lock();
+        let mut state = self.lock();
+        if let Some(capture) = state.capturing(stream)? {
+            state.capture_with(capture, stream, |graph, after| graph.embed(&exec.graph, after));
+            return Ok(());
+        }
+        let last = exec.last.into_iter().collect();
+        let first = state.add_after(stream, Work::nothing(), None, last, None)?;
+        let device = state.stream(stream)?.device;
+        let mut tasks: Vec<TaskId> = Vec::with_capacity(exec.graph.len());
+        for node in &exec.graph.nodes {
+            let mut after: Vec<TaskId> = node.after.iter().map(|&node| tasks[node]).collect();
+            after.push(first);
+            tasks.push(state.tasks.add(device, stream, node.work.clone(), None, after, None));
+        }
+        let leaves = exec.graph.leaves().into_iter().map(|node| tasks[node]).collect();
+        let end = state.add_after(stream, Work::nothing(), None, leaves, None)?;
+        exec.last = Some(end);
+        drop(exec);
+        self.eagerly(state, end);
+        Ok(())
+    }
+}

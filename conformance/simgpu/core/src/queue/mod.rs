@@ -1,0 +1,150 @@
+//! Streams, events and graphs, without a vendor: what work there is, what it waits for, and when it is done.
+//!
+//! Work enqueued on a stream becomes a task of one graph of dependencies. A task waits for the one before it on its stream, for the events
+//! its stream was told to wait for, and as the legacy default stream demands. How eagerly tasks are run is the [`Mode`]: every order
+//! that this module takes is one that a device could take.
+
+mod capture;
+mod device;
+mod error;
+mod event;
+mod graph;
+mod stream;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod work;
+
+pub use capture::{CaptureMode, CaptureStatus, exchange_capture_mode};
+pub use error::QueueError;
+pub use event::EventId;
+pub use graph::{Graph, GraphError, GraphExec};
+pub use stream::StreamId;
+pub use work::{Work, inside_work};
+
+use capture::Captures;
+use device::Device;
+use event::Event;
+use std::collections::HashMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use stream::Stream;
+use tasks::Tasks;
+use work::Failure;
+
+/// When enqueued work is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// By the call that enqueues it.
+    #[default]
+    Eager,
+    /// Not before something waits for it; then what was enqueued last goes first, wherever nothing orders it, so that work which should have
+    /// waited for other work overtakes it.
+    Latest,
+    /// Not before something waits for it, and then only what that needs, so that what nobody waited for is seen undone.
+    Needed,
+}
+
+/// All streams, events and captures of a process, over any number of devices.
+#[derive(Debug)]
+pub struct Queues {
+    mode: Mode,
+    state: Mutex<State>,
+    /// Told whenever a task ends.
+    ended: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    tasks: Tasks,
+    devices: Vec<Device>,
+    streams: HashMap<StreamId, Stream>,
+    events: HashMap<EventId, Event>,
+    captures: Captures,
+    next_handle: u64,
+}
+
+/// The first number given to a stream or an event. Numbers are never used twice, so one that was destroyed is known to be stale, and the small
+/// ones are left to vendors, who give some of them a meaning.
+const FIRST_HANDLE: u64 = 0x1000;
+
+impl Queues {
+    /// Queues of `devices` devices, each with its legacy default stream.
+    pub fn new(devices: usize, mode: Mode) -> Self {
+        let mut state = State {
+            tasks: Tasks::default(),
+            devices: Vec::new(),
+            streams: HashMap::new(),
+            events: HashMap::new(),
+            captures: Captures::default(),
+            next_handle: FIRST_HANDLE,
+        };
+        for device in 0..devices {
+            let legacy = StreamId(state.handle());
+            state.streams.insert(legacy, Stream::new(device, true));
+            state.devices.push(Device::new(legacy));
+        }
+        Self { mode, state: Mutex::new(state), ended: Condvar::new() }
+    }
+
+    /// How eagerly work is done.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The state is whole whenever the lock is free, so that a panic elsewhere is no reason to give up.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs tasks until all of `targets` have ended, in the order of `mode`.
+    fn drive<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        mut targets: Vec<tasks::TaskId>,
+        mode: Mode,
+    ) -> MutexGuard<'a, State> {
+        loop {
+            targets.retain(|&task| state.tasks.is_pending(task));
+            if targets.is_empty() {
+                return state;
+            }
+            match state.tasks.pick(&targets, mode) {
+                Some(task) => state = self.run(state, task),
+                None => state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    /// Runs one task that waits for nothing.
+    fn run<'a>(&'a self, mut state: MutexGuard<'a, State>, task: tasks::TaskId) -> MutexGuard<'a, State> {
+        let started = state.tasks.start(task);
+        drop(state);
+        let outcome = started.run();
+        state = self.lock();
+        if let Err(failure) = &outcome {
+            state.poison(started.stream, failure);
+        }
+        state.tasks.end(task, outcome);
+        self.ended.notify_all();
+        state
+    }
+}
+
+impl State {
+    fn handle(&mut self) -> u64 {
+        self.next_handle += 1;
+        self.next_handle
+    }
+
+    fn stream(&self, stream: StreamId) -> Result<&Stream, QueueError> {
+        self.streams.get(&stream).ok_or(QueueError::UnknownStream)
+    }
+
+    /// Marks a stream as failed until the failure is reported.
+    fn poison(&mut self, stream: StreamId, failure: &Failure) {
+        match self.streams.get_mut(&stream) {
+            Some(stream) => stream.poison(failure),
+            None => self.devices.iter_mut().for_each(|device| device.poison_orphan(stream, failure)),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The tasks that have not ended, what each waits for, and which goes next.
+
+use super::event::Record;
+use super::{Failure, Mode, StreamId, Work};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// A task's number. Later ones are higher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct TaskId(u64);
+
+#[derive(Debug)]
+struct Task {
+    device: usize,
+    stream: StreamId,
+    work: Work,
+    /// The event that happens with the task.
+    record: Option<Arc<Record>>,
+    waits_for: Vec<TaskId>,
+    /// How many of those have not ended.
+    unmet: usize,
+    waited_for_by: Vec<TaskId>,
+    /// The failure of something that it waited for: the work is not done then.
+    inherited: Option<Failure>,
+}
+
+/// A task that is being run.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) stream: StreamId,
+    work: Work,
+    inherited: Option<Failure>,
+}
+
+impl Started {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        match &self.inherited {
+            Some(failure) => Err(failure.clone()),
+            None => self.work.run(),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    pending: BTreeMap<TaskId, Task>,
+    /// Those that wait for nothing and are not being run.
+    ready: BTreeSet<TaskId>,
+    next: u64,
+}
+
+impl Tasks {
+    pub(super) fn is_pending(&self, task: TaskId) -> bool {
+        self.pending.contains_key(&task)
+    }
+
+    /// Adds a task after those of `waits_for` that are pending.
+    pub(super) fn add(
+        &mut self,
+        device: usize,
+        stream: StreamId,
+        work: Work,
+        record: Option<Arc<Record>>,
+        mut waits_for: Vec<TaskId>,
+        inherited: Option<Failure>,
+    ) -> TaskId {
+        self.next += 1;
+        let id = TaskId(self.next);
+        waits_for.retain(|&task| self.is_pending(task));
+        waits_for.sort_unstable();
+        waits_for.dedup();
+        for before in &waits_for {
+            if let Some(before) = self.pending.get_mut(before) {
+                before.waited_for_by.push(id);
+            }
+        }
+        let unmet = waits_for.len();
+        if unmet == 0 {
+            self.ready.insert(id);
+        }
+        let task = Task { device, stream, work, record, waits_for, unmet, waited_for_by: Vec::new(), inherited };
+        self.pending.insert(id, task);
+        id
+    }
+
+    /// The pending tasks of a device.
+    pub(super) fn of_device(&self, device: usize) -> Vec<TaskId> {
+        self.pending.iter().filter(|(_, task)| task.device == device).map(|(&id, _)| id).collect()
+    }
+
+    /// A task that can be run now on the way to `targets`; none where all that could be are being run by other threads.
+    pub(super) fn pick(&self, targets: &[TaskId], mode: Mode) -> Option<TaskId> {
+        match mode {
+            Mode::Latest => self.ready.last().copied(),
+            Mode::Eager => self.needed(targets).min(),
+            Mode::Needed => self.needed(targets).max(),
+        }
+    }
+
+    /// The tasks that can be run and that `targets` wait for, or are.
+    fn needed(&self, targets: &[TaskId]) -> impl Iterator<Item = TaskId> {
+        let mut seen: HashSet<TaskId> = targets.iter().copied().collect();
+        let mut stack: Vec<TaskId> = targets.to_vec();
+        while let Some(task) = stack.pop() {
+            for &before in self.pending.get(&task).map_or(&[][..], |task| &task.waits_for) {
+                if self.is_pending(before) && seen.insert(before) {
+                    stack.push(before);
+                }
+            }
+        }
+        seen.into_iter().filter(|task| self.ready.contains(task))
+    }
+
+    /// Takes a task that [`pick`](Self::pick) gave.
+    pub(super) fn start(&mut self, id: TaskId) -> Started {
+        self.ready.remove(&id);
+        let task = &self.pending[&id];
+        Started { stream: task.stream, work: task.work.clone(), inherited: task.inherited.clone() }
+    }
+
+    /// Marks a task as ended. What waited for one that failed inherits the failure.
+    pub(super) fn end(&mut self, id: TaskId, outcome: Result<(), Failure>) {
+        let Some(task) = self.pending.remove(&id) else { return };
+        for after in task.waited_for_by {
+            let Some(next) = self.pending.get_mut(&after) else { continue };
+            if let Err(failure) = &outcome {
+                next.inherited.get_or_insert_with(|| failure.clone());
+            }
+            next.unmet -= 1;
+            if next.unmet == 0 {
+                self.ready.insert(after);
+            }
+        }
+        if let Some(record) = task.record {
+            record.happened(outcome);
+        }
+    }
+}

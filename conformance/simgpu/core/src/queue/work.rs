@@ -1,0 +1,101 @@
+//! What a task does, and how it fails.
+
+use crate::finding::Fault;
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A failure of work on a device, with a number that tells it from an equal one and says which came first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    number: u64,
+    pub(super) fault: Fault,
+}
+
+impl Failure {
+    fn new(fault: Fault) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        Self { number: NUMBER.fetch_add(1, Ordering::Relaxed), fault }
+    }
+
+    /// Of two the one that happened first.
+    pub(super) fn first(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(if b.number < a.number { b } else { a }),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+type Run = dyn Fn() -> Result<(), Fault> + Send + Sync;
+
+/// Something to do in stream order, as often as a graph that contains it is launched.
+#[derive(Clone)]
+pub struct Work {
+    run: Option<Arc<Run>>,
+    /// What whoever made it wants to find again in the nodes of a graph.
+    pub payload: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Work {
+    /// Work that does something.
+    pub fn new(run: impl Fn() -> Result<(), Fault> + Send + Sync + 'static) -> Self {
+        Self { run: Some(Arc::new(run)), payload: None }
+    }
+
+    /// Work that does nothing: a point in a stream.
+    pub fn nothing() -> Self {
+        Self { run: None, payload: None }
+    }
+
+    /// With something to find again.
+    #[must_use]
+    pub fn with_payload(self, payload: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { payload: Some(payload), ..self }
+    }
+
+    /// Does it. A panic is a fault: whatever waits for the work must learn that it ended.
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let Some(run) = &self.run else { return Ok(()) };
+        let _inside = Inside::enter();
+        let outcome = catch_unwind(AssertUnwindSafe(|| run())).unwrap_or_else(|panic| {
+            let why = panic.downcast_ref::<String>().map(String::as_str);
+            let why = why.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(Fault::new(format!("the simulator panicked: {why}")))
+        });
+        outcome.map_err(Failure::new)
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.run.is_some() { "Work" } else { "Work::nothing" })
+    }
+}
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// True on a thread that is doing work of a stream, from which the queues cannot be called.
+pub fn inside_work() -> bool {
+    INSIDE.get()
+}
+
+struct Inside;
+
+impl Inside {
+    fn enter() -> Self {
+        INSIDE.set(true);
+        Self
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.set(false);
+    }
+}

@@ -1,0 +1,171 @@
+//! Which accesses of a launch a chain of atomics orders: "every group adds one to a counter, and the one that comes last reads what the
+//! others wrote".
+//!
+//! Every atomic counts as releasing what its wave did before and acquiring what earlier atomics of the same address released. The order of
+//! atomics of one address is known only within bounds, from a counter drawn before and after each; so is the place of an access between two
+//! barriers. Where it could be either way, the accesses count as ordered: a race may be missed, none is invented.
+
+use crate::check::Place;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Atomics that are remembered. A launch with more (they count things, and do not order groups) has every clash between groups excused
+/// that comes after.
+const REMEMBERED: usize = 1 << 20;
+
+/// One atomic, by a wave, of one address.
+#[derive(Debug, Clone, Copy)]
+struct Event {
+    address: u64,
+    who: Place,
+    /// The counter before it was made.
+    begun: u64,
+    /// The counter after it was made; all ones while it is under way.
+    done: u64,
+}
+
+/// Which of the remembered atomics one instruction made.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ticket {
+    from: u32,
+    to: u32,
+}
+
+#[derive(Default)]
+struct Log {
+    events: Vec<Event>,
+    full: bool,
+    known: Option<Known>,
+}
+
+/// The atomics of a launch.
+#[derive(Default)]
+pub(crate) struct Order {
+    clock: AtomicU64,
+    log: Mutex<Log>,
+}
+
+/// What a place has acquired.
+#[derive(Default)]
+struct Known {
+    of: Option<(Place, usize)>,
+    /// By group: accesses of its waves in epochs below this.
+    epochs: HashMap<u32, u32>,
+    /// By group and wave: accesses in epochs up to this.
+    waves: HashMap<(u32, u32), u32>,
+}
+
+impl Order {
+    /// Notes atomics of `addresses` that `who` is about to make.
+    pub(crate) fn begin(&self, who: &Place, addresses: impl Iterator<Item = u64>) -> Ticket {
+        let begun = self.clock.fetch_add(1, Ordering::SeqCst);
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = log.events.len();
+        let mut last = None;
+        for address in addresses {
+            if last == Some(address) {
+                continue;
+            }
+            if log.events.len() == REMEMBERED {
+                log.full = true;
+                break;
+            }
+            last = Some(address);
+            log.events.push(Event { address, who: *who, begun, done: u64::MAX });
+        }
+        Ticket { from: from as u32, to: log.events.len() as u32 }
+    }
+
+    /// Notes that the atomics of a ticket were made.
+    pub(crate) fn done(&self, ticket: Ticket) {
+        let done = self.clock.fetch_add(1, Ordering::SeqCst);
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        for event in &mut log.events[ticket.from as usize..ticket.to as usize] {
+            event.done = done;
+        }
+    }
+
+    /// True where a chain of atomics may put an access at `earlier` (by any wave of its group where `any_wave`, by several groups where
+    /// `any_group`) before what `who` does now.
+    pub(crate) fn ordered(&self, earlier: &Place, any_wave: bool, any_group: bool, who: &Place) -> bool {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.full {
+            return true;
+        }
+        let of = Some((*who, log.events.len()));
+        if log.known.as_ref().is_none_or(|known| known.of != of) {
+            log.known = Some(Known { of, ..Known::acquired(&log.events, who) });
+        }
+        let Some(known) = &log.known else { return false };
+        if any_group {
+            // Which groups they were is not known; one that was acquired may be all of them.
+            return known.epochs.keys().any(|group| *group != who.group);
+        }
+        let after_barrier = known.epochs.get(&earlier.group).is_some_and(|below| earlier.epoch < *below);
+        let by_wave = known.waves.get(&(earlier.group, earlier.wave)).is_some_and(|upto| earlier.epoch <= *upto);
+        after_barrier || by_wave && !any_wave
+    }
+}
+
+/// Atomics of one address, group or wave, in the order in which they become known; the first `next` are.
+#[derive(Default)]
+struct Chain {
+    events: Vec<usize>,
+    next: usize,
+}
+
+impl Chain {
+    /// Lets the next events become known while `holds` is true of them.
+    fn advance(&mut self, holds: impl Fn(usize) -> bool, mut known: impl FnMut(usize)) {
+        while let Some(&event) = self.events.get(self.next).filter(|event| holds(**event)) {
+            self.next += 1;
+            known(event);
+        }
+    }
+}
+
+impl Known {
+    /// What `who` has acquired by the atomics so far: those of its own group that come before it, what these acquired, and so on.
+    fn acquired(events: &[Event], who: &Place) -> Self {
+        let mut known = Self::default();
+        let mut by_address: HashMap<u64, Chain> = HashMap::new();
+        let mut by_group: HashMap<u32, Chain> = HashMap::new();
+        let mut by_wave: HashMap<(u32, u32), Chain> = HashMap::new();
+        for (i, event) in events.iter().enumerate() {
+            by_address.entry(event.address).or_default().events.push(i);
+            by_group.entry(event.who.group).or_default().events.push(i);
+            by_wave.entry((event.who.group, event.who.wave)).or_default().events.push(i);
+        }
+        by_address.values_mut().for_each(|chain| chain.events.sort_by_key(|i| events[*i].begun));
+        by_group.values_mut().for_each(|chain| chain.events.sort_by_key(|i| events[*i].who.epoch));
+
+        // Atomics whose own past is still to be looked at. The first stands for the present: it has all that its wave did so far behind it.
+        let mut reached: Vec<Event> = vec![Event { address: 0, who: *who, begun: u64::MAX, done: u64::MAX }];
+        let mut first = true;
+        while let Some(event) = reached.pop() {
+            let Place { group, wave, epoch } = event.who;
+            if let Some(chain) = by_group.get_mut(&group) {
+                chain.advance(|i| events[i].who.epoch < epoch, |i| reached.push(events[i]));
+            }
+            if let Some(chain) = by_wave.get_mut(&(group, wave)) {
+                chain.advance(|i| events[i].begun < event.done, |i| reached.push(events[i]));
+            }
+            if std::mem::take(&mut first) {
+                continue;
+            }
+            if let Some(chain) = by_address.get_mut(&event.address) {
+                let acquired = |i: usize| {
+                    let Place { group, wave, epoch } = events[i].who;
+                    let below = known.epochs.entry(group).or_default();
+                    *below = (*below).max(epoch);
+                    let upto = known.waves.entry((group, wave)).or_default();
+                    *upto = (*upto).max(epoch);
+                    reached.push(events[i]);
+                };
+                chain.advance(|i| events[i].begun < event.done, acquired);
+            }
+        }
+        known
+    }
+}

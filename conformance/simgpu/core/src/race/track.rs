@@ -1,0 +1,176 @@
+//! The record of accesses to global memory, in the shadows of the arena.
+//!
+//! Most accesses of most kernels are of whole blocks by one wave: for those the block's word says everything. The first access that does not
+//! fit there turns the block over to its granules, for the rest of the launch.
+
+use super::tag::{self, ATOMIC, FINE, MANY_GROUPS, MANY_WAVES, READ, WRITTEN};
+use crate::check::Access;
+use crate::memory::{BLOCK, Shadow};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
+
+/// The record of one launch.
+pub(crate) struct Track<'a> {
+    pub(crate) shadow: &'a Shadow,
+    /// The number of the launch, where words have it.
+    pub(crate) dispatch: u64,
+    /// The binary logarithm of the bytes of a granule.
+    pub(crate) granule: u32,
+}
+
+/// An access that clashes with an earlier one, unless atomics order the two.
+pub(crate) struct Clash {
+    /// The offset of the first byte of the granule.
+    pub(crate) offset: u64,
+    /// The word of the earlier access.
+    pub(crate) other: u64,
+    /// What it was.
+    pub(crate) was: Access,
+}
+
+impl Track<'_> {
+    /// Records an access by `me` to the bytes from offset `start` to `end`, up to the first clash.
+    ///
+    /// # Safety
+    ///
+    /// The bytes lie in committed memory of the arena.
+    #[inline(always)]
+    pub(crate) unsafe fn note(&self, me: u64, access: Access, start: u64, end: u64) -> Option<Clash> {
+        let mut at = start;
+        while at < end {
+            let stop = end.min((at / BLOCK + 1) * BLOCK);
+            // SAFETY: inside by the caller's word.
+            let block = unsafe { self.shadow.block(at / BLOCK) };
+            let word = block.load(Relaxed);
+            match if stop - at == BLOCK { whole(word, me, access) } else { None } {
+                Some(next) if next == word => {}
+                Some(next) => block.store(next, Relaxed),
+                None => {
+                    // SAFETY: as above.
+                    let clash = unsafe { self.note_granules(me, access, at, stop) };
+                    if clash.is_some() {
+                        return clash;
+                    }
+                }
+            }
+            at = stop;
+        }
+        None
+    }
+
+    /// As [`note`](Self::note), for bytes of one block.
+    ///
+    /// # Safety
+    ///
+    /// As for [`note`](Self::note).
+    unsafe fn note_granules(&self, me: u64, access: Access, start: u64, end: u64) -> Option<Clash> {
+        // SAFETY: the caller's word.
+        let block = unsafe { self.shadow.block(start / BLOCK) };
+        let word = block.load(Relaxed);
+        if tag::stale(word, me) {
+            block.store(self.dispatch | FINE, Relaxed);
+        } else if word & FINE != FINE {
+            let first = start / BLOCK * BLOCK;
+            for granule in first >> self.granule..(first + BLOCK) >> self.granule {
+                // SAFETY: in the same block.
+                let words = unsafe { self.shadow.granule(granule) };
+                words[usize::from(word & WRITTEN == 0)].store(word & !FINE, Relaxed);
+            }
+            block.store(self.dispatch | FINE, Release);
+        }
+        for granule in start >> self.granule..=(end - 1) >> self.granule {
+            // SAFETY: inside by the caller's word.
+            let words = unsafe { self.shadow.granule(granule) };
+            if let Some((other, was)) = note_granule(words, me, access) {
+                return Some(Clash { offset: granule << self.granule, other, was });
+            }
+        }
+        None
+    }
+
+    /// Records an access to the granule at `offset`, whose block was turned over, whatever was there. Gives the offset of the next granule.
+    ///
+    /// # Safety
+    ///
+    /// As for [`note`](Self::note).
+    pub(crate) unsafe fn overrule(&self, me: u64, access: Access, offset: u64) -> u64 {
+        // SAFETY: the caller's word.
+        let words = unsafe { self.shadow.granule(offset >> self.granule) };
+        overrule(words, me, access);
+        ((offset >> self.granule) + 1) << self.granule
+    }
+}
+
+/// The block's word after an access to all of it, where the word alone can say.
+#[inline(always)]
+fn whole(word: u64, me: u64, access: Access) -> Option<u64> {
+    if tag::stale(word, me) {
+        return match access {
+            Access::Load => Some(me | READ),
+            Access::Store => Some(me | WRITTEN),
+            Access::Atomic => None,
+        };
+    }
+    match (access, word & FINE) {
+        (Access::Load, READ) => Some(readers(word & !READ, me) | READ),
+        (Access::Load, WRITTEN) if tag::same_place(word, me) => Some(word),
+        // What came before is ordered before this and is of the same group: whoever clashes with it clashes with this.
+        (Access::Store, READ | WRITTEN) if tag::before(word, me) => Some(me | WRITTEN),
+        _ => None,
+    }
+}
+
+/// The readers' word after one more reader. Readers of earlier epochs of a group give way to later ones: a writer that these let pass is
+/// ordered after those as well.
+#[inline(always)]
+fn readers(word: u64, me: u64) -> u64 {
+    if tag::stale(word, me) {
+        me
+    } else if word & MANY_GROUPS != 0 || tag::same_place(word, me) {
+        word
+    } else if !tag::same_group(word, me) {
+        me | MANY_GROUPS
+    } else if tag::same_epoch(word, me) {
+        // One of the waves is named, whichever: a word that has them all need not change.
+        if word & MANY_WAVES != 0 { word } else { me | MANY_WAVES }
+    } else {
+        me
+    }
+}
+
+/// Records an access to a granule, or says what it clashes with.
+#[inline(always)]
+pub(crate) fn note_granule(words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64, Access)> {
+    let [writer, reader] = words;
+    let wrote = writer.load(Relaxed);
+    let excused = access == Access::Atomic && wrote & ATOMIC != 0;
+    if !tag::stale(wrote, me) && !excused && !tag::before(wrote, me) {
+        return Some((wrote, if wrote & ATOMIC != 0 { Access::Atomic } else { Access::Store }));
+    }
+    let read = reader.load(Relaxed);
+    if access == Access::Load {
+        let next = readers(read, me);
+        if next != read {
+            reader.store(next, Relaxed);
+        }
+        return None;
+    }
+    if !tag::stale(read, me) && !tag::before(read, me) {
+        return Some((read, Access::Load));
+    }
+    overrule(words, me, access);
+    None
+}
+
+/// Records an access to a granule, whatever was there.
+#[inline(always)]
+pub(crate) fn overrule([writer, reader]: &[AtomicU64; 2], me: u64, access: Access) {
+    match access {
+        Access::Load => reader.store(me, Relaxed),
+        Access::Store | Access::Atomic => {
+            let flag = if access == Access::Atomic { ATOMIC } else { 0 };
+            writer.store(me | flag, Relaxed);
+            // Who read before is ordered before this, or was told: what comes after is measured against this access.
+            reader.store(0, Relaxed);
+        }
+    }
+}

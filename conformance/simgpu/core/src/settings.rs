@@ -1,0 +1,133 @@
+//! The environment variables that every simulated device obeys, read once.
+
+use std::fmt::Display;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+/// How a simulated device behaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Host threads that run the work groups of a launch (`ISOBIT_SIM_THREADS`; by default the processors there are).
+    pub threads: usize,
+    /// Work waits for the next synchronisation (`ISOBIT_SIM_DEFER=1`), so that a missing one shows.
+    pub defer: bool,
+    /// Units in the last place by which approximate instructions (reciprocals, roots and their kind) are shifted
+    /// (`ISOBIT_SIM_APPROX`: 0, +1 or -1).
+    pub approx: i8,
+    /// Bytes of memory of the simulated devices (`ISOBIT_SIM_MEMORY`; by default 16 GiB).
+    pub memory: u64,
+}
+
+/// Bytes of memory where `ISOBIT_SIM_MEMORY` says nothing.
+const DEFAULT_MEMORY: u64 = 16 << 30;
+
+impl Default for Settings {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { threads, defer: false, approx: 0, memory: DEFAULT_MEMORY }
+    }
+}
+
+impl Settings {
+    /// The settings that `variables` ask for. What is wrong with a value comes second, a sentence each; such a value leaves the default.
+    pub fn parse(variables: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
+        let mut settings = Self::default();
+        let mut errors = Vec::new();
+        let mut read = Reader { variables: &variables, errors: &mut errors };
+        read.take("ISOBIT_SIM_THREADS", &mut settings.threads, "a number of threads from 1 to 1024", |n| {
+            (1..=1024).contains(n)
+        });
+        let mut defer = u8::from(settings.defer);
+        read.take("ISOBIT_SIM_DEFER", &mut defer, "0 or 1", |n| *n <= 1);
+        settings.defer = defer == 1;
+        read.take("ISOBIT_SIM_APPROX", &mut settings.approx, "0, +1 or -1", |n| (-1..=1).contains(n));
+        let sizes = |n: &u64| (1 << 20..=1 << 40).contains(n);
+        read.take("ISOBIT_SIM_MEMORY", &mut settings.memory, "a number of bytes from 2^20 to 2^40", sizes);
+        (settings, errors)
+    }
+}
+
+struct Reader<'a> {
+    variables: &'a dyn Fn(&str) -> Option<String>,
+    errors: &'a mut Vec<String>,
+}
+
+impl Reader<'_> {
+    fn take<T: FromStr + Display>(&mut self, name: &str, into: &mut T, wanted: &str, good: impl Fn(&T) -> bool) {
+        let Some(text) = (self.variables)(name) else { return };
+        match text.trim().parse::<T>() {
+            Ok(value) if good(&value) => *into = value,
+            _ => self.errors.push(format!("{name}={text:?} is not {wanted}; {into} is used")),
+        }
+    }
+}
+
+/// The settings of this process. What is wrong with the environment is told once on the standard error.
+pub fn settings() -> &'static Settings {
+    static SETTINGS: OnceLock<Settings> = OnceLock::new();
+    SETTINGS.get_or_init(|| {
+        let (settings, errors) = Settings::parse(|name| std::env::var(name).ok());
+        for error in errors {
+            eprintln!("simulated GPU: {error}");
+        }
+        settings
+    })
+}
+
+/// The simulated cards that a vendor's variable asks for (`ISOBIT_SIM_ROCM=gfx90a,gfx1100` gives one of each), by the names in `known`;
+/// `default` where it is not set or names something else, which the standard error then says.
+pub fn cards<T: Copy>(variable: &str, known: &[(&str, T)], default: T) -> Vec<T> {
+    let Ok(text) = std::env::var(variable) else { return vec![default] };
+    parse_cards(&text, known).unwrap_or_else(|name| {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        eprintln!(
+            "simulated GPU: {variable}={text:?} names {name:?}, which is none of {}; the default is used",
+            names.join(", ")
+        );
+        vec![default]
+    })
+}
+
+fn parse_cards<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<Vec<T>, String> {
+    let find = |name: &str| known.iter().find(|(known, _)| *known == name).map(|(_, card)| *card);
+    text.split(',').map(|name| find(name.trim()).ok_or_else(|| name.trim().to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(pairs: &[(&str, &str)]) -> (Settings, Vec<String>) {
+        Settings::parse(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+    }
+
+    #[test]
+    fn values_are_read_and_bad_ones_named() {
+        let (good, errors) = parse(&[
+            ("ISOBIT_SIM_THREADS", "3"),
+            ("ISOBIT_SIM_DEFER", "1"),
+            ("ISOBIT_SIM_APPROX", "+1"),
+            ("ISOBIT_SIM_MEMORY", "1073741824"),
+        ]);
+        assert_eq!(good, Settings { threads: 3, defer: true, approx: 1, memory: 1 << 30 });
+        assert!(errors.is_empty());
+        assert_eq!(parse(&[("ISOBIT_SIM_APPROX", "-1")]).0.approx, -1);
+
+        let (bad, errors) =
+            parse(&[("ISOBIT_SIM_THREADS", "0"), ("ISOBIT_SIM_APPROX", "2"), ("ISOBIT_SIM_MEMORY", "much")]);
+        assert_eq!(bad, Settings::default());
+        assert_eq!(errors.len(), 3);
+        assert!(
+            errors.iter().any(|e| e.contains("ISOBIT_SIM_APPROX=\"2\"") && e.contains("0, +1 or -1")),
+            "{errors:?}"
+        );
+    }
+
+    #[test]
+    fn cards_come_in_their_order() {
+        let known = [("a", 1), ("b", 2)];
+        assert_eq!(parse_cards("b, a,b", &known), Ok(vec![2, 1, 2]));
+        assert_eq!(parse_cards("a,c", &known), Err("c".to_owned()));
+        assert_eq!(parse_cards("", &known), Err(String::new()));
+    }
+}

@@ -1,0 +1,174 @@
+//! A launch: arguments as the kernel reads them, and its groups over the host's threads.
+
+mod arguments;
+mod group;
+mod registers;
+
+use crate::exec::lower::Approximation;
+use crate::isa::Arch;
+use crate::loader::{Kernel, LoadError, Module};
+use arguments::Arguments;
+use group::{Group, GroupState};
+use isobit_simgpu_core::check::{Describe, Launch, Place};
+use isobit_simgpu_core::finding::{Fault, Findings};
+use isobit_simgpu_core::memory::Memory;
+use isobit_simgpu_core::schedule::{Schedule, States};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of group memory of a compute unit, on all simulated cards.
+pub const LDS_BYTES: u32 = 64 << 10;
+/// Threads of a block at most.
+pub const MAX_THREADS: u32 = 1024;
+/// High halves of the addresses through which generic pointers reach group and private memory: above what a host process can map.
+const SHARED_APERTURE: u32 = 0x0001_0000;
+const PRIVATE_APERTURE: u32 = 0x0002_0000;
+
+/// One simulated card.
+pub struct Gpu {
+    arch: Arch,
+    approximation: Approximation,
+    memory: Arc<Memory>,
+    findings: Arc<Findings>,
+    schedule: Schedule,
+    states: States<GroupState>,
+    arguments: Arguments,
+    clock: AtomicU64,
+    instructions: AtomicU64,
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu").field("arch", &self.arch).finish_non_exhaustive()
+    }
+}
+
+impl Gpu {
+    /// A card of a target, whose groups run on as many host threads.
+    ///
+    /// # Errors
+    /// The host gives no threads.
+    pub fn new(
+        arch: Arch,
+        memory: Arc<Memory>,
+        findings: Arc<Findings>,
+        threads: usize,
+        approximation: Approximation,
+    ) -> Result<Self, Fault> {
+        let schedule =
+            Schedule::new(threads).map_err(|e| Fault::new(format!("no threads for the simulated GPU: {e}")))?;
+        Ok(Self {
+            arch,
+            approximation,
+            arguments: Arguments::new(memory.clone()),
+            memory,
+            findings,
+            schedule,
+            states: States::new(),
+            clock: AtomicU64::new(0),
+            instructions: AtomicU64::new(0),
+        })
+    }
+
+    /// Which card it is.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Instructions executed since the start, times the lanes of a wave.
+    pub fn instructions(&self) -> u64 {
+        self.instructions.load(Ordering::Relaxed)
+    }
+
+    /// Loads a code object, or the one of a bundle that fits this card.
+    ///
+    /// # Errors
+    /// As [`LoadError`] says.
+    pub fn load(&self, image: &[u8]) -> Result<Module, LoadError> {
+        Module::load(self.arch, self.approximation, &self.memory, image)
+    }
+
+    /// Runs a kernel to its end: `grid` blocks of `block` threads with so many bytes of dynamic group memory, and the explicit part of the
+    /// argument segment (what it lacks reads as zero).
+    ///
+    /// # Errors
+    /// A grid or block that the card does not take; an instruction that cannot be executed. Accesses that should not be made are findings,
+    /// not errors.
+    pub fn launch(
+        &self,
+        kernel: &Kernel,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+        kernarg: &[u8],
+    ) -> Result<(), Fault> {
+        let threads = block.iter().try_fold(1u32, |all, &n| all.checked_mul(n)).unwrap_or(u32::MAX);
+        if grid.contains(&0) || threads == 0 {
+            return Err(Fault::new(format!(
+                "{}: a grid of {grid:?} blocks of {block:?} threads is empty",
+                kernel.name
+            )));
+        }
+        if threads > kernel.max_threads.min(MAX_THREADS) {
+            let most = kernel.max_threads.min(MAX_THREADS);
+            return Err(Fault::new(format!("{}: a block of {threads} threads, and it can have {most}", kernel.name)));
+        }
+        let lds = kernel.lds_bytes.saturating_add(dynamic_lds);
+        if lds > LDS_BYTES {
+            return Err(Fault::new(format!("{}: {lds} bytes of group memory, and there are {LDS_BYTES}", kernel.name)));
+        }
+        let groups =
+            grid.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into())).filter(|&n| n <= u64::from(u32::MAX));
+        let groups = groups.ok_or_else(|| Fault::new(format!("{}: more than 2^32 blocks: {grid:?}", kernel.name)))?;
+        let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, kernarg)?;
+        let launch = Launch::new(&kernel.name, &self.memory, &self.findings, kernel.granule, kernel.atomics);
+        let group = Group {
+            kernel,
+            launch: &launch,
+            arguments: &arguments,
+            grid,
+            block,
+            lds_bytes: lds,
+            width: self.arch.wave_size(),
+            clock: &self.clock,
+            describe: &Names { kernel, grid, block, width: self.arch.wave_size() as u32 },
+        };
+        self.schedule.run(groups, &self.states, GroupState::new, |state, index| {
+            let (executed, outcome) = group.run(state, index as u32);
+            self.instructions.fetch_add(executed * self.arch.wave_size() as u64, Ordering::Relaxed);
+            outcome
+        })
+    }
+}
+
+/// Names of a launch's parts, for findings.
+struct Names<'a> {
+    kernel: &'a Kernel,
+    grid: [u32; 3],
+    block: [u32; 3],
+    width: u32,
+}
+
+/// The coordinates of a linear index.
+fn coordinates(index: u32, extent: [u32; 3]) -> [u32; 3] {
+    [index % extent[0], index / extent[0] % extent[1], index / extent[0] / extent[1]]
+}
+
+impl Describe for Names<'_> {
+    fn instruction(&self, site: u32) -> String {
+        let program = &self.kernel.program;
+        let Some(step) = program.steps.get(site as usize) else { return String::new() };
+        let from = step.offset - program.steps[self.kernel.entry].offset.min(step.offset);
+        match program.insts.get(step.inst as usize) {
+            Some(inst) => format!("+{from:#x}: {}", inst.display(program.arch)),
+            None => format!("+{from:#x}"),
+        }
+    }
+
+    fn thread(&self, place: &Place, lane: u32) -> String {
+        let group = coordinates(place.group, self.grid);
+        let thread = coordinates(place.wave * self.width + lane, self.block);
+        format!("block {group:?} thread {thread:?}")
+    }
+}

@@ -1,0 +1,444 @@
+//! Lowering: from decoded instructions to steps.
+
+use super::program::{Exec, Finish, Flow, Program, Scalar, Source, Special, Step, Unsupported};
+use super::row::Row;
+use super::source::{Base, Slow};
+use super::value::{Kind, MAX_ROWS};
+use super::wave::{Env, Wave};
+use crate::isa::{Arch, DecodeError, Encoding, Inst, Operand, Select, Unused, decode, sreg};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// Makes the step of an instruction.
+pub type Lowering = fn(&mut Lower, &Inst) -> Result<Step, Unsupported>;
+
+/// What approximate instructions (reciprocal, root, exponential, logarithm, sine) add to their best result, in units in the last place:
+/// -1, 0 or 1, all within their documented error.
+pub type Approximation = i8;
+
+/// What is being lowered.
+#[derive(Debug)]
+pub struct Lower {
+    /// The target.
+    pub arch: Arch,
+    /// The shift of approximations.
+    pub approximation: Approximation,
+    /// May AVX2 and FMA be used?
+    pub vector_unit: bool,
+    /// The length of the instruction and its place, for branches.
+    pub offset: u32,
+    constants: Vec<Row>,
+    constant_at: HashMap<u32, u16>,
+    words: Vec<u64>,
+    word_at: HashMap<u64, u16>,
+    slow: Vec<Slow>,
+    slow_at: HashMap<Slow, u16>,
+    finishes: Vec<Finish>,
+    pairs: Vec<[Step; 2]>,
+}
+
+/// All instructions that are executed, by canonical name.
+fn table() -> &'static HashMap<&'static str, Lowering> {
+    static TABLE: OnceLock<HashMap<&'static str, Lowering>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut all = HashMap::new();
+        for &(name, lowering) in super::TABLES.iter().copied().flatten().copied().flatten() {
+            let before = all.insert(name, lowering);
+            debug_assert!(before.is_none(), "{name} is in two tables");
+        }
+        all
+    })
+}
+
+/// The canonical names of all instructions that are executed.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    table().keys().copied()
+}
+
+/// Lowers the text of a code object. What cannot be executed becomes a step that faults when it is reached.
+pub fn program(arch: Arch, approximation: Approximation, text: &[u8], base: u64) -> Program {
+    let mut rest = text;
+    let code = std::iter::from_fn(|| {
+        if rest.len() < 4 {
+            return None;
+        }
+        let decoded = decode(arch, rest);
+        let size = decoded.as_ref().map_or(4, |inst| usize::from(inst.size));
+        rest = rest.get(size..).unwrap_or_default();
+        Some(decoded)
+    });
+    Lower::new(arch, approximation, has_vector_unit()).program(code, base)
+}
+
+/// Does this processor have all that the fast functions of steps are compiled for?
+pub fn has_vector_unit() -> bool {
+    std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("fma")
+        && std::arch::is_x86_feature_detected!("f16c")
+        && std::arch::is_x86_feature_detected!("bmi1")
+        && std::arch::is_x86_feature_detected!("bmi2")
+        && std::arch::is_x86_feature_detected!("lzcnt")
+        && std::arch::is_x86_feature_detected!("popcnt")
+}
+
+fn fault(_: &mut Wave, _: &Step, _: &mut Env<'_>) -> Flow {
+    Flow::Fault
+}
+
+impl Lower {
+    /// Starts a program. `vector_unit` is true only where [`has_vector_unit`] is.
+    pub fn new(arch: Arch, approximation: Approximation, vector_unit: bool) -> Self {
+        Self {
+            arch,
+            approximation,
+            vector_unit,
+            offset: 0,
+            constants: Vec::new(),
+            constant_at: HashMap::new(),
+            words: Vec::new(),
+            word_at: HashMap::new(),
+            slow: Vec::new(),
+            slow_at: HashMap::new(),
+            finishes: vec![Finish { kind: Kind::Int32, omod: 0, clamp: false, part: None, dpp: None }],
+            pairs: Vec::new(),
+        }
+    }
+
+    /// Lowers instructions that follow each other.
+    pub fn program(mut self, code: impl Iterator<Item = Result<Inst, DecodeError>>, base: u64) -> Program {
+        let (mut steps, mut insts, mut faults, mut at) = (Vec::new(), Vec::new(), HashMap::new(), Vec::new());
+        for decoded in code {
+            self.offset = 4 * at.len() as u32;
+            let (size, lowered) = match decoded {
+                Err(e) => (4, Err(Unsupported::Decode(e))),
+                Ok(inst) => {
+                    let size = usize::from(inst.size);
+                    let lowered = self.one(&inst);
+                    insts.push(inst);
+                    (size, lowered)
+                }
+            };
+            let mut step = lowered.unwrap_or_else(|why| {
+                faults.insert(steps.len() as u32, why);
+                self.step(fault)
+            });
+            step.inst = (insts.len() as u32).saturating_sub(1);
+            at.push(steps.len() as u32);
+            at.resize(at.len() + size / 4 - 1, u32::MAX);
+            steps.push(step);
+        }
+        faults.insert(steps.len() as u32, Unsupported::Name("after the end of the code".into()));
+        self.offset = 4 * at.len() as u32;
+        steps.push(self.step(fault));
+        let mut program = Program {
+            arch: self.arch,
+            base,
+            steps,
+            insts,
+            constants: self.constants,
+            words: self.words,
+            slow: self.slow,
+            finishes: self.finishes,
+            pairs: self.pairs,
+            at,
+            faults,
+        };
+        super::control::resolve(&mut program);
+        program
+    }
+
+    /// Lowers one instruction.
+    ///
+    /// # Errors
+    /// A name or a modifier that is not simulated.
+    pub fn one(&mut self, inst: &Inst) -> Result<Step, Unsupported> {
+        match &inst.second {
+            Some(other) => self.dual(inst, other),
+            None => self.half(inst),
+        }
+    }
+
+    /// The step of an instruction, or of one half of a pair.
+    ///
+    /// # Errors
+    /// An instruction or a modifier that is not simulated.
+    pub fn half(&mut self, inst: &Inst) -> Result<Step, Unsupported> {
+        let lowering = table().get(inst.name).ok_or_else(|| Unsupported::Name(inst.mnemonic.into()))?;
+        lowering(self, inst)
+    }
+
+    /// The function for this processor.
+    pub fn choose(&self, fast: Exec, base: Exec) -> Exec {
+        if self.vector_unit { fast } else { base }
+    }
+
+    /// A step without operands.
+    pub fn step(&self, exec: Exec) -> Step {
+        Step {
+            exec,
+            offset: self.offset,
+            inst: 0,
+            rows: [Source::Row(0); MAX_ROWS],
+            scalars: [Scalar::Word(0); 3],
+            dst: 0,
+            sdst: sreg::NULL,
+            sets_exec: false,
+            finish: 0,
+            target: 0,
+        }
+    }
+
+    /// A row of one word in every lane.
+    pub fn constant(&mut self, word: u32) -> Source {
+        Source::Constant(*self.constant_at.entry(word).or_insert_with(|| {
+            self.constants.push(Row::splat(word));
+            (self.constants.len() - 1) as u16
+        }))
+    }
+
+    /// A scalar constant.
+    pub fn word(&mut self, value: u64) -> Scalar {
+        Scalar::Word(*self.word_at.entry(value).or_insert_with(|| {
+            self.words.push(value);
+            (self.words.len() - 1) as u16
+        }))
+    }
+
+    /// A source that is changed on its way.
+    pub fn slow(&mut self, slow: Slow) -> Source {
+        Source::Slow(*self.slow_at.entry(slow).or_insert_with(|| {
+            self.slow.push(slow);
+            (self.slow.len() - 1) as u16
+        }))
+    }
+
+    /// Two steps that are executed as one.
+    pub fn pair(&mut self, pair: [Step; 2]) -> u32 {
+        self.pairs.push(pair);
+        (self.pairs.len() - 1) as u32
+    }
+
+    /// A change of the result.
+    pub fn finish(&mut self, finish: Finish) -> u16 {
+        if finish == (Finish { kind: finish.kind, ..self.finishes[0] }) {
+            return 0;
+        }
+        let found = self.finishes.iter().skip(1).position(|f| *f == finish);
+        found.map_or_else(
+            || {
+                self.finishes.push(finish);
+                (self.finishes.len() - 1) as u16
+            },
+            |at| (at + 1) as u16,
+        )
+    }
+
+    /// A scalar operand of a kind.
+    ///
+    /// # Errors
+    /// A vector register.
+    pub fn scalar(&mut self, inst: &Inst, operand: Operand, kind: Kind) -> Result<Scalar, Unsupported> {
+        Ok(match operand {
+            Operand::Sgpr(at) => Scalar::Register(at),
+            Operand::Inline(code) => self.word(kind.inline_constant(code)),
+            Operand::Literal(word) => self.word(kind.literal(word)),
+            Operand::None | Operand::Vgpr(_) => return Err(modifier(inst, "an operand that is no scalar")),
+            other => Scalar::Special(special(other)),
+        })
+    }
+
+    /// The first row of a vector register.
+    pub fn row(&self, register: u16) -> u16 {
+        register & 511
+    }
+
+    /// The row of a vector operand that is written or read as it is.
+    ///
+    /// # Errors
+    /// Anything but a vector register.
+    pub fn vgpr(&self, inst: &Inst, operand: Operand) -> Result<u16, Unsupported> {
+        match operand {
+            Operand::Vgpr(register) => Ok(self.row(register)),
+            _ => Err(modifier(inst, "an operand that is no vector register")),
+        }
+    }
+
+    /// The rows of a vector operand, without modifiers.
+    ///
+    /// # Errors
+    /// An operand that a vector instruction cannot read.
+    pub fn rows(&mut self, inst: &Inst, operand: Operand, kind: Kind) -> Result<[Source; 2], Unsupported> {
+        if kind == Kind::Mask {
+            return match operand {
+                Operand::Sgpr(at) => Ok([Source::Mask(at); 2]),
+                Operand::Inline(_) | Operand::Literal(_) => Err(modifier(inst, "a constant as a mask")),
+                _ => Err(modifier(inst, "an operand that is no mask")),
+            };
+        }
+        Ok(match operand {
+            Operand::Vgpr(register) => {
+                let row = self.row(register);
+                [Source::Row(row), Source::Row((row + 1) & 511)]
+            }
+            // NULL reads as zero, as a pair too.
+            Operand::Sgpr(sreg::NULL) => [Source::Scalar(sreg::NULL); 2],
+            Operand::Sgpr(at) => [Source::Scalar(at), Source::Scalar(at.wrapping_add(1))],
+            Operand::Inline(code) => self.constant_rows(kind, kind.inline_constant(code)),
+            Operand::Literal(word) => self.constant_rows(kind, kind.literal(word)),
+            Operand::None => return Err(modifier(inst, "a missing operand")),
+            other => [false, true].map(|high| {
+                self.slow(Slow {
+                    from: Base::Special(special(other), high),
+                    ..Slow::plain(Source::Row(0), Kind::Int32)
+                })
+            }),
+        })
+    }
+
+    fn constant_rows(&mut self, kind: Kind, bits: u64) -> [Source; 2] {
+        // A constant of two binary32 is the low one; the high one is the same only through op_sel_hi, which picks it.
+        let high = if kind == Kind::PackedF32 { 0 } else { (bits >> 32) as u32 };
+        [self.constant(bits as u32), self.constant(high)]
+    }
+
+    /// The step of a lane-by-lane instruction.
+    ///
+    /// # Errors
+    /// A modifier that the kinds do not take.
+    pub fn vector(
+        &mut self,
+        inst: &Inst,
+        exec: Exec,
+        kinds: &[Kind],
+        result: Option<Kind>,
+        flag: bool,
+    ) -> Result<Step, Unsupported> {
+        let mut step = self.step(exec);
+        let mut used = 0;
+        for (at, &kind) in kinds.iter().enumerate() {
+            let operand = match inst.src.get(at) {
+                Some(&operand) if at < usize::from(inst.src_count) => operand,
+                _ if kind == Kind::Mask => Operand::Sgpr(sreg::VCC_LO),
+                _ => return Err(modifier(inst, "fewer operands than it takes")),
+            };
+            let rows = self.rows(inst, operand, kind)?;
+            let rows = self.modified(inst, at, kind, rows)?;
+            let dwords = kind.dwords();
+            step.rows[used..used + dwords].copy_from_slice(&rows[..dwords]);
+            used += dwords;
+        }
+        if let Some(kind) = result {
+            step.dst = self.vgpr(inst, inst.dst)?;
+            step.finish = self.result(inst, kind)?;
+        }
+        if flag {
+            let at = if result.is_some() { inst.sdst } else { inst.dst };
+            let Operand::Sgpr(at) = at else { return Err(modifier(inst, "flags that go to no scalar register")) };
+            step.sdst = at;
+            step.sets_exec = inst.name.starts_with("v_cmpx") && at != sreg::EXEC_LO;
+            if result.is_none() {
+                step.finish = self.finish(Finish { dpp: inst.dpp, ..self.finishes[0] });
+            }
+        }
+        Ok(step)
+    }
+
+    /// Applies the modifiers of operand `at` to its rows.
+    fn modified(&mut self, inst: &Inst, at: usize, kind: Kind, rows: [Source; 2]) -> Result<[Source; 2], Unsupported> {
+        let bit = |field: u8| field >> at & 1 == 1;
+        let (neg, abs) = (bit(inst.neg), bit(inst.abs));
+        let part = inst.sdwa.and_then(|s| s.src.get(at).copied()).filter(|&p| p != (Select::Dword, false));
+        let dpp = if at == 0 { inst.dpp } else { None };
+        let packed = inst.encoding == Encoding::Vop3p;
+        let sixteen = matches!(kind, Kind::F16 | Kind::Int16);
+        let high_half = !packed && sixteen && bit(inst.op_sel);
+        if (neg || abs) && matches!(kind, Kind::Uint64 | Kind::Int64 | Kind::Int16 | Kind::Mask) {
+            return Err(modifier(inst, "a sign modifier of an integer"));
+        }
+        match kind {
+            Kind::PackedF32 if packed => {
+                let pick = |high: bool| rows[usize::from(high)];
+                let [low, high] = [pick(bit(inst.op_sel)), pick(bit(inst.op_sel_hi))];
+                let sign = |lower: &mut Self, from, neg| {
+                    if neg { lower.slow(Slow { neg, ..Slow::plain(from, Kind::F32) }) } else { from }
+                };
+                return Ok([sign(self, low, neg), sign(self, high, bit(inst.neg_hi))]);
+            }
+            Kind::PackedF16 | Kind::PackedInt16 if packed => {
+                let halves = (bit(inst.op_sel), bit(inst.op_sel_hi));
+                let neg_high = bit(inst.neg_hi);
+                if halves == (false, true) && !neg && !neg_high {
+                    return Ok(rows);
+                }
+                let slow = Slow { neg, neg_high, halves: Some(halves), ..Slow::plain(rows[0], kind) };
+                return Ok([self.slow(slow), rows[1]]);
+            }
+            _ => {}
+        }
+        if !(neg || abs || high_half || part.is_some() || dpp.is_some()) {
+            return Ok(rows);
+        }
+        if part.is_some() && kind.dwords() == 2 {
+            return Err(modifier(inst, "a selection of a 64-bit operand"));
+        }
+        let part = if high_half { Some((Select::Word(1), false)) } else { part };
+        let sign_kind = if kind == Kind::F16 { Kind::F16 } else { Kind::F32 };
+        let changed =
+            |from, sign: bool| Slow { dpp, part, abs: abs && sign, neg: neg && sign, ..Slow::plain(from, sign_kind) };
+        Ok(if kind.dwords() == 2 {
+            let low = if dpp.is_some() { self.slow(changed(rows[0], false)) } else { rows[0] };
+            [low, self.slow(changed(rows[1], true))]
+        } else {
+            [self.slow(changed(rows[0], true)), rows[1]]
+        })
+    }
+
+    /// How the result is changed on its way.
+    fn result(&mut self, inst: &Inst, kind: Kind) -> Result<u16, Unsupported> {
+        let sixteen = matches!(kind, Kind::F16 | Kind::Int16);
+        let float = matches!(kind, Kind::F16 | Kind::F32 | Kind::F64);
+        if (inst.clamp || inst.omod != 0) && !float {
+            return Err(modifier(inst, "clamp of an integer result"));
+        }
+        let high = inst.op_sel & 8 != 0;
+        let part = match inst.sdwa.and_then(|s| s.dst) {
+            Some((Select::Dword, _)) => None,
+            Some(part) => Some(part),
+            // A result in the high half keeps the low one.
+            None if sixteen && high && inst.encoding == Encoding::Vop3 => Some((Select::Word(1), Unused::Preserve)),
+            None if sixteen && (!self.arch.is_gfx9() || keeps_high_half(inst.name)) => {
+                Some((Select::Word(0), Unused::Preserve))
+            }
+            None => None,
+        };
+        Ok(self.finish(Finish { kind, omod: inst.omod, clamp: inst.clamp, part, dpp: inst.dpp }))
+    }
+}
+
+/// Does a 16-bit instruction of GFX9 keep the high half of its destination? Those that GFX8 had clear it (LLVM lists them in
+/// `GCNSubtarget::zeroesHigh16BitsOfDest`), those that came with GFX9's `op_sel` keep it, as all do on GFX11.
+fn keeps_high_half(name: &str) -> bool {
+    let name = name.strip_prefix("v_").unwrap_or_default();
+    ["add_nc_i16", "sub_nc_i16", "mad_u16", "mad_i16", "mad_f16", "mac_f16", "madak_f16", "madmk_f16", "fma_f16"]
+        .contains(&name)
+        || name == "div_fixup_f16"
+        || ["min3", "max3", "med3"].iter().any(|op| name.starts_with(op))
+}
+
+/// The special value of an operand that is one.
+fn special(operand: Operand) -> Special {
+    match operand {
+        Operand::SharedBase => Special::SharedBase,
+        Operand::SharedLimit => Special::SharedLimit,
+        Operand::PrivateBase => Special::PrivateBase,
+        Operand::PrivateLimit => Special::PrivateLimit,
+        Operand::Vccz => Special::Vccz,
+        Operand::Execz => Special::Execz,
+        _ => Special::Scc,
+    }
+}
+
+/// The error of a modifier that is not simulated.
+pub fn modifier(inst: &Inst, what: &'static str) -> Unsupported {
+    Unsupported::Modifier(inst.mnemonic.into(), what)
+}

@@ -1,0 +1,93 @@
+//! Private memory of a wave's threads: stacks and spilled registers. No other thread reaches it, so that there are no races to look for.
+
+use super::operation::Form;
+use crate::exec::{Env, Wave};
+use isobit_simgpu_core::check::{Access, LANES, lanes_of};
+use isobit_simgpu_core::finding::{Finding, FindingKind};
+
+/// Private memory, each thread's bytes together.
+#[derive(Debug, Default)]
+pub struct Private {
+    /// Bytes of a thread.
+    pub bytes_per_lane: u32,
+    /// The bytes of all lanes, lane after lane. Whole words, so that 64-bit atomics find them aligned.
+    words: Vec<u64>,
+    /// Which of them were written.
+    init: Vec<u8>,
+}
+
+impl Private {
+    /// Makes it uninitialised memory of so many bytes a lane, at least; whole words of eight.
+    pub fn reset(&mut self, bytes_per_lane: u32, lanes: usize) {
+        self.bytes_per_lane = bytes_per_lane.next_multiple_of(8);
+        let all = self.bytes_per_lane as usize * lanes;
+        self.words.resize(all / 8, 0);
+        self.init.clear();
+        self.init.resize(all, 0);
+    }
+
+    /// The bytes of all lanes.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the words are as many bytes, of which any value will do.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), 8 * self.words.len()) }
+    }
+}
+
+/// The lanes whose access may be made; what is wrong is told, and what is written counts as initialised.
+pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: &[u32; LANES]) -> u64 {
+    let &Form { access, bytes, align, .. } = form;
+    let stride = wave.private.bytes_per_lane as usize;
+    let mut lanes = mask;
+    let mut wrong: Option<(FindingKind, usize, &str)> = None;
+    for lane in lanes_of(mask).map(|lane| lane as usize) {
+        let at = addresses[lane & 63] as usize;
+        if at + bytes as usize > stride {
+            lanes &= !(1 << lane);
+            wrong.get_or_insert((FindingKind::OutOfBounds, lane, "lies outside"));
+            continue;
+        }
+        if !at.is_multiple_of(align as usize) {
+            wrong.get_or_insert((FindingKind::Misaligned, lane, "is misaligned"));
+            if access == Access::Atomic {
+                lanes &= !(1 << lane);
+                continue;
+            }
+        }
+        let init = &mut wave.private.init[lane * stride + at..][..bytes as usize];
+        if access != Access::Store && init.contains(&0) {
+            wrong.get_or_insert((FindingKind::UninitialisedRead, lane, "reads what was never written"));
+        }
+        if access != Access::Load {
+            init.fill(1);
+        }
+    }
+    if let Some((kind, lane, what)) = wrong {
+        tell(wave, env, kind, lane, i64::from(addresses[lane & 63] as i32), bytes, what);
+    }
+    lanes
+}
+
+#[cold]
+fn tell(wave: &Wave, env: &Env<'_>, kind: FindingKind, lane: usize, offset: i64, bytes: u32, what: &str) {
+    let instruction = env.describe.instruction(wave.site());
+    let thread = env.describe.thread(&wave.place(env), lane as u32);
+    let buffer = format!("private memory of {} bytes", wave.private.bytes_per_lane);
+    env.launch.findings().push(Finding {
+        kind,
+        kernel: env.launch.kernel().to_owned(),
+        message: format!("{instruction}, {thread}: an access of {bytes} bytes at byte {offset} of the {buffer} {what}"),
+        instruction,
+        thread,
+        buffer,
+        offset,
+    });
+}
+
+#[cfg(test)]
+impl Private {
+    /// Makes its bytes these, all of them written.
+    pub fn fill(&mut self, bytes: &[u8]) {
+        self.bytes_mut().copy_from_slice(bytes);
+        self.init.fill(1);
+    }
+}

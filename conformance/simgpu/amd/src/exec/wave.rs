@@ -1,0 +1,168 @@
+//! A wave: its registers, and what it runs in.
+
+use super::memory::Private;
+use super::program::Program;
+use super::row::Row;
+use crate::isa::sreg;
+use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
+use isobit_simgpu_core::local::Local;
+
+/// Vector registers of a wave: 256, and the 256 accumulation registers after them.
+const ROWS: usize = 512;
+/// Rows that hold operands on their way into a step.
+const OPERAND_ROWS: usize = super::value::MAX_ROWS;
+
+/// The registers of one wave.
+#[derive(Debug)]
+pub struct Wave {
+    /// Lanes: 32 or 64.
+    pub width: usize,
+    /// Scalar registers, at the places that [`sreg`] names. Those of EXEC are written through [`set_exec`](Self::set_exec) alone.
+    pub s: [u32; 128],
+    /// The scalar condition.
+    pub scc: bool,
+    /// Vector registers.
+    pub v: Box<[Row; ROWS]>,
+    /// EXEC, spread: all ones in active lanes.
+    pub active: Row,
+    /// The step that runs next.
+    pub next: usize,
+    /// The lanes that exist: fewer than all in the last wave of a group.
+    pub live: u64,
+    /// Which wave of its group it is.
+    pub wave: u32,
+    /// Barriers it has passed.
+    pub epoch: u32,
+    /// Private memory of its threads.
+    pub private: Private,
+    pub(super) operands: Box<[Row; OPERAND_ROWS]>,
+}
+
+impl Wave {
+    /// A wave whose registers are all zero.
+    pub fn new() -> Self {
+        Self {
+            width: 64,
+            s: [0; 128],
+            scc: false,
+            v: Box::new([Row::splat(0); ROWS]),
+            active: Row::splat(0),
+            next: 0,
+            live: 0,
+            wave: 0,
+            epoch: 0,
+            private: Private::default(),
+            operands: Box::new([Row::splat(0); OPERAND_ROWS]),
+        }
+    }
+
+    /// The active lanes.
+    #[inline(always)]
+    pub fn exec(&self) -> u64 {
+        self.pair(sreg::EXEC_LO)
+    }
+
+    /// Sets the active lanes.
+    #[inline(always)]
+    pub fn set_exec(&mut self, lanes: u64) {
+        self.s[usize::from(sreg::EXEC_LO)] = lanes as u32;
+        self.s[usize::from(sreg::EXEC_HI)] = (lanes >> 32) as u32;
+        let lanes = if self.width == 64 { lanes } else { lanes & 0xffff_ffff };
+        self.active.spread(lanes);
+    }
+
+    /// A scalar register.
+    #[inline(always)]
+    pub fn word(&self, at: u8) -> u32 {
+        self.s[usize::from(at) & 127]
+    }
+
+    /// A pair of scalar registers.
+    #[inline(always)]
+    pub fn pair(&self, at: u8) -> u64 {
+        u64::from(self.word(at)) | u64::from(self.word(at.wrapping_add(1))) << 32
+    }
+
+    /// Writes a scalar register; EXEC takes effect, NULL takes nothing.
+    #[inline(always)]
+    pub fn set_word(&mut self, at: u8, word: u32) {
+        match at {
+            sreg::NULL => {}
+            sreg::EXEC_LO => self.set_exec(self.exec() & !0xffff_ffff | u64::from(word)),
+            sreg::EXEC_HI => self.set_exec(self.exec() & 0xffff_ffff | u64::from(word) << 32),
+            _ => self.s[usize::from(at) & 127] = word,
+        }
+    }
+
+    /// Writes a pair of scalar registers.
+    #[inline(always)]
+    pub fn set_pair(&mut self, at: u8, pair: u64) {
+        match at {
+            sreg::EXEC_LO => self.set_exec(pair),
+            sreg::NULL => {}
+            _ => {
+                self.s[usize::from(at) & 127] = pair as u32;
+                self.s[usize::from(at + 1) & 127] = (pair >> 32) as u32;
+            }
+        }
+    }
+
+    /// A bit a lane: one register in waves of 32, a pair in waves of 64.
+    #[inline(always)]
+    pub fn mask(&self, at: u8) -> u64 {
+        if self.width == 64 { self.pair(at) } else { self.word(at).into() }
+    }
+
+    /// Writes a bit a lane.
+    #[inline(always)]
+    pub fn set_mask(&mut self, at: u8, bits: u64) {
+        if self.width == 64 { self.set_pair(at, bits) } else { self.set_word(at, bits as u32) }
+    }
+}
+
+impl Wave {
+    /// Where it is, for checks.
+    #[inline(always)]
+    pub fn place(&self, env: &Env<'_>) -> Place {
+        Place { group: env.group, wave: self.wave, epoch: self.epoch }
+    }
+
+    /// The step that is running: the site of checks.
+    #[inline(always)]
+    pub fn site(&self) -> u32 {
+        self.next as u32 - 1
+    }
+}
+
+impl Default for Wave {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Places for what instructions found last.
+pub const SITE_CACHES: usize = 256;
+
+/// What a wave runs in.
+pub struct Env<'a> {
+    /// The code.
+    pub program: &'a Program,
+    /// The launch, which checks accesses to global memory.
+    pub launch: &'a Launch<'a>,
+    /// Memory of the group.
+    pub local: &'a mut Local,
+    /// What instructions found last, by the low bits of their step.
+    pub caches: &'a mut [SiteCache; SITE_CACHES],
+    /// Names for findings.
+    pub describe: &'a dyn Describe,
+    /// The group, counted linearly.
+    pub group: u32,
+    /// High half of the address through which generic pointers reach group memory.
+    pub shared_aperture: u32,
+    /// High half of the address through which generic pointers reach private memory.
+    pub private_aperture: u32,
+    /// A clock that only goes forward.
+    pub clock: &'a std::sync::atomic::AtomicU64,
+    /// Why a step gave [`Flow::Fault`](super::Flow::Fault), where the program does not say.
+    pub fault: Option<String>,
+}

@@ -1,0 +1,123 @@
+//! From bytes to an instruction: the encoding is told by the first bits, the opcode finds a row of the tables, whose slots say which fields are
+//! operands, and which other bits may be set. Field places are those of AMD's ISA documents of CDNA 2, CDNA 3 and RDNA 3.
+
+mod code;
+mod dpp;
+mod dual;
+mod head;
+mod memory;
+mod operand;
+mod scalar;
+mod vector;
+
+use super::inst::{Arch, Cache, DecodeError, Encoding, Inst, Operand};
+use super::table::{self, Field, Role};
+use code::Code;
+
+/// Decodes the instruction at the start of `bytes`, which may go on behind it.
+///
+/// # Errors
+/// Unknown encodings, opcodes, operands and modifiers, and bytes that end within the instruction; the error names which.
+pub fn decode(arch: Arch, bytes: &[u8]) -> Result<Inst, DecodeError> {
+    let Some(first) = bytes.first_chunk() else {
+        return Err(DecodeError {
+            word: 0,
+            what: format!("{} bytes are no instruction: it takes 4 at least", bytes.len()),
+        });
+    };
+    let word = u32::from_le_bytes(*first);
+    inst(arch, word, bytes).map_err(|what| DecodeError { word, what })
+}
+
+/// What went wrong, in words: [`decode`] adds the word.
+type Failure = String;
+
+fn inst(arch: Arch, word: u32, bytes: &[u8]) -> Result<Inst, Failure> {
+    let head = head::head(arch, word)?;
+    if head.encoding == Encoding::Vopd {
+        return dual::inst(arch, bytes);
+    }
+    let (form, size) = head::form(arch, head, bytes)?;
+    let Some(row) = table::find(arch, head.encoding, form, head.opcode) else {
+        let suffix = if form == table::Form::Plain { String::new() } else { format!(" with {form:?}") };
+        let name = arch.name();
+        return Err(format!("{:?} opcode {:#x}{suffix} is no instruction of {name}", head.encoding, head.opcode));
+    };
+    if ["v_mfma", "v_smfmac", "v_wmma"].iter().any(|kind| row.name.starts_with(kind)) {
+        return Err(format!("{} is a matrix instruction, whose modifiers are not decoded", row.mnemonic));
+    }
+    let mut code = Code::new(arch, row, bytes, size)?;
+    let mut inst = blank(row.encoding, row.mnemonic, row.name);
+    match head.encoding {
+        Encoding::Sop2 | Encoding::Sopk | Encoding::Sop1 | Encoding::Sopc | Encoding::Sopp => {
+            scalar::numbers(&code, &mut inst)
+        }
+        Encoding::Smem => scalar::memory(&code, &mut inst),
+        Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 | Encoding::Vop3p => {
+            vector::modifiers(&code, &mut inst)?
+        }
+        Encoding::Ds => memory::share(&code, &mut inst),
+        Encoding::Flat | Encoding::Global | Encoding::Scratch => memory::flat(&code, &mut inst)?,
+        Encoding::Mubuf => memory::buffer(&code, &mut inst)?,
+        Encoding::Vopd => {}
+    }
+    operands(&mut code, &mut inst)?;
+    inst.size = code.size() as u8;
+    Ok(inst)
+}
+
+/// Reads the operands that the row names.
+fn operands(code: &mut Code, inst: &mut Inst) -> Result<(), Failure> {
+    for slot in code.row().slots {
+        if slot.role == Role::Other {
+            continue;
+        }
+        let (operand, dwords) = match slot.field {
+            Field::Vdst if inst.lds && slot.role == Role::Dest && inst.encoding != Encoding::Ds => (Operand::None, 0), // straight to LDS
+            _ if slot.role == Role::Old && !inst.cache.glc => (Operand::None, 0),
+            _ => operand::read(code, slot, inst)?,
+        };
+        match slot.role {
+            Role::Dest | Role::Old => (inst.dst, inst.dst_dwords) = (operand, dwords),
+            Role::Flag => inst.sdst = operand,
+            Role::Source(place) => {
+                let place = usize::from(place);
+                (inst.src[place], inst.src_dwords[place]) = (operand, dwords);
+                inst.src_count = inst.src_count.max(place as u8 + 1);
+            }
+            Role::Other => {}
+        }
+    }
+    Ok(())
+}
+
+fn blank(encoding: Encoding, mnemonic: &'static str, name: &'static str) -> Inst {
+    Inst {
+        mnemonic,
+        name,
+        encoding,
+        size: 0,
+        dst: Operand::None,
+        sdst: Operand::None,
+        src: [Operand::None; 4],
+        src_count: 0,
+        dst_dwords: 0,
+        src_dwords: [0; 4],
+        imm: 0,
+        imm1: 0,
+        neg: 0,
+        neg_hi: 0,
+        abs: 0,
+        op_sel: 0,
+        op_sel_hi: 0,
+        clamp: false,
+        omod: 0,
+        sdwa: None,
+        dpp: None,
+        cache: Cache::default(),
+        offen: false,
+        idxen: false,
+        lds: false,
+        second: None,
+    }
+}

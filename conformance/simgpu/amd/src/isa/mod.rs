@@ -1,0 +1,10 @@
+//! The instruction set: what an instruction is, and how its bytes are read.
+
+mod decode;
+mod inst;
+mod print;
+mod table;
+
+pub use decode::decode;
+pub use inst::{Arch, Cache, DecodeError, Dpp, Encoding, Inst, Operand, Sdwa, Select, Unused, sreg};
+pub use table::canonical_names;

@@ -1,0 +1,211 @@
+//! A kernel: its descriptor (the 64 bytes that the hardware's packet processor reads), and what the metadata says of its arguments.
+
+use super::metadata::Described;
+use super::{Image, LoadError};
+use crate::exec::Program;
+use crate::isa::Arch;
+use std::sync::Arc;
+
+/// What fills an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgKind {
+    /// The launch's caller.
+    Explicit,
+    /// Blocks along a dimension.
+    BlockCount(usize),
+    /// Threads of a block along a dimension.
+    GroupSize(usize),
+    /// Threads of a last, smaller block along a dimension; launches here have none.
+    Remainder(usize),
+    /// Where the grid starts along a dimension: at 0.
+    GlobalOffset(usize),
+    /// Dimensions of the grid.
+    GridDims,
+    /// Bytes of dynamic group memory.
+    DynamicLds,
+    /// High half of the private aperture.
+    PrivateBase,
+    /// High half of the shared aperture.
+    SharedBase,
+    /// A pointer of the runtime that a kernel of the tree never follows: a null pointer, so that following it is found.
+    Null,
+}
+
+impl ArgKind {
+    /// By the metadata's name.
+    pub(super) fn named(kind: &str) -> Result<Self, LoadError> {
+        let dimension = |name: &str| ["x", "y", "z"].iter().position(|d| name.ends_with(d)).unwrap_or(0);
+        Ok(match kind {
+            "global_buffer" | "by_value" | "dynamic_shared_pointer" | "image" | "sampler" | "pipe" | "queue" => {
+                Self::Explicit
+            }
+            "hidden_block_count_x" | "hidden_block_count_y" | "hidden_block_count_z" => {
+                Self::BlockCount(dimension(kind))
+            }
+            "hidden_group_size_x" | "hidden_group_size_y" | "hidden_group_size_z" => Self::GroupSize(dimension(kind)),
+            "hidden_remainder_x" | "hidden_remainder_y" | "hidden_remainder_z" => Self::Remainder(dimension(kind)),
+            "hidden_global_offset_x" | "hidden_global_offset_y" | "hidden_global_offset_z" => {
+                Self::GlobalOffset(dimension(kind))
+            }
+            "hidden_grid_dims" => Self::GridDims,
+            "hidden_dynamic_lds_size" => Self::DynamicLds,
+            "hidden_private_base" => Self::PrivateBase,
+            "hidden_shared_base" => Self::SharedBase,
+            "hidden_none"
+            | "hidden_printf_buffer"
+            | "hidden_hostcall_buffer"
+            | "hidden_multigrid_sync_arg"
+            | "hidden_heap_v1"
+            | "hidden_default_queue"
+            | "hidden_completion_action"
+            | "hidden_queue_ptr" => Self::Null,
+            other => return Err(LoadError::Unsupported(format!("an argument of kind {other}"))),
+        })
+    }
+}
+
+/// A kernel's argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arg {
+    /// Bytes from the start of the argument segment.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub bytes: u32,
+    /// What fills it.
+    pub kind: ArgKind,
+}
+
+/// A kernel of a loaded module, which stays loaded as long as the kernel is held.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Its arguments, hidden ones too.
+    pub args: Vec<Arg>,
+    /// Bytes of the argument segment.
+    pub kernarg_bytes: u32,
+    /// Bytes of group memory that the code declares.
+    pub lds_bytes: u32,
+    /// Bytes of private memory of a thread; with a stack of unknown depth, what a runtime gives it.
+    pub private_bytes: u32,
+    /// The most threads that a block can have.
+    pub max_threads: u32,
+    /// Vector registers of a thread.
+    pub vgprs: u32,
+    /// Scalar registers of a wave.
+    pub sgprs: u32,
+    pub(crate) program: Arc<Program>,
+    pub(crate) entry: usize,
+    pub(crate) setup: Setup,
+    pub(crate) granule: u32,
+    pub(crate) atomics: bool,
+    _image: Arc<Image>,
+}
+
+/// Which registers a wave starts with, from the descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Setup {
+    /// `kernel_code_properties`: which user registers there are.
+    pub(crate) properties: u16,
+    /// User registers, padding included.
+    pub(crate) user_sgprs: u8,
+    /// Which of the group's coordinates there are.
+    pub(crate) group_ids: [bool; 3],
+    /// The group's information word.
+    pub(crate) group_info: bool,
+    /// The wave's private segment offset.
+    pub(crate) scratch: bool,
+    /// Dimensions of the thread's coordinates beyond x.
+    pub(crate) thread_dims: u8,
+}
+
+/// Private memory of a thread where the depth of its stack is not known.
+const DEFAULT_STACK: u32 = 16 << 10;
+
+impl Kernel {
+    #[expect(clippy::too_many_arguments, reason = "the parts of a code object, which the module has at hand")]
+    pub(super) fn new(
+        arch: Arch,
+        described: Described,
+        image: &[u8],
+        descriptor: usize,
+        code_bytes: u64,
+        base: u64,
+        program: &Arc<Program>,
+        owner: &Arc<Image>,
+    ) -> Result<Self, LoadError> {
+        let name = described.name;
+        let cut = || LoadError::Invalid(format!("the descriptor of {name} lies outside"));
+        let kd: &[u8; 64] = image.get(descriptor..).and_then(|b| b.first_chunk()).ok_or_else(cut)?;
+        let word = |at: usize| u32::from_le_bytes([kd[at], kd[at + 1], kd[at + 2], kd[at + 3]]);
+        let offset = i64::from(word(16)) | i64::from(word(20)) << 32;
+        let (rsrc1, rsrc2) = (word(48), word(52));
+        let properties = word(56) as u16;
+        if word(56) >> 16 != 0 {
+            return Err(LoadError::Unsupported(format!("preloaded arguments of {name}")));
+        }
+        // Rounding modes to nearest even, subnormals kept: the mode of everything that this project compiles, and of HIP's default.
+        let mode = rsrc1 >> 12 & 0xff;
+        if mode != 0xf0 {
+            return Err(LoadError::Unsupported(format!("the floating-point mode {mode:#x} of {name}")));
+        }
+        let wave32 = properties >> 10 & 1 == 1;
+        if described.wave_size as usize != arch.wave_size() || wave32 != (arch.wave_size() == 32) {
+            return Err(LoadError::Unsupported(format!("waves of {} of {name}", described.wave_size)));
+        }
+        let entry = base.wrapping_add(descriptor as u64).wrapping_add_signed(offset);
+        let entry =
+            program.step_at(entry).ok_or_else(|| LoadError::Invalid(format!("{name} starts outside of the code")))?;
+        let dynamic_stack = properties >> 11 & 1 == 1;
+        let end = u64::from(program.steps[entry].offset) + code_bytes;
+        let (granule, atomics) = accesses(program, entry, u32::try_from(end).unwrap_or(u32::MAX));
+        Ok(Self {
+            args: described.args,
+            kernarg_bytes: described.kernarg_bytes,
+            lds_bytes: word(0),
+            private_bytes: if dynamic_stack { word(4) + DEFAULT_STACK } else { word(4) },
+            max_threads: described.max_threads,
+            vgprs: described.vgprs,
+            sgprs: described.sgprs,
+            program: program.clone(),
+            entry,
+            setup: Setup {
+                properties,
+                user_sgprs: (rsrc2 >> 1 & 31) as u8,
+                group_ids: [7, 8, 9].map(|bit| rsrc2 >> bit & 1 == 1),
+                group_info: rsrc2 >> 10 & 1 == 1,
+                scratch: rsrc2 & 1 == 1,
+                thread_dims: (rsrc2 >> 11 & 3) as u8,
+            },
+            granule,
+            atomics,
+            _image: owner.clone(),
+            name,
+        })
+    }
+}
+
+/// The smallest access to global or group memory in the code from `entry` to byte `end`, and whether there are atomics; over all of the code
+/// where the kernel calls functions.
+fn accesses(program: &Program, entry: usize, end: u32) -> (u32, bool) {
+    let own = program.steps[entry..].iter().take_while(|step| step.offset < end);
+    let calls = own.clone().any(|step| matches!(program.inst(step).name, "s_swappc_b64" | "s_call_b64"));
+    let steps = if calls { &program.steps[..] } else { &program.steps[entry..entry + own.count()] };
+    let (mut granule, mut atomics) = (4, false);
+    for name in steps.iter().filter_map(|step| program.insts.get(step.inst as usize)).map(|inst| inst.name) {
+        let Some((space, rest)) = name.split_once('_') else { continue };
+        if !matches!(space, "global" | "flat" | "ds" | "buffer") {
+            continue;
+        }
+        let plain = ["load", "store", "permute", "bpermute", "swizzle"].iter().any(|form| rest.starts_with(form));
+        atomics |= if space == "ds" { !plain } else { rest.starts_with("atomic") };
+        for part in rest.split('_') {
+            granule = granule.min(match part {
+                "u8" | "i8" | "b8" => 1,
+                "u16" | "i16" | "b16" => 2,
+                _ => 4,
+            });
+        }
+    }
+    (granule, atomics)
+}

@@ -1,0 +1,59 @@
+//! The metadata of a code object: msgpack, as LLVM's AMDGPUUsage describes it for code object v4 and v5.
+
+use super::LoadError;
+use super::kernel::{Arg, ArgKind};
+use rmpv::Value;
+
+/// What the metadata says of a kernel.
+pub(super) struct Described {
+    pub(super) name: String,
+    pub(super) symbol: String,
+    pub(super) args: Vec<Arg>,
+    pub(super) kernarg_bytes: u32,
+    pub(super) max_threads: u32,
+    pub(super) wave_size: u32,
+    pub(super) vgprs: u32,
+    pub(super) sgprs: u32,
+}
+
+pub(super) fn kernels(note: &[u8]) -> Result<Vec<Described>, LoadError> {
+    let mut rest = note;
+    let root = rmpv::decode::read_value(&mut rest).map_err(|e| LoadError::Invalid(format!("metadata: {e}")))?;
+    let kernels = get(&root, "amdhsa.kernels").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    kernels.iter().map(kernel).collect()
+}
+
+fn get<'a>(map: &'a Value, key: &str) -> Option<&'a Value> {
+    map.as_map()?.iter().find(|(k, _)| k.as_str() == Some(key)).map(|(_, v)| v)
+}
+
+fn text(map: &Value, key: &str) -> Result<String, LoadError> {
+    let value = get(map, key).and_then(Value::as_str);
+    value.map(str::to_string).ok_or_else(|| LoadError::Invalid(format!("metadata: no {key}")))
+}
+
+fn number(map: &Value, key: &str) -> Option<u32> {
+    get(map, key)?.as_u64()?.try_into().ok()
+}
+
+fn kernel(map: &Value) -> Result<Described, LoadError> {
+    let wanted = |key: &str| number(map, key).ok_or_else(|| LoadError::Invalid(format!("metadata: no {key}")));
+    let args = get(map, ".args").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    Ok(Described {
+        name: text(map, ".name")?,
+        symbol: text(map, ".symbol")?,
+        args: args.iter().map(arg).collect::<Result<_, _>>()?,
+        kernarg_bytes: wanted(".kernarg_segment_size")?,
+        max_threads: wanted(".max_flat_workgroup_size")?,
+        wave_size: wanted(".wavefront_size")?,
+        vgprs: wanted(".vgpr_count")?,
+        sgprs: wanted(".sgpr_count")?,
+    })
+}
+
+fn arg(map: &Value) -> Result<Arg, LoadError> {
+    let wanted =
+        |key: &str| number(map, key).ok_or_else(|| LoadError::Invalid(format!("metadata: an argument has no {key}")));
+    let kind = text(map, ".value_kind")?;
+    Ok(Arg { offset: wanted(".offset")?, bytes: wanted(".size")?, kind: ArgKind::named(&kind)? })
+}

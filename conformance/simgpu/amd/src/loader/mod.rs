@@ -1,0 +1,134 @@
+//! Loading code objects as a card's runtime does: choosing among those of a bundle, mapping, relocating, reading what kernels need.
+
+mod bundle;
+mod elf;
+mod kernel;
+mod metadata;
+
+pub use kernel::{Arg, ArgKind, Kernel};
+
+use crate::exec::lower::{self, Approximation};
+use crate::isa::Arch;
+use isobit_simgpu_core::memory::{Kind, Memory};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Why an image was not loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadError {
+    /// It holds code, but none for this card.
+    NoCode {
+        /// The card.
+        wanted: String,
+        /// What there is.
+        found: Vec<String>,
+    },
+    /// It is no code object, or a broken one.
+    Invalid(String),
+    /// It is one, with something that is not simulated.
+    Unsupported(String),
+    /// There is no memory for it.
+    OutOfMemory(String),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCode { wanted, found } => {
+                write!(f, "the image has no code for {wanted}; it has code for {}", found.join(", "))
+            }
+            Self::Invalid(why) => write!(f, "no valid code object: {why}"),
+            Self::Unsupported(what) => write!(f, "the code object needs what is not simulated: {what}"),
+            Self::OutOfMemory(why) => write!(f, "no memory for the code object: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// A loaded code object. Unloaded when dropped with all its kernels.
+#[derive(Debug)]
+pub struct Module {
+    kernels: HashMap<String, Arc<Kernel>>,
+    globals: HashMap<String, (u64, u64)>,
+    image: Arc<Image>,
+}
+
+/// The memory that a module's segments are in.
+pub(crate) struct Image {
+    memory: Arc<Memory>,
+    base: u64,
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Image({:#x})", self.base)
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // It was allocated when the module was loaded; a failure would leave it allocated, which harms nothing.
+        let _ = self.memory.free(self.base);
+    }
+}
+
+impl Module {
+    /// Loads the code object of an image that fits a target: the image is one, or a bundle of several.
+    ///
+    /// # Errors
+    /// As [`LoadError`] says.
+    pub fn load(
+        arch: Arch,
+        approximation: Approximation,
+        memory: &Arc<Memory>,
+        image: &[u8],
+    ) -> Result<Self, LoadError> {
+        let object = bundle::choose(arch, image)?;
+        let elf = elf::Elf::parse(arch, object)?;
+        let kind = if elf.writable { Kind::Device } else { Kind::Code };
+        let name = format!("code object for {}", arch.name());
+        let base = memory.alloc(elf.size, kind, &name).map_err(|e| LoadError::OutOfMemory(e.to_string()))?;
+        let owner = Arc::new(Image { memory: memory.clone(), base });
+        let mut bytes = vec![0; elf.size];
+        elf.map(&mut bytes, base)?;
+        // SAFETY: the allocation was made just now with this size, and nothing else knows of it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base as *mut u8, bytes.len()) };
+        memory.set_initialised(base, bytes.len(), true);
+        let text =
+            bytes.get(elf.text.clone()).ok_or_else(|| LoadError::Invalid("text outside of the segments".into()))?;
+        let program = Arc::new(lower::program(arch, approximation, text, base + elf.text.start as u64));
+        let mut kernels = HashMap::new();
+        for kernel in metadata::kernels(&elf.metadata)? {
+            let Some(&(descriptor, _)) = elf.symbols.get(&kernel.symbol) else {
+                return Err(LoadError::Invalid(format!("no symbol {}", kernel.symbol)));
+            };
+            let code_bytes = elf.symbols.get(&kernel.name).map_or(u64::MAX >> 1, |&(_, size)| size);
+            let kernel = Kernel::new(arch, kernel, &bytes, descriptor as usize, code_bytes, base, &program, &owner)?;
+            kernels.insert(kernel.name.clone(), Arc::new(kernel));
+        }
+        let globals = elf.symbols.into_iter().map(|(name, (at, size))| (name, (base + at, size))).collect();
+        Ok(Self { kernels, globals, image: owner })
+    }
+
+    /// A kernel by its name.
+    pub fn kernel(&self, name: &str) -> Option<Arc<Kernel>> {
+        self.kernels.get(name).cloned()
+    }
+
+    /// The names of all kernels.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.kernels.keys().map(String::as_str)
+    }
+
+    /// Address and size of a variable.
+    pub fn global(&self, name: &str) -> Option<(u64, u64)> {
+        self.globals.get(name).copied()
+    }
+
+    /// Where the module is in device memory.
+    pub fn base(&self) -> u64 {
+        self.image.base
+    }
+}

@@ -1,0 +1,147 @@
+//! Devices: how many there are, which one is current, names, waiting for one.
+
+use crate::Code;
+use crate::error::{bail, call, put};
+use crate::process::{current_device, process, set_current_device};
+use std::ffi::{c_char, c_int, c_uint};
+
+/// How many cards there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGetDeviceCount(count: *mut c_int) -> Code {
+    call("hipGetDeviceCount", || {
+        let cards = process()?.cards.len();
+        // SAFETY: the caller's promise.
+        unsafe { put(count, cards as c_int, "the number of devices") }
+    })
+}
+
+/// Makes a card current for the calling thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn hipSetDevice(device: c_int) -> Code {
+    call("hipSetDevice", || {
+        set_current_device(process()?.device(device)?);
+        Ok(())
+    })
+}
+
+/// The calling thread's current card.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGetDevice(device: *mut c_int) -> Code {
+    call("hipGetDevice", || {
+        process()?;
+        // SAFETY: the caller's promise.
+        unsafe { put(device, current_device() as c_int, "the device") }
+    })
+}
+
+/// The handle of a card, which is its number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipDeviceGet(device: *mut c_int, ordinal: c_int) -> Code {
+    call("hipDeviceGet", || {
+        let found = process()?.device(ordinal)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(device, found as c_int, "the device") }
+    })
+}
+
+/// The name of a card, cut to `len` bytes with its NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipDeviceGetName(name: *mut c_char, len: c_int, device: c_int) -> Code {
+    call("hipDeviceGetName", || {
+        let process = process()?;
+        let card = process.cards[process.device(device)?].card;
+        // SAFETY: the caller's promise.
+        unsafe { put_text(name, len, card.name) }
+    })
+}
+
+/// The place of a card on the bus, `domain:bus:device.function`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipDeviceGetPCIBusId(id: *mut c_char, len: c_int, device: c_int) -> Code {
+    call("hipDeviceGetPCIBusId", || {
+        let device = process()?.device(device)?;
+        // SAFETY: the caller's promise.
+        unsafe { put_text(id, len, &format!("0000:{:02x}:00.0", pci_bus(device))) }
+    })
+}
+
+/// The bus that a card is on. Simulated cards are on buses of their own, so that no two look like one.
+pub(crate) fn pci_bus(device: usize) -> i32 {
+    device as i32 + 1
+}
+
+/// Bytes of a card's memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipDeviceTotalMem(bytes: *mut usize, device: c_int) -> Code {
+    call("hipDeviceTotalMem", || {
+        let process = process()?;
+        process.device(device)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(bytes, process.memory.usage().capacity as usize, "the size") }
+    })
+}
+
+/// The compute capability of a card: major and minor number of its architecture.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) -> Code {
+    call("hipDeviceComputeCapability", || {
+        let process = process()?;
+        let card = process.cards[process.device(device)?].card;
+        // SAFETY: the caller's promise.
+        unsafe {
+            put(major, card.major, "the major number")?;
+            put(minor, card.minor, "the minor number")
+        }
+    })
+}
+
+/// Waits for all work of the current card.
+#[unsafe(no_mangle)]
+pub extern "C" fn hipDeviceSynchronize() -> Code {
+    call("hipDeviceSynchronize", || Ok(process()?.queues.synchronize_device(current_device())?))
+}
+
+/// The range of stream priorities: none is treated otherwise than another here.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipDeviceGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> Code {
+    call("hipDeviceGetStreamPriorityRange", || {
+        for (to, value) in [(least, LEAST_PRIORITY), (greatest, GREATEST_PRIORITY)] {
+            if !to.is_null() {
+                // SAFETY: the caller's promise.
+                unsafe { put(to, value, "the priority") }?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// As the AMD runtime has them.
+pub(crate) const LEAST_PRIORITY: c_int = 1;
+pub(crate) const GREATEST_PRIORITY: c_int = -1;
+
+/// Sets how threads wait for the device, which makes no difference here.
+#[unsafe(no_mangle)]
+pub extern "C" fn hipSetDeviceFlags(flags: c_uint) -> Code {
+    /// `hipDeviceScheduleMask`, `hipDeviceMapHost`, `hipDeviceLmemResizeToMax`.
+    const KNOWN: c_uint = 0x7 | 0x8 | 0x16;
+    call("hipSetDeviceFlags", || {
+        if flags & !KNOWN != 0 {
+            bail!(INVALID_VALUE, "unknown flags {flags:#x}");
+        }
+        process().map(drop)
+    })
+}
+
+/// # Safety
+/// `to` is null or has room for `len` bytes.
+unsafe fn put_text(to: *mut c_char, len: c_int, text: &str) -> crate::error::Result {
+    let room = usize::try_from(len).ok().filter(|&room| room > 0 && !to.is_null());
+    let Some(room) = room else { bail!(INVALID_VALUE, "the buffer is null or has no room: {len} bytes") };
+    let bytes = &text.as_bytes()[..text.len().min(room - 1)];
+    // SAFETY: as many bytes and the NUL fit, and the caller's promise.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
+        to.add(bytes.len()).write(0);
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! Access of cards to each other's memory. All cards share one arena here, so that leave is kept but not needed.
+
+use crate::Code;
+use crate::error::{bail, call, put};
+use crate::process::{current_device, process};
+use std::ffi::{c_int, c_uint};
+use std::sync::PoisonError;
+
+/// Whether a card can use the memory of another: every other's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipDeviceCanAccessPeer(to: *mut c_int, device: c_int, peer: c_int) -> Code {
+    call("hipDeviceCanAccessPeer", || {
+        let process = process()?;
+        let others = process.device(device)? != process.device(peer)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(to, others.into(), "the answer") }
+    })
+}
+
+/// Lets the current card use the memory of another.
+#[unsafe(no_mangle)]
+pub extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> Code {
+    call("hipDeviceEnablePeerAccess", || {
+        let process = process()?;
+        let (device, peer) = (current_device(), process.device(peer)?);
+        if flags != 0 {
+            bail!(INVALID_VALUE, "the flags must be 0, not {flags:#x}");
+        }
+        if device == peer {
+            bail!(INVALID_DEVICE, "device {peer} is the current one");
+        }
+        if !process.peers.lock().unwrap_or_else(PoisonError::into_inner).insert((device, peer)) {
+            bail!(PEER_ACCESS_ALREADY_ENABLED, "device {device} may use the memory of {peer} already");
+        }
+        Ok(())
+    })
+}
+
+/// Takes that leave back.
+#[unsafe(no_mangle)]
+pub extern "C" fn hipDeviceDisablePeerAccess(peer: c_int) -> Code {
+    call("hipDeviceDisablePeerAccess", || {
+        let process = process()?;
+        let (device, peer) = (current_device(), process.device(peer)?);
+        if !process.peers.lock().unwrap_or_else(PoisonError::into_inner).remove(&(device, peer)) {
+            bail!(PEER_ACCESS_NOT_ENABLED, "device {device} may not use the memory of {peer}");
+        }
+        Ok(())
+    })
+}
+
+/// What one card is to another, by `hipDeviceP2PAttr`: rank 0, access, atomics; no arrays.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipDeviceGetP2PAttribute(to: *mut c_int, what: c_int, from: c_int, peer: c_int) -> Code {
+    call("hipDeviceGetP2PAttribute", || {
+        let process = process()?;
+        if process.device(from)? == process.device(peer)? {
+            bail!(INVALID_DEVICE, "{from} and {peer} are one device");
+        }
+        let value = match what {
+            0 | 3 => 0,
+            1 | 2 => 1,
+            _ => bail!(INVALID_VALUE, "{what} is no attribute of two cards"),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { put(to, value, "the value") }
+    })
+}

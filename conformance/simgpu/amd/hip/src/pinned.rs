@@ -1,0 +1,77 @@
+//! Memory of the host that kernels reach.
+
+use crate::Code;
+use crate::error::{bail, call, put};
+use crate::memory::{allocate, find, release};
+use crate::process::process;
+use isobit_simgpu_core::memory::Kind;
+use std::ffi::{c_uint, c_void};
+
+/// `hipHostMallocPortable`, `Mapped`, `WriteCombined`, `NumaUser`, `Coherent`, `NonCoherent`.
+const KNOWN: c_uint = 0x1 | 0x2 | 0x4 | 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
+const COHERENT: c_uint = 0x4000_0000;
+const NON_COHERENT: c_uint = 0x8000_0000;
+
+/// Allocates host memory that kernels reach at the same address.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipHostMalloc(to: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
+    call("hipHostMalloc", || {
+        if to.is_null() {
+            bail!(INVALID_VALUE, "the pointer to the address is null");
+        }
+        if flags & !KNOWN != 0 || (flags & COHERENT != 0 && flags & NON_COHERENT != 0) {
+            bail!(INVALID_VALUE, "unknown or contradicting flags {flags:#x}");
+        }
+        let base = allocate(process()?, bytes, Kind::Pinned, flags)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(to, base as *mut c_void, "the address") }
+    })
+}
+
+/// As [`hipHostMalloc`] without flags.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipMallocHost(to: *mut *mut c_void, bytes: usize) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { hipHostMalloc(to, bytes, 0) }
+}
+
+/// Frees memory of [`hipHostMalloc`].
+#[unsafe(no_mangle)]
+pub extern "C" fn hipHostFree(address: *mut c_void) -> Code {
+    call("hipHostFree", || release(address, Kind::Pinned))
+}
+
+/// As [`hipHostFree`].
+#[unsafe(no_mangle)]
+pub extern "C" fn hipFreeHost(address: *mut c_void) -> Code {
+    call("hipFreeHost", || release(address, Kind::Pinned))
+}
+
+/// The address for kernels of host memory, which is the same.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipHostGetDevicePointer(to: *mut *mut c_void, host: *mut c_void, flags: c_uint) -> Code {
+    call("hipHostGetDevicePointer", || {
+        if flags != 0 {
+            bail!(INVALID_VALUE, "the flags must be 0, not {flags:#x}");
+        }
+        let found = find(process()?, host)?;
+        if found.kind != Kind::Pinned {
+            bail!(INVALID_VALUE, "{host:p} is no host memory; it lies in {found}");
+        }
+        // SAFETY: the caller's promise.
+        unsafe { put(to, host, "the address") }
+    })
+}
+
+/// The flags that host memory was allocated with.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipHostGetFlags(to: *mut c_uint, host: *mut c_void) -> Code {
+    call("hipHostGetFlags", || {
+        let process = process()?;
+        let found = find(process, host)?;
+        let flags = process.origins().get(&found.base).filter(|_| found.kind == Kind::Pinned).map(|made| made.flags);
+        let Some(flags) = flags else { bail!(INVALID_VALUE, "{host:p} is no host memory; it lies in {found}") };
+        // SAFETY: the caller's promise.
+        unsafe { put(to, flags, "the flags") }
+    })
+}

@@ -1,0 +1,70 @@
+//! Deferred work: what nobody waited for is not done, work overtakes work that it should have waited for, and `hipFree` waits.
+
+mod common;
+
+use common::{Buffer, configure, get, kinds, ok};
+use isobit_simgpu_hip::Code;
+use isobit_simgpu_hip::copy::hipMemcpyAsync;
+use isobit_simgpu_hip::copy_kinds::{DEVICE_TO_DEVICE, DEVICE_TO_HOST};
+use isobit_simgpu_hip::event::*;
+use isobit_simgpu_hip::memory::hipFree;
+use isobit_simgpu_hip::pinned::{hipHostFree, hipHostMalloc};
+use isobit_simgpu_hip::set::hipMemsetAsync;
+use isobit_simgpu_hip::stream::*;
+use std::ffi::c_void;
+
+#[test]
+fn a_missing_wait_shows() {
+    configure(&[("ISOBIT_SIM_DEFER", "1"), ("ISOBIT_SIM_MEMORY", "1073741824")]);
+    // SAFETY: pointers of the helper; what the work uses is freed after it, by functions that wait.
+    unsafe {
+        let [s1, s2]: [*mut c_void; 2] = [(); 2].map(|()| get(|to| hipStreamCreateWithFlags(to, 1)));
+        let pinned: *mut u8 = get(|to: *mut *mut c_void| hipHostMalloc(to, 16, 0)).cast();
+        pinned.write_bytes(0, 16);
+        let (a, b) = (Buffer::new(16), Buffer::new(16));
+
+        // No wait of the host: nothing is done.
+        ok(hipMemsetAsync(a.0, 1, 16, s1));
+        ok(hipMemcpyAsync(pinned.cast(), a.0, 16, DEVICE_TO_HOST, s1));
+        assert_eq!(pinned.read(), 0);
+        assert_eq!(hipStreamQuery(s1), Code::NOT_READY);
+        ok(hipStreamSynchronize(s1));
+        assert_eq!(pinned.read(), 1);
+
+        // No wait of the other stream: it is overtaken. With one, it is not.
+        for (value, wait) in [(2, false), (3, true)] {
+            ok(hipMemsetAsync(a.0, value, 16, s1));
+            if wait {
+                let event = get(|to| hipEventCreateWithFlags(to, 2));
+                ok(hipEventRecord(event, s1));
+                ok(hipStreamWaitEvent(s2, event, 0));
+                ok(hipEventDestroy(event));
+            }
+            ok(hipMemcpyAsync(b.0, a.0, 16, DEVICE_TO_DEVICE, s2));
+            ok(hipMemcpyAsync(pinned.cast(), b.0, 16, DEVICE_TO_HOST, s2));
+            ok(hipStreamSynchronize(s2));
+            ok(hipStreamSynchronize(s1));
+            assert_eq!(pinned.read(), if wait { 3 } else { 1 });
+        }
+
+        // Host memory that HIP did not allocate: the copy is made before the call returns.
+        let mut pageable = [0u8; 16];
+        ok(hipMemsetAsync(a.0, 4, 16, s1));
+        ok(hipMemcpyAsync(pageable.as_mut_ptr().cast(), a.0, 16, DEVICE_TO_HOST, s1));
+        assert_eq!(pageable, [4; 16]);
+
+        // Memory is freed after the work that uses it.
+        let used = Buffer::new(16);
+        ok(hipMemsetAsync(used.0, 5, 16, s1));
+        ok(hipMemcpyAsync(pinned.cast(), used.0, 16, DEVICE_TO_HOST, s1));
+        ok(hipFree(used.0));
+        assert_eq!(pinned.read(), 5);
+
+        ok(hipMemsetAsync(a.0, 6, 16, s2));
+        for stream in [s1, s2] {
+            ok(hipStreamDestroy(stream));
+        }
+        ok(hipHostFree(pinned.cast()));
+    }
+    assert!(kinds().is_empty());
+}

@@ -1,0 +1,97 @@
+//! Builds the simulated GPUs and lays their libraries out as a vendor's installation does.
+//!
+//! Neither `cargo test` nor a test runner builds a sibling's `cdylib`, so whoever needs a simulator asks here: [`rocm`] runs
+//! cargo for the packages, and puts what they make under `<target>/simgpu`, with the sonames that programs ask for. A process that
+//! [`apply`](Staged::apply) was called on finds the simulator where it would find the vendor's libraries.
+
+mod cargo;
+mod library;
+
+use anyhow::{Context, Result};
+use library::{Library, ROCM};
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Tells a test that it is the process which [`Staged::child`] starts.
+const INSIDE: &str = "ISOBIT_SIMGPU_CHILD";
+
+/// The libraries of a simulated GPU, built and laid out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staged {
+    root: PathBuf,
+}
+
+/// The simulated AMD GPU's libraries, in place of ROCm's.
+///
+/// # Errors
+/// Cargo cannot build them, or the file system refuses.
+pub fn rocm() -> Result<Staged> {
+    stage("rocm", ROCM)
+}
+
+/// The folder that holds every simulator, one folder each: what `ISOBIT_SIMGPU` names.
+///
+/// # Errors
+/// The folder cargo builds in cannot be told.
+pub fn folder() -> Result<PathBuf> {
+    Ok(cargo::target_dir()?.join("simgpu"))
+}
+
+fn stage(vendor: &str, libraries: &[Library]) -> Result<Staged> {
+    let folder = folder()?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    // Several test processes come here at once: one builds and lays out, the others find it done.
+    let path = folder.join(".lock");
+    let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
+    fs4::fs_std::FileExt::lock_exclusive(&lock).with_context(|| format!("cannot lock {}", path.display()))?;
+    let built = cargo::build(libraries.iter().map(|l| l.package))?;
+    let staged = Staged { root: folder.join(vendor) };
+    library::lay_out(libraries, &built, &staged.lib())?;
+    Ok(staged)
+}
+
+impl Staged {
+    /// What stands in for the vendor's installation: the value of `ROCM_PATH`.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of the libraries.
+    pub fn lib(&self) -> PathBuf {
+        self.root.join("lib")
+    }
+
+    /// The variables of a process that is to use the simulator, which must be set before it starts: the loader reads its own but once.
+    pub fn environment(&self) -> [(&'static str, OsString); 2] {
+        let mut path = self.lib().into_os_string();
+        if let Some(more) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
+            path.push(":");
+            path.push(more);
+        }
+        [("ROCM_PATH", self.root.clone().into_os_string()), ("LD_LIBRARY_PATH", path)]
+    }
+
+    /// Has a program that is about to start use the simulator.
+    pub fn apply<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.envs(self.environment())
+    }
+
+    /// The calling test program again, for one of its tests alone and with the simulator: a test that needs it runs its child and
+    /// checks that this succeeded, and does its work where [`inside`] is true.
+    ///
+    /// # Errors
+    /// The path of this program cannot be told.
+    pub fn child(&self, test: &str) -> Result<Command> {
+        let mut command = Command::new(std::env::current_exe().context("the path of this program")?);
+        command.args([test, "--exact", "--nocapture", "--include-ignored"]).env(INSIDE, "1");
+        self.apply(&mut command);
+        Ok(command)
+    }
+}
+
+/// True in the process that [`Staged::child`] starts.
+pub fn inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}

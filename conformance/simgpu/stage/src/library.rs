@@ -1,0 +1,105 @@
+//! Which libraries there are, under which names programs ask for them, and how they come to lie there.
+
+use anyhow::{Context, Result, bail};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A library that stands in for a vendor's.
+pub struct Library {
+    /// The package that makes it.
+    pub package: &'static str,
+    /// Its file name, without a version.
+    pub file: &'static str,
+    /// The versions of its soname in the releases that it stands in for.
+    pub versions: &'static [&'static str],
+}
+
+/// ROCm 5, 6 and 7.
+pub const ROCM: &[Library] = &[
+    Library { package: "isobit-simgpu-hip", file: "libamdhip64.so", versions: &["5", "6", "7"] },
+    Library { package: "isobit-simgpu-rocblas", file: "librocblas.so", versions: &["3", "4", "5"] },
+    Library { package: "isobit-simgpu-miopen", file: "libMIOpen.so", versions: &["1"] },
+    Library { package: "isobit-simgpu-rocrand", file: "librocrand.so", versions: &["1"] },
+    Library { package: "isobit-simgpu-hiprtc", file: "libhiprtc.so", versions: &["5", "6", "7"] },
+];
+
+/// Puts what was built into a folder: each library once, and a link for each version of its soname, so that under every name it is one
+/// file, of which a process holds one instance.
+pub fn lay_out(libraries: &[Library], built: &HashMap<String, PathBuf>, folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for library in libraries {
+        let from =
+            built.get(library.package).with_context(|| format!("{} makes no shared library", library.package))?;
+        if from.file_name() == Some(library.file.as_ref()) {
+            bail!("{} makes {}, which drivers would find where cargo leaves it", library.package, library.file);
+        }
+        let to = folder.join(library.file);
+        copy(from, &to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+        for version in library.versions {
+            let name = folder.join(format!("{}.{version}", library.file));
+            link(Path::new(library.file), &name).with_context(|| format!("cannot link {}", name.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies a file unless it is there already, whole: a process that has the old one loaded keeps it.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let content = std::fs::read(from)?;
+    if std::fs::read(to).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    let part = to.with_extension("part");
+    std::fs::write(&part, content)?;
+    std::fs::rename(&part, to)
+}
+
+fn link(target: &Path, name: &Path) -> io::Result<()> {
+    match std::fs::read_link(name) {
+        Ok(there) if there == target => return Ok(()),
+        Ok(_) => std::fs::remove_file(name)?,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(e),
+    }
+    std::os::unix::fs::symlink(target, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt as _;
+
+    const ONE: &[Library] = &[Library { package: "p", file: "libx.so", versions: &["1", "2"] }];
+
+    #[test]
+    fn every_name_is_one_file_which_stays_while_nothing_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (made, folder) = (dir.path().join("made.so"), dir.path().join("lib"));
+        let built = HashMap::from([("p".to_string(), made.clone())]);
+        let inode = |name: &str| std::fs::metadata(folder.join(name)).unwrap().ino();
+        std::fs::write(&made, "first").unwrap();
+        lay_out(ONE, &built, &folder).unwrap();
+        let first = inode("libx.so");
+        assert_eq!([inode("libx.so.1"), inode("libx.so.2")], [first; 2]);
+        lay_out(ONE, &built, &folder).unwrap();
+        assert_eq!(inode("libx.so.2"), first);
+        std::fs::write(&made, "second").unwrap();
+        lay_out(ONE, &built, &folder).unwrap();
+        assert_eq!(std::fs::read_to_string(folder.join("libx.so.1")).unwrap(), "second");
+    }
+
+    #[test]
+    fn a_library_of_the_vendors_name_is_refused_where_cargo_leaves_it() {
+        let built = HashMap::from([("p".to_string(), PathBuf::from("/target/debug/libx.so"))]);
+        let e = lay_out(ONE, &built, tempfile::tempdir().unwrap().path()).unwrap_err();
+        assert!(e.to_string().contains("p makes libx.so"), "{e}");
+    }
+
+    #[test]
+    fn a_package_that_made_nothing_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let e = lay_out(ONE, &HashMap::new(), dir.path()).unwrap_err();
+        assert!(e.to_string().contains("p makes no shared library"), "{e}");
+    }
+}

@@ -1,4 +1,4 @@
-//! Lists every driver of this build, its devices, and the libraries they use: `cargo run --example devices --features cuda`.
+//! Lists every driver of this build, its devices, and the libraries they use: `cargo run --example devices --features cuda,rocm`.
 
 use isobit::{AnyDevice, BackendDevice};
 

@@ -1,11 +1,15 @@
-//! Adds two vectors on any device: `cargo run --example vector_add --features cuda -- cuda:0`, or with no argument on the best device there is.
+//! Adds two vectors on any device: `cargo run --example vector_add --features cuda,rocm -- rocm:0`, or with no argument on the first GPU there is,
+//! else on the host.
 
 use isobit::{AnyDevice, BackendDevice, BackendStorage, BinaryOp, Layout, Result};
 
 fn main() -> Result<()> {
     let device = match std::env::args().nth(1) {
         Some(name) => AnyDevice::open(&name)?,
-        None => AnyDevice::cuda_if_available(0)?,
+        None => match isobit::available_devices().into_iter().find(|d| d.driver != "cpu") {
+            Some(gpu) => AnyDevice::open(&gpu.to_string())?,
+            None => AnyDevice::cpu(),
+        },
     };
     let info = device.info()?;
     println!("{}: {} ({})", device.location(), info.name, info.arch);

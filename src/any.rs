@@ -6,7 +6,9 @@ use crate::{
     Support, UnaryOp,
 };
 #[cfg(feature = "cuda")]
-use isobit_cuda::{CudaDevice, CudaStorage, DeviceOptions};
+use isobit_cuda::{CudaDevice, CudaStorage};
+#[cfg(feature = "rocm")]
+use isobit_rocm::{RocmDevice, RocmStorage};
 
 /// A device of any driver in this build.
 #[derive(Debug, Clone)]
@@ -17,6 +19,9 @@ pub enum AnyDevice {
     /// An NVIDIA GPU.
     #[cfg(feature = "cuda")]
     Cuda(CudaDevice),
+    /// An AMD GPU.
+    #[cfg(feature = "rocm")]
+    Rocm(RocmDevice),
 }
 
 /// A storage of any driver in this build.
@@ -31,6 +36,8 @@ enum Inner {
     Cpu(CpuStorage),
     #[cfg(feature = "cuda")]
     Cuda(CudaStorage),
+    #[cfg(feature = "rocm")]
+    Rocm(RocmStorage),
 }
 
 /// Runs an expression on what is inside a device or storage.
@@ -40,6 +47,8 @@ macro_rules! on {
             $any::Cpu($inner) => $body,
             #[cfg(feature = "cuda")]
             $any::Cuda($inner) => $body,
+            #[cfg(feature = "rocm")]
+            $any::Rocm($inner) => $body,
         }
     };
 }
@@ -70,6 +79,8 @@ macro_rules! inside {
 inside!(Cpu CpuStorage);
 #[cfg(feature = "cuda")]
 inside!(Cuda CudaStorage);
+#[cfg(feature = "rocm")]
+inside!(Rocm RocmStorage);
 
 /// The operand as the destination's driver has it.
 fn get<'a, S: Inside>(operand: &'a AnyStorage, dst: &S) -> Result<&'a S> {
@@ -112,7 +123,8 @@ impl AnyDevice {
     /// As [`new_cuda`](Self::new_cuda).
     #[cfg(feature = "cuda")]
     pub fn new_cuda_with(ordinal: usize, numerics: Numerics) -> Result<Self> {
-        CudaDevice::new_with(ordinal, DeviceOptions::default().with_numerics(numerics)).map(AnyDevice::Cuda)
+        CudaDevice::new_with(ordinal, isobit_cuda::DeviceOptions::default().with_numerics(numerics))
+            .map(AnyDevice::Cuda)
     }
 
     /// An NVIDIA GPU with given default numerics.
@@ -127,14 +139,33 @@ impl AnyDevice {
         ))
     }
 
-    /// An AMD GPU.
+    /// An AMD GPU, with vendor numerics unless an operation says otherwise.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where this build or this machine has no ROCm driver.
-    pub fn new_rocm(_ordinal: usize) -> Result<Self> {
+    /// `LibraryUnavailable` where this build or this machine has no ROCm driver; `InvalidArgument` where there is no such device.
+    pub fn new_rocm(ordinal: usize) -> Result<Self> {
+        Self::new_rocm_with(ordinal, Numerics::Vendor)
+    }
+
+    /// An AMD GPU with given default numerics.
+    ///
+    /// # Errors
+    /// As [`new_rocm`](Self::new_rocm).
+    #[cfg(feature = "rocm")]
+    pub fn new_rocm_with(ordinal: usize, numerics: Numerics) -> Result<Self> {
+        RocmDevice::new_with(ordinal, isobit_rocm::DeviceOptions::default().with_numerics(numerics))
+            .map(AnyDevice::Rocm)
+    }
+
+    /// An AMD GPU with given default numerics.
+    ///
+    /// # Errors
+    /// `LibraryUnavailable`: this build has no ROCm driver.
+    #[cfg(not(feature = "rocm"))]
+    pub fn new_rocm_with(_ordinal: usize, _numerics: Numerics) -> Result<Self> {
         Err(Error::new(
             ErrorKind::LibraryUnavailable,
-            "this version of `isobit` has no ROCm driver yet; its feature `rocm` is declared and empty",
+            "this build has no ROCm driver: build with the feature `rocm` of `isobit`",
         ))
     }
 
@@ -209,11 +240,25 @@ impl AnyDevice {
     pub fn as_cuda_device(&self) -> Result<&CudaDevice> {
         match self {
             AnyDevice::Cuda(device) => Ok(device),
-            _ => Err(Error::new(
-                ErrorKind::DeviceMismatch,
-                format!("a CUDA device was asked for, this is {}", self.location()),
-            )),
+            _ => Err(self.is_not("a CUDA device")),
         }
+    }
+
+    /// The ROCm device inside.
+    ///
+    /// # Errors
+    /// `DeviceMismatch` where it is another driver's.
+    #[cfg(feature = "rocm")]
+    pub fn as_rocm_device(&self) -> Result<&RocmDevice> {
+        match self {
+            AnyDevice::Rocm(device) => Ok(device),
+            _ => Err(self.is_not("a ROCm device")),
+        }
+    }
+
+    #[cfg(any(feature = "cuda", feature = "rocm"))]
+    fn is_not(&self, wanted: &str) -> Error {
+        Error::new(ErrorKind::DeviceMismatch, format!("{wanted} was asked for, this is {}", self.location()))
     }
 }
 
@@ -273,6 +318,12 @@ impl AnyStorage {
     #[cfg(feature = "cuda")]
     pub fn as_cuda_storage(&self) -> Option<&CudaStorage> {
         CudaStorage::inside(self)
+    }
+
+    /// The ROCm storage inside, where the device is an AMD GPU.
+    #[cfg(feature = "rocm")]
+    pub fn as_rocm_storage(&self) -> Option<&RocmStorage> {
+        RocmStorage::inside(self)
     }
 }
 

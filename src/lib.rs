@@ -7,11 +7,13 @@ pub use isobit_hal::*;
 
 #[cfg(feature = "cuda")]
 pub use isobit_cuda as cuda;
+#[cfg(feature = "rocm")]
+pub use isobit_rocm as rocm;
 
 /// A driver that this build carries, and what it found.
 #[derive(Debug)]
 pub struct DriverStatus {
-    /// Its name: `cpu`, `cuda`.
+    /// Its name: `cpu`, `cuda`, `rocm`.
     pub driver: &'static str,
     /// How many devices it sees, or why it cannot see any.
     pub devices: Result<usize>,
@@ -23,6 +25,8 @@ pub fn drivers() -> Vec<DriverStatus> {
         DriverStatus { driver: "cpu", devices: Ok(1) },
         #[cfg(feature = "cuda")]
         DriverStatus { driver: "cuda", devices: isobit_cuda::device_count() },
+        #[cfg(feature = "rocm")]
+        DriverStatus { driver: "rocm", devices: isobit_rocm::device_count() },
     ]
 }
 

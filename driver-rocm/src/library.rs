@@ -1,0 +1,64 @@
+//! Asking before calling: each library is opened when first wanted, with every function that this crate calls, or said to be missing.
+
+use hip_sys::dl::OpenError;
+use hip_sys::{Hip, Hiprtc};
+use isobit_hal::Result;
+use isobit_kernels::{Library, loaded_file};
+use miopen_sys::Miopen;
+use rocblas_sys::Rocblas;
+use rocrand_sys::Rocrand;
+
+/// A vendor library and how its function table is had.
+#[derive(Debug)]
+pub(crate) struct RocmLibrary<T: 'static> {
+    file: &'static str,
+    get: fn() -> Result<&'static T, &'static OpenError>,
+    found: Library<&'static T>,
+}
+
+/// AMD's runtime.
+pub(crate) static HIP: RocmLibrary<Hip> = RocmLibrary {
+    file: "libamdhip64.so",
+    get: Hip::get,
+    found: Library::new("install ROCm 5, 6 or 7, or run where there is an AMD GPU"),
+};
+
+/// AMD's run-time compiler.
+pub(crate) static HIPRTC: RocmLibrary<Hiprtc> = RocmLibrary {
+    file: "libhiprtc.so",
+    get: Hiprtc::get,
+    found: Library::new("install ROCm's HIPRTC (hip-runtime-amd)"),
+};
+
+/// AMD's BLAS.
+pub(crate) static ROCBLAS: RocmLibrary<Rocblas> = RocmLibrary {
+    file: "librocblas.so",
+    get: Rocblas::get,
+    found: Library::new("install ROCm's rocBLAS to have vendor numerics"),
+};
+
+/// AMD's deep-learning primitives.
+pub(crate) static MIOPEN: RocmLibrary<Miopen> =
+    RocmLibrary { file: "libMIOpen.so", get: Miopen::get, found: Library::new("install ROCm's MIOpen (miopen-hip)") };
+
+/// AMD's random numbers.
+pub(crate) static ROCRAND: RocmLibrary<Rocrand> = RocmLibrary {
+    file: "librocrand.so",
+    get: Rocrand::get,
+    found: Library::new("install ROCm's rocRAND to use its generators"),
+};
+
+impl<T> RocmLibrary<T> {
+    /// The library's functions. Looked up once in a process.
+    ///
+    /// # Errors
+    /// `LibraryUnavailable`, saying what is missing, where it was looked for, and what to install.
+    pub(crate) fn require(&self) -> Result<&'static T> {
+        self.found.require(|| (self.get)().map_err(ToString::to_string))
+    }
+
+    /// The file it was loaded from, if it is loaded.
+    pub(crate) fn path(&self) -> Option<String> {
+        loaded_file(self.file)
+    }
+}

@@ -1,14 +1,34 @@
-//! A kernel that is wrong is caught on the card, shrunk, and replayed by the printed command. The kernels are broken builds: copies of
-//! sources with one line changed, which the device compiles in place of its own. Without an NVIDIA GPU it says that it was skipped.
-#![cfg(all(feature = "cli", feature = "cuda"))]
+//! A kernel that is wrong is caught on a GPU, shrunk, and replayed by the printed command. The kernels are broken builds: copies of
+//! sources with one line changed, which the device compiles in place of its own. An NVIDIA GPU runs them where there is one, the simulated AMD
+//! GPU everywhere; what only its checks can see is planted for it alone.
+#![cfg(all(feature = "cli", feature = "rocm"))]
 
-use isobit_conformance::report::{Report, Status};
+use isobit_conformance::report::{Report, ResultRow, Status};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const ELEMENTWISE: (&str, &str) =
     ("dialect/elementwise.cuh", include_str!("../../kernels-common/src/dialect/elementwise.cuh"));
 const REDUCE: (&str, &str) = ("ops/reduce/ops.cuh", include_str!("../../kernels-common/src/ops/reduce/ops.cuh"));
+const REDUCE_TEAMS: (&str, &str) =
+    ("ops/reduce/reduce.cu", include_str!("../../kernels-common/src/ops/reduce/reduce.cu"));
+
+const SIMULATED: &str = "sim-rocm:gfx90a";
+
+/// The folder of the simulated GPUs: built here, or where the machine says that they lie.
+fn simulators() -> PathBuf {
+    let built = || {
+        isobit_simgpu_stage::rocm().unwrap();
+        isobit_simgpu_stage::folder().unwrap()
+    };
+    std::env::var_os("ISOBIT_SIMGPU").map_or_else(built, PathBuf::from)
+}
+
+/// The GPUs that run a broken kernel.
+fn gpus() -> Vec<&'static str> {
+    let real = isobit::available_devices().iter().any(|d| d.driver == "cuda");
+    real.then_some("cuda:0").into_iter().chain([SIMULATED]).collect()
+}
 
 /// A folder with one changed source, and one for the reports.
 struct Broken(tempfile::TempDir);
@@ -23,39 +43,60 @@ impl Broken {
         Self(dir)
     }
 
-    fn run(&self, sources: bool, args: &[&str]) -> Output {
+    fn run(&self, device: &str, sources: bool, args: &[&str]) -> Output {
         // The program's path as it was built, or where it lies now.
         let program = std::env::var_os("ISOBIT_CONFORMANCE")
             .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_isobit-conformance")), PathBuf::from);
         let mut command = Command::new(program);
-        command.args(["--devices", "cuda:0", "--out"]).arg(self.out()).args(args);
+        command.args(["--devices", device, "--out"]).arg(self.out(device)).args(args);
+        command.env("ISOBIT_SIMGPU", simulators());
         if sources {
             command.env("ISOBIT_KERNEL_SOURCES", self.0.path().join("src"));
         }
         command.output().unwrap()
     }
 
-    fn out(&self) -> PathBuf {
-        self.0.path().join("out")
+    fn out(&self, device: &str) -> PathBuf {
+        self.0.path().join(device.replace(':', "-"))
     }
 
-    /// The suite catches it, in a case of at most `most` elements, and the saved case fails with the broken kernel alone.
-    fn is_caught(&self, op: &str, dtype: &str, most: usize) {
-        let output = self.run(true, &["--ops", op, "--dtypes", dtype, "--cases", "64"]);
+    /// The report of a device whose cell of an operation and dtype fails, and that cell.
+    fn fails(&self, device: &str, op: &str, dtype: &str) -> (Report, ResultRow) {
+        let output = self.run(device, true, &["--ops", op, "--dtypes", dtype, "--cases", "64"]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{text}");
-        let report: Report = serde_json::from_slice(&std::fs::read(self.out().join("report.json")).unwrap()).unwrap();
-        let cell =
-            |r: &&isobit_conformance::report::ResultRow| r.op == op && r.subject == "cuda:0" && r.reference == "cpu";
-        let row = report.results.iter().find(cell).unwrap();
+        let report = std::fs::read(self.out(device).join("report.json")).unwrap();
+        let report: Report = serde_json::from_slice(&report).unwrap();
+        let cell = |r: &&ResultRow| r.op == op && r.subject == device && r.reference == "cpu";
+        let row = report.results.iter().find(cell).unwrap().clone();
         assert_eq!(row.status, Status::Fail, "{row:?}");
-        let worst = row.worst.as_deref().unwrap();
-        eprintln!("{op} {dtype}: {worst}\n    {}", row.repro.as_deref().unwrap());
-        assert!(elements(worst) <= most, "{worst}");
-        let saved = only_file(&self.out().join("failures"));
-        let replay = ["--replay", saved.to_str().unwrap()];
-        assert_eq!(self.run(true, &replay).status.code(), Some(1));
-        assert_eq!(self.run(false, &replay).status.code(), Some(0), "the kernel as it is passes");
+        (report, row)
+    }
+
+    /// Every GPU catches it, in a case of at most `most` elements, and the saved case fails with the broken kernel alone.
+    fn is_caught(&self, op: &str, dtype: &str, most: usize) {
+        for device in gpus() {
+            let (_, row) = self.fails(device, op, dtype);
+            let worst = row.worst.as_deref().unwrap();
+            eprintln!("{device} {op} {dtype}: {worst}\n    {}", row.repro.as_deref().unwrap());
+            assert!(elements(worst) <= most, "{worst}");
+            let saved = only_file(&self.out(device).join("failures"));
+            let replay = ["--replay", saved.to_str().unwrap()];
+            assert_eq!(self.run(device, true, &replay).status.code(), Some(1));
+            assert_eq!(self.run(device, false, &replay).status.code(), Some(0), "the kernel as it is passes");
+        }
+    }
+
+    /// A simulated GPU finds it, and the report names where.
+    fn is_found(&self, device: &str, op: &str, dtype: &str, kind: &str) -> Report {
+        let (mut report, row) = self.fails(device, op, dtype);
+        eprintln!("{op} {dtype}: {}", row.worst.as_deref().unwrap());
+        assert!(*report.memory.count_mut(kind).unwrap() > 0, "{:?}", report.memory);
+        let finding = report.findings.iter().find(|f| f.kind == kind).unwrap();
+        assert_eq!((finding.device.as_str(), finding.op.clone()), (device, Some(format!("{op} {dtype}"))));
+        let named = [&finding.kernel, &finding.instruction, &finding.thread, &finding.buffer, &finding.repro];
+        assert!(named.iter().all(|part| part.is_some()) && finding.offset.is_some(), "{finding}");
+        report
     }
 }
 
@@ -71,20 +112,10 @@ fn only_file(dir: &Path) -> PathBuf {
     files.remove(0)
 }
 
-fn no_gpu() -> bool {
-    let none = isobit::available_devices().iter().all(|d| d.driver != "cuda");
-    if none {
-        eprintln!("skipped: this test needs an NVIDIA GPU and NVRTC");
-    }
-    none
-}
-
 #[test]
 fn a_tail_element_that_is_not_written_is_caught() {
     let broken = Broken::new(ELEMENTWISE, "if (block_x() == 0 && i < n)", "if (block_x() == 0 && i + 1 < n)");
-    if !no_gpu() {
-        broken.is_caught("exp", "f32", 16);
-    }
+    broken.is_caught("exp", "f32", 16);
 }
 
 #[test]
@@ -94,7 +125,32 @@ fn a_sum_that_accumulates_in_f16_is_caught() {
         "{ return a + b; }",
         "{ if constexpr (is_same<T, f16>) return to_f32(round_to<f16>(a + b)); else return a + b; }",
     );
-    if !no_gpu() {
-        broken.is_caught("sum", "f16", 16);
-    }
+    broken.is_caught("sum", "f16", 16);
+}
+
+#[test]
+fn an_access_past_the_end_is_found_and_named() {
+    let broken = Broken::new(ELEMENTWISE, "if (block_x() == 0 && i < n)", "if (block_x() == 0 && i <= n)");
+    let report = broken.is_found(SIMULATED, "neg", "f32", "out_of_bounds");
+    let device = &report.devices[0];
+    assert!(device.simulated && device.instructions_executed.is_some_and(|n| n > 0), "{device:?}");
+}
+
+#[test]
+fn a_missing_barrier_is_found_and_named() {
+    let store = "lanes[lane + v * distance] = acc[v];\n";
+    let broken = Broken::new(REDUCE_TEAMS, &format!("{store}        barrier();\n"), store);
+    // A team of 64 threads is one wave of gfx90a, and needs no barrier there; of gfx1100 it is two.
+    broken.is_found("sim-rocm:gfx1100", "sum", "f32", "races");
+}
+
+#[test]
+fn a_simulated_gpu_that_is_not_built_says_how_to_get_it() {
+    let empty = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isobit-conformance"));
+    command.args(["--devices", SIMULATED, "--out"]).arg(empty.path()).env("ISOBIT_SIMGPU", empty.path());
+    let output = command.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains(SIMULATED) && error.contains("`cargo xtask conformance` builds it"), "{error}");
 }

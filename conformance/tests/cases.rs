@@ -3,7 +3,7 @@
 use isobit_conformance::case::{Case, LayoutKind};
 use isobit_conformance::cells::Cell;
 use isobit_conformance::generate;
-use isobit_conformance::run::{Reference, run_case};
+use isobit_conformance::run::{Bench, Reference, run_case};
 use isobit_hal::CpuDevice;
 use std::collections::BTreeSet;
 
@@ -80,10 +80,11 @@ fn shapes_reach_the_edges() {
 /// The reference accepts every case: none is ill-formed, and the CPU writes what it must, where it must, twice the same.
 #[test]
 fn the_reference_takes_every_case() {
+    let bench = Bench { device: &CpuDevice, reference: Reference::Itself, watch: None };
     for cell in some_cells() {
         for i in 0..6 {
             let case = generate::case(2, cell, i);
-            let run = run_case(&CpuDevice, Reference::Itself, cell, &case);
+            let run = run_case(&bench, cell, &case);
             assert!(run.fault.is_none(), "{cell} {i}: {}\n{case:?}", run.fault.unwrap());
         }
     }

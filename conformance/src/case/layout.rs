@@ -81,7 +81,7 @@ fn is_false(b: &bool) -> bool {
 #[serde(transparent)]
 pub struct Recipe(pub Vec<Dim>);
 
-/// A layout in its buffer, with guard bands on both sides.
+/// A layout in its buffer.
 #[derive(Debug, Clone)]
 pub struct Placed {
     /// The layout.
@@ -96,7 +96,7 @@ impl Recipe {
         Recipe((0..rank).map(|order| Dim { order, step: 1, before: 0, after: 0, broadcast: false }).collect())
     }
 
-    /// The layout of given dimensions.
+    /// The layout of given dimensions, with guard bands on both sides.
     pub fn place(&self, dims: &[usize]) -> Placed {
         debug_assert_eq!(self.0.len(), dims.len());
         let mut by_memory: Vec<usize> = (0..dims.len()).collect();
@@ -152,6 +152,15 @@ impl Recipe {
 }
 
 impl Placed {
+    /// Without guard bands, and without what lies behind the last element. What precedes the first element stays, and with it the
+    /// alignment.
+    pub fn exact(&self) -> Self {
+        let (layout, offset) = (&self.layout, self.layout.start_offset());
+        let last = layout.required_len().expect("the layout lies in its buffer").max(offset);
+        let layout = Layout::new(layout.shape().clone(), Dims::from_slice(layout.stride()), offset - GUARD);
+        Self { layout: layout.expect("one stride a dimension"), len: last - GUARD }
+    }
+
     /// For each element of the buffer, whether the layout names it.
     pub fn named(&self) -> Vec<bool> {
         let mut named = vec![false; self.len];
@@ -191,6 +200,17 @@ mod tests {
         assert_eq!(p.layout.stride(), Layout::contiguous([3, 5]).transpose(0, 1).unwrap().stride());
         assert_eq!(r.kind(), LayoutKind::Transposed);
         assert_eq!(r.without(0), Recipe::contiguous(1));
+    }
+
+    #[test]
+    fn an_exact_buffer_ends_with_the_last_element() {
+        let mut r = Recipe::contiguous(2);
+        (r.0[0].before, r.0[1].step, r.0[1].after) = (1, 2, 3);
+        let exact = r.place(&[3, 4]).exact();
+        // Rows of 4 * 2 + 3 elements, the first left out: the last row ends with its fourth element, the seventh of the row.
+        assert_eq!((exact.layout.start_offset(), exact.len), (11, 3 * 11 + 7));
+        assert_eq!(exact.layout.required_len(), Some(exact.len));
+        assert_eq!(Recipe::contiguous(1).place(&[0]).exact().len, 0);
     }
 
     #[test]

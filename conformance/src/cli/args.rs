@@ -14,7 +14,7 @@ pub struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Devices, such as cpu,cuda:0. Without this: the CPU and every GPU found.
+    /// Devices, such as cpu,cuda:0,sim-rocm:gfx90a. Without this: the CPU, every GPU found, and simulated AMD GPUs where there is none.
     #[arg(long, value_delimiter = ',', value_name = "ID,...")]
     pub devices: Vec<String>,
 
@@ -42,11 +42,11 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["exhaustive", "cases"])]
     pub quick: bool,
 
-    /// Also every one of the 2^32 f32 arguments of each unary.
+    /// Also every argument of each unary: of the narrow floats, and but for simulated devices the 2^32 of f32.
     #[arg(long)]
     pub exhaustive: bool,
 
-    /// Where report.json, report.html, junit.xml, digests and failures go.
+    /// Where report.json, report.html, junit.xml, digests.json and failures go.
     #[arg(long, value_name = "DIR", default_value = "target/conformance")]
     pub out: PathBuf,
 
@@ -54,8 +54,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "quick", "exhaustive"])]
     pub replay: Option<PathBuf>,
 
-    /// Compare digest files of earlier runs (DIR/digests), also from other machines, with each other and with the devices named.
-    #[arg(long, value_name = "DIGESTS", num_args = 1..)]
+    /// Join earlier runs, also from other machines, with each other and with the devices named, by the digests of their results: each
+    /// the folder of a run, or its digests.json.
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "replay")]
     pub compare: Vec<PathBuf>,
 
     /// Write which device supports what to docs/support.md, and run nothing.

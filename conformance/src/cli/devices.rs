@@ -1,5 +1,7 @@
 //! Which devices run, by the names that reports give them.
 
+use super::simulated::Simulated;
+use super::simulator::Simulator;
 use anyhow::{Context, Result, bail};
 use isobit::{AnyDevice, BackendDevice};
 use isobit_conformance::report::{DeviceRow, NotRun};
@@ -20,15 +22,19 @@ pub struct Plan {
     pub asked: bool,
 }
 
-/// The devices asked for; without any, the CPU and every GPU found.
+/// The devices asked for; without any, the CPU, every GPU found, and for a vendor of which there is none its simulated ones.
 ///
 /// # Errors
-/// A name that is no device.
+/// A name that is no device; a simulated one that cannot be started.
 pub fn plan(asked: &[String]) -> Result<Plan> {
     if !asked.is_empty() {
         let mut plan = Plan { asked: true, ..Plan::default() };
         for id in asked {
-            match canonical(id)? {
+            let id = canonical(id)?;
+            if let Some(simulated) = Simulated::of(&id) {
+                simulated.ready()?;
+            }
+            match id {
                 id if id == "cpu" => plan.cpu = true,
                 id if plan.workers.contains(&id) => {}
                 id => plan.workers.push(id),
@@ -48,6 +54,14 @@ pub fn plan(asked: &[String]) -> Result<Plan> {
             None => plan.not_run.extend(absent(0).err().map(|e: isobit::Error| none(e.message().into()))),
         }
     }
+    if !plan.workers.iter().any(|id| id.starts_with("rocm:")) {
+        for simulated in Simulated::instead_of_rocm() {
+            match simulated.ready() {
+                Ok(()) => plan.workers.push(simulated.id()),
+                Err(e) => plan.not_run.push(NotRun { id: simulated.id(), reason: format!("{e:#}") }),
+            }
+        }
+    }
     Ok(plan)
 }
 
@@ -56,7 +70,7 @@ fn canonical(id: &str) -> Result<String> {
     let (driver, rest) = id.split_once(':').map_or((id, None), |(d, r)| (d, Some(r)));
     super::select::known("driver", driver, DRIVERS)?;
     if driver.starts_with("sim-") {
-        bail!("{id}: this build has no simulated devices");
+        return Ok(Simulated::named(driver, rest)?.id());
     }
     match (driver, rest) {
         ("cpu", None | Some("0")) => Ok("cpu".into()),
@@ -66,26 +80,28 @@ fn canonical(id: &str) -> Result<String> {
     }
 }
 
-/// Opens a device.
+/// Opens a device; a simulated one, in a process that was started for it.
 ///
 /// # Errors
 /// Those of the driver: it is not here, or there is no such device.
 pub fn open(id: &str) -> Result<AnyDevice> {
-    AnyDevice::open(id).with_context(|| format!("device {id}"))
+    let name = Simulated::of(id).map_or(id, |simulated| simulated.opened_as());
+    AnyDevice::open(name).with_context(|| format!("device {id}"))
 }
 
-/// What a device says of itself.
+/// What a device says of itself, and whether it is simulated, which its driver cannot know.
 ///
 /// # Errors
 /// Those of the driver while asking.
 pub fn row<D: BackendDevice>(id: &str, device: &D) -> Result<DeviceRow> {
     let info = device.info().with_context(|| format!("device {id}"))?;
+    let simulated = info.simulated || info.driver != "cpu" && Simulator::loaded().is_some();
     Ok(DeviceRow {
         id: id.into(),
         driver: info.driver,
         name: info.name,
         arch: info.arch,
-        simulated: info.simulated,
+        simulated,
         warp_size: info.warp_size,
         memory_bytes: info.memory_total,
         driver_version: info.driver_version,

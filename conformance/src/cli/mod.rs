@@ -5,14 +5,19 @@
 
 mod args;
 mod build;
+mod compare;
 mod devices;
+mod execute;
 mod join;
 mod matrix;
 mod pool;
+mod process;
 mod progress;
 mod run;
 mod save;
 mod select;
+mod simulated;
+mod simulator;
 mod supervise;
 mod worker;
 

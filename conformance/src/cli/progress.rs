@@ -1,14 +1,19 @@
-//! Progress: a bar on a terminal, a line a quarter of the way elsewhere.
+//! Progress: a bar a device on a terminal, a line a quarter of the way elsewhere.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The bars of devices that run at the same time, one under the other.
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// The progress of one device.
 pub struct Progress {
     bar: Option<ProgressBar>,
     device: String,
     total: u64,
-    done: u64,
+    done: AtomicU64,
 }
 
 impl Progress {
@@ -17,18 +22,18 @@ impl Progress {
         let total = total as u64;
         let bar = std::io::stderr().is_terminal().then(|| {
             let (bar, template) = match total {
-                0 => (ProgressBar::new_spinner(), "{prefix:10} {spinner} {pos} cells  {msg}"),
-                _ => (ProgressBar::new(total), "{prefix:10} {bar:40.cyan} {pos}/{len} cells  {msg}  eta {eta}"),
+                0 => (ProgressBar::new_spinner(), "{prefix:16} {spinner} {pos} cells  {msg}"),
+                _ => (ProgressBar::new(total), "{prefix:16} {bar:40.cyan} {pos}/{len} cells  {msg}  eta {eta}"),
             };
             let style = ProgressStyle::with_template(template).expect("the template is well formed");
-            bar.with_prefix(device.to_string()).with_style(style)
+            BARS.add(bar.with_prefix(device.to_string()).with_style(style))
         });
-        Self { bar, device: device.into(), total, done: 0 }
+        Self { bar, device: device.into(), total, done: AtomicU64::new(0) }
     }
 
     /// One more is done.
-    pub fn step(&mut self, what: &str) {
-        self.done += 1;
+    pub fn step(&self, what: &str) {
+        let before = self.done.fetch_add(1, Ordering::Relaxed);
         match &self.bar {
             Some(bar) => {
                 bar.set_message(what.to_string());
@@ -36,8 +41,8 @@ impl Progress {
             }
             None => {
                 let quarter = |n: u64| (n * 4).checked_div(self.total).unwrap_or(0);
-                if quarter(self.done) > quarter(self.done - 1) {
-                    eprintln!("{}: {} of {} cells", self.device, self.done, self.total);
+                if quarter(before + 1) > quarter(before) {
+                    eprintln!("{}: {} of {} cells", self.device, before + 1, self.total);
                 }
             }
         }

@@ -1,93 +1,37 @@
-//! The other side of a worker: starts it, listens, and when it dies or hangs finds the case that did it and goes on with a fresh one.
+//! The other side of a worker: listens to it, and when it dies or hangs finds the case that did it and goes on with a fresh one.
 //!
 //! Several cells run at once in a worker, so its death tells only which cells may have caused it. Those run again alone, each case told before it
 //! runs; the one that was told last is the culprit, its cell fails with it, and the others go on.
 
 use super::pool::Event;
+use super::process::Worker;
 use super::progress::Progress;
 use super::worker::{Job, Message, Then};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use isobit_conformance::cells::Cell;
-use isobit_conformance::report::{DeviceRow, ResultRow};
+use isobit_conformance::report::{Finding, ResultRow};
 use isobit_conformance::run::{CellRun, Failure, Fault, Options, Reference};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// A worker process that has its device open.
-pub struct Worker {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    messages: Receiver<Message>,
-    /// The device, as it describes itself.
-    pub row: DeviceRow,
-}
-
-/// How long a device may take to open: a simulator or a cold driver included.
-const OPENING: Duration = Duration::from_secs(120);
-
-/// Starts a worker and waits until its device is open.
-///
-/// # Errors
-/// The device is not here, or opening it killed the worker.
-pub fn start(device: &str) -> Result<Worker> {
-    let program = std::env::current_exe().context("the path of this program")?;
-    spawn(device, Command::new(program).args(["worker", "--device", device]))
-}
-
-fn spawn(device: &str, command: &mut Command) -> Result<Worker> {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("starting a worker")?;
-    let stdout = child.stdout.take().context("the worker's output")?;
-    let (tx, messages) = channel();
-    std::thread::spawn(move || {
-        // A line that is no message is a library's chatter on standard output.
-        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        for message in lines.filter_map(|l| serde_json::from_str(&l).ok()) {
-            if tx.send(message).is_err() {
-                break;
-            }
-        }
-    });
-    let stdin = child.stdin.take();
-    let mut worker = Worker { child, stdin, messages, row: DeviceRow::default() };
-    match worker.messages.recv_timeout(OPENING) {
-        Ok(Message::Ready(row)) => worker.row = row,
-        Ok(Message::Absent(reason)) => bail!(reason),
-        Ok(_) => bail!("device {device}: the worker did not say that it is ready"),
-        Err(RecvTimeoutError::Timeout) => {
-            bail!("device {device}: no answer within {} s while opening it", OPENING.as_secs())
-        }
-        Err(RecvTimeoutError::Disconnected) => {
-            bail!("device {device}: opening it killed the worker ({})", worker.end())
-        }
-    }
-    Ok(worker)
-}
-
-impl Worker {
-    /// How the process ended.
-    fn end(&mut self) -> String {
-        match self.child.wait() {
-            Ok(status) => status.to_string(),
-            Err(e) => format!("unknown: {e}"),
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // It may have ended by itself; only that it has matters.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// What came of an order.
+#[derive(Default)]
+pub struct Outcome {
+    /// Its cells, in their order.
+    pub runs: Vec<CellRun>,
+    /// What followed them ...
+    pub rows: Vec<ResultRow>,
+    /// ... and what the memory checks saw in that.
+    pub findings: Vec<Finding>,
+    /// Instructions that a simulated device executed, over all workers.
+    pub executed: u64,
 }
 
 /// What one worker came to.
 enum End {
-    /// Every cell is done, and these rows of what follows came with them.
-    Finished(Vec<ResultRow>),
+    /// Every cell is done.
+    Finished,
     /// It died or hung, with these cells begun and not done, and the case that was told last.
     Died { why: String, suspects: Vec<usize>, last: Option<(usize, Option<u64>)> },
 }
@@ -114,11 +58,11 @@ pub fn run(
     worker: Worker,
     restart: impl Fn() -> Result<Worker>,
     order: &Order<'_>,
-    progress: &mut Progress,
-) -> Result<(Vec<CellRun>, Vec<ResultRow>)> {
+    progress: &Progress,
+) -> Result<Outcome> {
     let Order { device, cells, options, timeout, then } = order;
     let mut done: HashMap<usize, CellRun> = HashMap::new();
-    let mut rows: Vec<ResultRow> = Vec::new();
+    let mut outcome = Outcome::default();
     let mut spare = Some(worker);
     // Cells to run one at a time, because one of them killed a worker.
     let mut suspects: Vec<usize> = Vec::new();
@@ -130,26 +74,23 @@ pub fn run(
             Some(worker) => worker,
             None => restart()?,
         };
-        let job = Job {
-            seed: options.seed,
-            cases: options.cases,
-            first: options.first.clone(),
-            replay_only: options.replay_only,
-            cells: given.iter().map(|&c| (cells[c].kind.name().into(), cells[c].label(), cells[c].numerics)).collect(),
-            alone,
-            then: if alone { None } else { then.clone() },
-        };
+        let then = if alone { None } else { then.clone() };
+        let job = Job { alone, then, ..Job::of(given.iter().map(|&c| cells[c]), options) };
+        let mut executed = 0;
         let end = one(worker, &given, &job, *timeout, |told| match told {
             Told::Done(cell, run) => {
                 progress.step(&cells[cell].to_string());
                 done.insert(cell, *run);
             }
+            Told::Row(row) => outcome.rows.push(row),
+            Told::Found(finding) => outcome.findings.push(finding),
+            Told::Executed(so_far) => executed = so_far,
             Told::Working(what) => progress.note(&what),
         })?;
+        outcome.executed += executed;
         suspects.retain(|c| !done.contains_key(c));
         let (why, begun, last) = match end {
-            End::Finished(more) => {
-                rows.extend(more);
+            End::Finished => {
                 suspects.clear();
                 if given.iter().all(|c| !done.contains_key(c)) {
                     bail!("device {device}: the worker says that it is done and did nothing");
@@ -177,26 +118,27 @@ pub fn run(
             (false, _) => suspects = begun,
         }
     }
-    Ok(((0..cells.len()).filter_map(|c| done.remove(&c)).collect(), rows))
+    outcome.runs = (0..cells.len()).filter_map(|c| done.remove(&c)).collect();
+    Ok(outcome)
 }
 
 /// What a worker tells that others want to know.
 enum Told {
     Done(usize, Box<CellRun>),
+    Row(ResultRow),
+    Found(Finding),
+    Executed(u64),
     Working(String),
 }
 
 /// One worker to its end. `given` are the numbers of the job's cells.
 fn one(mut worker: Worker, given: &[usize], job: &Job, timeout: Duration, mut tell: impl FnMut(Told)) -> Result<End> {
     let alone = job.alone;
-    if let Some(mut stdin) = worker.stdin.take() {
-        // A worker that is gone already is noticed below.
-        let _ = writeln!(stdin, "{}", serde_json::to_string(job)?);
-    }
+    worker.give(job)?;
     // Alone, each case must answer in time; together, each cell, whose cases share the processors.
     let patience = if alone { timeout } else { timeout.saturating_mul(5) };
     let mut begun: HashMap<usize, Instant> = HashMap::new();
-    let (mut last, mut rows) = (None, Vec::new());
+    let mut last = None;
     let why = loop {
         match worker.messages.recv_timeout(Duration::from_millis(500)) {
             Ok(Message::Event(Event::Begin { cell })) => {
@@ -217,13 +159,15 @@ fn one(mut worker: Worker, given: &[usize], job: &Job, timeout: Duration, mut te
                 let lost = run.lost;
                 tell(Told::Done(given[cell], run));
                 if lost {
-                    return Ok(End::Finished(rows));
+                    return Ok(End::Finished);
                 }
             }
-            Ok(Message::Row(row)) => rows.push(row),
+            Ok(Message::Row(row)) => tell(Told::Row(row)),
+            Ok(Message::Found(finding)) => tell(Told::Found(finding)),
+            Ok(Message::Executed(so_far)) => tell(Told::Executed(so_far)),
             Ok(Message::Working(what)) => tell(Told::Working(what)),
-            Ok(Message::Finished) => return Ok(End::Finished(rows)),
-            Ok(Message::Ready(_) | Message::Absent(_)) => {}
+            Ok(Message::Finished) => return Ok(End::Finished),
+            Ok(Message::Ready(_) | Message::Absent(_) | Message::Supports(_)) => {}
             Err(RecvTimeoutError::Timeout) => {
                 if begun.values().any(|since| since.elapsed() > patience) {
                     break format!("no answer within {:.0} s", patience.as_secs_f64());
@@ -255,7 +199,9 @@ fn crashed(cell: &Cell, device: &str, index: Option<u64>, options: &Options, why
 #[cfg(test)]
 mod tests {
     use super::*;
-    use isobit_conformance::report::Status;
+    use crate::cli::process::spawn;
+    use isobit_conformance::report::{DeviceRow, Status};
+    use std::process::Command;
 
     /// A worker that is a shell script: `$job` holds its job, `$alone` whether it runs one cell at a time.
     fn script(body: &str) -> Result<Worker> {
@@ -286,12 +232,11 @@ mod tests {
         let alone = format!("{}{}{}{}{}{death}", begin(0), case(0, 0), done(0), begin(1), case(1, 5));
         let body = format!("if [ $alone = 1 ]; then\n{alone}\nelse\n{together}\nfi\n{finished}");
         let options = Options::new(0, 64);
-        let mut progress = Progress::new("sim:0", 2);
+        let progress = Progress::new("sim:0", 2);
         let timeout = Duration::from_millis(300);
         let order = Order { device: "sim:0", cells: &cells(), options: &options, timeout, then: None };
         let worker = script(&body).unwrap();
-        let (runs, _) = run(worker, || script(&body), &order, &mut progress).unwrap();
-        runs
+        run(worker, || script(&body), &order, &progress).unwrap().runs
     }
 
     fn the_second_alone_failed(runs: &[CellRun], why: &str) {

@@ -1,20 +1,21 @@
 //! The worker's side: one device, work from standard input, events to standard output, JSON lines both.
 
 use super::args::WorkerArgs;
-use super::devices;
 use super::pool::{Event, run_cells, threads};
+use super::simulator::Simulator;
+use super::{devices, matrix};
 use anyhow::{Context, Result};
 use isobit::AnyDevice;
 use isobit_conformance::accuracy;
 use isobit_conformance::case::{Case, Kind};
 use isobit_conformance::cells::Cell;
 use isobit_conformance::golden;
-use isobit_conformance::report::{DeviceRow, Numerics, ResultRow};
-use isobit_conformance::run::{Options, Reference};
+use isobit_conformance::report::{DeviceRow, Finding, Numerics, ResultRow};
+use isobit_conformance::run::{Options, Reference, Watch};
 use isobit_hal::DType;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// What a worker is to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -25,10 +26,28 @@ pub struct Job {
     pub replay_only: bool,
     /// The cells, by name, label and numerics.
     pub cells: Vec<(String, String, Option<Numerics>)>,
+    /// Only whether the device supports the cells.
+    pub ask: bool,
     /// One cell at a time, and each case told before it runs: to find which one kills the process.
     pub alone: bool,
     /// What follows the cells, where anything does.
     pub then: Option<Then>,
+}
+
+impl Job {
+    /// To run cells, several at once.
+    pub fn of<'a>(cells: impl Iterator<Item = &'a Cell>, options: &Options) -> Self {
+        Self {
+            seed: options.seed,
+            cases: options.cases,
+            first: options.first.clone(),
+            replay_only: options.replay_only,
+            cells: cells.map(|cell| (cell.kind.name().into(), cell.label(), cell.numerics)).collect(),
+            ask: false,
+            alone: false,
+            then: None,
+        }
+    }
 }
 
 /// Checks of a device beside its cells.
@@ -38,7 +57,7 @@ pub struct Then {
     pub ops: Vec<String>,
     /// ... and dtypes.
     pub dtypes: Vec<String>,
-    /// Every input of every unary among the cells.
+    /// Every input of every unary among the cells; on a simulated device of the narrow dtypes alone, since 2^32 take it days.
     pub exhaustive: bool,
 }
 
@@ -56,6 +75,12 @@ pub enum Message {
     Row(ResultRow),
     /// Still at it: so much of the exhaustive check of a dtype is done.
     Working(String),
+    /// What watches the device saw in what follows the cells.
+    Found(Finding),
+    /// So many instructions has a simulated device executed in this process.
+    Executed(u64),
+    /// Whether the device supports each cell of a job that asks.
+    Supports(Vec<bool>),
     /// All is done.
     Finished,
 }
@@ -81,6 +106,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
             return Ok(());
         }
     };
+    let simulator = Simulator::loaded().map(Arc::new);
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     let job: Job = serde_json::from_str(&line).context("the job on standard input")?;
@@ -88,20 +114,39 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
         Cell::find(op, label, *numerics).with_context(|| format!("no cell {op} {label}"))
     };
     let cells = job.cells.iter().map(find).collect::<Result<Vec<_>>>()?;
+    if job.ask {
+        tell(Message::Supports(matrix::answers(&device, &cells)));
+        return Ok(());
+    }
     let options = Options {
         seed: job.seed,
         cases: job.cases,
         reference: Reference::Cpu,
         first: job.first,
         replay_only: job.replay_only,
+        watch: simulator.clone().map(|s| s as Arc<dyn Watch>),
     };
-    let at_once = if job.alone { 1 } else { threads() };
-    run_cells(&device, &args.device, &cells, &options, at_once, job.alone, |e| tell(Message::Event(e)));
+    // What a simulator sees is of the one case that runs.
+    let at_once = if job.alone || simulator.is_some() { 1 } else { threads() };
+    run_cells(&device, &args.device, &cells, &options, at_once, job.alone, |event| {
+        let done = matches!(event, Event::Done { .. });
+        tell(Message::Event(event));
+        if let Some(simulator) = simulator.as_ref().filter(|_| done) {
+            tell(Message::Executed(simulator.executed()));
+        }
+    });
     if let Some(then) = job.then {
         let filter = golden::Filter { ops: then.ops, dtypes: then.dtypes };
         golden::run(&device, &args.device, &filter)?.into_iter().for_each(|row| tell(Message::Row(row)));
         if then.exhaustive {
-            every_input(&device, &args.device, &cells, tell)?;
+            let narrow_alone = simulator.is_some();
+            every_input(&device, &args.device, &cells, narrow_alone, &tell)?;
+        }
+        if let Some(simulator) = &simulator {
+            for sighting in simulator.look().map_err(anyhow::Error::msg)? {
+                tell(Message::Found(Finding { device: args.device.clone(), ..sighting.finding }));
+            }
+            tell(Message::Executed(simulator.executed()));
         }
     }
     tell(Message::Finished);
@@ -109,8 +154,15 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
 }
 
 /// Every input of the unaries among the cells, for the dtypes that can be counted out, against the CPU.
-fn every_input(device: &AnyDevice, id: &str, cells: &[&Cell], tell: impl Fn(Message)) -> Result<()> {
-    for dtype in [DType::F8E4M3, DType::F16, DType::BF16, DType::F32] {
+fn every_input(
+    device: &AnyDevice,
+    id: &str,
+    cells: &[&Cell],
+    narrow_alone: bool,
+    tell: &dyn Fn(Message),
+) -> Result<()> {
+    let dtypes = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32];
+    for dtype in dtypes.into_iter().filter(|d| !narrow_alone || d.size_in_bytes() <= 2) {
         let unary = |c: &&Cell| match c.kind {
             Kind::Unary(op) if c.dtypes[0] == dtype => Some(op),
             _ => None,

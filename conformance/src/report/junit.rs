@@ -66,11 +66,12 @@ fn case_of(row: &ResultRow) -> TestCase {
     case
 }
 
-/// The memory checks as a suite: a case for each kind of access.
+/// The memory checks as a suite: a case for each kind of access, and one for faults where there are any.
 fn memory(report: &Report) -> TestSuite {
     let m = &report.memory;
     let mut suite = TestSuite::new("memory");
-    for (kind, count) in m.counts() {
+    let faults = report.findings.iter().filter(|f| f.kind == "fault").count() as u64;
+    for (kind, count) in m.counts().into_iter().chain((faults > 0).then_some(("fault", faults))) {
         let details: Vec<_> = report.findings.iter().filter(|f| f.kind == kind).map(|f| f.to_string()).collect();
         let status = if count == 0 && details.is_empty() {
             TestCaseStatus::success()

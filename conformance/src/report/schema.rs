@@ -187,6 +187,26 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// The count of a kind of finding; none for `fault`, a trap or an instruction that cannot be, which is no access.
+    pub fn count_mut(&mut self, kind: &str) -> Option<&mut u64> {
+        match kind {
+            "out_of_bounds" => Some(&mut self.out_of_bounds),
+            "uninitialised_reads" => Some(&mut self.uninitialised_reads),
+            "races" => Some(&mut self.races),
+            "misaligned" => Some(&mut self.misaligned),
+            "divergent_barriers" => Some(&mut self.divergent_barriers),
+            "unwritten" => Some(&mut self.unwritten),
+            _ => None,
+        }
+    }
+
+    /// Adds the counts of another run.
+    pub fn add(&mut self, other: &Memory) {
+        for (kind, count) in other.counts() {
+            *self.count_mut(kind).expect("each count has its name") += count;
+        }
+    }
+
     /// Each count with its name in the schema.
     pub fn counts(&self) -> [(&'static str, u64); 6] {
         [
@@ -203,7 +223,7 @@ impl Memory {
 /// One finding of a memory check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Which count of [`Memory`] it belongs to.
+    /// Which count of [`Memory`] it belongs to; `fault` for a trap or an instruction that cannot be, which is counted in none.
     pub kind: String,
     /// The device.
     pub device: String,
@@ -223,23 +243,29 @@ pub struct Finding {
     pub repro: Option<String>,
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on {}", self.kind, self.device)?;
+impl Finding {
+    /// Where it happened, in words: kernel, instruction, thread, buffer and offset as far as they are known.
+    pub fn place(&self) -> String {
         let parts = [
-            ("op", &self.op),
             ("kernel", &self.kernel),
             ("instruction", &self.instruction),
             ("thread", &self.thread),
             ("buffer", &self.buffer),
         ];
-        for (name, value) in parts {
-            if let Some(value) = value {
-                write!(f, ", {name} {value}")?;
-            }
+        let parts = parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
+        parts.chain(self.offset.map(|offset| format!("byte {offset}"))).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {}", self.kind, self.device)?;
+        if let Some(op) = &self.op {
+            write!(f, ", op {op}")?;
         }
-        if let Some(offset) = self.offset {
-            write!(f, ", byte {offset}")?;
+        let place = self.place();
+        if !place.is_empty() {
+            write!(f, ", {place}")?;
         }
         if let Some(repro) = &self.repro {
             write!(f, "\n  {repro}")?;

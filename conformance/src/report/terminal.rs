@@ -33,6 +33,9 @@ pub fn terminal(report: &Report, written: Option<&Written>, color: bool) -> Stri
     out
 }
 
+/// A fault of one kernel shows in every operation that uses it: what does not fit a screen is in the files.
+const MOST_FINDINGS: usize = 20;
+
 #[derive(Clone, Copy)]
 enum Style {
     Bold,
@@ -160,8 +163,11 @@ fn failures(out: &mut String, report: &Report, color: bool) {
             let _ = writeln!(out, "    {}", paint(repro, Style::Bold, color));
         }
     }
-    for finding in &report.findings {
+    for finding in report.findings.iter().take(MOST_FINDINGS) {
         let _ = writeln!(out, "{} {finding}", paint("✗", Style::State(State::Fail), color));
+    }
+    if let Some(more) = report.findings.len().checked_sub(MOST_FINDINGS).filter(|&n| n > 0) {
+        let _ = writeln!(out, "  and {more} findings more, in report.json");
     }
 }
 

@@ -2,14 +2,25 @@
 
 use crate::case::{GUARD, Placed, Recipe, Values};
 use isobit_hal::DType;
+use std::ops::Range;
 
 /// What unwritten bytes hold in the first run and, complemented, in the second.
 pub const POISONS: [u8; 2] = [0xA5, 0x5A];
 
+/// How an operand lies in device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Between guard bands, so that a stray access shows in them.
+    Banded,
+    /// An allocation of its own that ends with the last element, so that what watches the device sees a stray access.
+    Exact,
+}
+
 /// An operand.
 pub struct Buffer {
     pub dtype: DType,
-    pub placed: Placed,
+    placed: Placed,
+    exact: Placed,
     /// For each element of the buffer, whether the layout names it.
     named: Vec<bool>,
     /// The bytes of the named elements, in the order of memory; none for an output.
@@ -48,10 +59,38 @@ impl Buffer {
             let bits = values.bits(dtype, named.iter().filter(|&&n| n).count());
             pack(dtype, &bits)
         });
-        Self { dtype, placed, named, values }
+        let exact = placed.exact();
+        Self { dtype, placed, exact, named, values }
     }
 
-    /// The whole buffer, with what the layout does not name poisoned.
+    /// The layout in a buffer of a form.
+    pub fn placed(&self, form: Form) -> &Placed {
+        match form {
+            Form::Banded => &self.placed,
+            Form::Exact => &self.exact,
+        }
+    }
+
+    /// Which elements of the whole buffer one of a form has.
+    fn elements(&self, form: Form) -> Range<usize> {
+        match form {
+            Form::Banded => 0..self.placed.len,
+            Form::Exact => GUARD..GUARD + self.exact.len,
+        }
+    }
+
+    /// Which bytes of the whole buffer one of a form has.
+    pub fn range(&self, form: Form) -> Range<usize> {
+        let (elements, size) = (self.elements(form), self.dtype.size_in_bytes());
+        elements.start * size..elements.end * size
+    }
+
+    /// True where a buffer of a form holds nothing before the operation, and every element of it is to be written.
+    pub fn is_output_alone(&self, form: Form) -> bool {
+        self.values.is_none() && self.named[self.elements(form)].iter().all(|&named| named)
+    }
+
+    /// The whole buffer, between guard bands, with what the layout does not name poisoned.
     pub fn bytes(&self, poison: u8) -> Vec<u8> {
         let mut bytes = vec![poison; self.placed.len * self.dtype.size_in_bytes()];
         if let Some(values) = &self.values {
@@ -61,6 +100,11 @@ impl Buffer {
             });
         }
         bytes
+    }
+
+    /// The bytes of its elements in the order of memory; none for an output.
+    pub fn values(&self) -> &[u8] {
+        self.values.as_deref().unwrap_or_default()
     }
 
     /// The first element outside the layout that a run changed.

@@ -1,15 +1,17 @@
 //! A cell: its support held to the committed table, its cases run, and what they showed as a row of the report.
 
 use super::digest::CellDigests;
-use super::exec::{CaseRun, Reference, describe_inputs, run_case};
 use super::fault::Fault;
+use super::judge::{Bench, CaseRun, Reference, describe_inputs, run_case};
 use super::shrink::shrink;
+use super::watch::Watch;
 use crate::case::{Case, LayoutKind};
 use crate::cells::Cell;
-use crate::report::{Class, Finding, ResultRow, Status};
+use crate::report::{Class, Finding, Memory, ResultRow, Status};
 use isobit_hal::{BackendDevice, Support};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// How cells are run.
 #[derive(Debug, Clone)]
@@ -24,12 +26,14 @@ pub struct Options {
     pub first: Vec<Case>,
     /// Run `first` alone.
     pub replay_only: bool,
+    /// What sees the device's accesses, where something does.
+    pub watch: Option<Arc<dyn Watch>>,
 }
 
 impl Options {
     /// The options of a seed and a number of cases, against the CPU.
     pub fn new(seed: u64, cases: u64) -> Self {
-        Self { seed, cases, reference: Reference::Cpu, first: Vec::new(), replay_only: false }
+        Self { seed, cases, reference: Reference::Cpu, first: Vec::new(), replay_only: false, watch: None }
     }
 }
 
@@ -53,17 +57,20 @@ pub struct CellRun {
     pub row: ResultRow,
     /// The digests of its generated cases.
     pub digests: CellDigests,
-    /// What the guard bands and poisons caught.
+    /// What guard bands, poisons and what watches the device caught, each place once.
     pub findings: Vec<Finding>,
+    /// All that they caught, counted.
+    pub memory: Memory,
     /// The first failing case, made small.
     pub failure: Option<Failure>,
     /// True where the device no longer answers.
     pub lost: bool,
 }
 
-/// The driver's name in a device's id.
+/// The driver's name in a device's id; a simulated device has the driver of a real one.
 pub(crate) fn driver_of(id: &str) -> &str {
-    id.split(':').next().unwrap_or(id)
+    let driver = id.split(':').next().unwrap_or(id);
+    driver.strip_prefix("sim-").unwrap_or(driver)
 }
 
 impl CellRun {
@@ -94,8 +101,8 @@ impl CellRun {
             worst: None,
             repro: None,
         };
-        let digests = CellDigests { op, dtypes, numerics, digests: Vec::new() };
-        Self { row, digests, findings: Vec::new(), failure: None, lost: false }
+        let digests = CellDigests { op, dtypes, numerics, cases: Vec::new(), digests: Vec::new() };
+        Self { row, digests, findings: Vec::new(), memory: Memory::default(), failure: None, lost: false }
     }
 
     /// The cell as failed by something that is no case.
@@ -123,9 +130,12 @@ impl CellRun {
                 Some(format!("shape {:?}, index {}: expected {}, got {}", case.shape, d.index, d.expected, d.got));
             *worst = ulp;
         }
+        for sighting in &run.sightings {
+            self.found(cell, id, sighting.finding.clone());
+        }
         let Some(fault) = &run.fault else { return };
-        row.failed += 1;
-        row.bit_exact = false;
+        self.row.failed += 1;
+        self.row.bit_exact = false;
         let (kind, buffer, offset) = match fault {
             Fault::OutOfBounds { buffer, offset } => ("out_of_bounds", Some(buffer.clone()), Some(*offset)),
             Fault::Unwritten { offset, .. } => ("unwritten", Some("destination".to_string()), Some(*offset)),
@@ -133,14 +143,18 @@ impl CellRun {
             Fault::StrayRead { .. } => ("uninitialised_reads", None, None),
             _ => return,
         };
-        self.findings.push(Finding {
-            kind: kind.into(),
-            device: id.into(),
-            buffer,
-            offset,
-            op: Some(cell.to_string()),
-            ..Default::default()
-        });
+        self.found(cell, id, Finding { kind: kind.into(), buffer, offset, ..Default::default() });
+    }
+
+    /// Counts a finding, and keeps it if it is of a place that none is known of.
+    fn found(&mut self, cell: &Cell, id: &str, finding: Finding) {
+        if let Some(count) = self.memory.count_mut(&finding.kind) {
+            *count += 1;
+        }
+        let place = |f: &Finding| (f.kind.clone(), f.kernel.clone(), f.instruction.clone());
+        if self.findings.iter().all(|f| place(f) != place(&finding)) {
+            self.findings.push(Finding { device: id.into(), op: Some(cell.to_string()), ..finding });
+        }
     }
 }
 
@@ -168,6 +182,7 @@ pub fn run_cell<D: BackendDevice>(
         _ => {}
     }
 
+    let bench = Bench { device, reference: options.reference, watch: options.watch.as_deref() };
     let mut layouts = BTreeSet::<LayoutKind>::new();
     let mut worst = 0.0;
     let replayed = options.first.iter().filter(|c| c.cell() == Some(cell)).map(|c| (None, c.clone()));
@@ -175,18 +190,19 @@ pub fn run_cell<D: BackendDevice>(
     let generated = (0..generated).map(|i| (Some(i), crate::generate::case(options.seed, cell, i)));
     for (index, case) in replayed.chain(generated) {
         before(index);
-        let run = run_case(device, options.reference, cell, &case);
+        let run = run_case(&bench, cell, &case);
         layouts.extend(case.layout_kinds());
         out.count(cell, id, &case, &run, &mut worst);
         if index.is_some() {
+            out.digests.cases.push(run.case_digest.clone());
             out.digests.digests.push(run.digest.clone().unwrap_or_default());
         }
         let Some(fault) = run.fault else { continue };
-        out.lost = matches!(fault, Fault::DeviceLost { .. });
+        out.lost = run.lost;
         if out.failure.is_none() {
             let (case, fault) = match out.lost {
                 true => (case, fault),
-                false => shrink(&case, cell, fault, |c| run_case(device, options.reference, cell, c).fault),
+                false => shrink(&case, cell, fault, |c| run_case(&bench, cell, c).fault),
             };
             out.row.worst = Some(describe(cell, &case, &fault));
             out.failure = Some(Failure { device: id.into(), index, case, fault });

@@ -1,10 +1,12 @@
 //! Digests of results: what two devices, or two machines, are compared by without moving the bytes.
 
+use super::buffer::Buffer;
+use crate::case::Case;
 use crate::compare::{bits_at, canonical};
-use crate::report::{Class, DeviceRow, Numerics};
+use crate::report::{Build, Class, DeviceRow, Numerics, SCHEMA};
 use isobit_hal::DType;
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead};
+use std::io;
 use std::path::Path;
 
 /// The digest of a result, elements in logical order: 128 bits of BLAKE3, NaNs made one outside class moved.
@@ -23,7 +25,18 @@ pub fn result_digest(class: Class, dtype: DType, elements: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..32].to_string()
 }
 
-/// The digests of a cell's cases, in the order of their indices; empty where a case gave no result.
+/// The digest of a case: 64 bits of BLAKE3 over what it is and the bytes of its operands, so that two machines can tell whether they ran the same.
+pub(super) fn case_digest<'a>(case: &Case, operands: impl Iterator<Item = &'a Buffer>) -> String {
+    let mut hash = blake3::Hasher::new();
+    hash.update(&serde_json::to_vec(case).expect("a case is plain data"));
+    for operand in operands {
+        hash.update(&(operand.values().len() as u64).to_le_bytes());
+        hash.update(operand.values());
+    }
+    hash.finalize().to_hex()[..16].to_string()
+}
+
+/// The digests of a cell's cases, in the order of their indices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellDigests {
     /// The operation's name.
@@ -32,52 +45,59 @@ pub struct CellDigests {
     pub dtypes: String,
     /// Who computed it, where that can be chosen.
     pub numerics: Option<Numerics>,
-    /// One a case.
+    /// What each case was.
+    pub cases: Vec<String>,
+    /// What it gave: one a case, empty where it gave no result.
     pub digests: Vec<String>,
 }
 
-/// The first line of a digest file.
+/// A device's digests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DigestHeader {
-    /// The seed of the run.
-    pub seed: u64,
+pub struct DeviceDigests {
     /// The device.
     pub device: DeviceRow,
-}
-
-/// A device's digests, as a file: a header and a line a cell, JSON each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DigestFile {
-    /// Whose they are.
-    pub header: DigestHeader,
-    /// The cells.
+    /// Its cells.
     pub cells: Vec<CellDigests>,
 }
 
-impl DigestFile {
+/// The digests of a run, `digests.json`: what runs on different machines are joined by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Digests {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Cases asked for in each cell.
+    pub cases: u64,
+    /// What was built.
+    pub build: Build,
+    /// The devices that ran.
+    pub devices: Vec<DeviceDigests>,
+}
+
+impl Digests {
+    /// The file's name in the folder of a run.
+    pub const FILE: &str = "digests.json";
+
     /// Writes the file.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let mut text = serde_json::to_string(&self.header)? + "\n";
-        for cell in &self.cells {
-            text += &serde_json::to_string(cell)?;
-            text.push('\n');
-        }
-        std::fs::write(path, text)
+        std::fs::write(path, serde_json::to_string(self)? + "\n")
     }
 
     /// Reads a file.
     ///
     /// # Errors
-    /// Those of the file system; `InvalidData` where it is no digest file.
+    /// Those of the file system; `InvalidData` where it holds no digests, or those of another schema.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let mut lines = io::BufReader::new(std::fs::File::open(path)?).lines();
-        let missing = || io::Error::new(io::ErrorKind::InvalidData, "no header in the first line");
-        let header = serde_json::from_str(&lines.next().ok_or_else(missing)??)?;
-        let cells = lines.map(|line| Ok(serde_json::from_str(&line?)?)).collect::<io::Result<_>>()?;
-        Ok(Self { header, cells })
+        let digests: Self = serde_json::from_slice(&std::fs::read(path)?)?;
+        if digests.schema != SCHEMA {
+            let message = format!("its schema is {}, this program reads {SCHEMA}", digests.schema);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(digests)
     }
 }
 

@@ -1,45 +1,21 @@
-//! One case on one device: guard bands and poison around every operand, two runs with complementary poisons, then the checks.
+//! One call of a case on a device: operands between guard bands or exactly as long as they are, poison where nothing is named.
 
-use super::buffer::{Buffer, POISONS};
-use super::digest::result_digest;
+use super::buffer::{Buffer, Form};
 use super::fault::Fault;
-use crate::case::{Case, Kind, LayoutKind, format_of, scalar_from_bits};
+use crate::case::{Case, LayoutKind, scalar_from_bits};
 use crate::cells::Cell;
-use crate::compare::{Comparison, Product, bits_at, compare_bits, compare_product, show};
-use crate::report::Class;
-use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, ErrorKind, Layout, Op, Src};
+use isobit_hal::{BackendDevice, BackendStorage, ErrorKind, Layout, Op, Shape, Src};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a device's results are held to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reference {
-    /// The CPU driver, run on the same case in this process.
-    Cpu,
-    /// Nothing but themselves: the device is the reference, and is held to writing what it must, where it must, twice the same.
-    Itself,
-}
-
-/// What a case showed.
-#[derive(Debug, Clone)]
-pub struct CaseRun {
-    /// Why it failed, if it did.
-    pub fault: Option<Fault>,
-    /// The comparison with the reference; for a failure to compare (an error, say) an empty one.
-    pub comparison: Comparison,
-    /// True where both runs gave the same bits.
-    pub repeatable: bool,
-    /// A digest of the result: elements in logical order, NaNs made one outside class moved.
-    pub digest: Option<String>,
-}
-
-struct Operands {
+/// The operands of a case.
+pub struct Operands {
     /// `None` for an input that is the destination.
-    inputs: Vec<Option<Buffer>>,
-    dst: Buffer,
+    pub inputs: Vec<Option<Buffer>>,
+    pub dst: Buffer,
 }
 
 impl Operands {
-    fn new(case: &Case, cell: &Cell) -> Self {
+    pub fn new(case: &Case, cell: &Cell) -> Self {
         let buffer =
             |i: usize, recipe, values| Buffer::new(cell.dtypes[i], recipe, &case.operand_dims(cell.kind, i), values);
         let inputs = case.inputs.iter().enumerate();
@@ -60,29 +36,37 @@ pub fn in_call() -> bool {
     IN_CALL.get()
 }
 
-/// The bytes of the destination after a call.
-fn call<D: BackendDevice>(device: &D, case: &Case, cell: &Cell, on: &Operands, poison: u8) -> Result<Vec<u8>, Fault> {
+/// The bytes of the destination's whole buffer after a call.
+pub fn call<D: BackendDevice>(
+    device: &D,
+    case: &Case,
+    cell: &Cell,
+    on: &Operands,
+    poison: u8,
+    form: Form,
+) -> Result<Vec<u8>, Fault> {
     let run = || -> Result<_, isobit_hal::Error> {
         let mut uploaded = Vec::with_capacity(on.inputs.len());
         for buffer in on.inputs.iter().flatten() {
             let bytes = buffer.bytes(poison);
-            let storage = device.storage_from_bytes(buffer.dtype, &bytes)?;
+            let storage = device.storage_from_bytes(buffer.dtype, &bytes[buffer.range(form)])?;
             uploaded.push((storage, bytes, buffer));
         }
         let before = on.dst.bytes(poison);
-        let mut dst = device.storage_from_bytes(on.dst.dtype, &before)?;
-        let mut stored = uploaded.iter().map(|(s, _, b)| (s, &b.placed.layout));
+        let mut dst = destination(device, &on.dst, &before, form)?;
+        let mut stored = uploaded.iter().map(|(s, _, b)| (s, &b.placed(form).layout));
         let operands: Vec<Option<(&D::Storage, &Layout)>> =
             on.inputs.iter().map(|b| b.as_ref().and_then(|_| stored.next())).collect();
-        dispatch(case, cell, on, &operands, &mut dst)?;
+        dispatch(case, cell, on, form, &operands, &mut dst)?;
         device.synchronize()?;
-        let after = dst.to_cpu_storage()?.as_bytes().to_vec();
+        let mut after = before.clone();
+        after[on.dst.range(form)].copy_from_slice(dst.to_cpu_storage()?.as_bytes());
         let mut changed = None;
         for (i, (storage, bytes, buffer)) in uploaded.iter().enumerate() {
-            let now = storage.to_cpu_storage()?;
-            let at = now.as_bytes().iter().zip(bytes).position(|(a, b)| a != b);
+            let (now, range) = (storage.to_cpu_storage()?, buffer.range(form));
+            let at = now.as_bytes().iter().zip(&bytes[range.clone()]).position(|(a, b)| a != b);
             if let Some(at) = at.filter(|_| changed.is_none()) {
-                let offset = buffer.byte_offset(at / buffer.dtype.size_in_bytes());
+                let offset = buffer.byte_offset((range.start + at) / buffer.dtype.size_in_bytes());
                 changed = Some(Fault::OutOfBounds { buffer: format!("input {i}"), offset });
             }
         }
@@ -107,17 +91,35 @@ fn call<D: BackendDevice>(device: &D, case: &Case, cell: &Cell, on: &Operands, p
     }
 }
 
+/// The destination before a call: with no content at all where a watch is to see that it is written before it is read.
+fn destination<D: BackendDevice>(
+    device: &D,
+    dst: &Buffer,
+    before: &[u8],
+    form: Form,
+) -> isobit_hal::Result<D::Storage> {
+    if form == Form::Exact && dst.is_output_alone(form) {
+        let shape = Shape::from([dst.placed(form).len]);
+        // SAFETY: the operation that is called next writes every element, before the storage is read; one that does not is what the watch is
+        // here to find.
+        return unsafe { device.alloc_uninit(&shape, dst.dtype) };
+    }
+    device.storage_from_bytes(dst.dtype, &before[dst.range(form)])
+}
+
 fn dispatch<S: BackendStorage>(
     case: &Case,
     cell: &Cell,
     on: &Operands,
+    form: Form,
     operands: &[Option<(&S, &Layout)>],
     dst: &mut S,
 ) -> isobit_hal::Result<()> {
-    let layout = &on.dst.placed.layout;
+    let layout = &on.dst.placed(form).layout;
     let src = |i: usize| operands[i].map_or(Src::Dst, Src::from);
     let stored = |i: usize| operands[i].expect("the operation takes no destination as its input");
-    let op = case.op(cell.kind, on.inputs.first().and_then(|b| b.as_ref()).map(|b| &b.placed), &on.dst.placed);
+    let first = on.inputs.first().and_then(|b| b.as_ref());
+    let op = case.op(cell.kind, first.map(|b| b.placed(form)), on.dst.placed(form));
     match op {
         Op::ConstSet => {
             let crate::case::Params::Fill(bits) = case.params else {
@@ -151,87 +153,4 @@ fn dispatch<S: BackendStorage>(
 
 fn bad_case(message: &str) -> isobit_hal::Error {
     isobit_hal::Error::new(ErrorKind::InvalidArgument, format!("the case is not well formed: {message}"))
-}
-
-/// Runs a case: twice on the device with complementary poisons, once on the reference, and compares.
-pub fn run_case<D: BackendDevice>(device: &D, reference: Reference, cell: &Cell, case: &Case) -> CaseRun {
-    let on = Operands::new(case, cell);
-    let mut run = CaseRun { fault: None, comparison: Comparison::default(), repeatable: true, digest: None };
-    let results = POISONS.map(|poison| call(device, case, cell, &on, poison));
-    let [first, second] = match results {
-        [Ok(first), Ok(second)] => [first, second],
-        [Err(fault), _] | [_, Err(fault)] => {
-            run.fault = Some(fault);
-            return run;
-        }
-    };
-    let dtype = on.dst.dtype;
-    if let Some((place, count)) = on.dst.unwritten(&first, &second) {
-        let index = on.dst.logical_index(place).unwrap_or(0);
-        run.fault = Some(Fault::Unwritten { index, count, offset: on.dst.byte_offset(place) });
-        return run;
-    }
-    let (first, second) = (on.dst.gather(&first), on.dst.gather(&second));
-    if let Some(d) = compare_bits(Class::Moved, dtype, &first, &second).first {
-        run.repeatable = false;
-        let (index, first_value, second_value) = (d.index, d.expected, d.got);
-        // Is it the poison that changed the result, or nothing at all? The same poisons again tell.
-        let again = POISONS.map(|poison| call(device, case, cell, &on, poison).map(|bytes| on.dst.gather(&bytes)));
-        run.fault = Some(match again {
-            [Ok(a), Ok(b)] if a == first && b == second => {
-                Fault::StrayRead { index, first: first_value, second: second_value }
-            }
-            _ => Fault::NotRepeatable { index, first: first_value, second: second_value },
-        });
-    }
-    let class = cell.class();
-    run.digest = Some(result_digest(class, dtype, &first));
-    let compared = match (class, reference) {
-        (Class::Vendor, _) => Ok(compare_product(&product(case, cell, &on), dtype, &first)),
-        (_, Reference::Itself) => Ok(Comparison::default()),
-        (_, Reference::Cpu) => call(&CpuDevice, case, cell, &on, POISONS[0])
-            .map(|bytes| compare_bits(class, dtype, &on.dst.gather(&bytes), &first))
-            .map_err(|fault| Fault::Error { message: format!("the reference: {fault}") }),
-    };
-    match compared {
-        Ok(comparison) => {
-            if let (None, Some(d)) = (&run.fault, &comparison.first) {
-                run.fault = Some(Fault::mismatch(comparison.differing, d.clone()));
-            }
-            run.comparison = comparison;
-        }
-        Err(fault) => run.fault = Some(fault),
-    }
-    run
-}
-
-fn product(case: &Case, cell: &Cell, on: &Operands) -> Product {
-    let values = |i: usize| {
-        let buffer = on.inputs[i].as_ref().expect("matmul has no input in place");
-        let format = format_of(buffer.dtype).expect("matmul is for floats");
-        let bytes = buffer.gather(&buffer.bytes(POISONS[0]));
-        (0..bytes.len() / buffer.dtype.size_in_bytes())
-            .map(|e| format.to_f64(bits_at(buffer.dtype, &bytes, e)))
-            .collect()
-    };
-    debug_assert_eq!(cell.kind, Kind::Matmul);
-    let (batch, mkn) = case.shape.split_at(case.shape.len() - 3);
-    Product { batch: batch.iter().product(), m: mkn[0], k: mkn[1], n: mkn[2], lhs: values(0), rhs: values(1) }
-}
-
-/// The values of the inputs at a logical index of an elementwise case, to make a case of one element of them.
-pub(super) fn inputs_at(case: &Case, cell: &Cell, index: usize) -> Option<Vec<u64>> {
-    let on = Operands::new(case, cell);
-    let at = |buffer: &Buffer| {
-        let bytes = buffer.gather(&buffer.bytes(POISONS[0]));
-        (index < bytes.len() / buffer.dtype.size_in_bytes()).then(|| bits_at(buffer.dtype, &bytes, index))
-    };
-    on.inputs.iter().map(|b| at(b.as_ref().unwrap_or(&on.dst))).collect()
-}
-
-/// The first input's value at an index in words, for reports.
-pub(super) fn describe_inputs(case: &Case, cell: &Cell, index: usize) -> Option<String> {
-    let values = inputs_at(case, cell, index)?;
-    let shown: Vec<_> = values.iter().enumerate().map(|(i, &bits)| show(cell.dtypes[i], bits)).collect();
-    Some(shown.join(", "))
 }

@@ -17,6 +17,8 @@ pub enum Fault {
     Crash { message: String },
     /// The device no longer answers.
     DeviceLost { message: String },
+    /// What watches the device saw accesses that must not be, of the kind `check`; `message` tells of the first.
+    Access { check: String, count: usize, message: String },
     /// Memory outside the result was written: a guard band, a gap of the layout, or an input.
     OutOfBounds { buffer: String, offset: i64 },
     /// An element of the result was not written.
@@ -31,12 +33,13 @@ pub enum Fault {
 
 impl Fault {
     /// A name that stays the same while a case shrinks.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &str {
         match self {
             Fault::Error { .. } => "error",
             Fault::Panic { .. } => "panic",
             Fault::Crash { .. } => "crash",
             Fault::DeviceLost { .. } => "device_lost",
+            Fault::Access { check, .. } => check,
             Fault::OutOfBounds { .. } => "out_of_bounds",
             Fault::Unwritten { .. } => "unwritten",
             Fault::StrayRead { .. } => "stray_read",
@@ -58,6 +61,10 @@ impl fmt::Display for Fault {
             Fault::Panic { message } => write!(f, "the call panicked: {message}"),
             Fault::Crash { message } => write!(f, "the worker died: {message}"),
             Fault::DeviceLost { message } => write!(f, "the device was lost: {message}"),
+            Fault::Access { check, count, message } => {
+                let more = if *count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
+                write!(f, "{}: {message}{more}", check.replace('_', " "))
+            }
             Fault::OutOfBounds { buffer, offset } => {
                 write!(f, "wrote outside the result: {buffer}, {offset} bytes from its start")
             }

@@ -5,10 +5,14 @@ mod cell;
 mod digest;
 mod exec;
 mod fault;
+mod judge;
 mod shrink;
+mod watch;
 
 pub use cell::{CellRun, Failure, Options, run_cell};
-pub use digest::{CellDigests, DigestFile, DigestHeader, result_digest};
-pub use exec::{CaseRun, Reference, in_call, run_case};
+pub use digest::{CellDigests, DeviceDigests, Digests, result_digest};
+pub use exec::in_call;
 pub use fault::Fault;
+pub use judge::{Bench, CaseRun, Reference, run_case};
 pub use shrink::shrink;
+pub use watch::{Sighting, Watch};

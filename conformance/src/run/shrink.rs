@@ -1,7 +1,7 @@
 //! Making a failing case small: fewer and smaller dimensions, contiguous layouts, plain values, as long as it fails in the same way.
 
-use super::exec::inputs_at;
 use super::fault::Fault;
+use super::judge::inputs_at;
 use crate::case::{Case, Dist, Input, Kind, Params, Real, Recipe, Values, format_of};
 use crate::cells::Cell;
 use isobit_hal::DType;

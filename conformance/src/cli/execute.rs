@@ -1,0 +1,173 @@
+//! The devices of a run, each taken through the cells: the CPU in this process, GPUs in a worker each and one after the other, simulated
+//! devices side by side, because each of their workers runs one case at a time.
+
+use super::args::Args;
+use super::devices;
+use super::pool::{Event, run_cells, threads};
+use super::process::{self, Worker};
+use super::progress::Progress;
+use super::run::Found;
+use super::simulated::Simulated;
+use super::supervise::{self, Order, Outcome};
+use super::worker::Then;
+use anyhow::{Result, anyhow};
+use isobit_conformance::accuracy;
+use isobit_conformance::cells::Cell;
+use isobit_conformance::golden;
+use isobit_conformance::report::{DeviceRow, NotRun};
+use isobit_conformance::run::{CellRun, Options, Reference};
+use isobit_hal::{CpuDevice, DType};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// More workers than this for one simulated device would wait for each other's memory.
+const MOST_SHARDS: usize = 8;
+
+/// A device with its workers: several share the cells of a simulated device.
+struct Workers {
+    id: String,
+    shards: Vec<Worker>,
+}
+
+/// Runs the devices asked for, or the default ones.
+///
+/// # Errors
+/// A device that was asked for is not here; a worker cannot be started any more; the file system.
+pub fn run_devices(
+    args: &Args,
+    asked: &[String],
+    cells: &[&'static Cell],
+    options: &Options,
+    found: &mut Found,
+) -> Result<()> {
+    let plan = devices::plan(asked)?;
+    found.not_run = plan.not_run;
+    let simulated = plan.workers.iter().filter(|id| Simulated::of(id).is_some()).count();
+    let shards = (threads() / simulated.max(1)).clamp(1, MOST_SHARDS).min(cells.len());
+    // Every device is opened before anything runs, so that an absent one is said at once.
+    let (mut real, mut side_by_side) = (Vec::new(), Vec::new());
+    for id in plan.workers {
+        let is_simulated = Simulated::of(&id).is_some();
+        let count = if is_simulated { shards } else { 1 };
+        match (0..count).map(|_| process::start(&id, 1)).collect::<Result<Vec<_>>>() {
+            Ok(shards) if is_simulated => side_by_side.push(Workers { id, shards }),
+            Ok(shards) => real.push(Workers { id, shards }),
+            Err(e) if plan.asked => return Err(e),
+            Err(e) => found.not_run.push(NotRun { id, reason: format!("{e:#}") }),
+        }
+    }
+    if plan.cpu {
+        let row = devices::row("cpu", &CpuDevice)?;
+        found.keep(args, row, on_cpu(cells, options))?;
+        if !options.replay_only {
+            check_reference(args, found)?;
+        }
+    }
+    for workers in real {
+        let mut row = workers.shards[0].row.clone();
+        let outcome = on_workers(args, workers, cells, options)?;
+        // A driver of another name may turn out to be a simulator's.
+        row.instructions_executed = row.simulated.then_some(outcome.executed);
+        take(args, row, outcome, found)?;
+    }
+    let outcomes = std::thread::scope(|scope| {
+        let running: Vec<_> = side_by_side
+            .into_iter()
+            .map(|workers| {
+                let row = workers.shards[0].row.clone();
+                (row, scope.spawn(|| on_workers(args, workers, cells, options)))
+            })
+            .collect();
+        let ended = running.into_iter().map(|(row, thread)| (row, joined(thread)));
+        ended.collect::<Vec<_>>()
+    });
+    for (mut row, outcome) in outcomes {
+        let outcome = outcome?;
+        row.instructions_executed = Some(outcome.executed);
+        take(args, row, outcome, found)?;
+    }
+    Ok(())
+}
+
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
+    thread.join().unwrap_or_else(|_| Err(anyhow!("the thread that ran a device died")))
+}
+
+fn take(args: &Args, row: DeviceRow, outcome: Outcome, found: &mut Found) -> Result<()> {
+    found.keep(args, row, outcome.runs)?;
+    found.rows.extend(outcome.rows);
+    outcome.findings.into_iter().for_each(|finding| found.found(finding));
+    Ok(())
+}
+
+/// A device whose workers deal the cells among themselves.
+fn on_workers(args: &Args, workers: Workers, cells: &[&'static Cell], options: &Options) -> Result<Outcome> {
+    let Workers { id, shards } = workers;
+    let progress = Progress::new(&id, cells.len());
+    let count = shards.len();
+    let dealt = |shard: usize| cells.iter().copied().skip(shard).step_by(count).collect::<Vec<_>>();
+    let run = |shard: usize, worker: Worker| {
+        // What follows the cells is done once.
+        let then = (shard == 0 && !options.replay_only).then(|| Then {
+            ops: args.ops.clone(),
+            dtypes: args.dtypes.clone(),
+            exhaustive: args.exhaustive,
+        });
+        let timeout = Duration::from_secs(args.timeout.max(1));
+        let order = Order { device: &id, cells: &dealt(shard), options, timeout, then };
+        supervise::run(worker, || process::start(&id, 1), &order, &progress)
+    };
+    let outcomes = std::thread::scope(|scope| {
+        let run = &run;
+        let threads = shards.into_iter().enumerate().map(|(i, worker)| scope.spawn(move || run(i, worker)));
+        threads.collect::<Vec<_>>().into_iter().map(joined).collect::<Result<Vec<_>>>()
+    })?;
+    let mut all = Outcome::default();
+    let mut dealt = Vec::new();
+    for outcome in outcomes {
+        dealt.push(outcome.runs.into_iter());
+        all.rows.extend(outcome.rows);
+        all.findings.extend(outcome.findings);
+        all.executed += outcome.executed;
+    }
+    all.runs = (0..cells.len()).filter_map(|i| dealt[i % count].next()).collect();
+    Ok(all)
+}
+
+/// The CPU, which is its own reference: held to writing what it must, where it must, twice the same.
+fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
+    let options = Options { reference: Reference::Itself, ..options.clone() };
+    let progress = Progress::new("cpu", cells.len());
+    let runs = Mutex::new(Vec::new());
+    run_cells(&CpuDevice, "cpu", cells, &options, threads(), false, |event| {
+        if let Event::Done { cell, run } = event {
+            progress.step(&cells[cell].to_string());
+            runs.lock().expect("no thread dies here").push((cell, *run));
+        }
+    });
+    let mut runs = runs.into_inner().expect("no thread dies here");
+    runs.sort_by_key(|(cell, _)| *cell);
+    runs.into_iter().map(|(_, run)| run).collect()
+}
+
+/// The CPU against golden vectors and the truth.
+fn check_reference(args: &Args, found: &mut Found) -> Result<()> {
+    let filter = golden::Filter { ops: args.ops.clone(), dtypes: args.dtypes.clone() };
+    found.rows.extend(golden::run(&CpuDevice, "cpu", &filter)?);
+    let dtypes = args.dtypes.iter().filter_map(|d| d.parse::<DType>().ok()).collect::<Vec<_>>();
+    // A filter that names single cells alone names no dtype as such.
+    if dtypes.is_empty() && !args.dtypes.is_empty() {
+        return Ok(());
+    }
+    let defaults = accuracy::Options::default();
+    let options = accuracy::Options {
+        ops: args.ops.clone(),
+        dtypes,
+        exhaustive: args.exhaustive,
+        samples: if args.quick { defaults.samples / 8 } else { defaults.samples },
+        seed: args.seed,
+    };
+    let progress = Progress::new("accuracy", 0);
+    found.rows.extend(accuracy::run(&options, |row| progress.step(&format!("{} {}", row.op, row.dtypes)))?);
+    Ok(())
+}

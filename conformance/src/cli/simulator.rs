@@ -1,0 +1,142 @@
+//! The simulator that stands in for a driver's library in this process, if one does, asked for what it saw.
+
+use isobit_conformance::report::Finding;
+use isobit_conformance::run::{Sighting, Watch};
+use libloading::os::unix::{Library, RTLD_NOW};
+use serde::Deserialize;
+use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The libraries that a simulator may stand in for.
+const LIBRARIES: [&str; 5] =
+    ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libcuda.so.1"];
+
+/// Only a library that is loaded already, as the GNU C library numbers it.
+const RTLD_NOLOAD: c_int = 4;
+
+type ReportFn = unsafe extern "C" fn(buffer: *mut c_char, length: usize) -> usize;
+
+/// A loaded simulator.
+#[derive(Debug)]
+pub struct Simulator {
+    report: ReportFn,
+    executed: AtomicU64,
+    /// Keeps the function above where it is.
+    _library: Library,
+}
+
+/// What a simulator writes.
+#[derive(Debug, Deserialize)]
+struct Written {
+    instructions: u64,
+    findings: Vec<WrittenFinding>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WrittenFinding {
+    kind: String,
+    kernel: String,
+    instruction: String,
+    thread: String,
+    buffer: String,
+    offset: Option<i64>,
+    message: String,
+}
+
+impl Simulator {
+    /// The simulator among the libraries that this process has loaded.
+    pub fn loaded() -> Option<Self> {
+        LIBRARIES.into_iter().find_map(|name| {
+            // SAFETY: with RTLD_NOLOAD nothing is loaded, so no code of a library runs.
+            let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_NOLOAD) }.ok()?;
+            // SAFETY: the simulators declare the function so, and no vendor's library has one of this name.
+            let report = *unsafe { library.get::<ReportFn>(b"isobit_sim_report\0") }.ok()?;
+            Some(Self { report, executed: AtomicU64::new(0), _library: library })
+        })
+    }
+
+    /// Instructions executed since the process began, each lane counted, as of the last look.
+    pub fn executed(&self) -> u64 {
+        self.executed.load(Ordering::Relaxed)
+    }
+
+    /// The simulator's report as it writes it.
+    fn text(&self) -> Vec<u8> {
+        let mut buffer: Vec<u8> = vec![0; 4096];
+        loop {
+            // SAFETY: the buffer is as long as it says; the function writes no further.
+            let needed = unsafe { (self.report)(buffer.as_mut_ptr().cast(), buffer.len()) };
+            if needed <= buffer.len() {
+                buffer.truncate(needed);
+                // The length may count the byte that ends a C string.
+                while buffer.last() == Some(&0) {
+                    buffer.pop();
+                }
+                return buffer;
+            }
+            // Other threads may add to it until the next call.
+            buffer.resize(needed + 4096, 0);
+        }
+    }
+}
+
+impl Watch for Simulator {
+    fn look(&self) -> Result<Vec<Sighting>, String> {
+        let written: Written =
+            serde_json::from_slice(&self.text()).map_err(|e| format!("the simulator's report cannot be read: {e}"))?;
+        self.executed.store(written.instructions, Ordering::Relaxed);
+        Ok(written.findings.into_iter().map(sighting).collect())
+    }
+}
+
+fn sighting(written: WrittenFinding) -> Sighting {
+    let some = |text: String| Some(text).filter(|t| !t.is_empty());
+    // A simulator names one access, a report counts them.
+    let kind = match written.kind.as_str() {
+        "uninitialised_read" => "uninitialised_reads",
+        "race" => "races",
+        "divergent_barrier" => "divergent_barriers",
+        other => other,
+    };
+    let buffer = some(written.buffer);
+    // Of what cannot be executed the words alone tell which instruction it is.
+    let instruction = match kind {
+        "fault" => some(written.instruction).or_else(|| some(written.message.clone())),
+        _ => some(written.instruction),
+    };
+    let finding = Finding {
+        kind: kind.into(),
+        kernel: some(written.kernel),
+        instruction,
+        thread: some(written.thread),
+        offset: written.offset.filter(|_| buffer.is_some()),
+        buffer,
+        ..Finding::default()
+    };
+    Sighting { finding, message: written.message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_as_simulators_write_it_is_one_of_the_report() {
+        let text = r#"{"instructions":70,"findings":[{"kind":"race","kernel":"k","instruction":"0x40: ds_store_b32 v0, v1",
+            "thread":"block 2, thread 65","buffer":"shared memory","offset":-4,"message":"no barrier between"}]}"#;
+        let written: Written = serde_json::from_str(text).unwrap();
+        assert_eq!(written.instructions, 70);
+        let seen = sighting(written.findings.into_iter().next().unwrap());
+        assert_eq!((seen.finding.kind.as_str(), seen.finding.offset), ("races", Some(-4)));
+        assert_eq!(seen.message, "no barrier between");
+        let place =
+            "kernel k, instruction 0x40: ds_store_b32 v0, v1, thread block 2, thread 65, buffer shared memory, byte -4";
+        assert_eq!(seen.finding.place(), place);
+    }
+
+    #[test]
+    fn where_no_simulator_is_loaded_there_is_none() {
+        assert!(Simulator::loaded().is_none());
+    }
+}

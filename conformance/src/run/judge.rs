@@ -1,0 +1,184 @@
+//! A case judged: run twice on the device, once on the reference, and compared.
+
+use super::buffer::{Buffer, Form, POISONS};
+use super::digest::{case_digest, result_digest};
+use super::exec::{Operands, call};
+use super::fault::Fault;
+use super::watch::{Sighting, Watch};
+use crate::case::{Case, Kind, format_of};
+use crate::cells::Cell;
+use crate::compare::{Comparison, Product, bits_at, compare_bits, compare_product, show};
+use crate::report::Class;
+use isobit_hal::{BackendDevice, CpuDevice};
+
+/// What a device's results are held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reference {
+    /// The CPU driver, run on the same case in this process.
+    Cpu,
+    /// Nothing but themselves: the device is the reference, and is held to writing what it must, where it must, twice the same.
+    Itself,
+}
+
+/// What a case showed.
+#[derive(Debug, Clone)]
+pub struct CaseRun {
+    /// Why it failed, if it did.
+    pub fault: Option<Fault>,
+    /// The comparison with the reference; for a failure to compare (an error, say) an empty one.
+    pub comparison: Comparison,
+    /// True where both runs gave the same bits.
+    pub repeatable: bool,
+    /// A digest of the case itself, its values included.
+    pub case_digest: String,
+    /// A digest of the result: elements in logical order, NaNs made one outside class moved.
+    pub digest: Option<String>,
+    /// What watches the device saw.
+    pub sightings: Vec<Sighting>,
+    /// True where the device no longer answers.
+    pub lost: bool,
+}
+
+/// A device, what it is held to, and what watches it.
+#[derive(Debug)]
+pub struct Bench<'a, D> {
+    /// The device.
+    pub device: &'a D,
+    /// What it is held to.
+    pub reference: Reference,
+    /// What sees its accesses, where something does.
+    pub watch: Option<&'a dyn Watch>,
+}
+
+/// Runs a case: twice on the device with complementary poisons, once on the reference, and compares. On a watched device the second run goes
+/// without guard bands.
+pub fn run_case<D: BackendDevice>(bench: &Bench<'_, D>, cell: &Cell, case: &Case) -> CaseRun {
+    let mut run = compared(bench, cell, case);
+    match bench.watch.map(Watch::look) {
+        // What the watch saw explains what went wrong besides.
+        Some(Ok(sightings)) => {
+            if let Some(first) = sightings.first() {
+                run.fault = Some(first.fault(sightings.len()));
+            }
+            run.sightings = sightings;
+        }
+        Some(Err(why)) => run.fault = Some(Fault::Error { message: format!("what watches the device: {why}") }),
+        None => {}
+    }
+    run
+}
+
+fn compared<D: BackendDevice>(bench: &Bench<'_, D>, cell: &Cell, case: &Case) -> CaseRun {
+    let on = Operands::new(case, cell);
+    let mut run = CaseRun {
+        fault: None,
+        comparison: Comparison::default(),
+        repeatable: true,
+        case_digest: case_digest(case, on.inputs.iter().flatten().chain([&on.dst])),
+        digest: None,
+        sightings: Vec::new(),
+        lost: false,
+    };
+    let on_device = |poison, form| call(bench.device, case, cell, &on, poison, form);
+    let second_form = if bench.watch.is_some() { Form::Exact } else { Form::Banded };
+    let twice = || [on_device(POISONS[0], Form::Banded), on_device(POISONS[1], second_form)];
+    let [first, second] = match twice() {
+        [Ok(first), Ok(second)] => [first, second],
+        [Err(fault), _] | [_, Err(fault)] => {
+            run.lost = matches!(fault, Fault::DeviceLost { .. });
+            run.fault = Some(fault);
+            return run;
+        }
+    };
+    if let Some(unwritten) = unwritten(&on, &first, &second, second_form, on_device) {
+        run.fault = Some(unwritten);
+        return run;
+    }
+    let dtype = on.dst.dtype;
+    let (first, second) = (on.dst.gather(&first), on.dst.gather(&second));
+    if let Some(d) = compare_bits(Class::Moved, dtype, &first, &second).first {
+        run.repeatable = false;
+        let (index, first_value, second_value) = (d.index, d.expected, d.got);
+        // Is it the poison that changed the result, or nothing at all? The same poisons again tell.
+        let again = twice().map(|result| result.map(|bytes| on.dst.gather(&bytes)));
+        run.fault = Some(match again {
+            [Ok(a), Ok(b)] if a == first && b == second => {
+                Fault::StrayRead { index, first: first_value, second: second_value }
+            }
+            _ => Fault::NotRepeatable { index, first: first_value, second: second_value },
+        });
+    }
+    let class = cell.class();
+    run.digest = Some(result_digest(class, dtype, &first));
+    let compared = match (class, bench.reference) {
+        (Class::Vendor, _) => Ok(compare_product(&product(case, cell, &on), dtype, &first)),
+        (_, Reference::Itself) => Ok(Comparison::default()),
+        (_, Reference::Cpu) => call(&CpuDevice, case, cell, &on, POISONS[0], Form::Banded)
+            .map(|bytes| compare_bits(class, dtype, &on.dst.gather(&bytes), &first))
+            .map_err(|fault| Fault::Error { message: format!("the reference: {fault}") }),
+    };
+    match compared {
+        Ok(comparison) => {
+            if let (None, Some(d)) = (&run.fault, &comparison.first) {
+                run.fault = Some(Fault::mismatch(comparison.differing, d.clone()));
+            }
+            run.comparison = comparison;
+        }
+        Err(fault) => run.fault = Some(fault),
+    }
+    run
+}
+
+/// The fault of elements that hold the poison of both runs. A second run that began with no content has none: where it differs from the
+/// first, one that began with the poison tells.
+fn unwritten(
+    on: &Operands,
+    first: &[u8],
+    second: &[u8],
+    second_form: Form,
+    on_device: impl Fn(u8, Form) -> Result<Vec<u8>, Fault>,
+) -> Option<Fault> {
+    let poisoned;
+    let second = match second_form {
+        Form::Exact if on.dst.gather(first) == on.dst.gather(second) => return None,
+        Form::Exact => {
+            poisoned = on_device(POISONS[1], Form::Banded).ok()?;
+            &poisoned
+        }
+        Form::Banded => second,
+    };
+    let (place, count) = on.dst.unwritten(first, second)?;
+    let index = on.dst.logical_index(place).unwrap_or(0);
+    Some(Fault::Unwritten { index, count, offset: on.dst.byte_offset(place) })
+}
+
+fn product(case: &Case, cell: &Cell, on: &Operands) -> Product {
+    let values = |i: usize| {
+        let buffer = on.inputs[i].as_ref().expect("matmul has no input in place");
+        let format = format_of(buffer.dtype).expect("matmul is for floats");
+        let bytes = buffer.gather(&buffer.bytes(POISONS[0]));
+        (0..bytes.len() / buffer.dtype.size_in_bytes())
+            .map(|e| format.to_f64(bits_at(buffer.dtype, &bytes, e)))
+            .collect()
+    };
+    debug_assert_eq!(cell.kind, Kind::Matmul);
+    let (batch, mkn) = case.shape.split_at(case.shape.len() - 3);
+    Product { batch: batch.iter().product(), m: mkn[0], k: mkn[1], n: mkn[2], lhs: values(0), rhs: values(1) }
+}
+
+/// The values of the inputs at a logical index of an elementwise case, to make a case of one element of them.
+pub(super) fn inputs_at(case: &Case, cell: &Cell, index: usize) -> Option<Vec<u64>> {
+    let on = Operands::new(case, cell);
+    let at = |buffer: &Buffer| {
+        let bytes = buffer.gather(&buffer.bytes(POISONS[0]));
+        (index < bytes.len() / buffer.dtype.size_in_bytes()).then(|| bits_at(buffer.dtype, &bytes, index))
+    };
+    on.inputs.iter().map(|b| at(b.as_ref().unwrap_or(&on.dst))).collect()
+}
+
+/// The first input's value at an index in words, for reports.
+pub(super) fn describe_inputs(case: &Case, cell: &Cell, index: usize) -> Option<String> {
+    let values = inputs_at(case, cell, index)?;
+    let shown: Vec<_> = values.iter().enumerate().map(|(i, &bits)| show(cell.dtypes[i], bits)).collect();
+    Some(shown.join(", "))
+}

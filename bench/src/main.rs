@@ -5,6 +5,7 @@ mod cases;
 mod launch_cost;
 mod measure;
 mod report;
+mod simgpu;
 
 use clap::Parser;
 use isobit_hal::{Error, ErrorKind, Result};
@@ -37,6 +38,9 @@ struct Args {
     /// Measures only the time from the start of the process to the first result, and ends.
     #[arg(long)]
     cold_start: bool,
+    /// Measures only how fast the simulated GPU is, and ends.
+    #[arg(long)]
+    simgpu: bool,
 }
 
 fn main() -> ExitCode {
@@ -52,12 +56,16 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args, started: std::time::Instant) -> Result<()> {
+    if args.simgpu {
+        return simgpu::run();
+    }
     let (driver, ordinal) = args.device.split_once(':').unwrap_or((&args.device, "0"));
     let ordinal: usize = ordinal.parse().map_err(|e| {
         Error::new(ErrorKind::InvalidArgument, format!("`{}` is no device, as in cuda:0", args.device)).with_source(e)
     })?;
     match driver {
         "cuda" => run_on::<isobit_cuda::CudaRuntime>(args, ordinal, started),
+        "rocm" => run_on::<isobit_rocm::RocmRuntime>(args, ordinal, started),
         _ => Err(Error::new(
             ErrorKind::InvalidArgument,
             format!("this build measures no `{driver}` device (ordinal {ordinal}): GPUs alone, such as cuda:0"),

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: builds the benchmark optimised, and starts it.
 
-use crate::setup;
 use crate::shell::{self, cargo, hand_over, target_dir};
+use crate::{conformance, setup};
 use anyhow::Result;
 use std::process::{Command, ExitCode};
 
@@ -9,5 +9,20 @@ use std::process::{Command, ExitCode};
 pub fn run(args: &[String]) -> Result<ExitCode> {
     setup::ensure_clang()?;
     shell::run(cargo().args(["build", "--release", "--package", "isobit-bench"]))?;
-    hand_over(Command::new(target_dir().join("release").join("isobit-bench")).args(args))
+    let program = || Command::new(target_dir().join("release").join("isobit-bench"));
+    if args.iter().any(|arg| arg == "--simgpu") {
+        return simulated(program, args);
+    }
+    hand_over(program().args(args))
+}
+
+/// The simulated cards whose code a development build has, one after the other on one core.
+fn simulated(program: impl Fn() -> Command, args: &[String]) -> Result<ExitCode> {
+    let rocm = conformance::simulators()?.join("rocm");
+    for card in ["gfx90a", "gfx942", "gfx1100"] {
+        let mut measured = program();
+        measured.args(args).env("ROCM_PATH", &rocm).env("LD_LIBRARY_PATH", rocm.join("lib"));
+        shell::run(measured.env("ISOBIT_SIM_ROCM", card).env("ISOBIT_SIM_THREADS", "1"))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,23 +1,34 @@
-//! `cargo xtask conformance`: builds the report's program with every driver, and starts it.
+//! `cargo xtask conformance`: builds the report's program with every driver and the simulated GPUs, and starts it.
 
 use crate::setup;
 use crate::shell::{self, cargo, hand_over, target_dir};
 use anyhow::Result;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Builds the program and hands it the arguments.
 pub fn run(args: &[String]) -> Result<ExitCode> {
-    build()?;
-    hand_over(program().args(args))
+    let simulators = build()?;
+    hand_over(program(&simulators).args(args))
 }
 
-/// Built with the profile of the tests, whose artefacts it shares; that profile is optimised.
-pub fn build() -> Result<()> {
+/// Builds the program, and the simulated GPUs, whose folder it gives. Built with the profile of the tests, whose artefacts it shares; that
+/// profile is optimised.
+pub fn build() -> Result<PathBuf> {
     setup::ensure_clang()?;
-    shell::run(cargo().args(["build", "--package", "isobit-conformance", "--features", "cli,cuda"]))
+    shell::run(cargo().args(["build", "--package", "isobit-conformance", "--features", "cli,cuda,rocm"]))?;
+    simulators()
 }
 
-/// The built program.
-pub fn program() -> Command {
-    Command::new(target_dir().join("debug").join("isobit-conformance"))
+/// Builds the simulated GPUs and lays them out in the folder it gives.
+pub fn simulators() -> Result<PathBuf> {
+    let printed = shell::output(cargo().args(["run", "--quiet", "--package", "isobit-simgpu-stage"]))?;
+    Ok(printed.into())
+}
+
+/// The built program, with the simulated GPUs of a folder.
+pub fn program(simulators: &Path) -> Command {
+    let mut command = Command::new(target_dir().join("debug").join("isobit-conformance"));
+    command.env("ISOBIT_SIMGPU", simulators);
+    command
 }

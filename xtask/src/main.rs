@@ -2,6 +2,7 @@
 //! starts the built programs.
 
 mod bench;
+mod bindings;
 mod conformance;
 mod doctor;
 mod kernels;
@@ -55,6 +56,15 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Compares the declarations of the -sys crates of ROCm with official headers.
+    Bindings {
+        /// Compares, and fails where anything differs.
+        #[arg(long, required = true)]
+        check: bool,
+        /// A folder of headers, instead of those of ROCM_PATH, of /opt/rocm, or of Debian's packages.
+        #[arg(long)]
+        include: Vec<std::path::PathBuf>,
+    },
     /// What was found on this machine, and what to do about what is missing.
     Doctor,
 }
@@ -65,6 +75,7 @@ fn main() -> std::process::ExitCode {
         Task::Test { filter } => test::run(filter.as_deref()),
         Task::Kernels { all, resources } => kernels::run(all, resources),
         Task::Bench { args } => bench::run(&args),
+        Task::Bindings { check: _, include } => bindings::run(&include),
         Task::Doctor => doctor::run(),
     };
     match result {

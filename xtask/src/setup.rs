@@ -1,7 +1,7 @@
 //! What the build needs beside Rust, found or installed.
 
 use crate::shell::{run, target_dir, version};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -24,17 +24,59 @@ pub fn find_lld() -> Option<(String, String)> {
     numbered.chain(["ld.lld".to_string()]).find_map(|name| Some((name.clone(), version(&name, "--version")?)))
 }
 
+/// LLVM's disassembler, to which the decoder of the simulated AMD GPU is held.
+pub fn find_llvm() -> Option<(String, String)> {
+    let numbered = (CLANG..=30).rev().map(|v| format!("llvm-objdump-{v}"));
+    let version = |name: &str| {
+        let output = Command::new(name).arg("--version").output().ok().filter(|o| o.status.success())?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().map(str::trim).find(|line| line.contains("version")).map(str::to_string)
+    };
+    numbered.chain(["llvm-objdump".to_string()]).find_map(|name| Some((name.clone(), version(&name)?)))
+}
+
 /// Installs clang and lld where they are missing and this user may; else says what to run, and goes on: the build embeds the
 /// sources then, and devices compile them.
 pub fn ensure_clang() -> Result<()> {
     if std::env::var_os("ISOBIT_CLANG").is_some() || find_clang().is_some() && find_lld().is_some() {
         return Ok(());
     }
-    let packages = [format!("clang-{CLANG}"), format!("lld-{CLANG}")];
+    let without =
+        "Without them the kernels are compiled by each device when first used, and no AMD GPU can be simulated.";
+    install(&[format!("clang-{CLANG}"), format!("lld-{CLANG}")], without)
+}
+
+/// Installs what the tests use of LLVM beside its compiler.
+pub fn ensure_llvm() -> Result<()> {
+    if find_llvm().is_some() {
+        return Ok(());
+    }
+    install(&[format!("llvm-{CLANG}")], "Without it the tests of the AMD decoder fail.")
+}
+
+/// Installs the library by which headers are read, where neither LLVM's folders nor `LIBCLANG_PATH` have it.
+pub fn ensure_libclang() -> Result<()> {
+    let folders = (CLANG..=30).map(|v| format!("/usr/lib/llvm-{v}/lib"));
+    let common = ["/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu"].map(String::from);
+    let has_it = |folder: String| {
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let name = |file: std::fs::DirEntry| file.file_name().to_string_lossy().into_owned();
+        files.map(name).any(|n| n.starts_with("libclang") && !n.starts_with("libclang-cpp") && n.contains(".so"))
+    };
+    if std::env::var_os("LIBCLANG_PATH").is_some() || folders.chain(common).any(has_it) {
+        return Ok(());
+    }
+    install(&[format!("libclang1-{CLANG}")], "Without it no header can be read.")
+}
+
+/// Installs packages of Debian and Ubuntu where this user may; else says what to run, and what comes of it if nobody does.
+fn install(packages: &[String], without: &str) -> Result<()> {
     let Some(apt) = apt() else {
         eprintln!(
-            "note: clang {CLANG} or newer and lld are not installed, and this task may not install them. Run\n    \
-             sudo apt-get install {}\nor your system's equivalent. Without them the kernels are compiled by each device when first used.",
+            "note: {} {} not installed, and this task may not install packages. Run\n    sudo apt-get install {}\nor your system's \
+             equivalent. {without}",
+            packages.join(" and "),
+            if packages.len() == 1 { "is" } else { "are" },
             packages.join(" ")
         );
         return Ok(());
@@ -45,8 +87,50 @@ pub fn ensure_clang() -> Result<()> {
         command
     };
     run(get().args(["update", "-qq"]))?;
-    run(get().args(["install", "-y", "-qq", "--no-install-recommends"]).args(&packages))
+    run(get().args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages))
 }
+
+/// A file of a Debian package, by the names of both. The package is unpacked into the target folder rather than installed, so that what it
+/// depends on stays away: `librocrand1` would bring the real HIP. `None` where it cannot be had.
+pub fn ensure_debian((package, file): (&str, &str)) -> Option<PathBuf> {
+    let folder = target_dir().join("debian");
+    let found = folder.join(file);
+    if found.exists() {
+        return Some(found);
+    }
+    let get = || -> Result<()> {
+        std::fs::create_dir_all(&folder)?;
+        run(Command::new("apt-get").args(["download", "-qq", package]).current_dir(&folder))?;
+        let prefix = format!("{package}_");
+        let names = std::fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path()));
+        let is_it = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(&prefix) && name.ends_with(".deb")
+        };
+        let archive = names.into_iter().find(is_it).with_context(|| format!("apt-get left no {prefix}*.deb"))?;
+        run(Command::new("dpkg-deb").arg("-x").args([&archive, &folder]))
+    };
+    match get() {
+        Ok(()) if found.exists() => Some(found),
+        Ok(()) => {
+            eprintln!("note: the Debian package {package} has no {file}");
+            None
+        }
+        Err(e) => {
+            eprintln!("note: {e:#}; what needs Debian's {package} is left out");
+            None
+        }
+    }
+}
+
+/// Debian's headers of HIP: the package and a file of it.
+pub const HIP_HEADERS: (&str, &str) = ("libamdhip64-dev", "usr/include/hip/hip_runtime_api.h");
+
+/// Debian's headers of rocRAND.
+pub const ROCRAND_HEADERS: (&str, &str) = ("librocrand-dev", "usr/include/rocrand/rocrand.h");
+
+/// Debian's build of rocRAND, a real library of ROCm that runs on the simulated GPU: its package and its place in it.
+pub const ROCRAND: (&str, &str) = ("librocrand1", "usr/lib/x86_64-linux-gnu/librocrand.so.1");
 
 /// How to call apt-get, where there is one and this user may.
 fn apt() -> Option<Vec<&'static str>> {

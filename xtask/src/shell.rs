@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 /// The root of the workspace.
 pub fn root() -> &'static Path {
@@ -36,6 +36,17 @@ pub fn run(command: &mut Command) -> Result<()> {
         bail!("`{line}` failed ({status})");
     }
     Ok(())
+}
+
+/// Runs a step to its end and gives what it printed, without the end of the line.
+pub fn output(command: &mut Command) -> Result<String> {
+    let line = line_of(command);
+    eprintln!("$ {line}");
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("`{line}` does not start"))?;
+    if !output.status.success() {
+        bail!("`{line}` failed ({})", output.status);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string())
 }
 
 /// Runs the program that this task is about, and takes over its exit code.

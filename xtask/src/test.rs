@@ -1,21 +1,26 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
-use crate::shell::{self, cargo, hand_over};
-use crate::{conformance, setup};
+use crate::shell::{self, cargo, hand_over, target_dir};
+use crate::{bindings, conformance, setup};
 use anyhow::Result;
 use std::process::ExitCode;
 
 /// Every driver is built, whatever this machine has.
 const FEATURES: [&str; 2] = [
     "--features",
-    "isobit/cuda,isobit-kernels/cuda,isobit-kernels/rocm,isobit-conformance/cli,isobit-conformance/cuda",
+    "isobit/cuda,isobit/rocm,isobit-kernels/cuda,isobit-kernels/rocm,isobit-conformance/cli,isobit-conformance/cuda,\
+     isobit-conformance/rocm",
 ];
 
 /// Runs all checks, or, with a filter, the tests of that name.
 pub fn run(filter: Option<&str>) -> Result<ExitCode> {
     setup::ensure_clang()?;
+    setup::ensure_llvm()?;
+    setup::ensure_debian(setup::ROCRAND);
+    // Tests ask for the simulators themselves; built here once, they find them done.
+    let simulators = conformance::simulators()?;
     let mut tests = cargo();
-    tests.args(["test", "--workspace"]).args(FEATURES);
+    tests.args(["test", "--workspace"]).args(FEATURES).env("ISOBIT_SIMGPU", &simulators);
     if let Some(nvrtc) = setup::ensure_nvrtc() {
         tests.env("ISOBIT_NVRTC", nvrtc);
     }
@@ -30,6 +35,14 @@ pub fn run(filter: Option<&str>) -> Result<ExitCode> {
         cargo().args(["doc", "--workspace", "--no-deps", "--quiet"]).args(FEATURES).env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     shell::run(&mut tests)?;
-    conformance::build()?;
-    hand_over(conformance::program().arg("--quick"))
+    bindings::run_where_possible()?;
+    let simulators = conformance::build()?;
+    // No result may depend on which approximation a card's reciprocals and roots give, nor on work being done before it is waited for.
+    for (approximation, deferred) in [("+1", "0"), ("-1", "1")] {
+        let mut shifted = conformance::program(&simulators);
+        shifted.env("ISOBIT_SIM_APPROX", approximation).env("ISOBIT_SIM_DEFER", deferred);
+        shifted.args(["--devices", "sim-rocm:gfx90a,sim-rocm:gfx1100", "--cases", "8", "--out"]);
+        shell::run(shifted.arg(target_dir().join("conformance-shifted")))?;
+    }
+    hand_over(conformance::program(&simulators).arg("--quick"))
 }

@@ -1,0 +1,99 @@
+//! How fast the simulated GPU is: lane instructions a second on one core, and the time of one small launch. Both decide how much of the
+//! conformance suite a machine without a GPU can afford.
+
+use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, Error, ErrorKind, Layout, Result, Src, UnaryOp};
+use isobit_kernels::{GpuDevice, GpuStorage};
+use isobit_rocm::RocmRuntime;
+use std::time::Instant;
+
+/// Elements of the measured tanh.
+const ELEMENTS: usize = 1 << 20;
+const TIMINGS: usize = 7;
+const LAUNCHES: u32 = 500;
+
+/// Measures the simulated card that this process finds in place of ROCm.
+///
+/// # Errors
+/// `LibraryUnavailable` where the process finds a real ROCm, or none; those of the device.
+pub fn run() -> Result<()> {
+    let device = GpuDevice::<RocmRuntime>::new(0)?;
+    let counter = Counter::open()?;
+    let info = device.info()?;
+    let values: Vec<f32> = (0..ELEMENTS).map(|i| (i as f32 / ELEMENTS as f32 - 0.5) * 20.0).collect();
+    let (x, layout) = (device.storage_from_slice(&values)?, Layout::contiguous(ELEMENTS));
+    let mut out = device.zeros(&ELEMENTS.into(), isobit_hal::DType::F32)?;
+    let mut tanh = || {
+        GpuStorage::unary_into(UnaryOp::Tanh, Src::Storage(&x, &layout), &mut out, &layout)?;
+        device.synchronize()
+    };
+    tanh()?;
+    let mut rates = Vec::new();
+    for _ in 0..TIMINGS {
+        let (before, start) = (counter.instructions()?, Instant::now());
+        tanh()?;
+        let seconds = start.elapsed().as_secs_f64();
+        rates.push(((counter.instructions()? - before) as f64 / seconds, seconds));
+    }
+    rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (rate, seconds) = rates[TIMINGS / 2];
+
+    let small = Layout::contiguous(256);
+    let a = device.storage_from_slice(&values[..256])?;
+    let mut sum = device.zeros(&256.into(), isobit_hal::DType::F32)?;
+    let mut times = Vec::new();
+    for _ in 0..TIMINGS {
+        let start = Instant::now();
+        for _ in 0..LAUNCHES {
+            let src = || Src::Storage(&a, &small);
+            GpuStorage::binary_into(BinaryOp::Add, src(), src(), &mut sum, &small)?;
+        }
+        device.synchronize()?;
+        times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(LAUNCHES));
+    }
+    times.sort_by(f64::total_cmp);
+    println!(
+        "{:8} tanh f32, {} Mi elements: {:.2} G lane instructions/s ({:.1} ms); an add of 256 elements: {:.1} us",
+        info.arch.split(':').next().unwrap_or_default(),
+        ELEMENTS >> 20,
+        rate / 1e9,
+        seconds * 1e3,
+        times[TIMINGS / 2],
+    );
+    Ok(())
+}
+
+/// The simulator's own count, from its library.
+struct Counter(libloading::Library);
+
+impl Counter {
+    fn open() -> Result<Self> {
+        let missing = |why: String| {
+            let message =
+                format!("{why}; `cargo xtask bench --simgpu` builds the simulated GPU and sets ROCM_PATH to it");
+            Error::new(ErrorKind::LibraryUnavailable, message)
+        };
+        let root = std::env::var_os("ROCM_PATH").ok_or_else(|| missing("ROCM_PATH is not set".into()))?;
+        let path = std::path::Path::new(&root).join("lib").join("libamdhip64.so");
+        // SAFETY: it is the library that the driver has opened already; its initialisers have run.
+        let library = unsafe { libloading::Library::new(&path) };
+        let counter = Self(library.map_err(|e| missing(e.to_string()))?);
+        counter.instructions().map_err(|_| missing(format!("{} is no simulated GPU", path.display())))?;
+        Ok(counter)
+    }
+
+    fn instructions(&self) -> Result<u64> {
+        type Report = unsafe extern "C" fn(*mut u8, usize) -> usize;
+        let failure = |why: String| Error::new(ErrorKind::LibraryFailure, format!("the simulator's report: {why}"));
+        // SAFETY: the simulator's header gives this function this type.
+        let report = unsafe { self.0.get::<Report>(b"isobit_sim_report\0") }.map_err(|e| failure(e.to_string()))?;
+        let mut text = vec![0; 1 << 16];
+        // SAFETY: the buffer has the length that is told.
+        let bytes = unsafe { report(text.as_mut_ptr(), text.len()) };
+        let text = text.get(..bytes).ok_or_else(|| failure(format!("{bytes} bytes long")))?;
+        let json: serde_json::Value = serde_json::from_slice(text).map_err(|e| failure(e.to_string()))?;
+        if let Some(found) = json["findings"].as_array().and_then(|f| f.first()) {
+            return Err(failure(found["message"].to_string()));
+        }
+        json["instructions"].as_u64().ok_or_else(|| failure("no count of instructions".into()))
+    }
+}

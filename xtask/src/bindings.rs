@@ -1,0 +1,57 @@
+//! `cargo xtask bindings --check`: finds official headers of ROCm, and has the -sys crates compared with them.
+
+use crate::setup;
+use crate::shell::{cargo, hand_over, root};
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Compares with the headers of given folders, or of those that are found; there must be some.
+pub fn run(include: &[PathBuf]) -> Result<ExitCode> {
+    let found = if include.is_empty() { headers() } else { include.to_vec() };
+    if found.is_empty() {
+        bail!(
+            "no headers of ROCm were found: set ROCM_PATH, name their folder with --include, or run where apt-get can download \
+             {} and {}",
+            setup::HIP_HEADERS.0,
+            setup::ROCRAND_HEADERS.0
+        );
+    }
+    compare(&found)
+}
+
+/// Compares where there are headers; else says that nothing was compared.
+pub fn run_where_possible() -> Result<()> {
+    let found = headers();
+    if found.is_empty() {
+        eprintln!("note: there are no headers of ROCm here, and the bindings were not compared with any");
+        return Ok(());
+    }
+    if compare(&found)? != ExitCode::SUCCESS {
+        bail!("the bindings differ from the official headers");
+    }
+    Ok(())
+}
+
+fn compare(folders: &[PathBuf]) -> Result<ExitCode> {
+    setup::ensure_libclang()?;
+    let mut check = cargo();
+    check.args(["run", "--quiet", "--package", "isobit-bindings", "--", "--crates"]).arg(root().join("driver-rocm"));
+    for folder in folders {
+        check.arg("--include").arg(folder);
+    }
+    hand_over(&mut check)
+}
+
+/// ROCm's own headers where it is installed, else Debian's of HIP and rocRAND.
+fn headers() -> Vec<PathBuf> {
+    let installed = std::env::var_os("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
+    let folder = installed.join("include");
+    if folder.join("hip/hip_runtime_api.h").is_file() {
+        return vec![folder];
+    }
+    let unpacked = [setup::HIP_HEADERS, setup::ROCRAND_HEADERS].map(setup::ensure_debian);
+    // Both packages put their headers below one usr/include.
+    let folder = unpacked.into_iter().flatten().next().and_then(|f| Some(f.parent()?.parent()?.to_path_buf()));
+    folder.filter(|f: &PathBuf| Path::is_dir(f)).into_iter().collect()
+}

@@ -24,6 +24,7 @@ pub mod integer;
 pub mod lane;
 pub mod lower;
 pub mod memory;
+mod modifiers;
 pub mod program;
 pub mod row;
 pub mod run;

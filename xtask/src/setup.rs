@@ -100,7 +100,13 @@ pub fn ensure_debian((package, file): (&str, &str)) -> Option<PathBuf> {
     }
     let get = || -> Result<()> {
         std::fs::create_dir_all(&folder)?;
-        run(Command::new("apt-get").args(["download", "-qq", package]).current_dir(&folder))?;
+        let download = || run(Command::new("apt-get").args(["download", "-qq", package]).current_dir(&folder));
+        // A machine whose lists of packages are absent or old, as in a container, may be able to fetch them.
+        download().or_else(|e| {
+            let apt = apt().ok_or(e)?;
+            run(Command::new(apt[0]).args(&apt[1..]).args(["update", "-qq"]))?;
+            download()
+        })?;
         let prefix = format!("{package}_");
         let names = std::fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path()));
         let is_it = |path: &PathBuf| {

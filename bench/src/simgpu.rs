@@ -4,6 +4,8 @@
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, Error, ErrorKind, Layout, Result, Src, UnaryOp};
 use isobit_kernels::{GpuDevice, GpuStorage};
 use isobit_rocm::RocmRuntime;
+use isobit_simgpu_standin::report;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Elements of the measured tanh.
@@ -63,7 +65,7 @@ pub fn run() -> Result<()> {
 }
 
 /// The simulator's own count, from its library.
-struct Counter(libloading::Library);
+struct Counter(PathBuf);
 
 impl Counter {
     fn open() -> Result<Self> {
@@ -73,24 +75,15 @@ impl Counter {
             Error::new(ErrorKind::LibraryUnavailable, message)
         };
         let root = std::env::var_os("ROCM_PATH").ok_or_else(|| missing("ROCM_PATH is not set".into()))?;
-        let path = std::path::Path::new(&root).join("lib").join("libamdhip64.so");
-        // SAFETY: it is the library that the driver has opened already; its initialisers have run.
-        let library = unsafe { libloading::Library::new(&path) };
-        let counter = Self(library.map_err(|e| missing(e.to_string()))?);
-        counter.instructions().map_err(|_| missing(format!("{} is no simulated GPU", path.display())))?;
+        let counter = Self(Path::new(&root).join("lib").join("libamdhip64.so"));
+        counter.instructions().map_err(|_| missing(format!("{} is no simulated GPU", counter.0.display())))?;
         Ok(counter)
     }
 
     fn instructions(&self) -> Result<u64> {
-        type Report = unsafe extern "C" fn(*mut u8, usize) -> usize;
         let failure = |why: String| Error::new(ErrorKind::LibraryFailure, format!("the simulator's report: {why}"));
-        // SAFETY: the simulator's header gives this function this type.
-        let report = unsafe { self.0.get::<Report>(b"isobit_sim_report\0") }.map_err(|e| failure(e.to_string()))?;
-        let mut text = vec![0; 1 << 16];
-        // SAFETY: the buffer has the length that is told.
-        let bytes = unsafe { report(text.as_mut_ptr(), text.len()) };
-        let text = text.get(..bytes).ok_or_else(|| failure(format!("{bytes} bytes long")))?;
-        let json: serde_json::Value = serde_json::from_slice(text).map_err(|e| failure(e.to_string()))?;
+        let text = report::take(&self.0).map_err(failure)?;
+        let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| failure(e.to_string()))?;
         if let Some(found) = json["findings"].as_array().and_then(|f| f.first()) {
             return Err(failure(found["message"].to_string()));
         }

@@ -18,7 +18,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
 
 /// The simulated cards whose code a development build has, one after the other on one core.
 fn simulated(program: impl Fn() -> Command, args: &[String]) -> Result<ExitCode> {
-    let rocm = conformance::simulators()?.join("rocm");
+    let rocm = conformance::build()?.join("rocm");
     for card in ["gfx90a", "gfx942", "gfx1100"] {
         let mut measured = program();
         measured.args(args).env("ROCM_PATH", &rocm).env("LD_LIBRARY_PATH", rocm.join("lib"));

@@ -12,16 +12,10 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     hand_over(program(&simulators).args(args))
 }
 
-/// Builds the program, and the simulated GPUs, whose folder it gives. Built with the profile of the tests, whose artefacts it shares; that
-/// profile is optimised.
+/// Builds the program and the simulated GPUs, and lays the latter out in the folder it gives. Built with the profile of the tests, whose
+/// artefacts it shares; that profile is optimised.
 pub fn build() -> Result<PathBuf> {
     setup::ensure_clang()?;
-    shell::run(cargo().args(["build", "--package", "isobit-conformance", "--features", "cli,cuda,rocm"]))?;
-    simulators()
-}
-
-/// Builds the simulated GPUs and lays them out in the folder it gives.
-pub fn simulators() -> Result<PathBuf> {
     let printed = shell::output(cargo().args(["run", "--quiet", "--package", "isobit-simgpu-stage"]))?;
     Ok(printed.into())
 }

@@ -14,11 +14,10 @@ const FEATURES: [&str; 2] = [
 
 /// Runs all checks, or, with a filter, the tests of that name.
 pub fn run(filter: Option<&str>) -> Result<ExitCode> {
-    setup::ensure_clang()?;
     setup::ensure_llvm()?;
     setup::ensure_debian(setup::ROCRAND);
     // Tests ask for the simulators themselves; built here once, they find them done.
-    let simulators = conformance::simulators()?;
+    let simulators = conformance::build()?;
     let mut tests = cargo();
     tests.args(["test", "--workspace"]).args(FEATURES).env("ISOBIT_SIMGPU", &simulators);
     if let Some(nvrtc) = setup::ensure_nvrtc() {
@@ -36,7 +35,6 @@ pub fn run(filter: Option<&str>) -> Result<ExitCode> {
     )?;
     shell::run(&mut tests)?;
     bindings::run_where_possible()?;
-    let simulators = conformance::build()?;
     // No result may depend on which approximation a card's reciprocals and roots give, nor on work being done before it is waited for.
     for (approximation, deferred) in [("+1", "0"), ("-1", "1")] {
         let mut shifted = conformance::program(&simulators);

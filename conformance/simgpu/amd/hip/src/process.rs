@@ -55,14 +55,10 @@ thread_local! {
 /// The state of the process, made by the first call that needs it.
 pub(crate) fn process() -> Result<&'static Process> {
     static PROCESS: OnceLock<Result<Process>> = OnceLock::new();
-    let mut first = false;
     let process = PROCESS.get_or_init(|| {
-        first = true;
+        crate::report::tell_at_exit();
         Process::new()
     });
-    if first {
-        crate::report::tell_at_exit();
-    }
     process.as_ref().map_err(Clone::clone)
 }
 

@@ -3,7 +3,7 @@
 use super::lower::{Lower, has_vector_unit};
 use super::program::{Flow, Unsupported};
 use super::wave::{Env, SITE_CACHES, Wave};
-use crate::isa::{Arch, Cache, Encoding, Inst, Operand};
+use crate::isa::{Arch, Encoding, Inst, Operand, blank};
 use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
 use isobit_simgpu_core::finding::Findings;
 use isobit_simgpu_core::local::Local;
@@ -131,32 +131,14 @@ pub fn inst(name: &'static str, encoding: Encoding, dst: Operand, src: &[Operand
     let mut operands = [Operand::None; 4];
     operands[..src.len()].copy_from_slice(src);
     Inst {
-        mnemonic: name,
-        name,
-        encoding,
         size: 8,
         dst,
-        sdst: Operand::None,
         src: operands,
         src_count: src.len() as u8,
         dst_dwords: 1,
         src_dwords: [1; 4],
-        imm: 0,
-        imm1: 0,
-        neg: 0,
-        neg_hi: 0,
-        abs: 0,
-        op_sel: 0,
         op_sel_hi: if encoding == Encoding::Vop3p { 7 } else { 0 },
-        clamp: false,
-        omod: 0,
-        sdwa: None,
-        dpp: None,
-        cache: Cache::default(),
-        offen: false,
-        idxen: false,
-        lds: false,
-        second: None,
+        ..blank(encoding, name, name)
     }
 }
 

@@ -117,11 +117,6 @@ impl Module {
         self.kernels.get(name).cloned()
     }
 
-    /// The names of all kernels.
-    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
-        self.kernels.keys().map(String::as_str)
-    }
-
     /// Address and size of a variable.
     pub fn global(&self, name: &str) -> Option<(u64, u64)> {
         self.globals.get(name).copied()

@@ -1,4 +1,4 @@
-//! What the simulator found, for tests that run a library on it.
+//! What the simulator found and executed, for tests and benchmarks of what runs on it.
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::c_char;

@@ -3,7 +3,7 @@
 use super::atomic::*;
 use super::operation::{ADDRESS, Form, Load, NO_ROW, Store, row, set_words};
 use super::reach;
-use super::space::{Space, offset, vector_atomics, vector_memory};
+use super::space::{Space, offset, optional_address_row, vector_atomics, vector_memory};
 use super::unit::*;
 use crate::exec::lower::{Lower, modifier};
 use crate::exec::program::{Source, Unsupported};
@@ -36,12 +36,7 @@ impl Space for Buffer {
         };
         step.sdst = resource;
         step.scalars[OFFSET] = lower.scalar(inst, inst.src[3], Kind::Int32)?;
-        step.rows[ADDRESS] = match inst.src[0] {
-            Operand::None => lower.constant(0),
-            address => Source::Row(lower.vgpr(inst, address)?),
-        };
-        step.target = inst.imm as u32;
-        Ok(())
+        optional_address_row(lower, inst, step)
     }
 
     #[inline(always)]

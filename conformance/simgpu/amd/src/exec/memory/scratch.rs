@@ -2,7 +2,7 @@
 
 use super::operation::{ADDRESS, Form, Load, Store, row};
 use super::reach;
-use super::space::{Space, offset, vector_memory};
+use super::space::{Space, offset, optional_address_row, vector_memory};
 use super::unit::*;
 use crate::exec::lower::Lower;
 use crate::exec::program::{Source, Unsupported};
@@ -24,12 +24,7 @@ impl Space for Scratch {
             Operand::None => lower.word(0),
             base => lower.scalar(inst, base, Kind::Int32)?,
         };
-        step.rows[ADDRESS] = match inst.src[0] {
-            Operand::None => lower.constant(0),
-            address => Source::Row(lower.vgpr(inst, address)?),
-        };
-        step.target = inst.imm as u32;
-        Ok(())
+        optional_address_row(lower, inst, step)
     }
 
     #[inline(always)]

@@ -87,6 +87,19 @@ pub fn address_row(lower: &Lower, inst: &Inst, step: &mut Step) -> Result<(), Un
     Ok(())
 }
 
+/// As [`address_row`], where the instruction may go without: the addresses are 0 then.
+///
+/// # Errors
+/// It is no vector register.
+pub fn optional_address_row(lower: &mut Lower, inst: &Inst, step: &mut Step) -> Result<(), Unsupported> {
+    if inst.src[0] != Operand::None {
+        return address_row(lower, inst, step);
+    }
+    step.rows[ADDRESS] = lower.constant(0);
+    step.target = inst.imm as u32;
+    Ok(())
+}
+
 /// Declares loads, stores and atomics of a space as a table: `"global_": Global; loads, stores and atomics by the rest of their names.`
 macro_rules! table {
     ($(#[$doc:meta])* $table:ident: $prefix:literal, $space:ty;

@@ -91,7 +91,8 @@ fn operands(code: &mut Code, inst: &mut Inst) -> Result<(), Failure> {
     Ok(())
 }
 
-fn blank(encoding: Encoding, mnemonic: &'static str, name: &'static str) -> Inst {
+/// An instruction that has nothing but its names.
+pub(crate) fn blank(encoding: Encoding, mnemonic: &'static str, name: &'static str) -> Inst {
     Inst {
         mnemonic,
         name,

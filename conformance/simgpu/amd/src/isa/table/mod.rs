@@ -36,9 +36,3 @@ pub(crate) fn find(arch: Arch, encoding: Encoding, form: Form, opcode: u16) -> O
     let first = rows.partition_point(|row| of(row) < key);
     rows[first..].iter().take_while(|row| of(row) == key).find(|row| row.on.has(arch))
 }
-
-/// The canonical names of all instructions of a target, each once, in order.
-pub fn canonical_names(arch: Arch) -> impl Iterator<Item = &'static str> {
-    let names: std::collections::BTreeSet<_> = rows(arch).map(|row| row.name).collect();
-    names.into_iter()
-}

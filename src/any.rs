@@ -1,14 +1,14 @@
 //! The driver chosen at run time. Everything here forwards; what is computed is the driver's.
 
 use crate::{
-    Affine, BackendDevice, BackendStorage, BinaryOp, CmpOp, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo,
-    DeviceLocation, Elu, Error, ErrorKind, Layout, Matmul, Numerics, Op, Powf, Reduce, Result, Scalar, Shape, Src,
-    Support, UnaryOp,
+    BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Error,
+    ErrorKind, Layout, Numerics, Op, RandomState, Result, Scalar, Shape, Src, Support,
 };
 #[cfg(feature = "cuda")]
 use isobit_cuda::{CudaDevice, CudaStorage};
 #[cfg(feature = "rocm")]
 use isobit_rocm::{RocmDevice, RocmStorage};
+use smallvec::SmallVec;
 
 /// A device of any driver in this build.
 #[derive(Debug, Clone)]
@@ -303,6 +303,10 @@ impl BackendDevice for AnyDevice {
         self.wrap(on!(AnyDevice, self, d => d.storage_from_bytes(dtype, bytes)?.wrap()))
     }
 
+    fn random_state(&self) -> Option<&RandomState> {
+        on!(AnyDevice, self, d => d.random_state())
+    }
+
     fn synchronize(&self) -> Result<()> {
         on!(AnyDevice, self, d => d.synchronize())
     }
@@ -350,71 +354,10 @@ impl BackendStorage for AnyStorage {
         on!(Inner, &mut self.storage, s => s.const_set(value, layout))
     }
 
-    fn copy_into(from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => BackendStorage::copy_into(src(from, d)?, d, dst_layout))
-    }
-
-    fn cast_into(from: &Self, from_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => BackendStorage::cast_into(get(from, d)?, from_layout, d, dst_layout))
-    }
-
-    fn affine_into(op: Affine, from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => BackendStorage::affine_into(op, src(from, d)?, d, dst_layout))
-    }
-
-    fn powf_into(op: Powf, from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => BackendStorage::powf_into(op, src(from, d)?, d, dst_layout))
-    }
-
-    fn elu_into(op: Elu, from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => BackendStorage::elu_into(op, src(from, d)?, d, dst_layout))
-    }
-
-    fn unary_into(op: UnaryOp, from: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => BackendStorage::unary_into(op, src(from, d)?, d, dst_layout))
-    }
-
-    fn binary_into(
-        op: BinaryOp,
-        lhs: Src<'_, Self>,
-        rhs: Src<'_, Self>,
-        dst: &mut Self,
-        dst_layout: &Layout,
-    ) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => BackendStorage::binary_into(op, src(lhs, d)?, src(rhs, d)?, d, dst_layout))
-    }
-
-    fn cmp_into(op: CmpOp, lhs: Src<'_, Self>, rhs: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => BackendStorage::cmp_into(op, src(lhs, d)?, src(rhs, d)?, d, dst_layout))
-    }
-
-    fn where_cond_into(
-        cond: Src<'_, Self>,
-        on_true: Src<'_, Self>,
-        on_false: Src<'_, Self>,
-        dst: &mut Self,
-        dst_layout: &Layout,
-    ) -> Result<()> {
+    fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         on!(Inner, &mut dst.storage, d => {
-            BackendStorage::where_cond_into(src(cond, d)?, src(on_true, d)?, src(on_false, d)?, d, dst_layout)
-        })
-    }
-
-    fn reduce_into(op: &Reduce, from: &Self, from_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => BackendStorage::reduce_into(op, get(from, d)?, from_layout, d, dst_layout))
-    }
-
-    fn matmul_into(
-        op: Matmul,
-        lhs: &Self,
-        lhs_layout: &Layout,
-        rhs: &Self,
-        rhs_layout: &Layout,
-        dst: &mut Self,
-        dst_layout: &Layout,
-    ) -> Result<()> {
-        on!(Inner, &mut dst.storage, d => {
-            BackendStorage::matmul_into(op, get(lhs, d)?, lhs_layout, get(rhs, d)?, rhs_layout, d, dst_layout)
+            let inputs = inputs.iter().map(|&input| src(input, d)).collect::<Result<SmallVec<[_; 4]>>>()?;
+            BackendStorage::apply_into(op, &inputs, d, dst_layout)
         })
     }
 }

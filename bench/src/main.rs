@@ -35,6 +35,9 @@ struct Args {
     /// Where bench.json is written.
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
+    /// Times of another library to show beside, as peers/pytorch.py writes them.
+    #[arg(long)]
+    peers: Option<PathBuf>,
     /// Measures only the time from the start of the process to the first result, and ends.
     #[arg(long)]
     cold_start: bool,
@@ -80,6 +83,8 @@ fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: std::time::Instan
     let bench = measure::Bench::<R>::new(ordinal, args.launches)?;
     let mut rows = cases::run(&bench, args)?;
     let host = launch_cost::run(&bench, args)?;
+    let peers = args.peers.as_deref().map(report::Peers::read).transpose()?;
+    peers.iter().for_each(|p| p.fill(&mut rows));
     rows.iter_mut().for_each(|row| row.round());
-    report::write(&bench, &rows, &host, &args.out)
+    report::write(&bench, &rows, peers.as_ref(), &host, &args.out)
 }

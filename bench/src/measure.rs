@@ -28,6 +28,9 @@ pub struct Row {
     pub floor_us: Option<f64>,
     /// Time over floor.
     pub ratio: Option<f64>,
+    /// The time of a peer for the same work, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer_us: Option<f64>,
 }
 
 impl Row {
@@ -99,6 +102,7 @@ impl<R: GpuRuntime> Bench<R> {
             flops: None,
             floor_us: Some(floor),
             ratio: Some(us / floor),
+            peer_us: None,
         })
     }
 
@@ -126,6 +130,7 @@ impl<R: GpuRuntime> Bench<R> {
                 flops: Some(flops),
                 floor_us: floor,
                 ratio: floor.map(|f| us / f),
+                peer_us: None,
             });
         }
         Ok(rows)

@@ -4,8 +4,44 @@ use crate::launch_cost::Host;
 use crate::measure::{Bench, Row};
 use isobit_hal::{BackendDevice, Error, ErrorKind, Result};
 use isobit_kernels::GpuRuntime;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
+
+/// Times of another library, as `peers/pytorch.py` writes them.
+#[derive(Debug, Deserialize)]
+pub struct Peers {
+    /// The library and its version.
+    pub source: String,
+    rows: Vec<PeerRow>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PeerRow {
+    op: String,
+    dtype: String,
+    work: String,
+    us: f64,
+}
+
+impl Peers {
+    /// Reads a file of them.
+    pub fn read(path: &Path) -> Result<Self> {
+        let failed = |e: std::io::Error| {
+            Error::new(ErrorKind::Other, format!("{} holds no times of a peer", path.display())).with_source(e)
+        };
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        serde_json::from_str(&text).map_err(|e| failed(e.into()))
+    }
+
+    /// Fills in the peer's time of each row that it has too. Its rows are held against the vendor's where there are two.
+    pub fn fill(&self, rows: &mut [Row]) {
+        for row in rows {
+            let op = row.op.strip_suffix("_vendor").unwrap_or(&row.op);
+            let same = |p: &&PeerRow| p.op == op && p.dtype == row.dtype && p.work == row.work;
+            row.peer_us = self.rows.iter().find(same).map(|p| p.us);
+        }
+    }
+}
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -14,11 +50,19 @@ struct Report<'a> {
     arch: &'a str,
     driver_version: &'a str,
     copy_gb_per_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<&'a str>,
     host: &'a Host,
     rows: &'a [Row],
 }
 
-pub fn write<R: GpuRuntime>(bench: &Bench<R>, rows: &[Row], host: &Host, out: &Path) -> Result<()> {
+pub fn write<R: GpuRuntime>(
+    bench: &Bench<R>,
+    rows: &[Row],
+    peers: Option<&Peers>,
+    host: &Host,
+    out: &Path,
+) -> Result<()> {
     let info = bench.device.info()?;
     println!(
         "{} ({}), driver {}; a copy moves {:.0} GB/s",
@@ -28,21 +72,22 @@ pub fn write<R: GpuRuntime>(bench: &Bench<R>, rows: &[Row], host: &Host, out: &P
         bench.copy_rate / 1e9
     );
     println!(
-        "{:<24} {:<8} {:<18} {:>11} {:>11} {:>7} {:>10}",
-        "op", "dtype", "work", "us", "floor us", "ratio", "TFLOP/s"
+        "{:<24} {:<8} {:<26} {:>11} {:>11} {:>7} {:>10} {:>11}",
+        "op", "dtype", "work", "us", "floor us", "ratio", "TFLOP/s", "peer us"
     );
     for row in rows {
         let number = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.2}"));
         let tflops = row.flops.map(|f| f / row.us / 1e6);
         println!(
-            "{:<24} {:<8} {:<18} {:>11.2} {:>11} {:>7} {:>10}",
+            "{:<24} {:<8} {:<26} {:>11.2} {:>11} {:>7} {:>10} {:>11}",
             row.op,
             row.dtype,
             row.work,
             row.us,
             number(row.floor_us),
             number(row.ratio),
-            number(tflops)
+            number(tflops),
+            number(row.peer_us)
         );
     }
     println!(
@@ -60,6 +105,7 @@ pub fn write<R: GpuRuntime>(bench: &Bench<R>, rows: &[Row], host: &Host, out: &P
         arch: &info.arch,
         driver_version: &info.driver_version,
         copy_gb_per_s: bench.copy_rate / 1e9,
+        peer: peers.map(|p| p.source.as_str()),
         host,
         rows,
     };

@@ -3,6 +3,7 @@
 
     python3 make_golden.py numpy     writes numpy.json.gz  (needs numpy, ml_dtypes)
     python3 make_golden.py torch     writes torch.json.gz  (needs numpy, ml_dtypes and torch; CPU tensors only)
+    python3 make_golden.py FAMILY    writes FAMILY.json.gz, by families/FAMILY.py: its VERSION, and its make(golden)
 
 The same versions give the same bytes. A file is one JSON document, gzipped:
 
@@ -19,6 +20,7 @@ Where the contract deliberately differs from the source (numerics.md, "Where oth
 """
 
 import gzip
+import importlib
 import json
 import os
 import sys
@@ -73,6 +75,11 @@ class Golden:
             print(f"  skipped {op} {dtypes}: {reason}")
 
 
+def named(**numbers):
+    """The params of a family's operation: lists of numbers by name, as text so that infinities and NaN survive."""
+    return {"named": {name: [repr(float(x)) for x in value] for name, value in numbers.items()}}
+
+
 def signature(op, params, inputs, out):
     """What a case asks and what it answers."""
     operands = [(d, b, tuple(shape), tuple(strides), offset) for d, b, shape, strides, offset in inputs]
@@ -97,6 +104,13 @@ def main():
         import golden_numpy as source
     elif which == "torch":
         import golden_torch as source
+    elif os.path.exists(os.path.join(here, "families", f"{which}.py")):
+        sys.path.insert(0, os.path.join(here, "families"))
+        source = importlib.import_module(which)
+        golden = Golden(source.VERSION)
+        source.make(golden)
+        golden.write(os.path.join(here, f"{which}.json.gz"))
+        return
     else:
         sys.exit(__doc__)
     known = signatures(os.path.join(here, "numpy.json.gz")) if which != "numpy" else ()

@@ -43,6 +43,7 @@ impl Cell {
         match self.kind {
             Kind::Cast => self.dtypes.clone(),
             Kind::WhereCond => self.dtypes[..2].to_vec(),
+            Kind::Family(m) => m.family().distinctive(m.op()).iter().map(|&i| self.dtypes[i]).collect(),
             _ => vec![self.dtypes[0]],
         }
     }
@@ -51,6 +52,7 @@ impl Cell {
     pub fn value_dtypes(&self) -> Vec<DType> {
         match self.kind {
             Kind::WhereCond => vec![self.dtypes[1]],
+            Kind::Family(m) => vec![self.dtypes[m.family().distinctive(m.op())[0]]],
             _ => self.distinctive(),
         }
     }
@@ -66,6 +68,7 @@ impl Cell {
         let float = self.dtypes[0].is_float();
         let defined_if = |defined| if defined { Class::Defined } else { Class::Exact };
         match self.kind {
+            _ if self.numerics == Some(Numerics::Vendor) => Class::Vendor,
             Kind::ConstSet | Kind::Copy | Kind::Copy2d | Kind::WhereCond => Class::Moved,
             Kind::Cast if self.dtypes[0] == self.dtypes[1] => Class::Moved,
             Kind::Cast | Kind::Affine | Kind::Cmp(_) => Class::Exact,
@@ -75,9 +78,17 @@ impl Cell {
             Kind::Unary(op) => defined_if(op.is_float_only()),
             Kind::Binary(op) => defined_if(op == BinaryOp::Pow && float),
             Kind::Reduce(op) => defined_if(float && matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean)),
-            Kind::Matmul if self.numerics == Some(Numerics::Vendor) => Class::Vendor,
             Kind::Matmul => Class::Defined,
+            Kind::Clamp => Class::Exact,
+            Kind::AddActivation(op) => defined_if(op != isobit_hal::Activation::Relu),
+            Kind::Family(m) => m.family().class(m.op(), &self.dtypes),
         }
+    }
+
+    /// Whether a device may report an index out of range after a case of it, at whatever call synchronises next: nothing else runs on the device
+    /// meanwhile.
+    pub fn runs_alone(&self) -> bool {
+        matches!(self.kind, Kind::Family(m) if m.family().may_report(m.op()))
     }
 
     /// What the committed table says of the cell.
@@ -108,14 +119,16 @@ fn cells_of(kind: Kind) -> Vec<Cell> {
     let tuples: Vec<Vec<DType>> = match kind {
         Kind::ConstSet => all.map(|d| vec![d]).collect(),
         Kind::Cast => all.flat_map(|a| DType::ALL.iter().map(move |&b| vec![a, b])).collect(),
-        Kind::Binary(_) | Kind::Matmul => all.map(|d| vec![d; 3]).collect(),
+        Kind::Binary(_) | Kind::Matmul | Kind::AddActivation(_) => all.map(|d| vec![d; 3]).collect(),
         Kind::Cmp(_) => all.map(|d| vec![d, d, DType::U8]).collect(),
         Kind::WhereCond => all.flat_map(|c| DType::ALL.iter().map(move |&d| vec![c, d, d, d])).collect(),
         Kind::Reduce(r) if r.is_arg() => all.map(|d| vec![d, DType::U32]).collect(),
+        Kind::Family(m) => m.family().dtypes(m.op()),
         _ => all.map(|d| vec![d; 2]).collect(),
     };
     let numerics: &[Option<Numerics>] = match kind {
         Kind::Matmul => &[Some(Numerics::Portable), Some(Numerics::Vendor)],
+        Kind::Family(m) if m.family().has_numerics() => &[Some(Numerics::Portable), Some(Numerics::Vendor)],
         _ => &[None],
     };
     tuples
@@ -250,16 +263,22 @@ mod tests {
         let n = keys.len();
         keys.dedup();
         assert_eq!(keys.len(), n);
-        // 9 unaries of every dtype and 25 of floats, 8 binaries, 6 comparisons, 3 conditions, 121 casts, 4 moves and affine,
-        // 2 float functions, 6 reductions of every dtype and mean, matmul twice.
-        assert_eq!(n, 9 * 11 + 23 * 5 + 8 * 11 + 6 * 11 + 3 * 11 + 121 + 4 * 11 + 2 * 5 + 6 * 11 + 5 + 2 * 5);
+        // 9 unaries of every dtype and 23 of floats, 8 binaries, 6 comparisons, 3 conditions, 121 casts, 4 moves and affine,
+        // 2 float functions, 6 reductions of every dtype and mean, matmul twice, clamp, 4 fused additions.
+        let elementwise = 9 * 11 + 23 * 5 + 8 * 11 + 6 * 11 + 3 * 11 + 121 + 4 * 11 + 2 * 5 + 6 * 11 + 5 + 2 * 5;
+        let of_families = Cell::all().iter().filter(|c| matches!(c.kind, Kind::Family(_))).count();
+        assert_eq!(n, elementwise + 11 + 4 * 5 + of_families);
     }
 
     #[test]
-    fn vendor_is_legal_for_matmul_alone() {
+    fn vendor_is_legal_for_what_libraries_compute_alone() {
         for cell in Cell::all() {
             assert_eq!(cell.expectation().class == Class::Vendor, cell.numerics == Some(Numerics::Vendor), "{cell}");
-            assert!(cell.numerics.is_none() || cell.kind == Kind::Matmul);
+            let chosen = match cell.kind {
+                Kind::Family(m) => m.family().has_numerics(),
+                kind => kind == Kind::Matmul,
+            };
+            assert_eq!(cell.numerics.is_some(), chosen, "{cell}");
         }
     }
 }

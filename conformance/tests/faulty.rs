@@ -6,8 +6,8 @@ use isobit_conformance::regress;
 use isobit_conformance::report::{ResultRow, Status};
 use isobit_conformance::run::{CellRun, Fault, Options, run_cell};
 use isobit_hal::{
-    BackendDevice, BackendStorage, BinaryOp, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Error,
-    ErrorKind, Layout, Op, Reduce, ReduceOp, Result, Scalar, Shape, Src, Support, UnaryOp, f16,
+    BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Error,
+    ErrorKind, Layout, Op, ReduceOp, Result, Scalar, Shape, Src, Support, f16,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -169,37 +169,37 @@ impl BackendStorage for FaultyStorage {
     fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
         self.inner.const_set(value, layout)
     }
-    fn unary_into(op: UnaryOp, src: Src<'_, Self>, dst: &mut Self, layout: &Layout) -> Result<()> {
-        if let (Flaw::Input, Src::Storage(s, _)) = (dst.device.0, src) {
-            s.touched.store(true, Ordering::Relaxed);
-        }
-        if let (Flaw::IgnoredStride, Src::Storage(s, l)) = (dst.device.0, src) {
-            let flat = Layout::contiguous_with_offset(l.shape(), l.start_offset());
-            if flat.required_len().is_some_and(|n| n <= s.len()) {
-                return CpuStorage::unary_into(op, Src::Storage(&s.inner, &flat), &mut dst.inner, layout);
+    fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, layout: &Layout) -> Result<()> {
+        let flaw = dst.device.0;
+        let inside: Vec<_> = inputs.iter().map(|&src| inner(src)).collect();
+        match (op, inputs) {
+            (Op::Unary(_), &[src]) => {
+                if let (Flaw::Input, Src::Storage(s, _)) = (flaw, src) {
+                    s.touched.store(true, Ordering::Relaxed);
+                }
+                if let (Flaw::IgnoredStride, Src::Storage(s, l)) = (flaw, src) {
+                    let flat = Layout::contiguous_with_offset(l.shape(), l.start_offset());
+                    if flat.required_len().is_some_and(|n| n <= s.len()) {
+                        return CpuStorage::apply_into(op, &[Src::Storage(&s.inner, &flat)], &mut dst.inner, layout);
+                    }
+                }
+                spoil(dst, layout, |dst| CpuStorage::apply_into(op, &inside, dst, layout))
             }
+            (Op::Reduce(reduce), &[Src::Storage(src, sl)]) => {
+                CpuStorage::apply_into(op, &inside, &mut dst.inner, layout)?;
+                let all = reduce.op == ReduceOp::Sum && reduce.dims.len() == sl.shape().rank();
+                if flaw == Flaw::NarrowSum && all {
+                    let (Some(values), Some(sum)) = (src.inner.as_slice::<f32>(), dst.inner.as_mut_slice::<f32>())
+                    else {
+                        return Ok(());
+                    };
+                    let total = sl.strided_index().fold(f16::ZERO, |s, i| f16::from_f32(s.to_f32() + values[i]));
+                    layout.strided_index().for_each(|i| sum[i] = total.to_f32());
+                }
+                Ok(())
+            }
+            _ => spoil(dst, layout, |dst| CpuStorage::apply_into(op, &inside, dst, layout)),
         }
-        spoil(dst, layout, |dst| CpuStorage::unary_into(op, inner(src), dst, layout))
-    }
-    fn binary_into(
-        op: BinaryOp,
-        lhs: Src<'_, Self>,
-        rhs: Src<'_, Self>,
-        dst: &mut Self,
-        layout: &Layout,
-    ) -> Result<()> {
-        spoil(dst, layout, |dst| CpuStorage::binary_into(op, inner(lhs), inner(rhs), dst, layout))
-    }
-    fn reduce_into(op: &Reduce, src: &Self, sl: &Layout, dst: &mut Self, layout: &Layout) -> Result<()> {
-        CpuStorage::reduce_into(op, &src.inner, sl, &mut dst.inner, layout)?;
-        if dst.device.0 == Flaw::NarrowSum && op.op == ReduceOp::Sum && op.dims.len() == sl.shape().rank() {
-            let (Some(values), Some(sum)) = (src.inner.as_slice::<f32>(), dst.inner.as_mut_slice::<f32>()) else {
-                return Ok(());
-            };
-            let total = sl.strided_index().fold(f16::ZERO, |s, i| f16::from_f32(s.to_f32() + values[i]));
-            layout.strided_index().for_each(|i| sum[i] = total.to_f32());
-        }
-        Ok(())
     }
 }
 

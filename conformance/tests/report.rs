@@ -1,5 +1,6 @@
 //! Reports on small made-up results: the totals, the contract that a report is judged by, and what each form of it shows.
 
+use isobit_conformance::case::Kind;
 use isobit_conformance::report::matrix::{Matrix, State, family};
 use isobit_conformance::report::{
     Build, Class, DeviceRow, Finding, Memory, NotRun, Numerics, Report, ResultRow, Status,
@@ -231,9 +232,11 @@ fn the_matrix_places_rows_by_pair_operation_and_dtype() {
 
 #[test]
 fn every_operation_has_a_family() {
-    let named = ["const_set", "copy2d", "cast", "affine", "elu", "pow", "ge", "where_cond", "argmax", "matmul"];
+    let named = ["const_set", "copy2d", "cast", "clamp", "elu", "pow", "ge", "where_cond", "argmax", "matmul"];
     let families = ["fill", "copy", "cast", "affine", "unary", "binary", "compare", "ternary", "reduce", "matmul"];
     assert_eq!(named.map(family), families);
+    assert_eq!(["add_gelu", "rms_norm"].map(family), ["activation", "norm"]);
+    assert!(Kind::all().into_iter().all(|kind| family(kind.name()) != "other"));
     assert_eq!(family("from_elsewhere"), "other");
 }
 

@@ -5,7 +5,7 @@ use isobit_conformance::report::{Finding, Status};
 use isobit_conformance::run::{CellRun, Fault, Options, Sighting, Watch, run_cell};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Layout, Op,
-    Result, Scalar, Shape, Src, Support, UnaryOp,
+    Result, Scalar, Shape, Src, Support,
 };
 use std::sync::{Arc, Mutex};
 
@@ -116,23 +116,25 @@ impl BackendStorage for WatchedStorage {
     fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
         self.inner.const_set(value, layout)
     }
-    fn unary_into(op: UnaryOp, src: Src<'_, Self>, dst: &mut Self, layout: &Layout) -> Result<()> {
+    fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, layout: &Layout) -> Result<()> {
         let Watched(flaw, seen) = dst.device.clone();
-        let src = match src {
-            Src::Storage(s, l) => {
-                let end = l.required_len().unwrap();
-                if flaw == Flaw::ReadsPastTheEnd && l.elem_count() > 100 && end >= s.len() {
-                    seen.record("out_of_bounds", "allocation 1", (end * s.dtype().size_in_bytes()) as i64);
-                }
-                Src::Storage(&s.inner, l)
+        let mut inside = Vec::new();
+        for src in inputs {
+            let Some((s, l)) = src.storage() else {
+                inside.push(Src::Dst);
+                continue;
+            };
+            let end = l.required_len().unwrap();
+            if flaw == Flaw::ReadsPastTheEnd && l.elem_count() > 100 && end >= s.len() {
+                seen.record("out_of_bounds", "allocation 1", (end * s.dtype().size_in_bytes()) as i64);
             }
-            Src::Dst => Src::Dst,
-        };
+            inside.push(Src::Storage(&s.inner, l));
+        }
         if flaw == Flaw::ReadsItsOutput && dst.fresh && layout.elem_count() > 0 {
             seen.record("uninitialised_reads", "allocation 2", 0);
         }
         dst.fresh = false;
-        CpuStorage::unary_into(op, src, &mut dst.inner, layout)
+        CpuStorage::apply_into(op, &inside, &mut dst.inner, layout)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::compile;
 use crate::error::check;
-use crate::library::{CUBLAS, DRIVER, NVRTC};
+use crate::library::{CUBLAS, CUDNN, CURAND, DRIVER, NVRTC};
 use crate::memory;
 use crate::runtime::Context;
+use crate::{dnn, rng};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use isobit_hal::{DeviceInfo, LibraryInfo, Result};
 use isobit_kernels::{Limits, device_info};
@@ -71,6 +72,13 @@ pub(crate) fn info(context: &Context, limits: &Limits, arch: &str, blas: Option<
     }
     if let Some(version) = blas {
         info.libraries.push(LibraryInfo::new("cuBLAS", version, CUBLAS.path()));
+    }
+    // Those that nothing has used are not opened for the sake of a version: cuDNN takes half a gigabyte.
+    if let (Some(path), Ok(version)) = (CUDNN.path(), dnn::version()) {
+        info.libraries.push(LibraryInfo::new("cuDNN", version, Some(path)));
+    }
+    if let (Some(path), Ok(version)) = (CURAND.path(), rng::version()) {
+        info.libraries.push(LibraryInfo::new("cuRAND", version, Some(path)));
     }
     Ok(info)
 }

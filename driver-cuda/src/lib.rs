@@ -1,18 +1,20 @@
 //! The CUDA driver of Isobit: [`CudaRuntime`] is the CUDA driver API as `isobit-kernels` wants it, and [`CudaDevice`] and [`CudaStorage`] are
 //! the HAL over it.
 //!
-//! Nothing of CUDA is needed to build. At run time the driver's library (`libcuda`) is opened when a device is; cuBLAS and NVRTC are
-//! opened when first wanted and may be absent: matrix products then run in the portable kernel, and only code for a card that was not
-//! packed cannot be compiled.
+//! Nothing of CUDA is needed to build. At run time the driver's library (`libcuda`) is opened when a device is; cuBLAS, cuDNN, cuRAND and NVRTC
+//! are opened when first wanted and may be absent: matrix products, convolutions and random numbers then come from the portable kernels, and only
+//! code for a card that was not packed cannot be compiled.
 
 mod blas;
 mod compile;
+mod dnn;
 mod error;
 mod event;
 mod info;
 mod library;
 mod memory;
 mod module;
+mod rng;
 mod runtime;
 mod stream;
 

@@ -1,6 +1,6 @@
 //! Asking before calling: cudarc panics where a library, or a symbol of it, is absent, so each is looked for first.
 
-use cudarc::{cublas, driver, nvrtc};
+use cudarc::{cublas, cudnn, curand, driver, nvrtc};
 use isobit_hal::Result;
 use isobit_kernels::{Library, loaded_file};
 
@@ -96,6 +96,51 @@ pub(crate) static CUBLAS: CudaLibrary = CudaLibrary {
     is_present: cublas::sys::is_culib_present,
     open: cublas::sys::culib,
     found: Library::new("install the CUDA toolkit's cuBLAS to have vendor numerics"),
+};
+
+/// NVIDIA's deep-learning primitives.
+pub(crate) static CUDNN: CudaLibrary = CudaLibrary {
+    name: "cuDNN (libcudnn)",
+    file: "libcudnn.so",
+    symbols: &[
+        "cudnnCreate",
+        "cudnnDestroy",
+        "cudnnSetStream",
+        "cudnnGetVersion",
+        "cudnnGetErrorString",
+        "cudnnBackendCreateDescriptor",
+        "cudnnBackendDestroyDescriptor",
+        "cudnnBackendSetAttribute",
+        "cudnnBackendGetAttribute",
+        "cudnnBackendFinalize",
+        "cudnnBackendExecute",
+    ],
+    is_present: cudnn::sys::is_culib_present,
+    open: cudnn::sys::culib,
+    found: Library::new(
+        "install cuDNN 9 to have vendor numerics for convolutions, or the PyPI package nvidia-cudnn with its folder in LD_LIBRARY_PATH",
+    ),
+};
+
+/// NVIDIA's random numbers.
+pub(crate) static CURAND: CudaLibrary = CudaLibrary {
+    name: "cuRAND (libcurand)",
+    file: "libcurand.so",
+    symbols: &[
+        "curandCreateGenerator",
+        "curandDestroyGenerator",
+        "curandGetVersion",
+        "curandSetStream",
+        "curandSetPseudoRandomGeneratorSeed",
+        "curandSetGeneratorOffset",
+        "curandGenerateUniform",
+        "curandGenerateUniformDouble",
+        "curandGenerateNormal",
+        "curandGenerateNormalDouble",
+    ],
+    is_present: curand::sys::is_culib_present,
+    open: curand::sys::culib,
+    found: Library::new("install the CUDA toolkit's cuRAND to have vendor numerics for random numbers"),
 };
 
 impl CudaLibrary {

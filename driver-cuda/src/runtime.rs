@@ -1,16 +1,19 @@
 //! [`GpuRuntime`] over the CUDA driver API. What each call does is in the file of its subject.
 
 use crate::blas::Blas;
+use crate::dnn::Dnn;
 use crate::error::check;
 use crate::event::CudaEvent;
 use crate::library::DRIVER;
 use crate::module::{CudaFunction, CudaModule};
+use crate::rng::Rng;
 use crate::stream::CudaStream;
 use crate::{compile, info, memory};
 use cudarc::driver::sys;
 use isobit_hal::{DeviceInfo, Result};
 use isobit_kernels::{
-    Code, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, RtcSource, Target, Vendor, no_such_device,
+    Code, Conv, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, Random, RtcSource, Target, Vendor,
+    no_such_device,
 };
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
@@ -85,6 +88,8 @@ pub struct CudaRuntime {
     limits: Limits,
     arch: String,
     blas: OnceLock<Result<Blas, String>>,
+    dnn: OnceLock<Result<Dnn, String>>,
+    rng: OnceLock<Result<Rng, String>>,
 }
 
 impl CudaRuntime {
@@ -93,11 +98,15 @@ impl CudaRuntime {
         self.context.raw
     }
 
-    fn blas(&self, stream: &CudaStream) -> Result<&Blas, String> {
-        self.blas
-            .get_or_init(|| Blas::new(&self.context, stream).map_err(|e| e.to_string()))
-            .as_ref()
-            .map_err(Clone::clone)
+    /// A vendor's library, opened the first time; or why it cannot be.
+    fn library<'a, T>(
+        &self,
+        library: &'a OnceLock<Result<T, String>>,
+        open: impl FnOnce(&Arc<Context>) -> Result<T>,
+    ) -> Result<&'a T, Vendor> {
+        self.context.bind().map_err(|e| Vendor::Declined(e.to_string()))?;
+        let opened = library.get_or_init(|| open(&self.context).map_err(|e| e.to_string()));
+        opened.as_ref().map_err(|why| Vendor::Declined(why.clone()))
     }
 }
 
@@ -114,7 +123,7 @@ impl GpuRuntime for CudaRuntime {
         context.bind()?;
         let limits = info::limits(context.device())?;
         let arch = info::arch(context.device())?;
-        Ok(Self { context, limits, arch, blas: OnceLock::new() })
+        Ok(Self { context, limits, arch, blas: OnceLock::new(), dnn: OnceLock::new(), rng: OnceLock::new() })
     }
 
     fn limits(&self) -> &Limits {
@@ -214,11 +223,26 @@ impl GpuRuntime for CudaRuntime {
     }
 
     unsafe fn gemm(&self, stream: &CudaStream, problem: &Gemm) -> Result<Vendor> {
-        self.context.bind()?;
-        match self.blas(stream) {
+        match self.library(&self.blas, |context| Blas::new(context, stream)) {
             // SAFETY: passed on.
             Ok(blas) => unsafe { blas.gemm(problem) },
-            Err(why) => Ok(Vendor::Declined(why)),
+            Err(declined) => Ok(declined),
+        }
+    }
+
+    unsafe fn conv(&self, stream: &CudaStream, problem: &Conv) -> Result<Vendor> {
+        match self.library(&self.dnn, |context| Dnn::new(context, stream)) {
+            // SAFETY: passed on.
+            Ok(dnn) => unsafe { dnn.conv(stream, problem) },
+            Err(declined) => Ok(declined),
+        }
+    }
+
+    unsafe fn random(&self, stream: &CudaStream, problem: &Random) -> Result<Vendor> {
+        match self.library(&self.rng, |context| Rng::new(context, stream)) {
+            // SAFETY: passed on.
+            Ok(rng) => unsafe { rng.random(problem) },
+            Err(declined) => Ok(declined),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The ROCm driver of Isobit: [`RocmRuntime`] is HIP as `isobit-kernels` wants it, and [`RocmDevice`] and [`RocmStorage`] are the HAL over it.
 //!
 //! Nothing of ROCm is needed to build. At run time HIP's library (`libamdhip64`) is opened when a device is; rocBLAS, HIPRTC, rocRAND and MIOpen
-//! are opened when first wanted and may be absent: matrix products then run in the portable kernel, and only code for a card that was not
-//! packed cannot be compiled. `hip_sys::dl` says where each is looked for.
+//! are opened when first wanted and may be absent: matrix products, convolutions and random numbers then come from the portable kernels, and only code
+//! for a card that was not packed cannot be compiled. `hip_sys::dl` says where each is looked for.
 // The constants of ROCm's interfaces keep the names that AMD's documentation has for them.
 #![allow(non_upper_case_globals)]
 
@@ -19,7 +19,6 @@ mod rng;
 mod runtime;
 mod stream;
 
-pub use dnn::{Dnn, convolution};
 pub use event::RocmEvent;
 pub use hip_sys as sys;
 pub use isobit_kernels::{BUILD, BuildInfo, DeviceOptions};

@@ -1,16 +1,19 @@
 //! [`GpuRuntime`] over HIP. What each call does is in the file of its subject.
 
 use crate::blas::Blas;
+use crate::dnn::Dnn;
 use crate::error::check;
 use crate::event::RocmEvent;
 use crate::library::HIP;
 use crate::module::{RocmFunction, RocmModule};
+use crate::rng::VendorRng;
 use crate::stream::RocmStream;
 use crate::{compile, info, memory};
 use hip_sys::Hip;
 use isobit_hal::{DeviceInfo, Result};
 use isobit_kernels::{
-    Code, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, RtcSource, Target, Vendor, no_such_device,
+    Code, Conv, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, Random, RtcSource, Target, Vendor,
+    no_such_device,
 };
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, OnceLock};
@@ -63,6 +66,8 @@ pub struct RocmRuntime {
     limits: Limits,
     arch: String,
     blas: OnceLock<Result<Blas, String>>,
+    dnn: OnceLock<Result<Dnn, String>>,
+    rng: OnceLock<Result<VendorRng, String>>,
 }
 
 impl RocmRuntime {
@@ -75,11 +80,15 @@ impl RocmRuntime {
         &self.context
     }
 
-    fn blas(&self, stream: &RocmStream) -> Result<&Blas, String> {
-        self.blas
-            .get_or_init(|| Blas::new(&self.context, stream).map_err(|e| e.to_string()))
-            .as_ref()
-            .map_err(Clone::clone)
+    /// A vendor's library, opened the first time; or why it cannot be.
+    fn library<'a, T>(
+        &self,
+        library: &'a OnceLock<Result<T, String>>,
+        open: impl FnOnce(&Arc<Context>) -> Result<T>,
+    ) -> Result<&'a T, Vendor> {
+        self.context.bind().map_err(|e| Vendor::Declined(e.to_string()))?;
+        let opened = library.get_or_init(|| open(&self.context).map_err(|e| e.to_string()));
+        opened.as_ref().map_err(|why| Vendor::Declined(why.clone()))
     }
 }
 
@@ -96,7 +105,7 @@ impl GpuRuntime for RocmRuntime {
         context.bind()?;
         let limits = info::limits(&context)?;
         let arch = info::arch(&context)?;
-        Ok(Self { context, limits, arch, blas: OnceLock::new() })
+        Ok(Self { context, limits, arch, blas: OnceLock::new(), dnn: OnceLock::new(), rng: OnceLock::new() })
     }
 
     fn limits(&self) -> &Limits {
@@ -196,11 +205,26 @@ impl GpuRuntime for RocmRuntime {
     }
 
     unsafe fn gemm(&self, stream: &RocmStream, problem: &Gemm) -> Result<Vendor> {
-        self.context.bind()?;
-        match self.blas(stream) {
+        match self.library(&self.blas, |context| Blas::new(context, stream)) {
             // SAFETY: passed on.
             Ok(blas) => unsafe { blas.gemm(problem) },
-            Err(why) => Ok(Vendor::Declined(why)),
+            Err(declined) => Ok(declined),
+        }
+    }
+
+    unsafe fn conv(&self, stream: &RocmStream, problem: &Conv) -> Result<Vendor> {
+        match self.library(&self.dnn, |context| Dnn::new(context, stream)) {
+            // SAFETY: passed on.
+            Ok(dnn) => unsafe { dnn.conv(stream, problem) },
+            Err(declined) => Ok(declined),
+        }
+    }
+
+    unsafe fn random(&self, stream: &RocmStream, problem: &Random) -> Result<Vendor> {
+        match self.library(&self.rng, |context| VendorRng::new(context, stream)) {
+            // SAFETY: passed on.
+            Ok(rng) => unsafe { rng.random(problem) },
+            Err(declined) => Ok(declined),
         }
     }
 }

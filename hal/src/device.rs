@@ -1,6 +1,9 @@
 //! The device half of the HAL.
 
-use crate::{BackendStorage, CpuStorage, DType, Op, Result, Scalar, Shape, Support, WithDType};
+use crate::{
+    BackendStorage, CpuStorage, DType, Error, ErrorKind, Layout, Op, RandNormal, RandUniform, RandomState, Result,
+    Scalar, Shape, Support, WithDType,
+};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -130,7 +133,7 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     fn zeros(&self, shape: &Shape, dtype: DType) -> Result<Self::Storage> {
         // SAFETY: every element is set in the next line, before anything can read it.
         let mut storage = unsafe { self.alloc_uninit(shape, dtype)? };
-        storage.const_set(Scalar::zero(dtype), &crate::Layout::contiguous(shape))?;
+        storage.const_set(Scalar::zero(dtype), &Layout::contiguous(shape))?;
         Ok(storage)
     }
 
@@ -165,9 +168,64 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// `InvalidArgument` where the length is no multiple of the dtype's size; else as [`storage_from_slice`](Self::storage_from_slice).
     fn storage_from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<Self::Storage>;
 
+    /// The device's own place in a sequence of random numbers; `None` where it draws none.
+    fn random_state(&self) -> Option<&RandomState> {
+        None
+    }
+
+    /// Starts the sequence of a seed: what is drawn afterwards depends on the seed and on nothing before.
+    ///
+    /// # Errors
+    /// `UnsupportedOp` where the device draws no random numbers.
+    fn set_seed(&self, seed: u64) -> Result<()> {
+        self.random_state().ok_or_else(|| no_random(self)).map(|state| state.set_seed(seed))
+    }
+
+    /// The seed that was set last, or the one that the device began with.
+    ///
+    /// # Errors
+    /// `UnsupportedOp` where the device draws no random numbers.
+    fn get_current_seed(&self) -> Result<u64> {
+        self.random_state().ok_or_else(|| no_random(self)).map(RandomState::seed)
+    }
+
+    /// A storage of uniform numbers in `[lo, up)`, the next of the device's sequence; see [`RandUniform`]. f16, bf16, f32, f64. With portable
+    /// numerics the same numbers on every device.
+    ///
+    /// # Errors
+    /// As [`BackendStorage::apply_into`]; `InvalidArgument` where `lo` and `up` are no interval of finite numbers.
+    fn rand_uniform(&self, shape: &Shape, dtype: DType, lo: f64, up: f64) -> Result<Self::Storage> {
+        draw(self, shape, dtype, |seed, offset| Op::RandUniform(RandUniform::new(lo, up).at(seed, offset)))
+    }
+
+    /// A storage of normal numbers, the next of the device's sequence; see [`RandNormal`]. Else as [`rand_uniform`](Self::rand_uniform).
+    ///
+    /// # Errors
+    /// As there; `InvalidArgument` where `std` is negative, or it or `mean` is not finite.
+    fn rand_normal(&self, shape: &Shape, dtype: DType, mean: f64, std: f64) -> Result<Self::Storage> {
+        draw(self, shape, dtype, |seed, offset| Op::RandNormal(RandNormal::new(mean, std).at(seed, offset)))
+    }
+
     /// Waits until all work given to the device is done.
     ///
     /// # Errors
     /// Those of the work itself, which surface here at the latest: the first that happened, with the operation that caused it.
     fn synchronize(&self) -> Result<()>;
+}
+
+#[cold]
+fn no_random(device: &impl BackendDevice) -> Error {
+    let location = device.location();
+    Error::new(ErrorKind::UnsupportedOp, format!("the {} driver draws no random numbers", location.driver))
+        .with_device(location)
+}
+
+/// A new storage of the next numbers of a device's sequence.
+fn draw<D: BackendDevice>(device: &D, shape: &Shape, dtype: DType, op: impl Fn(u64, u64) -> Op) -> Result<D::Storage> {
+    let state = device.random_state().ok_or_else(|| no_random(device))?;
+    // SAFETY: the operation writes every element of the contiguous layout, or fails and the storage is dropped unread.
+    let mut storage = unsafe { device.alloc_uninit(shape, dtype)? };
+    let (seed, offset) = state.advance(shape.elem_count() as u64);
+    D::Storage::apply_into(&op(seed, offset), &[], &mut storage, &Layout::contiguous(shape))?;
+    Ok(storage)
 }

@@ -1,7 +1,7 @@
 //! The hardware abstraction layer: what a driver implements and what a framework calls.
 //!
-//! - [`BackendDevice`] and [`BackendStorage`] are the traits. Every operation has a form that writes into a given output
-//!   (`*_into`), which a driver implements, and an allocating form, provided on top of it.
+//! - [`BackendDevice`] and [`BackendStorage`] are the traits. A driver carries out every [`Op`] in one method that writes into a given
+//!   output; the named and the allocating forms are provided on top of it.
 //! - [`DType`], [`Shape`] and [`Layout`] describe data; [`Op`] describes an operation as a value, for
 //!   [`BackendDevice::supports`], errors and reports.
 //! - [`cpu`] is the reference driver. It implements everything declared here, and is what every other driver is held to.
@@ -27,6 +27,7 @@ mod error;
 mod f8;
 mod layout;
 mod op;
+mod random;
 mod scalar;
 mod shape;
 mod storage;
@@ -40,7 +41,12 @@ pub use error::{Error, ErrorKind, NativeCode, Result};
 pub use f8::F8E4M3;
 pub use half::{bf16, f16};
 pub use layout::{Collapsed, Layout, StridedIndex, collapse};
-pub use op::{Affine, BinaryOp, CmpOp, Copy2d, Elu, Matmul, Op, Powf, Reduce, ReduceOp, UnaryOp};
+pub use op::{
+    Activation, Affine, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CumSum, Elu,
+    GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, RopeForm,
+    Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+};
+pub use random::RandomState;
 pub use scalar::Scalar;
 pub use shape::{Dims, Shape};
 pub use storage::{BackendStorage, Src};

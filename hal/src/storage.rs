@@ -1,12 +1,15 @@
 //! The storage half of the HAL: every operation on data.
 
 use crate::{
-    Affine, BackendDevice, BinaryOp, CmpOp, Copy2d, CpuStorage, DType, Elu, Error, ErrorKind, Layout, Matmul, Op, Powf,
-    Reduce, Result, Scalar, UnaryOp, WithDType,
+    Activation, Affine, BackendDevice, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d,
+    Copy2d, CpuStorage, CumSum, DType, Elu, Error, ErrorKind, GgmlDType, Layout, Matmul, Op, Pool2d, Powf, QMatmul,
+    Reduce, Result, RopeForm, Scalar, Shape, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d,
+    UpsampleNearest2d, WithDType,
 };
+use smallvec::SmallVec;
 use std::fmt;
 
-/// An input of an elementwise operation.
+/// An input of an operation.
 #[derive(Debug)]
 pub enum Src<'a, S> {
     /// A storage, seen through a layout.
@@ -23,31 +26,35 @@ impl<S> Clone for Src<'_, S> {
 
 impl<S> Copy for Src<'_, S> {}
 
+impl<'a, S> Src<'a, S> {
+    /// The storage and its layout; `None` for the destination.
+    pub fn storage(self) -> Option<(&'a S, &'a Layout)> {
+        match self {
+            Src::Storage(storage, layout) => Some((storage, layout)),
+            Src::Dst => None,
+        }
+    }
+}
+
 impl<'a, S> From<(&'a S, &'a Layout)> for Src<'a, S> {
     fn from((storage, layout): (&'a S, &'a Layout)) -> Self {
         Src::Storage(storage, layout)
     }
 }
 
-#[cold]
-fn unsupported<S: BackendStorage>(dst: &S, op: Op) -> Result<()> {
-    let location = dst.device().location();
-    let message = format!("the {} driver does not implement {op}", location.driver);
-    Err(Error::new(ErrorKind::UnsupportedOp, message).with_op(op).with_device(location))
-}
-
 /// Data on a device: a buffer of elements of one dtype. Where the elements of a tensor lie in it, a [`Layout`] says.
 ///
 /// # Forms
-/// A driver implements the `*_into` forms. They are associated functions that write the elements of `dst` that `dst_layout` names
-/// and no others. Inputs of elementwise operations are [`Src`]s, so that the destination may also be an input. The allocating
-/// forms are methods of the (first) input; they return a storage of exactly as many elements as the result has, contiguous.
+/// A driver carries out operations in [`apply_into`](Self::apply_into), which writes the elements of `dst` that `dst_layout` names and no others;
+/// [`Op`] says what each operation means, and which of its inputs may be the destination itself. Everything else is provided on top of it: the `*_into`
+/// forms of elementwise operations, reductions and products, and the allocating forms, methods of the (first) input that return a storage of exactly as many
+/// elements as the result has, contiguous.
 ///
 /// # Errors common to all
 /// `DeviceMismatch` where operands live on different devices; `ShapeMismatch` where shapes do not agree; `InvalidArgument` where a
 /// layout leaves its buffer or a destination overlaps itself; `UnsupportedDtype` where the operation is not defined for the
-/// dtypes; `OutOfMemory` where an allocation fails. All are found before anything runs, and nothing is written then. A default body
-/// answers `UnsupportedOp`.
+/// dtypes; `OutOfMemory` where an allocation fails. All are found before anything runs, and nothing is written then. An index out of range is found while the operation
+/// runs: its element is left out, and `IndexOutOfRange` is returned at the next synchronising call at the latest.
 pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The device of this storage.
     type Device: BackendDevice<Storage = Self>;
@@ -91,16 +98,37 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn try_clone(&self, layout: &Layout) -> Result<Self> {
-        allocate(self, layout, self.dtype(), |dst, dl| Self::copy_into(Src::Storage(self, layout), dst, dl))
+        Self::apply(&Op::Copy, &[(self, layout)])
     }
 
     /// Sets every element of a layout to one value. All dtypes. Class: moved.
     ///
     /// # Errors
     /// The common ones; `UnsupportedDtype` where the value is of another dtype.
-    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        let _ = (value, layout);
-        unsupported(self, Op::ConstSet)
+    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()>;
+
+    /// Carries out an operation. The inputs are in the order that the operation's variant of [`Op`] documents.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for parameters that do not suit the shapes, and for the destination as an input where the operation does not work
+    /// in place. A driver answers `UnsupportedOp` for operations that it does not know.
+    fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()>;
+
+    /// Allocating form of [`apply_into`](Self::apply_into), for operations whose result has the shape and the dtype that their inputs say. The first input says
+    /// on which device.
+    ///
+    /// # Errors
+    /// As there; `InvalidArgument` for an operation whose result the inputs do not determine.
+    fn apply(op: &Op, inputs: &[(&Self, &Layout)]) -> Result<Self> {
+        let shapes: SmallVec<[&Shape; 4]> = inputs.iter().map(|(_, l)| l.shape()).collect();
+        let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|(s, _)| s.dtype()).collect();
+        let shape = op.result_shape(&shapes).map_err(|e| e.with_op(op))?;
+        let (Some(first), Some(shape), Some(dtype)) = (inputs.first(), shape, op.result_dtype(&dtypes)) else {
+            let message = format!("the inputs of {op} do not say what its result is: use apply_into");
+            return Err(Error::new(ErrorKind::InvalidArgument, message).with_op(op));
+        };
+        let srcs: SmallVec<[Src<'_, Self>; 4]> = inputs.iter().map(|&input| input.into()).collect();
+        allocate(first.0, &Layout::contiguous(shape), dtype, |dst, dl| Self::apply_into(op, &srcs, dst, dl))
     }
 
     /// Copies elements from one layout to another of the same shape. All dtypes. Class: moved (bits are kept, NaN payloads included).
@@ -108,8 +136,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn copy_into(src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        let _ = (src, dst_layout);
-        unsupported(dst, Op::Copy)
+        Self::apply_into(&Op::Copy, &[src], dst, dst_layout)
     }
 
     /// Copies the elements of a layout to consecutive places of `dst`, from `dst_offset`. Class: moved.
@@ -138,8 +165,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn cast_into(src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        let _ = (src, src_layout, dst_layout);
-        unsupported(dst, Op::Cast)
+        Self::apply_into(&Op::Cast, &[Src::Storage(src, src_layout)], dst, dst_layout)
     }
 
     /// The elements of a layout in another dtype; see [`cast_into`](Self::cast_into).
@@ -155,8 +181,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn affine_into(op: Affine, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        let _ = (src, dst_layout);
-        unsupported(dst, Op::Affine(op))
+        Self::apply_into(&Op::Affine(op), &[src], dst, dst_layout)
     }
 
     /// Allocating form of [`affine_into`](Self::affine_into).
@@ -164,8 +189,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn affine(&self, layout: &Layout, mul: f64, add: f64) -> Result<Self> {
-        let op = Affine::new(mul, add);
-        allocate(self, layout, self.dtype(), |dst, dl| Self::affine_into(op, Src::Storage(self, layout), dst, dl))
+        Self::apply(&Op::Affine(Affine::new(mul, add)), &[(self, layout)])
     }
 
     /// `x^exponent`; see [`Powf`]. Floats. Class: defined.
@@ -173,8 +197,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn powf_into(op: Powf, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        let _ = (src, dst_layout);
-        unsupported(dst, Op::Powf(op))
+        Self::apply_into(&Op::Powf(op), &[src], dst, dst_layout)
     }
 
     /// Allocating form of [`powf_into`](Self::powf_into).
@@ -182,8 +205,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn powf(&self, layout: &Layout, exponent: f64) -> Result<Self> {
-        let op = Powf::new(exponent);
-        allocate(self, layout, self.dtype(), |dst, dl| Self::powf_into(op, Src::Storage(self, layout), dst, dl))
+        Self::apply(&Op::Powf(Powf::new(exponent)), &[(self, layout)])
     }
 
     /// ELU; see [`Elu`]. Floats. Class: defined.
@@ -191,8 +213,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn elu_into(op: Elu, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        let _ = (src, dst_layout);
-        unsupported(dst, Op::Elu(op))
+        Self::apply_into(&Op::Elu(op), &[src], dst, dst_layout)
     }
 
     /// Allocating form of [`elu_into`](Self::elu_into).
@@ -200,8 +221,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn elu(&self, layout: &Layout, alpha: f64) -> Result<Self> {
-        let op = Elu::new(alpha);
-        allocate(self, layout, self.dtype(), |dst, dl| Self::elu_into(op, Src::Storage(self, layout), dst, dl))
+        Self::apply(&Op::Elu(Elu::new(alpha)), &[(self, layout)])
     }
 
     /// A function of one argument; [`UnaryOp`] gives meaning and dtypes. Class: exact or defined, by `docs/numerics.md`.
@@ -209,8 +229,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn unary_into(op: UnaryOp, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        let _ = (src, dst_layout);
-        unsupported(dst, Op::Unary(op))
+        Self::apply_into(&Op::Unary(op), &[src], dst, dst_layout)
     }
 
     /// Allocating form of [`unary_into`](Self::unary_into).
@@ -218,7 +237,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn unary(&self, layout: &Layout, op: UnaryOp) -> Result<Self> {
-        allocate(self, layout, self.dtype(), |dst, dl| Self::unary_into(op, Src::Storage(self, layout), dst, dl))
+        Self::apply(&Op::Unary(op), &[(self, layout)])
     }
 
     /// A function of two arguments of one shape and dtype; [`BinaryOp`] gives meaning. Broadcast through layouts. All dtypes. Class: exact, but
@@ -233,8 +252,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         dst: &mut Self,
         dst_layout: &Layout,
     ) -> Result<()> {
-        let _ = (lhs, rhs, dst_layout);
-        unsupported(dst, Op::Binary(op))
+        Self::apply_into(&Op::Binary(op), &[lhs, rhs], dst, dst_layout)
     }
 
     /// Allocating form of [`binary_into`](Self::binary_into).
@@ -242,9 +260,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn binary(&self, layout: &Layout, rhs: &Self, rhs_layout: &Layout, op: BinaryOp) -> Result<Self> {
-        allocate(self, layout, self.dtype(), |dst, dl| {
-            Self::binary_into(op, Src::Storage(self, layout), Src::Storage(rhs, rhs_layout), dst, dl)
-        })
+        Self::apply(&Op::Binary(op), &[(self, layout), (rhs, rhs_layout)])
     }
 
     /// A comparison of two arguments of one shape and dtype into u8, 0 or 1; see [`CmpOp`]. All dtypes. Class: exact.
@@ -252,8 +268,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn cmp_into(op: CmpOp, lhs: Src<'_, Self>, rhs: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        let _ = (lhs, rhs, dst_layout);
-        unsupported(dst, Op::Cmp(op))
+        Self::apply_into(&Op::Cmp(op), &[lhs, rhs], dst, dst_layout)
     }
 
     /// Allocating form of [`cmp_into`](Self::cmp_into).
@@ -261,9 +276,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn cmp(&self, layout: &Layout, rhs: &Self, rhs_layout: &Layout, op: CmpOp) -> Result<Self> {
-        allocate(self, layout, DType::U8, |dst, dl| {
-            Self::cmp_into(op, Src::Storage(self, layout), Src::Storage(rhs, rhs_layout), dst, dl)
-        })
+        Self::apply(&Op::Cmp(op), &[(self, layout), (rhs, rhs_layout)])
     }
 
     /// `on_true` where the condition is not 0, else `on_false`. Conditions u8, u32, i64; values of every dtype. Class: moved.
@@ -277,8 +290,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         dst: &mut Self,
         dst_layout: &Layout,
     ) -> Result<()> {
-        let _ = (cond, on_true, on_false, dst_layout);
-        unsupported(dst, Op::WhereCond)
+        Self::apply_into(&Op::WhereCond, &[cond, on_true, on_false], dst, dst_layout)
     }
 
     /// Allocating form of [`where_cond_into`](Self::where_cond_into); `self` is the condition.
@@ -293,15 +305,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         on_false: &Self,
         on_false_layout: &Layout,
     ) -> Result<Self> {
-        allocate(self, layout, on_true.dtype(), |dst, dl| {
-            Self::where_cond_into(
-                Src::Storage(self, layout),
-                Src::Storage(on_true, on_true_layout),
-                Src::Storage(on_false, on_false_layout),
-                dst,
-                dl,
-            )
-        })
+        Self::apply(&Op::WhereCond, &[(self, layout), (on_true, on_true_layout), (on_false, on_false_layout)])
     }
 
     /// Reduces the dimensions of `op` to size 1; [`ReduceOp`](crate::ReduceOp) gives meaning and dtypes. The destination has the source's
@@ -310,8 +314,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones; `InvalidArgument` for a dimension that is not there or named twice, and where `Min`, `Max`, `ArgMin` or `ArgMax` has no elements.
     fn reduce_into(op: &Reduce, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        let _ = (src, src_layout, dst_layout);
-        unsupported(dst, Op::Reduce(op.clone()))
+        Self::apply_into(&Op::Reduce(op.clone()), &[Src::Storage(src, src_layout)], dst, dst_layout)
     }
 
     /// Allocating form of [`reduce_into`](Self::reduce_into).
@@ -319,9 +322,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn reduce(&self, layout: &Layout, op: &Reduce) -> Result<Self> {
-        let dtype = if op.op.is_arg() { DType::U32 } else { self.dtype() };
-        let result = Layout::contiguous(layout.shape().reduced(&op.dims));
-        allocate(self, &result, dtype, |dst, dl| Self::reduce_into(op, self, layout, dst, dl))
+        Self::apply(&Op::Reduce(op.clone()), &[(self, layout)])
     }
 
     /// A batched matrix product; see [`Matmul`] for shapes. f8e4m3, f16, bf16, f32, f64, accumulated in the compute type. Class: defined with
@@ -338,8 +339,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         dst: &mut Self,
         dst_layout: &Layout,
     ) -> Result<()> {
-        let _ = (lhs, lhs_layout, rhs, rhs_layout, dst_layout);
-        unsupported(dst, Op::Matmul(op))
+        let inputs = [Src::Storage(lhs, lhs_layout), Src::Storage(rhs, rhs_layout)];
+        Self::apply_into(&Op::Matmul(op), &inputs, dst, dst_layout)
     }
 
     /// Allocating form of [`matmul_into`](Self::matmul_into).
@@ -347,10 +348,331 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones.
     fn matmul(&self, layout: &Layout, rhs: &Self, rhs_layout: &Layout, op: Matmul) -> Result<Self> {
-        let shape = crate::validate::matmul_shape(layout, rhs_layout)?;
-        allocate(self, &Layout::contiguous(shape), self.dtype(), |dst, dl| {
-            Self::matmul_into(op, self, layout, rhs, rhs_layout, dst, dl)
+        Self::apply(&Op::Matmul(op), &[(self, layout), (rhs, rhs_layout)])
+    }
+
+    /// See [`Clamp`]. All dtypes. Class: exact.
+    ///
+    /// # Errors
+    /// The common ones.
+    fn clamp(&self, layout: &Layout, min: f64, max: f64) -> Result<Self> {
+        Self::apply(&Op::Clamp(Clamp::new(min, max)), &[(self, layout)])
+    }
+
+    /// What lies on and below a diagonal of the matrices in the last two dimensions, the rest 0; of ones it is a mask. All dtypes. Class: moved.
+    ///
+    /// # Errors
+    /// The common ones.
+    fn tril(&self, layout: &Layout, diagonal: i64) -> Result<Self> {
+        Self::apply(&Op::Triangle(Triangle::lower(diagonal)), &[(self, layout)])
+    }
+
+    /// What lies on and above a diagonal; see [`tril`](Self::tril).
+    ///
+    /// # Errors
+    /// The common ones.
+    fn triu(&self, layout: &Layout, diagonal: i64) -> Result<Self> {
+        Self::apply(&Op::Triangle(Triangle::upper(diagonal)), &[(self, layout)])
+    }
+
+    /// `f(self + bias)`: the bits of [`binary`](Self::binary) followed by [`unary`](Self::unary), in one pass. Broadcast through layouts. Floats. Class: exact for
+    /// relu, else defined.
+    ///
+    /// # Errors
+    /// The common ones.
+    fn add_activation(
+        &self,
+        layout: &Layout,
+        bias: &Self,
+        bias_layout: &Layout,
+        activation: Activation,
+    ) -> Result<Self> {
+        Self::apply(&Op::AddActivation(activation), &[(self, layout), (bias, bias_layout)])
+    }
+
+    /// Running sums along a dimension; see [`CumSum`]. All dtypes. Class: defined for floats, else exact.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for a dimension that is not there.
+    fn cumsum(&self, layout: &Layout, dim: usize) -> Result<Self> {
+        Self::apply(&Op::CumSum(CumSum::new(dim)), &[(self, layout)])
+    }
+
+    /// Softmax over the last dimension. Floats. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for rank 0.
+    fn softmax_last_dim(&self, layout: &Layout) -> Result<Self> {
+        Self::apply(&Op::Softmax, &[(self, layout)])
+    }
+
+    /// The logarithm of [`softmax_last_dim`](Self::softmax_last_dim). Floats. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for rank 0.
+    fn log_softmax_last_dim(&self, layout: &Layout) -> Result<Self> {
+        Self::apply(&Op::LogSoftmax, &[(self, layout)])
+    }
+
+    /// [`Op::RmsNorm`] over the last dimension. Floats. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones.
+    fn rms_norm(&self, layout: &Layout, weight: &Self, weight_layout: &Layout, eps: f64) -> Result<Self> {
+        Self::apply(&Op::RmsNorm { eps }, &[(self, layout), (weight, weight_layout)])
+    }
+
+    /// [`Op::LayerNorm`] over the last dimension. Floats. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones.
+    fn layer_norm(
+        &self,
+        layout: &Layout,
+        weight: &Self,
+        weight_layout: &Layout,
+        bias: &Self,
+        bias_layout: &Layout,
+        eps: f64,
+    ) -> Result<Self> {
+        Self::apply(&Op::LayerNorm { eps }, &[(self, layout), (weight, weight_layout), (bias, bias_layout)])
+    }
+
+    /// Rotary position embedding; [`RopeForm`] says of which elements, [`Op::Rope`] the shapes. Floats. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones.
+    fn rope(
+        &self,
+        layout: &Layout,
+        cos: &Self,
+        cos_layout: &Layout,
+        sin: &Self,
+        sin_layout: &Layout,
+        form: RopeForm,
+    ) -> Result<Self> {
+        Self::apply(&Op::Rope(form), &[(self, layout), (cos, cos_layout), (sin, sin_layout)])
+    }
+
+    /// The last dimension sorted, and the u32 positions that the elements came from; [`Sort`] fixes the order. Rows of any length, all dtypes. Class: moved,
+    /// and exact.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for rank 0.
+    fn sort_last_dim(&self, layout: &Layout, sort: Sort) -> Result<(Self, Self)> {
+        Ok((Self::apply(&Op::Sort(sort), &[(self, layout)])?, self.arg_sort_last_dim(layout, sort)?))
+    }
+
+    /// The u32 positions of the elements of the last dimension, sorted; see [`sort_last_dim`](Self::sort_last_dim).
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for rank 0.
+    fn arg_sort_last_dim(&self, layout: &Layout, sort: Sort) -> Result<Self> {
+        Self::apply(&Op::ArgSort(sort), &[(self, layout)])
+    }
+
+    /// The first elements of the sorted last dimension, and their u32 positions; see [`TopK`]. All dtypes. Class: moved, and exact.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for more elements than there are.
+    fn topk(&self, layout: &Layout, top: TopK) -> Result<(Self, Self)> {
+        Ok((Self::apply(&Op::TopK(top), &[(self, layout)])?, Self::apply(&Op::ArgTopK(top), &[(self, layout)])?))
+    }
+
+    /// Elements at positions along a dimension, [`Op::Gather`]; ids u8, u32 or i64, of the result's shape. All dtypes. Class: moved.
+    ///
+    /// # Errors
+    /// The common ones; `IndexOutOfRange`.
+    fn gather(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
+        Self::apply(&Op::Gather { dim }, &[(self, layout), (ids, ids_layout)])
+    }
+
+    /// Slices at positions along a dimension, [`Op::IndexSelect`]; ids u8, u32 or i64, of one dimension. All dtypes. Class: moved.
+    ///
+    /// # Errors
+    /// The common ones; `IndexOutOfRange`.
+    fn index_select(&self, ids: &Self, layout: &Layout, ids_layout: &Layout, dim: usize) -> Result<Self> {
+        Self::apply(&Op::IndexSelect { dim }, &[(self, layout), (ids, ids_layout)])
+    }
+
+    /// Sets elements at positions along a dimension, in place, [`Op::ScatterSet`]. All dtypes. Class: moved.
+    ///
+    /// # Errors
+    /// The common ones; `IndexOutOfRange`.
+    fn scatter_set(
+        &mut self,
+        layout: &Layout,
+        ids: &Self,
+        ids_layout: &Layout,
+        src: &Self,
+        src_layout: &Layout,
+        dim: usize,
+    ) -> Result<()> {
+        let inputs = [Src::Dst, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
+        Self::apply_into(&Op::ScatterSet { dim }, &inputs, self, layout)
+    }
+
+    /// Adds to elements at positions along a dimension, in place, in the order of the source, [`Op::ScatterAdd`]. All dtypes. Class: defined for floats,
+    /// else exact.
+    ///
+    /// # Errors
+    /// The common ones; `IndexOutOfRange`.
+    fn scatter_add_set(
+        &mut self,
+        layout: &Layout,
+        ids: &Self,
+        ids_layout: &Layout,
+        src: &Self,
+        src_layout: &Layout,
+        dim: usize,
+    ) -> Result<()> {
+        let inputs = [Src::Dst, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
+        Self::apply_into(&Op::ScatterAdd { dim }, &inputs, self, layout)
+    }
+
+    /// A copy with slices added at positions along a dimension, in the order of the source, [`Op::IndexAdd`]. All dtypes. Class: defined for floats, else
+    /// exact.
+    ///
+    /// # Errors
+    /// The common ones; `IndexOutOfRange`.
+    fn index_add(
+        &self,
+        layout: &Layout,
+        ids: &Self,
+        ids_layout: &Layout,
+        src: &Self,
+        src_layout: &Layout,
+        dim: usize,
+    ) -> Result<Self> {
+        Self::apply(&Op::IndexAdd { dim }, &[(self, layout), (ids, ids_layout), (src, src_layout)])
+    }
+
+    /// See [`Conv1d`]. f16, bf16, f32, f64. Class: defined with portable numerics, vendor with vendor numerics.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for parameters that leave no window.
+    fn conv1d(&self, layout: &Layout, kernel: &Self, kernel_layout: &Layout, op: Conv1d) -> Result<Self> {
+        Self::apply(&Op::Conv1d(op), &[(self, layout), (kernel, kernel_layout)])
+    }
+
+    /// See [`Conv2d`]; else as [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As there.
+    fn conv2d(&self, layout: &Layout, kernel: &Self, kernel_layout: &Layout, op: Conv2d) -> Result<Self> {
+        Self::apply(&Op::Conv2d(op), &[(self, layout), (kernel, kernel_layout)])
+    }
+
+    /// See [`ConvTranspose1d`]; else as [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As there.
+    fn conv_transpose1d(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        op: ConvTranspose1d,
+    ) -> Result<Self> {
+        Self::apply(&Op::ConvTranspose1d(op), &[(self, layout), (kernel, kernel_layout)])
+    }
+
+    /// See [`ConvTranspose2d`]; else as [`conv1d`](Self::conv1d).
+    ///
+    /// # Errors
+    /// As there.
+    fn conv_transpose2d(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        op: ConvTranspose2d,
+    ) -> Result<Self> {
+        Self::apply(&Op::ConvTranspose2d(op), &[(self, layout), (kernel, kernel_layout)])
+    }
+
+    /// Averages of windows; see [`Pool2d`]. Floats. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for parameters that leave no window.
+    fn avg_pool2d(&self, layout: &Layout, op: Pool2d) -> Result<Self> {
+        Self::apply(&Op::AvgPool2d(op), &[(self, layout)])
+    }
+
+    /// Maxima of windows; see [`Pool2d`]. All dtypes. Class: exact.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` for parameters that leave no window.
+    fn max_pool2d(&self, layout: &Layout, op: Pool2d) -> Result<Self> {
+        Self::apply(&Op::MaxPool2d(op), &[(self, layout)])
+    }
+
+    /// See [`UpsampleNearest1d`]. All dtypes. Class: moved.
+    ///
+    /// # Errors
+    /// The common ones.
+    fn upsample_nearest1d(&self, layout: &Layout, op: UpsampleNearest1d) -> Result<Self> {
+        Self::apply(&Op::UpsampleNearest1d(op), &[(self, layout)])
+    }
+
+    /// See [`UpsampleNearest2d`]. All dtypes. Class: moved.
+    ///
+    /// # Errors
+    /// The common ones.
+    fn upsample_nearest2d(&self, layout: &Layout, op: UpsampleNearest2d) -> Result<Self> {
+        Self::apply(&Op::UpsampleNearest2d(op), &[(self, layout)])
+    }
+
+    /// See [`UpsampleBilinear2d`]. Floats. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones.
+    fn upsample_bilinear2d(&self, layout: &Layout, op: UpsampleBilinear2d) -> Result<Self> {
+        Self::apply(&Op::UpsampleBilinear2d(op), &[(self, layout)])
+    }
+
+    /// The blocks of each row, as u8. f32, f16, bf16. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` where rows are no whole blocks.
+    fn quantize(&self, layout: &Layout, format: GgmlDType) -> Result<Self> {
+        Self::apply(&Op::Quantize(format), &[(self, layout)])
+    }
+
+    /// The elements of rows of blocks, in f32, f16 or bf16. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` where rows are no whole blocks.
+    fn dequantize(&self, layout: &Layout, format: GgmlDType, dtype: DType) -> Result<Self> {
+        let op = Op::Dequantize(format);
+        let shape = op.result_shape(&[layout.shape()]).map_err(|e| e.with_op(&op))?.unwrap_or_default();
+        allocate(self, &Layout::contiguous(shape), dtype, |dst, dl| {
+            Self::apply_into(&op, &[Src::Storage(self, layout)], dst, dl)
         })
+    }
+
+    /// Activations times the transpose of a quantized matrix; see [`QMatmul`]. `self` is the activations. Class: defined.
+    ///
+    /// # Errors
+    /// The common ones; `InvalidArgument` where rows are no whole blocks.
+    fn qmatmul(&self, layout: &Layout, weight: &Self, weight_layout: &Layout, op: QMatmul) -> Result<Self> {
+        Self::apply(&Op::QMatmul(op), &[(weight, weight_layout), (self, layout)])
+    }
+
+    /// As [`qmatmul`](Self::qmatmul) with one of several matrices for each row, [`Op::QMatmulId`]: a mixture of experts.
+    ///
+    /// # Errors
+    /// As there; `IndexOutOfRange`.
+    fn qmatmul_id(
+        &self,
+        layout: &Layout,
+        weight: &Self,
+        weight_layout: &Layout,
+        ids: &Self,
+        ids_layout: &Layout,
+        op: QMatmul,
+    ) -> Result<Self> {
+        Self::apply(&Op::QMatmulId(op), &[(weight, weight_layout), (self, layout), (ids, ids_layout)])
     }
 }
 

@@ -1,6 +1,7 @@
 //! The checks that every driver makes before it touches memory, written once so that the same bad call gives the same error everywhere.
 
-use crate::{BackendDevice, BackendStorage, DType, Error, ErrorKind, Layout, Op, Reduce, Result, Shape, Src};
+use crate::{BackendDevice, BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Shape, Src};
+use smallvec::SmallVec;
 
 /// A layout stays inside a buffer of `len` elements.
 ///
@@ -55,40 +56,43 @@ fn same_device<S: BackendStorage>(a: &S, b: &S) -> Result<()> {
     ))
 }
 
-fn same_shape(a: &Layout, b: &Layout) -> Result<()> {
-    if a.shape() == b.shape() {
-        return Ok(());
-    }
-    Err(Error::new(
-        ErrorKind::ShapeMismatch,
-        format!(
-            "an operand has shape {}, the destination {}: broadcast layouts to one shape first",
-            a.shape(),
-            b.shape()
-        ),
-    )
-    .with_layouts(&[a, b]))
-}
-
-/// An elementwise operation: dtypes, devices, shapes and layouts. `srcs` are in the order of the operation's [`Op`] variant.
+/// Any operation: dtypes, devices, shapes and layouts of a call of [`BackendStorage::apply_into`].
 ///
 /// # Errors
 /// The common ones of [`BackendStorage`], naming the operation.
-pub fn elementwise<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout: &Layout) -> Result<()> {
+pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout: &Layout) -> Result<()> {
     let check = || {
-        let mut dtypes: smallvec::SmallVec<[DType; 4]> = srcs
-            .iter()
-            .map(|src| match src {
-                Src::Storage(s, _) => s.dtype(),
-                Src::Dst => dst.dtype(),
-            })
-            .collect();
+        let mut dtypes: SmallVec<[DType; 5]> = SmallVec::new();
+        let mut layouts: SmallVec<[&Layout; 4]> = SmallVec::new();
+        for (i, src) in srcs.iter().enumerate() {
+            let (dtype, layout) = match *src {
+                Src::Storage(s, l) => (s.dtype(), l),
+                Src::Dst if op.takes_dst(i) => (dst.dtype(), dst_layout),
+                Src::Dst => {
+                    return Err(Error::new(
+                        ErrorKind::InvalidArgument,
+                        format!("{op} cannot take its destination as input {i}: give it a storage of its own"),
+                    ));
+                }
+            };
+            dtypes.push(dtype);
+            layouts.push(layout);
+        }
         dtypes.push(dst.dtype());
         op.check_dtypes(&dtypes)?;
+        let shapes: SmallVec<[&Shape; 4]> = layouts.iter().map(|l| l.shape()).collect();
+        if let Some(expected) = op.result_shape(&shapes).map_err(|e| e.with_layouts(&layouts))?
+            && expected != *dst_layout.shape()
+        {
+            return Err(Error::new(
+                ErrorKind::ShapeMismatch,
+                format!("{op} gives {expected} here, the destination has {}", dst_layout.shape()),
+            )
+            .with_layouts(&[&layouts[..], &[dst_layout]].concat()));
+        }
         for src in srcs {
             if let Src::Storage(s, l) = src {
                 same_device(*s, dst)?;
-                same_shape(l, dst_layout)?;
                 in_bounds(l, s.len())?;
             }
         }
@@ -110,108 +114,4 @@ pub fn const_set<S: BackendStorage>(value: crate::Scalar, dst: &S, layout: &Layo
         .with_op(Op::ConstSet));
     }
     destination(layout, dst.len()).map_err(|e| e.with_op(Op::ConstSet))
-}
-
-/// A reduction.
-///
-/// # Errors
-/// Those of [`BackendStorage::reduce_into`].
-pub fn reduce<S: BackendStorage>(
-    op: &Reduce,
-    src: &S,
-    src_layout: &Layout,
-    dst: &S,
-    dst_layout: &Layout,
-) -> Result<()> {
-    let invalid = |m: String| Err(Error::new(ErrorKind::InvalidArgument, m));
-    let check = || {
-        Op::Reduce(op.clone()).check_dtypes(&[src.dtype(), dst.dtype()])?;
-        let rank = src_layout.shape().rank();
-        for (i, &d) in op.dims.iter().enumerate() {
-            if d >= rank {
-                return invalid(format!("{}: dimension {d} of a tensor of rank {rank}", op.op));
-            }
-            if op.dims[..i].contains(&d) {
-                return invalid(format!("{}: dimension {d} is named twice", op.op));
-            }
-        }
-        let expected = src_layout.shape().reduced(&op.dims);
-        if *dst_layout.shape() != expected {
-            return Err(Error::new(
-                ErrorKind::ShapeMismatch,
-                format!(
-                    "{} of shape {} over {:?} gives {expected}, the destination has {}",
-                    op.op,
-                    src_layout.shape(),
-                    op.dims.as_slice(),
-                    dst_layout.shape()
-                ),
-            ));
-        }
-        same_device(src, dst)?;
-        in_bounds(src_layout, src.len())?;
-        destination(dst_layout, dst.len())?;
-        let count: usize = op.dims.iter().map(|&d| src_layout.dims()[d]).product();
-        if count == 0 && op.op.needs_elements() && dst_layout.elem_count() > 0 {
-            return invalid(format!(
-                "{} over no elements has no value: the shape is {}, the dimensions {:?}",
-                op.op,
-                src_layout.shape(),
-                op.dims.as_slice()
-            ));
-        }
-        if op.op.is_arg() && count > u32::MAX as usize {
-            return invalid(format!("{} over {count} elements: the u32 index ends at {}", op.op, u32::MAX));
-        }
-        Ok(())
-    };
-    check().map_err(|e| e.with_op(op.op))
-}
-
-/// The shape of a matrix product.
-///
-/// # Errors
-/// `ShapeMismatch`, saying which dimensions differ.
-pub fn matmul_shape(lhs: &Layout, rhs: &Layout) -> Result<Shape> {
-    let mismatch = |what: String| {
-        Error::new(ErrorKind::ShapeMismatch, format!("matmul of {} and {}: {what}", lhs.shape(), rhs.shape()))
-            .with_op("matmul")
-            .with_layouts(&[lhs, rhs])
-    };
-    let (a, b) = (lhs.dims(), rhs.dims());
-    let ([batch_a @ .., m, k], [batch_b @ .., k2, n]) = (a, b) else {
-        return Err(mismatch("both operands need at least two dimensions".into()));
-    };
-    if batch_a != batch_b {
-        return Err(mismatch(format!("the batch dimensions {batch_a:?} and {batch_b:?} differ; broadcast one first")));
-    }
-    if k != k2 {
-        return Err(mismatch(format!("the inner dimensions {k} and {k2} differ")));
-    }
-    let mut dims: crate::Dims = batch_a.into();
-    dims.extend([*m, *n]);
-    Ok(dims.into())
-}
-
-/// A matrix product.
-///
-/// # Errors
-/// Those of [`BackendStorage::matmul_into`].
-pub fn matmul<S: BackendStorage>(lhs: (&S, &Layout), rhs: (&S, &Layout), dst: (&S, &Layout)) -> Result<()> {
-    let check = || {
-        Op::Matmul(Default::default()).check_dtypes(&[lhs.0.dtype(), rhs.0.dtype(), dst.0.dtype()])?;
-        let shape = matmul_shape(lhs.1, rhs.1)?;
-        if shape != *dst.1.shape() {
-            return Err(Error::new(
-                ErrorKind::ShapeMismatch,
-                format!("the product has shape {shape}, the destination {}", dst.1.shape()),
-            ));
-        }
-        for (s, l) in [lhs, rhs] {
-            same_device(s, dst.0)?;
-            in_bounds(l, s.len())?;
-        }
-        destination(dst.1, dst.0.len())
-    };
-    check().map_err(|e| e.with_op("matmul"))
 }

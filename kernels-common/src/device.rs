@@ -1,5 +1,6 @@
 //! The device half of the HAL over any runtime.
 
+use crate::faults::{FaultFlag, IndexFaults};
 use crate::key::Key;
 use crate::modules::Modules;
 use crate::ops;
@@ -7,7 +8,8 @@ use crate::pool::{Pool, PoolStats};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{
-    BackendDevice, DType, DeviceId, DeviceInfo, DeviceLocation, Error, ErrorKind, Numerics, Op, Result, Shape, Support,
+    BackendDevice, DType, DeviceId, DeviceInfo, DeviceLocation, Error, ErrorKind, Numerics, Op, RandomState, Result,
+    Shape, Support,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,12 +44,15 @@ struct Inner<R: GpuRuntime> {
     modules: Modules<R>,
     stream: R::Stream,
     pool: Pool,
+    index_faults: IndexFaults,
     vendor_fallbacks: AtomicU64,
+    random: RandomState,
     runtime: R,
 }
 
 impl<R: GpuRuntime> Drop for Inner<R> {
     fn drop(&mut self) {
+        self.index_faults.release(&self.runtime);
         self.pool.trim(&self.runtime, 0);
     }
 }
@@ -80,7 +85,9 @@ impl<R: GpuRuntime> GpuDevice<R> {
             modules: Modules::new(),
             stream,
             pool,
+            index_faults: IndexFaults::default(),
             vendor_fallbacks: AtomicU64::new(0),
+            random: RandomState::default(),
             runtime,
         })))
     }
@@ -117,6 +124,24 @@ impl<R: GpuRuntime> GpuDevice<R> {
 
     pub(crate) fn count_vendor_fallback(&self) {
         self.0.vendor_fallbacks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A flag for the kernels of an operation whose ids count along a dimension of `size`: a kernel sets it where it meets an id out of range, and
+    /// the next synchronising call reports that.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub(crate) fn index_faults(&self, op: &Op, size: usize) -> Result<FaultFlag<'_>> {
+        let faults = &self.0.index_faults;
+        Ok(FaultFlag::new(faults, faults.flag(self, op, size)?))
+    }
+
+    /// The first id out of range that kernels met and that was not reported yet; the device has been waited for.
+    ///
+    /// # Errors
+    /// `IndexOutOfRange`, naming the operation; those of the driver.
+    pub(crate) fn report_index_faults(&self) -> Result<()> {
+        self.0.index_faults.report(self)
     }
 
     pub(crate) fn pool(&self) -> &Pool {
@@ -190,7 +215,12 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
         Ok(storage)
     }
 
+    fn random_state(&self) -> Option<&RandomState> {
+        Some(&self.0.random)
+    }
+
     fn synchronize(&self) -> Result<()> {
-        self.runtime().synchronize(self.stream()).map_err(|e| e.with_device(self.location_of()))
+        self.runtime().synchronize(self.stream()).map_err(|e| e.with_device(self.location_of()))?;
+        self.report_index_faults()
     }
 }

@@ -14,7 +14,7 @@ use crate::launch::Launch;
 use crate::ops::copy::copy_walk;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Result, Src, collapse, validate};
+use isobit_hal::{BackendStorage, DType, Dims, Layout, Result, Src, collapse};
 use smallvec::SmallVec;
 use std::ffi::c_void;
 
@@ -66,16 +66,14 @@ impl Kernels {
     }
 }
 
-/// Validates an operation and runs it. `params` are addresses of the kernel's parameters behind the operands.
+/// Runs an operation that was validated. `params` are addresses of the kernel's parameters behind the operands.
 pub(crate) fn run<R: GpuRuntime>(
-    op: &Op,
     kernels: impl FnOnce() -> Kernels,
     srcs: &[Src<'_, GpuStorage<R>>],
     dst: &GpuStorage<R>,
     dst_layout: &Layout,
     params: &[*mut c_void],
 ) -> Result<()> {
-    validate::elementwise(op, srcs, dst, dst_layout)?;
     let mut operands: Operands<'_> = smallvec::smallvec![Operand::new(dst, dst_layout)];
     for src in srcs {
         operands.push(match *src {
@@ -84,7 +82,7 @@ pub(crate) fn run<R: GpuRuntime>(
         });
     }
     // SAFETY: every layout was validated against its buffer, and the caller's parameters are those of the kernels.
-    unsafe { launch(dst.device(), kernels(), &operands, params) }.map_err(|e| e.with_op(op))
+    unsafe { launch(dst.device(), kernels(), &operands, params) }
 }
 
 /// Runs a fill of validated layout.

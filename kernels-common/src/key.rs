@@ -17,6 +17,18 @@ pub enum Family {
     Ternary,
     Reduce,
     Matmul,
+    Activation,
+    Conv,
+    Indexing,
+    Norm,
+    Pool,
+    Quantized,
+    Random,
+    Rope,
+    Scan,
+    Sort,
+    Triangle,
+    Upsample,
 }
 
 /// Family, operation, dtypes and variant of one kernel, packed into 64 bits.

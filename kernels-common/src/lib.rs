@@ -7,7 +7,10 @@
 
 mod deferred;
 mod device;
+mod dnn;
+mod element_walk;
 mod elementwise;
+mod faults;
 mod gemm;
 mod image;
 mod index;
@@ -26,6 +29,7 @@ mod table;
 
 pub use deferred::Deferred;
 pub use device::{DeviceOptions, GpuDevice};
+pub use dnn::{ConvOperand, ConvPlans, ConvProblem};
 pub use gemm::{BlasGemm, BlasOperand, one_and_zero};
 pub use image::{Code, Image, Target};
 pub use key::{Family, Key};
@@ -36,7 +40,9 @@ pub use modules::SOURCES_VARIABLE;
 pub use pool::{POOL_VARIABLE, PoolStats};
 pub use report::{device_info, native_error, no_such_device};
 pub use rtc::{CACHE_VARIABLE, CStrings, RtcArguments, RtcSource, compile_options};
-pub use runtime::{DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, Matrix, Vendor};
+pub use runtime::{
+    Conv, DevicePtr, Distribution, Gemm, GpuRuntime, LaunchConfig, Limits, Matrix, Random, Tensor4, Vendor,
+};
 pub use storage::GpuStorage;
 pub use table::{BUILD, BuildInfo, Entry, HEADERS, IMAGES, KERNELS, headers};
 

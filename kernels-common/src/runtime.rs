@@ -93,6 +93,72 @@ pub struct Gemm {
     pub c: Matrix,
 }
 
+/// One operand of a convolution for a vendor library: strides in elements, `[n, c, h, w]` or those of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tensor4 {
+    /// The first element.
+    pub ptr: DevicePtr,
+    /// The sizes.
+    pub dims: [usize; 4],
+    /// From an element to the next along each dimension.
+    pub strides: [usize; 4],
+}
+
+/// A convolution, or the transpose of one, over two spatial dimensions (the first of size 1 for those over one), for a vendor library. No dimension
+/// is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Conv {
+    /// Of all three operands: f16, bf16, f32, f64.
+    pub dtype: DType,
+    /// Whether it is the transpose.
+    pub transposed: bool,
+    /// `[n, c_in, h, w]`.
+    pub src: Tensor4,
+    /// `[c_out, c_in / groups, kh, kw]`, transposed `[c_in, c_out / groups, kh, kw]`.
+    pub kernel: Tensor4,
+    /// `[n, c_out, h_out, w_out]`.
+    pub dst: Tensor4,
+    /// Along h and w.
+    pub stride: [usize; 2],
+    /// Along h and w.
+    pub padding: [usize; 2],
+    /// Along h and w.
+    pub dilation: [usize; 2],
+    /// Groups of channels.
+    pub groups: usize,
+}
+
+/// How a vendor library's random numbers are distributed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Distribution {
+    /// Uniform above 0 and up to 1, as the libraries draw them.
+    Unit,
+    /// Normal.
+    Normal {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation.
+        deviation: f64,
+    },
+}
+
+/// Random numbers from a vendor library's generator.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Random {
+    /// f32 or f64: what the libraries draw.
+    pub dtype: DType,
+    /// Where they go, without gaps; aligned to two elements.
+    pub dst: DevicePtr,
+    /// How many; at least 1, and of normal ones an even number.
+    pub len: usize,
+    /// Which.
+    pub distribution: Distribution,
+    /// Which sequence.
+    pub seed: u64,
+    /// Numbers drawn from it before.
+    pub offset: u64,
+}
+
 /// What a vendor-library hook did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Vendor {
@@ -269,4 +335,28 @@ pub trait GpuRuntime: Sized + Send + Sync + Debug + 'static {
     /// # Errors
     /// `LibraryFailure`. What the library cannot do is `Declined`, not an error.
     unsafe fn gemm(&self, stream: &Self::Stream, problem: &Gemm) -> Result<Vendor>;
+
+    /// A convolution by the vendor's library, on the stream.
+    ///
+    /// # Safety
+    /// Every element the problem names is allocated, and the result overlaps neither itself nor its inputs.
+    ///
+    /// # Errors
+    /// `LibraryFailure`. What the library cannot do, or a library that is not there, is `Declined`, not an error.
+    unsafe fn conv(&self, stream: &Self::Stream, problem: &Conv) -> Result<Vendor> {
+        let _ = (stream, problem);
+        Ok(Vendor::Declined(format!("the {} driver asks no library for convolutions", Self::DRIVER)))
+    }
+
+    /// Random numbers by the vendor's library, on the stream.
+    ///
+    /// # Safety
+    /// Every element the problem names is allocated.
+    ///
+    /// # Errors
+    /// `LibraryFailure`. What the library cannot do, or a library that is not there, is `Declined`, not an error.
+    unsafe fn random(&self, stream: &Self::Stream, problem: &Random) -> Result<Vendor> {
+        let _ = (stream, problem);
+        Ok(Vendor::Declined(format!("the {} driver asks no library for random numbers", Self::DRIVER)))
+    }
 }

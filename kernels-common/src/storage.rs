@@ -3,10 +3,7 @@
 use crate::device::GpuDevice;
 use crate::ops;
 use crate::runtime::{DevicePtr, GpuRuntime};
-use isobit_hal::{
-    Affine, BackendStorage, BinaryOp, CmpOp, CpuStorage, DType, Elu, Layout, Matmul, Powf, Reduce, Result, Scalar, Src,
-    UnaryOp,
-};
+use isobit_hal::{BackendStorage, CpuStorage, DType, Layout, Op, Result, Scalar, Src, validate};
 
 /// A buffer in device memory; returned to the device's pool when dropped.
 #[derive(Debug)]
@@ -65,6 +62,7 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
             // SAFETY: both buffers have as many bytes.
             unsafe { self.device.runtime().copy_to_host(self.device.stream(), host.as_bytes_mut(), self.ptr)? };
         }
+        self.device.report_index_faults()?;
         Ok(host)
     }
 
@@ -72,61 +70,8 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
         ops::fill::const_set(self, value, layout)
     }
 
-    fn copy_into(src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        ops::copy::copy_into(src, dst, dst_layout)
-    }
-
-    fn cast_into(src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        ops::cast::cast_into(src, src_layout, dst, dst_layout)
-    }
-
-    fn affine_into(op: Affine, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        ops::affine::affine_into(op, src, dst, dst_layout)
-    }
-
-    fn powf_into(op: Powf, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        ops::affine::powf_into(op, src, dst, dst_layout)
-    }
-
-    fn elu_into(op: Elu, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        ops::affine::elu_into(op, src, dst, dst_layout)
-    }
-
-    fn unary_into(op: UnaryOp, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        ops::unary::unary_into(op, src, dst, dst_layout)
-    }
-
-    fn binary_into(op: BinaryOp, lhs: Src<'_, Self>, rhs: Src<'_, Self>, dst: &mut Self, dl: &Layout) -> Result<()> {
-        ops::binary::binary_into(op, lhs, rhs, dst, dl)
-    }
-
-    fn cmp_into(op: CmpOp, lhs: Src<'_, Self>, rhs: Src<'_, Self>, dst: &mut Self, dl: &Layout) -> Result<()> {
-        ops::compare::cmp_into(op, lhs, rhs, dst, dl)
-    }
-
-    fn where_cond_into(
-        cond: Src<'_, Self>,
-        on_true: Src<'_, Self>,
-        on_false: Src<'_, Self>,
-        dst: &mut Self,
-        dst_layout: &Layout,
-    ) -> Result<()> {
-        ops::ternary::where_cond_into(cond, on_true, on_false, dst, dst_layout)
-    }
-
-    fn reduce_into(op: &Reduce, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        ops::reduce::reduce_into(op, src, src_layout, dst, dst_layout)
-    }
-
-    fn matmul_into(
-        op: Matmul,
-        lhs: &Self,
-        lhs_layout: &Layout,
-        rhs: &Self,
-        rhs_layout: &Layout,
-        dst: &mut Self,
-        dst_layout: &Layout,
-    ) -> Result<()> {
-        ops::matmul::matmul_into(op, (lhs, lhs_layout), (rhs, rhs_layout), dst, dst_layout)
+    fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        validate::call(op, inputs, dst, dst_layout)?;
+        ops::apply_into(op, inputs, dst, dst_layout).map_err(|e| e.with_op(op))
     }
 }

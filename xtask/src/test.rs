@@ -35,6 +35,7 @@ pub fn run(filter: Option<&str>) -> Result<ExitCode> {
     )?;
     shell::run(&mut tests)?;
     bindings::run_where_possible()?;
+    shell::run(conformance::program(&simulators).args(["--matrix", "--check"]))?;
     // No result may depend on which approximation a card's reciprocals and roots give, nor on work being done before it is waited for.
     for (approximation, deferred) in [("+1", "0"), ("-1", "1")] {
         let mut shifted = conformance::program(&simulators);

@@ -1,7 +1,10 @@
 //! The operations of the suite: hal's, without their parameters.
 
+use crate::family::Member;
 use crate::report::Numerics;
-use isobit_hal::{Affine, BinaryOp, CmpOp, Copy2d, Elu, Matmul, Op, Powf, Reduce, ReduceOp, UnaryOp};
+use isobit_hal::{
+    Activation, Affine, BinaryOp, Clamp, CmpOp, Copy2d, Elu, Matmul, Op, Powf, Reduce, ReduceOp, UnaryOp,
+};
 
 /// An operation without its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,6 +23,9 @@ pub enum Kind {
     WhereCond,
     Reduce(ReduceOp),
     Matmul,
+    Clamp,
+    AddActivation(Activation),
+    Family(Member),
 }
 
 impl Kind {
@@ -32,6 +38,9 @@ impl Kind {
         all.push(Kind::WhereCond);
         all.extend(ReduceOp::ALL.iter().map(|&op| Kind::Reduce(op)));
         all.push(Kind::Matmul);
+        all.push(Kind::Clamp);
+        all.extend(Activation::ALL.iter().map(|&op| Kind::AddActivation(op)));
+        all.extend(Member::all().map(Kind::Family));
         all
     }
 
@@ -50,12 +59,12 @@ impl Kind {
             Kind::Cmp(op) => Op::Cmp(op),
             Kind::WhereCond => Op::WhereCond,
             Kind::Reduce(op) => Op::Reduce(Reduce::new(op, &[0])),
-            Kind::Matmul => Op::Matmul(match numerics {
-                Some(Numerics::Vendor) => Matmul::with_numerics(isobit_hal::Numerics::Vendor),
-                Some(Numerics::Portable) => Matmul::with_numerics(isobit_hal::Numerics::Portable),
-                None => Matmul::default(),
-            }),
+            Kind::Matmul => Op::Matmul(Matmul::default()),
+            Kind::Clamp => Op::Clamp(Clamp::new(0.0, 1.0)),
+            Kind::AddActivation(op) => Op::AddActivation(op),
+            Kind::Family(member) => member.op().clone(),
         }
+        .with_numerics(numerics.map(Into::into))
     }
 
     /// The name, as the command line and reports spell it.
@@ -67,14 +76,20 @@ impl Kind {
     pub fn inputs(self) -> usize {
         match self {
             Kind::ConstSet => 0,
-            Kind::Binary(_) | Kind::Cmp(_) | Kind::Matmul => 2,
+            Kind::Binary(_) | Kind::Cmp(_) | Kind::Matmul | Kind::AddActivation(_) => 2,
             Kind::WhereCond => 3,
+            Kind::Family(member) => member.inputs(),
             _ => 1,
         }
     }
 
+    /// True where each element of the result comes from the inputs' elements at its own place.
+    pub fn is_elementwise(self) -> bool {
+        !matches!(self, Kind::Copy2d | Kind::Reduce(_) | Kind::Matmul | Kind::Family(_))
+    }
+
     /// True where an input may be the destination itself (of one dtype with it).
     pub fn takes_dst(self) -> bool {
-        !matches!(self, Kind::ConstSet | Kind::Copy2d | Kind::Cast | Kind::Reduce(_) | Kind::Matmul)
+        self.is_elementwise() && !matches!(self, Kind::ConstSet | Kind::Cast)
     }
 }

@@ -1,5 +1,6 @@
 //! A case: one call of one operation, with everything that determines it, as a value that can be saved, shrunk and run again.
 
+mod blocks;
 mod kind;
 mod layout;
 mod numbers;
@@ -11,9 +12,11 @@ pub use numbers::{Format, format_of, power_of_two};
 pub use values::{Dist, Values};
 
 use crate::cells::Cell;
+use crate::family::Named;
 use crate::report::Numerics;
-use isobit_hal::{Affine, Copy2d, DType, Elu, Matmul, Op, Powf, Reduce, Scalar, Shape};
+use isobit_hal::{Affine, Clamp, Copy2d, DType, Elu, Op, Powf, Reduce, Scalar, Shape};
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// An `f64` that survives JSON, NaN and infinities included.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -59,6 +62,19 @@ pub enum Params {
     Number(Real),
     /// The dimensions that are reduced.
     Dims(Vec<usize>),
+    /// Those of a family's operation.
+    Named(Named),
+}
+
+impl Params {
+    /// Parameters by name, where they are such.
+    pub fn named(&self) -> &Named {
+        static NONE: LazyLock<Named> = LazyLock::new(Named::default);
+        match self {
+            Params::Named(named) => named,
+            _ => &NONE,
+        }
+    }
 }
 
 /// An input of a case.
@@ -114,6 +130,7 @@ impl Case {
                 let last = [[mkn[0], mkn[1]], [mkn[1], mkn[2]], [mkn[0], mkn[2]]][operand];
                 [batch, &last].concat()
             }
+            (Kind::Family(member), params) => member.operand_dims(&member.with_params(params.named()), s, operand),
             _ => s.clone(),
         }
     }
@@ -133,11 +150,10 @@ impl Case {
                         .with_offsets(s.start_offset(), d.start_offset()),
                 )
             }
-            (Kind::Matmul, _) => Op::Matmul(match self.numerics {
-                Some(Numerics::Vendor) => Matmul::with_numerics(isobit_hal::Numerics::Vendor),
-                Some(Numerics::Portable) => Matmul::with_numerics(isobit_hal::Numerics::Portable),
-                None => Matmul::default(),
-            }),
+            (Kind::Clamp, Params::Named(p)) => Op::Clamp(Clamp::new(p.number("min"), p.number("max"))),
+            (Kind::Family(member), params) => {
+                member.with_params(params.named()).with_numerics(self.numerics.map(Into::into))
+            }
             _ => kind.op(self.numerics),
         }
     }

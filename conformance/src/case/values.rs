@@ -1,5 +1,6 @@
 //! Element values: a distribution and a seed, or after shrinking the bits themselves.
 
+use super::blocks::block_byte;
 use super::numbers::{Format, format_of};
 use isobit_hal::DType;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -43,6 +44,18 @@ pub enum Dist {
     Ones,
     /// 0, 1, 2 ... 63 and again.
     Ramp,
+    /// Ids below a number, with padding marks among them (the largest u32 and i64; u8 has none).
+    Ids {
+        /// What they stay below; 0 leaves padding marks alone.
+        below: u32,
+        /// One in 16 out of range too.
+        wild: bool,
+    },
+    /// Bytes of quantized blocks: random integers, with scales of moderate size and now and then one that is tiny, infinite or NaN.
+    Blocks {
+        /// The place of the format in [`isobit_hal::GgmlDType::ALL`].
+        format: u8,
+    },
 }
 
 /// The values of an operand.
@@ -80,7 +93,7 @@ impl Values {
 }
 
 /// A number from 0 to n - 1; the bias of a multiplication by 2^-64 does not matter here, that it never changes does.
-fn below(rng: &mut impl RngCore, n: u64) -> u64 {
+pub(super) fn below(rng: &mut impl RngCore, n: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
@@ -143,7 +156,7 @@ fn float(dist: Dist, f: Format, i: usize, rng: &mut impl RngCore) -> u64 {
         }
         Dist::Sparse => uniform(f, 0, rng),
         Dist::Ones => whole(f, false, 1),
-        Dist::Ramp => whole(f, false, i as u64 % 64),
+        Dist::Ramp | Dist::Ids { .. } | Dist::Blocks { .. } => whole(f, false, i as u64 % 64),
     }
 }
 
@@ -200,6 +213,27 @@ fn halfway(f: Format, rng: &mut impl RngCore) -> u64 {
     f.compose(r & 1 != 0, between(rng, -20, 20), significand)
 }
 
+/// An id of a dtype; its low bits are taken.
+fn id(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
+    let mark = if dtype == DType::I64 { i64::MAX as u64 } else { u64::from(u32::MAX) };
+    let narrow = dtype == DType::U8;
+    let inside = if narrow { limit.min(256) } else { limit };
+    match below(rng, 16) {
+        0 if !narrow => mark,
+        1 if wild => {
+            let beyond = u64::from(limit) + below(rng, 3);
+            // A u8 wraps into its range, or beyond it as this says.
+            if dtype == DType::I64 && below(rng, 2) == 0 {
+                below(rng, 3).wrapping_neg().wrapping_sub(1)
+            } else {
+                beyond
+            }
+        }
+        _ if inside == 0 => mark,
+        _ => below(rng, inside.into()),
+    }
+}
+
 fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
     let width = 8 * dtype.size_in_bytes() as u32;
     let all = u64::MAX >> (64 - width);
@@ -243,6 +277,8 @@ fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
         },
         Dist::Ones => 1,
         Dist::Ramp => i as u64 % 64,
+        Dist::Ids { below: limit, wild } => id(limit, wild, dtype, rng),
+        Dist::Blocks { format } => block_byte(format, i, rng),
     };
     bits & all
 }

@@ -59,9 +59,13 @@ pub struct Args {
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "replay")]
     pub compare: Vec<PathBuf>,
 
-    /// Write which device supports what to docs/support.md, and run nothing.
+    /// Write which device supports what to docs/support.md, and run nothing. Without --devices, of the CPU and of a simulated AMD GPU.
     #[arg(long, conflicts_with_all = ["replay", "compare"])]
     pub matrix: bool,
+
+    /// Only compare docs/support.md with what --matrix would write.
+    #[arg(long, requires = "matrix")]
+    pub check: bool,
 
     /// Seconds after which a case of a worker counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]

@@ -3,15 +3,41 @@
 use super::args::Args;
 use super::{devices, process, select};
 use anyhow::{Context, Result, bail};
+use isobit_conformance::case::Kind;
 use isobit_conformance::cells::Cell;
-use isobit_conformance::report::Numerics;
+use isobit_conformance::report::{Numerics, matrix::family};
 use isobit_hal::{BackendDevice, CpuDevice, DType};
 use std::fmt::Write;
 use std::path::Path;
 
-pub fn main(args: &Args) -> Result<()> {
+const PATH: &str = "docs/support.md";
+/// Who is asked where nobody is named: the same on every machine.
+const ASKED: [&str; 2] = ["cpu", "sim-rocm:gfx90a"];
+const TITLE: &str = "# What each driver supports
+
+Written by `cargo xtask conformance --matrix` from what the devices answer to `supports`; `cargo xtask test` compares it.
+
+";
+const LEGEND: &str = "
+*yes*: every driver. A driver's name: that one alone. *no*: none. –: the operation is not defined for the dtype. Of an operation that takes
+several dtypes the values' own is the column, and the others stand behind its name; of a cast the source stands there, of `where_cond` the condition.
+
+";
+
+/// One driver's answers.
+struct Answers {
+    driver: String,
+    supported: Vec<bool>,
+}
+
+/// Writes the page, or says whether it is current.
+///
+/// # Errors
+/// A device that is not here; a file that cannot be written or read.
+pub fn main(args: &Args) -> Result<bool> {
     let cells = select::cells(args)?;
-    let plan = devices::plan(&args.devices)?;
+    let asked = if args.devices.is_empty() { ASKED.map(String::from).into() } else { args.devices.clone() };
+    let plan = devices::plan(&asked)?;
     let mut ids = plan.workers;
     ids.splice(0..0, plan.cpu.then(|| "cpu".to_string()));
     // A device's support does not depend on its ordinal: one of a driver is enough.
@@ -19,29 +45,49 @@ pub fn main(args: &Args) -> Result<()> {
     if ids.is_empty() {
         bail!("no device to ask");
     }
-    let mut text = String::from(
-        "# What each driver supports\n\nWritten by `cargo xtask conformance --matrix` from what the devices answer to `supports`. A dash: the \
-         operation is not defined for the dtype.\n",
-    );
+    let mut answers = Vec::new();
+    let mut text = String::from(TITLE);
     for id in &ids {
         let (row, supported) = match id.as_str() {
-            "cpu" => (devices::row(id, &CpuDevice)?, answers(&CpuDevice, &cells)),
+            "cpu" => (devices::row(id, &CpuDevice)?, self::answers(&CpuDevice, &cells)),
             id => {
                 let worker = process::start(id, 1)?;
                 (worker.row.clone(), worker.ask(&cells)?)
             }
         };
-        let simulated = if row.simulated { ", asked on a simulated device" } else { "" };
-        let _ = write!(text, "\n## {}{simulated}\n\n{}\n", row.driver, table(&supported, &cells));
+        let simulated = if row.simulated { " (a simulated device answered)" } else { "" };
+        let _ = writeln!(text, "- `{}`{simulated}", row.driver);
+        answers.push(Answers { driver: row.driver, supported });
     }
-    for absent in &plan.not_run {
-        let _ = writeln!(text, "\n## {}\n\nNot asked: {}.", absent.id, absent.reason);
+    if !answers.iter().any(|a| a.driver == "cuda") && answers.iter().any(|a| a.driver == "rocm") {
+        text += "- `cuda`, by `rocm`'s answers: the two are one host path over one table of kernels, in which `supports` looks\n";
     }
-    let path = Path::new("docs/support.md");
+    text += LEGEND;
+    text += &table(&answers, &cells);
+    text.push('\n');
+    text += include_str!("exceptions.md");
+    let path = Path::new(PATH);
+    if args.check {
+        let written = std::fs::read_to_string(path).with_context(|| format!("cannot read {PATH}"))?;
+        return Ok(is_current(&written, &text));
+    }
     std::fs::create_dir_all("docs").context("cannot make docs")?;
-    std::fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    std::fs::write(path, &text).with_context(|| format!("cannot write {PATH}"))?;
     print!("{text}");
-    Ok(())
+    Ok(true)
+}
+
+/// Compares, and says where they part.
+fn is_current(written: &str, text: &str) -> bool {
+    if written == text {
+        return true;
+    }
+    let mut lines = written.lines().chain([""; 1]).zip(text.lines().chain([""; 1])).enumerate();
+    if let Some((number, (old, new))) = lines.find(|(_, (old, new))| old != new) {
+        eprintln!("{PATH}:{} has\n  {old}\nwhere the devices say\n  {new}", number + 1);
+    }
+    eprintln!("{PATH} is not current: `cargo xtask conformance --matrix` writes it anew");
+    false
 }
 
 /// Whether a device supports each cell.
@@ -49,29 +95,84 @@ pub fn answers(device: &impl BackendDevice, cells: &[&Cell]) -> Vec<bool> {
     cells.iter().map(|cell| device.supports(&cell.kind.op(cell.numerics), &cell.dtypes).is_supported()).collect()
 }
 
-/// A line an operation (and condition, source dtype or numerics), a column the dtype that varies.
-fn table(supported: &[bool], cells: &[&Cell]) -> String {
-    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
-    for (cell, &supported) in cells.iter().zip(supported) {
-        let label = cell.label();
-        let (first, column) = label.split_once(',').map_or((None, label.as_str()), |(a, b)| (Some(a), b));
-        let numerics = cell.numerics.map(|n| match n {
-            Numerics::Vendor => "vendor",
-            Numerics::Portable => "portable",
+/// An operation, with what tells its cells apart beside the column's dtype.
+struct Line {
+    op: &'static str,
+    with: String,
+    columns: Vec<String>,
+}
+
+/// A line for each set of operations of a family that are supported alike, a column for the dtype of the values.
+fn table(answers: &[Answers], cells: &[&Cell]) -> String {
+    let mut lines: Vec<Line> = Vec::new();
+    for (i, cell) in cells.iter().enumerate() {
+        let (column, with) = column_of(cell);
+        let op = cell.kind.name();
+        let at = lines.iter().position(|l| l.op == op && l.with == with).unwrap_or_else(|| {
+            lines.push(Line { op, with, columns: vec!["–".into(); DType::ALL.len()] });
+            lines.len() - 1
         });
-        let name = [Some(cell.kind.name()), first, numerics].into_iter().flatten().collect::<Vec<_>>().join(" ");
-        if lines.last().is_none_or(|(n, _)| *n != name) && !lines.iter().any(|(n, _)| *n == name) {
-            lines.push((name.clone(), vec!["–"; DType::ALL.len()]));
-        }
-        let line = lines.iter_mut().find(|(n, _)| *n == name).expect("it was just added");
-        if let Some(i) = DType::ALL.iter().position(|d| d.as_str() == column) {
-            line.1[i] = if supported { "yes" } else { "no" };
-        }
+        let those: Vec<&str> = answers.iter().filter(|a| a.supported[i]).map(|a| a.driver.as_str()).collect();
+        lines[at].columns[column.index()] = match those.len() {
+            0 => "no".into(),
+            n if n == answers.len() => "yes".into(),
+            _ => those.join(", "),
+        };
     }
     let names: Vec<_> = DType::ALL.iter().map(|d| d.as_str()).collect();
-    let mut out = format!("| operation | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
-    for (name, columns) in lines {
-        let _ = writeln!(out, "| {name} | {} |", columns.join(" | "));
+    let mut out = format!("| family | operations | {} |\n|---|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    let mut families: Vec<&str> = Vec::new();
+    lines.iter().map(|l| family(l.op)).for_each(|f| {
+        if !families.contains(&f) {
+            families.push(f);
+        }
+    });
+    for name in families {
+        let mut sets: Vec<(Vec<&Line>, &[String])> = Vec::new();
+        for line in lines.iter().filter(|l| family(l.op) == name) {
+            match sets.iter_mut().find(|(_, columns)| *columns == line.columns) {
+                Some((set, _)) => set.push(line),
+                None => sets.push((vec![line], &line.columns)),
+            }
+        }
+        for (i, (set, columns)) in sets.iter().enumerate() {
+            let shown = if i == 0 { name } else { "" };
+            let _ = writeln!(out, "| {shown} | {} | {} |", operations(set), columns.join(" | "));
+        }
     }
     out
+}
+
+/// The dtype of a cell's values, and what else its label and its numerics say.
+fn column_of(cell: &Cell) -> (DType, String) {
+    let column = match cell.kind {
+        Kind::Cast => cell.dst_dtype(),
+        _ => cell.value_dtypes()[0],
+    };
+    let label = cell.label();
+    let others = match cell.kind {
+        Kind::Family(_) => label.split_once(',').map(|(_, rest)| rest),
+        _ => label.rsplit_once(',').map(|(first, _)| first),
+    };
+    let numerics = cell.numerics.map(|n| match n {
+        Numerics::Vendor => "vendor",
+        Numerics::Portable => "portable",
+    });
+    (column, [others, numerics].into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// Names, each once, with what tells lines of one operation apart in brackets.
+fn operations(lines: &[&Line]) -> String {
+    let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in lines {
+        match names.iter_mut().find(|(op, _)| *op == line.op) {
+            Some((_, with)) => with.push(&line.with),
+            None => names.push((line.op, vec![&line.with])),
+        }
+    }
+    let shown = names.iter().map(|(op, with)| match with.join(", ") {
+        with if with.is_empty() => format!("`{op}`"),
+        with => format!("`{op}` ({with})"),
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }

@@ -42,7 +42,7 @@ pub fn main() -> ExitCode {
     }));
     let outcome = match &args.command {
         Some(Command::Worker(worker)) => worker::main(worker).map(|()| true),
-        None if args.matrix => matrix::main(&args).map(|()| true),
+        None if args.matrix => matrix::main(&args),
         None => run::main(&args),
     };
     match outcome {

@@ -5,6 +5,7 @@ use isobit_conformance::run::{CellRun, Options, run_cell};
 use isobit_hal::BackendDevice;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
 
 /// What happens to cells, as a worker tells it. Cells are numbered as they were given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,10 +43,17 @@ pub fn run_cells<D: BackendDevice>(
     tell: impl Fn(Event) + Sync,
 ) {
     let (next, lost) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let turns = RwLock::new(());
     let work = || {
         while !lost.load(Ordering::Relaxed) {
             let cell = next.fetch_add(1, Ordering::Relaxed);
             let Some(&what) = cells.get(cell) else { break };
+            let (mut _shared, mut _alone) = (None, None);
+            if what.runs_alone() {
+                _alone = Some(turns.write().unwrap_or_else(PoisonError::into_inner));
+            } else {
+                _shared = Some(turns.read().unwrap_or_else(PoisonError::into_inner));
+            }
             tell(Event::Begin { cell });
             let run = run_cell(device, id, what, options, |index| {
                 if trace {

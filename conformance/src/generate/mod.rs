@@ -3,12 +3,12 @@
 //! What must occur in every cell is placed by the index (layout kinds, in-place calls, long reductions); everything else is drawn by proptest's
 //! strategies from a generator seeded with a hash of the four.
 
-mod layout;
+pub(crate) mod layout;
 mod matmul;
 mod params;
 mod reduce;
-mod shape;
-mod values;
+pub(crate) mod shape;
+pub(crate) mod values;
 
 use crate::case::{Case, Input, Kind, LayoutKind, Recipe};
 use crate::cells::Cell;
@@ -16,7 +16,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 /// Draws from strategies, in order.
-struct Draw(TestRunner);
+pub(crate) struct Draw(TestRunner);
 
 impl Draw {
     fn new(seed: u64, cell: &Cell, index: u64) -> Self {
@@ -28,27 +28,27 @@ impl Draw {
         Self(TestRunner::new_with_rng(Config::default(), rng))
     }
 
-    fn pick<S: Strategy>(&mut self, strategy: S) -> S::Value {
+    pub(crate) fn pick<S: Strategy>(&mut self, strategy: S) -> S::Value {
         strategy.new_tree(&mut self.0).expect("no strategy here rejects values").current()
     }
 
-    fn chance(&mut self, percent: u32) -> bool {
+    pub(crate) fn chance(&mut self, percent: u32) -> bool {
         self.pick(0..100u32) < percent
     }
 
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.pick(0..choices.len())]
     }
 }
 
 /// The layouts that an index asks for: of the first input (or the destination, where there is none), and of the destination.
-struct Plan {
-    input: LayoutKind,
-    dst: LayoutKind,
+pub(crate) struct Plan {
+    pub input: LayoutKind,
+    pub dst: LayoutKind,
     /// Every operand contiguous: the fast paths of a driver, in every third case.
-    plain: bool,
+    pub plain: bool,
     /// A later round through the kinds, in which several are combined.
-    combine: bool,
+    pub combine: bool,
 }
 
 /// A destination may not name an element twice.
@@ -76,11 +76,20 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
         Kind::Reduce(op) => reduce::draw(draw, op, &plan, index),
         Kind::Matmul => matmul::draw(draw, &plan),
         Kind::Copy2d => copy2d(draw, &plan),
+        Kind::Family(member) => member.family().draw(draw, cell, &plan, index),
         kind => elementwise(draw, cell, kind, &plan, index),
     };
     let mut layouts = layouts.into_iter();
+    let values = |draw: &mut Draw, i| match (cell.kind, &params) {
+        (Kind::Family(member), Some(params)) => {
+            let op = member.with_params(params.named());
+            let own = member.family().values(draw, cell, &op, &shape, i);
+            own.unwrap_or_else(|| values::draw(draw, cell, i))
+        }
+        _ => values::draw(draw, cell, i),
+    };
     let inputs = (0..cell.kind.inputs())
-        .map(|i| Input { layout: layouts.next().expect("a layout an input"), values: values::draw(draw, cell, i) })
+        .map(|i| Input { layout: layouts.next().expect("a layout an input"), values: values(draw, i) })
         .collect();
     let dst = layouts.next().flatten().expect("the destination has a layout");
     let params = params.unwrap_or_else(|| params::draw(draw, cell));
@@ -96,7 +105,7 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
 }
 
 /// A shape, parameters where the shape goes with them, and a layout an operand, the destination last.
-type Drawn = (Vec<usize>, Option<crate::case::Params>, Vec<Option<Recipe>>);
+pub(crate) type Drawn = (Vec<usize>, Option<crate::case::Params>, Vec<Option<Recipe>>);
 
 fn elementwise(draw: &mut Draw, cell: &Cell, kind: Kind, plan: &Plan, index: u64) -> Drawn {
     let inputs = kind.inputs();

@@ -3,6 +3,7 @@
 use super::Draw;
 use crate::case::{Kind, Params, Real};
 use crate::cells::Cell;
+use crate::family::Named;
 use proptest::prelude::*;
 
 const NUMBERS: &[f64] = &[
@@ -68,6 +69,10 @@ pub fn draw(draw: &mut Draw, cell: &Cell) -> Params {
         Kind::Affine => Params::Affine { mul: number(draw, NUMBERS), add: number(draw, NUMBERS) },
         Kind::Powf => Params::Number(number(draw, EXPONENTS)),
         Kind::Elu => Params::Number(number(draw, NUMBERS)),
+        Kind::Clamp => {
+            let (min, max) = (number(draw, NUMBERS).0, number(draw, NUMBERS).0);
+            Params::Named(Named::default().with("min", &[min]).with("max", &[max]))
+        }
         _ => Params::None,
     }
 }

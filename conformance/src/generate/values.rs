@@ -7,7 +7,7 @@ use crate::report::Class;
 use isobit_hal::{DType, ReduceOp};
 use proptest::prelude::*;
 
-fn general(draw: &mut Draw) -> Dist {
+pub(crate) fn general(draw: &mut Draw) -> Dist {
     draw.pick(prop_oneof![
         2 => (-1..8i32).prop_map(|scale| Dist::Uniform { scale }),
         3 => Just(Dist::LogUniform),
@@ -20,7 +20,7 @@ fn general(draw: &mut Draw) -> Dist {
 }
 
 /// For reductions, in which one NaN decides everything and one large value nearly: mostly values that all count.
-fn accumulated(draw: &mut Draw) -> Dist {
+pub(crate) fn accumulated(draw: &mut Draw) -> Dist {
     draw.pick(prop_oneof![
         4 => (-1..8i32).prop_map(|scale| Dist::Uniform { scale }),
         2 => (2..12u32).prop_map(|bits| Dist::Integers { bits }),
@@ -43,7 +43,7 @@ fn factors(draw: &mut Draw) -> Dist {
 
 /// For a vendor's product: no sum of magnitudes may overflow f32 (f64 for f64), since the order in which partial sums overflow is
 /// not determined; infinities and NaNs come sparsely, so that rows without one remain.
-fn bounded(draw: &mut Draw) -> Dist {
+pub(crate) fn bounded(draw: &mut Draw) -> Dist {
     draw.pick(prop_oneof![
         4 => (-1..5i32).prop_map(|scale| Dist::Uniform { scale }),
         2 => (1..8u32).prop_map(|bits| Dist::Integers { bits }),
@@ -51,6 +51,11 @@ fn bounded(draw: &mut Draw) -> Dist {
         1 => Just(Dist::Sparse),
         1 => Just(Dist::Few),
     ])
+}
+
+/// Values of a distribution, from a seed that is drawn.
+pub(crate) fn of(draw: &mut Draw, dist: Dist) -> Values {
+    Values::Drawn { dist, seed: draw.pick(any::<u64>()) }
 }
 
 pub fn draw(draw: &mut Draw, cell: &Cell, input: usize) -> Values {
@@ -61,7 +66,7 @@ pub fn draw(draw: &mut Draw, cell: &Cell, input: usize) -> Values {
         Kind::Reduce(ReduceOp::Prod) => factors(draw),
         _ => general(draw),
     };
-    Values::Drawn { dist, seed: draw.pick(any::<u64>()) }
+    of(draw, dist)
 }
 
 /// One value, as const_set takes it.

@@ -2,9 +2,10 @@
 
 use super::damaged;
 use super::file::{Case, Golden, unhex};
+use crate::family::Member;
 use isobit_hal::{
-    Affine, BackendDevice, BackendStorage, BinaryOp, CmpOp, Copy2d, CpuStorage, DType, Elu, Layout, Matmul, Numerics,
-    Op, Powf, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp, dispatch_dtype,
+    Activation, Affine, BackendDevice, BackendStorage, BinaryOp, Clamp, CmpOp, Copy2d, CpuStorage, DType, Elu, Layout,
+    Matmul, Numerics, Op, Powf, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp, dispatch_dtype,
 };
 
 /// A call: the operation, its operands and the buffer that it writes.
@@ -47,24 +48,14 @@ impl<'a> Call<'a> {
         }
         let out = Layout::contiguous(&*case.out.1);
         let mut dst = device.zeros(out.shape(), self.dst_dtype)?;
-        let src = |i: usize| Src::Storage(&inputs[i], &layouts[i]);
         match &self.op {
             Op::ConstSet => dst.const_set(self.value()?, &self.target()?)?,
             Op::Copy => inputs[0].copy_strided_src(&mut dst, 0, &layouts[0])?,
             Op::Copy2d(copy) => inputs[0].copy2d(&mut dst, *copy)?,
-            Op::Cast => D::Storage::cast_into(&inputs[0], &layouts[0], &mut dst, &out)?,
-            Op::Affine(op) => D::Storage::affine_into(*op, src(0), &mut dst, &out)?,
-            Op::Powf(op) => D::Storage::powf_into(*op, src(0), &mut dst, &out)?,
-            Op::Elu(op) => D::Storage::elu_into(*op, src(0), &mut dst, &out)?,
-            Op::Unary(op) => D::Storage::unary_into(*op, src(0), &mut dst, &out)?,
-            Op::Binary(op) => D::Storage::binary_into(*op, src(0), src(1), &mut dst, &out)?,
-            Op::Cmp(op) => D::Storage::cmp_into(*op, src(0), src(1), &mut dst, &out)?,
-            Op::WhereCond => D::Storage::where_cond_into(src(0), src(1), src(2), &mut dst, &out)?,
-            Op::Reduce(op) => D::Storage::reduce_into(op, &inputs[0], &layouts[0], &mut dst, &out)?,
-            Op::Matmul(op) => {
-                D::Storage::matmul_into(*op, &inputs[0], &layouts[0], &inputs[1], &layouts[1], &mut dst, &out)?;
+            op => {
+                let srcs: Vec<_> = inputs.iter().zip(&layouts).map(|(s, l)| Src::Storage(s, l)).collect();
+                D::Storage::apply_into(op, &srcs, &mut dst, &out)?;
             }
-            other => return Err(damaged(format_args!("no call is known for {other}"))),
         }
         dst.to_cpu_storage()
     }
@@ -112,6 +103,13 @@ fn operation(case: &Case) -> Result<Op> {
         "where_cond" => Op::WhereCond,
         // The vectors hold every device to one bound: that of the tree's own kernel.
         "matmul" => Op::Matmul(Matmul::with_numerics(Numerics::Portable)),
-        other => return Err(damaged(format_args!("`{other}` is no operation"))),
+        "clamp" => Op::Clamp(Clamp::new(p.named.number("min"), p.named.number("max"))),
+        other => {
+            let activation = Activation::ALL.iter().map(|&a| Op::AddActivation(a)).find(|op| op.name() == other);
+            let member = || Member::find(other).map(|m| m.with_params(&p.named));
+            let op = activation.or_else(member);
+            op.ok_or_else(|| damaged(format_args!("`{other}` is no operation")))?
+                .with_numerics(Some(Numerics::Portable))
+        }
     })
 }

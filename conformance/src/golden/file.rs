@@ -1,6 +1,7 @@
 //! The form of a file of golden vectors; `golden/make_golden.py` describes it.
 
 use super::damaged;
+use crate::family::Named;
 use isobit_hal::{DType, Layout, Result};
 use serde::Deserialize;
 use std::io::Read;
@@ -51,6 +52,8 @@ pub(super) struct Params {
     pub(super) shape: Vec<usize>,
     pub(super) strides: Vec<usize>,
     pub(super) offset: usize,
+    /// Those of a family's operation.
+    pub(super) named: Named,
 }
 
 /// How far a result may be from the source's.

@@ -4,12 +4,23 @@ mod apply;
 mod compare;
 mod file;
 
+use crate::family::Member;
 use crate::report::{Class, ResultRow, Status};
 use file::{Case, Golden};
 use isobit_hal::{BackendDevice, Error, ErrorKind, Result};
 
 /// Every committed file of vectors, as `golden/make_golden.py` names them.
-const FILES: &[&[u8]] = &[include_bytes!("../../golden/numpy.json.gz"), include_bytes!("../../golden/torch.json.gz")];
+const FILES: &[&[u8]] = &[
+    include_bytes!("../../golden/numpy.json.gz"),
+    include_bytes!("../../golden/torch.json.gz"),
+    include_bytes!("../../golden/norm.json.gz"),
+    include_bytes!("../../golden/conv.json.gz"),
+    include_bytes!("../../golden/quantized.json.gz"),
+    include_bytes!("../../golden/sort.json.gz"),
+    include_bytes!("../../golden/random.json.gz"),
+    include_bytes!("../../golden/shape.json.gz"),
+    include_bytes!("../../golden/indexing.json.gz"),
+];
 
 /// Which cells to run; none of a kind means all of it.
 #[derive(Debug, Clone, Default)]
@@ -103,9 +114,12 @@ fn check<D: BackendDevice>(device: &D, case: &Case, golden: &Golden) -> Result<O
 fn cell_dtypes(case: &Case, golden: &Golden) -> String {
     let input = |i: usize| case.inputs.get(i).and_then(|s| golden.buffers.get(s.0)).map(|b| b.dtype.as_str());
     let first = input(0).unwrap_or(case.out.0.as_str());
-    match &*case.op {
-        "cast" => format!("{first},{}", case.out.0),
-        "where_cond" => format!("{first},{}", case.out.0),
+    match (&*case.op, Member::find(&case.op)) {
+        ("cast" | "where_cond", _) => format!("{first},{}", case.out.0),
+        (_, Some(member)) => {
+            let operands = member.family().distinctive(member.op()).iter();
+            operands.map(|&i| input(i).unwrap_or(case.out.0.as_str())).collect::<Vec<_>>().join(",")
+        }
         _ => first.to_string(),
     }
 }

@@ -1,7 +1,8 @@
 //! A report's rows arranged as people read them: for each pair, operations down and dtypes across.
 
 use super::{Report, ResultRow, Status};
-use isobit_hal::{BinaryOp, CmpOp, DType, ReduceOp, UnaryOp};
+use crate::family::Member;
+use isobit_hal::{Activation, BinaryOp, CmpOp, DType, Op, ReduceOp, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of a place in the matrix, worst first.
@@ -148,23 +149,26 @@ pub struct Matrix<'a> {
     pub pairs: Vec<Pair<'a>>,
 }
 
-/// Families in the order of the kernel tree, each with the operations that are not named by one of the HAL's enums.
+/// Families of operations that share the elementwise machinery, reductions and products, each with the operations that are not named by one of the HAL's
+/// enums. The suite's own families follow them.
 const FAMILIES: [(&str, &[&str]); 11] = [
     ("fill", &["const_set", "zeros"]),
     ("copy", &["copy_strided_src", "copy2d", "copy"]),
     ("cast", &["cast"]),
-    ("affine", &["affine"]),
+    ("affine", &["affine", "clamp"]),
     ("unary", &["powf", "elu"]),
     ("binary", &[]),
     ("compare", &[]),
     ("ternary", &["where_cond"]),
+    ("activation", &[]),
     ("reduce", &[]),
     ("matmul", &["matmul"]),
-    ("other", &[]),
 ];
+/// Of operations that this version does not know.
+const OTHER: &str = "other";
 
-/// The family of an operation, and its rank in the order of families and within its family.
-fn place(op: &str) -> (usize, usize) {
+/// The family of an operation and its rank: in the order of families, and within its family.
+fn place(op: &str) -> (usize, &'static str, usize) {
     fn at(names: impl Iterator<Item = &'static str>, op: &str) -> Option<usize> {
         names.into_iter().position(|n| n == op)
     }
@@ -172,20 +176,27 @@ fn place(op: &str) -> (usize, usize) {
         ("unary", at(UnaryOp::ALL.iter().map(|o| o.name()), op)),
         ("binary", at(BinaryOp::ALL.iter().map(|o| o.name()), op)),
         ("compare", at(CmpOp::ALL.iter().map(|o| o.name()), op)),
+        ("activation", at(Activation::ALL.iter().map(|&a| Op::AddActivation(a).name()), op)),
         ("reduce", at(ReduceOp::ALL.iter().map(|o| o.name()), op)),
     ];
     let index = |family: &str| FAMILIES.iter().position(|f| f.0 == family).expect("a family of the table");
     if let Some((family, Some(rank))) = families.into_iter().find(|f| f.1.is_some()) {
-        return (index(family), rank);
+        return (index(family), family, rank);
     }
-    let named = FAMILIES.iter().enumerate().find_map(|(i, f)| Some((i, f.1.iter().position(|n| *n == op)?)));
-    // Behind every named operation of the family: `powf` and `elu` stand after the unaries of the enum.
-    named.map_or((index("other"), 0), |(i, rank)| (i, rank + 1000))
+    // Behind every operation of the family's enum: `powf` and `elu` stand after the unaries.
+    let named = |(i, f): (usize, &(&'static str, &[&str]))| Some((i, f.0, f.1.iter().position(|n| *n == op)? + 1000));
+    if let Some(named) = FAMILIES.iter().enumerate().find_map(named) {
+        return named;
+    }
+    let Some(member) = Member::find(op) else { return (usize::MAX, OTHER, 0) };
+    let family = member.family_index();
+    let name = crate::family::names().nth(family).expect("a member's family is one of them");
+    (FAMILIES.len() + family, name, member.index())
 }
 
 /// The family of an operation: that of the kernel tree, `other` for one that this version does not know.
 pub fn family(op: &str) -> &'static str {
-    FAMILIES[place(op).0].0
+    place(op).1
 }
 
 /// Leading dtypes and the column of a row's `dtypes`: `f32` is `("", "f32")`, `u8,f32` is `("u8", "f32")`.

@@ -106,6 +106,15 @@ pub enum Numerics {
     Portable,
 }
 
+impl From<Numerics> for isobit_hal::Numerics {
+    fn from(numerics: Numerics) -> Self {
+        match numerics {
+            Numerics::Vendor => Self::Vendor,
+            Numerics::Portable => Self::Portable,
+        }
+    }
+}
+
 impl From<isobit_hal::Numerics> for Numerics {
     fn from(numerics: isobit_hal::Numerics) -> Self {
         match numerics {

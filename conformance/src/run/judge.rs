@@ -2,12 +2,13 @@
 
 use super::buffer::{Buffer, Form, POISONS};
 use super::digest::{case_digest, result_digest};
-use super::exec::{Operands, call};
+use super::exec::{Operands, Outcome, call};
 use super::fault::Fault;
 use super::watch::{Sighting, Watch};
 use crate::case::{Case, Kind, format_of};
 use crate::cells::Cell;
 use crate::compare::{Comparison, Product, bits_at, compare_bits, compare_product, show};
+use crate::family::VendorCall;
 use crate::report::Class;
 use isobit_hal::{BackendDevice, CpuDevice};
 
@@ -82,8 +83,12 @@ fn compared<D: BackendDevice>(bench: &Bench<'_, D>, cell: &Cell, case: &Case) ->
     let on_device = |poison, form| call(bench.device, case, cell, &on, poison, form);
     let second_form = if bench.watch.is_some() { Form::Exact } else { Form::Banded };
     let twice = || [on_device(POISONS[0], Form::Banded), on_device(POISONS[1], second_form)];
+    let out_of_range;
     let [first, second] = match twice() {
-        [Ok(first), Ok(second)] => [first, second],
+        [Ok(first), Ok(second)] => {
+            out_of_range = first.out_of_range;
+            [first.bytes, second.bytes]
+        }
         [Err(fault), _] | [_, Err(fault)] => {
             run.lost = matches!(fault, Fault::DeviceLost { .. });
             run.fault = Some(fault);
@@ -100,7 +105,7 @@ fn compared<D: BackendDevice>(bench: &Bench<'_, D>, cell: &Cell, case: &Case) ->
         run.repeatable = false;
         let (index, first_value, second_value) = (d.index, d.expected, d.got);
         // Is it the poison that changed the result, or nothing at all? The same poisons again tell.
-        let again = twice().map(|result| result.map(|bytes| on.dst.gather(&bytes)));
+        let again = twice().map(|result| result.map(|outcome| on.dst.gather(&outcome.bytes)));
         run.fault = Some(match again {
             [Ok(a), Ok(b)] if a == first && b == second => {
                 Fault::StrayRead { index, first: first_value, second: second_value }
@@ -111,11 +116,17 @@ fn compared<D: BackendDevice>(bench: &Bench<'_, D>, cell: &Cell, case: &Case) ->
     let class = cell.class();
     run.digest = Some(result_digest(class, dtype, &first));
     let compared = match (class, bench.reference) {
-        (Class::Vendor, _) => Ok(compare_product(&product(case, cell, &on), dtype, &first)),
+        (Class::Vendor, _) => Ok(compare_vendor(case, cell, &on, &first)),
         (_, Reference::Itself) => Ok(Comparison::default()),
         (_, Reference::Cpu) => call(&CpuDevice, case, cell, &on, POISONS[0], Form::Banded)
-            .map(|bytes| compare_bits(class, dtype, &on.dst.gather(&bytes), &first))
-            .map_err(|fault| Fault::Error { message: format!("the reference: {fault}") }),
+            .map_err(|fault| Fault::Error { message: format!("the reference: {fault}") })
+            .and_then(|reference| match (reference.out_of_range, out_of_range) {
+                (true, false) => Err(Fault::Error { message: "an index out of range was not reported".into() }),
+                (false, true) => {
+                    Err(Fault::Error { message: "an index out of range was reported, and none is".into() })
+                }
+                _ => Ok(compare_bits(class, dtype, &on.dst.gather(&reference.bytes), &first)),
+            }),
     };
     match compared {
         Ok(comparison) => {
@@ -136,13 +147,13 @@ fn unwritten(
     first: &[u8],
     second: &[u8],
     second_form: Form,
-    on_device: impl Fn(u8, Form) -> Result<Vec<u8>, Fault>,
+    on_device: impl Fn(u8, Form) -> Result<Outcome, Fault>,
 ) -> Option<Fault> {
     let poisoned;
     let second = match second_form {
         Form::Exact if on.dst.gather(first) == on.dst.gather(second) => return None,
         Form::Exact => {
-            poisoned = on_device(POISONS[1], Form::Banded).ok()?;
+            poisoned = on_device(POISONS[1], Form::Banded).ok()?.bytes;
             &poisoned
         }
         Form::Banded => second,
@@ -152,18 +163,26 @@ fn unwritten(
     Some(Fault::Unwritten { index, count, offset: on.dst.byte_offset(place) })
 }
 
-fn product(case: &Case, cell: &Cell, on: &Operands) -> Product {
-    let values = |i: usize| {
-        let buffer = on.inputs[i].as_ref().expect("matmul has no input in place");
-        let format = format_of(buffer.dtype).expect("matmul is for floats");
+/// A library's result held to the exact one.
+fn compare_vendor(case: &Case, cell: &Cell, on: &Operands, got: &[u8]) -> Comparison {
+    let values = |buffer: &Option<Buffer>| {
+        let buffer = buffer.as_ref().expect("what libraries compute has no input in place");
+        let format = format_of(buffer.dtype).expect("what libraries compute is for floats");
         let bytes = buffer.gather(&buffer.bytes(POISONS[0]));
-        (0..bytes.len() / buffer.dtype.size_in_bytes())
-            .map(|e| format.to_f64(bits_at(buffer.dtype, &bytes, e)))
-            .collect()
+        let count = bytes.len() / buffer.dtype.size_in_bytes();
+        (0..count).map(|e| format.to_f64(bits_at(buffer.dtype, &bytes, e))).collect()
     };
-    debug_assert_eq!(cell.kind, Kind::Matmul);
+    let mut inputs: Vec<Vec<f64>> = on.inputs.iter().map(values).collect();
+    let dtype = on.dst.dtype;
+    if let Kind::Family(member) = cell.kind {
+        let op = member.with_params(case.params.named());
+        let input_dims = (0..inputs.len()).map(|i| case.operand_dims(cell.kind, i)).collect();
+        return member.family().compare_vendor(&VendorCall { op: &op, dtype, input_dims, inputs, got });
+    }
     let (batch, mkn) = case.shape.split_at(case.shape.len() - 3);
-    Product { batch: batch.iter().product(), m: mkn[0], k: mkn[1], n: mkn[2], lhs: values(0), rhs: values(1) }
+    let (rhs, lhs) = (inputs.pop().expect("two inputs"), inputs.pop().expect("two inputs"));
+    let product = Product { batch: batch.iter().product(), m: mkn[0], k: mkn[1], n: mkn[2], lhs, rhs };
+    compare_product(&product, dtype, got)
 }
 
 /// The values of the inputs at a logical index of an elementwise case, to make a case of one element of them.

@@ -30,10 +30,6 @@ pub fn shrink(case: &Case, cell: &Cell, fault: Fault, mut run: impl FnMut(&Case)
     }
 }
 
-fn is_elementwise(kind: Kind) -> bool {
-    !matches!(kind, Kind::Reduce(_) | Kind::Matmul | Kind::Copy2d)
-}
-
 /// Simpler cases, the boldest first. Each is smaller by some measure, so that shrinking ends.
 fn candidates(case: &Case, cell: &Cell, fault: &Fault) -> Vec<Case> {
     let mut out = Vec::new();
@@ -42,6 +38,9 @@ fn candidates(case: &Case, cell: &Cell, fault: &Fault) -> Vec<Case> {
     dims(case, cell.kind, &mut out);
     values(case, cell, &mut out);
     params(case, &mut out);
+    if let Kind::Family(member) = cell.kind {
+        out.retain(|c| member.is_well_formed(c));
+    }
     out
 }
 
@@ -56,7 +55,7 @@ fn push(out: &mut Vec<Case>, case: &Case, change: impl FnOnce(&mut Case)) {
 /// The one element that differs, by itself.
 fn one_element(case: &Case, cell: &Cell, fault: &Fault, out: &mut Vec<Case>) {
     let Fault::Mismatch { index, .. } = *fault else { return };
-    if !is_elementwise(cell.kind) || case.shape.iter().product::<usize>() <= 1 {
+    if !cell.kind.is_elementwise() || case.shape.iter().product::<usize>() <= 1 {
         return;
     }
     let Some(values) = inputs_at(case, cell, index) else { return };
@@ -99,7 +98,7 @@ fn layouts(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
 fn dims(case: &Case, kind: Kind, out: &mut Vec<Case>) {
     let rank = case.shape.len();
     let removable = match kind {
-        Kind::Copy2d => 0,
+        Kind::Copy2d | Kind::Family(_) => 0,
         Kind::Matmul => rank - 3,
         _ => rank,
     };
@@ -175,6 +174,9 @@ fn params(case: &Case, out: &mut Vec<Case>) {
             if add != Real(0.0) {
                 push(out, case, set(mul, Real(0.0)));
             }
+        }
+        Params::Named(named) => {
+            named.simpler().into_iter().for_each(|n| push(out, case, |c| c.params = Params::Named(n)));
         }
         Params::Number(_) => push(out, case, |c| c.params = Params::Number(Real(1.0))),
         Params::Dims(dims) if !dims.is_empty() => {

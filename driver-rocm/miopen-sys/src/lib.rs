@@ -4,16 +4,42 @@
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]
 
 use hip_sys::hipStream_t;
-use std::ffi::{c_char, c_uint};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// What a call reports.
 pub type miopenStatus_t = c_uint;
 /// A stream; MIOpen has a backend for OpenCL too, hence the name.
 pub type miopenAcceleratorQueue_t = hipStream_t;
+/// What elements are.
+pub type miopenDataType_t = c_uint;
+/// Which way a convolution goes.
+pub type miopenConvolutionMode_t = c_uint;
+/// What can be set of a convolution besides its shape.
+pub type miopenConvolutionAttrib_t = c_uint;
+/// A kind of algorithm.
+pub type miopenConvAlgorithm_t = c_uint;
+
+/// A way to compute a convolution; the layout is that of ROCm 5, 6 and 7.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct miopenConvSolution_t {
+    /// Milliseconds, measured by somebody or estimated.
+    pub time: f32,
+    /// Bytes of device memory to work in.
+    pub workspace_size: usize,
+    /// Its name.
+    pub solution_id: u64,
+    /// What kind it is of.
+    pub algorithm: miopenConvAlgorithm_t,
+}
 
 hip_sys::handles! {
     /// What calls are made with: a device and a stream.
     miopenHandle_t = miopenHandle;
+    /// Sizes, strides and dtype of a tensor.
+    miopenTensorDescriptor_t = miopenTensorDescriptor;
+    /// Padding, stride, dilation and groups of a convolution.
+    miopenConvolutionDescriptor_t = miopenConvolutionDescriptor;
 }
 
 hip_sys::constants! { miopenStatus_t:
@@ -25,6 +51,33 @@ hip_sys::constants! { miopenStatus_t:
     miopenStatusInternalError = 5, "The library failed.";
     miopenStatusNotImplemented = 6, "The library does not do that.";
     miopenStatusUnknownError = 7, "Something else.";
+}
+
+hip_sys::constants! { miopenDataType_t:
+    miopenHalf = 0, "f16.";
+    miopenFloat = 1, "f32.";
+    miopenBFloat16 = 5, "bf16.";
+    miopenDouble = 6, "f64.";
+}
+
+hip_sys::constants! { miopenConvolutionMode_t:
+    miopenConvolution = 0, "Cross-correlation.";
+    miopenTranspose = 1, "The transpose of one.";
+}
+
+hip_sys::constants! { miopenConvolutionAttrib_t:
+    MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL = 0, "Whether f16 goes through bf16's matrix units, on gfx90a.";
+}
+
+/// Of [`miopenConvolutionAttrib_t`], from ROCm 5.5 on: 1 for solutions alone that give the same bits each time.
+pub const MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC: miopenConvolutionAttrib_t = 1;
+
+hip_sys::constants! { miopenConvAlgorithm_t:
+    miopenConvolutionAlgoGEMM = 0, "A matrix product.";
+    miopenConvolutionAlgoDirect = 1, "Direct.";
+    miopenConvolutionAlgoFFT = 2, "Through Fourier's transform.";
+    miopenConvolutionAlgoWinograd = 3, "Through Winograd's transform.";
+    miopenConvolutionAlgoImplicitGEMM = 5, "A matrix product whose operand is never made.";
 }
 
 hip_sys::library! {
@@ -43,4 +96,69 @@ hip_sys::library! {
     fn miopenCreateWithStream(handle: *mut miopenHandle_t, stream: miopenAcceleratorQueue_t) -> miopenStatus_t;
     /// Destroys a handle.
     fn miopenDestroy(handle: miopenHandle_t) -> miopenStatus_t;
+    /// Makes a tensor's description.
+    fn miopenCreateTensorDescriptor(tensor_desc: *mut miopenTensorDescriptor_t) -> miopenStatus_t;
+    /// Sets it: dtype, sizes and strides.
+    fn miopenSetTensorDescriptor(
+        tensor_desc: miopenTensorDescriptor_t, data_type: miopenDataType_t, nb_dims: c_int, dims: *const c_int,
+        strides: *const c_int,
+    ) -> miopenStatus_t;
+    /// Destroys a tensor's description.
+    fn miopenDestroyTensorDescriptor(tensor_desc: miopenTensorDescriptor_t) -> miopenStatus_t;
+    /// Makes a convolution's description.
+    fn miopenCreateConvolutionDescriptor(conv_desc: *mut miopenConvolutionDescriptor_t) -> miopenStatus_t;
+    /// Sets it, over so many spatial dimensions.
+    fn miopenInitConvolutionNdDescriptor(
+        conv_desc: miopenConvolutionDescriptor_t, spatial_dim: c_int, pad: *const c_int, stride: *const c_int,
+        dilation: *const c_int, c_mode: miopenConvolutionMode_t,
+    ) -> miopenStatus_t;
+    /// Sets how many groups of channels there are.
+    fn miopenSetConvolutionGroupCount(conv_desc: miopenConvolutionDescriptor_t, group_count: c_int) -> miopenStatus_t;
+    /// Sets an attribute.
+    fn miopenSetConvolutionAttribute(
+        conv_desc: miopenConvolutionDescriptor_t, attr: miopenConvolutionAttrib_t, value: c_int,
+    ) -> miopenStatus_t;
+    /// The sizes of a convolution's result.
+    fn miopenGetConvolutionForwardOutputDim(
+        conv_desc: miopenConvolutionDescriptor_t, input_tensor_desc: miopenTensorDescriptor_t,
+        filter_desc: miopenTensorDescriptor_t, n: *mut c_int, c: *mut c_int, h: *mut c_int, w: *mut c_int,
+    ) -> miopenStatus_t;
+    /// Destroys a convolution's description.
+    fn miopenDestroyConvolutionDescriptor(conv_desc: miopenConvolutionDescriptor_t) -> miopenStatus_t;
+    /// The ways, the one that is thought fastest first.
+    fn miopenConvolutionForwardGetSolution(
+        handle: miopenHandle_t, w_desc: miopenTensorDescriptor_t, x_desc: miopenTensorDescriptor_t,
+        conv_desc: miopenConvolutionDescriptor_t, y_desc: miopenTensorDescriptor_t,
+        max_solution_count: usize, solution_count: *mut usize, solutions: *mut miopenConvSolution_t,
+    ) -> miopenStatus_t;
+    /// Makes a way's kernels ready.
+    fn miopenConvolutionForwardCompileSolution(
+        handle: miopenHandle_t, w_desc: miopenTensorDescriptor_t, x_desc: miopenTensorDescriptor_t,
+        conv_desc: miopenConvolutionDescriptor_t, y_desc: miopenTensorDescriptor_t,
+        solution_id: u64,
+    ) -> miopenStatus_t;
+    /// The ways, the one that is thought fastest first.
+    fn miopenConvolutionBackwardDataGetSolution(
+        handle: miopenHandle_t, dy_desc: miopenTensorDescriptor_t, w_desc: miopenTensorDescriptor_t,
+        conv_desc: miopenConvolutionDescriptor_t, dx_desc: miopenTensorDescriptor_t,
+        max_solution_count: usize, solution_count: *mut usize, solutions: *mut miopenConvSolution_t,
+    ) -> miopenStatus_t;
+    /// Makes a way's kernels ready.
+    fn miopenConvolutionBackwardDataCompileSolution(
+        handle: miopenHandle_t, dy_desc: miopenTensorDescriptor_t, w_desc: miopenTensorDescriptor_t,
+        conv_desc: miopenConvolutionDescriptor_t, dx_desc: miopenTensorDescriptor_t,
+        solution_id: u64,
+    ) -> miopenStatus_t;
+    /// Enqueues a convolution by a way that was made ready.
+    fn miopenConvolutionForwardImmediate(
+        handle: miopenHandle_t, w_desc: miopenTensorDescriptor_t, w: *const c_void, x_desc: miopenTensorDescriptor_t,
+        x: *const c_void, conv_desc: miopenConvolutionDescriptor_t, y_desc: miopenTensorDescriptor_t, y: *mut c_void,
+        work_space: *mut c_void, work_space_size: usize, solution_id: u64,
+    ) -> miopenStatus_t;
+    /// Enqueues a convolution's gradient by its input, by a way that was made ready.
+    fn miopenConvolutionBackwardDataImmediate(
+        handle: miopenHandle_t, dy_desc: miopenTensorDescriptor_t, dy: *const c_void, w_desc: miopenTensorDescriptor_t,
+        w: *const c_void, conv_desc: miopenConvolutionDescriptor_t, dx_desc: miopenTensorDescriptor_t, dx: *mut c_void,
+        work_space: *mut c_void, work_space_size: usize, solution_id: u64,
+    ) -> miopenStatus_t;
 }

@@ -1,11 +1,11 @@
-//! The elementwise operations with parameters: `affine`, `powf` and `elu`.
+//! The elementwise operations with parameters: `affine`, `clamp`, `powf` and `elu`.
 
 use super::CpuStorage;
 use super::compute::Compute;
 use super::element::Element;
 use super::recipes::Recipes;
 use super::walk::{Function, dispatch_float, map};
-use crate::{Affine, BackendStorage, Elu, Layout, Powf, Src};
+use crate::{Affine, BackendStorage, Clamp, Elu, Layout, Powf, Src};
 use std::marker::PhantomData;
 
 #[derive(Clone, Copy)]
@@ -18,6 +18,19 @@ impl<C: Compute> Function<1, C, C> for MulAdd<C> {
     #[inline(always)]
     fn call(self, [x]: [C; 1]) -> C {
         x.affine(self.mul, self.add)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Between<C> {
+    min: C,
+    max: C,
+}
+
+impl<C: Compute> Function<1, C, C> for Between<C> {
+    #[inline(always)]
+    fn call(self, [x]: [C; 1]) -> C {
+        x.maximum(self.min).minimum(self.max)
     }
 }
 
@@ -48,6 +61,14 @@ pub(super) fn affine(op: Affine, src: Src<'_, CpuStorage>, dst: &mut CpuStorage,
     dispatch_dtype!(dst.dtype(), T => {
         type C = <T as Element>::Compute;
         let f = MulAdd { mul: C::from_parameter(op.mul), add: C::from_parameter(op.add) };
+        map::<1, T, T>(f, [src], dst, dst_layout);
+    });
+}
+
+pub(super) fn clamp(op: Clamp, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
+    dispatch_dtype!(dst.dtype(), T => {
+        type C = <T as Element>::Compute;
+        let f = Between { min: C::from_parameter(op.min), max: C::from_parameter(op.max) };
         map::<1, T, T>(f, [src], dst, dst_layout);
     });
 }

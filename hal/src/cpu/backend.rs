@@ -1,11 +1,11 @@
 //! The operations of host storages: validated, then handed to the family's file.
 
 use super::storage::with_vec;
-use super::{CpuDevice, CpuStorage, affine, binary, cast, compare, copy, fill, matmul, reduce, ternary, unary};
-use crate::{
-    Affine, BackendStorage, BinaryOp, CmpOp, DType, Elu, Layout, Matmul, Op, Powf, Reduce, Result, Scalar, Src,
-    UnaryOp, WithDType, validate,
+use super::{
+    CpuDevice, CpuStorage, activation, affine, binary, cast, compare, conv, copy, fill, indexing, matmul, norm, pool,
+    quantized, random, reduce, rope, scan, sort, ternary, triangle, unary, upsample,
 };
+use crate::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Scalar, Src, WithDType, validate};
 
 impl BackendStorage for CpuStorage {
     type Device = CpuDevice;
@@ -35,90 +35,54 @@ impl BackendStorage for CpuStorage {
         Ok(())
     }
 
-    fn copy_into(src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        validate::elementwise(&Op::Copy, &[src], dst, dst_layout)?;
-        copy::copy(src, dst, dst_layout);
-        Ok(())
-    }
-
-    fn cast_into(src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        validate::elementwise(&Op::Cast, &[Src::Storage(src, src_layout)], dst, dst_layout)?;
-        cast::cast(src, src_layout, dst, dst_layout);
-        Ok(())
-    }
-
-    fn affine_into(op: Affine, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        validate::elementwise(&Op::Affine(op), &[src], dst, dst_layout)?;
-        affine::affine(op, src, dst, dst_layout);
-        Ok(())
-    }
-
-    fn powf_into(op: Powf, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        validate::elementwise(&Op::Powf(op), &[src], dst, dst_layout)?;
-        affine::powf(op, src, dst, dst_layout);
-        Ok(())
-    }
-
-    fn elu_into(op: Elu, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        validate::elementwise(&Op::Elu(op), &[src], dst, dst_layout)?;
-        affine::elu(op, src, dst, dst_layout);
-        Ok(())
-    }
-
-    fn unary_into(op: UnaryOp, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        validate::elementwise(&Op::Unary(op), &[src], dst, dst_layout)?;
-        unary::unary(op, src, dst, dst_layout);
-        Ok(())
-    }
-
-    fn binary_into(
-        op: BinaryOp,
-        lhs: Src<'_, Self>,
-        rhs: Src<'_, Self>,
-        dst: &mut Self,
-        dst_layout: &Layout,
-    ) -> Result<()> {
-        validate::elementwise(&Op::Binary(op), &[lhs, rhs], dst, dst_layout)?;
-        binary::binary(op, [lhs, rhs], dst, dst_layout);
-        Ok(())
-    }
-
-    fn cmp_into(op: CmpOp, lhs: Src<'_, Self>, rhs: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        validate::elementwise(&Op::Cmp(op), &[lhs, rhs], dst, dst_layout)?;
-        compare::compare(op, [lhs, rhs], dst, dst_layout);
-        Ok(())
-    }
-
-    fn where_cond_into(
-        cond: Src<'_, Self>,
-        on_true: Src<'_, Self>,
-        on_false: Src<'_, Self>,
-        dst: &mut Self,
-        dst_layout: &Layout,
-    ) -> Result<()> {
-        let srcs = [cond, on_true, on_false];
-        validate::elementwise(&Op::WhereCond, &srcs, dst, dst_layout)?;
-        ternary::where_cond(srcs, dst, dst_layout);
-        Ok(())
-    }
-
-    fn reduce_into(op: &Reduce, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
-        validate::reduce(op, src, src_layout, dst, dst_layout)?;
-        reduce::reduce(op, src, src_layout, dst, dst_layout);
-        Ok(())
-    }
-
-    fn matmul_into(
-        _: Matmul,
-        lhs: &Self,
-        lhs_layout: &Layout,
-        rhs: &Self,
-        rhs_layout: &Layout,
-        dst: &mut Self,
-        dst_layout: &Layout,
-    ) -> Result<()> {
-        validate::matmul((lhs, lhs_layout), (rhs, rhs_layout), (dst, dst_layout))?;
-        matmul::matmul((lhs, lhs_layout), (rhs, rhs_layout), dst, dst_layout);
+    fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dl: &Layout) -> Result<()> {
+        validate::call(op, inputs, dst, dl)?;
+        let stored = |i: usize| inputs[i].storage().expect("validated to be no destination");
+        match (op, inputs) {
+            (Op::Copy | Op::Copy2d(_), &[src]) => copy::copy(src, dst, dl),
+            (Op::Cast, _) => cast::cast(stored(0).0, stored(0).1, dst, dl),
+            (Op::Affine(op), &[src]) => affine::affine(*op, src, dst, dl),
+            (Op::Powf(op), &[src]) => affine::powf(*op, src, dst, dl),
+            (Op::Elu(op), &[src]) => affine::elu(*op, src, dst, dl),
+            (Op::Clamp(op), &[src]) => affine::clamp(*op, src, dst, dl),
+            (Op::Unary(op), &[src]) => unary::unary(*op, src, dst, dl),
+            (Op::Binary(op), &[lhs, rhs]) => binary::binary(*op, [lhs, rhs], dst, dl),
+            (Op::Cmp(op), &[lhs, rhs]) => compare::compare(*op, [lhs, rhs], dst, dl),
+            (Op::WhereCond, &[cond, on_true, on_false]) => ternary::where_cond([cond, on_true, on_false], dst, dl),
+            (Op::AddActivation(op), &[x, bias]) => activation::add_activation(*op, [x, bias], dst, dl),
+            (Op::Triangle(op), &[src]) => triangle::triangle(*op, src, dst, dl),
+            (Op::Reduce(op), _) => reduce::reduce(op, stored(0).0, stored(0).1, dst, dl),
+            (Op::CumSum(op), _) => scan::cumsum(*op, stored(0), dst, dl),
+            (Op::Matmul(_), _) => matmul::matmul(stored(0), stored(1), dst, dl),
+            (Op::Softmax | Op::LogSoftmax, _) => norm::softmax(op, stored(0), dst, dl),
+            (Op::RmsNorm { eps }, _) => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
+            (Op::LayerNorm { eps }, _) => norm::layer_norm(*eps, stored(0), [stored(1), stored(2)], dst, dl),
+            (Op::Rope(form), _) => rope::rope(*form, stored(0), [stored(1), stored(2)], dst, dl),
+            (Op::Sort(_) | Op::TopK(_), _) => sort::values(op, stored(0), dst, dl),
+            (Op::ArgSort(_) | Op::ArgTopK(_), _) => sort::positions(op, stored(0), dst, dl),
+            (Op::Gather { dim }, _) => return indexing::gather(*dim, stored(0), stored(1), dst, dl),
+            (Op::IndexSelect { dim }, _) => return indexing::index_select(*dim, stored(0), stored(1), dst, dl),
+            (Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. }, &[to, ..]) => {
+                if let Src::Storage(..) = to {
+                    copy::copy(to, dst, dl);
+                }
+                return indexing::scatter(op, stored(1), stored(2), dst, dl);
+            }
+            (Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_), _) => {
+                conv::conv(op, stored(0), stored(1), dst, dl);
+            }
+            (Op::AvgPool2d(op), _) => pool::avg_pool2d(op, stored(0), dst, dl),
+            (Op::MaxPool2d(op), _) => pool::max_pool2d(op, stored(0), dst, dl),
+            (Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_), _) => upsample::nearest(op, stored(0), dst, dl),
+            (Op::UpsampleBilinear2d(op), _) => upsample::bilinear(op, stored(0), dst, dl),
+            (Op::RandUniform(op), _) => random::uniform(op, dst, dl),
+            (Op::RandNormal(op), _) => random::normal(op, dst, dl),
+            (Op::Quantize(format), _) => quantized::quantize(*format, stored(0), dst, dl),
+            (Op::Dequantize(format), _) => quantized::dequantize(*format, stored(0), dst, dl),
+            (Op::QMatmul(op), _) => quantized::qmatmul(*op, stored(0), stored(1), dst, dl),
+            (Op::QMatmulId(op), _) => return quantized::qmatmul_id(*op, stored(0), stored(1), stored(2), dst, dl),
+            _ => return Err(Error::new(ErrorKind::InvalidArgument, format!("{op} is a call of its own")).with_op(op)),
+        }
         Ok(())
     }
 }

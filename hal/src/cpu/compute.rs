@@ -6,6 +6,8 @@ use std::fmt::Debug;
 pub(super) trait Compute: bytemuck::Pod + PartialOrd + Debug + Send + Sync {
     const ZERO: Self;
     const ONE: Self;
+    /// What no value is below.
+    const BOTTOM: Self;
 
     /// A parameter: rounded to nearest even; truncated and saturated for integers, NaN to 0.
     fn from_parameter(v: f64) -> Self;
@@ -42,6 +44,7 @@ macro_rules! integers {
         impl Compute for $ty {
             const ZERO: Self = 0;
             const ONE: Self = 1;
+            const BOTTOM: Self = $ty::MIN;
 
             #[inline(always)]
             fn from_parameter(v: f64) -> Self { v as $ty }
@@ -91,6 +94,7 @@ macro_rules! floats {
         impl Compute for $ty {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
+            const BOTTOM: Self = $ty::NEG_INFINITY;
 
             #[inline(always)]
             fn from_parameter(v: f64) -> Self { v as $ty }

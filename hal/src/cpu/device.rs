@@ -1,7 +1,11 @@
 //! The host as a device.
 
 use super::CpuStorage;
-use crate::{BackendDevice, DType, DeviceId, DeviceInfo, DeviceLocation, Error, ErrorKind, Op, Result, Shape, Support};
+use crate::{
+    BackendDevice, DType, DeviceId, DeviceInfo, DeviceLocation, Error, ErrorKind, Op, RandomState, Result, Shape,
+    Support,
+};
+use std::sync::OnceLock;
 
 /// The host. There is one, so every handle is the same device. Its numerics are the portable ones, for whatever is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,7 +42,7 @@ impl BackendDevice for CpuDevice {
     }
 
     fn id(&self) -> DeviceId {
-        static ID: std::sync::OnceLock<DeviceId> = std::sync::OnceLock::new();
+        static ID: OnceLock<DeviceId> = OnceLock::new();
         *ID.get_or_init(DeviceId::new)
     }
 
@@ -70,6 +74,11 @@ impl BackendDevice for CpuDevice {
 
     fn storage_from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<CpuStorage> {
         CpuStorage::from_bytes(dtype, bytes)
+    }
+
+    fn random_state(&self) -> Option<&RandomState> {
+        static STATE: OnceLock<RandomState> = OnceLock::new();
+        Some(STATE.get_or_init(RandomState::default))
     }
 
     fn synchronize(&self) -> Result<()> {

@@ -3,23 +3,37 @@
 //! It is written from `docs/numerics.md`, shares no code with the kernels, and is clear first and parallel over blocks second. Inner loops
 //! are compiled for AVX2 with FMA beside the baseline and chosen at run time; both give the same bits.
 
+mod activation;
 mod affine;
 mod backend;
 mod binary;
+mod blocked;
 mod cast;
 mod compare;
 mod compute;
+mod conv;
 mod copy;
 mod device;
 mod element;
 mod fill;
+mod indexing;
 mod math;
 mod matmul;
+mod norm;
+mod planes;
+mod pool;
+mod quantized;
+mod random;
 mod recipes;
 mod reduce;
+mod rope;
+mod scan;
+mod sort;
 mod storage;
 mod ternary;
+mod triangle;
 mod unary;
+mod upsample;
 mod vector;
 mod walk;
 

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-const SEGMENT: usize = 65_536;
+pub(super) const SEGMENT: usize = 65_536;
 const LANES: usize = 256;
 
 /// Elements below which splitting over threads costs more than it saves.
@@ -60,7 +60,7 @@ impl<A: Copy> Lanes<A> {
     }
 
     /// Adds elements that follow those before; `index` is that of their first in the sequence.
-    fn feed<X: Copy>(
+    pub(super) fn feed<X: Copy>(
         &mut self,
         mut elements: &[X],
         mut index: usize,
@@ -77,7 +77,7 @@ impl<A: Copy> Lanes<A> {
     }
 
     /// The value of the segment, if it has elements; the lanes are empty afterwards.
-    fn take(&mut self, combine: impl Fn(A, A) -> A) -> Option<A> {
+    pub(super) fn take(&mut self, combine: impl Fn(A, A) -> A) -> Option<A> {
         let lanes = &mut self.0;
         let mut apart = LANES / 2;
         while apart > 0 {

@@ -178,6 +178,11 @@ impl<const N: usize> Block<'_, N> {
         self.range.len()
     }
 
+    /// The place of its first element in the logical order.
+    pub fn start(&self) -> usize {
+        self.range.start
+    }
+
     /// The elements of a source; `T` has the size of its elements.
     pub fn source<'s, T: bytemuck::Pod>(&'s self, i: usize, buf: &'s mut [T; BLOCK]) -> &'s [T] {
         let view = &self.walk.srcs[i];

@@ -3,7 +3,7 @@
 
 use super::{Device, Storage};
 use isobit_hal::{
-    BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, Layout, Matmul, Numerics, Reduce, ReduceOp,
+    BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, Layout, Matmul, Numerics, Op, Reduce, ReduceOp,
     Result, Scalar, Src, UnaryOp,
 };
 use isobit_kernels::{GpuRuntime, KERNELS, POOL_VARIABLE};
@@ -177,4 +177,49 @@ fn events_measure_time() {
     runtime.record(&to, stream).unwrap();
     let ms = runtime.elapsed_ms(&from, &to).unwrap();
     assert!(ms > 0.0 && ms < 60_000.0, "{ms} ms");
+}
+
+/// Enqueues a gather of three elements with given ids.
+fn gather(src: &Storage, ids: &[i64]) -> Storage {
+    let ids = src.device().storage_from_slice(ids).unwrap();
+    src.gather(&Layout::contiguous(src.len()), &ids, &Layout::contiguous(ids.len()), 0).unwrap()
+}
+
+#[test]
+fn ids_out_of_range_are_reported_once_each_in_order_and_the_rest_is_done() {
+    let Some(device) = device() else { return };
+    let a = ramp(&device, 4);
+    let l = Layout::contiguous(4);
+    let good = gather(&a, &[3, i64::MAX, 0]);
+    device.synchronize().unwrap();
+    let bad = gather(&a, &[1, 4, -1]);
+    let mut sums = ramp(&device, 4);
+    let ids = device.storage_from_slice(&[0u8, 200, 3]).unwrap();
+    sums.scatter_add_set(&l, &ids, &Layout::contiguous(3), &gather(&a, &[1, 2, 3]), &Layout::contiguous(3), 0).unwrap();
+    // Both are reported, the first one first, whichever call synchronises.
+    let error = fails(good.to_cpu_storage(), ErrorKind::IndexOutOfRange);
+    assert_eq!(error.op(), Some(Op::Gather { dim: 0 }.name()), "{error}");
+    assert!(error.message().contains("size 4"), "{error}");
+    let error = fails(device.synchronize(), ErrorKind::IndexOutOfRange);
+    assert_eq!(error.op(), Some(Op::ScatterAdd { dim: 0 }.name()), "{error}");
+    device.synchronize().unwrap();
+    assert_eq!(good.to_vec::<f32>().unwrap(), [3.0, 0.0, 0.0]);
+    assert_eq!(bad.to_vec::<f32>().unwrap(), [1.0, 0.0, 0.0]);
+    assert_eq!(sums.to_vec::<f32>().unwrap(), [1.0, 1.0, 2.0, 6.0]);
+    works(&device);
+}
+
+#[test]
+fn no_fault_is_lost_among_more_operations_than_there_are_flags() {
+    let Some(device) = device() else { return };
+    let a = ramp(&device, 2);
+    let wrong = [0, 700, 1023, 1024, 2050];
+    for i in 0..2100 {
+        gather(&a, &[i64::from(wrong.contains(&i)) * 2]);
+    }
+    for _ in wrong {
+        fails(device.synchronize(), ErrorKind::IndexOutOfRange);
+    }
+    device.synchronize().unwrap();
+    works(&device);
 }

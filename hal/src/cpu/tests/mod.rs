@@ -3,12 +3,20 @@
 
 mod baseline;
 mod cast;
+mod conv;
 mod elementwise;
 mod errors;
+mod indexing;
 mod layouts;
 mod matmul;
+mod norm;
 mod oracle;
+mod quantized;
+mod random;
 mod reduce;
+mod scan;
+mod shape;
+mod sort;
 
 use crate::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, Layout, Result, Scalar, WithDType};
 

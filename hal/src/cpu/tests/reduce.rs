@@ -5,7 +5,7 @@ use crate::{Reduce, ReduceOp};
 use half::{bf16, f16};
 
 /// Section 8, step by step.
-fn by_the_rule<A: Copy>(sequence: &[A], f: &dyn Fn(A, A) -> A) -> A {
+pub(super) fn by_the_rule<A: Copy>(sequence: &[A], f: &dyn Fn(A, A) -> A) -> A {
     let mut values = Vec::new();
     for segment in sequence.chunks(65_536) {
         let mut lanes: [Option<A>; 256] = [None; 256];

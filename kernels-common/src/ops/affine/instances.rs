@@ -1,4 +1,4 @@
-//! Two kernels for each operation and dtype: affine for every dtype, powf and elu for floats.
+//! Two kernels for each operation and dtype: affine and clamp for every dtype, powf and elu for floats.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -13,6 +13,10 @@ pub fn add(modules: &mut Vec<Module>) {
         affine.kernel(key(0, Key::CONTIGUOUS), format!("affine_{dtype}"), "ISOBIT_AFFINE", &[ty]);
         affine.kernel(key(0, Key::STRIDED), format!("affine_strided_{dtype}"), "ISOBIT_AFFINE_STRIDED", &[ty]);
         modules.push(affine);
+        let mut clamp = Module::new(format!("clamp_{dtype}"), "ops/affine/clamp.cu");
+        clamp.kernel(key(3, Key::CONTIGUOUS), format!("clamp_{dtype}"), "ISOBIT_CLAMP", &[ty]);
+        clamp.kernel(key(3, Key::STRIDED), format!("clamp_strided_{dtype}"), "ISOBIT_CLAMP_STRIDED", &[ty]);
+        modules.push(clamp);
         if dtype.is_int() {
             continue;
         }

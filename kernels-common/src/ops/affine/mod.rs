@@ -4,13 +4,14 @@ use crate::elementwise::{Kernels, address, recipe_unroll, run};
 use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{Affine, BackendStorage, DType, Elu, Layout, Op, Powf, Result, Src};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
 /// The number of the operation in keys, and the kernels.
 fn kernels(op: &Op, dtype: DType) -> Kernels {
     let (number, unroll) = match op {
         Op::Powf(_) => (1, recipe_unroll(dtype)),
         Op::Elu(_) => (2, recipe_unroll(dtype)),
+        Op::Clamp(_) => (3, 2),
         _ => (0, 2),
     };
     Kernels::new(Key::new(Family::Affine, number, &[dtype], Key::CONTIGUOUS), unroll)
@@ -36,44 +37,22 @@ fn parameter(value: f64, dtype: DType) -> u64 {
     }
 }
 
-pub(crate) fn affine_into<R: GpuRuntime>(
-    op: Affine,
-    src: Src<'_, GpuStorage<R>>,
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
     let dtype = dst.dtype();
-    let (factor, summand) = (parameter(op.mul, dtype), parameter(op.add, dtype));
-    let op = Op::Affine(op);
-    run(&op, || kernels(&op, dtype), &[src], dst, dst_layout, &[address(&factor), address(&summand)])
-}
-
-pub(crate) fn powf_into<R: GpuRuntime>(
-    op: Powf,
-    src: Src<'_, GpuStorage<R>>,
-    dst: &mut GpuStorage<R>,
-    dst_layout: &Layout,
-) -> Result<()> {
-    with_parameter(Op::Powf(op), op.exponent, src, dst, dst_layout)
-}
-
-pub(crate) fn elu_into<R: GpuRuntime>(
-    op: Elu,
-    src: Src<'_, GpuStorage<R>>,
-    dst: &mut GpuStorage<R>,
-    dst_layout: &Layout,
-) -> Result<()> {
-    with_parameter(Op::Elu(op), op.alpha, src, dst, dst_layout)
-}
-
-fn with_parameter<R: GpuRuntime>(
-    op: Op,
-    value: f64,
-    src: Src<'_, GpuStorage<R>>,
-    dst: &GpuStorage<R>,
-    dst_layout: &Layout,
-) -> Result<()> {
-    let dtype = dst.dtype();
-    let value = parameter(value, dtype);
-    run(&op, || kernels(&op, dtype), &[src], dst, dst_layout, &[address(&value)])
+    let [first, second] = match op {
+        Op::Affine(op) => [op.mul, op.add],
+        Op::Clamp(op) => [op.min, op.max],
+        Op::Powf(op) => [op.exponent, 0.0],
+        Op::Elu(op) => [op.alpha, 0.0],
+        _ => unreachable!("not an operation of the family"),
+    }
+    .map(|value| parameter(value, dtype));
+    let both = [address(&first), address(&second)];
+    let count = if matches!(op, Op::Affine(_) | Op::Clamp(_)) { 2 } else { 1 };
+    run(|| kernels(op, dtype), srcs, dst, dst_layout, &both[..count])
 }

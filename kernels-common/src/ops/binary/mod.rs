@@ -18,13 +18,13 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     }
 }
 
-pub(crate) fn binary_into<R: GpuRuntime>(
-    op: BinaryOp,
-    lhs: Src<'_, GpuStorage<R>>,
-    rhs: Src<'_, GpuStorage<R>>,
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
+    let &Op::Binary(function) = op else { unreachable!("not an operation of the family") };
     let dtype = dst.dtype();
-    run(&Op::Binary(op), || kernels(op, dtype), &[lhs, rhs], dst, dst_layout, &[])
+    run(|| kernels(function, dtype), srcs, dst, dst_layout, &[])
 }

@@ -1,6 +1,6 @@
 //! Converting between dtypes.
 
-use crate::elementwise::{Kernels, run};
+use crate::elementwise::{Kernels, dtype_of, run};
 use crate::key::{Family, Key};
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
@@ -19,16 +19,15 @@ pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     }
 }
 
-pub(crate) fn cast_into<R: GpuRuntime>(
-    src: &GpuStorage<R>,
-    src_layout: &Layout,
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let (from, to) = (src.dtype(), dst.dtype());
-    let src = Src::Storage(src, src_layout);
+    let (from, to) = (dtype_of(srcs[0], dst), dst.dtype());
     if from == to {
-        return copy::copy_into(src, dst, dst_layout).map_err(|e| e.with_op(Op::Cast));
+        return copy::apply_into(op, srcs, dst, dst_layout);
     }
-    run(&Op::Cast, || kernels(from, to), &[src], dst, dst_layout, &[])
+    run(|| kernels(from, to), srcs, dst, dst_layout, &[])
 }

@@ -18,13 +18,13 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     }
 }
 
-pub(crate) fn cmp_into<R: GpuRuntime>(
-    op: CmpOp,
-    lhs: Src<'_, GpuStorage<R>>,
-    rhs: Src<'_, GpuStorage<R>>,
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let dtype = dtype_of(lhs, dst);
-    run(&Op::Cmp(op), || kernels(op, dtype), &[lhs, rhs], dst, dst_layout, &[])
+    let &Op::Cmp(function) = op else { unreachable!("not an operation of the family") };
+    let dtype = dtype_of(srcs[0], dst);
+    run(|| kernels(function, dtype), srcs, dst, dst_layout, &[])
 }

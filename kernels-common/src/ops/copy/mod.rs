@@ -7,7 +7,7 @@ use crate::key::{Family, Key};
 use crate::launch::Launch;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src, validate};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
 use crate::manifest::instances::copy::{CARRIERS, RUNS, STRIDED, STRIDED_16, TILE, TILE_VECTOR, vector};
 
@@ -33,13 +33,13 @@ pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     keys
 }
 
-pub(crate) fn copy_into<R: GpuRuntime>(
-    src: Src<'_, GpuStorage<R>>,
+pub(crate) fn apply_into<R: GpuRuntime>(
+    _op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    validate::elementwise(&Op::Copy, &[src], dst, dst_layout)?;
-    let Src::Storage(src, src_layout) = src else { return Ok(()) };
+    let Src::Storage(src, src_layout) = srcs[0] else { return Ok(()) };
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }

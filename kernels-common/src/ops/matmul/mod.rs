@@ -5,9 +5,10 @@ use crate::device::GpuDevice;
 use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
 use crate::key::{Family, Key};
 use crate::launch::Launch;
+use crate::ops::stored;
 use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix, Vendor};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, validate};
+use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
 
 use crate::manifest::instances::matmul::{SEGMENTS, THIN, THIN_4, TILE};
 
@@ -29,14 +30,14 @@ fn key(dtype: DType, variant: u8) -> Key {
     Key::new(Family::Matmul, 0, &[dtype], variant)
 }
 
-pub(crate) fn matmul_into<R: GpuRuntime>(
-    op: isobit_hal::Matmul,
-    lhs: (&GpuStorage<R>, &Layout),
-    rhs: (&GpuStorage<R>, &Layout),
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    validate::matmul(lhs, rhs, (dst, dst_layout))?;
+    let Op::Matmul(op) = op else { unreachable!("not an operation of the family") };
+    let (lhs, rhs) = (stored(srcs, 0), stored(srcs, 1));
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
@@ -83,10 +84,10 @@ pub(crate) fn matmul_into<R: GpuRuntime>(
 
 /// A matrix: its first element, and from a row and from a column to the next.
 #[derive(Debug, Clone, Copy)]
-struct Operand {
-    ptr: DevicePtr,
-    row: usize,
-    col: usize,
+pub(super) struct Operand {
+    pub ptr: DevicePtr,
+    pub row: usize,
+    pub col: usize,
 }
 
 impl Operand {
@@ -100,16 +101,16 @@ impl Operand {
 }
 
 /// `c = a b`, with no dimension 0, over a batch with strides of a, b and c.
-struct Problem<'a, R: GpuRuntime> {
-    device: &'a GpuDevice<R>,
-    dtype: DType,
-    m: usize,
-    n: usize,
-    k: usize,
-    a: Operand,
-    b: Operand,
-    c: Operand,
-    batch: Dims<3>,
+pub(super) struct Problem<'a, R: GpuRuntime> {
+    pub device: &'a GpuDevice<R>,
+    pub dtype: DType,
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub a: Operand,
+    pub b: Operand,
+    pub c: Operand,
+    pub batch: Dims<3>,
 }
 
 /// `Product` of the kernels.
@@ -170,7 +171,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
 
     /// # Safety
     /// As [`vendor`](Self::vendor).
-    unsafe fn portable(mut self) -> Result<()> {
+    pub(super) unsafe fn portable(mut self) -> Result<()> {
         // Threads go along n; where that is the short side, the transposed product is the same.
         let thin = self.m.min(self.n) < TILE_FROM;
         if if thin { self.n < self.m } else { self.c.col > self.c.row } {

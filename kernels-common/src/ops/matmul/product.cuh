@@ -1,15 +1,10 @@
-// What the kernels of the product share: its parameters, and its order. k is cut into segments of 256; a segment's value starts from +0
-// and takes its products by fma in ascending order; the result is the first segment's value and then the others, in ascending order.
+// What the kernels of the product share: its parameters, and what a block works on.
 #pragma once
 
 #include "dialect/index.cuh"
-#include "dialect/limits.cuh"
-#include "dialect/thread.cuh"
-#include "dialect/vector.cuh"
+#include "ops/matmul/order.cuh"
 
 namespace isobit {
-
-ISOBIT_CONST u32 PRODUCT_SEGMENT = 256;
 
 // The host's `Product` in matmul/mod.rs. `a` is m x k, `b` k x n, `c` m x n.
 struct Product {
@@ -42,12 +37,6 @@ ISOBIT_FN ProductBlock product_block(const Product &p) {
     const u32 batch = divide(rest, p.segments);
     return ProductBlock{row - rest * p.m_tiles.size, block - row * p.n_tiles.size, rest - batch * p.segments.size,
                         batch};
-}
-
-// -0 leaves every value as it is when it is added, -0 included: the sum of no segments, and the product of no elements.
-template <typename C>
-ISOBIT_FN C nothing() {
-    return (C)-0.0;
 }
 
 // Where segment `segment` of a result keeps its value, until all are added.

@@ -6,9 +6,10 @@ use crate::index::{Dim, Dims, Divisor, Index, MAX_RANK, count, push, split};
 use crate::key::{Family, Key};
 use crate::launch::Launch;
 use crate::ops::copy::copy_walk;
+use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, F8E4M3, Layout, Op, Reduce, ReduceOp, Result, Scalar, bf16, f16, validate};
+use isobit_hal::{BackendStorage, DType, F8E4M3, Layout, Op, ReduceOp, Result, Scalar, Src, bf16, f16};
 
 use crate::manifest::instances::reduce::{AGAIN, COLUMNS, ROWS};
 
@@ -26,14 +27,14 @@ fn key(op: ReduceOp, dtype: DType, variant: u8) -> Key {
     Key::new(Family::Reduce, op.index(), &[dtype], variant)
 }
 
-pub(crate) fn reduce_into<R: GpuRuntime>(
-    op: &Reduce,
-    src: &GpuStorage<R>,
-    src_layout: &Layout,
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    validate::reduce(op, src, src_layout, dst, dst_layout)?;
+    let Op::Reduce(op) = op else { unreachable!("not an operation of the family") };
+    let (src, src_layout) = stored(srcs, 0);
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
@@ -58,6 +59,24 @@ pub(crate) fn reduce_into<R: GpuRuntime>(
     };
     // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed mutably.
     unsafe { pass.run(sequence, results) }
+}
+
+/// Reduces each of so many rows of so many elements, which lie one after the other, to one value.
+///
+/// # Safety
+/// The rows are allocated, and a value for each in the destination, which does not overlap them.
+pub(crate) unsafe fn reduce_rows<R: GpuRuntime>(
+    device: &GpuDevice<R>,
+    op: ReduceOp,
+    dtype: DType,
+    src: DevicePtr,
+    dst: DevicePtr,
+    [rows, n]: [usize; 2],
+) -> Result<()> {
+    let sequence = [Dim { size: n, stride: [1] }].into_iter().collect();
+    let results = [Dim { size: rows, stride: [n, 1] }].into_iter().collect();
+    // SAFETY: as the caller vouches.
+    unsafe { Pass { op, dtype, device, src, dst }.run(sequence, results) }
 }
 
 /// What a reduction over no elements gives, where it gives anything.

@@ -15,13 +15,12 @@ pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     kernels(dtypes[0], dtypes[1]).keys()
 }
 
-pub(crate) fn where_cond_into<R: GpuRuntime>(
-    cond: Src<'_, GpuStorage<R>>,
-    on_true: Src<'_, GpuStorage<R>>,
-    on_false: Src<'_, GpuStorage<R>>,
+pub(crate) fn apply_into<R: GpuRuntime>(
+    _op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let kernels = || kernels(dtype_of(cond, dst), dst.dtype());
-    run(&Op::WhereCond, kernels, &[cond, on_true, on_false], dst, dst_layout, &[])
+    let kernels = || kernels(dtype_of(srcs[0], dst), dst.dtype());
+    run(kernels, srcs, dst, dst_layout, &[])
 }

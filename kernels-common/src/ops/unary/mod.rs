@@ -5,7 +5,7 @@ use crate::key::{Family, Key};
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src, UnaryOp, validate};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src, UnaryOp};
 
 /// True for what returns integers as they are.
 fn is_copy(op: UnaryOp, dtype: DType) -> bool {
@@ -26,16 +26,16 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     }
 }
 
-pub(crate) fn unary_into<R: GpuRuntime>(
-    op: UnaryOp,
-    src: Src<'_, GpuStorage<R>>,
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
     let dtype = dst.dtype();
-    if is_copy(op, dtype) {
-        validate::elementwise(&Op::Unary(op), &[src], dst, dst_layout)?;
-        return copy::copy_into(src, dst, dst_layout).map_err(|e| e.with_op(Op::Unary(op)));
+    let &Op::Unary(function) = op else { unreachable!("not an operation of the family") };
+    if is_copy(function, dtype) {
+        return copy::apply_into(op, srcs, dst, dst_layout);
     }
-    run(&Op::Unary(op), || kernels(op, dtype), &[src], dst, dst_layout, &[])
+    run(|| kernels(function, dtype), srcs, dst, dst_layout, &[])
 }

@@ -19,6 +19,22 @@ pub(super) fn exp_half(x: f32) -> f32 {
     horner(r, [f(0x3987_cfce), f(0x3b2b_9d0d), f(0x3caa_ad40), f(0x3dff_fee6), f(0x3eff_fff3), 1.0]) * power_of_two(t)
 }
 
+/// eʳ for |r| <= 0.348.
+#[inline(always)]
+fn polynomial(r: f32) -> f32 {
+    horner(r, [f(0x3c07_c488), f(0x3d2b_99e3), f(0x3e2a_b32e), f(0x3eff_ff9a), f(0x3f7f_ffe8), 1.0])
+}
+
+/// eˣ for x of at most 0, over all of f32's range: what softmax is made of (`docs/numerics/norm.md`). Within 2⁻¹⁹ of its size, and not rounded to the type.
+#[inline(always)]
+pub fn exp_down(x: f32) -> f32 {
+    let within = at_least(x, -104.0);
+    let t = within.mul_add(LOG2_E, MAGIC_BIASED);
+    let r = (t - MAGIC_BIASED).mul_add(-LN_2, within);
+    // 2ᵏ has a factor of 2⁶⁴ too much, which keeps it normal.
+    polynomial(r) * f((t.to_bits() << 23).wrapping_add(64 << 23)) * f((127 - 64) << 23)
+}
+
 /// eˣ.
 #[inline(always)]
 pub fn exp<T: Narrow>(x: f32) -> f32 {
@@ -28,7 +44,7 @@ pub fn exp<T: Narrow>(x: f32) -> f32 {
     } else {
         let within = at_least(at_most(x, 20.0), -20.0);
         let (r, scale) = split(moved::<T>(within, f(0x3bef_2000), f(0x3bef_1800)));
-        horner(r, [f(0x3c07_c488), f(0x3d2b_99e3), f(0x3e2a_b32e), f(0x3eff_ff9a), f(0x3f7f_ffe8), 1.0]) * scale
+        polynomial(r) * scale
     }
 }
 

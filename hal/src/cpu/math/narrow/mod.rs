@@ -20,7 +20,7 @@ mod tests;
 
 pub use activations::{elu, gelu, gelu_erf, sigmoid, silu};
 pub use erf::erf;
-pub use exp::{exp, exp2, expm1};
+pub use exp::{exp, exp_down, exp2, expm1};
 pub use hyperbolic::{cosh, sinh, tanh};
 pub use inverse_trig::{acos, asin, atan};
 pub use log::{log, log1p, log2};

@@ -1,5 +1,16 @@
 //! The rows: every family, per dtype, at sizes that fill the card.
 
+mod conv;
+mod indexing;
+mod norm;
+mod pool;
+mod quantized;
+mod random;
+mod rope;
+mod scan;
+mod sort;
+mod upsample;
+
 use crate::Args;
 use crate::measure::{Bench, Row};
 use isobit_hal::{
@@ -28,7 +39,7 @@ impl<R: GpuRuntime> Rows<'_, R> {
         if self.wants(op, dtype) {
             let row = self.bench.bytes_row(op, dtype, work, bytes, call)?;
             eprintln!(
-                "{:<24} {:<8} {:<18} {:>10.2} us  {:>6.2}",
+                "{:<24} {:<8} {:<26} {:>10.2} us  {:>6.2}",
                 row.op,
                 row.dtype,
                 row.work,
@@ -59,6 +70,16 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Vec<Row>> {
             }
         }
     }
+    norm::rows(&mut rows)?;
+    rope::rows(&mut rows)?;
+    scan::rows(&mut rows)?;
+    sort::rows(&mut rows)?;
+    indexing::rows(&mut rows)?;
+    conv::rows(&mut rows)?;
+    pool::rows(&mut rows)?;
+    upsample::rows(&mut rows)?;
+    random::rows(&mut rows)?;
+    quantized::rows(&mut rows)?;
     Ok(rows.rows)
 }
 

@@ -1,0 +1,74 @@
+//! Indexing rows, with ids of i64 and the elements that must move as the bytes: what lies at positions is read or written once.
+
+use super::Rows;
+use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Op, Result, Src};
+use isobit_kernels::GpuRuntime;
+
+/// Ids below a number, spread evenly (SplitMix64; Steele, Lea and Flood, 2014).
+fn ids(n: usize, below: u64) -> Vec<i64> {
+    let id = |i: u64| {
+        let mut z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((u128::from(z ^ (z >> 31)) * u128::from(below)) >> 64) as i64
+    };
+    (1..=n as u64).map(id).collect()
+}
+
+pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        slices(rows, dtype)?;
+        elements(rows, dtype)?;
+    }
+    Ok(())
+}
+
+/// Half as many rows as there are, taken and added.
+fn slices<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
+    if !rows.wants("index_select_rows", dtype) && !rows.wants("index_add_rows", dtype) {
+        return Ok(());
+    }
+    let (all, some, width) = (32_768, 16_384, 4096);
+    let (table, taken, list) =
+        (&Layout::contiguous([all, width]), &Layout::contiguous([some, width]), &Layout::contiguous(some));
+    let ids = &rows.bench.device.storage_from_slice(&ids(some, all as u64))?;
+    let (from, a) = (&mut rows.bench.random(all * width, dtype)?, &mut rows.bench.random(some * width, dtype)?);
+    let (bytes, work) = (some * width * dtype.size_in_bytes(), "32768x4096[16384]");
+    let select = Box::new(|| {
+        let inputs = [Src::Storage(&*from, table), Src::Storage(ids, list)];
+        BackendStorage::apply_into(&Op::IndexSelect { dim: 0 }, &inputs, a, taken)
+    });
+    rows.add("index_select_rows", dtype, work, 2 * bytes, select)?;
+    let add = Box::new(|| {
+        let inputs = [Src::Dst, Src::Storage(ids, list), Src::Storage(&*a, taken)];
+        BackendStorage::apply_into(&Op::IndexAdd { dim: 0 }, &inputs, from, table)
+    });
+    rows.add("index_add_rows", dtype, work, 3 * bytes, add)
+}
+
+/// Every element of a row to or from any other of it.
+fn elements<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
+    if !["gather_last", "scatter_last", "scatter_add_last"].iter().any(|op| rows.wants(op, dtype)) {
+        return Ok(());
+    }
+    let (m, k) = (16_384, 4096);
+    let l = &Layout::contiguous([m, k]);
+    let ids = &rows.bench.device.storage_from_slice(&ids(m * k, k as u64))?;
+    let (a, b) = (&rows.bench.random(m * k, dtype)?, &mut rows.bench.random(m * k, dtype)?);
+    let (values, id_bytes, work) = (m * k * dtype.size_in_bytes(), m * k * DType::I64.size_in_bytes(), "16384x4096");
+    let gather = Box::new(|| {
+        let inputs = [Src::Storage(a, l), Src::Storage(ids, l)];
+        BackendStorage::apply_into(&Op::Gather { dim: 1 }, &inputs, b, l)
+    });
+    rows.add("gather_last", dtype, work, 2 * values + id_bytes, gather)?;
+    for (name, op, moved) in
+        [("scatter_last", Op::ScatterSet { dim: 1 }, 2), ("scatter_add_last", Op::ScatterAdd { dim: 1 }, 3)]
+    {
+        let scatter = Box::new(|| {
+            let inputs = [Src::Dst, Src::Storage(ids, l), Src::Storage(a, l)];
+            BackendStorage::apply_into(&op, &inputs, b, l)
+        });
+        rows.add(name, dtype, work, moved * values + id_bytes, scatter)?;
+    }
+    Ok(())
+}

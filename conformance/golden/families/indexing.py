@@ -1,0 +1,144 @@
+"""Golden vectors of indexing: NumPy's own indexing with arrays, and PyTorch's operations where torch is installed.
+
+NumPy takes and sets through index arrays in row-major order, of equal indices the last one stays, and `add.at` adds unbuffered in that order. Sums
+of narrow floats are made in f32 and rounded once. Elements whose id is a padding mark are taken out before, and are 0 where they would be read.
+PyTorch's gather, index_select, scatter, scatter_add and index_add must agree where they are determined: without marks, and where no sum rounds.
+"""
+
+import ml_dtypes
+import numpy as np
+
+from make_golden import named
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+VERSION = f"NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}" + (f", PyTorch {torch.__version__}" if torch else "")
+
+INTEGERS = {"u8": np.uint8, "i8": np.int8, "u32": np.uint32, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+NARROW = {"f8e4m3": ml_dtypes.float8_e4m3fn, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+WIDE = {"f32": np.float32, "f64": np.float64}
+DTYPES = {**INTEGERS, **NARROW, **WIDE}
+IDS = {"u8": None, "u32": 2**32 - 1, "i64": 2**63 - 1}
+
+# What moves, the dimension that ids count along, and the tensor that they count in.
+SHAPES = [((9,), 0, (5,)), ((4, 7), 1, (4, 6)), ((3, 7), 0, (4, 7)), ((2, 5, 3), 1, (3, 4, 3))]
+
+
+def values(rng, dtype, shape):
+    t = np.dtype(DTYPES[dtype])
+    if dtype in INTEGERS:
+        count = int(np.prod(shape))
+        return rng.integers(0, 256, count * t.itemsize, dtype=np.uint8).view(t).reshape(shape)
+    return (rng.standard_normal(shape) * 8).astype(t)
+
+
+def ids_of(rng, dtype, shape, size, marks):
+    ids = rng.integers(0, size, shape).astype(INTEGERS[dtype])
+    if marks and IDS[dtype] is not None:
+        ids[rng.random(shape) < 0.2] = IDS[dtype]
+    return ids
+
+
+def places(ids, dim, dtype):
+    """The index arrays of what is not padding, and which elements that are."""
+    kept = np.ones(ids.shape, bool) if IDS[dtype] is None else ids != IDS[dtype]
+    at = [i[kept] for i in np.indices(ids.shape)]
+    at[dim] = ids[kept].astype(np.int64)
+    return tuple(at), kept
+
+
+def take(tensor, ids, dim, id_dtype):
+    at, kept = places(ids, dim, id_dtype)
+    out = np.zeros(ids.shape, tensor.dtype)
+    out[kept] = tensor[at]
+    return out
+
+
+def put(tensor, ids, src, dim, id_dtype):
+    at, kept = places(ids, dim, id_dtype)
+    out = tensor.copy()
+    out[at] = src[kept]
+    return out
+
+
+def add(dtype, tensor, ids, src, dim, id_dtype):
+    at, kept = places(ids, dim, id_dtype)
+    compute = np.float32 if dtype in NARROW else tensor.dtype
+    sums = tensor.astype(compute)
+    with np.errstate(over="ignore"):
+        np.add.at(sums, at, src[kept].astype(compute))
+    # Only what something was added to is rounded.
+    touched = np.zeros(tensor.shape, bool)
+    touched[at] = True
+    rounded = np.clip(sums, -448, 448) if dtype == "f8e4m3" else sums
+    return np.where(touched, rounded.astype(tensor.dtype), tensor)
+
+
+def operand(dtype, x, transposed=False):
+    """As the harness takes it: bytes, shape, strides in elements, offset; transposed in memory where that is asked for."""
+    stored = np.ascontiguousarray(x.T) if transposed else np.ascontiguousarray(x)
+    strides = [s // stored.itemsize for s in stored.strides]
+    return (dtype, stored.tobytes(), x.shape, strides[::-1] if transposed else strides, 0)
+
+
+def spread(ids, dim, shape):
+    """Ids of one dimension in a full shape."""
+    along = [1] * len(shape)
+    along[dim] = len(ids)
+    return np.broadcast_to(ids.reshape(along), shape)
+
+
+def agree(dtype, tensor, ids, line, src, dim, results):
+    """PyTorch gives the same, of i64 ids without marks, in dtypes that it indexes."""
+    if torch is None or dtype not in ("i16", "i32", "i64", "f16", "f32", "f64"):
+        return
+    t, s = torch.from_numpy(tensor.copy()), torch.from_numpy(src.copy())
+    i, l = torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(line.astype(np.int64))
+    assert np.array_equal(torch.gather(t, dim, i).numpy(), results["gather"])
+    assert np.array_equal(torch.index_select(t, dim, l).numpy(), results["index_select"])
+    assert np.array_equal(torch.scatter(t, dim, i, s).numpy(), results["scatter_set"])
+    if dtype in INTEGERS:
+        assert np.array_equal(torch.scatter_add(t, dim, i, s).numpy(), results["scatter_add_set"])
+    elif dtype == "f64":
+        assert np.allclose(torch.scatter_add(t, dim, i, s).numpy(), results["scatter_add_set"], rtol=1e-13)
+
+
+def make(golden):
+    rng = np.random.default_rng(20_261_121)
+    for dtype in DTYPES:
+        for n, (shape, dim, tensor_shape) in enumerate(SHAPES):
+            for k, id_dtype in enumerate(IDS):
+                marks = (n + k) % 2 == 1
+                tensor, src = values(rng, dtype, tensor_shape), values(rng, dtype, shape)
+                ids = ids_of(rng, id_dtype, shape, tensor_shape[dim], marks)
+                line = ids_of(rng, id_dtype, shape[dim], tensor_shape[dim], marks)
+                # Ids of one dimension serve every slice of the tensor, so the other sizes are the tensor's.
+                taken = tuple(shape[d] if d == dim else size for d, size in enumerate(tensor_shape))
+                slices = values(rng, dtype, taken)
+                every = spread(line, dim, taken)
+                results = {
+                    "gather": take(tensor, ids, dim, id_dtype),
+                    "index_select": take(tensor, every, dim, id_dtype),
+                    "scatter_set": put(tensor, ids, src, dim, id_dtype),
+                    "scatter_add_set": add(dtype, tensor, ids, src, dim, id_dtype),
+                    "index_add": add(dtype, tensor, every, slices, dim, id_dtype),
+                }
+                if not marks:
+                    agree(dtype, tensor, ids, line, src, dim, results)
+                turned = (n + k) % 3 == 0
+                to, at, from_ = operand(dtype, tensor), operand(id_dtype, ids, turned), operand(dtype, src, not turned)
+                row = operand(id_dtype, line)
+                inputs = {
+                    "gather": [to, at],
+                    "index_select": [to, row],
+                    "scatter_set": [to, at, from_],
+                    "scatter_add_set": [to, at, from_],
+                    "index_add": [to, row, operand(dtype, slices, turned)],
+                }
+                for op, result in results.items():
+                    moves = op in ("gather", "index_select", "scatter_set")
+                    out = (dtype, result.shape, np.ascontiguousarray(result).tobytes())
+                    golden.case(op, inputs[op], out, "raw" if moves else "bits", named(dim=[dim]))

@@ -1,0 +1,130 @@
+"""Golden vectors of softmax and the norms: PyTorch's functional forms on CPU tensors, computed in f64 from the very inputs.
+
+A dtype narrower than f64 is rounded once at the end, so the vector is the true result of its inputs but for that rounding and f64's own error; the bounds
+are those of docs/numerics/norm.md. Of f64 itself PyTorch's own rounding counts too, and doubles the bound. What PyTorch gives for infinities, NaN and masked rows is compared as it is.
+"""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from golden_cases import DTYPES, View, compute, rng, ulp, wide
+from make_golden import named
+
+VERSION = f"PyTorch {torch.__version__}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}"
+
+torch.set_num_threads(1)
+
+FLOATS = ["f8e4m3", "f16", "bf16", "f32", "f64"]
+ROWS = [1, 2, 17, 257]
+U = {"f32": 2.0**-24, "f64": 2.0**-53}
+# The relative error of e^x itself, in units of u: 1 ulp is 2; the narrow floats' own is below 2^-19.
+EXP = {"f8e4m3": 32, "f16": 32, "bf16": 32, "f32": 2, "f64": 4}
+
+
+def depth(n):
+    """The most additions that an element takes part in."""
+    return -(-min(n, 65536) // 256) - 1 + 8
+
+
+def draw(dtype, shape, scale, name):
+    x = rng(f"norm {name} {dtype} {shape} {scale}").normal(size=shape) * scale
+    top = float(ml_dtypes.finfo(DTYPES[dtype]).max)
+    return np.clip(x, -top, top).astype(DTYPES[dtype])
+
+
+def rounded(y, dtype):
+    """One rounding, that of the contract: f8e4m3 saturates."""
+    if dtype == "f8e4m3":
+        y = np.where(np.isnan(y), y, np.clip(y, -448.0, 448.0))
+    return y.astype(DTYPES[dtype])
+
+
+def up(bounds):
+    """To the next sixteenth of a power of two above: fewer digits to store."""
+    fraction, exponent = np.frexp(bounds)
+    return np.ldexp(np.ceil(fraction * 16) / 16, exponent)
+
+
+def emit(golden, op, dtype, views, y, bound, params=None):
+    """`bound` is on the result in the compute type; the rounding to the dtype comes on top, of both sides."""
+    want = rounded(y, dtype)
+    factor = 2 if dtype == "f64" else 1
+    with np.errstate(invalid="ignore", over="ignore"):
+        bounds = [factor * b + (1.0 if dtype == compute(dtype) else 1.01) * ulp(v, dtype) for b, v in zip(bound.ravel(), wide(want).ravel())]
+    bounds = up(np.nan_to_num(np.array(bounds, dtype=np.float64), nan=0.0, posinf=0.0))
+    golden.case(op, [v.record() for v in views], (dtype, want.shape, want.tobytes()), {"abs": bounds.tobytes()}, params)
+
+
+def softmaxes(golden, dtype, view):
+    u, x = U[compute(dtype)], wide(view.array())
+    t, n = torch.from_numpy(x.copy()), x.shape[-1]
+    y, log = torch.softmax(t, -1).numpy(), torch.log_softmax(t, -1).numpy()
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(x - x.max(-1, keepdims=True))
+        far = np.where(np.isfinite(distance), distance, 0.0)
+        # e^d turns an error of d into a relative one; that of the sum is no larger than its largest term's share of it.
+        share = np.nan_to_num((y * far).sum(-1, keepdims=True))
+        relative = u * (far + share + 2 * EXP[dtype] + depth(n) + 3)
+        tiny = 2.0 ** (-149 if compute(dtype) == "f32" else -1074)
+        emit(golden, "softmax", dtype, [view], y, y * relative * 1.01 + tiny)
+        absolute = u * (far + share + EXP[dtype] + depth(n) + 4 * np.log(max(n, 2)) + np.abs(np.nan_to_num(log, posinf=0, neginf=0)))
+        emit(golden, "log_softmax", dtype, [view], log, absolute * 1.01)
+
+
+def norms(golden, dtype, view, weight, bias, eps):
+    u, x, w, b = U[compute(dtype)], wide(view.array()), wide(weight.array()), wide(bias.array())
+    # eps as the contract takes it, rounded to the compute type.
+    e = float(np.float32(eps)) if compute(dtype) == "f32" else eps
+    t, n = torch.from_numpy(x.copy()), x.shape[-1]
+    tw, tb = torch.from_numpy(w.copy()), torch.from_numpy(b.copy())
+    params = named(eps=[eps])
+    h = depth(n)
+    y = torch.nn.functional.rms_norm(t, (n,), tw, e).numpy()
+    emit(golden, "rms_norm", dtype, [view, weight], y, np.abs(y) * u * (0.5 * (h + 4) + 5) * 1.01, params)
+    y = torch.nn.functional.layer_norm(t, (n,), tw, tb, e).numpy()
+    # The mean's error moves every element, and the variance by its square alone, which f32's own error hides.
+    mean = x.mean(-1, keepdims=True)
+    off = u * (h + 3) * np.abs(x).mean(-1, keepdims=True)
+    scale = 1.0 / np.sqrt(x.var(-1, keepdims=True) + e)
+    part = np.abs(x - mean) * scale * np.abs(w)
+    moved = (off + u * np.abs(x - mean)) * scale * np.abs(w)
+    emit(golden, "layer_norm", dtype, [view, weight, bias], y,
+         (part * (u * (h + 12) + off * scale + (off * scale) ** 2) + moved * 2 + u * np.abs(b)) * 1.01, params)  # fmt: skip
+
+
+def specials(golden, dtype):
+    """Masked rows, rows without an answer, rows of equal and of distant values."""
+    inf, nan = math.inf, math.nan
+    rows = [
+        [0, 0, 0, 0, 0], [0, -inf, 1, -inf, 2], [-inf, -inf, -inf, -inf, 3], [-inf] * 5, [inf, 0, 0, 0, 0], [nan, 0, 1, 2, 3],
+        [-0.0, -0.0, 0.0, 0.0, -0.0], [100, 0, -100, -200, -400], [1e-3, 2e-3, 3e-3, 4e-3, 5e-3], [-300, -300, -300, -300, -301],
+    ]  # fmt: skip
+    if dtype == "f8e4m3":
+        rows = [r for r in rows if not any(map(math.isinf, r))]
+    x = np.array(rows).astype(DTYPES[dtype])
+    softmaxes(golden, dtype, View(dtype, x))
+    finite = np.array([r for r in rows if np.isfinite(r).all()]).astype(DTYPES[dtype])
+    ones = np.ones(5).astype(DTYPES[dtype])
+    norms(golden, dtype, View(dtype, finite), View(dtype, ones), View(dtype, ones), 1e-3)
+
+
+def make(golden):
+    for dtype in FLOATS:
+        for n in ROWS:
+            for scale in [1.0, 12.0] if n < 100 else [3.0]:
+                view = View(dtype, draw(dtype, (2 if n < 100 else 1, n), scale, "x"))
+                softmaxes(golden, dtype, view)
+                weight, bias = View(dtype, draw(dtype, (n,), 1.0, "w")), View(dtype, draw(dtype, (n,), 1.0, "b"))
+                norms(golden, dtype, view, weight, bias, 1e-5)
+        buffer = draw(dtype, (120,), 4.0, "layouts")
+        for shape, strides, offset in [([6, 10], [1, 6], 0), ([5, 3, 4], [1, 20, 5], 0), ([3, 4, 5], [5, 0, 1], 7), ([4, 7], [10, 2], 13)]:
+            view = View(dtype, buffer, shape, strides, offset)
+            softmaxes(golden, dtype, view)
+            n = shape[-1]
+            norms(golden, dtype, view, View(dtype, buffer, [n], [3], 50), View(dtype, buffer, [n], [0], 3), 1e-6)
+        specials(golden, dtype)
+    # More than four elements to a lane.
+    softmaxes(golden, "f32", View("f32", draw("f32", (1, 1025), 3.0, "x")))

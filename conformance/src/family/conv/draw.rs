@@ -1,0 +1,81 @@
+//! Shapes and parameters: channels around the tiles' sides, sums around the segments of 256, windows that hang over the edges, phases without taps.
+
+use super::Setup;
+use crate::case::Params;
+use crate::family::{Family, layouts};
+use crate::generate::{Draw, Drawn, Plan};
+use isobit_hal::Op;
+
+/// Multiplications in a case.
+const BUDGET: usize = 1 << 19;
+
+const CHANNELS_IN: &[usize] = &[1, 1, 2, 3, 4, 5, 8, 16, 29, 33, 64, 65, 128];
+const CHANNELS_OUT: &[usize] = &[1, 1, 2, 3, 4, 5, 7, 15, 16, 17, 20, 32, 33, 63, 64, 65, 100, 129];
+const TAPS: &[usize] = &[1, 2, 3, 3, 3, 4, 5, 7];
+const STRIDES: &[usize] = &[1, 1, 1, 2, 2, 3, 4, 6];
+const DILATIONS: &[usize] = &[1, 1, 1, 2, 3, 4];
+const PADDINGS: &[usize] = &[0, 0, 1, 1, 2, 3, 6];
+const GROUPS: &[usize] = &[1, 1, 1, 1, 2, 3, 4, 8, 31];
+const SIZES: &[usize] =
+    &[1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 28, 31, 32, 33, 63, 65, 127, 128, 129, 255, 257, 511, 513];
+
+pub(super) fn draw(draw: &mut Draw, op: &Op, plan: &Plan) -> Drawn {
+    let mut setup = Setup::of(op);
+    let rank = setup.rank();
+    let mut left = BUDGET;
+    let fit = |draw: &mut Draw, left: &mut usize, choices: &[usize]| {
+        let fitting: Vec<usize> = choices.iter().copied().filter(|&c| c <= *left).collect();
+        let size = draw.one_of(&fitting);
+        *left /= size;
+        size
+    };
+    // One tap for every output: the convolution that is a plain product.
+    let pointwise = draw.chance(12);
+    let each = |draw: &mut Draw, choices: &[usize], plain: usize| -> Vec<usize> {
+        (0..rank).map(|_| if pointwise { plain } else { draw.one_of(choices) }).collect()
+    };
+    setup.stride = each(draw, STRIDES, 1);
+    setup.dilation = each(draw, DILATIONS, 1);
+    setup.padding = each(draw, PADDINGS, 0);
+    let taps = each(draw, TAPS, 1);
+    taps.iter().for_each(|t| left /= t);
+    let mut channels_in = fit(draw, &mut left, CHANNELS_IN);
+    let channels_out = fit(draw, &mut left, CHANNELS_OUT);
+    setup.groups = fit(draw, &mut left, GROUPS);
+    let mut batch = fit(draw, &mut left, &[1, 1, 2, 2, 3, 5]);
+
+    // The outputs share what is left of the budget.
+    let most = if rank == 2 { left.isqrt() } else { left };
+    let mut sizes = Vec::with_capacity(rank);
+    for (d, &taps) in taps.iter().enumerate().take(rank) {
+        let extent = setup.dilation[d] * (taps - 1);
+        let per_output = if setup.transposed { setup.stride[d] } else { 1 };
+        let fitting: Vec<usize> = SIZES.iter().copied().filter(|&s| s * per_output <= most.max(per_output)).collect();
+        let mut size = draw.one_of(&fitting);
+        if setup.transposed {
+            if !pointwise && draw.chance(40) {
+                setup.output_padding[d] = draw.pick(0..setup.stride[d].max(setup.dilation[d]));
+            }
+            let whole = (size - 1) * setup.stride[d] + extent + setup.output_padding[d] + 1;
+            setup.padding[d] = setup.padding[d].min(whole / 2);
+        } else {
+            // At least one window, and now and then an input of nothing but padding.
+            let least = (extent + 1).saturating_sub(2 * setup.padding[d]);
+            size = if least == 0 && draw.chance(10) { 0 } else { size.max(least).max(1) };
+        }
+        sizes.push(size);
+    }
+    match draw.pick(0..100) {
+        0 => batch = 0,
+        1 => channels_in = 0,
+        _ => {}
+    }
+    let shape = [&[batch, channels_in, channels_out][..], &sizes, &taps].concat();
+    let params = setup.named();
+    let op = super::ConvFamily.with_params(op, &params);
+    let inputs = [0, 1].map(|i| setup.input_dims(&shape, i));
+    let result = op.result_shape(&inputs.each_ref().map(|d| d.as_slice().into()).each_ref());
+    let dst = result.expect("windows were fitted").expect("the inputs' shapes make the result's");
+    let layouts = layouts(draw, plan, &inputs, dst.dims());
+    (shape, Some(Params::Named(params)), layouts)
+}

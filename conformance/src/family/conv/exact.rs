@@ -1,0 +1,74 @@
+//! A convolution as a batch of products: each group of each image by itself, the input unfolded.
+
+use super::Setup;
+use crate::compare::Product;
+use crate::family::VendorCall;
+
+/// A spatial dimension.
+struct Line {
+    size: usize,
+    taps: usize,
+    outputs: usize,
+    stride: usize,
+    padding: usize,
+    dilation: usize,
+}
+
+impl Line {
+    /// The input that an output meets through a tap.
+    fn met(&self, transposed: bool, output: usize, tap: usize) -> Option<usize> {
+        let tap = tap * self.dilation;
+        let met = if transposed {
+            let reached = (output + self.padding).checked_sub(tap)?;
+            reached.is_multiple_of(self.stride).then_some(reached / self.stride)?
+        } else {
+            (output * self.stride + tap).checked_sub(self.padding)?
+        };
+        (met < self.size).then_some(met)
+    }
+}
+
+/// The product whose elements are the results in logical order. What an output meets nothing through takes part as 0.
+pub(super) fn product(setup: &Setup, call: &VendorCall<'_>) -> Product {
+    let ([src, kernel], [x, weights]) =
+        ([&call.input_dims[0], &call.input_dims[1]], [&call.inputs[0], &call.inputs[1]]);
+    let result = call.op.result_shape(&[&src.as_slice().into(), &kernel.as_slice().into()]);
+    let result = result.expect("hal took the shapes").expect("the inputs' shapes make the result's");
+    // In one dimension the first of the two is of size 1.
+    let rank = setup.rank();
+    let line = |d: usize| match d.checked_sub(2 - rank) {
+        None => Line { size: 1, taps: 1, outputs: 1, stride: 1, padding: 0, dilation: 1 },
+        Some(d) => Line {
+            size: src[d + 2],
+            taps: kernel[d + 2],
+            outputs: result.dims()[d + 2],
+            stride: setup.stride[d],
+            padding: setup.padding[d],
+            dilation: setup.dilation[d],
+        },
+    };
+    let (h, w) = (line(0), line(1));
+    let (batch, groups, channels_in) = (src[0], setup.groups, src[1] / setup.groups);
+    let (taps, pixels, channels_out) = (h.taps * w.taps, h.outputs * w.outputs, result.dims()[1] / setup.groups);
+    let k = channels_in * taps;
+
+    let mut lhs = Vec::with_capacity(batch * groups * channels_out * k);
+    let mut rhs = Vec::with_capacity(batch * groups * k * pixels);
+    for (image, group) in (0..batch).flat_map(|n| (0..groups).map(move |g| (n, g))) {
+        for (out, at) in (0..channels_out).flat_map(|o| (0..k).map(move |k| (o, k))) {
+            let (channel, tap) = (group * channels_in + at / taps, at % taps);
+            let row = match setup.transposed {
+                false => (group * channels_out + out) * channels_in + at / taps,
+                true => channel * channels_out + out,
+            };
+            lhs.push(weights[row * taps + tap]);
+        }
+        for (at, pixel) in (0..k).flat_map(|k| (0..pixels).map(move |p| (k, p))) {
+            let (channel, tap_h, tap_w) = (group * channels_in + at / taps, at % taps / w.taps, at % w.taps);
+            let met_h = h.met(setup.transposed, pixel / w.outputs, tap_h);
+            let met = met_h.zip(w.met(setup.transposed, pixel % w.outputs, tap_w));
+            rhs.push(met.map_or(0.0, |(y, z)| x[((image * groups * channels_in + channel) * h.size + y) * w.size + z]));
+        }
+    }
+    Product { batch: batch * groups, m: channels_out, k, n: pixels, lhs, rhs }
+}

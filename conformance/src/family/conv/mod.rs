@@ -1,0 +1,150 @@
+//! Convolutions and their transposes. A case's shape is `[batch, input channels of a group, output channels of a group, input sizes.., taps..]`.
+
+mod draw;
+mod exact;
+
+use super::{Family, Named, VendorCall};
+use crate::case::{Dist, Values};
+use crate::cells::Cell;
+use crate::compare::{Comparison, compare_product};
+use crate::generate::{Draw, Drawn, Plan, values};
+use crate::report::{Class, Numerics};
+use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Op};
+
+pub(super) struct ConvFamily;
+
+/// The parameters of any of the four, a number a spatial dimension.
+#[derive(Debug, Clone)]
+struct Setup {
+    transposed: bool,
+    stride: Vec<usize>,
+    padding: Vec<usize>,
+    output_padding: Vec<usize>,
+    dilation: Vec<usize>,
+    groups: usize,
+}
+
+impl Setup {
+    fn of(op: &Op) -> Self {
+        macro_rules! setup {
+            ($p:ident, $output_padding:expr, $transposed:literal) => {
+                Self {
+                    transposed: $transposed,
+                    stride: $p.stride.into(),
+                    padding: $p.padding.into(),
+                    output_padding: $output_padding.into(),
+                    dilation: $p.dilation.into(),
+                    groups: $p.groups,
+                }
+            };
+        }
+        match op {
+            Op::Conv1d(p) => setup!(p, [0], false),
+            Op::Conv2d(p) => setup!(p, [0, 0], false),
+            Op::ConvTranspose1d(p) => setup!(p, p.output_padding, true),
+            Op::ConvTranspose2d(p) => setup!(p, p.output_padding, true),
+            _ => unreachable!("not an operation of the family"),
+        }
+    }
+
+    fn rank(&self) -> usize {
+        self.stride.len()
+    }
+
+    /// By the names that golden vectors use, too.
+    fn named(&self) -> Named {
+        let named = Named::default()
+            .with_sizes("stride", &self.stride)
+            .with_sizes("padding", &self.padding)
+            .with_sizes("dilation", &self.dilation)
+            .with_sizes("groups", &[self.groups]);
+        if self.transposed { named.with_sizes("output_padding", &self.output_padding) } else { named }
+    }
+
+    /// The dimensions of an input of a shape.
+    fn input_dims(&self, shape: &[usize], input: usize) -> Vec<usize> {
+        let (&[batch, channels_in, channels_out], space) = shape.split_first_chunk().expect("a shape of the family");
+        let (sizes, taps) = space.split_at(self.rank());
+        match (input, self.transposed) {
+            (0, _) => [&[batch, self.groups * channels_in], sizes].concat(),
+            (_, false) => [&[self.groups * channels_out, channels_in], taps].concat(),
+            (_, true) => [&[self.groups * channels_in, channels_out], taps].concat(),
+        }
+    }
+}
+
+/// Sets the parameters that are named. Those that suit nothing, as a shrunk case may have, are hal's to refuse.
+macro_rules! with_named {
+    ($op:expr, $params:ident) => {{
+        let mut op = $op;
+        op = $params.sizes("stride").map_or(op, |n| op.with_stride(n));
+        op = $params.sizes("padding").map_or(op, |n| op.with_padding(n));
+        op = $params.sizes("dilation").map_or(op, |n| op.with_dilation(n));
+        $params.sizes("groups").map_or(op, |[n]: [usize; 1]| op.with_groups(n))
+    }};
+}
+
+impl Family for ConvFamily {
+    fn ops(&self) -> Vec<Op> {
+        vec![
+            Op::Conv1d(Conv1d::default()),
+            Op::Conv2d(Conv2d::default()),
+            Op::ConvTranspose1d(ConvTranspose1d::default()),
+            Op::ConvTranspose2d(ConvTranspose2d::default()),
+        ]
+    }
+
+    fn with_params(&self, op: &Op, params: &Named) -> Op {
+        match op {
+            Op::Conv1d(_) => Op::Conv1d(with_named!(Conv1d::default(), params)),
+            Op::Conv2d(_) => Op::Conv2d(with_named!(Conv2d::default(), params)),
+            Op::ConvTranspose1d(_) => {
+                let op = with_named!(ConvTranspose1d::default(), params);
+                Op::ConvTranspose1d(params.sizes("output_padding").map_or(op, |n| op.with_output_padding(n)))
+            }
+            Op::ConvTranspose2d(_) => {
+                let op = with_named!(ConvTranspose2d::default(), params);
+                Op::ConvTranspose2d(params.sizes("output_padding").map_or(op, |n| op.with_output_padding(n)))
+            }
+            _ => unreachable!("not an operation of the family"),
+        }
+    }
+
+    fn dtypes(&self, _op: &Op) -> Vec<Vec<DType>> {
+        DType::ALL.iter().map(|&d| vec![d; 3]).collect()
+    }
+
+    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
+        Class::Defined
+    }
+
+    fn has_numerics(&self) -> bool {
+        true
+    }
+
+    fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
+        Setup::of(op).input_dims(shape, input)
+    }
+
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
+        draw::draw(draw, &cell.kind.op(None), plan)
+    }
+
+    fn values(&self, draw: &mut Draw, cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
+        let dist = match (cell.numerics, input) {
+            (Some(Numerics::Vendor), 0) if Setup::of(op).groups == 1 => values::bounded(draw),
+            // A library need not multiply what lies outside the input: infinite weights would tell. And it may multiply the channels of other groups
+            // by 0, as cuDNN does in its matrix units: infinite elements would.
+            (Some(Numerics::Vendor), _) => match values::bounded(draw) {
+                Dist::Sparse => Dist::Few,
+                dist => dist,
+            },
+            _ => values::accumulated(draw),
+        };
+        Some(values::of(draw, dist))
+    }
+
+    fn compare_vendor(&self, call: &VendorCall<'_>) -> Comparison {
+        compare_product(&exact::product(&Setup::of(call.op), call), call.dtype, call.got)
+    }
+}

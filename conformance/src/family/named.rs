@@ -1,0 +1,67 @@
+//! Parameters of an operation by name, as cases and golden vectors save them.
+
+use crate::case::Real;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Numbers by name. A name that is not there has none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Named(BTreeMap<String, Vec<Real>>);
+
+impl Named {
+    /// With numbers under a name.
+    pub fn with(mut self, name: &str, numbers: &[f64]) -> Self {
+        self.0.insert(name.into(), numbers.iter().map(|&x| Real(x)).collect());
+        self
+    }
+
+    /// With sizes under a name.
+    pub fn with_sizes(self, name: &str, sizes: &[usize]) -> Self {
+        self.with(name, &sizes.iter().map(|&n| n as f64).collect::<Vec<_>>())
+    }
+
+    /// The numbers of a name.
+    pub fn numbers(&self, name: &str) -> Vec<f64> {
+        self.0.get(name).map(|v| v.iter().map(|r| r.0).collect()).unwrap_or_default()
+    }
+
+    /// The first number of a name, 0 where there is none.
+    pub fn number(&self, name: &str) -> f64 {
+        self.0.get(name).and_then(|v| v.first()).map_or(0.0, |r| r.0)
+    }
+
+    /// The first number of a name as a size.
+    pub fn size(&self, name: &str) -> usize {
+        self.number(name) as usize
+    }
+
+    /// The numbers of a name as sizes, if they are so many.
+    pub fn sizes<const N: usize>(&self, name: &str) -> Option<[usize; N]> {
+        let numbers: Vec<usize> = self.numbers(name).into_iter().map(|x| x as usize).collect();
+        numbers.try_into().ok()
+    }
+
+    /// Whether the first number of a name is not 0.
+    pub fn flag(&self, name: &str) -> bool {
+        self.number(name) != 0.0
+    }
+
+    /// Every number replaced by 0 or 1, one at a time: simpler parameters to try while a case shrinks.
+    pub(crate) fn simpler(&self) -> Vec<Named> {
+        let mut all = Vec::new();
+        for (name, numbers) in &self.0 {
+            for (i, number) in numbers.iter().enumerate() {
+                for simple in [0.0, 1.0] {
+                    // Each step must be smaller, so that shrinking ends.
+                    if number.0 != simple && number.0 != 0.0 {
+                        let mut named = self.clone();
+                        named.0.get_mut(name).expect("the name is there")[i] = Real(simple);
+                        all.push(named);
+                    }
+                }
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,122 @@
+//! softmax, log_softmax, rms_norm and layer_norm: rows at and around the lengths at which a kernel does otherwise, and in every sixteenth case longer
+//! than a segment.
+
+use super::{Family, Named, layouts};
+use crate::case::{Dist, Params, Values};
+use crate::cells::Cell;
+use crate::generate::{Draw, Drawn, Plan, layout, values};
+use crate::report::Class;
+use isobit_hal::{DType, Op};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+pub(super) struct NormFamily;
+
+/// Lanes, vectors, and the most elements of each kernel for rows in registers, with their neighbours.
+const SHORT: &[usize] = &[
+    1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 250, 255, 256, 257, 258, 384, 511,
+    512, 513, 768, 1000, 1023, 1024, 1025,
+];
+const MIDDLE: &[usize] = &[1026, 1500, 2047, 2048, 2049, 3072, 4093, 4095, 4096, 4097, 5120];
+const WIDE: &[usize] = &[8191, 8192, 8193, 12_288, 16_383, 16_384, 16_385, 20_000];
+/// Of more than one segment, but for the first two.
+const LONG: &[usize] = &[65_535, 65_536, 65_537, 65_793, 131_072, 131_073];
+
+/// Elements of a case of short rows.
+const BUDGET: usize = 6000;
+
+const EPS: &[f64] = &[1e-5, 1e-5, 1e-6, 1e-8, 1e-12, 0.1, 0.0, 1.0, -1e-3, 1e-60, 1e300, f64::INFINITY, f64::NAN];
+
+impl Family for NormFamily {
+    fn ops(&self) -> Vec<Op> {
+        vec![Op::Softmax, Op::LogSoftmax, Op::RmsNorm { eps: 1e-5 }, Op::LayerNorm { eps: 1e-5 }]
+    }
+
+    fn with_params(&self, op: &Op, params: &Named) -> Op {
+        let eps = params.number("eps");
+        match op {
+            Op::RmsNorm { .. } => Op::RmsNorm { eps },
+            Op::LayerNorm { .. } => Op::LayerNorm { eps },
+            other => other.clone(),
+        }
+    }
+
+    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
+        DType::ALL.iter().map(|&d| vec![d; parameters(op) + 2]).collect()
+    }
+
+    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
+        Class::Defined
+    }
+
+    fn input_dims(&self, _op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
+        let rows = if input == 0 { 0 } else { shape.len() - 1 };
+        shape[rows..].to_vec()
+    }
+
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
+        let op = match cell.kind {
+            crate::case::Kind::Family(member) => member.op(),
+            _ => unreachable!("a cell of the family"),
+        };
+        let n = match index % 16 {
+            6 => draw.one_of(LONG),
+            1 | 11 => draw.one_of(WIDE),
+            _ => draw.pick(prop_oneof![8 => select(SHORT), 3 => select(MIDDLE), 1 => 1..=1200usize]),
+        };
+        let min_rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(1);
+        let outer = draw.one_of(&[0usize, 1, 1, 1, 2, 2, 3, 5]).max(min_rank - 1);
+        let mut left = BUDGET / n;
+        let mut shape: Vec<usize> = (0..outer)
+            .map(|_| {
+                let fitting: Vec<usize> =
+                    [1, 2, 3, 5, 7, 16, 33, 130].into_iter().filter(|&d| d <= left.max(1)).collect();
+                let size = draw.one_of(&fitting);
+                left /= size;
+                size
+            })
+            .collect();
+        shape.push(n);
+        if draw.chance(4) {
+            let empty = draw.pick(0..shape.len());
+            shape[empty] = 0;
+        }
+        let inputs: Vec<Vec<usize>> = (0..=parameters(op)).map(|i| self.input_dims(op, &shape, i)).collect();
+        let layouts = layouts(draw, plan, &inputs, &shape);
+        let eps = draw.one_of(EPS);
+        let params = if parameters(op) > 0 { Named::default().with("eps", &[eps]) } else { Named::default() };
+        (shape, Some(Params::Named(params)), layouts)
+    }
+
+    fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
+        let dist = match (op, input) {
+            // From where no power vanishes to where all but one do.
+            (Op::Softmax | Op::LogSoftmax, _) => draw.pick(prop_oneof![
+                6 => (-2..9i32).prop_map(|scale| Dist::Uniform { scale }),
+                2 => (0..12i32).prop_map(|n| Dist::Exponents { low: -n, high: n }),
+                1 => Just(Dist::LogUniform),
+                1 => Just(Dist::Specials),
+                1 => Just(Dist::Sparse),
+                1 => Just(Dist::Few),
+                1 => Just(Dist::Ramp),
+            ]),
+            (_, 0) => values::accumulated(draw),
+            _ => draw.pick(prop_oneof![
+                4 => (-1..3i32).prop_map(|scale| Dist::Uniform { scale }),
+                1 => Just(Dist::Ones),
+                1 => Just(Dist::LogUniform),
+                1 => Just(Dist::Specials),
+            ]),
+        };
+        Some(values::of(draw, dist))
+    }
+}
+
+/// How many parameters of a row's length an operation has.
+fn parameters(op: &Op) -> usize {
+    match op {
+        Op::RmsNorm { .. } => 1,
+        Op::LayerNorm { .. } => 2,
+        _ => 0,
+    }
+}

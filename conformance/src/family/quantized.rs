@@ -1,0 +1,173 @@
+//! Quantized matrices: conversions to and from each block format, and the products, by experts too.
+//!
+//! A case's shape counts blocks where hal counts elements or bytes, so that a smaller case has whole blocks again: `[.., blocks]` for a conversion,
+//! `[.., m, blocks of k, n]` for a product, `[experts, tokens, top, rows, blocks of k, n]` for one by experts, where rows is 1 for one row of
+//! activations a token and 2 for one a chosen expert.
+
+use super::{Family, Named, layouts};
+use crate::case::{Dist, LayoutKind, Params, Values};
+use crate::cells::Cell;
+use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
+use crate::report::Class;
+use isobit_hal::{DType, GgmlDType, Op, QActivations, QMatmul};
+
+pub(super) struct QuantizedFamily;
+
+/// Sizes around what a matrix-vector kernel takes at a time, warps and tiles.
+const ROWS: &[usize] = &[1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 33, 65];
+const COLUMNS: &[usize] = &[1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 129];
+/// Blocks of a row: inside, at and beyond the segment of 256 elements, and long rows.
+const BLOCKS: &[usize] = &[1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 25, 33, 64, 129];
+const SUPER_BLOCKS: &[usize] = &[1, 1, 1, 2, 3, 5, 9, 17];
+/// Elements of a conversion; the search for a scale takes thousands of operations for each.
+const ELEMENTS: usize = 4096;
+
+/// The largest of `choices` drawn that fits, taken out of what is left.
+fn fit(draw: &mut Draw, choices: &[usize], left: &mut usize) -> usize {
+    let fitting: Vec<usize> = choices.iter().copied().filter(|c| c <= left).collect();
+    let size = if fitting.is_empty() { 1 } else { draw.one_of(&fitting) };
+    *left /= size;
+    size
+}
+
+fn format(op: &Op) -> GgmlDType {
+    match op {
+        Op::Quantize(f) | Op::Dequantize(f) => *f,
+        Op::QMatmul(q) | Op::QMatmulId(q) => q.format,
+        other => unreachable!("{other} is another family's"),
+    }
+}
+
+/// Multiplications of a case: a few thousand, now and then enough for several tiles.
+fn budget(draw: &mut Draw) -> usize {
+    draw.one_of(&[1 << 13, 1 << 14, 1 << 14, 1 << 15, 1 << 15, 1 << 16, 1 << 18])
+}
+
+fn blocks_of_k(draw: &mut Draw, format: GgmlDType, left: &mut usize) -> usize {
+    let choices = if format.block_size() == 32 { BLOCKS } else { SUPER_BLOCKS };
+    *left /= format.block_size();
+    fit(draw, choices, left)
+}
+
+/// A dimension of 0 now and then.
+fn sometimes_none(draw: &mut Draw, shape: &mut [usize]) {
+    if draw.chance(4) {
+        let d = draw.pick(0..shape.len());
+        shape[d] = 0;
+    }
+}
+
+impl QuantizedFamily {
+    fn conversion(draw: &mut Draw, format: GgmlDType, plan: &Plan) -> Vec<usize> {
+        let rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(1);
+        let rank = rank.max(draw.one_of(&[1, 1, 2, 2, 3, 4]));
+        let mut left = ELEMENTS / format.block_size();
+        (0..rank).rev().map(|_| fit(draw, shape::EDGES, &mut left)).collect()
+    }
+
+    fn product(draw: &mut Draw, format: GgmlDType, plan: &Plan) -> Vec<usize> {
+        let mut left = budget(draw);
+        let k = blocks_of_k(draw, format, &mut left);
+        let (m, n) = if draw.chance(50) {
+            let m = fit(draw, ROWS, &mut left);
+            (m, fit(draw, COLUMNS, &mut left))
+        } else {
+            let n = fit(draw, COLUMNS, &mut left);
+            (fit(draw, ROWS, &mut left), n)
+        };
+        let batches = match plan.dst {
+            LayoutKind::Permuted => draw.one_of(&[1, 1, 2]),
+            _ => draw.one_of(&[0, 0, 0, 1, 2]),
+        };
+        let mut shape: Vec<usize> = (0..batches).map(|_| fit(draw, &[1, 2, 3], &mut left)).collect();
+        shape.extend([m, k, n]);
+        shape
+    }
+
+    fn product_by_experts(draw: &mut Draw, format: GgmlDType) -> Vec<usize> {
+        let mut left = budget(draw);
+        let k = blocks_of_k(draw, format, &mut left);
+        let top = fit(draw, &[1, 2, 2, 3, 4], &mut left);
+        let n = fit(draw, COLUMNS, &mut left);
+        let tokens = fit(draw, ROWS, &mut left);
+        vec![draw.one_of(&[1, 2, 3, 5, 8]), tokens, top, draw.one_of(&[1, 2]), k, n]
+    }
+}
+
+impl Family for QuantizedFamily {
+    fn ops(&self) -> Vec<Op> {
+        let formats = || GgmlDType::ALL.iter().copied();
+        let through = |a: QActivations| formats().map(move |f| QMatmul::new(f).with_activations(a));
+        let both = || through(QActivations::Float).chain(through(QActivations::Q8_1));
+        let mut ops: Vec<Op> = formats().map(Op::Quantize).chain(formats().map(Op::Dequantize)).collect();
+        ops.extend(both().map(Op::QMatmul).chain(both().map(Op::QMatmulId)));
+        ops
+    }
+
+    fn with_params(&self, op: &Op, _params: &Named) -> Op {
+        op.clone()
+    }
+
+    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
+        let all = DType::ALL.iter().copied();
+        match op {
+            Op::Quantize(_) => all.map(|d| vec![d, DType::U8]).collect(),
+            Op::Dequantize(_) => all.map(|d| vec![DType::U8, d]).collect(),
+            Op::QMatmul(_) => all.map(|d| vec![DType::U8, d, d]).collect(),
+            _ => all.map(|d| vec![DType::U8, d, DType::U32, d]).collect(),
+        }
+    }
+
+    fn distinctive(&self, op: &Op) -> &'static [usize] {
+        if matches!(op, Op::Quantize(_)) { &[0] } else { &[1] }
+    }
+
+    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
+        Class::Defined
+    }
+
+    fn may_report(&self, op: &Op) -> bool {
+        matches!(op, Op::QMatmulId(_))
+    }
+
+    fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
+        let (size, bytes) = (format(op).block_size(), format(op).block_bytes());
+        match (op, shape, input) {
+            (Op::Quantize(_), [outer @ .., blocks], _) => [outer, &[blocks * size]].concat(),
+            (Op::Dequantize(_), [outer @ .., blocks], _) => [outer, &[blocks * bytes]].concat(),
+            (Op::QMatmul(_), [.., k, n], 0) => vec![*n, k * bytes],
+            (Op::QMatmul(_), [outer @ .., k, _], _) => [outer, &[k * size]].concat(),
+            (_, &[experts, _, _, _, k, n], 0) => vec![experts, n, k * bytes],
+            (_, &[_, tokens, top, rows, k, _], 1) => vec![tokens, if rows == 1 { 1 } else { top }, k * size],
+            (_, &[_, tokens, top, ..], _) => vec![tokens, top],
+            _ => unreachable!("the family drew this shape"),
+        }
+    }
+
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
+        let op = cell.kind.op(None);
+        let format = format(&op);
+        let (mut shape, inputs) = match op {
+            Op::Quantize(_) | Op::Dequantize(_) => (Self::conversion(draw, format, plan), 1),
+            Op::QMatmul(_) => (Self::product(draw, format, plan), 2),
+            _ => (Self::product_by_experts(draw, format), 3),
+        };
+        sometimes_none(draw, &mut shape);
+        let dims: Vec<Vec<usize>> = (0..inputs).map(|i| self.input_dims(&op, &shape, i)).collect();
+        let crate::case::Kind::Family(member) = cell.kind else { unreachable!("a cell of the family") };
+        let dst = member.operand_dims(&op, &shape, inputs);
+        let recipes = layouts(draw, plan, &dims, &dst);
+        (shape, Some(Params::None), recipes)
+    }
+
+    fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {
+        let dist = match (op, input) {
+            (Op::QMatmulId(_), 2) => Dist::Ids { below: shape[0] as u32, wild: draw.chance(25) },
+            (Op::Quantize(_), _) | (_, 1) => values::accumulated(draw),
+            // Any bytes: scales of every magnitude, infinities and NaNs.
+            _ if draw.chance(15) => Dist::Uniform { scale: 8 },
+            _ => Dist::Blocks { format: format(op).index() as u8 },
+        };
+        Some(values::of(draw, dist))
+    }
+}

@@ -1,0 +1,122 @@
+//! Random numbers: ordinary intervals and those with few values or none in the dtype, places in the sequence at the edges of the generator's blocks
+//! and of its counter, and what a library drew, which is held to its distribution.
+
+mod statistics;
+
+use super::{Family, Named, VendorCall};
+use crate::case::Params;
+use crate::cells::Cell;
+use crate::compare::Comparison;
+use crate::generate::{Draw, Drawn, Plan, layout, shape};
+use crate::report::Class;
+use isobit_hal::{DType, Op, RandNormal, RandUniform};
+
+pub(super) struct RandomFamily;
+
+/// A 64-bit number as two of 32 bits, the low one first: a parameter is an f64, which does not hold more than 53.
+fn halves(x: u64) -> [f64; 2] {
+    [f64::from(x as u32), f64::from((x >> 32) as u32)]
+}
+
+fn whole(params: &Named, name: &str) -> u64 {
+    let numbers = params.numbers(name);
+    let half = |i: usize| numbers.get(i).map_or(0, |&x| x as u64 & 0xffff_ffff);
+    half(1) << 32 | half(0)
+}
+
+fn interval(draw: &mut Draw) -> [f64; 2] {
+    let x = f64::from(draw.pick(-3.0..3.0f32));
+    let scale = 10f64.powi(draw.pick(-12..12i32));
+    let wide = [x * scale, (x + f64::from(draw.pick(0.0..2.0f32))) * scale];
+    draw.one_of(&[
+        [0.0, 1.0],
+        [0.0, 1.0],
+        [-1.0, 1.0],
+        wide,
+        wide,
+        // No value, one, and a few, in the narrower dtypes at least.
+        [x, x],
+        [1.0001, 1.0002],
+        [1.0, 1.0 + 2f64.powi(-9)],
+        [0.1, 0.101],
+        // Beyond the range of f16, and of f32; a difference that overflows.
+        [-1e5, 1e5],
+        [-3e38, 3e38],
+        [-1e-44, 1e-44],
+    ])
+}
+
+fn normal(draw: &mut Draw) -> [f64; 2] {
+    let mean = f64::from(draw.pick(-100.0..100.0f32));
+    let std = f64::from(draw.pick(0.0..10.0f32));
+    draw.one_of(&[[0.0, 1.0], [0.0, 1.0], [mean, std], [mean, std], [mean, 0.0], [0.0, 3e4], [1.0, 1e-9], [0.0, 1e-40]])
+}
+
+impl Family for RandomFamily {
+    fn ops(&self) -> Vec<Op> {
+        vec![Op::RandUniform(RandUniform::new(0.0, 1.0)), Op::RandNormal(RandNormal::new(0.0, 1.0))]
+    }
+
+    fn with_params(&self, op: &Op, params: &Named) -> Op {
+        let (seed, offset) = (whole(params, "seed"), whole(params, "offset"));
+        match op {
+            Op::RandUniform(_) => {
+                Op::RandUniform(RandUniform::new(params.number("lo"), params.number("up")).at(seed, offset))
+            }
+            _ => Op::RandNormal(RandNormal::new(params.number("mean"), params.number("std")).at(seed, offset)),
+        }
+    }
+
+    fn dtypes(&self, _op: &Op) -> Vec<Vec<DType>> {
+        [DType::F16, DType::BF16, DType::F32, DType::F64].map(|d| vec![d]).into()
+    }
+
+    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
+        Class::Defined
+    }
+
+    fn has_numerics(&self) -> bool {
+        true
+    }
+
+    fn input_dims(&self, _op: &Op, shape: &[usize], _input: usize) -> Vec<usize> {
+        shape.to_vec()
+    }
+
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
+        let dims = shape::draw(draw, layout::min_rank(plan.dst), shape::budget);
+        let params = match cell.kind.op(None) {
+            Op::RandUniform(_) => {
+                let [lo, up] = interval(draw);
+                Named::default().with("lo", &[lo]).with("up", &[up])
+            }
+            _ => {
+                let [mean, std] = normal(draw);
+                Named::default().with("mean", &[mean]).with("std", &[std])
+            }
+        };
+        let (seed, offset) = (draw.pick(0..u64::MAX), draw.pick(0..1u64 << 40));
+        let seed = draw.one_of(&[0, 1, u32::MAX.into(), 1 << 32, u64::MAX, seed, seed, seed, seed]);
+        let offset = draw.one_of(&[
+            0,
+            0,
+            0,
+            1,
+            2,
+            3,
+            4,
+            offset,
+            offset * 4,
+            // The counter's words carry over, and the sequence begins again.
+            (1 << 34) - 6,
+            u64::MAX - 6,
+        ]);
+        let params = params.with("seed", &halves(seed)).with("offset", &halves(offset));
+        let dst = layout::draw(draw, &dims, plan.dst, plan.combine, false);
+        (dims, Some(Params::Named(params)), vec![Some(dst)])
+    }
+
+    fn compare_vendor(&self, call: &VendorCall<'_>) -> Comparison {
+        statistics::compare(call.op, call.dtype, call.got)
+    }
+}

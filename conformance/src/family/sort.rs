@@ -1,0 +1,79 @@
+//! Sorting: rows around the sizes of tiles and far beyond, ties and special values in plenty, and every kind of `k`.
+
+use super::{Family, Named, layouts};
+use crate::case::{Dist, Params, Values};
+use crate::cells::Cell;
+use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
+use crate::report::Class;
+use isobit_hal::{DType, Op, Sort, TopK};
+
+pub(super) struct SortFamily;
+
+/// Rows of several tiles: whole ones, one element more, an odd number of them, and many.
+const LONG: [usize; 9] = [2049, 4096, 4097, 6144, 8192, 8193, 12_289, 20_481, 70_001];
+
+impl Family for SortFamily {
+    fn ops(&self) -> Vec<Op> {
+        let (sort, top) = (Sort::ascending(), TopK::largest(1));
+        vec![Op::Sort(sort), Op::ArgSort(sort), Op::TopK(top), Op::ArgTopK(top)]
+    }
+
+    fn with_params(&self, op: &Op, params: &Named) -> Op {
+        let sort = if params.flag("descending") { Sort::descending() } else { Sort::ascending() };
+        let k = params.size("k");
+        let top = if params.flag("largest") { TopK::largest(k) } else { TopK::smallest(k) };
+        match op {
+            Op::Sort(_) => Op::Sort(sort),
+            Op::ArgSort(_) => Op::ArgSort(sort),
+            Op::TopK(_) => Op::TopK(top),
+            _ => Op::ArgTopK(top),
+        }
+    }
+
+    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
+        let positions = matches!(op, Op::ArgSort(_) | Op::ArgTopK(_));
+        DType::ALL.iter().map(|&d| vec![d, if positions { DType::U32 } else { d }]).collect()
+    }
+
+    fn class(&self, op: &Op, _dtypes: &[DType]) -> Class {
+        if matches!(op, Op::Sort(_) | Op::TopK(_)) { Class::Moved } else { Class::Exact }
+    }
+
+    fn input_dims(&self, _op: &Op, shape: &[usize], _input: usize) -> Vec<usize> {
+        shape.to_vec()
+    }
+
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
+        let rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(1);
+        let dims = if index % 8 == 3 {
+            let mut dims: Vec<usize> = (0..rank).map(|_| draw.pick(1..3usize)).collect();
+            dims[rank - 1] = draw.one_of(&LONG);
+            dims
+        } else {
+            shape::draw(draw, rank, shape::budget)
+        };
+        let n = dims[dims.len() - 1];
+        let mut result = dims.clone();
+        let direction = f64::from(u8::from(draw.chance(50)));
+        let params = match cell.kind.op(None) {
+            Op::Sort(_) | Op::ArgSort(_) => Named::default().with("descending", &[direction]),
+            _ => {
+                let any = draw.pick(0..n + 1);
+                let k = draw.one_of(&[0, 1, 1, 2, 5, 16, 17, 64, 1025, n / 2, n.saturating_sub(1), n, any, any]).min(n);
+                *result.last_mut().expect("the rank is at least 1") = k;
+                Named::default().with("largest", &[direction]).with_sizes("k", &[k])
+            }
+        };
+        let layouts = layouts(draw, plan, std::slice::from_ref(&dims), &result);
+        (dims, Some(Params::Named(params)), layouts)
+    }
+
+    fn values(&self, draw: &mut Draw, _cell: &Cell, _op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
+        let dist = match draw.pick(0..10u32) {
+            0..3 => Dist::Few,
+            3..6 => Dist::Specials,
+            _ => values::general(draw),
+        };
+        Some(values::of(draw, dist))
+    }
+}

@@ -1,0 +1,86 @@
+//! cuDNN's descriptors: objects with attributes, of which a graph, its heuristics and its plans are made.
+//! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html>
+
+use super::text_of;
+use cudarc::cudnn::sys::{
+    self, cudnnBackendAttributeName_t as Name, cudnnBackendAttributeType_t as Type,
+    cudnnBackendDescriptorType_t as Kind, cudnnStatus_t as Status,
+};
+use std::ffi::c_void;
+
+/// A descriptor, destroyed when dropped.
+#[derive(Debug)]
+pub(super) struct Descriptor(sys::cudnnBackendDescriptor_t);
+
+/// The error of a call, for a person; cuDNN's name goes before it.
+fn check(status: Status, doing: impl FnOnce() -> String) -> Result<(), String> {
+    if status == Status::CUDNN_STATUS_SUCCESS { Ok(()) } else { Err(format!("fails {}: {}", doing(), text_of(status))) }
+}
+
+impl Descriptor {
+    pub(super) fn new(kind: Kind) -> Result<Self, String> {
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: an out-parameter.
+        check(unsafe { sys::cudnnBackendCreateDescriptor(kind, &mut raw) }, || format!("making {kind:?}"))?;
+        Ok(Self(raw))
+    }
+
+    pub(super) fn raw(&self) -> sys::cudnnBackendDescriptor_t {
+        self.0
+    }
+
+    /// Sets an attribute, of elements of a type.
+    ///
+    /// # Safety
+    /// `T` is what cuDNN's documentation has for `ty`.
+    pub(super) unsafe fn set<T>(&self, name: Name, ty: Type, values: &[T]) -> Result<(), String> {
+        let (count, values) = (values.len() as i64, values.as_ptr().cast::<c_void>());
+        // SAFETY: the descriptor lives, and the caller vouches for the elements' type.
+        let status = unsafe { sys::cudnnBackendSetAttribute(self.0, name, ty, count, values) };
+        check(status, || format!("setting {name:?}"))
+    }
+
+    pub(super) fn set_ints(&self, name: Name, values: &[i64]) -> Result<(), String> {
+        // SAFETY: the type of these elements.
+        unsafe { self.set(name, Type::CUDNN_TYPE_INT64, values) }
+    }
+
+    pub(super) fn set_descriptor(&self, name: Name, value: &Descriptor) -> Result<(), String> {
+        // SAFETY: the type of this element, which lives and which cuDNN keeps as long as it needs it.
+        unsafe { self.set(name, Type::CUDNN_TYPE_BACKEND_DESCRIPTOR, &[value.0]) }
+    }
+
+    pub(super) fn finalize(&self) -> Result<(), String> {
+        // SAFETY: the descriptor lives.
+        check(unsafe { sys::cudnnBackendFinalize(self.0) }, || "finalising a descriptor".into())
+    }
+
+    /// Reads an attribute into elements of a type, and says how many there are, which may be more.
+    ///
+    /// # Safety
+    /// As [`set`](Self::set); any bytes are a value of `T`, or there are values which cuDNN fills in.
+    pub(super) unsafe fn get<T>(&self, name: Name, ty: Type, values: &mut [T]) -> Result<usize, String> {
+        let (mut count, room) = (0, values.len() as i64);
+        let to = if values.is_empty() { std::ptr::null_mut() } else { values.as_mut_ptr().cast::<c_void>() };
+        // SAFETY: the descriptor lives; cuDNN writes at most as many elements as there is room for, of the type that the caller vouches for.
+        let status = unsafe { sys::cudnnBackendGetAttribute(self.0, name, ty, room, &mut count, to) };
+        check(status, || format!("reading {name:?}"))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// Reads an attribute that is descriptors, into new ones of their kind: as many as there are, but at most so many.
+    pub(super) fn get_descriptors(&self, name: Name, kind: Kind, most: usize) -> Result<Vec<Descriptor>, String> {
+        let descriptors = (0..most).map(|_| Descriptor::new(kind)).collect::<Result<Vec<_>, _>>()?;
+        let mut raw: Vec<_> = descriptors.iter().map(|d| d.0).collect();
+        // SAFETY: the type of these elements, which live; cuDNN fills them in.
+        let count = unsafe { self.get(name, Type::CUDNN_TYPE_BACKEND_DESCRIPTOR, &mut raw)? };
+        Ok(descriptors.into_iter().take(count).collect())
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`, destroyed once. A failure leaves a descriptor behind, which is all there is to say about it.
+        unsafe { sys::cudnnBackendDestroyDescriptor(self.0) };
+    }
+}

@@ -1,0 +1,118 @@
+//! Random numbers by cuRAND: its Philox4x32-10, in an order of its own.
+
+use crate::library::CURAND;
+use crate::runtime::Context;
+use crate::stream::CudaStream;
+use cudarc::curand::sys::{self, curandRngType as Kind, curandStatus as Status};
+use isobit_hal::{DType, Error, ErrorKind, Result};
+use isobit_kernels::{Distribution, Random, Vendor};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A generator on the device's stream.
+#[derive(Debug)]
+pub(crate) struct Rng {
+    context: Arc<Context>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    generator: sys::curandGenerator_t,
+    /// The seed, and where in its sequence the next numbers would come from.
+    position: Option<(u64, u64)>,
+}
+
+// SAFETY: cuRAND lets any thread use a generator, one at a time; the mutex sees to that.
+unsafe impl Send for State {}
+
+fn check(status: Status, doing: &str) -> Result<()> {
+    if status == Status::CURAND_STATUS_SUCCESS {
+        return Ok(());
+    }
+    let kind = match status {
+        Status::CURAND_STATUS_ALLOCATION_FAILED => ErrorKind::OutOfMemory,
+        _ => ErrorKind::LibraryFailure,
+    };
+    let name = format!("{status:?}");
+    Err(Error::new(kind, format!("cuRAND, {doing}: {name}")).with_native(status as i64, name))
+}
+
+/// The version of a library that is present.
+pub(crate) fn version() -> Result<String> {
+    CURAND.require()?;
+    let mut version = 0;
+    // SAFETY: an out-parameter.
+    check(unsafe { sys::curandGetVersion(&mut version) }, "asking for its version")?;
+    Ok(format!("{}.{}.{}", version / 1000, version / 100 % 10, version % 100))
+}
+
+impl Rng {
+    pub(crate) fn new(context: &Arc<Context>, stream: &CudaStream) -> Result<Self> {
+        CURAND.require()?;
+        context.bind()?;
+        let mut generator = std::ptr::null_mut();
+        let kind = Kind::CURAND_RNG_PSEUDO_PHILOX4_32_10;
+        // SAFETY: an out-parameter.
+        check(unsafe { sys::curandCreateGenerator(&mut generator, kind) }, "making a generator")?;
+        let rng = Self { context: context.clone(), state: Mutex::new(State { generator, position: None }) };
+        // SAFETY: the generator lives as long as `rng`, the stream by the device that owns both.
+        check(unsafe { sys::curandSetStream(generator, stream.raw().cast()) }, "choosing the stream")?;
+        Ok(rng)
+    }
+
+    /// # Safety
+    /// As `GpuRuntime::random`, with the context current.
+    pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
+        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: passed on.
+        match unsafe { state.draw(problem) } {
+            Ok(()) => Ok(Vendor::Done),
+            Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),
+            Err(e) => Ok(Vendor::Declined(e.to_string())),
+        }
+    }
+}
+
+impl State {
+    /// # Safety
+    /// As `GpuRuntime::random`.
+    unsafe fn draw(&mut self, problem: &Random) -> Result<()> {
+        let Random { dtype, dst, len, distribution, seed, offset } = *problem;
+        // Known again once the call has worked.
+        if self.position.take() != Some((seed, offset)) {
+            // SAFETY: the generator lives.
+            unsafe {
+                check(sys::curandSetPseudoRandomGeneratorSeed(self.generator, seed), "setting the seed")?;
+                check(sys::curandSetGeneratorOffset(self.generator, offset), "setting the offset")?;
+            }
+        }
+        let generator = self.generator;
+        // SAFETY: the caller's promise.
+        let status = unsafe {
+            match (distribution, dtype) {
+                (Distribution::Unit, DType::F64) => sys::curandGenerateUniformDouble(generator, dst.0 as *mut f64, len),
+                (Distribution::Unit, _) => sys::curandGenerateUniform(generator, dst.0 as *mut f32, len),
+                (Distribution::Normal { mean, deviation }, DType::F64) => {
+                    sys::curandGenerateNormalDouble(generator, dst.0 as *mut f64, len, mean, deviation)
+                }
+                (Distribution::Normal { mean, deviation }, _) => {
+                    sys::curandGenerateNormal(generator, dst.0 as *mut f32, len, mean as f32, deviation as f32)
+                }
+            }
+        };
+        check(status, "drawing numbers")?;
+        self.position = Some((seed, offset.wrapping_add(len as u64)));
+        Ok(())
+    }
+}
+
+impl Drop for Rng {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let destroyed = self.context.bind().and_then(|()| {
+            // SAFETY: made in `new`, destroyed once; freeing its state waits for its work.
+            check(unsafe { sys::curandDestroyGenerator(state.generator) }, "destroying the generator")
+        });
+        self.context.deferred().keep(destroyed);
+    }
+}

@@ -1,0 +1,251 @@
+//! Convolutions and their transposes, as `docs/numerics/conv.md` defines them: matrix products of the kernel, rows of which are output channels, and of what each
+//! output sees of the input, unfolded panel by panel as the product is computed.
+
+mod axis;
+
+use super::CpuStorage;
+use super::blocked::{Destination, Line, MC, NC, Panels, Scratch, Tiled, group};
+use super::element::Element;
+use super::walk::{gather, parallel};
+use crate::{BackendStorage, Layout, Op, collapse};
+use axis::{Axis, Window};
+use std::ops::Range;
+
+type Input<'a> = (&'a CpuStorage, &'a Layout);
+
+/// A tensor of images: strides of batch, channel, h and w.
+#[derive(Clone, Copy)]
+struct Strides {
+    offset: usize,
+    batch: usize,
+    channel: usize,
+    space: [usize; 2],
+}
+
+/// A stretch of outputs along w, one of those that the columns of a block are cut into.
+struct Run {
+    /// Its first column, and how many it has.
+    column: usize,
+    len: usize,
+    image: usize,
+    /// Its first output within the phase.
+    h: usize,
+    w: usize,
+}
+
+/// The problem in two spatial dimensions, of which the first is of size 1 for those in one.
+struct Problem {
+    batch: usize,
+    groups: usize,
+    /// Channels of a group.
+    channels_in: usize,
+    channels_out: usize,
+    src: Strides,
+    dst: Strides,
+    /// Of the kernel: batch is a group's stride, channel that of the output's channels.
+    kernel: Strides,
+    /// From an input channel to the next, in the kernel.
+    kernel_in: usize,
+    /// The phases of h and w.
+    phases: [Vec<Axis>; 2],
+}
+
+impl Problem {
+    fn new(op: &Op, src: &Layout, kernel: &Layout, dst: &Layout) -> Self {
+        macro_rules! windows {
+            ($p:ident, $transposed:literal) => {{
+                let window =
+                    |d: usize| Window { stride: $p.stride[d], padding: $p.padding[d], dilation: $p.dilation[d] };
+                ($transposed, $p.groups, (0..$p.stride.len()).map(window).collect::<Vec<_>>())
+            }};
+        }
+        let (transposed, groups, windows) = match op {
+            Op::Conv1d(p) => windows!(p, false),
+            Op::Conv2d(p) => windows!(p, false),
+            Op::ConvTranspose1d(p) => windows!(p, true),
+            Op::ConvTranspose2d(p) => windows!(p, true),
+            _ => unreachable!("not a convolution"),
+        };
+        let spatial = windows.len();
+        let dim = |l: &Layout, d: usize| {
+            if d < 2 - spatial { (1, 0) } else { (l.dims()[d + spatial], l.stride()[d + spatial]) }
+        };
+        let strides = |l: &Layout| Strides {
+            offset: l.start_offset(),
+            batch: l.stride()[0],
+            channel: l.stride()[1],
+            space: [0, 1].map(|d| dim(l, d).1),
+        };
+        let [first, second] = [0, 1].map(|d| (kernel.dims()[d], kernel.stride()[d]));
+        let (channels_in, channels_out, kernel_in, out, group) = match transposed {
+            false => (second.0, first.0 / groups, second.1, first.1, first.0 / groups * first.1),
+            true => (first.0 / groups, second.0, first.1, second.1, first.0 / groups * first.1),
+        };
+        let phases = |d: usize| {
+            let [(size, _), (taps, _), (outputs, _)] = [src, kernel, dst].map(|l| dim(l, d));
+            let window = match d.checked_sub(2 - spatial) {
+                Some(d) => windows[d],
+                None => Window { stride: 1, padding: 0, dilation: 1 },
+            };
+            match transposed {
+                false => vec![Axis::plain(size, taps, outputs, window)],
+                true => Axis::phases(size, taps, outputs, window),
+            }
+        };
+        Self {
+            batch: dst.dims()[0],
+            groups,
+            channels_in,
+            channels_out,
+            src: strides(src),
+            dst: strides(dst),
+            kernel: Strides { batch: group, channel: out, ..strides(kernel) },
+            kernel_in,
+            phases: [phases(0), phases(1)],
+        }
+    }
+
+    /// Cuts columns, which count outputs of a phase image by image in row-major order, into stretches.
+    fn runs(&self, [h, w]: [&Axis; 2], columns: Range<usize>) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let mut column = columns.start;
+        while column < columns.end {
+            let (row, first) = (column / w.outputs, column % w.outputs);
+            let len = (w.outputs - first).min(columns.end - column);
+            let (image, h) = (row / h.outputs, row % h.outputs);
+            runs.push(Run { column: column - columns.start, len, image, h, w: first });
+            column += len;
+        }
+        runs
+    }
+
+    /// What the outputs of a block see of the input: for each k of a range, a value an output.
+    fn pack_image<T: Element<Compute: Tiled>>(
+        &self,
+        src: &[T],
+        [h, w]: [&Axis; 2],
+        group: usize,
+        (runs, k): (&[Run], Range<usize>),
+        line: &mut Line<T>,
+        mut panels: Panels<'_, T::Compute>,
+    ) {
+        let stride = w.per_output.wrapping_mul(self.src.space[1]);
+        for (row, k) in k.enumerate() {
+            let (channel, tap_h, tap_w) = (k / (h.taps * w.taps), k / w.taps % h.taps, k % w.taps);
+            let base = self.src.offset + (group * self.channels_in + channel) * self.src.channel;
+            let values = line.load(panels.lines, |out| {
+                for run in runs {
+                    let out = &mut out[run.column..][..run.len];
+                    let at_h = h.at(run.h, tap_h);
+                    let inside = if at_h < h.size { w.inside(run.w, run.len, tap_w) } else { 0..0 };
+                    out[..inside.start].fill(T::zeroed());
+                    out[inside.end..].fill(T::zeroed());
+                    if inside.is_empty() {
+                        continue;
+                    }
+                    let at_w = w.at(run.w + inside.start, tap_w);
+                    let offset =
+                        base + run.image * self.src.batch + at_h * self.src.space[0] + at_w * self.src.space[1];
+                    let out = &mut out[inside];
+                    if stride == 1 {
+                        out.copy_from_slice(&src[offset..][..out.len()]);
+                    } else {
+                        out.iter_mut().enumerate().for_each(|(i, o)| *o = src[offset + i * stride]);
+                    }
+                }
+            });
+            panels.set_k(row, values);
+        }
+    }
+
+    /// The weights of a block of output channels for a range of k.
+    fn pack_kernel<T: Element<Compute: Tiled>>(
+        &self,
+        kernel: &[T],
+        [h, w]: [&Axis; 2],
+        (group, first): (usize, usize),
+        k: Range<usize>,
+        line: &mut Line<T>,
+        mut panels: Panels<'_, T::Compute>,
+    ) {
+        let [at_h, at_w] = self.kernel.space;
+        let taps = h.first_tap * at_h + w.first_tap * at_w;
+        let shape = [self.channels_in, h.taps, w.taps];
+        let strides = [self.kernel_in, h.tap_step.wrapping_mul(at_h), w.tap_step.wrapping_mul(at_w)];
+        let walk = Layout::new(shape, strides.as_slice(), 0).map(|l| collapse(&[&l])).expect("a stride a dimension");
+        let base = self.kernel.offset + group * self.kernel.batch + taps;
+        for row in 0..panels.lines {
+            let from = &raw const kernel[base + (first + row) * self.kernel.channel];
+            // SAFETY: every weight that the walk names from the channel's first is an element of the kernel, whose layout was validated to lie in the buffer.
+            let values =
+                line.load(k.len(), |out| unsafe { gather(from, &walk.dims, &walk.strides[0], k.clone(), out) });
+            panels.set_line(row, values);
+        }
+    }
+
+    fn run<T: Element<Compute: Tiled>>(&self, src: &[T], kernel: &[T], dst: &mut [T]) {
+        let destination = Destination(dst.as_mut_ptr());
+        let [phases_h, phases_w] = &self.phases;
+        let columns = |h: &Axis, w: &Axis| self.batch * h.outputs * w.outputs;
+        // The first phases have the most outputs; among the blocks of the others some have nothing to do.
+        let tiles_m = self.channels_out.div_ceil(MC);
+        let most = columns(&phases_h[0], &phases_w[0]);
+        let tiles_n = most.div_ceil(NC);
+        let taps = |phases: &[Axis]| phases.iter().map(|a| a.taps).max().unwrap_or(0);
+        let deepest = self.channels_in * taps(phases_h) * taps(phases_w);
+
+        let task = |scratch: &mut Scratch<T>, index: usize| {
+            // The whole of `destination`, not its pointer alone, is what may be shared.
+            let destination = &destination;
+            let (rest, j) = (index / tiles_n, index % tiles_n * NC);
+            let (rest, i) = (rest / tiles_m, rest % tiles_m * MC);
+            let (rest, phase) = (rest / phases_w.len(), rest % phases_w.len());
+            let (group, phase_h) = (rest / phases_h.len(), rest % phases_h.len());
+            let axes @ [h, w] = [&phases_h[phase_h], &phases_w[phase]];
+            let (rows, columns) = (MC.min(self.channels_out - i), columns(h, w).saturating_sub(j).min(NC));
+            if columns == 0 {
+                return;
+            }
+            let runs = self.runs(axes, j..j + columns);
+            scratch.block(
+                [rows, columns, self.channels_in * h.taps * w.taps],
+                |k, line, [a, b]| {
+                    self.pack_kernel(kernel, axes, (group, i), k.clone(), line, a);
+                    self.pack_image(src, axes, group, (&runs, k), line, b);
+                },
+                |row, line, results| {
+                    let results = line.store(results);
+                    let base = self.dst.offset + (group * self.channels_out + i + row) * self.dst.channel;
+                    let step = w.output_step * self.dst.space[1];
+                    for run in &runs {
+                        let [y, x] = [h.output(run.h) * self.dst.space[0], w.output(run.w) * self.dst.space[1]];
+                        let to = destination.0.wrapping_add(base + run.image * self.dst.batch + y + x);
+                        for (n, &value) in results[run.column..][..run.len].iter().enumerate() {
+                            // SAFETY: each is an element of the destination, which was validated to lie in its buffer; no other task writes this
+                            // channel of these outputs.
+                            unsafe { to.add(n * step).write(value) };
+                        }
+                    }
+                },
+            );
+        };
+        let tasks = self.groups * phases_h.len() * phases_w.len() * tiles_m * tiles_n;
+        parallel(tasks, group(tasks), &|range| {
+            let mut scratch = Scratch::new(self.channels_out, most, deepest);
+            range.for_each(|index| task(&mut scratch, index));
+        });
+    }
+}
+
+pub(super) fn conv(op: &Op, src: Input<'_>, kernel: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
+    if dl.elem_count() == 0 {
+        return;
+    }
+    const DISPATCHED: &str = "operands were validated to have one dtype";
+    let problem = Problem::new(op, src.1, kernel.1, dl);
+    crate::dispatch_dtype!(@arms dst.dtype(), T, problem.run::<T>(
+        src.0.as_slice().expect(DISPATCHED),
+        kernel.0.as_slice().expect(DISPATCHED),
+        dst.as_mut_slice().expect(DISPATCHED),
+    ), F16 f16, BF16 bf16, F32 f32, F64 f64);
+}

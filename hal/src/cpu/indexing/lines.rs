@@ -1,0 +1,141 @@
+//! Setting and adding along lines, in ascending order.
+
+use super::{Faults, Id, Input, Read, Shared, at_zero, offsets, start};
+use crate::cpu::CpuStorage;
+use crate::cpu::compute::Compute;
+use crate::cpu::element::Element;
+use crate::cpu::walk::parallel;
+use crate::{Dims, Layout, collapse};
+
+/// Neighbouring lines that are worked on together: as many as make long accesses of short ones.
+const LINES: usize = 16;
+
+/// A scatter as lines along its dimension, which share no destination.
+pub(super) struct Lines<'a, T, I> {
+    dst: Shared<T>,
+    ids: Read<I>,
+    src: Read<T>,
+    /// The other dimensions, and what each of destination, ids and source moves by along them.
+    dims: Dims,
+    strides: [Dims; 3],
+    /// The same along the dimension.
+    step: [usize; 3],
+    /// Sources of a line, and its destinations.
+    n: usize,
+    size: usize,
+    faults: &'a Faults,
+}
+
+impl<'a, T: bytemuck::Pod + Send + Sync, I: Id> Lines<'a, T, I> {
+    pub(super) fn new(
+        dim: usize,
+        (ids, ids_layout): Input<'_>,
+        (src, src_layout): Input<'_>,
+        dst: &mut CpuStorage,
+        dl: &Layout,
+        faults: &'a Faults,
+    ) -> Self {
+        let layouts = [dl, ids_layout, src_layout];
+        let mut lines = Dims::from_slice(src_layout.dims());
+        lines[dim] = 1;
+        let across = layouts.map(|l| at_zero(l, &lines, dim));
+        let walk = collapse(&[&across[0], &across[1], &across[2]]);
+        let mut strides = walk.strides.into_iter();
+        Self {
+            dst: Shared::of(dst, dl),
+            ids: Read(start(ids, ids_layout)),
+            src: Read(start(src, src_layout)),
+            dims: walk.dims,
+            strides: std::array::from_fn(|_| strides.next().expect("one set of strides a layout")),
+            step: layouts.map(|l| l.stride()[dim]),
+            n: src_layout.dims()[dim],
+            size: dl.dims()[dim],
+            faults,
+        }
+    }
+
+    /// Calls `body` with groups of neighbouring lines: the offsets of each line's first element in destination, ids and source.
+    fn groups(&self, body: &(dyn Fn([&[usize]; 3]) + Sync)) {
+        let count: usize = self.dims.iter().product();
+        if self.n == 0 {
+            return;
+        }
+        parallel(count.div_ceil(LINES), 1, &|groups| {
+            for group in groups {
+                let range = group * LINES..count.min((group + 1) * LINES);
+                let mut starts = [[0; LINES]; 3];
+                for (start, strides) in starts.iter_mut().zip(&self.strides) {
+                    offsets(&self.dims, strides, range.clone(), start);
+                }
+                body(starts.each_ref().map(|start| &start[..range.len()]));
+            }
+        });
+    }
+
+    /// Where source `k` of a line goes, given the offset of the line's ids.
+    fn place(&self, ids: usize, k: usize) -> Option<usize> {
+        let at = ids + k * self.step[1];
+        // SAFETY: the layout was validated to lie in the buffer of ids, which is borrowed and not written.
+        let id = unsafe { *self.ids.at(at) };
+        self.faults.place(id, self.size, at)
+    }
+
+    /// The value of source `k` of a line, given the offset of the line's source.
+    fn value(&self, src: usize, k: usize) -> T {
+        // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written.
+        unsafe { *self.src.at(src + k * self.step[2]) }
+    }
+
+    /// An element of a line of the destination.
+    fn target(&self, dst: usize, place: usize) -> *mut T {
+        self.dst.at(dst + place * self.step[0])
+    }
+
+    /// The last source of a destination stays, since they are written in order.
+    pub(super) fn set(&self) {
+        self.groups(&|[dst, ids, src]| {
+            for k in 0..self.n {
+                for line in 0..dst.len() {
+                    if let Some(place) = self.place(ids[line], k) {
+                        // SAFETY: the place is inside the dimension, so the element lies in the validated layout; other threads have other lines, whose
+                        // elements are others, as the destination was validated not to overlap itself.
+                        unsafe { *self.target(dst[line], place) = self.value(src[line], k) };
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl<T: Element, I: Id> Lines<'_, T, I> {
+    pub(super) fn add(&self) {
+        self.groups(&|[dst, ids, src]| {
+            let lines = dst.len();
+            let mut sums: Vec<T::Compute> = vec![T::Compute::ZERO; self.size * lines];
+            let mut has_sum = vec![false; self.size * lines];
+            let mut summed = Vec::new();
+            let (mut row, mut widened) = ([T::zeroed(); LINES], [T::Compute::ZERO; LINES]);
+            for k in 0..self.n {
+                row.iter_mut().zip(src).for_each(|(x, &src)| *x = self.value(src, k));
+                let values = T::load(&row[..lines], &mut widened);
+                for (line, &value) in values.iter().enumerate() {
+                    let Some(place) = self.place(ids[line], k) else { continue };
+                    let at = place * lines + line;
+                    if !has_sum[at] {
+                        has_sum[at] = true;
+                        summed.push((place, line));
+                        // SAFETY: the place is inside the dimension, so the element lies in the validated layout; other threads have other lines, whose
+                        // elements are others, as the destination was validated not to overlap itself.
+                        let before = unsafe { *self.target(dst[line], place) };
+                        sums[at] = T::load(&[before], &mut [T::Compute::ZERO])[0];
+                    }
+                    sums[at] = sums[at].add(value);
+                }
+            }
+            for (place, line) in summed {
+                // SAFETY: as above.
+                unsafe { *self.target(dst[line], place) = T::round(sums[place * lines + line]) };
+            }
+        });
+    }
+}

@@ -1,0 +1,30 @@
+//! e^x of what is at most 0, as `docs/numerics/norm.md` has it: f32's and f64's own recipes, and one for the narrow floats that need not mind positive arguments.
+
+use super::super::math::narrow;
+use super::super::recipes::Recipes;
+use crate::F8E4M3;
+use half::{bf16, f16};
+
+/// A dtype that has a softmax.
+pub(super) trait ExpDown: Recipes {
+    /// e^x for x of at most 0; a NaN stays one.
+    fn exp_down(x: Self::Compute) -> Self::Compute;
+}
+
+macro_rules! exp_down {
+    ($($ty:ident => $exp:expr;)*) => {$(
+        impl ExpDown for $ty {
+            #[inline(always)]
+            fn exp_down(x: Self::Compute) -> Self::Compute {
+                ($exp)(x)
+            }
+        }
+    )*};
+}
+exp_down! {
+    f32 => <f32 as Recipes>::exp;
+    f64 => <f64 as Recipes>::exp;
+    f16 => narrow::exp_down;
+    bf16 => narrow::exp_down;
+    F8E4M3 => narrow::exp_down;
+}

@@ -1,0 +1,189 @@
+//! Softmax and norms over the last dimension, whose sums go in the order of reductions. A row is widened into a buffer, computed in place, and rounded on
+//! its way out; a row of many segments is the work of several threads.
+
+mod exp;
+mod rows;
+
+use super::CpuStorage;
+use super::compute::{Compute, FloatCompute};
+use super::element::Element;
+use super::recipes::Recipes;
+use super::reduce::{Lanes, SEGMENT, reduce_segments};
+use super::vector::{Kernel, vectorised};
+use super::walk::{Function, dispatch_float};
+use crate::{BackendStorage, Layout, Op};
+use exp::ExpDown;
+use rayon::prelude::*;
+use rows::{Rows, widened};
+
+type Input<'a> = (&'a CpuStorage, &'a Layout);
+
+pub(super) fn softmax(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
+    let log = matches!(op, Op::LogSoftmax);
+    dispatch_float!(dst.dtype(), T => Rows::<T>::new(src, dst, dl).run(&|x| softmax_row::<T>(log, x)))
+}
+
+pub(super) fn rms_norm(eps: f64, src: Input<'_>, weight: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
+    dispatch_float!(dst.dtype(), T => {
+        let weight = widened::<T>(weight);
+        Rows::<T>::new(src, dst, dl).run(&|x| {
+            let scale = scale(x, eps);
+            let (weight, bias) = (&weight, None);
+            in_parts(x, &|start, x| vectorised(Weigh { x, start, scale, weight, bias }));
+        })
+    })
+}
+
+pub(super) fn layer_norm(eps: f64, src: Input<'_>, parameters: [Input<'_>; 2], dst: &mut CpuStorage, dl: &Layout) {
+    dispatch_float!(dst.dtype(), T => {
+        let [weight, bias] = parameters.map(widened::<T>);
+        Rows::<T>::new(src, dst, dl).run(&|x| {
+            let mean = fold(x, &|_| (), itself, Compute::add).div(FloatCompute::from_count(x.len()));
+            in_parts(x, &|_, x| map(x, Less(mean)));
+            let scale = scale(x, eps);
+            let (weight, bias) = (&weight, Some(&bias[..]));
+            in_parts(x, &|start, x| vectorised(Weigh { x, start, scale, weight, bias }));
+        })
+    })
+}
+
+fn softmax_row<T: ExpDown<Compute: Recipes<Compute = T::Compute> + FloatCompute>>(log: bool, x: &mut [T::Compute]) {
+    let largest = fold(x, &|_| (), itself, Compute::maximum);
+    if log {
+        let sum = fold(x, &|x| map(x, Less(largest)), exponential::<T>, Compute::add);
+        let sum = <T::Compute as Recipes>::log(sum);
+        in_parts(x, &|_, x| map(x, Less(sum)));
+    } else {
+        let sum = fold(x, &|x| map(x, Exponential::<T>(largest)), itself, Compute::add);
+        let factor = T::Compute::ONE.div(sum);
+        in_parts(x, &|_, x| map(x, Times(factor)));
+    }
+}
+
+/// `1 / sqrt(mean of squares + eps)`.
+fn scale<C: FloatCompute>(x: &mut [C], eps: f64) -> C {
+    let mean = fold(x, &|_| (), square, Compute::add).div(C::from_count(x.len()));
+    C::ONE.div(mean.add(C::from_parameter(eps)).sqrt())
+}
+
+/// Reduces a row, after `before` has done its part with each segment, in the order of section 8 of `docs/numerics.md`. `first` and `combine` must be `#[inline(always)]`.
+fn fold<C: Compute>(
+    x: &mut [C],
+    before: &(dyn Fn(&mut [C]) + Sync),
+    first: impl Fn(C, usize) -> C + Copy + Sync,
+    combine: impl Fn(C, C) -> C + Copy + Sync,
+) -> C {
+    let segment = |x: &mut [C]| {
+        before(x);
+        let mut lanes = Lanes::new();
+        lanes.feed(x, 0, first, combine);
+        lanes.take(combine).expect("a row has elements")
+    };
+    if x.len() <= SEGMENT {
+        return segment(x);
+    }
+    let values = x.par_chunks_mut(SEGMENT).map(segment).collect();
+    reduce_segments(values, &mut Lanes::new(), combine).expect("a row has segments")
+}
+
+/// Calls `f` with stretches of a row and their starts.
+fn in_parts<C: Compute>(x: &mut [C], f: &(dyn Fn(usize, &mut [C]) + Sync)) {
+    if x.len() <= SEGMENT {
+        return f(0, x);
+    }
+    x.par_chunks_mut(SEGMENT).enumerate().for_each(|(i, x)| f(i * SEGMENT, x));
+}
+
+#[inline(always)]
+fn itself<C>(x: C, _: usize) -> C {
+    x
+}
+
+#[inline(always)]
+fn square<C: Compute>(x: C, _: usize) -> C {
+    x.mul(x)
+}
+
+#[inline(always)]
+fn exponential<T: ExpDown>(x: T::Compute, _: usize) -> T::Compute {
+    T::exp_down(x)
+}
+
+/// Applies a function in place.
+struct InPlace<'a, C, F>(&'a mut [C], F);
+
+impl<C: Compute, F: Function<1, C, C>> Kernel for InPlace<'_, C, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.iter_mut().for_each(|x| *x = self.1.call([*x]));
+    }
+}
+
+fn map<C: Compute>(x: &mut [C], f: impl Function<1, C, C>) {
+    vectorised(InPlace(x, f));
+}
+
+#[derive(Clone, Copy)]
+struct Less<C>(C);
+
+impl<C: Compute> Function<1, C, C> for Less<C> {
+    #[inline(always)]
+    fn call(self, [x]: [C; 1]) -> C {
+        x.sub(self.0)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Times<C>(C);
+
+impl<C: Compute> Function<1, C, C> for Times<C> {
+    #[inline(always)]
+    fn call(self, [x]: [C; 1]) -> C {
+        x.mul(self.0)
+    }
+}
+
+/// e^(x - the largest).
+struct Exponential<T: Element>(T::Compute);
+
+impl<T: Element> Clone for Exponential<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T: Element> Copy for Exponential<T> {}
+
+impl<T: ExpDown> Function<1, T::Compute, T::Compute> for Exponential<T> {
+    #[inline(always)]
+    fn call(self, [x]: [T::Compute; 1]) -> T::Compute {
+        T::exp_down(x.sub(self.0))
+    }
+}
+
+/// `x * scale * weight`, or, with a bias, one fma for the last product and the sum.
+struct Weigh<'a, C> {
+    x: &'a mut [C],
+    /// Where they start in the row.
+    start: usize,
+    scale: C,
+    weight: &'a [C],
+    bias: Option<&'a [C]>,
+}
+
+impl<C: FloatCompute> Kernel for Weigh<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let range = self.start..self.start + self.x.len();
+        let weighed = self.x.iter_mut().zip(&self.weight[range.clone()]);
+        match self.bias {
+            None => weighed.for_each(|(x, &w)| *x = x.mul(self.scale).mul(w)),
+            Some(bias) => {
+                weighed.zip(&bias[range]).for_each(|((x, &w), &b)| *x = x.mul(self.scale).fma(w, b));
+            }
+        }
+    }
+}

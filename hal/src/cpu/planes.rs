@@ -1,0 +1,153 @@
+//! Operations on the last two dimensions of a tensor: rows of the destination are made from rows of the source, in any layout.
+
+use super::walk::{gather, parallel, scatter};
+use super::{CpuStorage, element::Element};
+use crate::{BackendStorage, Dims, Layout};
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// Elements below which splitting over threads costs more than it saves.
+const SERIAL: usize = 16_384;
+
+/// Source and destination, which have the same dimensions before the last two; a tensor of one spatial dimension has one row a plane.
+pub(super) struct Planes<'a, T> {
+    src: *const T,
+    dst: *mut T,
+    outer: Dims,
+    outer_strides: [Dims; 2],
+    src_plane: Plane,
+    dst_plane: Plane,
+    borrows: PhantomData<(&'a CpuStorage, &'a mut CpuStorage)>,
+}
+
+/// Sizes and strides of the last two dimensions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plane {
+    pub rows: usize,
+    pub columns: usize,
+    row_stride: usize,
+    column_stride: usize,
+}
+
+// SAFETY: source and destination are pointers into buffers that are borrowed for longer than this lives; the source is not written, and of the
+// destination each row is written by one thread.
+unsafe impl<T: Sync> Sync for Planes<'_, T> {}
+
+impl Plane {
+    /// Of dimensions that end in `spatial` spatial ones.
+    fn new(layout: &Layout, spatial: usize) -> Self {
+        let (dims, stride) = (layout.dims(), layout.stride());
+        let last = dims.len() - 1;
+        let (rows, row_stride) = if spatial == 2 { (dims[last - 1], stride[last - 1]) } else { (1, 0) };
+        Self { rows, columns: dims[last], row_stride, column_stride: stride[last] }
+    }
+}
+
+impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
+    /// Validated operands of rank 2 at least, or 1 with one spatial dimension; `T` has the size of their elements.
+    pub fn new(
+        (src, src_layout): (&'a CpuStorage, &Layout),
+        dst: &'a mut CpuStorage,
+        dst_layout: &Layout,
+        spatial: usize,
+    ) -> Self {
+        let split = dst_layout.dims().len() - spatial;
+        assert_eq!(size_of::<T>(), dst.dtype().size_in_bytes());
+        Self {
+            // A layout without elements may have any offset, and none of its elements is touched.
+            src: src.as_bytes().as_ptr().cast::<T>().wrapping_add(src_layout.start_offset()),
+            dst: dst.as_bytes_mut().as_mut_ptr().cast::<T>().wrapping_add(dst_layout.start_offset()),
+            outer: dst_layout.dims()[..split].into(),
+            outer_strides: [src_layout.stride()[..split].into(), dst_layout.stride()[..split].into()],
+            src_plane: Plane::new(src_layout, spatial),
+            dst_plane: Plane::new(dst_layout, spatial),
+            borrows: PhantomData,
+        }
+    }
+
+    /// Of the source.
+    pub fn source(&self) -> Plane {
+        self.src_plane
+    }
+
+    /// Of the destination.
+    pub fn target(&self) -> Plane {
+        self.dst_plane
+    }
+
+    /// Calls `body` with the rows of the destination, in groups, on several threads where there are many.
+    pub fn run(&self, body: &(dyn Fn(&mut dyn Iterator<Item = Row<'_, T>>) + Sync)) {
+        let rows = self.outer.iter().product::<usize>() * self.dst_plane.rows;
+        if self.dst_plane.columns == 0 {
+            return;
+        }
+        let group = SERIAL.div_ceil(self.dst_plane.columns);
+        parallel(rows, group, &|range: Range<usize>| body(&mut range.map(|r| self.row(r))));
+    }
+
+    fn row(&self, number: usize) -> Row<'_, T> {
+        let (mut plane, y) = (number / self.dst_plane.rows, number % self.dst_plane.rows);
+        let mut offsets = [0; 2];
+        for (d, &size) in self.outer.iter().enumerate().rev() {
+            let i = plane % size;
+            plane /= size;
+            for (offset, strides) in offsets.iter_mut().zip(&self.outer_strides) {
+                *offset += i * strides[d];
+            }
+        }
+        Row { planes: self, y, src: offsets[0], dst: offsets[1] + y * self.dst_plane.row_stride }
+    }
+}
+
+/// A row of the destination. No other row shares its elements.
+pub(super) struct Row<'p, T> {
+    planes: &'p Planes<'p, T>,
+    /// Its number in the plane.
+    pub y: usize,
+    src: usize,
+    dst: usize,
+}
+
+impl<T: bytemuck::Pod> Row<'_, T> {
+    /// A row of the source's plane; `buf` has room for it.
+    pub fn source<'s>(&'s self, y: usize, buf: &'s mut [T]) -> &'s [T] {
+        let plane = self.planes.src_plane;
+        assert!(y < plane.rows);
+        let base = self.planes.src.wrapping_add(self.src + y * plane.row_stride);
+        if plane.column_stride == 1 {
+            // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written.
+            return unsafe { std::slice::from_raw_parts(base, plane.columns) };
+        }
+        let buf = &mut buf[..plane.columns];
+        // SAFETY: as above.
+        unsafe { gather(base, &[plane.columns], &[plane.column_stride], 0..plane.columns, buf) };
+        buf
+    }
+
+    /// Writes the row, of as many elements as the destination has columns.
+    pub fn write(&self, elements: &[T]) {
+        let plane = self.planes.dst_plane;
+        assert_eq!(elements.len(), plane.columns);
+        let base = self.planes.dst.wrapping_add(self.dst);
+        // SAFETY: the layout was validated to lie in the buffer, which is borrowed alone, and not to overlap itself; one thread has this row.
+        unsafe { scatter(elements, base, &[plane.columns], &[plane.column_stride], 0..plane.columns) };
+    }
+}
+
+/// Room for a row of the source, and for its values in the compute type.
+pub(super) struct Widened<T: Element> {
+    elements: Vec<T>,
+    values: Vec<T::Compute>,
+}
+
+impl<T: Element> Widened<T> {
+    /// For rows of so many columns.
+    pub fn new(columns: usize) -> Self {
+        Self { elements: vec![T::zeroed(); columns], values: vec![bytemuck::Zeroable::zeroed(); columns] }
+    }
+
+    /// A row of the source's plane.
+    pub fn load<'s>(&'s mut self, row: &'s Row<'_, T>, y: usize) -> &'s [T::Compute] {
+        T::load(row.source(y, &mut self.elements), &mut self.values)
+    }
+}

@@ -1,0 +1,235 @@
+//! Products with quantized matrices: tiles of a few rows of weights and many of activations, a segment of k at a time. Each result's sum runs in the order of
+//! `docs/numerics/quantized.md`, whatever tile it is in.
+
+use super::super::vector::{Kernel, vectorised};
+use super::super::walk::parallel;
+use super::activations::{BLOCK, Block};
+use super::convert::dequantize_block;
+use super::format::{Format, SEGMENT, SUB_BLOCKS, Scale, Summand};
+use super::rows::Rows;
+use std::marker::PhantomData;
+
+/// Rows of weights of a tile: two AVX registers of results.
+pub(super) const COLUMNS: usize = 16;
+/// Rows of activations of a tile: what they add up stays in the first-level cache.
+const ROWS: usize = 64;
+/// Rows of activations whose sums stay in registers.
+const TOGETHER: usize = 4;
+/// The most bytes of a segment of a row of weights: 8 blocks of q8_1, or one of q8_K.
+const SEGMENT_BYTES: usize = 292;
+
+/// The results of a tile, a line for each row of activations.
+type Sums = [[f32; COLUMNS]; ROWS];
+
+/// Dense rows of activations of k elements, ready for a product.
+#[derive(Clone, Copy)]
+pub(super) enum Activations<'a> {
+    Float(&'a [f32]),
+    Q8_1(&'a [Block]),
+}
+
+/// Rows of activations that meet one matrix: rows of the weights from `first` on.
+pub(super) struct Group {
+    pub first: usize,
+    pub rows: Vec<usize>,
+}
+
+/// One product.
+pub(super) struct Product<'a> {
+    pub weights: Rows<'a, u8>,
+    /// Rows of a matrix.
+    pub n: usize,
+    pub k: usize,
+    pub activations: Activations<'a>,
+    /// The row of activations of a row of results is its number divided by this.
+    pub share: usize,
+    /// Takes the row, the first column and the results.
+    pub store: &'a (dyn Fn(usize, usize, &[f32]) + Sync),
+}
+
+impl Product<'_> {
+    /// Computes the rows of results of every group.
+    pub fn run<F: Format>(&self, groups: &[Group]) {
+        let tiles = self.n.div_ceil(COLUMNS);
+        let tasks: Vec<(usize, &[usize])> =
+            groups.iter().flat_map(|g| g.rows.chunks(ROWS).map(|rows| (g.first, rows))).collect();
+        parallel(tasks.len() * tiles, 1, &|range| {
+            for i in range {
+                let ((first, rows), column) = (tasks[i / tiles], i % tiles * COLUMNS);
+                self.tile::<F>(first, column, rows);
+            }
+        });
+    }
+
+    fn tile<F: Format>(&self, first: usize, column: usize, rows: &[usize]) {
+        let columns = COLUMNS.min(self.n - column);
+        let mut bytes = [[0; SEGMENT_BYTES]; COLUMNS];
+        let mut sums = [[0.0; COLUMNS]; ROWS];
+        for start in (0..self.k).step_by(SEGMENT) {
+            let depth = SEGMENT.min(self.k - start);
+            let at = |element: usize| element / F::FORMAT.block_size() * F::FORMAT.block_bytes();
+            let weights = &mut bytes[..columns];
+            for (c, bytes) in weights.iter_mut().enumerate() {
+                self.weights.read(first + column + c, at(start), &mut bytes[..at(depth)]);
+            }
+            let segment = Segment { weights, start, depth, k: self.k, rows, share: self.share, sums: &mut sums };
+            match self.activations {
+                Activations::Float(x) => vectorised(Floats::<F>(segment, x, PhantomData)),
+                Activations::Q8_1(x) => vectorised(Integers::<F>(segment, x, PhantomData)),
+            }
+        }
+        for (&row, sums) in rows.iter().zip(&sums) {
+            (self.store)(row, column, &sums[..columns]);
+        }
+    }
+}
+
+/// A segment of k of a tile.
+struct Segment<'a> {
+    weights: &'a [[u8; SEGMENT_BYTES]],
+    start: usize,
+    depth: usize,
+    k: usize,
+    rows: &'a [usize],
+    share: usize,
+    sums: &'a mut Sums,
+}
+
+impl Segment<'_> {
+    /// Adds the segment's value of a row; the first segment's is taken as it is.
+    #[inline(always)]
+    fn add(&mut self, i: usize, value: &[f32; COLUMNS]) {
+        if self.start == 0 {
+            self.sums[i] = *value;
+        } else {
+            self.sums[i].iter_mut().zip(value).for_each(|(s, v)| *s += v);
+        }
+    }
+
+    /// Calls `f` with every block of a row of weights and its place in the segment.
+    #[inline(always)]
+    fn blocks<F: Format>(&self, column: usize, mut f: impl FnMut(&[u8], usize)) {
+        let (size, bytes) = (F::FORMAT.block_size(), F::FORMAT.block_bytes());
+        for b in 0..self.depth / size {
+            f(&self.weights[column][b * bytes..][..bytes], b * size);
+        }
+    }
+}
+
+/// Activations as they come, and the weights dequantized.
+struct Floats<'a, F>(Segment<'a>, &'a [f32], PhantomData<F>);
+
+/// The weights of a segment, those of one place in k side by side.
+type Panel = [[f32; COLUMNS]; SEGMENT];
+
+/// The chains of a few rows of activations.
+#[inline(always)]
+fn chains<const N: usize>(rows: [&[f32]; N], panel: &[[f32; COLUMNS]]) -> [[f32; COLUMNS]; N] {
+    // Side by side like the weights, so that the loop below steps through two arrays and its sums stay in registers.
+    let mut x = [[0.0; N]; SEGMENT];
+    for (r, row) in rows.iter().enumerate() {
+        x.iter_mut().zip(&row[..panel.len()]).for_each(|(x, &v)| x[r] = v);
+    }
+    let mut sums = [[0.0f32; COLUMNS]; N];
+    for (x, weights) in x.iter().zip(panel) {
+        for (sums, &x) in sums.iter_mut().zip(x) {
+            for (sum, &w) in sums.iter_mut().zip(weights) {
+                *sum = x.mul_add(w, *sum);
+            }
+        }
+    }
+    sums
+}
+
+impl<F: Format> Kernel for Floats<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Floats(mut segment, x, _) = self;
+        let mut panel: Panel = [[0.0; COLUMNS]; SEGMENT];
+        for c in 0..segment.weights.len() {
+            let mut elements = [0.0; SEGMENT];
+            segment.blocks::<F>(c, |block, at| {
+                dequantize_block::<F>(block, &mut elements[at..][..F::FORMAT.block_size()]);
+            });
+            panel.iter_mut().zip(elements).for_each(|(p, v)| p[c] = v);
+        }
+        let panel = &panel[..segment.depth];
+        let (rows, share, k, start) = (segment.rows, segment.share, segment.k, segment.start);
+        let x = |row: usize| &x[row / share * k + start..];
+        let (fours, rest) = rows.as_chunks::<TOGETHER>();
+        for (i, rows) in fours.iter().enumerate() {
+            for (r, sums) in chains(rows.map(x), panel).iter().enumerate() {
+                segment.add(i * TOGETHER + r, sums);
+            }
+        }
+        for (i, &row) in rest.iter().enumerate() {
+            segment.add(fours.len() * TOGETHER + i, &chains([x(row)], panel)[0]);
+        }
+    }
+}
+
+/// Activations of q8_1, and the weights as integers.
+struct Integers<'a, F>(Segment<'a>, &'a [Block], PhantomData<F>);
+
+/// A segment of a row of weights.
+#[derive(Clone, Copy)]
+struct Row {
+    q: [i8; SEGMENT],
+    scales: [Scale; SUB_BLOCKS],
+}
+
+/// The sum of products of bytes. It wraps only where i32 would, which 32 products never reach.
+#[inline(always)]
+fn dot(a: &[i8], b: &[i8]) -> i32 {
+    a.iter().zip(b).fold(0i32, |sum, (&a, &b)| sum.wrapping_add(i32::from(a) * i32::from(b)))
+}
+
+impl Row {
+    /// The segment's value against a row of activations.
+    #[inline(always)]
+    fn value<F: Format>(&self, x: &[Block]) -> f32 {
+        let subs = BLOCK / F::SUB;
+        let mut sum = 0.0f32;
+        for (b, x) in x.iter().enumerate() {
+            for sub in 0..subs {
+                let scale = self.scales[b * subs + sub];
+                let integers = dot(&self.q[b * BLOCK + sub * F::SUB..][..F::SUB], &x.q[sub * F::SUB..][..F::SUB]);
+                sum = (scale.factor * x.d).mul_add(integers as f32, sum);
+                match F::SUMMAND {
+                    Summand::None => {}
+                    Summand::OfBlock => sum = scale.summand.mul_add(x.s, sum),
+                    Summand::OfSubBlock => sum = scale.summand.mul_add(x.halves[sub], sum),
+                }
+            }
+        }
+        sum
+    }
+}
+
+impl<F: Format> Kernel for Integers<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Integers(mut segment, x, _) = self;
+        let mut weights = [Row { q: [0; SEGMENT], scales: [Scale::default(); SUB_BLOCKS] }; COLUMNS];
+        for (c, row) in weights.iter_mut().enumerate().take(segment.weights.len()) {
+            segment.blocks::<F>(c, |block, at| {
+                let size = F::FORMAT.block_size();
+                F::integers(block, &mut row.q[at..][..size]);
+                F::scales(block, &mut row.scales[at / F::SUB..][..size / F::SUB]);
+            });
+        }
+        let (columns, blocks) = (segment.weights.len(), segment.k / BLOCK);
+        for (i, &row) in segment.rows.iter().enumerate() {
+            let x = &x[row / segment.share * blocks + segment.start / BLOCK..][..segment.depth / BLOCK];
+            let mut values = [0.0; COLUMNS];
+            for (value, weights) in values.iter_mut().zip(&weights[..columns]) {
+                *value = weights.value::<F>(x);
+            }
+            segment.add(i, &values);
+        }
+    }
+}

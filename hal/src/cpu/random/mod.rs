@@ -1,0 +1,129 @@
+//! Random numbers: element `i` is number `offset + i` of a seed's sequence, whatever the layout. Recipe: `docs/numerics/random.md`.
+
+mod normal;
+mod philox;
+mod uniform;
+
+use super::element::Element;
+use super::vector::{Kernel, vectorised};
+use super::walk::{Walk, zeroed};
+use super::{CpuStorage, compute::Compute};
+use crate::*;
+use half::{bf16, f16};
+use normal::Normal;
+use philox::{LANES, Words};
+use uniform::Uniform;
+
+#[cfg(test)]
+pub(super) use philox::block;
+
+/// A type that random numbers are computed in.
+trait Real: Compute {
+    /// Numbers that a block of the generator gives.
+    const PER_BLOCK: u64;
+    /// The sequence of its own within a seed.
+    const STREAM: u32;
+    /// The finite ends of its range.
+    const LOWEST: f64;
+    const LARGEST: f64;
+
+    /// A uniform number of `[0, 1)` from the words of a block, `number` of which is wanted, in each lane.
+    fn unit(words: &Words, number: usize, lane: usize) -> Self;
+
+    /// A pair of standard normal numbers, pair `pair` of a block.
+    fn normal_pair(words: &Words, pair: usize, lane: usize) -> [Self; 2];
+}
+
+/// What the generator's words become.
+trait Distribution<C>: Copy + Sync {
+    /// The numbers of one block, in a lane.
+    fn numbers(self, words: &Words, lane: usize, out: &mut [C]);
+}
+
+/// Numbers from `first` on into a slice.
+struct Draw<'a, C, D> {
+    seed: u64,
+    first: u64,
+    distribution: D,
+    out: &'a mut [C],
+}
+
+impl<C: Real, D: Distribution<C>> Kernel for Draw<'_, C, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let per_block = C::PER_BLOCK as usize;
+        let group = per_block * LANES;
+        // The group that holds the first number begins before it.
+        let mut skip = (self.first % group as u64) as usize;
+        let mut block = (self.first - skip as u64) / C::PER_BLOCK;
+        let (mut numbers, mut done) = ([C::ZERO; 4 * LANES], 0);
+        while done < self.out.len() {
+            let words = philox::blocks(self.seed, C::STREAM, block);
+            for (lane, numbers) in numbers[..group].chunks_exact_mut(per_block).enumerate() {
+                self.distribution.numbers(&words, lane, numbers);
+            }
+            let n = (group - skip).min(self.out.len() - done);
+            self.out[done..done + n].copy_from_slice(&numbers[skip..skip + n]);
+            // Numbers are counted modulo 2^64, so blocks modulo a fraction of that.
+            block = block.wrapping_add(LANES as u64) & (u64::MAX / C::PER_BLOCK);
+            (skip, done) = (0, done + n);
+        }
+    }
+}
+
+fn draw<T: Element>(
+    seed: u64,
+    offset: u64,
+    distribution: impl Distribution<T::Compute>,
+    dst: &mut CpuStorage,
+    layout: &Layout,
+) where
+    T::Compute: Real,
+{
+    Walk::new([], dst, layout).run(&|blocks| {
+        let (mut elements, mut numbers) = (zeroed::<T>(), zeroed::<T::Compute>());
+        for block in blocks {
+            let first = offset.wrapping_add(block.start() as u64);
+            block.target(&mut elements, |out| {
+                T::store(out, &mut numbers, |out| vectorised(Draw { seed, first, distribution, out }));
+            });
+        }
+    });
+}
+
+/// Calls a function with the type of a dtype that random numbers have.
+macro_rules! of_dtype {
+    ($dtype:expr, $T:ident => $call:expr) => {
+        match $dtype {
+            DType::F16 => {
+                type $T = f16;
+                $call
+            }
+            DType::BF16 => {
+                type $T = bf16;
+                $call
+            }
+            DType::F32 => {
+                type $T = f32;
+                $call
+            }
+            DType::F64 => {
+                type $T = f64;
+                $call
+            }
+            other => unreachable!("{other} was refused"),
+        }
+    };
+}
+
+pub(super) fn uniform(op: &RandUniform, dst: &mut CpuStorage, dl: &Layout) {
+    let dtype = dst.dtype();
+    let ends = op.ends(dtype);
+    of_dtype!(dtype, T => draw::<T>(op.seed, op.offset, Uniform::new(op.lo, op.up, ends), dst, dl));
+}
+
+pub(super) fn normal(op: &RandNormal, dst: &mut CpuStorage, dl: &Layout) {
+    of_dtype!(dst.dtype(), T => draw::<T>(op.seed, op.offset, Normal::new(op.mean, op.std), dst, dl));
+}

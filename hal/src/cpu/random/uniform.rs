@@ -1,0 +1,33 @@
+//! Uniform numbers from the generator's words.
+
+use super::philox::Words;
+use super::{Distribution, Real};
+
+/// From `lo` to `up`, kept between the smallest and the largest value that a result may have.
+#[derive(Clone, Copy)]
+pub(super) struct Uniform<C> {
+    lo: C,
+    up: C,
+    ends: [C; 2],
+}
+
+impl<C: Real> Uniform<C> {
+    pub(super) fn new(lo: f64, up: f64, ends: [f64; 2]) -> Self {
+        let finite = |x: f64| C::from_parameter(x.clamp(C::LOWEST, C::LARGEST));
+        Self { lo: finite(lo), up: finite(up), ends: ends.map(C::from_parameter) }
+    }
+}
+
+impl<C: Real> Distribution<C> for Uniform<C> {
+    #[inline(always)]
+    fn numbers(self, words: &Words, lane: usize, out: &mut [C]) {
+        for (i, x) in out.iter_mut().enumerate() {
+            let u = C::unit(words, i, lane);
+            // Both products apart, for the difference of the ends may overflow.
+            let between = u.affine(self.up, u.neg().affine(self.lo, self.lo));
+            let [first, last] = self.ends;
+            let from_first = if between < first { first } else { between };
+            *x = if from_first > last { last } else { from_first };
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Sorting the last dimension: each row by keys whose order is that of docs/numerics/sort.md, stably in either direction.
+//!
+//! Every dtype's keys are widened to one type, so that there is one sort to compile; values are then taken from where they were.
+
+use super::CpuStorage;
+use super::walk::{dispatch_size, for_runs, parallel};
+use crate::{BackendStorage, F8E4M3, Layout, Op, Sort, WithDType, collapse};
+use half::{bf16, f16};
+use rayon::prelude::*;
+
+type Input<'a> = (&'a CpuStorage, &'a Layout);
+
+/// Elements below which splitting over threads costs more than it saves.
+const SERIAL: usize = 32_768;
+
+/// An element that has a place in the order.
+trait Ordered: WithDType {
+    /// An integer that sorts as the element does: zeros of both signs have one, and all NaNs the largest.
+    fn key(self) -> i64;
+}
+
+macro_rules! ordered_integers {
+    ($($ty:ident)*) => {$(
+        impl Ordered for $ty {
+            fn key(self) -> i64 {
+                self.into()
+            }
+        }
+    )*};
+}
+ordered_integers! { u8 i8 u32 i16 i32 i64 }
+
+/// The bits of a float are its sign and, below, a magnitude that ascends as an integer.
+macro_rules! ordered_floats {
+    ($($ty:ident $bits:ident;)*) => {$(
+        impl Ordered for $ty {
+            fn key(self) -> i64 {
+                let bits = self.to_bits() as $bits;
+                let magnitude = i64::from(bits & $bits::MAX);
+                if self.is_nan() {
+                    i64::MAX
+                } else if bits < 0 {
+                    -magnitude
+                } else {
+                    magnitude
+                }
+            }
+        }
+    )*};
+}
+ordered_floats! {
+    F8E4M3 i8;
+    f16 i16;
+    bf16 i16;
+    f32 i32;
+    f64 i64;
+}
+
+/// A key above a position in the row. No two of a row are equal, and sorting them in any way gives the stable order.
+type Found = u128;
+
+fn find<T: Ordered>(row: impl Iterator<Item = T>, sort: Sort, found: &mut Vec<Found>) {
+    found.extend(row.zip(0u64..).map(|(x, position)| {
+        let ascending = x.key() as u64 ^ 1 << 63;
+        let key = if sort.descending { !ascending } else { ascending };
+        Found::from(key) << 64 | Found::from(position)
+    }));
+}
+
+fn position(found: Found) -> usize {
+    found as u64 as usize
+}
+
+/// Moves the `k` that go first to the front, in no order, and says how many there are.
+fn select(found: &mut [Found], k: usize) -> usize {
+    if 0 < k && k < found.len() {
+        found.select_nth_unstable(k - 1);
+    }
+    k.min(found.len())
+}
+
+/// Leaves the `k` that go first, sorted.
+fn sort_first(found: &mut Vec<Found>, k: usize) {
+    // Each part keeps its own first `k`, which is worth it where that is little.
+    if found.len() >= 4 * SERIAL && k <= found.len() / 8 {
+        let first = |part: &mut [Found]| {
+            let kept = select(part, k);
+            part[..kept].to_vec()
+        };
+        *found = found.par_chunks_mut(SERIAL.max(4 * k)).map(first).collect::<Vec<_>>().concat();
+    }
+    let kept = select(found, k);
+    found.truncate(kept);
+    if kept < SERIAL {
+        found.sort_unstable();
+    } else {
+        found.par_sort_unstable();
+    }
+}
+
+/// Calls `write` for each row, with the offsets of its first element and of its first result, and what goes first of it.
+fn each_row((src, sl): Input<'_>, dl: &Layout, sort: Sort, write: &(dyn Fn(usize, usize, &[Found]) + Sync)) {
+    if dl.elem_count() == 0 {
+        return;
+    }
+    let last = sl.dims().len() - 1;
+    let (n, k) = (sl.dims()[last], dl.dims()[last]);
+    let rows_of = |l: &Layout| Layout::new(&l.dims()[..last], &l.stride()[..last], 0).expect("one stride a dimension");
+    let (from, to) = (rows_of(sl), rows_of(dl));
+    let rows = collapse(&[&from, &to]);
+    let at = |strides: &[usize], row: usize| {
+        let mut offset = 0;
+        for_runs(&rows.dims, strides, row..row + 1, |o, _| offset = o);
+        offset
+    };
+    parallel(from.elem_count(), (SERIAL / n).max(1), &|range| {
+        let mut found = Vec::with_capacity(n);
+        for row in range {
+            found.clear();
+            let first = sl.start_offset() + at(&rows.strides[0], row);
+            let places = (0..n).map(|i| first + i * sl.stride()[last]);
+            dispatch_dtype!(src.dtype(), T => {
+                let elements = src.as_slice::<T>().expect("the dtype was dispatched on");
+                find(places.map(|place| elements[place]), sort, &mut found);
+            });
+            sort_first(&mut found, k);
+            write(first, dl.start_offset() + at(&rows.strides[1], row), &found);
+        }
+    });
+}
+
+/// Where results go.
+struct Target<O>(*mut O);
+
+// SAFETY: the pointer is into a destination that is borrowed alone, of which threads write disjoint rows.
+unsafe impl<O: Send> Sync for Target<O> {}
+
+impl<O> Target<O> {
+    /// # Safety
+    /// The element lies in the buffer, and nothing else touches it meanwhile.
+    unsafe fn write(&self, at: usize, value: O) {
+        // SAFETY: the caller's promise.
+        unsafe { *self.0.add(at) = value };
+    }
+}
+
+/// `sort` and `topk`.
+pub(super) fn values(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
+    let (from, to) = (src.1.stride().last().copied(), dl.stride().last().copied());
+    let (from, to) = (from.unwrap_or(1), to.unwrap_or(1));
+    dispatch_size!(dst.dtype(), B => {
+        let elements: &[B] = bytemuck::cast_slice(src.0.as_bytes());
+        let target = Target(bytemuck::cast_slice_mut::<u8, B>(dst.as_bytes_mut()).as_mut_ptr());
+        each_row(src, dl, order(op), &|first, result, found| {
+            for (i, &f) in found.iter().enumerate() {
+                // SAFETY: the destination was validated to lie in its buffer and not to overlap itself; each row has a call of its own.
+                unsafe { target.write(result + i * to, elements[first + position(f) * from]) };
+            }
+        });
+    });
+}
+
+/// `argsort` and `argtopk`.
+pub(super) fn positions(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
+    let to = dl.stride().last().copied().unwrap_or(1);
+    let target = Target(dst.as_mut_slice::<u32>().expect("the dtype was validated").as_mut_ptr());
+    each_row(src, dl, order(op), &|_, result, found| {
+        for (i, &f) in found.iter().enumerate() {
+            // SAFETY: as above; a position fits, as the row was validated to have fewer than 2^32 elements.
+            unsafe { target.write(result + i * to, position(f) as u32) };
+        }
+    });
+}
+
+fn order(op: &Op) -> Sort {
+    match *op {
+        Op::Sort(sort) | Op::ArgSort(sort) => sort,
+        Op::TopK(top) | Op::ArgTopK(top) => top.sort(),
+        _ => unreachable!("not an operation of the family"),
+    }
+}

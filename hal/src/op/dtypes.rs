@@ -1,0 +1,187 @@
+//! Which dtypes each operation takes, and of which dtype its result is.
+
+use super::quantized::is_activation;
+use super::{Op, ReduceOp};
+use crate::{DType, Error, ErrorKind, Result};
+
+/// How many operands an operation has, the destination among them, what it takes in words, and whether given dtypes suit it.
+struct Taken {
+    operands: usize,
+    what: &'static str,
+    suit: bool,
+}
+
+impl Taken {
+    fn new(operands: usize, what: &'static str, suit: bool) -> Self {
+        Self { operands, what, suit }
+    }
+}
+
+fn equal(dtypes: &[DType]) -> bool {
+    dtypes.windows(2).all(|w| w[0] == w[1])
+}
+
+fn any(operands: usize, ds: &[DType]) -> Taken {
+    Taken::new(operands, "operands of one dtype", equal(ds))
+}
+
+fn floats(operands: usize, ds: &[DType]) -> Taken {
+    Taken::new(operands, "floats of one dtype", equal(ds) && ds.iter().all(|d| d.is_float()))
+}
+
+/// The floats that are more than storage on every device's library.
+fn wide_floats(operands: usize, ds: &[DType]) -> Taken {
+    let wide = |d: &DType| matches!(d, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
+    Taken::new(operands, "f16, bf16, f32 or f64, all operands the same", equal(ds) && ds.iter().all(wide))
+}
+
+fn is_index(dtype: DType) -> bool {
+    matches!(dtype, DType::U8 | DType::U32 | DType::I64)
+}
+
+impl Op {
+    fn taken(&self, ds: &[DType]) -> Taken {
+        match self {
+            Op::ConstSet => Taken::new(1, "", true),
+            Op::Cast => Taken::new(2, "", true),
+            Op::Copy
+            | Op::Copy2d(_)
+            | Op::Affine(_)
+            | Op::Clamp(_)
+            | Op::Triangle(_)
+            | Op::CumSum(_)
+            | Op::Sort(_)
+            | Op::TopK(_)
+            | Op::MaxPool2d(_)
+            | Op::UpsampleNearest1d(_)
+            | Op::UpsampleNearest2d(_) => any(2, ds),
+            Op::Unary(u) if !u.is_float_only() => any(2, ds),
+            Op::Powf(_)
+            | Op::Elu(_)
+            | Op::Unary(_)
+            | Op::Softmax
+            | Op::LogSoftmax
+            | Op::AvgPool2d(_)
+            | Op::UpsampleBilinear2d(_) => floats(2, ds),
+            Op::Binary(_) => any(3, ds),
+            Op::AddActivation(_) | Op::Matmul(_) | Op::RmsNorm { .. } => floats(3, ds),
+            Op::LayerNorm { .. } | Op::Rope(_) => floats(4, ds),
+            Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => wide_floats(3, ds),
+            Op::RandUniform(_) | Op::RandNormal(_) => wide_floats(1, ds),
+            Op::Cmp(_) => {
+                let suit = matches!(ds, [a, b, DType::U8] if a == b);
+                Taken::new(3, "two operands of one dtype and a u8 destination", suit)
+            }
+            Op::WhereCond => {
+                let suit = matches!(ds, [cond, values @ ..] if is_index(*cond) && equal(values));
+                Taken::new(4, "a condition of u8, u32 or i64 and values of one dtype", suit)
+            }
+            Op::Reduce(r) if r.op.is_arg() => Taken::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
+            Op::Reduce(r) if r.op == ReduceOp::Mean => floats(2, ds),
+            Op::Reduce(_) => any(2, ds),
+            Op::ArgSort(_) | Op::ArgTopK(_) => Taken::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
+            Op::Gather { .. } | Op::IndexSelect { .. } => {
+                let suit = matches!(ds, [src, ids, dst] if src == dst && is_index(*ids));
+                Taken::new(3, "ids of u8, u32 or i64 and values of one dtype", suit)
+            }
+            Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => {
+                let suit = matches!(ds, [to, ids, src, dst] if to == src && src == dst && is_index(*ids));
+                Taken::new(4, "ids of u8, u32 or i64 and values of one dtype", suit)
+            }
+            Op::Quantize(_) => {
+                let suit = matches!(ds, [src, DType::U8] if is_activation(*src));
+                Taken::new(2, "f32, f16 or bf16 and a u8 destination", suit)
+            }
+            Op::Dequantize(_) => {
+                let suit = matches!(ds, [DType::U8, dst] if is_activation(*dst));
+                Taken::new(2, "blocks as u8 and a destination of f32, f16 or bf16", suit)
+            }
+            Op::QMatmul(_) => {
+                let suit = matches!(ds, [DType::U8, x, dst] if x == dst && is_activation(*x));
+                Taken::new(3, "blocks as u8, and f32, f16 or bf16 for the activations and the destination", suit)
+            }
+            Op::QMatmulId(_) => {
+                let suit = matches!(ds, [DType::U8, x, DType::U32, dst] if x == dst && is_activation(*x));
+                Taken::new(
+                    4,
+                    "blocks as u8, ids as u32, and f32, f16 or bf16 for the activations and the destination",
+                    suit,
+                )
+            }
+        }
+    }
+
+    /// Whether the operation is defined for these dtypes, inputs first and the destination last.
+    ///
+    /// # Errors
+    /// `UnsupportedDtype`, saying what the operation takes; `InvalidArgument` for a wrong number of operands.
+    pub fn check_dtypes(&self, dtypes: &[DType]) -> Result<()> {
+        let Taken { operands, what, suit } = self.taken(dtypes);
+        if dtypes.len() != operands {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("{} has {operands} operands, {} dtypes were given", self.name(), dtypes.len()),
+            ));
+        }
+        if suit {
+            return Ok(());
+        }
+        let given: Vec<_> = dtypes.iter().map(|d| d.as_str()).collect();
+        Err(Error::new(
+            ErrorKind::UnsupportedDtype,
+            format!("{} takes {what}, not ({}); cast the operands first", self.name(), given.join(", ")),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::*;
+
+    /// For every operation, which of all combinations of dtypes are taken.
+    #[test]
+    fn dtypes_are_judged_as_the_documentation_says() {
+        use DType::*;
+        let matmul = Op::Matmul(Matmul::default());
+        let reduce = |op| Op::Reduce(Reduce::new(op, &[0]));
+        for &a in DType::ALL {
+            for &b in DType::ALL {
+                let two = |op: Op| op.check_dtypes(&[a, b]).is_ok();
+                assert!(two(Op::Cast));
+                assert_eq!(two(Op::Copy), a == b);
+                assert_eq!(two(Op::Affine(Affine::new(1.0, 0.0))), a == b);
+                assert_eq!(two(Op::Powf(Powf::new(1.0))), a == b && a.is_float());
+                assert_eq!(two(Op::Elu(Elu::new(1.0))), a == b && a.is_float());
+                assert_eq!(two(Op::Unary(UnaryOp::Sqr)), a == b);
+                assert_eq!(two(Op::Unary(UnaryOp::Sqrt)), a == b && a.is_float());
+                assert_eq!(two(reduce(ReduceOp::Sum)), a == b);
+                assert_eq!(two(reduce(ReduceOp::Mean)), a == b && a.is_float());
+                assert_eq!(two(reduce(ReduceOp::ArgMin)), b == U32);
+                for &c in DType::ALL {
+                    let three = |op: &Op| op.check_dtypes(&[a, b, c]).is_ok();
+                    assert_eq!(three(&Op::Binary(BinaryOp::Rem)), a == b && b == c);
+                    assert_eq!(three(&Op::Cmp(CmpOp::Lt)), a == b && c == U8);
+                    assert_eq!(three(&matmul), a == b && b == c && a.is_float());
+                    let chosen = Op::WhereCond.check_dtypes(&[a, b, c, c]).is_ok();
+                    assert_eq!(chosen, matches!(a, U8 | U32 | I64) && b == c);
+                }
+            }
+            assert!(Op::ConstSet.check_dtypes(&[a]).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_wrong_number_of_operands_is_its_own_error() {
+        for op in [Op::ConstSet, Op::Copy, Op::Cast, Op::WhereCond, Op::Binary(BinaryOp::Add), Op::Cmp(CmpOp::Eq)] {
+            for dtypes in [&[][..], &[DType::F32; 5]] {
+                let error = op.check_dtypes(dtypes).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+            }
+        }
+        for &op in ReduceOp::ALL {
+            let error = Op::Reduce(Reduce::new(op, &[])).check_dtypes(&[]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        }
+    }
+}

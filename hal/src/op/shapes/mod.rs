@@ -1,0 +1,232 @@
+//! Which shape each operation gives, and which shapes of operands suit it: asked before anything runs, by every driver alike.
+
+mod quantized;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use super::{Op, Reduce};
+use crate::{DType, Dims, Error, ErrorKind, Result, Shape};
+use quantized::{qmatmul, qmatmul_id};
+use windows::{conv, pool, upsample, windows};
+
+fn mismatch(message: String) -> Error {
+    Error::new(ErrorKind::ShapeMismatch, message)
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::InvalidArgument, message)
+}
+
+/// The dimension is there.
+fn dimension(op: &Op, shape: &Shape, dim: usize) -> Result<usize> {
+    let size = shape.dims().get(dim).copied();
+    size.ok_or_else(|| invalid(format!("{op}: dimension {dim} of a tensor of rank {}", shape.rank())))
+}
+
+/// The last dimension, for operations along it.
+fn last(op: &Op, shape: &Shape) -> Result<usize> {
+    let size = shape.dims().last().copied();
+    size.ok_or_else(|| invalid(format!("{op} works along the last dimension, and a tensor of rank 0 has none")))
+}
+
+fn rank(op: &Op, what: &str, shape: &Shape, rank: usize) -> Result<()> {
+    if shape.rank() == rank {
+        return Ok(());
+    }
+    Err(mismatch(format!("{op} takes {what} of rank {rank}, not {shape}")))
+}
+
+/// A shape with one dimension of another size.
+fn with_dim(shape: &Shape, dim: usize, size: usize) -> Shape {
+    let mut dims: Dims = shape.dims().into();
+    dims[dim] = size;
+    dims.into()
+}
+
+fn all_equal(op: &Op, shapes: &[&Shape]) -> Result<Shape> {
+    let Some((&first, rest)) = shapes.split_first() else { return Ok(Shape::default()) };
+    match rest.iter().find(|&&s| s != first) {
+        Some(other) => Err(mismatch(format!("{op} of {first} and {other}: broadcast the layouts to one shape first"))),
+        None => Ok(first.clone()),
+    }
+}
+
+fn reduce(reduce: &Reduce, src: &Shape) -> Result<Shape> {
+    let op = reduce.op;
+    for (i, &d) in reduce.dims.iter().enumerate() {
+        if d >= src.rank() {
+            return Err(invalid(format!("{op}: dimension {d} of a tensor of rank {}", src.rank())));
+        }
+        if reduce.dims[..i].contains(&d) {
+            return Err(invalid(format!("{op}: dimension {d} is named twice")));
+        }
+    }
+    let result = src.reduced(&reduce.dims);
+    let count: usize = reduce.dims.iter().map(|&d| src.dims()[d]).product();
+    if count == 0 && op.needs_elements() && result.elem_count() > 0 {
+        let dims = reduce.dims.as_slice();
+        return Err(invalid(format!(
+            "{op} over no elements has no value: the shape is {src}, the dimensions {dims:?}"
+        )));
+    }
+    if op.is_arg() && count > u32::MAX as usize {
+        return Err(invalid(format!("{op} over {count} elements: the u32 index ends at {}", u32::MAX)));
+    }
+    Ok(result)
+}
+
+fn matmul(lhs: &Shape, rhs: &Shape) -> Result<Shape> {
+    let wrong = |what: String| mismatch(format!("matmul of {lhs} and {rhs}: {what}"));
+    let ([batch_a @ .., m, k], [batch_b @ .., k2, n]) = (lhs.dims(), rhs.dims()) else {
+        return Err(wrong("both operands need at least two dimensions".into()));
+    };
+    if batch_a != batch_b {
+        return Err(wrong(format!("the batch dimensions {batch_a:?} and {batch_b:?} differ; broadcast one first")));
+    }
+    if k != k2 {
+        return Err(wrong(format!("the inner dimensions {k} and {k2} differ")));
+    }
+    let mut dims: Dims = batch_a.into();
+    dims.extend([*m, *n]);
+    Ok(dims.into())
+}
+
+/// The operands of a scatter: as many source elements as ids, within the other dimensions of what is scattered into.
+fn scatter(op: &Op, to: &Shape, ids: &Shape, src: &Shape, dim: usize) -> Result<Shape> {
+    dimension(op, to, dim)?;
+    if ids != src {
+        return Err(mismatch(format!("{op}: ids {ids} and source {src} have different shapes")));
+    }
+    within(op, ids, to, dim)?;
+    Ok(to.clone())
+}
+
+/// Ids stay within the tensor they count in, other dimensions than `dim`.
+fn within(op: &Op, ids: &Shape, tensor: &Shape, dim: usize) -> Result<()> {
+    let fits = |d: usize| d == dim || ids.dims()[d] <= tensor.dims()[d];
+    if ids.rank() == tensor.rank() && (0..ids.rank()).all(fits) {
+        return Ok(());
+    }
+    Err(mismatch(format!("{op}: ids {ids} reach beyond {tensor} in another dimension than {dim}")))
+}
+
+fn rope(op: &Op, form: super::RopeForm, x: &Shape, cos: &Shape, sin: &Shape) -> Result<Shape> {
+    rank(op, "an input", x, 4)?;
+    let (batch, d) = (x.dims()[0], x.dims()[3]);
+    let time = x.dims()[if form == super::RopeForm::Thd { 1 } else { 2 }];
+    let half = [time, d / 2];
+    let fits = |s: &Shape| s.dims() == half || s.dims() == [batch, half[0], half[1]];
+    if !d.is_multiple_of(2) || !fits(cos) || cos != sin {
+        return Err(mismatch(format!(
+            "{op} of {x} takes an even last dimension, and cos and sin of {half:?}, with the batch in front or not; they are {cos} and {sin}"
+        )));
+    }
+    Ok(x.clone())
+}
+
+impl Op {
+    /// The shape of the result for inputs of given shapes; none where the call itself says it (fills, random numbers).
+    ///
+    /// # Errors
+    /// `ShapeMismatch` where the shapes do not go together; `InvalidArgument` where parameters do not suit them.
+    pub fn result_shape(&self, inputs: &[&Shape]) -> Result<Option<Shape>> {
+        let shape = match (self, inputs) {
+            (Op::ConstSet, _) => return Ok(None),
+            (Op::RandUniform(op), _) => {
+                if !(op.lo.is_finite() && op.up.is_finite() && op.lo <= op.up) {
+                    let (lo, up) = (op.lo, op.up);
+                    return Err(invalid(format!("{self} in [{lo}, {up}): an interval of finite numbers is wanted")));
+                }
+                return Ok(None);
+            }
+            (Op::RandNormal(op), _) => {
+                if !(op.mean.is_finite() && op.std.is_finite() && op.std >= 0.0) {
+                    let (mean, std) = (op.mean, op.std);
+                    return Err(invalid(format!("{self} of mean {mean} and deviation {std}: finite ones are wanted")));
+                }
+                return Ok(None);
+            }
+            (Op::Reduce(op), [src]) => reduce(op, src)?,
+            (Op::Matmul(_), [lhs, rhs]) => matmul(lhs, rhs)?,
+            (Op::Triangle(_), [src]) if src.rank() < 2 => {
+                return Err(mismatch(format!("{self} is of matrices: {src} has fewer than two dimensions")));
+            }
+            (Op::CumSum(op), [src]) => dimension(self, src, op.dim).map(|_| (*src).clone())?,
+            (Op::Softmax | Op::LogSoftmax | Op::Sort(_), [src]) => last(self, src).map(|_| (*src).clone())?,
+            (Op::ArgSort(_), [src]) => {
+                let n = last(self, src)?;
+                if n > u32::MAX as usize {
+                    return Err(invalid(format!("{self} of {n} elements: the u32 index ends at {}", u32::MAX)));
+                }
+                (*src).clone()
+            }
+            (Op::TopK(op) | Op::ArgTopK(op), [src]) => {
+                let n = last(self, src)?;
+                if op.k > n || n > u32::MAX as usize {
+                    return Err(invalid(format!("{self}: the first {} of {n} elements", op.k)));
+                }
+                with_dim(src, src.rank() - 1, op.k)
+            }
+            (Op::RmsNorm { .. } | Op::LayerNorm { .. }, [src, parameters @ ..]) => {
+                let n = last(self, src)?;
+                if let Some(other) = parameters.iter().find(|p| p.dims() != [n]) {
+                    return Err(mismatch(format!("{self} of {src} takes parameters of [{n}], not {other}")));
+                }
+                (*src).clone()
+            }
+            (Op::Rope(form), [x, cos, sin]) => rope(self, *form, x, cos, sin)?,
+            (Op::Gather { dim }, [src, ids]) => {
+                dimension(self, src, *dim)?;
+                within(self, ids, src, *dim)?;
+                (*ids).clone()
+            }
+            (Op::IndexSelect { dim }, [src, ids]) => {
+                dimension(self, src, *dim)?;
+                rank(self, "ids", ids, 1)?;
+                with_dim(src, *dim, ids.dims()[0])
+            }
+            (Op::ScatterSet { dim } | Op::ScatterAdd { dim }, [to, ids, src]) => scatter(self, to, ids, src, *dim)?,
+            (Op::IndexAdd { dim }, [to, ids, src]) => {
+                dimension(self, to, *dim)?;
+                rank(self, "ids", ids, 1)?;
+                if **src != with_dim(to, *dim, ids.dims()[0]) {
+                    return Err(mismatch(format!(
+                        "{self}: {ids} ids for dimension {dim} of {to}, and a source of {src}"
+                    )));
+                }
+                (*to).clone()
+            }
+            (Op::Conv1d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, None))?,
+            (Op::Conv2d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, None))?,
+            (Op::ConvTranspose1d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, Some(&p.output_padding)))?,
+            (Op::ConvTranspose2d(p), [src, kernel]) => conv(self, src, kernel, &windows!(p, Some(&p.output_padding)))?,
+            (Op::AvgPool2d(p) | Op::MaxPool2d(p), [src]) => pool(self, src, p)?,
+            (Op::UpsampleNearest1d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
+            (Op::UpsampleNearest2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
+            (Op::UpsampleBilinear2d(p), [src]) => upsample(self, src, &p.size, &p.scale)?,
+            (Op::Quantize(format), [src]) => {
+                with_dim(src, src.rank().saturating_sub(1), format.row_bytes(last(self, src)?)?)
+            }
+            (Op::Dequantize(format), [src]) => {
+                with_dim(src, src.rank().saturating_sub(1), format.row_elements(last(self, src)?)?)
+            }
+            (Op::QMatmul(q), [weight, x]) => qmatmul(self, q, weight, x)?,
+            (Op::QMatmulId(q), [weight, x, ids]) => qmatmul_id(self, q, weight, x, ids)?,
+            _ => all_equal(self, inputs)?,
+        };
+        Ok(Some(shape))
+    }
+
+    /// The dtype of the result for inputs of given dtypes; none where the call itself says it (fills, random numbers, casts, dequantization).
+    pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
+        match self {
+            Op::ConstSet | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Dequantize(_) => None,
+            Op::Cmp(_) | Op::Quantize(_) => Some(DType::U8),
+            Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
+            Op::Reduce(r) if r.op.is_arg() => Some(DType::U32),
+            Op::WhereCond | Op::QMatmul(_) | Op::QMatmulId(_) => inputs.get(1).copied(),
+            _ => inputs.first().copied(),
+        }
+    }
+}

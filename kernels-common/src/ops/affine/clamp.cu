@@ -1,0 +1,34 @@
+// min(max(x, low), high), with limits in the compute type.
+#include "dialect/arith.cuh"
+#include "dialect/elementwise.cuh"
+
+namespace isobit {
+
+template <typename T>
+struct Clamp {
+    compute_t<T> low, high;
+    ISOBIT_METHOD T operator()(T x) const {
+        if constexpr (is_float<T>) {
+            return from_compute<T>(arith::smaller(arith::larger(to_compute(x), low), high));
+        } else {
+            return arith::minimum(arith::maximum(x, low), high);
+        }
+    }
+};
+
+} // namespace isobit
+
+#define ISOBIT_CLAMP(NAME, T)                                                                                          \
+    ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
+    NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n, isobit::compute_t<isobit::T> low,                        \
+         isobit::compute_t<isobit::T> high) {                                                                          \
+        using namespace isobit;                                                                                        \
+        contiguous<pack_size<T>(), unroll_of<T>>(Clamp<T>{low, high}, n, dst, src);                                    \
+    }
+#define ISOBIT_CLAMP_STRIDED(NAME, T)                                                                                  \
+    ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \
+    NAME(isobit::T *dst, const isobit::T *src, isobit::Walk<2> walk, isobit::compute_t<isobit::T> low,                 \
+         isobit::compute_t<isobit::T> high) {                                                                          \
+        using namespace isobit;                                                                                        \
+        strided<1, 4>(Indices<0>{}, Clamp<T>{low, high}, walk, dst, src);                                              \
+    }

@@ -1,0 +1,215 @@
+//! One spatial dimension of a convolution, for all of its outputs or some: what the kernels are told of it.
+
+use crate::index::Divisor;
+use isobit_hal::{Error, ErrorKind, Result};
+use std::ops::Range;
+
+/// A dimension as the call has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window {
+    pub transposed: bool,
+    /// Of the input, the kernel and the result.
+    pub size: usize,
+    pub taps: usize,
+    pub outputs: usize,
+    pub stride: usize,
+    pub padding: usize,
+    pub dilation: usize,
+}
+
+/// `ConvAxis` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Axis {
+    size: u32,
+    outputs: u32,
+    taps: u32,
+    position: i32,
+    stride: u32,
+    dilation: u32,
+    common: u32,
+    inverse: u32,
+    per_phase: Divisor,
+    phases: Divisor,
+}
+
+/// Some outputs of a dimension.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub axis: Axis,
+    /// The first input that any of them may see; positions count from there.
+    pub first_input: usize,
+    /// How far from there a position may lie, inside the input or outside.
+    pub reach: usize,
+    /// Phases, and outputs of the one that has the most.
+    pub phases: usize,
+    pub per_phase: usize,
+    /// Taps that a phase meets at most.
+    pub taps: usize,
+}
+
+/// Positions and sizes stay below this, so that sums of two of them fit an i32.
+const MOST: i128 = 1 << 29;
+
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// `x` with `a x = 1` modulo `n`, for numbers that have no common divisor (the extended algorithm of Euclid); 0 modulo 1.
+fn inverse(a: i128, n: i128) -> i128 {
+    let (mut r, mut x) = ((n, a.rem_euclid(n)), (0, 1));
+    while r.1 != 0 {
+        let q = r.0 / r.1;
+        r = (r.1, r.0 - q * r.1);
+        x = (x.1, x.0 - q * x.1);
+    }
+    x.0.rem_euclid(n)
+}
+
+impl Window {
+    /// The outputs of a range, which is not empty.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where one output sees inputs too far apart for the kernels.
+    pub fn part(&self, outputs: &Range<usize>) -> Result<Part> {
+        let [first, count, taps] = [outputs.start, outputs.len(), self.taps].map(|n| n as i128);
+        let [size, mut stride, padding] = [self.size, self.stride, self.padding].map(|n| n as i128);
+        // What a single output or tap never steps by is of no account.
+        let dilation = if taps == 1 { 1 } else { self.dilation as i128 };
+        let extent = (taps - 1) * dilation;
+        // Positions count from the first input that is seen, or one before it.
+        let (position, first_input, reach);
+        if self.transposed {
+            let from = first + padding;
+            if size == 1 {
+                stride = stride.min(from + count + extent + 1);
+            }
+            first_input = ((from - extent) / stride).max(0);
+            position = from - first_input * stride;
+            reach = (position + count).max(extent) / stride + 1;
+        } else {
+            if count == 1 {
+                stride = 1;
+            }
+            let from = first * self.stride as i128 - padding;
+            let seen = (count - 1) * stride + extent;
+            first_input = from.clamp(0, size);
+            // From where nothing is seen, it does not matter how far away the input is.
+            position = if first_input == size { 0 } else { (from - first_input).max(-1 - seen) };
+            reach = seen + 1;
+        }
+        if [position.abs() + count, extent, stride, dilation, reach].into_iter().any(|n| n >= MOST) {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!(
+                    "a kernel of {} taps with stride {} and dilation {} reaches over more than 2^29 positions of a dimension, which is more \
+                     than GPU kernels count; the CPU computes it",
+                    self.taps, self.stride, self.dilation
+                ),
+            ));
+        }
+        let common = gcd(stride, dilation);
+        let phases = if self.transposed { stride.min(count) } else { 1 };
+        let per_phase = (count + phases - 1) / phases;
+        let tap_step = if self.transposed { stride / common } else { 1 };
+        Ok(Part {
+            axis: Axis {
+                size: (size - first_input).clamp(0, 2 * MOST - 1) as u32,
+                outputs: count as u32,
+                taps: taps as u32,
+                position: position as i32,
+                stride: stride as u32,
+                dilation: dilation as u32,
+                common: common as u32,
+                inverse: inverse(dilation / common, stride / common) as u32,
+                per_phase: Divisor::new(per_phase as usize),
+                phases: Divisor::new(phases as usize),
+            },
+            first_input: first_input.min(size) as usize,
+            reach: reach as usize,
+            phases: phases as usize,
+            per_phase: per_phase as usize,
+            taps: ((taps + tap_step - 1) / tap_step) as usize,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `conv_line` of conv.cuh for every phase: for each output and tap of a part the input position, none where the phase does not meet the tap.
+    fn met(part: &Part, transposed: bool) -> Vec<Vec<Option<i64>>> {
+        let a = &part.axis;
+        let [count, taps, stride] = [a.outputs, a.taps, a.stride].map(i64::from);
+        let line = |o: i64| {
+            if !transposed {
+                let at = |t| i64::from(a.position) + o * stride + t * i64::from(a.dilation);
+                return (0..taps).map(|t| Some(at(t) + part.first_input as i64)).collect();
+            }
+            let (common, tap_step) = (i64::from(a.common), stride / i64::from(a.common));
+            let from = i64::from(a.position) + o % stride;
+            let rest = from % stride;
+            let first = rest / common * i64::from(a.inverse) % tap_step;
+            let meets = |t: i64| rest % common == 0 && t >= first && (t - first) % tap_step == 0;
+            let at = |t: i64| {
+                let steps = (t - first) / tap_step;
+                (from - first * i64::from(a.dilation)) / stride + o / stride - steps * i64::from(a.dilation) / common
+            };
+            (0..taps).map(|t| meets(t).then(|| at(t) + part.first_input as i64)).collect()
+        };
+        (0..count).map(line).collect()
+    }
+
+    #[test]
+    fn parts_meet_the_inputs_that_the_definition_says() {
+        let sizes: [(usize, usize); 5] = [(1, 1), (2, 3), (5, 1), (7, 4), (30, 2)];
+        for (transposed, (size, taps)) in [false, true].into_iter().flat_map(|t| sizes.map(|s| (t, s))) {
+            for (stride, dilation, padding) in
+                (1..7usize).flat_map(|s| (1..5usize).flat_map(move |d| (0..4usize).map(move |p| (s, d, p))))
+            {
+                let extent = dilation * (taps - 1);
+                let outputs = if transposed {
+                    ((size - 1) * stride + extent + 1).saturating_sub(2 * padding)
+                } else {
+                    (size + 2 * padding).saturating_sub(extent).div_ceil(stride)
+                };
+                let window = Window { transposed, size, taps, outputs, stride, padding, dilation };
+                for range in [0..outputs, outputs / 2..outputs, outputs / 3..outputs.div_ceil(2)]
+                    .into_iter()
+                    .filter(|r| !r.is_empty())
+                {
+                    let part = window.part(&range).unwrap();
+                    let inside = part.first_input as i64..part.first_input as i64 + i64::from(part.axis.size);
+                    for (o, met) in range.zip(met(&part, transposed)) {
+                        for (t, got) in met.into_iter().enumerate() {
+                            let reached = o as i64 + padding as i64 - (t * dilation) as i64;
+                            let want = match transposed {
+                                true => (reached % stride as i64 == 0).then_some(reached / stride as i64),
+                                false => Some((o * stride + t * dilation) as i64 - padding as i64),
+                            };
+                            let what = format!("output {o}, tap {t} of {window:?}");
+                            assert_eq!(got.is_some(), want.is_some(), "{what}");
+                            let seen = |p: Option<i64>, within: &Range<i64>| p.filter(|p| within.contains(p));
+                            assert_eq!(seen(got, &inside), seen(want, &(0..size as i64)), "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn far_windows_are_near_for_their_parts() {
+        let far = 1 << 40;
+        let window = Window { transposed: false, size: 5, taps: 1, outputs: 3, stride: far, padding: far, dilation: 1 };
+        assert!(window.part(&(0..3)).is_err());
+        let part = window.part(&(1..2)).unwrap();
+        assert_eq!((part.first_input, met(&part, false)), (0, vec![vec![Some(0)]]));
+        assert_eq!(window.part(&(0..1)).unwrap().axis.position, -1);
+        assert_eq!(window.part(&(2..3)).unwrap().axis.size, 0);
+        let window = Window { transposed: true, size: 1, taps: 2, outputs: 2, stride: far, padding: 0, dilation: 1 };
+        let met = met(&window.part(&(0..2)).unwrap(), true);
+        assert_eq!(met, vec![vec![Some(0), None], vec![None, Some(0)]]);
+    }
+}

@@ -1,0 +1,143 @@
+// What the kernels of convolutions share: the problem, and how outputs and taps meet the input. A convolution is a product of matrices: its rows
+// are outputs of all images, its columns the channels of a group that are computed, and k counts input channels and taps, row-major.
+//
+// The outputs of a transposed convolution fall into phases, as many as the stride along each dimension: those of one phase meet the same taps,
+// and over them it is a plain convolution with a stride of 1 whose taps walk backwards. A plain convolution has one phase.
+#pragma once
+
+#include "dialect/index.cuh"
+#include "ops/matmul/order.cuh"
+
+namespace isobit {
+
+// The host's `Axis` in conv/axis.rs: one spatial dimension.
+struct ConvAxis {
+    // Of the input, and of the outputs; below 2^30.
+    u32 size, outputs;
+    u32 taps;
+    // Where the first output meets the input through the first tap. Transposed: the first output, counted with the padding that is cut off.
+    i32 position;
+    u32 stride, dilation;
+    // Transposed: the greatest common divisor of stride and dilation, and with both divided by it the inverse of the dilation modulo the stride.
+    u32 common, inverse;
+    // Outputs of the first phase, which has the most, and phases.
+    Divisor per_phase, phases;
+};
+
+// The host's `Problem` in conv/launch.rs. Strides count elements; those of h and w are at [0] and [1].
+struct Conv {
+    ConvAxis axis[2];
+    u32 transposed;
+    // Of a group.
+    u32 channels_in, channels_out;
+    // Outputs of a phase in all images, as if each phase had as many as the first.
+    u32 outputs;
+    // Blocks along channels and along outputs; segments of k that this launch computes apart, 1 where it computes whole results.
+    Divisor channel_tiles, output_tiles, segments;
+    // Nonzero: four weights along k, four results along w can be moved at once.
+    u32 kernel_vectors, dst_vectors;
+    // Nonzero: weights that follow each other along k are nearer than those of neighbouring channels.
+    u32 along_k;
+    u64 src_image, src_group, src_channel, src_space[2];
+    u64 kernel_group, kernel_out, kernel_in, kernel_space[2];
+    u64 dst_image, dst_group, dst_channel, dst_space[2];
+};
+
+// What a block works on. `unit` counts groups and phases.
+struct ConvBlock {
+    u32 channel_tile, output_tile, segment, unit, group, phase[2];
+};
+
+// The quotient, and in `n` the remainder.
+ISOBIT_FN u32 take(u32 &n, const Divisor &d) {
+    const u32 q = divide(n, d);
+    n -= q * d.size;
+    return q;
+}
+
+ISOBIT_FN ConvBlock conv_block(const Conv &p) {
+    ConvBlock b;
+    b.channel_tile = block_x();
+    b.output_tile = take(b.channel_tile, p.channel_tiles);
+    b.segment = take(b.output_tile, p.output_tiles);
+    b.unit = take(b.segment, p.segments);
+    b.phase[1] = b.unit;
+    b.phase[0] = take(b.phase[1], p.axis[1].phases);
+    b.group = take(b.phase[0], p.axis[0].phases);
+    return b;
+}
+
+// A dimension within a phase: which taps it meets, and where the first output meets the input through the first of them.
+struct ConvLine {
+    u32 tap, tap_step, taps;
+    i32 position, per_output, per_tap;
+    u32 output, output_step;
+};
+
+ISOBIT_FN ConvLine conv_line(const ConvAxis &a, bool transposed, u32 phase) {
+    if (!transposed)
+        return ConvLine{0, 1, a.taps, a.position, (i32)a.stride, (i32)a.dilation, 0, 1};
+    // Output o meets input i through tap t where o = i * stride + t * dilation.
+    const u32 o = (u32)a.position + phase;
+    const u32 tap_step = a.stride / a.common, rest = o % a.stride;
+    const u32 first = (u32)((u64)(rest / a.common) * a.inverse % tap_step);
+    ConvLine line{first, tap_step, 0, 0, 1, -(i32)(a.dilation / a.common), phase, a.stride};
+    if (rest % a.common == 0 && first < a.taps) {
+        line.taps = (a.taps - first - 1) / tap_step + 1;
+        line.position = ((i32)o - (i32)(first * a.dilation)) / (i32)a.stride;
+    }
+    return line;
+}
+
+// Products that a result of a phase sums.
+ISOBIT_FN u64 conv_k(const Conv &p, const ConvLine &h, const ConvLine &w) {
+    return (u64)p.channels_in * h.taps * w.taps;
+}
+
+// An output: its number in its phase along h and w, and whether there is one at all.
+struct ConvOutput {
+    u32 image, h, w;
+    bool inside;
+};
+
+ISOBIT_FN ConvOutput conv_output(const Conv &p, const ConvLine &h, const ConvLine &w, u32 i) {
+    ConvOutput at;
+    at.inside = i < p.outputs;
+    at.w = i;
+    at.h = take(at.w, p.axis[1].per_phase);
+    at.image = take(at.h, p.axis[0].per_phase);
+    at.inside = at.inside && h.output + at.h * h.output_step < p.axis[0].outputs &&
+                w.output + at.w * w.output_step < p.axis[1].outputs;
+    return at;
+}
+
+// Where a result of the group's first channel goes.
+ISOBIT_FN u64 conv_dst(const Conv &p, const ConvLine &h, const ConvLine &w, const ConvOutput &at) {
+    return at.image * p.dst_image + (u64)(h.output + at.h * h.output_step) * p.dst_space[0] +
+           (u64)(w.output + at.w * w.output_step) * p.dst_space[1];
+}
+
+// A number that no position within the input reaches when it is added to one, and that no sum of a position and another one equals.
+ISOBIT_CONST i32 CONV_OUTSIDE = -0x7fffffff - 1;
+
+// Where segment `segment` of a result keeps its value, until all are added.
+template <typename C>
+ISOBIT_FN C *conv_partial(const Conv &p, C *partial, u32 unit, u32 segments, u32 segment, u32 channel, u32 output) {
+    return partial + (((u64)unit * segments + segment) * p.channels_out + channel) * p.outputs + output;
+}
+
+// The products of a launch's segment: where it starts, and how many they are.
+struct ConvPart {
+    u64 start, count;
+    // False where the phase has fewer segments than others.
+    bool any;
+};
+
+ISOBIT_FN ConvPart conv_part(const Conv &p, const ConvBlock &block, u64 k) {
+    const u64 start = (u64)block.segment * PRODUCT_SEGMENT;
+    const bool any = start < k || block.segment == 0;
+    const u64 left = any ? k - start : 0;
+    return ConvPart{start, p.segments.size > 1 && left > PRODUCT_SEGMENT ? PRODUCT_SEGMENT : left, any};
+}
+
+} // namespace isobit

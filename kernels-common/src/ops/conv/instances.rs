@@ -1,0 +1,35 @@
+//! Kernels of the portable convolutions, for each float that they are for.
+
+use crate::key::{Family, Key};
+use crate::manifest::Module;
+use isobit_hal::DType;
+
+/// Tiles of 128 outputs by 64 channels.
+pub const TILE: u8 = 0;
+/// A thread one channel of four outputs.
+pub const THIN: u8 = 1;
+/// A thread four channels of two outputs.
+pub const THIN_4: u8 = 2;
+/// The sum of segments that were computed apart.
+pub const SEGMENTS: u8 = 3;
+
+/// The dtypes that have convolutions.
+pub const DTYPES: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
+
+/// Adds the modules.
+pub fn add(modules: &mut Vec<Module>) {
+    for dtype in DTYPES {
+        let ty = dtype.as_str();
+        let key = |variant| Key::new(Family::Conv, 0, &[dtype], variant);
+        let mut tile = Module::new(format!("conv_{dtype}"), "ops/conv/tile.cu");
+        // Blocks that share a multiprocessor's registers.
+        let [resident, strips_4] = if dtype == DType::F64 { ["1", "4"] } else { ["2", "5"] };
+        tile.kernel(key(TILE), format!("conv_{dtype}_tile"), "ISOBIT_CONV_TILE", &[ty, resident]);
+        modules.push(tile);
+        let mut thin = Module::new(format!("conv_thin_{dtype}"), "ops/conv/thin.cu");
+        thin.kernel(key(THIN), format!("conv_{dtype}_thin"), "ISOBIT_CONV_THIN", &[ty, "1", "4", "8"]);
+        thin.kernel(key(THIN_4), format!("conv_{dtype}_thin_4"), "ISOBIT_CONV_THIN", &[ty, "4", "2", strips_4]);
+        thin.kernel(key(SEGMENTS), format!("conv_{dtype}_segments"), "ISOBIT_CONV_SEGMENTS", &[ty]);
+        modules.push(thin);
+    }
+}

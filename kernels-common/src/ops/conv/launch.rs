@@ -1,0 +1,251 @@
+//! The portable convolution: cut into parts that one launch can count, each by the kernel that suits it.
+
+use super::axis::{Axis, Part, Window};
+use crate::args;
+use crate::device::GpuDevice;
+use crate::index::Divisor;
+use crate::key::{Family, Key};
+use crate::launch::Launch;
+use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE};
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::storage::GpuStorage;
+use isobit_hal::{DType, Result};
+use std::ops::Range;
+
+/// Products that are summed apart.
+const SEGMENT: usize = 256;
+/// Channels of a group from which tiles are used.
+const TILE_FROM: usize = 16;
+/// Blocks of a launch, of at most 256 threads; segments aside, which are only cut apart where there are few.
+const MOST_BLOCKS: usize = 1 << 23;
+/// Outputs of a launch are counted in 31 bits, with the last block's overhang.
+const MOST_OUTPUTS: usize = 1 << 30;
+
+pub(super) fn key(dtype: DType, variant: u8) -> Key {
+    Key::new(Family::Conv, 0, &[dtype], variant)
+}
+
+/// A tensor's first element, and the strides of images (or none), groups, the channels of a group, and h and w.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tensor {
+    pub ptr: DevicePtr,
+    pub image: usize,
+    pub group: usize,
+    pub channel: usize,
+    pub space: [usize; 2],
+}
+
+impl Tensor {
+    fn at(&self, dtype: DType, elements: usize) -> Self {
+        Self { ptr: self.ptr.at(dtype, elements), ..*self }
+    }
+}
+
+/// A convolution with no dimension of the result 0, in two spatial dimensions, of which the first is of size 1 for those over one.
+pub(super) struct Problem<'a, R: GpuRuntime> {
+    pub device: &'a GpuDevice<R>,
+    pub dtype: DType,
+    pub transposed: bool,
+    pub images: usize,
+    pub groups: usize,
+    /// Of a group; at least 1.
+    pub channels_in: usize,
+    pub channels_out: usize,
+    pub windows: [Window; 2],
+    pub src: Tensor,
+    /// Channels are the output's, images the input's channels.
+    pub kernel: Tensor,
+    pub dst: Tensor,
+}
+
+/// `Conv` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Conv {
+    axis: [Axis; 2],
+    transposed: u32,
+    channels_in: u32,
+    channels_out: u32,
+    outputs: u32,
+    channel_tiles: Divisor,
+    output_tiles: Divisor,
+    segments: Divisor,
+    kernel_vectors: u32,
+    dst_vectors: u32,
+    along_k: u32,
+    src: [u64; 5],
+    kernel: [u64; 5],
+    dst: [u64; 5],
+}
+
+/// How a kernel divides results among blocks.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    variant: u8,
+    channels: usize,
+    outputs: usize,
+    threads: usize,
+}
+
+const TILES: Shape = Shape { variant: TILE, channels: 64, outputs: 128, threads: 256 };
+const STRIPS: Shape = Shape { variant: THIN, channels: 1, outputs: 512, threads: 128 };
+const STRIPS_4: Shape = Shape { variant: THIN_4, channels: 4, outputs: 256, threads: 128 };
+const SUMS: Shape = Shape { variant: SEGMENTS, channels: 1, outputs: 128, threads: 128 };
+
+/// Groups, images, and outputs along h and w.
+type Ranges = [Range<usize>; 4];
+
+impl<R: GpuRuntime> Problem<'_, R> {
+    /// # Safety
+    /// Every element of the three tensors is allocated, and the result overlaps neither itself nor its inputs.
+    pub unsafe fn portable(&self) -> Result<()> {
+        let [h, w] = self.windows.map(|w| 0..w.outputs);
+        // SAFETY: the caller's promise.
+        unsafe { self.ranges([0..self.groups, 0..self.images, h, w]) }
+    }
+
+    /// Some of the results, in two halves where they are too many for one launch.
+    ///
+    /// # Safety
+    /// As [`portable`](Self::portable).
+    unsafe fn ranges(&self, ranges: Ranges) -> Result<()> {
+        let [groups, images, h, w] = [0, 1, 2, 3].map(|d| ranges[d].len());
+        let parts = [self.windows[0].part(&ranges[2]), self.windows[1].part(&ranges[3])];
+        let fits = |h: &Part, w: &Part| {
+            let outputs = [h.per_phase, w.per_phase].into_iter().fold(images, usize::saturating_mul);
+            let units = [h.phases, w.phases].into_iter().fold(groups, usize::saturating_mul);
+            let shape = self.shape(images, [h, w])?;
+            let blocks = self.channels_out.div_ceil(shape.channels).saturating_mul(outputs.div_ceil(shape.outputs));
+            let fits = outputs <= MOST_OUTPUTS && blocks.saturating_mul(units) <= MOST_BLOCKS;
+            fits.then_some((shape, outputs, units))
+        };
+        let launch = match &parts {
+            [Ok(h), Ok(w)] => fits(h, w),
+            _ => None,
+        };
+        let largest = [(2, h), (3, w), (1, images), (0, groups)].into_iter().max_by_key(|&(_, size)| size);
+        let too_far = matches!(&parts, [Ok(h), Ok(w)] if self.shape(images, [h, w]).is_none());
+        let largest = if too_far { Some((1, images)) } else { largest };
+        match (launch, largest) {
+            (None, Some((d, size))) if size > 1 => {
+                let middle = ranges[d].start + size / 2;
+                for half in [ranges[d].start..middle, middle..ranges[d].end] {
+                    let mut part = ranges.clone();
+                    part[d] = half;
+                    // SAFETY: a part of what the caller vouches for.
+                    unsafe { self.ranges(part)? };
+                }
+                Ok(())
+            }
+            (launch, _) => {
+                let [h, w] = parts;
+                let parts = [h?, w?];
+                let (shape, outputs, units) = launch.unwrap_or((STRIPS_4, 1, 1));
+                // SAFETY: as above.
+                unsafe { self.launch(shape, &ranges, &parts, outputs, units) }
+            }
+        }
+    }
+
+    /// Tiles where there are channels enough and every output's first position is counted in 31 bits; none where that takes fewer images.
+    fn shape(&self, images: usize, [h, w]: [&Part; 2]) -> Option<Shape> {
+        let [along_h, along_w] = self.src.space;
+        let far =
+            [(images - 1, self.src.image), (h.reach, along_h), (w.reach, along_w)].map(|(n, s)| n.saturating_mul(s));
+        let near = |far: &[usize]| far.iter().copied().fold(0, usize::saturating_add) < 1 << 31;
+        match self.channels_out {
+            n if n >= TILE_FROM && near(&far) => Some(TILES),
+            n if n >= TILE_FROM && near(&far[1..]) => None,
+            1 => Some(STRIPS),
+            _ => Some(STRIPS_4),
+        }
+    }
+
+    /// # Safety
+    /// As [`portable`](Self::portable).
+    unsafe fn launch(
+        &self,
+        shape: Shape,
+        ranges: &Ranges,
+        parts: &[Part; 2],
+        outputs: usize,
+        units: usize,
+    ) -> Result<()> {
+        let [group, image, h, w] = [0, 1, 2, 3].map(|d| ranges[d].start);
+        let from = |t: &Tensor, image: usize, [h, w]: [usize; 2]| {
+            t.at(self.dtype, group * t.group + image * t.image + h * t.space[0] + w * t.space[1])
+        };
+        let src = from(&self.src, image, [parts[0].first_input, parts[1].first_input]);
+        let (kernel, dst) = (from(&self.kernel, 0, [0, 0]), from(&self.dst, image, [h, w]));
+
+        let blocks = |s: Shape| self.channels_out.div_ceil(s.channels) * outputs.div_ceil(s.outputs) * units;
+        // Where results alone do not fill the card, each segment of k is a block's own work.
+        let limits = self.device.runtime().limits();
+        let enough = match shape.variant {
+            TILE => limits.multiprocessors as usize,
+            _ => (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / shape.threads,
+        };
+        let all = (self.channels_in * parts[0].taps * parts[1].taps).div_ceil(SEGMENT).max(1);
+        let apart = if blocks(shape) < enough && blocks(shape) * all < MOST_BLOCKS { all } else { 1 };
+
+        let conv = self.conv(shape, [src, kernel, dst], parts, outputs, apart);
+        let size = if self.dtype == DType::F64 { 8 } else { 4 };
+        let values = units * apart * self.channels_out * outputs * size;
+        let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
+        let to = partial.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
+        let launch =
+            |s: Shape, blocks: usize| Launch::linear(key(self.dtype, s.variant), blocks as u32, s.threads as u32);
+        let (first, second) = (launch(shape, blocks(shape) * apart), launch(SUMS, blocks(SUMS)));
+        // SAFETY: the caller vouches for the tensors, and `partial` has a place for each segment's value of each result.
+        unsafe { first.on(self.device, args![src.ptr, kernel.ptr, dst.ptr, to, conv])? };
+        if partial.is_none() {
+            return Ok(());
+        }
+        let sums = self.conv(SUMS, [src, kernel, dst], parts, outputs, 1);
+        // SAFETY: as above; the values are all written before, in stream order, and go back to the pool afterwards.
+        unsafe { second.on(self.device, args![dst.ptr, to, sums, apart as u32]) }
+    }
+
+    fn conv(
+        &self,
+        shape: Shape,
+        [src, kernel, dst]: [Tensor; 3],
+        parts: &[Part; 2],
+        outputs: usize,
+        apart: usize,
+    ) -> Conv {
+        let [h, w] = parts;
+        // Four elements are moved at once, in pieces of 16 bytes at most.
+        let bytes = (4 * self.dtype.size_in_bytes()).min(16) as u64;
+        let fits =
+            |ptr: DevicePtr, strides: &[usize]| ptr.0.is_multiple_of(bytes) && strides.iter().all(|s| s % 4 == 0);
+        let k = |tensor: &Tensor| [tensor.image, tensor.space[0], tensor.space[1]];
+        let taps = self.windows.map(|w| w.taps);
+        // Along k without gaps, where sizes of 1 say nothing.
+        let runs = [(self.channels_in, taps[0] * taps[1]), (taps[0], taps[1]), (taps[1], 1)];
+        let along = runs.iter().zip(k(&kernel)).all(|(&(size, step), stride)| size == 1 || stride == step);
+        let one_phase = h.phases * w.phases == 1 && !self.transposed;
+        let innermost = runs.iter().zip(k(&kernel)).rev().find(|((size, _), _)| *size > 1);
+        let strides = |t: Tensor| [t.image, t.group, t.channel, t.space[0], t.space[1]].map(|s| s as u64);
+        Conv {
+            axis: [h.axis, w.axis],
+            transposed: u32::from(self.transposed),
+            channels_in: self.channels_in as u32,
+            channels_out: self.channels_out as u32,
+            outputs: outputs as u32,
+            channel_tiles: Divisor::new(self.channels_out.div_ceil(shape.channels)),
+            output_tiles: Divisor::new(outputs.div_ceil(shape.outputs)),
+            segments: Divisor::new(apart),
+            kernel_vectors: u32::from(one_phase && along && fits(kernel.ptr, &[kernel.group, kernel.channel])),
+            dst_vectors: u32::from(
+                one_phase
+                    && dst.space[1] == 1
+                    && fits(dst.ptr, &[w.per_phase, dst.image, dst.group, dst.channel, dst.space[0]]),
+            ),
+            along_k: u32::from(innermost.is_none_or(|(_, stride)| stride <= kernel.channel)),
+            src: strides(src),
+            kernel: [kernel.group, kernel.channel, kernel.image, kernel.space[0], kernel.space[1]].map(|s| s as u64),
+            dst: strides(dst),
+        }
+    }
+}

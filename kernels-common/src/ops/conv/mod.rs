@@ -1,0 +1,216 @@
+//! Convolutions and their transposes.
+
+mod axis;
+mod launch;
+
+use super::matmul;
+use crate::device::GpuDevice;
+use crate::index::{Dim, Dims, push};
+use crate::key::Key;
+use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE};
+use crate::ops::stored;
+use crate::runtime::{Conv, GpuRuntime, Tensor4, Vendor};
+use crate::storage::GpuStorage;
+use axis::Window;
+use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
+use launch::{Problem, Tensor, key};
+
+/// The kernels that an operation of the family may launch for these dtypes.
+pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    let own = [TILE, THIN, THIN_4, SEGMENTS].map(|variant| key(dtypes[0], variant));
+    own.into_iter().chain(matmul::keys(&Op::Matmul(Default::default()), dtypes)).collect()
+}
+
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let ((src, src_layout), (kernel, kernel_layout)) = (stored(srcs, 0), stored(srcs, 1));
+    if dst_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    if kernel_layout.elem_count() == 0 {
+        return dst.const_set(Scalar::zero(dst.dtype()), dst_layout);
+    }
+    let problem = |kernel: &GpuStorage<R>, layout: &Layout| {
+        vendor_problem(op, (src, src_layout), (kernel, layout), (dst, dst_layout))
+    };
+    let device = dst.device();
+    let numerics = op.numerics().unwrap_or_else(|| device.default_numerics());
+    // SAFETY: the layouts were validated against their buffers; the destination's is borrowed mutably, so it is none of the inputs', and its
+    // layout names no element twice.
+    unsafe {
+        if numerics == Numerics::Vendor {
+            // cuDNN reads a kernel with gaps as if it had none, and MIOpen takes no such. The copy goes back to the pool afterwards, in stream order.
+            let packed = if kernel_layout.is_contiguous() { None } else { Some(kernel.try_clone(kernel_layout)?) };
+            let plain = Layout::contiguous(kernel_layout.shape());
+            let asked = match &packed {
+                Some(copy) => problem(copy, &plain),
+                None => problem(kernel, kernel_layout),
+            };
+            let takes = src_layout.elem_count() > 0;
+            if takes && device.runtime().conv(device.stream(), &asked)? == Vendor::Done {
+                return Ok(());
+            }
+            device.count_vendor_fallback();
+        }
+        let problem = problem(kernel, kernel_layout);
+        match product(device, &problem) {
+            Some(product) => product.portable(),
+            None => portable(device, &problem).portable(),
+        }
+    }
+}
+
+/// The parameters over two dimensions.
+struct Parameters {
+    transposed: bool,
+    stride: [usize; 2],
+    padding: [usize; 2],
+    dilation: [usize; 2],
+    groups: usize,
+}
+
+fn parameters(op: &Op) -> Parameters {
+    macro_rules! over {
+        ($p:ident, $transposed:literal, $two:expr) => {{
+            let two = $two;
+            Parameters {
+                transposed: $transposed,
+                stride: two($p.stride, 1),
+                padding: two($p.padding, 0),
+                dilation: two($p.dilation, 1),
+                groups: $p.groups,
+            }
+        }};
+    }
+    let one = |[w]: [usize; 1], h| [h, w];
+    let two = |both: [usize; 2], _| both;
+    match op {
+        Op::Conv1d(p) => over!(p, false, one),
+        Op::Conv2d(p) => over!(p, false, two),
+        Op::ConvTranspose1d(p) => over!(p, true, one),
+        Op::ConvTranspose2d(p) => over!(p, true, two),
+        _ => unreachable!("not an operation of the family"),
+    }
+}
+
+fn vendor_problem<R: GpuRuntime>(
+    op: &Op,
+    src: (&GpuStorage<R>, &Layout),
+    kernel: (&GpuStorage<R>, &Layout),
+    dst: (&GpuStorage<R>, &Layout),
+) -> Conv {
+    let tensor = |(storage, layout): (&GpuStorage<R>, &Layout)| {
+        let two = |all: &[usize], one| match *all {
+            [a, b, w] => [a, b, one, w],
+            [a, b, h, w] => [a, b, h, w],
+            _ => unreachable!("validated to be of rank 3 or 4"),
+        };
+        Tensor4 {
+            ptr: storage.ptr().at(storage.dtype(), layout.start_offset()),
+            dims: two(layout.dims(), 1),
+            // As if without gaps, where there is one.
+            strides: two(
+                layout.stride(),
+                layout.dims()[2..].iter().zip(&layout.stride()[2..]).map(|(n, s)| n * s).sum(),
+            ),
+        }
+    };
+    let Parameters { transposed, stride, padding, dilation, groups } = parameters(op);
+    Conv {
+        dtype: dst.0.dtype(),
+        transposed,
+        src: tensor(src),
+        kernel: tensor(kernel),
+        dst: tensor(dst),
+        stride,
+        padding,
+        dilation,
+        groups,
+    }
+}
+
+/// Input and output channels of a group, and the kernel with its channels in this order: those of the result, and as images those of the input.
+fn of_group(conv: &Conv) -> (usize, usize, Tensor) {
+    let Tensor4 { ptr, dims: [first, second, ..], strides: [a, b, h, w] } = conv.kernel;
+    let (each, space) = (first / conv.groups, [h, w]);
+    match conv.transposed {
+        false => (second, each, Tensor { ptr, image: b, group: each * a, channel: a, space }),
+        true => (each, second, Tensor { ptr, image: a, group: each * a, channel: b, space }),
+    }
+}
+
+/// The product of matrices that a convolution is whose kernel has one tap for every output to see its own input through: the same sums in the same
+/// order. None where it is none, or the outputs lie so that they are no columns.
+fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<matmul::Problem<'a, R>> {
+    let one_tap = conv.kernel.dims[2..] == [1, 1] && conv.stride == [1, 1] && conv.padding == [0, 0];
+    if !one_tap || conv.src.dims[2..] != conv.dst.dims[2..] {
+        return None;
+    }
+    let (channels_in, channels_out, kernel) = of_group(conv);
+    let (src, dst) = (conv.src.strides, conv.dst.strides);
+    let merged = |from: usize| {
+        let mut dims = Dims::<2>::new();
+        for d in [0, 2, 3].into_iter().filter(|&d| d >= from) {
+            push(&mut dims, Dim { size: conv.dst.dims[d], stride: [src[d], dst[d]] });
+        }
+        match dims[..] {
+            [] => Some(Dim { size: 1, stride: [1, 1] }),
+            [dim] => Some(dim),
+            _ => None,
+        }
+    };
+    // Outputs of all images are columns together where they lie so, else image by image.
+    let together = merged(0);
+    let columns = together.or_else(|| merged(2))?;
+    let mut batch = Dims::<3>::new();
+    if together.is_none() {
+        push(&mut batch, Dim { size: conv.dst.dims[0], stride: [0, src[0], dst[0]] });
+    }
+    let stride = [kernel.group, channels_in * src[1], channels_out * dst[1]];
+    push(&mut batch, Dim { size: conv.groups, stride });
+    Some(matmul::Problem {
+        device,
+        dtype: conv.dtype,
+        m: channels_out,
+        n: columns.size,
+        k: channels_in,
+        a: matmul::Operand { ptr: kernel.ptr, row: kernel.channel, col: kernel.image },
+        b: matmul::Operand { ptr: conv.src.ptr, row: src[1], col: columns.stride[0] },
+        c: matmul::Operand { ptr: conv.dst.ptr, row: dst[1], col: columns.stride[1] },
+        batch,
+    })
+}
+
+fn portable<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Problem<'a, R> {
+    let (channels_in, channels_out, kernel) = of_group(conv);
+    let tensor = |t: &Tensor4, channels: usize| {
+        let [image, channel, h, w] = t.strides;
+        Tensor { ptr: t.ptr, image, group: channels * channel, channel, space: [h, w] }
+    };
+    let window = |d: usize| Window {
+        transposed: conv.transposed,
+        size: conv.src.dims[d + 2],
+        taps: conv.kernel.dims[d + 2],
+        outputs: conv.dst.dims[d + 2],
+        stride: conv.stride[d],
+        padding: conv.padding[d],
+        dilation: conv.dilation[d],
+    };
+    Problem {
+        device,
+        dtype: conv.dtype,
+        transposed: conv.transposed,
+        images: conv.dst.dims[0],
+        groups: conv.groups,
+        channels_in,
+        channels_out,
+        windows: [window(0), window(1)],
+        src: tensor(&conv.src, channels_in),
+        kernel,
+        dst: tensor(&conv.dst, channels_out),
+    }
+}

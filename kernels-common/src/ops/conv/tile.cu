@@ -1,0 +1,214 @@
+// Convolutions in the tiles of the product: 128 outputs by 64 channels a block. The input is unfolded as it is fetched: a thread keeps its four
+// outputs for all k, and where each k leads stands in a table in shared memory that the block renews with every segment.
+#include "ops/conv/conv.cuh"
+#include "ops/matmul/tile.cuh"
+
+namespace isobit {
+
+// Where the k's of a segment lead, from an output's first position in the input and from a channel's first weight.
+struct ConvTable {
+    u64 src[PRODUCT_SEGMENT], kernel[PRODUCT_SEGMENT];
+    i32 h[PRODUCT_SEGMENT], w[PRODUCT_SEGMENT];
+};
+static_assert(TILE_BLOCK == PRODUCT_SEGMENT, "a thread makes one entry");
+
+ISOBIT_FN void fill_table(ConvTable &table, const Conv &p, const ConvLine &h, const ConvLine &w, u64 k, u64 end) {
+    const u32 i = thread_x();
+    k += i;
+    // Beyond the last k the input is outside.
+    table.h[i] = CONV_OUTSIDE;
+    table.w[i] = 0;
+    table.src[i] = 0;
+    table.kernel[i] = 0;
+    if (k >= end)
+        return;
+    const u64 taps = (u64)h.taps * w.taps;
+    const bool narrow = ((k | taps) >> 30) == 0;
+    const u64 channel = narrow ? (u32)k / (u32)taps : k / taps;
+    const u64 rest = k - channel * taps;
+    const u32 tap_h = (u32)(narrow ? (u32)rest / w.taps : rest / w.taps), tap_w = (u32)(rest - (u64)tap_h * w.taps);
+    const i32 at_h = (i32)tap_h * h.per_tap, at_w = (i32)tap_w * w.per_tap;
+    table.h[i] = at_h;
+    table.w[i] = at_w;
+    table.src[i] = channel * p.src_channel + (u64)(i64)at_h * p.src_space[0] + (u64)(i64)at_w * p.src_space[1];
+    table.kernel[i] = channel * p.kernel_in + (u64)(h.tap + tap_h * h.tap_step) * p.kernel_space[0] +
+                      (u64)(w.tap + tap_w * w.tap_step) * p.kernel_space[1];
+}
+
+// A thread's part of a tile of the unfolded input: a quarter of the tile's outputs lie between two of its four, so that neighbouring threads have
+// neighbouring outputs, and rows of k lie between its parts.
+template <typename T, typename C>
+struct ImagePart {
+    static constexpr u32 APART = TILE_M / 4, ROWS = TILE_BLOCK / APART, PARTS = TILE_K<C> / ROWS;
+    i32 h[4], w[4], at[4];
+    T value[PARTS][4];
+
+    ISOBIT_FN void place(ImagePart &part, const Conv &p, const ConvLine &h, const ConvLine &w, u32 first) {
+#pragma unroll
+        for (u32 j = 0; j < 4; j++) {
+            const ConvOutput o = conv_output(p, h, w, first + thread_x() % APART + j * APART);
+            part.h[j] = h.position + (i32)(o.h * (u32)h.per_output);
+            part.w[j] = w.position + (i32)(o.w * (u32)w.per_output);
+            part.at[j] = (i32)(o.image * (u32)p.src_image + (u32)part.h[j] * (u32)p.src_space[0] +
+                               (u32)part.w[j] * (u32)p.src_space[1]);
+            part.w[j] = o.inside ? part.w[j] : CONV_OUTSIDE;
+        }
+    }
+
+    ISOBIT_FN void fetch(ImagePart &part, const T *src, const ConvTable &table, const Conv &p, u32 at) {
+#pragma unroll
+        for (u32 i = 0; i < PARTS; i++) {
+            const u32 k = at + thread_x() / APART + i * ROWS;
+            const u32 h = (u32)table.h[k], w = (u32)table.w[k];
+            const T *from = src + table.src[k];
+#pragma unroll
+            for (u32 j = 0; j < 4; j++) {
+                const bool inside = (u32)part.h[j] + h < p.axis[0].size && (u32)part.w[j] + w < p.axis[1].size;
+                part.value[i][j] = from_compute<T>((C)0);
+                if (inside)
+                    part.value[i][j] = from[part.at[j]];
+            }
+        }
+    }
+
+    ISOBIT_FN void keep(const ImagePart &part, C *tile) {
+#pragma unroll
+        for (u32 i = 0; i < PARTS; i++) {
+            C *row = tile + (thread_x() / APART + i * ROWS) * (TILE_M + TILE_PAD) + thread_x() % APART;
+#pragma unroll
+            for (u32 j = 0; j < 4; j++)
+                row[j * APART] = to_compute(part.value[i][j]);
+        }
+    }
+};
+
+// A thread's part of a tile of weights that are not four neighbours along k: neighbouring threads along k or along the channels.
+template <typename T, typename C>
+struct KernelPart {
+    static constexpr u32 K = TILE_K<C>, EACH = K * TILE_N / TILE_BLOCK;
+
+    ISOBIT_FN u32 k(u32 i, bool along_k) {
+        const u32 at = thread_x() + i * TILE_BLOCK;
+        return along_k ? at % K : at / TILE_N;
+    }
+    ISOBIT_FN u32 channel(u32 i, bool along_k) {
+        const u32 at = thread_x() + i * TILE_BLOCK;
+        return along_k ? at / K : at % TILE_N;
+    }
+
+    ISOBIT_FN void fetch(T (&value)[4], const T *kernel, const ConvTable &table, const Conv &p, u32 at,
+                         u32 channels_left, u64 k_left) {
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            const u32 kk = k(i, p.along_k != 0), c = channel(i, p.along_k != 0);
+            value[i] = from_compute<T>(nothing<C>());
+            if (c < channels_left && kk < k_left)
+                value[i] = kernel[c * p.kernel_out + table.kernel[at + kk]];
+        }
+    }
+
+    ISOBIT_FN void keep(const T (&value)[4], const Conv &p, C *tile) {
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++)
+            tile[k(i, p.along_k != 0) * (TILE_N + TILE_PAD) + channel(i, p.along_k != 0)] = to_compute(value[i]);
+    }
+};
+
+template <typename T>
+ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv &p) {
+    using C = compute_t<T>;
+    using Image = ImagePart<T, C>;
+    using Weights = KernelPart<T, C>;
+    __shared__ vector_detail::words4 shared_words[TILE_WORDS<C>];
+    __shared__ ConvTable table;
+
+    const ConvBlock block = conv_block(p);
+    // In shared memory, as registers are scarce while the sums are in them.
+    __shared__ ConvLine lines[2];
+    if (thread_x() == 0) {
+        lines[0] = conv_line(p.axis[0], p.transposed != 0, block.phase[0]);
+        lines[1] = conv_line(p.axis[1], p.transposed != 0, block.phase[1]);
+    }
+    barrier();
+    const ConvLine &h = lines[0], &w = lines[1];
+    const ConvPart part = conv_part(p, block, conv_k(p, h, w));
+    if (!part.any)
+        return;
+    const u32 output = block.output_tile * TILE_M, channel = block.channel_tile * TILE_N;
+    src += block.group * p.src_group;
+    kernel += block.group * p.kernel_group + channel * p.kernel_out;
+
+    Image image;
+    Image::place(image, p, h, w, output);
+    TilePart<T, C, TILE_N> weights;
+    const auto fetch = [&](u64 at) {
+        const u32 in_segment = (u32)at % PRODUCT_SEGMENT;
+        // The block's last fetch from the table was before its last barrier.
+        if (in_segment == 0) {
+            fill_table(table, p, h, w, part.start + at, part.start + part.count);
+            barrier();
+        }
+        Image::fetch(image, src, table, p, in_segment);
+        const u32 channels_left = p.channels_out - channel;
+        if (p.kernel_vectors != 0)
+            fetch_tile(weights, kernel + part.start + at, p.kernel_out, 1, 1, true, channels_left, part.count - at,
+                       from_compute<T>(nothing<C>()));
+        else
+            Weights::fetch(weights.value[0], kernel, table, p, in_segment, channels_left, part.count - at);
+    };
+    const auto keep = [&](C *image_tile, C *kernel_tile) {
+        Image::keep(image, image_tile);
+        if (p.kernel_vectors != 0)
+            keep_tile(weights, kernel_tile, true);
+        else
+            Weights::keep(weights.value[0], p, kernel_tile);
+    };
+    const TilePlace place = tile_place();
+    C sum[THREAD_M][THREAD_N];
+    tile_product(sum, (C *)shared_words, place, part.count, fetch, keep);
+
+    dst += block.group * p.dst_group;
+#pragma unroll
+    for (u32 i = 0; i < THREAD_M; i++) {
+        const u32 row = output + TilePlace::row(place, i);
+        const ConvOutput o = conv_output(p, h, w, row);
+        if (!o.inside)
+            continue;
+        const bool apart = p.segments.size > 1;
+        T *to = dst + conv_dst(p, h, w, o);
+#pragma unroll
+        for (u32 j = 0; j < THREAD_N; j++) {
+            const u32 c = channel + TilePlace::col(place, j);
+            if (c >= p.channels_out)
+                continue;
+            // A sum of no products is +0.
+            const C result = part.count == 0 ? (C)0 : sum[i][j];
+            if (apart)
+                *conv_partial(p, partial, block.unit, p.segments.size, block.segment, c, row) = result;
+            else if (p.dst_vectors == 0)
+                to[c * p.dst_channel] = from_compute<T>(result);
+            else if (i % 4 == 0) {
+                // Four outputs of one row of the image.
+                constexpr int AT_ONCE = sizeof(T) > 4 ? 2 : 4;
+#pragma unroll
+                for (int l = 0; l < 4; l += AT_ONCE) {
+                    Pack<AT_ONCE, T> out;
+#pragma unroll
+                    for (int n = 0; n < AT_ONCE; n++)
+                        out.v[n] = from_compute<T>(part.count == 0 ? (C)0 : sum[(i + l + n) % THREAD_M][j]);
+                    store(to + c * p.dst_channel + l, out);
+                }
+            }
+        }
+    }
+}
+
+} // namespace isobit
+
+#define ISOBIT_CONV_TILE(NAME, T, BLOCKS)                                                                              \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL_RESIDENT(256, BLOCKS)                                                                                \
+    NAME(const T *src, const T *kernel, T *dst, compute_t<T> *partial, const Conv p) {                                 \
+        conv_tile(src, kernel, dst, partial, p);                                                                       \
+    }                                                                                                                  \
+    }

@@ -1,0 +1,57 @@
+// Elements at positions along a dimension, in any layout: one unit of up to 16 bytes at a time, each with its own id.
+#include "dialect/ids.cuh"
+#include "dialect/index.cuh"
+#include "dialect/thread.cuh"
+#include "dialect/vector.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 GATHER_BLOCK = 256;
+// Elements a thread has under way at once.
+ISOBIT_CONST u32 GATHER_EACH = 4;
+
+// The host's `Gather`.
+struct Gather {
+    // Destination, ids, and the source at position 0.
+    Index<3> index;
+    // Positions, and units from one to the next.
+    u64 size;
+    u64 step;
+    u32 n;
+};
+
+template <typename T, typename I>
+ISOBIT_FN void gather(const T *src, const I *ids, T *dst, const Gather &g, u32 *flag) {
+    const u32 first = block_x() * (GATHER_BLOCK * GATHER_EACH) + thread_x();
+    Offsets<3> place[GATHER_EACH];
+    I id[GATHER_EACH];
+    T value[GATHER_EACH];
+    bool fault = false;
+#pragma unroll
+    for (u32 e = 0; e < GATHER_EACH; e++)
+        place[e] = offsets_of(g.index, first + e * GATHER_BLOCK);
+#pragma unroll
+    for (u32 e = 0; e < GATHER_EACH; e++)
+        if (first + e * GATHER_BLOCK < g.n)
+            id[e] = ids[place[e].at[1]];
+#pragma unroll
+    for (u32 e = 0; e < GATHER_EACH; e++) {
+        value[e] = T{};
+        if (first + e * GATHER_BLOCK < g.n && is_inside(id[e], g.size, fault))
+            value[e] = src[place[e].at[2] + (u64)id[e] * g.step];
+    }
+#pragma unroll
+    for (u32 e = 0; e < GATHER_EACH; e++)
+        if (first + e * GATHER_BLOCK < g.n)
+            dst[place[e].at[0]] = value[e];
+    report_fault(flag, fault);
+}
+
+} // namespace isobit
+
+#define ISOBIT_GATHER(NAME, T, I)                                                                                      \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256) NAME(const T *src, const I *ids, T *dst, const Gather g, u32 *flag) {                           \
+        gather<T, I>(src, ids, dst, g, flag);                                                                          \
+    }                                                                                                                  \
+    }

@@ -1,0 +1,128 @@
+//! Scatters along lines: blocks have ranges of the destinations of neighbouring lines in shared memory.
+
+use super::scatter::Scatter;
+use crate::args;
+use crate::index::{Dim, Dims, Divisor, Index, count, split};
+use crate::launch::Launch;
+use crate::manifest::instances::indexing::{LINES_ADD, LINES_SET, carrier, summand, with_ids};
+use crate::runtime::{GpuRuntime, LaunchConfig};
+use isobit_hal::{BackendStorage, DType, Result};
+
+/// Threads of a block, as in lines_set.cu and lines_add.cu.
+const SET_BLOCK: usize = 256;
+const ADD_BLOCK: usize = 64;
+/// Bytes of shared memory for a block's destinations.
+const SHARED: usize = 32 << 10;
+/// Bytes of neighbours that one access of memory brings.
+const SECTOR: usize = 32;
+/// Blocks of a launch, so that threads stay below 2^32.
+const MOST_BLOCKS: usize = (1 << 24) - 1;
+/// Sources of a line whose places, and one more, are numbers of 32 bits.
+const MOST_SOURCES: usize = 1 << 31;
+
+/// `Lines` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Lines {
+    groups: Index<3>,
+    across: [u64; 3],
+    along: [u64; 3],
+    n: u64,
+    size: u64,
+    lines: u32,
+    across_shift: u32,
+    strips: Divisor,
+    ranges: Divisor,
+    range: u32,
+    vectors: u32,
+}
+
+/// How the lines are shared out: the dimensions of all, and how many neighbours along the last of them, and destinations of each, a block has.
+pub(super) struct Strips {
+    dims: Dims<3>,
+    across: usize,
+    range: usize,
+    size: usize,
+    /// Bytes that a destination takes in shared memory.
+    held: usize,
+}
+
+impl Strips {
+    /// Ranges that a line's destinations are cut into.
+    pub(super) fn ranges(&self) -> usize {
+        self.size.div_ceil(self.range).max(1)
+    }
+
+    /// Blocks in all.
+    pub(super) fn blocks(&self) -> usize {
+        (count(&self.dims) / self.across).max(1).saturating_mul(self.ranges())
+    }
+}
+
+impl<R: GpuRuntime> Scatter<'_, R> {
+    /// Shares out the lines of some dimensions, of which the last lies nearest. Where elements of one line are nearer than those of neighbours
+    /// (`nearest`), a block has one line.
+    pub(super) fn strips(&self, mut dims: Dims<3>, nearest: bool) -> Strips {
+        if dims.is_empty() {
+            dims.push(Dim { size: 1, stride: [0; 3] });
+        }
+        let dtype = self.dst.dtype();
+        let neighbours = (SECTOR / dtype.size_in_bytes()).min(16).min(dims[dims.len() - 1].size.next_power_of_two());
+        let across = if nearest { 1 } else { neighbours };
+        let held = match (self.sets, dtype.is_float()) {
+            (true, _) => DType::U32.size_in_bytes(),
+            (false, true) => dtype.size_in_bytes().max(DType::F32.size_in_bytes()),
+            (false, false) => dtype.size_in_bytes(),
+        };
+        // A range holds whole packs, so that each begins as aligned as the first.
+        Strips { dims, across, range: SHARED / held / across, size: self.size, held }
+    }
+
+    /// # Safety
+    /// Every element of the lines is allocated, and no element of the destination comes twice.
+    pub(super) unsafe fn along_lines(&self, strips: Strips) -> Result<()> {
+        let dtype = self.dst.dtype();
+        let unit = dtype.size_in_bytes();
+        let (key, block) = match self.sets {
+            true => (with_ids(LINES_SET, carrier(unit), self.ids), SET_BLOCK),
+            false => (with_ids(LINES_ADD, summand(dtype), self.ids), ADD_BLOCK),
+        };
+        let (across, ranges, held) = (strips.across, strips.ranges(), strips.held);
+        let range = strips.range.min(self.size);
+        let steps = strips.dims.iter().fold(0, |all, d| all | d.stride[0]);
+        let aligned = (self.at[0].0 | (steps * unit) as u64).is_multiple_of(16);
+        let mut parameters = Lines {
+            groups: Index::new(&[]),
+            across: [0; 3],
+            along: self.along.map(|s| s as u64),
+            n: 0,
+            size: self.size as u64,
+            lines: 0,
+            across_shift: across.ilog2(),
+            strips: Divisor::new(1),
+            ranges: Divisor::new(ranges),
+            range: range as u32,
+            vectors: u32::from(across == 1 && self.along[0] == 1 && aligned),
+        };
+        split(&strips.dims, (MOST_BLOCKS / ranges).max(1), [0; 3], &mut |dims, offset| {
+            let (last, groups) = dims.split_last().expect("there is at least one dimension");
+            let strips = last.size.div_ceil(across);
+            parameters.groups = Index::new(groups);
+            parameters.across = last.stride.map(|s| s as u64);
+            parameters.lines = last.size as u32;
+            parameters.strips = Divisor::new(strips);
+            let mut config = LaunchConfig::linear((count(groups) * strips * ranges) as u32, block as u32);
+            config.shared_bytes = (range * across * held) as u32;
+            // Setting keeps the places of sources in 32 bits; parts of longer lines go one after the other.
+            let most = if self.sets { MOST_SOURCES } else { self.n };
+            for first in (0..self.n).step_by(most) {
+                let begin = std::array::from_fn(|o| offset[o] + if o == 0 { 0 } else { first * self.along[o] });
+                let [dst, ids, src] = self.moved(begin, unit);
+                parameters.n = (self.n - first).min(most) as u64;
+                // SAFETY: a part of what the caller vouches for.
+                unsafe { Launch { key, config }.on(self.dst.device(), args![dst, ids, src, parameters, self.flag])? };
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,224 @@
+// Adding at positions along lines, in the order of the source: a block keeps the sums of its destinations in shared memory, and takes the sources
+// in steps of one a thread. Sources of a step that go to one destination go to one bucket, and one thread adds all of a bucket, in their order.
+#include "dialect/arith.cuh"
+#include "dialect/bits.cuh"
+#include "ops/indexing/lines.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 ADD_BLOCK = 64;
+// Steps whose elements are on their way from memory while those before are added.
+ISOBIT_CONST u32 ADD_AHEAD = 4;
+ISOBIT_CONST u32 BUCKET_BITS = 7;
+ISOBIT_CONST u32 BUCKETS = 1u << BUCKET_BITS;
+ISOBIT_CONST u32 MASK_WORDS = ADD_BLOCK / WORD_BITS;
+
+// Ids often have a common factor, so a bucket is chosen by the high bits of a product (2^32 over the golden ratio).
+ISOBIT_FN u32 bucket_of(u32 key) { return key * 0x9e3779b1u >> (WORD_BITS - BUCKET_BITS); }
+
+// The threads of a step whose elements share a bucket.
+struct Members {
+    u32 words[MASK_WORDS];
+
+    ISOBIT_FN bool any(const Members &m) {
+        u32 all = 0;
+#pragma unroll
+        for (u32 w = 0; w < MASK_WORDS; w++)
+            all |= m.words[w];
+        return all != 0;
+    }
+
+    // Takes the first one out.
+    ISOBIT_FN u32 next(Members &m) {
+        u32 first = 0;
+        bool found = false;
+#pragma unroll
+        for (u32 w = 0; w < MASK_WORDS; w++)
+            if (!found && m.words[w] != 0) {
+                first = w * WORD_BITS + lowest_bit(m.words[w]);
+                m.words[w] &= m.words[w] - 1;
+                found = true;
+            }
+        return first;
+    }
+};
+
+// What a block shares beside its sums. A step's elements are read until the next barrier, so there are two of them in turn; its masks are cleared
+// after the next barrier and used again after the one that follows, so there are three.
+template <typename C>
+struct Step {
+    C values[2][ADD_BLOCK];
+    u32 keys[2][ADD_BLOCK];
+    u32 masks[3][BUCKETS][MASK_WORDS];
+};
+
+// A thread's place among the buffers of the steps, and the bucket that it answers for.
+struct Turn {
+    u32 pair;
+    u32 masks;
+    u32 *to_clear;
+};
+
+// Adds the elements of a step, at most one a thread, to the sums that their keys name.
+template <typename C>
+ISOBIT_FN void add_step(C *sum, Step<C> &step, Turn &turn, bool present, u32 key, C value) {
+    const u32 me = thread_x();
+    u32 *mask = step.masks[turn.masks][present ? bucket_of(key) : 0];
+    if (present) {
+        step.keys[turn.pair][me] = key;
+        step.values[turn.pair][me] = value;
+        atomic_or(&mask[me / WORD_BITS], 1u << (me % WORD_BITS));
+    }
+    barrier();
+    if (turn.to_clear != nullptr)
+#pragma unroll
+        for (u32 w = 0; w < MASK_WORDS; w++)
+            turn.to_clear[w] = 0;
+    turn.to_clear = nullptr;
+    if (present) {
+        Members members;
+#pragma unroll
+        for (u32 w = 0; w < MASK_WORDS; w++)
+            members.words[w] = mask[w];
+        if (Members::next(members) == me) {
+            turn.to_clear = mask;
+            u32 at = key;
+            C total = arith::add(sum[at], value);
+#pragma unroll 1
+            while (Members::any(members)) {
+                const u32 other = Members::next(members), to = step.keys[turn.pair][other];
+                const C x = step.values[turn.pair][other];
+                if (to != at) {
+                    sum[at] = total;
+                    at = to;
+                    total = sum[at];
+                }
+                total = arith::add(total, x);
+            }
+            sum[at] = total;
+        }
+    }
+    turn.pair ^= 1;
+    turn.masks = turn.masks == 2 ? 0 : turn.masks + 1;
+}
+
+// What a sum becomes in the destination. A NaN that was there keeps its bits, which the compute type may have changed: nothing may have been added.
+template <typename T>
+ISOBIT_FN T rounded(compute_t<T> sum, const T &before) {
+    if constexpr (is_narrow<T>)
+        if (is_nan(sum) && is_nan(to_compute(before)))
+            return before;
+    return from_compute<T>(sum);
+}
+
+template <typename T>
+ISOBIT_CONST u32 LINE_PACK = 16 / sizeof(T) < 8 ? 16 / sizeof(T) : 8;
+
+// The destinations, widened, in the block's sums.
+template <typename T>
+ISOBIT_FN void begin_sums(compute_t<T> *sum, const T *dst, const Lines &l, const Line &line) {
+    constexpr u32 V = LINE_PACK<T>;
+    u32 done = 0;
+    if (l.vectors != 0) {
+        done = line.range / V * V;
+#pragma unroll 4
+        for (u32 d = line.row * V; d < done; d += line.rows * V) {
+            const Pack<V, T> x = load<V>(dst + d);
+#pragma unroll
+            for (u32 v = 0; v < V; v++)
+                sum[d + v] = to_compute(x.v[v]);
+        }
+    }
+    if (line.exists)
+#pragma unroll 4
+        for (u32 d = done + line.row; d < line.range; d += line.rows)
+            sum[d << l.across_shift | line.column] = to_compute(dst[d * l.along[0]]);
+}
+
+// The reverse, rounded.
+template <typename T>
+ISOBIT_FN void finish_sums(const compute_t<T> *sum, T *dst, const Lines &l, const Line &line) {
+    constexpr u32 V = LINE_PACK<T>;
+    u32 done = 0;
+    if (l.vectors != 0) {
+        done = line.range / V * V;
+#pragma unroll 2
+        for (u32 d = line.row * V; d < done; d += line.rows * V) {
+            Pack<V, T> x = load<V>(dst + d);
+#pragma unroll
+            for (u32 v = 0; v < V; v++)
+                x.v[v] = rounded(sum[d + v], x.v[v]);
+            store<V>(dst + d, x);
+        }
+    }
+    if (line.exists)
+#pragma unroll 2
+        for (u32 d = done + line.row; d < line.range; d += line.rows) {
+            T *to = dst + d * l.along[0];
+            *to = rounded(sum[d << l.across_shift | line.column], *to);
+        }
+}
+
+template <typename T, typename I>
+ISOBIT_FN void lines_add(T *dst, const I *ids, const T *src, const Lines &l, u32 *flag) {
+    using C = compute_t<T>;
+    extern __shared__ vector_detail::words4 shared_words[];
+    __shared__ Step<C> step;
+    C *sum = (C *)shared_words;
+    const Line line = line_of(l, ADD_BLOCK);
+    dst += line.at[0] + line.low * l.along[0];
+    ids += line.at[1];
+    src += line.at[2];
+    for (u32 i = thread_x(); i < 3 * BUCKETS * MASK_WORDS; i += ADD_BLOCK)
+        (&step.masks[0][0][0])[i] = 0;
+    begin_sums(sum, dst, l, line);
+    barrier();
+
+    I id[ADD_AHEAD];
+    T value[ADD_AHEAD];
+    const u64 round = (u64)line.rows * ADD_AHEAD;
+    u64 k = line.row;
+    auto fetch = [&]() {
+#pragma unroll
+        for (u32 e = 0; e < ADD_AHEAD; e++) {
+            const u64 at = k + e * line.rows;
+            if (line.exists && at < l.n) {
+                id[e] = ids[at * l.along[1]];
+                value[e] = src[at * l.along[2]];
+            }
+        }
+    };
+    Turn turn{0, 0, nullptr};
+    bool fault = false;
+    fetch();
+#pragma unroll 1
+    for (u64 first = 0; first < l.n; first += round) {
+        u32 key[ADD_AHEAD];
+        C x[ADD_AHEAD];
+        bool present[ADD_AHEAD];
+#pragma unroll
+        for (u32 e = 0; e < ADD_AHEAD; e++) {
+            present[e] = line.exists && k + e * line.rows < l.n && is_ours(id[e], l, line, fault);
+            key[e] = present[e] ? (u32)((u64)id[e] - line.low) << l.across_shift | line.column : 0;
+            x[e] = present[e] ? to_compute(value[e]) : C{};
+        }
+        k += round;
+        fetch();
+#pragma unroll
+        for (u32 e = 0; e < ADD_AHEAD; e++)
+            if (first + e * line.rows < l.n)
+                add_step(sum, step, turn, present[e], key[e], x[e]);
+    }
+    report_fault(flag, fault);
+    barrier();
+    finish_sums(sum, dst, l, line);
+}
+
+} // namespace isobit
+
+#define ISOBIT_LINES_ADD(NAME, T, I)                                                                                   \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(64) NAME(T *dst, const I *ids, const T *src, const Lines l, u32 *flag) {                             \
+        lines_add<T, I>(dst, ids, src, l, flag);                                                                       \
+    }                                                                                                                  \
+    }

@@ -1,0 +1,67 @@
+// Setting elements at positions along lines: for each destination of a block the last of its sources is found in shared memory, then moved.
+#include "ops/indexing/lines.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 SET_BLOCK = 256;
+// Elements a thread has under way at once.
+ISOBIT_CONST u32 SET_EACH = 4;
+
+template <typename T, typename I>
+ISOBIT_FN void lines_set(T *dst, const I *ids, const T *src, const Lines &l, u32 *flag) {
+    extern __shared__ vector_detail::words4 shared_words[];
+    // For each destination one more than the place of its last source, so that 0 is none. The host sees to it that places fit.
+    u32 *last = (u32 *)shared_words;
+    const Line line = line_of(l, SET_BLOCK);
+    const u32 all = line.range << l.across_shift, n = (u32)l.n;
+    for (u32 i = thread_x(); i < all; i += SET_BLOCK)
+        last[i] = 0;
+    barrier();
+    bool fault = false;
+    if (line.exists) {
+        ids += line.at[1];
+#pragma unroll 1
+        for (u32 k = line.row; k < n; k += line.rows * SET_EACH) {
+            I id[SET_EACH];
+#pragma unroll
+            for (u32 e = 0; e < SET_EACH; e++)
+                if (k + e * line.rows < n)
+                    id[e] = ids[(k + e * line.rows) * l.along[1]];
+#pragma unroll
+            for (u32 e = 0; e < SET_EACH; e++)
+                if (k + e * line.rows < n && is_ours(id[e], l, line, fault))
+                    atomic_max(&last[(u32)((u64)id[e] - line.low) << l.across_shift | line.column],
+                               k + e * line.rows + 1);
+        }
+    }
+    report_fault(flag, fault);
+    barrier();
+    // A thread stays with its line: a step of the block is a multiple of the lines.
+    dst += line.at[0] + line.low * l.along[0];
+    src += line.at[2];
+#pragma unroll 1
+    for (u32 d = line.row; d < line.range; d += line.rows * SET_EACH) {
+        u32 from[SET_EACH];
+        T value[SET_EACH];
+#pragma unroll
+        for (u32 e = 0; e < SET_EACH; e++)
+            from[e] = d + e * line.rows < line.range ? last[(d + e * line.rows) << l.across_shift | line.column] : 0;
+#pragma unroll
+        for (u32 e = 0; e < SET_EACH; e++)
+            if (from[e] != 0)
+                value[e] = src[(u64)(from[e] - 1) * l.along[2]];
+#pragma unroll
+        for (u32 e = 0; e < SET_EACH; e++)
+            if (from[e] != 0)
+                dst[(d + e * line.rows) * l.along[0]] = value[e];
+    }
+}
+
+} // namespace isobit
+
+#define ISOBIT_LINES_SET(NAME, T, I)                                                                                   \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256) NAME(T *dst, const I *ids, const T *src, const Lines l, u32 *flag) {                            \
+        lines_set<T, I>(dst, ids, src, l, flag);                                                                       \
+    }                                                                                                                  \
+    }

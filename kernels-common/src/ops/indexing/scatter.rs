@@ -1,0 +1,101 @@
+//! Setting at and adding to positions: which way to go.
+
+use super::{id_strides, in_order};
+use crate::index::{Dim, Dims, count};
+use crate::ops::stored;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+
+/// Ranges of a line's destinations up to which each range reads all of the line's ids.
+const MOST_RANGES: usize = 8;
+/// Sources of a line up to which a block is soon done with them, however few the blocks are.
+const SHORT: usize = 8192;
+/// Destinations that a source may cost: those of a line are all read and written.
+const SPARSE: usize = 16;
+
+/// A scatter into a destination that has the first operand's elements: what is done at each position, and where it all lies.
+pub(super) struct Scatter<'a, R: GpuRuntime> {
+    pub(super) dst: &'a GpuStorage<R>,
+    /// Whether sources replace what is there, or add to it.
+    pub(super) sets: bool,
+    pub(super) ids: DType,
+    /// The first elements of destination, ids and source.
+    pub(super) at: [DevicePtr; 3],
+    /// From an element of a line to the next, in each.
+    pub(super) along: [usize; 3],
+    /// Sources of a line, and its destinations.
+    pub(super) n: usize,
+    pub(super) size: usize,
+    pub(super) flag: DevicePtr,
+}
+
+impl<R: GpuRuntime> Scatter<'_, R> {
+    /// The operands from other first elements, values being counted in units of `unit` bytes.
+    pub(super) fn moved(&self, offset: [usize; 3], unit: usize) -> [DevicePtr; 3] {
+        let sizes = [unit, self.ids.size_in_bytes(), unit];
+        std::array::from_fn(|o| DevicePtr(self.at[o].0 + (offset[o] * sizes[o]) as u64))
+    }
+}
+
+pub(super) fn scatter<R: GpuRuntime>(
+    op: &Op,
+    dim: usize,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let ((ids, ids_layout), (src, src_layout)) = (stored(srcs, 1), stored(srcs, 2));
+    if src_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    let rank = src_layout.dims().len();
+    let id_strides = id_strides(ids_layout, op, dim, rank);
+    let strides = |d: usize| [dst_layout.stride()[d], id_strides[d], src_layout.stride()[d]];
+    let size = dst_layout.dims()[dim];
+    let flag = dst.device().index_faults(op, size)?;
+    let scatter = Scatter {
+        sets: matches!(op, Op::ScatterSet { .. }),
+        ids: ids.dtype(),
+        at: [
+            dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
+            ids.ptr().at(ids.dtype(), ids_layout.start_offset()),
+            src.ptr().at(src.dtype(), src_layout.start_offset()),
+        ],
+        along: strides(dim),
+        n: src_layout.dims()[dim],
+        size,
+        flag: flag.ptr(),
+        dst,
+    };
+    let others = (0..rank).filter(|&d| d != dim && src_layout.dims()[d] != 1);
+    let others: Dims<3> = others.map(|d| Dim { size: src_layout.dims()[d], stride: strides(d) }).collect();
+    // SAFETY: the layouts were validated against their buffers, the destination's is its own, and ids are checked by the kernels.
+    unsafe { scatter.run(others) }
+}
+
+impl<R: GpuRuntime> Scatter<'_, R> {
+    /// # Safety
+    /// Every element of the lines is allocated, and no element of the destination comes twice.
+    unsafe fn run(&self, others: Dims<3>) -> Result<()> {
+        let nearest = others.iter().all(|d| d.stride[0] >= self.along[0]);
+        let (slice, lines): (Dims<3>, Dims<3>) = others.iter().copied().partition(|d| d.stride[1] == 0);
+        let can_sort = self.n < 1 << 31 && self.size < (1 << 31) - 1;
+        if can_sort && !slice.is_empty() && !nearest {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.sorted(&in_order(lines), slice) };
+        }
+        let strips = self.strips(in_order(others.clone()), nearest);
+        let enough =
+            self.n <= SHORT || strips.blocks() >= self.dst.device().runtime().limits().multiprocessors as usize;
+        let dense = self.size / SPARSE <= self.n.max(SHORT / SPARSE);
+        if !can_sort || (enough && dense && strips.ranges() <= MOST_RANGES) {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.along_lines(strips) };
+        }
+        // With an id of its own for every element a slice is one element.
+        let (slice, lines) = if count(&slice) > 1 && !nearest { (slice, lines) } else { (Dims::new(), others) };
+        // SAFETY: as the caller vouches.
+        unsafe { self.sorted(&in_order(lines), slice) }
+    }
+}

@@ -1,0 +1,58 @@
+// Sources in the order of their destinations, as order.cu leaves them, and the slices that each of them moves.
+#pragma once
+
+#include "dialect/index.cuh"
+#include "dialect/thread.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 SORTED_BLOCK = 256;
+
+// The host's `Sorted`. Units are packs of elements where a kernel moves packs.
+struct Sorted {
+    // Destination, ids and source of a line, and of the units of a slice.
+    Index<3> lines;
+    Index<2> slice;
+    // From an element of a line to the next, in destination and source.
+    u64 dst_step;
+    u64 src_step;
+    // Sources and destinations of a line.
+    Divisor n;
+    Divisor size;
+    // Sources, and the key of those that go nowhere.
+    u32 count;
+    u32 nowhere;
+    // Units of a slice; a row of 2 to `across_shift` threads takes a strip of them.
+    u32 width;
+    u32 across_shift;
+    Divisor strips;
+};
+
+// A thread's source and its unit of the slice.
+struct SortedItem {
+    u32 item;
+    u32 column;
+    bool exists;
+};
+
+ISOBIT_FN SortedItem sorted_item(const Sorted &s) {
+    const u32 group = divide(block_x(), s.strips), strip = block_x() - group * s.strips.size;
+    const u32 across = 1u << s.across_shift;
+    SortedItem i;
+    i.item = group * (SORTED_BLOCK >> s.across_shift) + (thread_x() >> s.across_shift);
+    i.column = strip * across + (thread_x() & (across - 1));
+    i.exists = i.item < s.count && i.column < s.width;
+    return i;
+}
+
+ISOBIT_FN u64 destination_of(const Sorted &s, u32 key) {
+    const u32 line = divide(key, s.size);
+    return offsets_of(s.lines, line).at[0] + (key - line * s.size.size) * s.dst_step;
+}
+
+ISOBIT_FN u64 source_of(const Sorted &s, u32 source) {
+    const u32 line = divide(source, s.n);
+    return offsets_of(s.lines, line).at[2] + (source - line * s.n.size) * s.src_step;
+}
+
+} // namespace isobit

@@ -1,0 +1,119 @@
+//! Scatters from sorted sources: slices that share an id move together, in the largest units that suit them.
+
+use super::in_order;
+use super::order::Order;
+use super::scatter::Scatter;
+use crate::args;
+use crate::index::{Dim, Dims, Divisor, Index, count, split};
+use crate::launch::Launch;
+use crate::manifest::instances::indexing::{
+    SORTED_ADD, SORTED_ADD_PACKS, SORTED_SET, SORTED_SET_16, carrier, of_values, summand,
+};
+use crate::runtime::{DevicePtr, GpuRuntime};
+use isobit_hal::{BackendStorage, DType, Result};
+
+/// Threads of a block, as in sorted.cuh.
+const BLOCK: usize = 256;
+/// Sources and destinations of one sort.
+const MOST: usize = (1 << 31) - 1;
+/// Blocks of a launch, so that threads stay below 2^32.
+const MOST_BLOCKS: usize = (1 << 24) - 1;
+
+/// `Sorted` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Sorted {
+    lines: Index<3>,
+    slice: Index<2>,
+    dst_step: u64,
+    src_step: u64,
+    n: Divisor,
+    size: Divisor,
+    count: u32,
+    nowhere: u32,
+    width: u32,
+    across_shift: u32,
+    strips: Divisor,
+}
+
+impl<R: GpuRuntime> Scatter<'_, R> {
+    /// `slice` are the dimensions along which all elements have one id.
+    ///
+    /// # Safety
+    /// Every element of the lines and slices is allocated, and no element of the destination comes twice.
+    pub(super) unsafe fn sorted(&self, lines: &[Dim<3>], slice: Dims<3>) -> Result<()> {
+        let slice = slice.into_iter().map(|d| Dim { size: d.size, stride: [d.stride[0], d.stride[2]] }).collect();
+        let slice = in_order::<2>(slice);
+        let most = MOST / self.n.max(self.size).max(1);
+        split(lines, most.max(1), [0; 3], &mut |lines, offset| {
+            // SAFETY: a part of what the caller vouches for.
+            unsafe {
+                let order = self.order(lines, offset)?;
+                self.move_slices(&order, lines, offset, &slice)
+            }
+        })
+    }
+
+    /// # Safety
+    /// As [`sorted`](Self::sorted), and `order` is that of the lines.
+    unsafe fn move_slices(
+        &self,
+        order: &Order<R>,
+        lines: &[Dim<3>],
+        offset: [usize; 3],
+        slice: &[Dim<2>],
+    ) -> Result<()> {
+        let dtype = self.dst.dtype();
+        let (mut lines, mut slice): (Dims<3>, Dims<2>) = (lines.into(), slice.into());
+        let (mut along, mut unit) = (self.along, dtype.size_in_bytes());
+        let [dst, _, src] = self.moved(offset, unit);
+        if let [outer @ .., Dim { size: run, stride: [1, 1] }] = &mut slice[..] {
+            let steps = lines.iter().fold(along[0] | along[2] | *run, |all, d| all | d.stride[0] | d.stride[2]);
+            let steps = outer.iter().fold(steps, |all, d| all | d.stride[0] | d.stride[1]);
+            let low = (steps * unit) as u64 | dst.0 | src.0;
+            let largest = (1usize << low.trailing_zeros().min(4)).max(unit);
+            // Sums come in whole packs or alone.
+            let by = if self.sets || largest == 16 { largest / unit } else { 1 };
+            outer.iter_mut().for_each(|d| d.stride = d.stride.map(|s| s / by));
+            lines.iter_mut().for_each(|d| (d.stride[0], d.stride[2]) = (d.stride[0] / by, d.stride[2] / by));
+            (along[0], along[2]) = (along[0] / by, along[2] / by);
+            *run /= by;
+            unit *= by;
+        }
+        let key = match (self.sets, unit) {
+            (true, 16) => of_values(SORTED_SET_16, DType::I64),
+            (true, _) => of_values(SORTED_SET, carrier(unit)),
+            (false, 16) => of_values(SORTED_ADD_PACKS, summand(dtype)),
+            (false, _) => of_values(SORTED_ADD, summand(dtype)),
+        };
+        let blocks = |width: usize| {
+            let across = width.next_power_of_two().min(BLOCK);
+            (order.count.div_ceil(BLOCK / across), width.div_ceil(across), across)
+        };
+        let most = (1..=31).map(|shift| 1usize << shift).take_while(|&width| {
+            let (groups, strips, _) = blocks(width);
+            groups.saturating_mul(strips) <= MOST_BLOCKS
+        });
+        split(&slice, most.last().unwrap_or(1), [0; 2], &mut |slice, [to, from]| {
+            let (groups, strips, across) = blocks(count(slice));
+            let parameters = Sorted {
+                lines: Index::new(&lines),
+                slice: Index::new(slice),
+                dst_step: along[0] as u64,
+                src_step: along[2] as u64,
+                n: Divisor::new(self.n),
+                size: Divisor::new(self.size.max(1)),
+                count: order.count as u32,
+                nowhere: order.nowhere as u32,
+                width: count(slice) as u32,
+                across_shift: across.ilog2(),
+                strips: Divisor::new(strips),
+            };
+            let at = |start: DevicePtr, units: usize| DevicePtr(start.0 + (units * unit) as u64);
+            let (to, from, keys, sources) = (at(dst, to), at(src, from), order.keys.ptr(), order.sources.ptr());
+            let launch = Launch::linear(key, (groups * strips) as u32, BLOCK as u32);
+            // SAFETY: a part of what the caller vouches for, and the order has a key and a source for each item.
+            unsafe { launch.on(self.dst.device(), args![to, from, keys, sources, parameters]) }
+        })
+    }
+}

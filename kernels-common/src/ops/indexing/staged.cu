@@ -1,0 +1,112 @@
+// Elements at positions along a dimension in which the source has no gaps: a block holds a line of the source in shared memory, where accesses
+// in any order cost little, so that global memory sees streams alone.
+#include "dialect/ids.cuh"
+#include "dialect/index.cuh"
+#include "dialect/thread.cuh"
+#include "dialect/vector.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 STAGED_BLOCK = 256;
+// Packs of ids that a thread has under way at once.
+ISOBIT_CONST u32 STAGED_EACH = 4;
+
+// The host's `Staged`.
+struct Staged {
+    // The lines of destination, ids and source.
+    Index<3> lines;
+    // Positions of a line, and ids.
+    u32 size;
+    u32 n;
+    u64 dst_step;
+    u64 ids_step;
+    // Parts of a line's ids, each the work of a block, and ids of a part: whole packs.
+    Divisor parts;
+    u32 part;
+    // Whether the lines of the source begin at multiples of 16 bytes, and ids and destination can move in packs.
+    u32 src_vectors;
+    u32 vectors;
+};
+
+// Ids of a pack: 16 bytes of them.
+template <typename I>
+ISOBIT_CONST u32 IDS_PACK = sizeof(I) == 1 ? 8 : 16 / sizeof(I);
+
+template <typename T>
+ISOBIT_FN void stage(const T *src, T *line, u32 size, bool vectors) {
+    constexpr u32 V = 16 / sizeof(T);
+    u32 done = 0;
+    if (vectors) {
+        done = size / V * V;
+#pragma unroll 4
+        for (u32 i = thread_x() * V; i < done; i += STAGED_BLOCK * V)
+            store<V>(line + i, load<V>(src + i));
+    }
+    for (u32 i = done + thread_x(); i < size; i += STAGED_BLOCK)
+        line[i] = src[i];
+    barrier();
+}
+
+// As `store`, in as many accesses as it takes.
+template <int V, typename T>
+ISOBIT_FN void store_pack(T *to, const Pack<V, T> &value) {
+    constexpr int AT_ONCE = V * (int)sizeof(T) > 16 ? 16 / (int)sizeof(T) : V;
+#pragma unroll
+    for (int h = 0; h < V; h += AT_ONCE) {
+        Pack<AT_ONCE, T> part;
+#pragma unroll
+        for (int v = 0; v < AT_ONCE; v++)
+            part.v[v] = value.v[h + v];
+        store<AT_ONCE>(to + h, part);
+    }
+}
+
+template <typename T, typename I>
+ISOBIT_FN void gather_staged(const T *src, const I *ids, T *dst, const Staged &s, u32 *flag) {
+    extern __shared__ vector_detail::words4 shared_words[];
+    T *line = (T *)shared_words;
+    constexpr u32 V = IDS_PACK<I>;
+    const u32 at = divide(block_x(), s.parts), first = (block_x() - at * s.parts.size) * s.part;
+    const Offsets<3> place = offsets_of(s.lines, at);
+    stage(src + place.at[2], line, s.size, s.src_vectors != 0);
+    ids += place.at[1];
+    dst += place.at[0];
+    const u32 end = s.n - first < s.part ? s.n : first + s.part;
+    bool fault = false;
+    u32 done = first;
+    if (s.vectors != 0) {
+        done = first + (end - first) / V * V;
+#pragma unroll 1
+        for (u32 i = first + thread_x() * V; i < done; i += STAGED_BLOCK * V * STAGED_EACH) {
+            Pack<V, I> id[STAGED_EACH];
+#pragma unroll
+            for (u32 e = 0; e < STAGED_EACH; e++)
+                if (i + e * STAGED_BLOCK * V < done)
+                    id[e] = load<V>(ids + i + e * STAGED_BLOCK * V);
+#pragma unroll
+            for (u32 e = 0; e < STAGED_EACH; e++)
+                if (i + e * STAGED_BLOCK * V < done) {
+                    Pack<V, T> value;
+#pragma unroll
+                    for (u32 v = 0; v < V; v++)
+                        value.v[v] = is_inside(id[e].v[v], s.size, fault) ? line[id[e].v[v]] : T{};
+                    store_pack(dst + i + e * STAGED_BLOCK * V, value);
+                }
+        }
+    }
+#pragma unroll 4
+    for (u32 i = done + thread_x(); i < end; i += STAGED_BLOCK) {
+        const I id = ids[i * s.ids_step];
+        dst[i * s.dst_step] = is_inside(id, s.size, fault) ? line[id] : T{};
+    }
+    report_fault(flag, fault);
+}
+
+} // namespace isobit
+
+#define ISOBIT_GATHER_STAGED(NAME, T, I)                                                                               \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256) NAME(const T *src, const I *ids, T *dst, const Staged s, u32 *flag) {                           \
+        gather_staged<T, I>(src, ids, dst, s, flag);                                                                   \
+    }                                                                                                                  \
+    }

@@ -1,0 +1,185 @@
+// Tiles of 128 x 64 results a block, 8 x 4 a thread, for products of matrices and for convolutions. Tiles of both operands pass through shared
+// memory, two at a time: one is used while the next comes in. A thread holds a segment's values and the sums so far, so 8 x 8 would not leave
+// registers for two blocks at once.
+#pragma once
+
+#include "ops/matmul/order.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 TILE_M = 128, TILE_N = 64, TILE_BLOCK = 256, THREAD_M = 8, THREAD_N = 4;
+// Four words more a row of shared memory: vectors stay aligned, and rows start at other banks.
+ISOBIT_CONST u32 TILE_PAD = 4;
+template <typename C>
+ISOBIT_CONST u32 TILE_K = 64 / sizeof(C);
+
+// A thread's part of a tile of SIDE x TILE_K elements, on its way: vectors of four along k or along the side.
+template <typename T, typename C, u32 SIDE>
+struct TilePart {
+    static constexpr u32 K = TILE_K<C>;
+    static constexpr u32 PARTS = (SIDE * K / 4 + TILE_BLOCK - 1) / TILE_BLOCK;
+    // As they were loaded: widened here, each load would be waited for instead of the products that run meanwhile.
+    T value[PARTS][4];
+
+    struct Place {
+        u32 side, k;
+        bool inside;
+    };
+    ISOBIT_FN Place place(u32 part, bool along_k) {
+        const u32 i = part * TILE_BLOCK + thread_x();
+        const Place at = along_k ? Place{i / (K / 4), i % (K / 4) * 4, true} : Place{i % (SIDE / 4) * 4, i / (SIDE / 4), true};
+        return Place{at.side, at.k, at.side < SIDE && at.k < K};
+    }
+};
+
+template <typename T, typename C, u32 SIDE>
+ISOBIT_FN void fetch_tile(TilePart<T, C, SIDE> &tile, const T *src, u64 side_stride, u64 k_stride, u32 vectors, bool along_k,
+                          u32 side_left, u64 k_left, T outside) {
+    using Part = TilePart<T, C, SIDE>;
+#pragma unroll
+    for (u32 part = 0; part < Part::PARTS; part++) {
+        const auto at = Part::place(part, along_k);
+        const u32 side_end = at.side + (along_k ? 1 : 4), k_end = at.k + (along_k ? 4 : 1);
+        const T *from = src + at.side * side_stride + at.k * k_stride;
+        if (vectors != 0 && at.inside && side_end <= side_left && k_end <= k_left) {
+            constexpr int AT_ONCE = sizeof(T) > 4 ? 2 : 4;
+#pragma unroll
+            for (int j = 0; j < 4; j += AT_ONCE) {
+                const Pack<AT_ONCE, T> x = load<AT_ONCE>(from + j);
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; i++)
+                    tile.value[part][i + j] = x.v[i];
+            }
+        } else {
+#pragma unroll
+            for (u32 j = 0; j < 4; j++) {
+                const u32 side = at.side + (along_k ? 0 : j), k = at.k + (along_k ? j : 0);
+                T x = outside;
+                if (at.inside && side < side_left && k < k_left)
+                    x = from[j * (along_k ? k_stride : side_stride)];
+                tile.value[part][j] = x;
+            }
+        }
+    }
+}
+
+template <typename T, typename C, u32 SIDE>
+ISOBIT_FN void keep_tile(const TilePart<T, C, SIDE> &tile, C *shared, bool along_k) {
+    using Part = TilePart<T, C, SIDE>;
+    constexpr u32 PITCH = SIDE + TILE_PAD;
+#pragma unroll
+    for (u32 part = 0; part < Part::PARTS; part++) {
+        const auto at = Part::place(part, along_k);
+        if (!at.inside)
+            continue;
+        C *to = shared + at.k * PITCH + at.side;
+        if (along_k) {
+#pragma unroll
+            for (u32 j = 0; j < 4; j++)
+                to[j * PITCH] = to_compute(tile.value[part][j]);
+        } else {
+            constexpr int AT_ONCE = 16 / sizeof(C);
+#pragma unroll
+            for (int j = 0; j < 4; j += AT_ONCE) {
+                Pack<AT_ONCE, C> x;
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; i++)
+                    x.v[i] = to_compute(tile.value[part][i + j]);
+                store(to + j, x);
+            }
+        }
+    }
+}
+
+// Four neighbours in shared memory.
+template <typename C>
+ISOBIT_FN void four(C *to, const C *from) {
+    constexpr int AT_ONCE = 16 / sizeof(C);
+#pragma unroll
+    for (int j = 0; j < 4; j += AT_ONCE) {
+        const Pack<AT_ONCE, C> x = load<AT_ONCE>(from + j);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+            to[i + j] = x.v[i];
+    }
+}
+
+// Words of shared memory for two stages of both operands' tiles.
+template <typename C>
+ISOBIT_CONST u32 TILE_STAGE = TILE_K<C> *(TILE_M + TILE_PAD + TILE_N + TILE_PAD);
+template <typename C>
+ISOBIT_CONST u32 TILE_WORDS = 2 * TILE_STAGE<C> * sizeof(C) / 16;
+
+// The results of a thread. A warp covers 8 x 4 threads' results, so that its reads of shared memory meet each bank once.
+struct TilePlace {
+    u32 x, y;
+
+    // Of a result, within the tile.
+    ISOBIT_FN u32 row(const TilePlace &at, u32 i) { return at.y * 4 + i % 4 + i / 4 * (TILE_M / 2); }
+    ISOBIT_FN u32 col(const TilePlace &at, u32 j) { return at.x * 4 + j; }
+};
+
+ISOBIT_FN TilePlace tile_place() {
+    constexpr u32 PATCH_X = 8, PATCH_Y = 4, PATCHES_X = TILE_N / THREAD_N / PATCH_X;
+    const u32 patch = thread_x() / (PATCH_X * PATCH_Y), in_patch = thread_x() % (PATCH_X * PATCH_Y);
+    return TilePlace{patch % PATCHES_X * PATCH_X + in_patch % PATCH_X,
+                     patch / PATCHES_X * PATCH_Y + in_patch / PATCH_X};
+}
+
+// The sums of a thread's results over `k` products. `fetch(at)` brings the factors from `at` on into registers and `keep(a, b)` from there into the
+// tiles of both operands; all threads of the block call them together. Beyond k the factors must be -0 and +0, whose product changes nothing.
+template <typename C, typename Fetch, typename Keep>
+ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TilePlace &place, u64 k, const Fetch &fetch,
+                            const Keep &keep) {
+    constexpr u32 K = TILE_K<C>, A_PITCH = TILE_M + TILE_PAD, B_PITCH = TILE_N + TILE_PAD, A_TILE = K * A_PITCH;
+    C segment[THREAD_M][THREAD_N];
+#pragma unroll
+    for (u32 i = 0; i < THREAD_M; i++)
+#pragma unroll
+        for (u32 j = 0; j < THREAD_N; j++) {
+            sum[i][j] = nothing<C>();
+            segment[i][j] = 0;
+        }
+    fetch((u64)0);
+    keep(shared, shared + A_TILE);
+    barrier();
+    u32 stage = 0;
+    // So many tiles along k that 32 bits count them.
+    const u32 steps = (u32)((k + K - 1) / K);
+#pragma unroll 1
+    for (u32 step = 1; step <= steps; step++) {
+        const bool more = step < steps;
+        if (more)
+            fetch((u64)step * K);
+        const C *a_tile = shared + stage * TILE_STAGE<C> + place.y * 4;
+        const C *b_tile = shared + stage * TILE_STAGE<C> + A_TILE + place.x * 4;
+#pragma unroll
+        for (u32 kk = 0; kk < K; kk++) {
+            C u[THREAD_M], v[THREAD_N];
+            four(u, a_tile + kk * A_PITCH);
+            four(u + 4, a_tile + kk * A_PITCH + TILE_M / 2);
+            four(v, b_tile + kk * B_PITCH);
+#pragma unroll
+            for (u32 i = 0; i < THREAD_M; i++)
+#pragma unroll
+                for (u32 j = 0; j < THREAD_N; j++)
+                    segment[i][j] = fma(u[i], v[j], segment[i][j]);
+        }
+        if (!more || step % (PRODUCT_SEGMENT / K) == 0) {
+#pragma unroll
+            for (u32 i = 0; i < THREAD_M; i++)
+#pragma unroll
+                for (u32 j = 0; j < THREAD_N; j++) {
+                    sum[i][j] = sum[i][j] + segment[i][j];
+                    segment[i][j] = 0;
+                }
+        }
+        if (more) {
+            stage ^= 1;
+            keep(shared + stage * TILE_STAGE<C>, shared + stage * TILE_STAGE<C> + A_TILE);
+            barrier();
+        }
+    }
+}
+
+} // namespace isobit

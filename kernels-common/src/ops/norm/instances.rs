@@ -1,0 +1,102 @@
+//! Two modules for each dtype, softmax and the norms by themselves: rows that fit registers, by their length, and long rows.
+
+use crate::key::{Family, Key};
+use crate::manifest::Module;
+use isobit_hal::DType;
+
+/// The operations, as keys number them.
+pub const SOFTMAX: usize = 0;
+pub const LOG_SOFTMAX: usize = 1;
+pub const RMS_NORM: usize = 2;
+pub const LAYER_NORM: usize = 3;
+
+/// Passes over the segments of long rows, and the one that writes; below are the variants of [`shapes`], by their position.
+pub const FIRST: u8 = 16;
+pub const SECOND: u8 = 17;
+pub const WRITE: u8 = 18;
+
+/// What a thread of a row in registers holds: elements of each of so many lanes. With the rows of 256 elements that it has, that is the most elements
+/// a row can have.
+#[derive(Debug, Clone, Copy)]
+pub struct RowShape {
+    pub lanes: usize,
+    pub elements: usize,
+    /// Threads of a block at most.
+    pub block: usize,
+}
+
+const fn shape(lanes: usize, elements: usize, block: usize) -> RowShape {
+    RowShape { lanes, elements, block }
+}
+
+/// For rows of up to 256, 1024, 2048, 4096, 8192 and, but for f64, 16384 elements. Of the longest ones a thread has few lanes, so that it holds no more
+/// than 64 words; of the shortest as many as lie in 16 bytes, up to 8.
+pub fn shapes(dtype: DType) -> &'static [RowShape] {
+    const F64: &[RowShape] =
+        &[shape(2, 1, 128), shape(2, 4, 128), shape(2, 8, 128), shape(2, 16, 128), shape(1, 32, 256)];
+    const F32: &[RowShape] = &others(4);
+    const NARROW: &[RowShape] = &others(8);
+    match dtype {
+        DType::F64 => F64,
+        DType::F32 => F32,
+        _ => NARROW,
+    }
+}
+
+const fn others(lanes_of_short: usize) -> [RowShape; 6] {
+    [
+        shape(lanes_of_short, 1, 128),
+        shape(4, 4, 128),
+        shape(4, 8, 64),
+        shape(4, 16, 64),
+        shape(2, 32, 128),
+        shape(1, 64, 256),
+    ]
+}
+
+/// The key of a kernel.
+pub const fn key(op: usize, dtype: DType, variant: u8) -> Key {
+    Key::new(Family::Norm, op, &[dtype], variant)
+}
+
+/// Adds the modules.
+pub fn add(modules: &mut Vec<Module>) {
+    for &dtype in DType::ALL.iter().filter(|d| d.is_float()) {
+        let ty = dtype.as_str();
+        let mut softmax = Module::new(format!("norm_softmax_{dtype}"), "ops/norm/softmax.cu");
+        for (op, name, log) in [(SOFTMAX, "softmax", "false"), (LOG_SOFTMAX, "log_softmax", "true")] {
+            rows(&mut softmax, op, dtype, name, "ISOBIT_SOFTMAX_ROWS", &[log, ty]);
+            let symbol = format!("{name}_{dtype}_long");
+            softmax.kernel(key(op, dtype, WRITE), symbol, "ISOBIT_SOFTMAX_LONG", &[log, ty]);
+        }
+        segments(&mut softmax, SOFTMAX, dtype, "softmax", &["Itself", "Exponential"]);
+        modules.push(softmax);
+
+        let mut norms = Module::new(format!("norm_norms_{dtype}"), "ops/norm/norm.cu");
+        for (op, name, line, values) in [
+            (RMS_NORM, "rms_norm", "ISOBIT_RMS", &["Square"][..]),
+            (LAYER_NORM, "layer_norm", "ISOBIT_LAYER", &["Itself", "CentredSquare"]),
+        ] {
+            rows(&mut norms, op, dtype, name, &format!("{line}_ROWS"), &[ty]);
+            segments(&mut norms, op, dtype, name, values);
+            norms.kernel(key(op, dtype, WRITE), format!("{name}_{dtype}_long"), &format!("{line}_LONG"), &[ty]);
+        }
+        modules.push(norms);
+    }
+}
+
+fn rows(module: &mut Module, op: usize, dtype: DType, name: &str, line: &str, args: &[&str]) {
+    for (i, s) in shapes(dtype).iter().enumerate() {
+        let symbol = format!("{name}_{dtype}_{}", s.elements * 256);
+        let numbers = [s.lanes, s.elements, s.block].map(|n| n.to_string());
+        let args = [args, &numbers.each_ref().map(String::as_str)].concat();
+        module.kernel(key(op, dtype, i as u8), symbol, line, &args);
+    }
+}
+
+fn segments(module: &mut Module, op: usize, dtype: DType, name: &str, values: &[&str]) {
+    for (variant, value) in [FIRST, SECOND].into_iter().zip(values) {
+        let symbol = format!("{name}_{dtype}_segments_{}", value.to_lowercase());
+        module.kernel(key(op, dtype, variant), symbol, "ISOBIT_NORM_SEGMENTS", &[value, dtype.as_str()]);
+    }
+}

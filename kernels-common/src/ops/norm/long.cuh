@@ -1,0 +1,106 @@
+// Rows that are too long for registers: a pass over segments for each value that a row needs, and one that writes. A block has LONG_THREADS
+// threads, of two lanes each.
+#pragma once
+
+#include "ops/norm/norm.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 LONG_LANES = 2, LONG_THREADS = NORM_LANES / LONG_LANES;
+// Vectors that a thread has under way.
+ISOBIT_CONST u32 LONG_DEPTH = 8;
+// Elements of a part that is written.
+ISOBIT_CONST u32 LONG_PART = 4096;
+
+// A stretch of a row.
+struct Stretch {
+    u32 row;
+    u64 start;
+    u32 length;
+};
+
+// Of the parts of every row, each of `size` elements, that of this block.
+ISOBIT_FN Stretch stretch_of(const Norm &p, u32 size) {
+    Stretch s;
+    s.row = divide(block_x(), p.parts);
+    s.start = (u64)(block_x() - s.row * p.parts.size) * size;
+    const u64 left = p.n - s.start;
+    s.length = left < size ? (u32)left : size;
+    return s;
+}
+
+// Folds what `Value` makes of the elements of a segment, in the order of sums. It may depend on what an earlier pass found for each row.
+template <typename Value, typename T>
+ISOBIT_FN void fold_segment(const T *src, const compute_t<T> *of_rows, compute_t<T> *segments, const Norm &p) {
+    using C = compute_t<T>;
+    using F = typename Value::Fold;
+    constexpr u32 V = LONG_LANES;
+    __shared__ C shared[NORM_LANES];
+    const auto t = Team<V, true>::of(p);
+    const Stretch s = stretch_of(p, NORM_SEGMENT);
+    const C of_row = Value::of_row(of_rows, s.row, p);
+    src += offsets_of(p.places, s.row).at[0] + s.start;
+
+    C lanes[V];
+#pragma unroll
+    for (u32 v = 0; v < V; v++)
+        lanes[v] = F::template none<C>();
+    u32 done = 0;
+    if (t.vectors)
+#pragma unroll 1
+        for (; done + LONG_DEPTH * NORM_LANES <= s.length; done += LONG_DEPTH * NORM_LANES) {
+            Pack<V, T> x[LONG_DEPTH];
+#pragma unroll
+            for (u32 u = 0; u < LONG_DEPTH; u++)
+                x[u] = load<V>(src + done + u * NORM_LANES + t.first);
+#pragma unroll
+            for (u32 u = 0; u < LONG_DEPTH; u++)
+#pragma unroll
+                for (u32 v = 0; v < V; v++)
+                    lanes[v] = F::combine(lanes[v], Value::of(to_compute(x[u].v[v]), of_row));
+        }
+#pragma unroll 4
+    for (; done < s.length; done += NORM_LANES)
+#pragma unroll
+        for (u32 v = 0; v < V; v++)
+            if (done + lane(t, v) < s.length)
+                lanes[v] = F::combine(lanes[v], Value::of(to_compute(src[done + lane(t, v)]), of_row));
+    const C value = fold_lanes<F>(lanes, shared, t);
+    if (thread_x() == 0)
+        segments[block_x()] = value;
+}
+
+// Writes what `f` makes of the elements of a part, which it is given with their number in the row.
+template <typename T, typename F>
+ISOBIT_FN void write_part(const T *src, T *dst, const Stretch &s, const Norm &p, const F &f) {
+    constexpr u32 V = LONG_LANES;
+    const auto t = Team<V, true>::of(p);
+    const Offsets<2> at = offsets_of(p.places, s.row);
+    src += at.at[0] + s.start;
+    dst += at.at[1] + s.start;
+#pragma unroll 1
+    for (u32 done = 0; done < s.length; done += LONG_DEPTH * NORM_LANES) {
+        Row<T, V, LONG_DEPTH> row;
+        load_row(row, src + done, s.length - done, t);
+#pragma unroll
+        for (u32 u = 0; u < LONG_DEPTH; u++) {
+            compute_t<T> y[V];
+#pragma unroll
+            for (u32 v = 0; v < V; v++) {
+                const u32 i = u * NORM_LANES + lane(t, v);
+                y[v] = f(row.x[u][v], s.start + done + (done + i < s.length ? i : 0));
+            }
+            store_lanes(dst + done, u, y, s.length - done, t);
+        }
+    }
+}
+
+} // namespace isobit
+
+#define ISOBIT_NORM_SEGMENTS(NAME, VALUE, T)                                                                           \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(LONG_THREADS)                                                                                        \
+    NAME(const T *src, const compute_t<T> *of_rows, compute_t<T> *segments, const Norm p) {                            \
+        fold_segment<VALUE<T>>(src, of_rows, segments, p);                                                             \
+    }                                                                                                                  \
+    }

@@ -1,0 +1,86 @@
+//! Rows that no block holds: a pass over their segments for each value that they need, then one that writes.
+
+use super::{Call, LANES};
+use crate::args;
+use crate::index::{Dim, Divisor, count};
+use crate::launch::Launch;
+use crate::manifest::instances::norm::{FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, SECOND, SOFTMAX, WRITE, key};
+use crate::ops::reduce::reduce_rows;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::storage::GpuStorage;
+use isobit_hal::{DType, ReduceOp, Result};
+
+/// Elements of a segment of the order of sums.
+const SEGMENT: usize = 65_536;
+/// As in long.cuh: elements that a block writes, lanes of a thread, and so threads of a block.
+const PART: usize = 4096;
+const LONG_LANES: usize = 2;
+const THREADS: usize = LANES / LONG_LANES;
+
+impl<R: GpuRuntime> Call<'_, R> {
+    /// # Safety
+    /// As [`run`](Self::run).
+    pub(super) unsafe fn run_long(&self, rows: &[Dim<2>]) -> Result<()> {
+        // SAFETY: as the caller vouches, for each pass.
+        unsafe {
+            match self.op {
+                SOFTMAX | LOG_SOFTMAX => {
+                    let largest = self.value(rows, SOFTMAX, FIRST, ReduceOp::Max, DevicePtr(0))?;
+                    let sums = self.value(rows, SOFTMAX, SECOND, ReduceOp::Sum, largest.ptr())?;
+                    self.write(rows, &[largest.ptr(), sums.ptr()])
+                }
+                RMS_NORM => {
+                    let squares = self.value(rows, RMS_NORM, FIRST, ReduceOp::Sum, DevicePtr(0))?;
+                    self.write(rows, &[squares.ptr()])
+                }
+                _ => {
+                    let sums = self.value(rows, LAYER_NORM, FIRST, ReduceOp::Sum, DevicePtr(0))?;
+                    let squares = self.value(rows, LAYER_NORM, SECOND, ReduceOp::Sum, sums.ptr())?;
+                    self.write(rows, &[sums.ptr(), squares.ptr()])
+                }
+            }
+        }
+    }
+
+    /// A value of each row, of the compute type. `found` is what an earlier pass gave, where the kernel takes it.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run), and `found` has a value for each row, or is not read.
+    unsafe fn value(
+        &self,
+        rows: &[Dim<2>],
+        op: usize,
+        pass: u8,
+        fold: ReduceOp,
+        found: DevicePtr,
+    ) -> Result<GpuStorage<R>> {
+        let compute = if self.dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let segments = self.n.div_ceil(SEGMENT);
+        let items = count(rows) * segments;
+        let values = self.device.alloc(items, compute)?;
+        let mut norm = self.norm(rows, LONG_LANES);
+        norm.parts = Divisor::new(segments);
+        norm.team_shift = THREADS.ilog2();
+        let launch = Launch::linear(key(op, self.dtype, pass), items as u32, THREADS as u32);
+        // SAFETY: the caller vouches for source and `found`; there is a place for the value of every segment.
+        unsafe { launch.on(self.device, args![self.src, found, values.ptr(), norm])? };
+        if segments == 1 {
+            return Ok(values);
+        }
+        let results = self.device.alloc(count(rows), compute)?;
+        // SAFETY: both were allocated just now, for so many values.
+        unsafe { reduce_rows(self.device, fold, compute, values.ptr(), results.ptr(), [count(rows), segments])? };
+        Ok(results)
+    }
+
+    /// # Safety
+    /// As [`run`](Self::run), and each of `found` has a value for each row.
+    unsafe fn write(&self, rows: &[Dim<2>], found: &[DevicePtr]) -> Result<()> {
+        let parts = self.n.div_ceil(PART);
+        let mut norm = self.norm(rows, LONG_LANES);
+        norm.parts = Divisor::new(parts);
+        norm.team_shift = THREADS.ilog2();
+        // SAFETY: as the caller vouches.
+        unsafe { self.launch(key(self.op, self.dtype, WRITE), count(rows) * parts, THREADS, found, &norm) }
+    }
+}

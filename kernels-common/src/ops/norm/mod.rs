@@ -1,0 +1,218 @@
+//! softmax, log_softmax, rms_norm and layer_norm over the last dimension: which kernel a row's length calls for, and the layouts that kernels take.
+
+mod long;
+
+use crate::device::GpuDevice;
+use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
+use crate::key::Key;
+use crate::launch::Launch;
+use crate::manifest::instances::norm::{FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, SECOND, SOFTMAX, WRITE, key, shapes};
+use crate::ops::copy::copy_walk;
+use crate::ops::stored;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+use smallvec::SmallVec;
+use std::ffi::c_void;
+
+/// Lanes of the order of sums.
+const LANES: usize = 256;
+/// Threads that one launch may have: a number of a thread is below 2^31 with the overhang of the last block.
+const MOST_THREADS: usize = 1 << 30;
+
+/// The kernels that an operation of the family may launch for these dtypes.
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    let dtype = dtypes[0];
+    let passes: &[(usize, u8)] = match number(op) {
+        SOFTMAX | LOG_SOFTMAX => &[(SOFTMAX, FIRST), (SOFTMAX, SECOND)],
+        RMS_NORM => &[(RMS_NORM, FIRST)],
+        _ => &[(LAYER_NORM, FIRST), (LAYER_NORM, SECOND)],
+    };
+    let rows = (0..shapes(dtype).len() as u8).chain([WRITE]).map(|variant| key(number(op), dtype, variant));
+    rows.chain(passes.iter().map(|&(op, variant)| key(op, dtype, variant))).collect()
+}
+
+/// An operation, as keys number it.
+fn number(op: &Op) -> usize {
+    match op {
+        Op::Softmax => SOFTMAX,
+        Op::LogSoftmax => LOG_SOFTMAX,
+        Op::RmsNorm { .. } => RMS_NORM,
+        Op::LayerNorm { .. } => LAYER_NORM,
+        _ => unreachable!("not an operation of the family"),
+    }
+}
+
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    if dst_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    let operands: SmallVec<[Adjacent<R>; 3]> =
+        (0..srcs.len()).map(|i| Adjacent::source(stored(srcs, i))).collect::<Result<_>>()?;
+    let to = Adjacent::destination(dst, dst_layout)?;
+    let mut rows = Dims::<2>::new();
+    let (&n, outer) = dst_layout.dims().split_last().expect("validated to have a last dimension");
+    for (d, &size) in outer.iter().enumerate() {
+        push(&mut rows, Dim { size, stride: [operands[0].strides[d], to.strides[d]] });
+    }
+    let eps = match op {
+        Op::RmsNorm { eps } | Op::LayerNorm { eps } => *eps,
+        _ => 0.0,
+    };
+    let call = Call {
+        op: number(op),
+        dtype: dst.dtype(),
+        device: dst.device(),
+        src: operands[0].ptr,
+        dst: to.ptr,
+        parameters: operands[1..].iter().map(|p| p.ptr).collect(),
+        n,
+        eps,
+    };
+    let size = dst.dtype().size_in_bytes();
+    split(&rows, call.most_rows(), [0, 0], &mut |rows, [src, dst]| {
+        let at = |ptr: DevicePtr, offset: usize| DevicePtr(ptr.0 + (offset * size) as u64);
+        let part = Call { src: at(call.src, src), dst: at(call.dst, dst), parameters: call.parameters.clone(), ..call };
+        // SAFETY: the layouts were validated against their buffers, of which the destination is borrowed mutably; where elements of a row were not adjacent, the
+        // buffers are compact ones of as many elements.
+        unsafe { part.run(rows) }
+    })?;
+    to.copy_out(dst, dst_layout)
+}
+
+/// A tensor whose last dimension is without gaps: itself, or a compact buffer in its place.
+struct Adjacent<R: GpuRuntime> {
+    ptr: DevicePtr,
+    strides: SmallVec<[usize; 6]>,
+    compact: Option<GpuStorage<R>>,
+}
+
+impl<R: GpuRuntime> Adjacent<R> {
+    fn new(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
+        if matches!((layout.dims().last(), layout.stride().last()), (Some(1), _) | (_, Some(1))) {
+            let ptr = storage.ptr().at(storage.dtype(), layout.start_offset());
+            return Ok(Self { ptr, strides: layout.stride().into(), compact: None });
+        }
+        let compact = storage.device().alloc(layout.elem_count(), storage.dtype())?;
+        let strides = Layout::contiguous(layout.shape()).stride().into();
+        Ok(Self { ptr: compact.ptr(), strides, compact: Some(compact) })
+    }
+
+    fn source((storage, layout): (&GpuStorage<R>, &Layout)) -> Result<Self> {
+        let this = Self::new(storage, layout)?;
+        if let Some(compact) = &this.compact {
+            let from = storage.ptr().at(storage.dtype(), layout.start_offset());
+            let dims = walk(layout, layout.stride(), &this.strides);
+            // SAFETY: the layout was validated against its buffer, and the other buffer has as many elements.
+            unsafe { copy_walk(storage.device(), storage.dtype().size_in_bytes(), from, compact.ptr(), dims)? };
+        }
+        Ok(this)
+    }
+
+    fn destination(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
+        Self::new(storage, layout)
+    }
+
+    /// Brings what was written to its place.
+    fn copy_out(&self, storage: &mut GpuStorage<R>, layout: &Layout) -> Result<()> {
+        let Some(compact) = &self.compact else { return Ok(()) };
+        let to = storage.ptr().at(storage.dtype(), layout.start_offset());
+        let dims = walk(layout, &self.strides, layout.stride());
+        // SAFETY: as in `source`; the destination was validated not to overlap itself.
+        unsafe { copy_walk(storage.device(), storage.dtype().size_in_bytes(), compact.ptr(), to, dims) }
+    }
+}
+
+fn walk(layout: &Layout, from: &[usize], to: &[usize]) -> Dims<2> {
+    (0..layout.dims().len()).map(|d| Dim { size: layout.dims()[d], stride: [from[d], to[d]] }).collect()
+}
+
+/// `Norm` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Norm {
+    n: u64,
+    count: f64,
+    eps: f64,
+    end: [u32; 5],
+    places: Index<2>,
+    rows: u32,
+    team_shift: u32,
+    vectors: u32,
+    parts: Divisor,
+}
+
+/// An operation on given tensors, whose rows have no gaps.
+struct Call<'a, R: GpuRuntime> {
+    op: usize,
+    dtype: DType,
+    device: &'a GpuDevice<R>,
+    src: DevicePtr,
+    dst: DevicePtr,
+    parameters: SmallVec<[DevicePtr; 2]>,
+    n: usize,
+    eps: f64,
+}
+
+impl<R: GpuRuntime> Call<'_, R> {
+    /// Rows that one launch may have.
+    fn most_rows(&self) -> usize {
+        // A row takes at most a thread for each element, a long one the threads of its parts.
+        (MOST_THREADS / self.n.next_power_of_two()).max(1)
+    }
+
+    /// # Safety
+    /// Rows of `n` elements are allocated at these places of source and destination, which do not overlap, and `n` elements of each parameter.
+    unsafe fn run(&self, rows: &[Dim<2>]) -> Result<()> {
+        let Some((variant, shape)) = shapes(self.dtype).iter().enumerate().find(|(_, s)| self.n <= s.elements * LANES)
+        else {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.run_long(rows) };
+        };
+        let team = self.n.min(LANES).div_ceil(shape.lanes).next_power_of_two();
+        let blocks = (count(rows) * team).div_ceil(shape.block);
+        let mut norm = self.norm(rows, shape.lanes);
+        norm.team_shift = team.ilog2();
+        // SAFETY: as the caller vouches; the kernel touches the elements of its rows alone.
+        unsafe { self.launch(key(self.op, self.dtype, variant as u8), blocks, shape.block, &[], &norm) }
+    }
+
+    /// The parameters of a kernel that moves vectors of so many elements.
+    fn norm(&self, rows: &[Dim<2>], lanes: usize) -> Norm {
+        let rounded = |x: f64| if self.dtype == DType::F64 { x } else { f64::from(x as f32) };
+        let count_of = if self.dtype == DType::F64 { self.n as f64 } else { f64::from(self.n as f32) };
+        let bases = self.parameters.iter().fold(self.src.0 | self.dst.0, |all, p| all | p.0);
+        let steps = rows.iter().fold(self.n, |all, d| all | d.stride[0] | d.stride[1]);
+        let whole = steps.is_multiple_of(lanes) && bases.is_multiple_of((lanes * self.dtype.size_in_bytes()) as u64);
+        Norm {
+            n: self.n as u64,
+            count: count_of,
+            eps: rounded(self.eps),
+            end: [self.n as u32; 5],
+            places: Index::new(rows),
+            rows: count(rows) as u32,
+            team_shift: 0,
+            vectors: u32::from(whole),
+            parts: Divisor::new(1),
+        }
+    }
+
+    /// Launches a kernel that takes source, destination, parameters, what earlier passes found, and the call.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run), and `found` are as the kernel takes them.
+    unsafe fn launch(&self, key: Key, blocks: usize, threads: usize, found: &[DevicePtr], norm: &Norm) -> Result<()> {
+        let pointers = [self.src, self.dst];
+        let address = |p: &DevicePtr| std::ptr::from_ref(p).cast_mut().cast::<c_void>();
+        let mut args: SmallVec<[*mut c_void; 7]> =
+            pointers.iter().chain(&self.parameters).chain(found).map(address).collect();
+        args.push(std::ptr::from_ref(norm).cast_mut().cast());
+        // SAFETY: the caller vouches for the memory; the arguments are the kernel's and outlive the call.
+        unsafe { Launch::linear(key, blocks as u32, threads as u32).on(self.device, &mut args) }
+    }
+}

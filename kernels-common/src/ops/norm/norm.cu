@@ -1,0 +1,191 @@
+// rms_norm and layer_norm, over rows in registers and over rows of any length.
+#include "dialect/elementwise.cuh"
+#include "ops/norm/long.cuh"
+
+namespace isobit {
+
+template <typename C>
+ISOBIT_FN C mean_of(C sum, const Norm &p) {
+    return sum / (C)p.count;
+}
+
+// 1 / sqrt(mean + eps), for a sum of squares.
+template <typename C>
+ISOBIT_FN C norm_scale(C squares, const Norm &p) {
+    return (C)1 / sqrt(mean_of(squares, p) + (C)p.eps);
+}
+
+template <typename C>
+ISOBIT_FN C rms_of(C x, C scale, C weight) {
+    return x * scale * weight;
+}
+
+template <typename C>
+ISOBIT_FN C layer_of(C centred, C scale, C weight, C bias) {
+    return fma(centred * scale, weight, bias);
+}
+
+// The sum of squares of a row.
+template <typename T, u32 V, u32 R, bool WHOLE>
+ISOBIT_FN compute_t<T> squares_of(const Row<T, V, R> &row, compute_t<T> *shared, u32 n, const Team<V, WHOLE> &t) {
+    using C = compute_t<T>;
+    C lanes[V];
+#pragma unroll
+    for (u32 v = 0; v < V; v++)
+        lanes[v] = Sum::none<C>();
+    ISOBIT_NORM_EACH(u, R, n)
+#pragma unroll
+    for (u32 v = 0; v < V; v++)
+        lanes[v] = lanes[v] + row.x[u][v] * row.x[u][v];
+    return fold_lanes<Sum>(lanes, shared, t);
+}
+
+template <typename T, u32 V, u32 R, u32 BLOCK>
+ISOBIT_FN void rms_rows(const T *src, T *dst, const T *weight, const Norm &p) {
+    using C = compute_t<T>;
+    __shared__ C shared[BLOCK * V];
+    const auto t = Team<V, (R > 1)>::of(p);
+    const bool inside = t.row < p.rows;
+    const Offsets<2> at = offsets_of(p.places, inside ? t.row : p.rows - 1);
+
+    Row<T, V, R> row;
+    load_row(row, src + at.at[0], p.end[0], t);
+    fill_rest(row, p.end[1], t, (C)0);
+    const C squares = squares_of(row, shared, p.end[3], t);
+    if (!inside)
+        return;
+    const C scale = norm_scale(squares, p);
+    ISOBIT_NORM_EACH(u, R, p.end[4]) {
+        C y[V], w[V];
+        load_lanes(w, weight, u, p.end[4], t);
+#pragma unroll
+        for (u32 v = 0; v < V; v++)
+            y[v] = rms_of(row.x[u][v], scale, w[v]);
+        store_lanes(dst + at.at[1], u, y, p.end[4], t);
+    }
+}
+
+template <typename T, u32 V, u32 R, u32 BLOCK>
+ISOBIT_FN void layer_rows(const T *src, T *dst, const T *weight, const T *bias, const Norm &p) {
+    using C = compute_t<T>;
+    __shared__ C shared[2][BLOCK * V];
+    const auto t = Team<V, (R > 1)>::of(p);
+    const bool inside = t.row < p.rows;
+    const Offsets<2> at = offsets_of(p.places, inside ? t.row : p.rows - 1);
+
+    Row<T, V, R> row;
+    load_row(row, src + at.at[0], p.end[0], t);
+    fill_rest(row, p.end[1], t, Sum::none<C>());
+    C lanes[V];
+#pragma unroll
+    for (u32 v = 0; v < V; v++)
+        lanes[v] = Sum::none<C>();
+    ISOBIT_NORM_EACH(u, R, p.end[2])
+#pragma unroll
+    for (u32 v = 0; v < V; v++)
+        lanes[v] = lanes[v] + row.x[u][v];
+    const C mean = mean_of(fold_lanes<Sum>(lanes, shared[0], t), p);
+    ISOBIT_NORM_EACH(u, R, p.end[2])
+#pragma unroll
+    for (u32 v = 0; v < V; v++)
+        row.x[u][v] = row.x[u][v] - mean;
+    fill_rest(row, p.end[2], t, (C)0);
+    const C squares = squares_of(row, shared[1], p.end[3], t);
+    if (!inside)
+        return;
+    const C scale = norm_scale(squares, p);
+    ISOBIT_NORM_EACH(u, R, p.end[4]) {
+        C y[V], w[V], b[V];
+        load_lanes(w, weight, u, p.end[4], t);
+        load_lanes(b, bias, u, p.end[4], t);
+#pragma unroll
+        for (u32 v = 0; v < V; v++)
+            y[v] = layer_of(row.x[u][v], scale, w[v], b[v]);
+        store_lanes(dst + at.at[1], u, y, p.end[4], t);
+    }
+}
+
+// ---- long rows ----
+
+template <typename T>
+struct Itself {
+    using Fold = Sum;
+    ISOBIT_FN compute_t<T> of_row(const compute_t<T> *, u32, const Norm &) { return 0; }
+    ISOBIT_FN compute_t<T> of(compute_t<T> x, compute_t<T>) { return x; }
+};
+
+template <typename T>
+struct Square {
+    using Fold = Sum;
+    ISOBIT_FN compute_t<T> of_row(const compute_t<T> *, u32, const Norm &) { return 0; }
+    ISOBIT_FN compute_t<T> of(compute_t<T> x, compute_t<T>) { return x * x; }
+};
+
+// Of the difference from the mean; the row's value is its sum.
+template <typename T>
+struct CentredSquare {
+    using Fold = Sum;
+    ISOBIT_FN compute_t<T> of_row(const compute_t<T> *sums, u32 row, const Norm &p) { return mean_of(sums[row], p); }
+    ISOBIT_FN compute_t<T> of(compute_t<T> x, compute_t<T> mean) { return (x - mean) * (x - mean); }
+};
+
+template <typename T>
+struct Rms {
+    using C = compute_t<T>;
+    C scale;
+    const T *weight;
+    ISOBIT_METHOD C operator()(C x, u64 i) const { return rms_of(x, scale, to_compute(weight[i])); }
+};
+
+template <typename T>
+struct Layer {
+    using C = compute_t<T>;
+    C mean, scale;
+    const T *weight, *bias;
+    ISOBIT_METHOD C operator()(C x, u64 i) const {
+        return layer_of(x - mean, scale, to_compute(weight[i]), to_compute(bias[i]));
+    }
+};
+
+template <typename T>
+ISOBIT_FN void rms_part(const T *src, T *dst, const T *weight, const compute_t<T> *squares, const Norm &p) {
+    const Stretch s = stretch_of(p, LONG_PART);
+    write_part(src, dst, s, p, Rms<T>{norm_scale(squares[s.row], p), weight});
+}
+
+template <typename T>
+ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, const compute_t<T> *sums,
+                          const compute_t<T> *squares, const Norm &p) {
+    const Stretch s = stretch_of(p, LONG_PART);
+    write_part(src, dst, s, p, Layer<T>{mean_of(sums[s.row], p), norm_scale(squares[s.row], p), weight, bias});
+}
+
+} // namespace isobit
+
+#define ISOBIT_RMS_ROWS(NAME, T, V, R, BLOCK)                                                                          \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL_RESIDENT(BLOCK, (NORM_RESIDENT<T, BLOCK, V * R>))                                                    \
+    NAME(const T *src, T *dst, const T *weight, const Norm p) { rms_rows<T, V, R, BLOCK>(src, dst, weight, p); }       \
+    }
+#define ISOBIT_RMS_LONG(NAME, T)                                                                                       \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(LONG_THREADS)                                                                                        \
+    NAME(const T *src, T *dst, const T *weight, const compute_t<T> *squares, const Norm p) {                           \
+        rms_part(src, dst, weight, squares, p);                                                                        \
+    }                                                                                                                  \
+    }
+#define ISOBIT_LAYER_ROWS(NAME, T, V, R, BLOCK)                                                                        \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL_RESIDENT(BLOCK, (NORM_RESIDENT<T, BLOCK, V * R>))                                                    \
+    NAME(const T *src, T *dst, const T *weight, const T *bias, const Norm p) {                                         \
+        layer_rows<T, V, R, BLOCK>(src, dst, weight, bias, p);                                                         \
+    }                                                                                                                  \
+    }
+#define ISOBIT_LAYER_LONG(NAME, T)                                                                                     \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(LONG_THREADS)                                                                                        \
+    NAME(const T *src, T *dst, const T *weight, const T *bias, const compute_t<T> *sums, const compute_t<T> *squares, \
+         const Norm p) {                                                                                               \
+        layer_part(src, dst, weight, bias, sums, squares, p);                                                         \
+    }                                                                                                                  \
+    }

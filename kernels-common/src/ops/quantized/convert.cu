@@ -1,0 +1,71 @@
+// Matrices and activations on their way: blocks to elements, and rows to the q8_1 form that integer products take.
+#include "dialect/index.cuh"
+#include "dialect/halves.cuh"
+#include "ops/quantized/eight_bits.cuh"
+#include "ops/quantized/formats.cuh"
+#include "ops/quantized/values.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 Q_CONVERT_BLOCK = 256;
+// Elements that a thread makes of blocks at a time.
+ISOBIT_CONST u32 Q_EACH = 8;
+
+// The host's `Conversion` in convert.rs.
+struct Conversion {
+    // Blocks of 32 elements in a row, which is dense in elements.
+    u64 blocks;
+    // Bytes from a row of blocks to the next.
+    u64 row;
+    u32 dtype;
+    u32 unused;
+    // Blocks of threads that a row takes.
+    Divisor chunks;
+};
+
+template <typename F>
+ISOBIT_FN void q_dequantize(const Conversion &c, const u8 *from, void *to) {
+    const u32 row = divide(block_x(), c.chunks);
+    const u64 i = ((u64)(block_x() - row * c.chunks.size) * Q_CONVERT_BLOCK + thread_x()) * Q_EACH;
+    if (i >= c.blocks * Q_BLOCK)
+        return;
+    const u32 at = (u32)(i % Q_SEGMENT);
+    const InPlace segment{from + row * c.row + i / Q_SEGMENT * Q_SEGMENT_BYTES<F>};
+    const QScale scale = scale_of<F>(segment, at / F::SUB);
+    float x[Q_EACH];
+#pragma unroll
+    for (u32 w = 0; w < Q_EACH / 4; w++) {
+        const u32 word = at / 4 + w, levels = levels_of<F>(segment, word / 8, word % 8);
+#pragma unroll
+        for (u32 e = 0; e < 4; e++)
+            x[4 * w + e] = element<F>(scale, level_at(levels, e));
+    }
+    put_values(to, row * c.blocks * Q_BLOCK + i, c.dtype, x);
+}
+
+// Block `i` of activations.
+ISOBIT_FN void q_activations(u64 blocks, u32 dtype, const void *x, u32 *q, float *scales) {
+    const u64 i = (u64)block_x() * Q_CONVERT_BLOCK + thread_x();
+    if (i >= blocks)
+        return;
+    float values[Q_BLOCK];
+    values_at(values, x, i * Q_BLOCK, dtype);
+    const EightBits block = eight_bits(values);
+#pragma unroll
+    for (u32 w = 0; w < 8; w += 4)
+        store(q + i * 8 + w, Pack<4, u32>{{block.q[w], block.q[w + 1], block.q[w + 2], block.q[w + 3]}});
+    store(scales + i * 2, Pack<2, float>{{to_f32(block.d), to_f32(block.s)}});
+}
+
+} // namespace isobit
+
+#define ISOBIT_Q_DEQUANTIZE(NAME, F)                                                                                   \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL_HALVES(256) NAME(const Conversion c, const u8 *from, void *to) { q_dequantize<F>(c, from, to); }     \
+    }
+#define ISOBIT_Q_ACTIVATIONS(NAME)                                                                                     \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL_HALVES(256) NAME(u64 blocks, u32 dtype, const void *x, u32 *q, float *scales) {                      \
+        q_activations(blocks, dtype, x, q, scales);                                                                    \
+    }                                                                                                                  \
+    }

@@ -1,0 +1,145 @@
+//! Launches that turn elements into blocks and blocks into elements.
+
+use crate::args;
+use crate::device::GpuDevice;
+use crate::index::Divisor;
+use crate::launch::Launch;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use isobit_hal::{DType, GgmlDType, Result};
+
+use crate::manifest::instances::quantized::{ACTIVATIONS, DEQUANTIZE, QUANTIZE, key};
+
+/// Blocks of threads in a launch at most.
+pub(super) const MOST_BLOCKS: usize = 1 << 23;
+/// Elements that the smallest blocks have, and those that kernels take as a unit.
+pub(super) const BLOCK: usize = 32;
+pub(super) const SEGMENT: usize = 256;
+/// Threads of a block that converts, and elements that each makes of blocks; as in convert.cu.
+const CONVERT_THREADS: usize = 256;
+const EACH: usize = 8;
+/// Threads of a block that makes blocks.
+const QUANTIZE_THREADS: usize = 128;
+
+/// The number of a dtype in the kernels: values.cuh.
+pub(super) fn code(dtype: DType) -> u32 {
+    match dtype {
+        DType::F32 => 0,
+        DType::F16 => 1,
+        _ => 2,
+    }
+}
+
+/// Threads that make a block of a format.
+fn team(format: GgmlDType) -> usize {
+    match format {
+        GgmlDType::Q2K | GgmlDType::Q3K | GgmlDType::Q6K => 16,
+        _ => format.block_size() / BLOCK,
+    }
+}
+
+/// Makes blocks of `elements` elements.
+///
+/// # Safety
+/// Both are allocated, and `to` is even.
+pub(super) unsafe fn quantize<R: GpuRuntime>(
+    device: &GpuDevice<R>,
+    format: GgmlDType,
+    dtype: DType,
+    from: DevicePtr,
+    to: DevicePtr,
+    elements: usize,
+) -> Result<()> {
+    let blocks = elements / format.block_size();
+    let at_once = QUANTIZE_THREADS / team(format);
+    let most = MOST_BLOCKS * at_once;
+    for first in (0..blocks).step_by(most) {
+        let count = (blocks - first).min(most);
+        let from = from.at(dtype, first * format.block_size());
+        let to = to.at(DType::U8, first * format.block_bytes());
+        let grid = count.div_ceil(at_once) as u32;
+        let launch = Launch::linear(key(format, QUANTIZE), grid, QUANTIZE_THREADS as u32);
+        // SAFETY: a part of what the caller vouches for.
+        unsafe { launch.on(device, args![count as u64, code(dtype), from, to])? };
+    }
+    Ok(())
+}
+
+/// Rows of blocks, of so many elements each.
+pub(super) struct Blocks {
+    pub(super) format: GgmlDType,
+    pub(super) ptr: DevicePtr,
+    pub(super) row: usize,
+    pub(super) rows: usize,
+    pub(super) elements: usize,
+}
+
+/// `Conversion` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Conversion {
+    blocks: u64,
+    row: u64,
+    dtype: u32,
+    unused: u32,
+    chunks: Divisor,
+}
+
+/// Makes elements of blocks, row behind row.
+///
+/// # Safety
+/// The rows are allocated, at even addresses, and `to` has a place for every element.
+pub(super) unsafe fn dequantize<R: GpuRuntime>(
+    device: &GpuDevice<R>,
+    blocks: &Blocks,
+    dtype: DType,
+    to: DevicePtr,
+) -> Result<()> {
+    let chunk = CONVERT_THREADS * EACH;
+    let chunks = blocks.elements.div_ceil(chunk);
+    // Several rows, or a part of one.
+    let (rows, length) = ((MOST_BLOCKS / chunks).max(1), blocks.elements.min(MOST_BLOCKS * chunk));
+    for row in (0..blocks.rows).step_by(rows) {
+        for start in (0..blocks.elements).step_by(length) {
+            let (rows, length) = ((blocks.rows - row).min(rows), (blocks.elements - start).min(length));
+            let chunks = length.div_ceil(chunk);
+            let conversion = Conversion {
+                blocks: (length / BLOCK) as u64,
+                row: blocks.row as u64,
+                dtype: code(dtype),
+                unused: 0,
+                chunks: Divisor::new(chunks),
+            };
+            let bytes = start / blocks.format.block_size() * blocks.format.block_bytes();
+            let from = blocks.ptr.at(DType::U8, row * blocks.row + bytes);
+            let to = to.at(dtype, row * blocks.elements + start);
+            let launch = Launch::linear(key(blocks.format, DEQUANTIZE), (rows * chunks) as u32, CONVERT_THREADS as u32);
+            // SAFETY: a part of what the caller vouches for; a part of a row comes in a launch of its own, so rows lie one behind the other.
+            unsafe { launch.on(device, args![conversion, from, to])? };
+        }
+    }
+    Ok(())
+}
+
+/// Quantizes activations to the form that integer products take: integers, and a scale and a scaled sum for every block.
+///
+/// # Safety
+/// `x` has so many blocks of 32 elements, and `q` and `scales` a place for each.
+pub(super) unsafe fn activations<R: GpuRuntime>(
+    device: &GpuDevice<R>,
+    dtype: DType,
+    x: DevicePtr,
+    [q, scales]: [DevicePtr; 2],
+    blocks: usize,
+) -> Result<()> {
+    let most = MOST_BLOCKS * CONVERT_THREADS;
+    for first in (0..blocks).step_by(most) {
+        let count = (blocks - first).min(most);
+        let grid = count.div_ceil(CONVERT_THREADS) as u32;
+        let x = x.at(dtype, first * BLOCK);
+        let (q, scales) = (q.at(DType::U8, first * BLOCK), scales.at(DType::F32, first * 2));
+        let launch = Launch::linear(key(GgmlDType::Q8_1, ACTIVATIONS), grid, CONVERT_THREADS as u32);
+        // SAFETY: a part of what the caller vouches for.
+        unsafe { launch.on(device, args![count as u64, code(dtype), x, q, scales])? };
+    }
+    Ok(())
+}

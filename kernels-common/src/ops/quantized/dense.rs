@@ -1,0 +1,96 @@
+//! Operands as the kernels of quantized matrices take them, copied where they lie otherwise.
+
+use crate::index::{Dim, Dims};
+use crate::ops::copy::copy_walk;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, Layout, Result};
+
+/// Where blocks start, elements that are moved 16 bytes at a time, and those that are not.
+pub(super) const BLOCKS: u64 = 2;
+pub(super) const VECTORS: u64 = 16;
+pub(super) const ANYWHERE: u64 = 1;
+
+/// The elements of a layout one behind the other.
+pub(super) struct Dense<R: GpuRuntime> {
+    pub(super) ptr: DevicePtr,
+    _copy: Option<GpuStorage<R>>,
+}
+
+impl<R: GpuRuntime> Dense<R> {
+    /// Where they are, if they lie so and at a multiple of `align` bytes; else a copy.
+    pub(super) fn new(storage: &GpuStorage<R>, layout: &Layout, align: u64) -> Result<Self> {
+        let ptr = storage.ptr().at(storage.dtype(), layout.start_offset());
+        if layout.elem_count() == 0 || (layout.is_contiguous() && ptr.0.is_multiple_of(align)) {
+            return Ok(Self { ptr, _copy: None });
+        }
+        Self::copied(storage, layout)
+    }
+
+    fn copied(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
+        let copy = storage.device().alloc(layout.elem_count(), storage.dtype())?;
+        let whole = Layout::contiguous(layout.shape());
+        // SAFETY: the layout was validated against its storage, and the copy has a place for each of its elements.
+        unsafe { copy_between(storage, layout, copy.ptr(), &whole)? };
+        Ok(Self { ptr: copy.ptr(), _copy: Some(copy) })
+    }
+}
+
+/// Rows of blocks at even addresses, each without gaps.
+pub(super) struct Rows<R: GpuRuntime> {
+    pub(super) ptr: DevicePtr,
+    /// Bytes from a row to the next.
+    pub(super) row: usize,
+    /// Bytes from a matrix to the next, where there are several.
+    pub(super) matrix: usize,
+    _copy: Option<Dense<R>>,
+}
+
+impl<R: GpuRuntime> Rows<R> {
+    /// Of a matrix of bytes, or of several.
+    pub(super) fn new(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
+        let (dims, stride) = (layout.dims(), layout.stride());
+        let last = dims.len() - 1;
+        let outer = &stride[..last];
+        let ptr = storage.ptr().at(DType::U8, layout.start_offset());
+        let even = ptr.0.is_multiple_of(BLOCKS) && outer.iter().all(|&s| (s as u64).is_multiple_of(BLOCKS));
+        if (stride[last] == 1 && even) || layout.elem_count() == 0 {
+            return Ok(Self { ptr, row: outer[last - 1], matrix: outer[0], _copy: None });
+        }
+        let copy = Dense::copied(storage, layout)?;
+        Ok(Self { ptr: copy.ptr, row: dims[last], matrix: dims[last] * dims[last - 1], _copy: Some(copy) })
+    }
+}
+
+/// Runs `f` with a place for the elements of a layout one behind the other, at a multiple of `align` bytes, and brings them where the layout says.
+pub(super) fn filled<R: GpuRuntime>(
+    dst: &mut GpuStorage<R>,
+    layout: &Layout,
+    align: u64,
+    f: impl FnOnce(DevicePtr) -> Result<()>,
+) -> Result<()> {
+    let to = dst.ptr().at(dst.dtype(), layout.start_offset());
+    if layout.is_contiguous() && to.0.is_multiple_of(align) {
+        return f(to);
+    }
+    let whole = dst.device().alloc(layout.elem_count(), dst.dtype())?;
+    f(whole.ptr())?;
+    // SAFETY: the layout was validated against its storage and names no element twice, and all of `whole` is written before, in stream order.
+    unsafe { copy_between(&whole, &Layout::contiguous(layout.shape()), to, layout) }
+}
+
+/// # Safety
+/// Both layouts, of one shape, are allocated; `to` is where the first element of `to_layout` goes.
+unsafe fn copy_between<R: GpuRuntime>(
+    from: &GpuStorage<R>,
+    from_layout: &Layout,
+    to: DevicePtr,
+    to_layout: &Layout,
+) -> Result<()> {
+    let strides = from_layout.stride().iter().zip(to_layout.stride());
+    let dims: Dims<2> =
+        from_layout.dims().iter().zip(strides).map(|(&size, (&s, &d))| Dim { size, stride: [s, d] }).collect();
+    let ptr = from.ptr().at(from.dtype(), from_layout.start_offset());
+    // SAFETY: as the caller vouches.
+    unsafe { copy_walk(from.device(), from.dtype().size_in_bytes(), ptr, to, dims) }
+}

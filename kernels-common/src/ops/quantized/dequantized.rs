@@ -1,0 +1,62 @@
+//! Products with many rows of activations as they come: strips of the matrix become f32, and the portable matmul, whose order of sums is the same,
+//! takes them from there. A strip stays in the card's cache between the two.
+
+use super::convert::{self, Blocks};
+use super::dense::Rows;
+use crate::ops::{cast, matmul};
+use crate::runtime::GpuRuntime;
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Matmul, Numerics, Op, Result, Src};
+
+/// The product of f32 that is taken.
+pub(super) const MATMUL: Op = Op::Matmul(Matmul::with_numerics(Numerics::Portable));
+
+/// Elements of a strip: 32 MiB.
+const STRIP: usize = 8 << 20;
+
+/// `y = x w^T` with m rows of activations of k and n rows of blocks, none of them 0.
+pub(super) fn multiply<R: GpuRuntime>(
+    format: GgmlDType,
+    w: &Rows<R>,
+    (x, x_layout): (&GpuStorage<R>, &Layout),
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+    [m, n, k]: [usize; 3],
+) -> Result<()> {
+    let device = x.device();
+    let narrow = x.dtype() != DType::F32;
+    let flat = |layout: &Layout, columns| Layout::contiguous_with_offset([m, columns], layout.start_offset());
+    let widened = if narrow || !x_layout.is_contiguous() {
+        let mut wide = device.alloc(m * k, DType::F32)?;
+        let layout = Layout::contiguous(x_layout.shape());
+        cast::apply_into(&Op::Cast, &[Src::Storage(x, x_layout)], &mut wide, &layout)?;
+        Some(wide)
+    } else {
+        None
+    };
+    let (x, x_layout) = match &widened {
+        Some(wide) => (wide, Layout::contiguous([m, k])),
+        None => (x, flat(x_layout, k)),
+    };
+    let rows = (STRIP / k).clamp(1, n);
+    let strip = device.alloc(rows * k, DType::F32)?;
+    let strips = |y: &mut GpuStorage<R>, y_layout: &Layout| -> Result<()> {
+        for first in (0..n).step_by(rows) {
+            let rows = (n - first).min(rows);
+            let ptr = w.ptr.at(DType::U8, first * w.row);
+            let blocks = Blocks { format, ptr, row: w.row, rows, elements: k };
+            // SAFETY: the rows are those of a validated matrix, and the strip has a place for all their elements.
+            unsafe { convert::dequantize(device, &blocks, DType::F32, strip.ptr())? };
+            let w_layout = Layout::contiguous([rows, k]).transpose(0, 1)?;
+            let operands = [Src::Storage(x, &x_layout), Src::Storage(&strip, &w_layout)];
+            matmul::apply_into(&MATMUL, &operands, y, &y_layout.narrow(1, first, rows)?)?;
+        }
+        Ok(())
+    };
+    if !narrow && dst_layout.is_contiguous() {
+        return strips(dst, &flat(dst_layout, n));
+    }
+    let mut wide = device.alloc(m * n, DType::F32)?;
+    strips(&mut wide, &Layout::contiguous([m, n]))?;
+    cast::apply_into(&Op::Cast, &[Src::Storage(&wide, &Layout::contiguous(dst_layout.shape()))], dst, dst_layout)
+}

@@ -1,0 +1,69 @@
+//! Kernels of quantized matrices, for each format: the dtype of activations decides a load and a store alone, and is a parameter.
+
+use crate::key::{Family, Key};
+use crate::manifest::Module;
+use isobit_hal::GgmlDType;
+
+/// Few rows of activations as they come, one a block of threads.
+pub const VECTOR_FLOAT: u8 = 0;
+/// One row of activations through q8_1.
+pub const VECTOR_INT: u8 = 1;
+/// Up to four of them.
+pub const VECTOR_INT_4: u8 = 2;
+/// Many of them.
+pub const TILE: u8 = 3;
+/// Blocks to elements.
+pub const DEQUANTIZE: u8 = 4;
+/// Elements to blocks.
+pub const QUANTIZE: u8 = 5;
+/// Activations to q8_1, filed under that format.
+pub const ACTIVATIONS: u8 = 6;
+
+/// Rows grouped by the matrix that each chose, for any format: filed under q8_1 too.
+pub const GROUP: u8 = 7;
+
+/// Segments of k that a block of a kernel for few rows takes at a time.
+pub const SEGMENTS_FLOAT: usize = 8;
+/// See [`SEGMENTS_FLOAT`].
+pub const SEGMENTS_INT: usize = 16;
+/// See [`SEGMENTS_FLOAT`].
+pub const SEGMENTS_INT_4: usize = 8;
+
+/// The key of a kernel of a format.
+pub const fn key(format: GgmlDType, variant: u8) -> Key {
+    Key::new(Family::Quantized, format.index(), &[], variant)
+}
+
+/// Adds the modules of quantized matrices.
+pub fn add(modules: &mut Vec<Module>) {
+    let mut convert = Module::new("quantized_convert", "ops/quantized/convert.cu");
+    let activations = key(GgmlDType::Q8_1, ACTIVATIONS);
+    convert.kernel(activations, "quantized_activations".into(), "ISOBIT_Q_ACTIVATIONS", &[]);
+    let mut group = Module::new("quantized_group", "ops/quantized/group.cu");
+    group.kernel(key(GgmlDType::Q8_1, GROUP), "quantized_group".into(), "ISOBIT_Q_GROUP", &[]);
+    modules.push(group);
+    for &format in GgmlDType::ALL {
+        let name = format.name();
+        let mut one = |what: &str, source, macro_name, variant, args: &[&str]| {
+            let mut module = Module::new(format!("quantized_{what}_{name}"), source);
+            module.kernel(key(format, variant), format!("quantized_{what}_{name}"), macro_name, args);
+            modules.push(module);
+        };
+        let [float, int, int_4] = [SEGMENTS_FLOAT, SEGMENTS_INT, SEGMENTS_INT_4].map(|s| s.to_string());
+        let vector_int = "ops/quantized/vector_int.cu";
+        one("float", "ops/quantized/vector_float.cu", "ISOBIT_Q_VECTOR_FLOAT", VECTOR_FLOAT, &[name, &float]);
+        one("int", vector_int, "ISOBIT_Q_VECTOR_INT", VECTOR_INT, &[name, "1", &int]);
+        one("int_4", vector_int, "ISOBIT_Q_VECTOR_INT", VECTOR_INT_4, &[name, "4", &int_4]);
+        one("tile", "ops/quantized/tile.cu", "ISOBIT_Q_TILE", TILE, &[name]);
+        match format {
+            GgmlDType::Q8K => one("quantize", "ops/quantized/quantize_8k.cu", "ISOBIT_Q_QUANTIZE_8K", QUANTIZE, &[]),
+            _ if format.block_size() == 32 => {
+                one("quantize", "ops/quantized/quantize_32.cu", "ISOBIT_Q_QUANTIZE_32", QUANTIZE, &[name]);
+            }
+            _ => one("quantize", "ops/quantized/quantize_256.cu", "ISOBIT_Q_QUANTIZE_256", QUANTIZE, &[name]),
+        }
+        let symbol = format!("quantized_dequantize_{name}");
+        convert.kernel(key(format, DEQUANTIZE), symbol, "ISOBIT_Q_DEQUANTIZE", &[name]);
+    }
+    modules.push(convert);
+}

@@ -1,0 +1,133 @@
+//! Quantized matrices: blocks to elements and back, and products with blocks.
+//!
+//! Kernels take operands without gaps, and blocks at even addresses; what lies otherwise is copied first.
+
+mod convert;
+mod dense;
+mod dequantized;
+mod product;
+
+use crate::key::Key;
+use crate::ops::{cast, matmul, stored};
+use crate::runtime::GpuRuntime;
+use crate::storage::GpuStorage;
+use dense::{ANYWHERE, BLOCKS, Dense, Rows, VECTORS, filled};
+use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Op, QActivations, QMatmul, Result, Scalar, Src};
+
+use crate::manifest::instances::quantized::{
+    ACTIVATIONS, DEQUANTIZE, GROUP, QUANTIZE, TILE, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4, key,
+};
+
+/// The kernels that an operation of the family may launch for these dtypes.
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    match op {
+        Op::Quantize(format) => vec![key(*format, QUANTIZE)],
+        Op::Dequantize(format) => vec![key(*format, DEQUANTIZE)],
+        Op::QMatmul(q) | Op::QMatmulId(q) => match q.activations {
+            QActivations::Q8_1 => {
+                let mut keys = [VECTOR_INT, VECTOR_INT_4, TILE].map(|variant| key(q.format, variant)).to_vec();
+                keys.extend([ACTIVATIONS, GROUP].map(|variant| key(GgmlDType::Q8_1, variant)));
+                keys
+            }
+            QActivations::Float => {
+                let mut keys = [VECTOR_FLOAT, DEQUANTIZE].map(|variant| key(q.format, variant)).to_vec();
+                keys.push(key(GgmlDType::Q8_1, GROUP));
+                keys.extend(matmul::keys(&dequantized::MATMUL, &[DType::F32; 3]));
+                for pair in [[dtypes[1], DType::F32], [DType::F32, dtypes[1]]] {
+                    keys.extend(cast::keys(&Op::Cast, &pair));
+                }
+                keys
+            }
+        },
+        _ => Vec::new(),
+    }
+}
+
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let first = stored(srcs, 0);
+    if dst_layout.elem_count() == 0 {
+        return match op {
+            // Ids are looked at also where rows have no elements.
+            Op::QMatmulId(_) => product::check_ids(op, first.1.dims()[0], stored(srcs, 2)),
+            _ => Ok(()),
+        };
+    }
+    match op {
+        Op::Quantize(format) => {
+            let x = Dense::new(first.0, first.1, VECTORS)?;
+            filled(dst, dst_layout, BLOCKS, |to| {
+                // SAFETY: the layouts were validated against their buffers; a dense operand has all their elements.
+                unsafe {
+                    convert::quantize(first.0.device(), *format, first.0.dtype(), x.ptr, to, first.1.elem_count())
+                }
+            })
+        }
+        Op::Dequantize(format) => {
+            let blocks = Dense::new(first.0, first.1, BLOCKS)?;
+            let elements = dst_layout.elem_count();
+            let (dtype, device) = (dst.dtype(), first.0.device());
+            filled(dst, dst_layout, VECTORS, |to| {
+                let rows = convert::Blocks { format: *format, ptr: blocks.ptr, row: 0, rows: 1, elements };
+                // SAFETY: as above.
+                unsafe { convert::dequantize(device, &rows, dtype, to) }
+            })
+        }
+        Op::QMatmul(q) => multiply(op, *q, srcs, None, dst, dst_layout),
+        Op::QMatmulId(q) => multiply(op, *q, srcs, Some(stored(srcs, 2)), dst, dst_layout),
+        _ => unreachable!("not an operation of the family"),
+    }
+}
+
+/// A product, with ids of matrices or without.
+fn multiply<R: GpuRuntime>(
+    op: &Op,
+    q: QMatmul,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    ids: Option<(&GpuStorage<R>, &Layout)>,
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let ((weight, weight_layout), (x, x_layout)) = (stored(srcs, 0), stored(srcs, 1));
+    let device = x.device();
+    let (dims, x_dims) = (dst_layout.dims(), x_layout.dims());
+    let (n, k) = (dims[dims.len() - 1], x_dims[x_dims.len() - 1]);
+    let matrices = if ids.is_some() { weight_layout.dims()[0] } else { 1 };
+    if k == 0 && ids.is_none() {
+        return dst.const_set(Scalar::zero(dst.dtype()), dst_layout);
+    }
+    let rows = Rows::new(weight, weight_layout)?;
+    let m = dst_layout.elem_count() / n;
+    if ids.is_none() && q.activations == QActivations::Float && m > product::FLOAT_ROWS {
+        return dequantized::multiply(q.format, &rows, (x, x_layout), dst, dst_layout, [m, n, k]);
+    }
+    let ids = ids.map(|(ids, layout)| Dense::new(ids, layout, ANYWHERE)).transpose()?;
+    let fault = ids.as_ref().map(|_| device.index_faults(op, matrices)).transpose()?;
+    let dense = Dense::new(x, x_layout, VECTORS)?;
+    let dtype = x.dtype();
+    filled(dst, dst_layout, ANYWHERE, |y| {
+        let problem = product::Problem {
+            device,
+            format: q.format,
+            activations: q.activations,
+            dtype,
+            m,
+            n,
+            k,
+            matrices,
+            w: &rows,
+            x: dense.ptr,
+            // Rows of the result that one row of activations serves.
+            repeat: m / x_dims[..x_dims.len() - 1].iter().product::<usize>(),
+            ids: ids.as_ref().map(|ids| ids.ptr),
+            fault: fault.as_ref().map(|f| f.ptr()),
+            y,
+        };
+        // SAFETY: the layouts were validated against their buffers; dense operands have all their elements, and y all of the result's.
+        unsafe { problem.run() }
+    })
+}

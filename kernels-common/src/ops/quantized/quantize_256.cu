@@ -1,0 +1,74 @@
+// Making blocks of 256 with scales of their sub-blocks: each block the work of a team of threads, a sub-block a thread.
+#include "ops/quantized/makers.cuh"
+
+namespace isobit {
+
+template <typename F>
+ISOBIT_FN void q_quantize_256(u64 blocks, u32 dtype, const void *from, u8 *to) {
+    using Make = Maker<F>;
+    constexpr u32 TEAM = Q_SEGMENT / F::SUB, TEAMS = QK_BLOCK / TEAM, INFINITE = 0x7f800000u, NO_NUMBER = 0x7e00;
+    __shared__ Meeting<TEAM> meetings[TEAMS];
+    Meeting<TEAM> &meeting = meetings[thread_x() / TEAM];
+    const u32 j = thread_x() % TEAM;
+    const u64 block = (u64)block_x() * TEAMS + thread_x() / TEAM;
+    const bool there = block < blocks;
+
+    float x[F::SUB] = {};
+    i32 levels[F::SUB];
+    if (there)
+        values_at(x, from, block * Q_SEGMENT + j * F::SUB, dtype);
+    bool finite = true;
+#pragma unroll
+    for (u32 i = 0; i < F::SUB; i++)
+        finite = finite && to_bits(abs(x[i])) < INFINITE;
+    const Found found = Make::search(levels, x);
+    meeting.scale[j] = found.scale;
+    meeting.least[j] = found.least;
+    meeting.finite[j] = finite ? 1 : 0;
+    barrier();
+    for (u32 i = 0; i < TEAM; i++)
+        finite = finite && meeting.finite[i] != 0;
+
+    i32 scale = 0, least = 0;
+    BlockScales d;
+    if constexpr (F::SUMMAND)
+        d = Make::of_block(meeting, j, scale, least);
+    else
+        d = Make::of_block(meeting, j, scale, Make::TINY);
+    const float factor = to_f32(d.d) * (float)scale, summand = to_f32(d.dmin) * (float)least;
+    const bool again = factor != 0;
+#pragma unroll
+    for (u32 i = 0; i < F::SUB; i++) {
+        if (again)
+            levels[i] = round_even((F::SUMMAND ? x[i] + summand : x[i]) / factor, Make::LOWEST, Make::HIGHEST);
+        meeting.levels[j * F::SUB + i] = (u8)(levels[i] - Make::LOWEST);
+    }
+    // Scales of q3_k are stored without a sign, those of q6_k with it.
+    meeting.scales[j] = (u8)(is_same<F, q3_k> ? scale + 32 : scale);
+    meeting.leasts[j] = (u8)least;
+    barrier();
+    if (!there)
+        return;
+    u16 *place = (u16 *)(to + block * F::BYTES);
+    for (u32 at = j * 2; at < F::BYTES; at += TEAM * 2) {
+        u32 two;
+        if (at == Make::D)
+            two = finite ? d.d.bits : NO_NUMBER;
+        else if (!finite || d.zeros)
+            two = 0;
+        else if (at == Make::DMIN)
+            two = d.dmin.bits;
+        else
+            two = Make::byte(meeting, at) | Make::byte(meeting, at + 1) << 8;
+        place[at / 2] = (u16)two;
+    }
+}
+
+} // namespace isobit
+
+#define ISOBIT_Q_QUANTIZE_256(NAME, F)                                                                                 \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL_HALVES(128) NAME(u64 blocks, u32 dtype, const void *from, u8 *to) {                                  \
+        q_quantize_256<F>(blocks, dtype, from, to);                                                                    \
+    }                                                                                                                  \
+    }

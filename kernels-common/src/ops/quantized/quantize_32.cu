@@ -1,0 +1,135 @@
+// Making blocks of 32: each the work of one thread.
+#include "dialect/halves.cuh"
+#include "ops/quantized/blocks_32.cuh"
+#include "ops/quantized/eight_bits.cuh"
+#include "ops/quantized/values.cuh"
+
+namespace isobit {
+
+// A block as it is written, two bytes at a time.
+template <typename F>
+struct Halves {
+    u16 v[F::BYTES / 2];
+};
+
+// Levels as numbers of 0 to 31, and the block's scale and summand.
+struct Levels32 {
+    u32 v[Q_BLOCK];
+    f16 d, least;
+};
+
+ISOBIT_FN bool all_finite(const float (&x)[Q_BLOCK]) {
+    constexpr u32 INFINITE = 0x7f800000u;
+    bool finite = true;
+#pragma unroll
+    for (u32 i = 0; i < Q_BLOCK; i++)
+        finite = finite && to_bits(abs(x[i])) < INFINITE;
+    return finite;
+}
+
+// Levels around the middle: the element of greatest magnitude becomes the lowest one.
+ISOBIT_FN Levels32 levels_around(const float (&x)[Q_BLOCK], i32 middle) {
+    const float d = top_of(x).value / (float)-middle, inverse = d != 0 ? 1.0f / d : 0.0f;
+    Levels32 levels;
+#pragma unroll
+    for (u32 i = 0; i < Q_BLOCK; i++)
+        levels.v[i] = (u32)round_trunc(x[i] * inverse + ((float)middle + 0.5f), 0, 2 * middle - 1);
+    levels.d = round_to<f16>(d);
+    levels.least = f16{0};
+    return levels;
+}
+
+// Levels from the least element to the greatest.
+ISOBIT_FN Levels32 levels_between(const float (&x)[Q_BLOCK], i32 highest) {
+    float lo = x[0], hi = x[0];
+#pragma unroll
+    for (u32 i = 1; i < Q_BLOCK; i++) {
+        lo = x[i] < lo ? x[i] : lo;
+        hi = x[i] > hi ? x[i] : hi;
+    }
+    const float d = (hi - lo) / (float)highest, inverse = d != 0 ? 1.0f / d : 0.0f;
+    Levels32 levels;
+#pragma unroll
+    for (u32 i = 0; i < Q_BLOCK; i++)
+        levels.v[i] = (u32)round_trunc((x[i] - lo) * inverse + 0.5f, 0, highest);
+    levels.d = round_to<f16>(d);
+    levels.least = round_to<f16>(lo == 0 ? 0.0f : lo);
+    return levels;
+}
+
+// Blocks of 4 and 5 bits: the scale, the least element, the fifth bits and the nibbles, as far as the format has them.
+template <typename F>
+ISOBIT_FN Halves<F> nibble_block(const float (&x)[Q_BLOCK]) {
+    constexpr u32 HEAD = F::SUMMAND ? 2 : 1, NIBBLES = F::BYTES / 2 - 8;
+    constexpr bool FIVE = NIBBLES > HEAD;
+    Levels32 levels;
+    if constexpr (F::SUMMAND)
+        levels = levels_between(x, FIVE ? 31 : 15);
+    else
+        levels = levels_around(x, FIVE ? 16 : 8);
+    Halves<F> to;
+    to.v[0] = levels.d.bits;
+    if constexpr (F::SUMMAND)
+        to.v[1] = levels.least.bits;
+    if constexpr (FIVE) {
+        u32 fifth = 0;
+#pragma unroll
+        for (u32 i = 0; i < Q_BLOCK; i++)
+            fifth |= levels.v[i] >> 4 << i;
+        to.v[HEAD] = (u16)fifth;
+        to.v[HEAD + 1] = (u16)(fifth >> 16);
+    }
+#pragma unroll
+    for (u32 i = 0; i < 8; i++) {
+        u32 two = 0;
+#pragma unroll
+        for (u32 b = 0; b < 2; b++)
+            two |= ((levels.v[2 * i + b] & 0xf) | (levels.v[2 * i + b + 16] & 0xf) << 4) << (8 * b);
+        to.v[NIBBLES + i] = (u16)two;
+    }
+    return to;
+}
+
+template <typename F>
+ISOBIT_FN Halves<F> eight_bit_block(const float (&x)[Q_BLOCK]) {
+    constexpr u32 HEAD = F::BYTES / 2 - 16;
+    const EightBits block = eight_bits(x);
+    Halves<F> to;
+    to.v[0] = block.d.bits;
+    if constexpr (HEAD > 1)
+        to.v[1] = block.s.bits;
+#pragma unroll
+    for (u32 w = 0; w < 8; w++) {
+        to.v[HEAD + 2 * w] = (u16)block.q[w];
+        to.v[HEAD + 2 * w + 1] = (u16)(block.q[w] >> 16);
+    }
+    return to;
+}
+template <typename F>
+ISOBIT_FN void q_quantize_32(u64 blocks, u32 dtype, const void *from, u8 *to) {
+    constexpr u32 THREADS = 128, NO_NUMBER = 0x7e00;
+    const u64 i = (u64)block_x() * THREADS + thread_x();
+    if (i >= blocks)
+        return;
+    float x[Q_BLOCK];
+    values_at(x, from, i * Q_BLOCK, dtype);
+    const bool finite = all_finite(x);
+    Halves<F> block;
+    if constexpr (F::BYTES > Q_BLOCK)
+        block = eight_bit_block<F>(x);
+    else
+        block = nibble_block<F>(x);
+    u16 *place = (u16 *)(to + i * F::BYTES);
+#pragma unroll
+    for (u32 h = 0; h < F::BYTES / 2; h++)
+        place[h] = finite ? block.v[h] : (u16)(h == 0 ? NO_NUMBER : 0);
+}
+
+} // namespace isobit
+
+#define ISOBIT_Q_QUANTIZE_32(NAME, F)                                                                                  \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL_HALVES(128) NAME(u64 blocks, u32 dtype, const void *from, u8 *to) {                                  \
+        q_quantize_32<F>(blocks, dtype, from, to);                                                                     \
+    }                                                                                                                  \
+    }

@@ -1,0 +1,52 @@
+// What quantizers have in common: the element of greatest magnitude, and roundings to an integer between two ends, 0 for a NaN.
+#pragma once
+
+#include "dialect/base.cuh"
+
+namespace isobit {
+
+// The first number of the greatest magnitude among those taken; +0 of none but zeros. The magnitude is kept beside it, because LLVM (19) loses the
+// absolute value of a choice between the first number and zero.
+struct Top {
+    float value = 0, magnitude = 0;
+};
+
+ISOBIT_FN void take_top(Top &top, float x) {
+    if (abs(x) > top.magnitude) {
+        top.magnitude = abs(x);
+        top.value = x;
+    }
+}
+
+template <u32 N>
+ISOBIT_FN Top top_of(const float (&x)[N]) {
+    Top top;
+#pragma unroll
+    for (u32 i = 0; i < N; i++)
+        take_top(top, x[i]);
+    return top;
+}
+
+namespace rounding_detail {
+
+ISOBIT_FN i32 between(float v, i32 lowest, i32 highest) {
+    return v >= (float)lowest ? (v < (float)highest ? (i32)v : highest) : v < (float)lowest ? lowest : 0;
+}
+
+} // namespace rounding_detail
+
+// Toward zero.
+ISOBIT_FN i32 round_trunc(float v, i32 lowest, i32 highest) {
+    return rounding_detail::between(trunc(v), lowest, highest);
+}
+
+// To nearest, ties to even.
+ISOBIT_FN i32 round_even(float v, i32 lowest, i32 highest) { return rounding_detail::between(rint(v), lowest, highest); }
+
+// To nearest, ties away from zero. The difference from the integer part is exact.
+ISOBIT_FN i32 round_away(float v, i32 lowest, i32 highest) {
+    const float t = trunc(v);
+    return rounding_detail::between(abs(v - t) >= 0.5f ? t + copysign(1.0f, v) : t, lowest, highest);
+}
+
+} // namespace isobit

@@ -1,0 +1,89 @@
+// Products with few rows of activations, M a block of threads: a thread takes a row of `w` and a segment of k, and the segments' values are
+// added in order. The bytes of `w` pass through shared memory, since blocks of 18 to 292 bytes would scatter what neighbouring threads load.
+#pragma once
+
+#include "dialect/async_copy.cuh"
+#include "dialect/ids.cuh"
+#include "ops/quantized/product.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 Q_VECTOR_BLOCK = 128;
+
+// A block's place in the product: threads lie along segments, SEGMENTS at a time, and then along rows of `w`.
+template <u32 M, u32 SEGMENTS>
+struct VectorPlace {
+    static constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS;
+    u32 segment, row, n0, m0;
+    // Rows of `w` and of the result that the block has.
+    u32 n_left, m_left;
+};
+
+template <u32 M, u32 SEGMENTS>
+ISOBIT_FN VectorPlace<M, SEGMENTS> vector_place(const QProduct &p) {
+    using Place = VectorPlace<M, SEGMENTS>;
+    const u32 group = divide(block_x(), p.n_tiles);
+    Place at;
+    at.segment = thread_x() % SEGMENTS;
+    at.row = thread_x() / SEGMENTS;
+    at.n0 = (block_x() - group * p.n_tiles.size) * Place::ROWS;
+    at.m0 = group * M;
+    at.n_left = p.n - at.n0;
+    at.m_left = p.m - at.m0 < M ? p.m - at.m0 : M;
+    return at;
+}
+
+// Starts the way of a chunk of SEGMENTS segments of a row into shared memory. The threads of the row share it. A last segment that k ends in is
+// filled up with zeros.
+template <typename F, u32 SEGMENTS>
+ISOBIT_FN void start_chunk(u8 *to, const u8 *from, u32 lane, u32 blocks) {
+    constexpr u32 WHOLE = SEGMENTS * Q_SEGMENT / F::BLOCK;
+    const u32 has = F::BLOCK == Q_BLOCK ? blocks : blocks / 8;
+    const u32 bytes = (has < WHOLE ? has : WHOLE) * F::BYTES;
+    u32 at = 0;
+    if ((u64)from % 16 == 0) {
+#pragma unroll 4
+        for (u32 i = lane * 16; i + 16 <= bytes; i += SEGMENTS * 16)
+            copy16_start(to + i, from + i);
+        at = bytes / 16 * 16;
+    }
+#pragma unroll 4
+    for (u32 i = at + lane * 2; i < bytes; i += SEGMENTS * 2)
+        *(u16 *)(to + i) = *(const u16 *)(from + i);
+    const u32 end = (bytes + Q_SEGMENT_BYTES<F> - 1) / Q_SEGMENT_BYTES<F> * Q_SEGMENT_BYTES<F>;
+    for (u32 i = bytes + lane * 2; i < end; i += SEGMENTS * 2)
+        *(u16 *)(to + i) = 0;
+}
+
+// Adds the segments of a chunk, which threads left in `values`, to what the result has so far. Threads go along rows of `w` first.
+template <u32 M, u32 SEGMENTS>
+ISOBIT_FN float add_chunk(const float *values, float total, const VectorPlace<M, SEGMENTS> &at, u32 segments) {
+    constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS;
+    if (thread_x() / ROWS < at.m_left && thread_x() % ROWS < at.n_left) {
+        const float *from = values + thread_x() * (SEGMENTS + 1);
+        for (u32 s = 0; s < SEGMENTS && s < segments; s++)
+            total = total + from[s];
+    }
+    return total;
+}
+
+template <u32 M, u32 SEGMENTS>
+ISOBIT_FN void put_results(const QProduct &p, const VectorPlace<M, SEGMENTS> &at, void *y, float total) {
+    constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS;
+    const u32 row = thread_x() % ROWS, i = thread_x() / ROWS;
+    if (i < at.m_left && row < at.n_left)
+        put_value(y, (at.m0 + i) * p.y_row + at.n0 + row, p.dtype, total);
+}
+
+// The matrix of a result's row: none where the id is no matrix, which goes into `fault` unless it marks padding.
+ISOBIT_FN const u8 *chosen_matrix(const QProduct &p, const u8 *w, const u32 *ids, u32 row, u32 *fault) {
+    if (ids == nullptr)
+        return w;
+    const u32 id = ids[row];
+    bool outside = false;
+    const bool inside = is_inside(id, p.matrices, outside);
+    report_fault(fault, outside && thread_x() == 0);
+    return inside ? w + id * p.w_matrix : nullptr;
+}
+
+} // namespace isobit

@@ -1,0 +1,193 @@
+//! Random numbers, from the tree's own generator or from the vendor's library.
+
+mod vendor;
+
+use crate::device::GpuDevice;
+use crate::elementwise::address;
+use crate::index::{Dim, Dims, Index, MAX_RANK, push};
+use crate::key::{Family, Key};
+use crate::launch::Launch;
+use crate::manifest::instances::random::{BETWEEN, NORMAL, UNIFORM};
+use crate::ops::copy;
+use crate::runtime::GpuRuntime;
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, Layout, Numerics, Op, RandNormal, RandUniform, Result, Src};
+use std::ffi::c_void;
+
+/// As in random.cu.
+const BLOCK: usize = 256;
+/// Packs that a thread takes one after the other. A hint: the kernels loop.
+const EACH: usize = 4;
+/// Bytes of a pack.
+const PACK: usize = 16;
+
+fn kernel(op: usize, dtype: DType, variant: u8) -> Key {
+    Key::new(Family::Random, op, &[dtype], variant)
+}
+
+/// The kernels that an operation of the family may launch for these dtypes.
+pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    let ops: &[usize] = if matches!(op, Op::RandUniform(_)) { &[UNIFORM, BETWEEN] } else { &[NORMAL] };
+    let variants = [Key::CONTIGUOUS, Key::STRIDED];
+    ops.iter().flat_map(|&op| variants.map(|variant| kernel(op, dtypes[0], variant))).collect()
+}
+
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    _srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    if dst_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    if op.numerics() == Some(Numerics::Vendor) {
+        if vendor::draw(op, dst, dst_layout)? {
+            return Ok(());
+        }
+        dst.device().count_vendor_fallback();
+    }
+    let dtype = dst.dtype();
+    match (op, dtype) {
+        (Op::RandUniform(op), DType::F64) => Draw::new(UNIFORM, op.seed, op.offset, f64::interval(op, dtype)),
+        (Op::RandUniform(op), _) => Draw::new(UNIFORM, op.seed, op.offset, f32::interval(op, dtype)),
+        (Op::RandNormal(op), DType::F64) => Draw::new(NORMAL, op.seed, op.offset, f64::normal(op)),
+        (Op::RandNormal(op), _) => Draw::new(NORMAL, op.seed, op.offset, f32::normal(op)),
+        _ => unreachable!("not an operation of the family"),
+    }
+    .run(dst, dst_layout)
+}
+
+/// Parameters of a distribution as kernels take them: `Uniform` and `Normal` of dialect/random.cuh, in the type that numbers are computed in.
+#[derive(Debug, Clone, Copy)]
+enum Distribution {
+    Uniform32([f32; 4]),
+    Uniform64([f64; 4]),
+    Normal32([f32; 2]),
+    Normal64([f64; 2]),
+}
+
+impl Distribution {
+    fn address(&self) -> *mut c_void {
+        match self {
+            Self::Uniform32(x) => address(x),
+            Self::Uniform64(x) => address(x),
+            Self::Normal32(x) => address(x),
+            Self::Normal64(x) => address(x),
+        }
+    }
+}
+
+/// A type that random numbers are computed in.
+trait Compute {
+    fn interval(op: &RandUniform, dtype: DType) -> Distribution;
+    fn normal(op: &RandNormal) -> Distribution;
+}
+
+macro_rules! compute {
+    ($($ty:ident $uniform:ident $normal:ident)*) => {$(
+        impl Compute for $ty {
+            fn interval(op: &RandUniform, dtype: DType) -> Distribution {
+                let [first, last] = op.ends(dtype);
+                let finite = |x: f64| (x as $ty).clamp($ty::MIN, $ty::MAX);
+                Distribution::$uniform([finite(op.lo), finite(op.up), first as $ty, last as $ty])
+            }
+
+            fn normal(op: &RandNormal) -> Distribution {
+                Distribution::$normal([op.mean as $ty, op.std as $ty])
+            }
+        }
+    )*};
+}
+compute! {
+    f32 Uniform32 Normal32
+    f64 Uniform64 Normal64
+}
+
+/// `PhiloxSequence` of the dialect.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Sequence {
+    block: u64,
+    key: [[u32; 2]; 10],
+}
+
+impl Sequence {
+    fn new(seed: u64, block: u64) -> Self {
+        let [low, high] = [seed as u32, (seed >> 32) as u32];
+        let round = |i: u32, key: u32, step: u32| key.wrapping_add(step.wrapping_mul(i));
+        let key = std::array::from_fn(|i| {
+            let i = i as u32;
+            [round(i, low, 0x9e37_79b9), round(i, high, 0xbb67_ae85)]
+        });
+        Self { block, key }
+    }
+}
+
+/// `RandomPlaces` of random.cu.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Places {
+    n: u64,
+    skip: u32,
+    is_long: u32,
+    index: Index<1>,
+}
+
+/// A draw from the tree's generator.
+struct Draw {
+    op: usize,
+    seed: u64,
+    offset: u64,
+    distribution: Distribution,
+}
+
+impl Draw {
+    fn new(op: usize, seed: u64, offset: u64, distribution: Distribution) -> Self {
+        Self { op, seed, offset, distribution }
+    }
+
+    fn run<R: GpuRuntime>(&self, dst: &mut GpuStorage<R>, layout: &Layout) -> Result<()> {
+        let (device, dtype) = (dst.device(), dst.dtype());
+        let n = layout.elem_count();
+        // Numbers that a block of the generator gives.
+        let per_block = if dtype == DType::F64 { 2 } else { 4 };
+        let skip = self.offset % per_block;
+        let sequence = Sequence::new(self.seed, self.offset / per_block);
+        let ptr = dst.ptr().at(dtype, layout.start_offset());
+        let mut dims = Dims::<1>::new();
+        for (&size, &stride) in layout.dims().iter().zip(layout.stride()) {
+            push(&mut dims, Dim { size, stride: [stride] });
+        }
+        let dense = matches!(dims[..], [] | [Dim { stride: [1], .. }]);
+        if dense && skip == 0 && ptr.0.is_multiple_of(PACK as u64) {
+            let packs = n.div_ceil(PACK / dtype.size_in_bytes());
+            let launch = self.launch(device, dtype, Key::CONTIGUOUS, packs);
+            let args = &mut [address(&ptr), address(&(n as u64)), address(&sequence), self.distribution.address()];
+            // SAFETY: the layout was validated against the buffer and has no gaps; the parameters are those of the kernels.
+            return unsafe { launch.on(device, args) };
+        }
+        if dims.len() > MAX_RANK {
+            // No index has so many dimensions, but a copy has.
+            let straight = Layout::contiguous(layout.shape());
+            let mut numbers = device.alloc(n, dtype)?;
+            self.run(&mut numbers, &straight)?;
+            return copy::apply_into(&Op::Copy, &[Src::Storage(&numbers, &straight)], dst, layout);
+        }
+        let is_long = u32::from(n >= 1 << 31);
+        let places = Places { n: n as u64, skip: skip as u32, is_long, index: Index::new(&dims) };
+        let launch = self.launch(device, dtype, Key::STRIDED, (n + skip as usize).div_ceil(per_block as usize));
+        // SAFETY: the layout was validated against the buffer; the parameters are those of the kernels.
+        unsafe {
+            launch.on(device, &mut [address(&ptr), address(&places), address(&sequence), self.distribution.address()])
+        }
+    }
+
+    /// A launch for so many units of work.
+    fn launch<R: GpuRuntime>(&self, device: &GpuDevice<R>, dtype: DType, variant: u8, units: usize) -> Launch {
+        let limits = device.runtime().limits();
+        let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / BLOCK as u64);
+        let blocks = (units.div_ceil(BLOCK * EACH) as u64).min(most) as u32;
+        Launch::linear(kernel(self.op, dtype, variant), blocks, BLOCK as u32)
+    }
+}

@@ -1,0 +1,28 @@
+//! Three kernels for each float: a pair at a time, and packs of pairs whose elements lie in halves or side by side.
+
+use crate::key::{Family, Key};
+use crate::manifest::Module;
+use isobit_hal::DType;
+
+/// A pair at a time, in any layout.
+pub const PAIRS: u8 = 0;
+/// Packs, the first elements of pairs in one and the second ones in another.
+pub const HALVES: u8 = 1;
+/// Packs of pairs that lie side by side.
+pub const INTERLEAVED: u8 = 2;
+
+/// Adds the modules.
+pub fn add(modules: &mut Vec<Module>) {
+    for &dtype in DType::ALL.iter().filter(|d| d.is_float()) {
+        let mut module = Module::new(format!("rope_{dtype}"), "ops/rope/rope.cu");
+        let width = (16 / dtype.size_in_bytes()).to_string();
+        for (variant, name, width, interleaved) in
+            [(PAIRS, "pairs", "1", "false"), (HALVES, "halves", &width, "false"), (INTERLEAVED, "side", &width, "true")]
+        {
+            let key = Key::new(Family::Rope, 0, &[dtype], variant);
+            let args = [dtype.as_str(), width, interleaved];
+            module.kernel(key, format!("rope_{name}_{dtype}"), "ISOBIT_ROPE", &args);
+        }
+        modules.push(module);
+    }
+}

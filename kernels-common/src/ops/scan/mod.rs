@@ -1,0 +1,243 @@
+//! Running sums along a dimension.
+
+use crate::args;
+use crate::device::GpuDevice;
+use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
+use crate::key::{Family, Key};
+use crate::launch::Launch;
+use crate::manifest::instances::scan::{BEFORE, COLUMNS, ROWS, TOTALS, accumulator};
+use crate::ops::copy::{self, copy_walk};
+use crate::ops::stored;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+
+/// Elements of a run, and threads and elements of a tile, as in scan.cu.
+const RADIX: usize = 16;
+const ROWS_BLOCK: usize = 256;
+const COLUMNS_BLOCK: usize = 512;
+const TILE: usize = RADIX * ROWS_BLOCK;
+/// Elements from which a sequence is the work of several blocks in any case, and from which it may be if the sequences are few.
+const LONG: usize = 1 << 20;
+const SPREAD: usize = 4 * TILE;
+/// Sequences of one launch, times their tiles or runs: a grid has less than 2^32 threads.
+const MOST_TILES: usize = 1 << 23;
+const MOST_COLUMNS: usize = 1 << 26;
+
+fn key(dtype: DType, variant: u8) -> Key {
+    Key::new(Family::Scan, 0, &[dtype], variant)
+}
+
+/// The kernels that an operation of the family may launch for these dtypes.
+pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    let mut keys = copy::keys(&Op::Copy, dtypes);
+    keys.extend([ROWS, TOTALS, COLUMNS].map(|variant| key(dtypes[0], variant)));
+    keys.push(key(accumulator(dtypes[0]), BEFORE));
+    keys
+}
+
+/// `Rows` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    n: u64,
+    sequences: Index<2>,
+    count: u32,
+    team_shift: u32,
+    tiles: Divisor,
+    src_vectors: u32,
+    dst_vectors: u32,
+}
+
+/// `Columns` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    n: u64,
+    src_step: u64,
+    dst_step: u64,
+    sequences: Index<2>,
+    count: u32,
+    across_shift: u32,
+    runs_shift: u32,
+}
+
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let &Op::CumSum(op) = op else { unreachable!("not an operation of the family") };
+    let (src, src_layout) = stored(srcs, 0);
+    if dst_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    let dim = |d: usize| Dim { size: dst_layout.dims()[d], stride: [src_layout.stride()[d], dst_layout.stride()[d]] };
+    let mut others: Dims<2> = (0..dst_layout.shape().rank()).filter(|&d| d != op.dim).map(dim).collect();
+    others.sort_by_key(|d| std::cmp::Reverse(d.stride[1]));
+    let mut sequences = Dims::new();
+    others.into_iter().for_each(|d| push(&mut sequences, d));
+    let pass = Pass {
+        dtype: dst.dtype(),
+        device: dst.device(),
+        src: src.ptr().at(src.dtype(), src_layout.start_offset()),
+        dst: dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
+    };
+    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed mutably.
+    unsafe { pass.run(dim(op.dim), sequences) }
+}
+
+/// The operation on given tensors.
+struct Pass<'a, R: GpuRuntime> {
+    dtype: DType,
+    device: &'a GpuDevice<R>,
+    src: DevicePtr,
+    dst: DevicePtr,
+}
+
+impl<R: GpuRuntime> Pass<'_, R> {
+    /// Running sums along one dimension, of sequences that start at places in source and destination.
+    ///
+    /// # Safety
+    /// Every place is allocated.
+    unsafe fn run(&self, along: Dim<2>, sequences: Dims<2>) -> Result<()> {
+        let n = along.size;
+        if n == 1 || along.stride == [1, 1] {
+            return self.each_part(&sequences, (MOST_TILES / n.div_ceil(TILE)).max(1), |part, sequences| {
+                // SAFETY: a part of what the caller vouches for.
+                unsafe { part.rows(n, sequences) }
+            });
+        }
+        if n >= SPREAD && count(&sequences) < self.enough() {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.compacted(along, &sequences) };
+        }
+        self.each_part(&sequences, MOST_COLUMNS, |part, sequences| {
+            // SAFETY: a part of what the caller vouches for.
+            unsafe { part.columns(along, sequences) }
+        })
+    }
+
+    /// Calls `f` with passes over parts of the sequences that one launch takes.
+    fn each_part(
+        &self,
+        sequences: &[Dim<2>],
+        most: usize,
+        f: impl Fn(Pass<'_, R>, &[Dim<2>]) -> Result<()>,
+    ) -> Result<()> {
+        split(sequences, most, [0, 0], &mut |sequences, [src, dst]| {
+            f(Pass { src: self.src.at(self.dtype, src), dst: self.dst.at(self.dtype, dst), ..*self }, sequences)
+        })
+    }
+
+    /// Sequences that keep every multiprocessor busy with a block each.
+    fn enough(&self) -> usize {
+        self.device.runtime().limits().multiprocessors as usize * 2
+    }
+
+    /// # Safety
+    /// As [`run`](Self::run), of sequences without gaps.
+    unsafe fn rows(&self, n: usize, sequences: &[Dim<2>]) -> Result<()> {
+        let count = count(sequences);
+        let size = self.dtype.size_in_bytes();
+        let vectors = |operand: usize, ptr: DevicePtr| {
+            let steps = sequences.iter().fold(0, |all, d| all | d.stride[operand]);
+            u32::from((ptr.0 | (steps * size) as u64).is_multiple_of(16))
+        };
+        let team = n.div_ceil(RADIX).next_power_of_two().min(ROWS_BLOCK);
+        let rows = Rows {
+            n: n as u64,
+            sequences: Index::new(sequences),
+            count: count as u32,
+            team_shift: team.ilog2(),
+            tiles: Divisor::new(n.div_ceil(TILE)),
+            src_vectors: vectors(0, self.src),
+            dst_vectors: vectors(1, self.dst),
+        };
+        let launch = |variant, tiles: usize, to: DevicePtr| {
+            let blocks = (count * tiles).div_ceil(ROWS_BLOCK / team) as u32;
+            let launch = Launch::linear(key(self.dtype, variant), blocks, ROWS_BLOCK as u32);
+            // SAFETY: the caller vouches for source and destination; tiles have a place each.
+            unsafe { launch.on(self.device, args![self.src, self.dst, to, rows]) }
+        };
+        if n < LONG && (n < SPREAD || count >= self.enough()) {
+            return launch(ROWS, 1, DevicePtr(0));
+        }
+        let tiles = n.div_ceil(TILE);
+        let sums = accumulator(self.dtype);
+        let totals = self.device.alloc(count * tiles, sums)?;
+        launch(TOTALS, tiles, totals.ptr())?;
+        let each = [Dim { size: count, stride: [tiles, tiles] }];
+        let before = Rows {
+            n: tiles as u64,
+            sequences: Index::new(&each),
+            count: count as u32,
+            team_shift: tiles.div_ceil(RADIX).next_power_of_two().min(ROWS_BLOCK).ilog2(),
+            tiles: Divisor::new(1),
+            src_vectors: 0,
+            dst_vectors: 0,
+        };
+        let blocks = count.div_ceil(ROWS_BLOCK >> before.team_shift) as u32;
+        let (ptr, none) = (totals.ptr(), DevicePtr(0));
+        // SAFETY: in place: a thread reads its run before it writes it, and nobody else reads it.
+        unsafe {
+            Launch::linear(key(sums, BEFORE), blocks, ROWS_BLOCK as u32)
+                .on(self.device, args![ptr, ptr, none, before])?;
+        }
+        launch(ROWS, tiles, totals.ptr())
+    }
+
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn columns(&self, along: Dim<2>, sequences: &[Dim<2>]) -> Result<()> {
+        let (n, count) = (along.size, count(sequences));
+        let runs = n.div_ceil(RADIX).next_power_of_two().min(RADIX);
+        let across = COLUMNS_BLOCK / runs;
+        let columns = Columns {
+            n: n as u64,
+            src_step: along.stride[0] as u64,
+            dst_step: along.stride[1] as u64,
+            sequences: Index::new(sequences),
+            count: count as u32,
+            across_shift: across.ilog2(),
+            runs_shift: runs.ilog2(),
+        };
+        let launch = Launch::linear(key(self.dtype, COLUMNS), count.div_ceil(across) as u32, COLUMNS_BLOCK as u32);
+        // SAFETY: the caller vouches for source and destination.
+        unsafe { launch.on(self.device, args![self.src, self.dst, columns]) }
+    }
+
+    /// Few long sequences with gaps, by way of copies without: as sequences side by side they would leave most of the device idle.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn compacted(&self, along: Dim<2>, sequences: &[Dim<2>]) -> Result<()> {
+        let (n, all) = (along.size, count(sequences));
+        let size = self.dtype.size_in_bytes();
+        let dense = self.device.alloc(n * all, self.dtype)?;
+        let mut step = n;
+        let mut place: Dims<2> = sequences.into();
+        for d in place.iter_mut().rev() {
+            d.stride = [step, step];
+            step *= d.size;
+        }
+        let copied = |operand: usize, dense_first: bool| -> Dims<2> {
+            let pair = |given: usize, dense: usize| if dense_first { [dense, given] } else { [given, dense] };
+            let dims = sequences.iter().zip(&place);
+            let mut dims: Dims<2> =
+                dims.map(|(s, p)| Dim { size: s.size, stride: pair(s.stride[operand], p.stride[0]) }).collect();
+            dims.push(Dim { size: n, stride: pair(along.stride[operand], 1) });
+            dims
+        };
+        // SAFETY: the caller vouches for the source; the copy has as many elements.
+        unsafe { copy_walk(self.device, size, self.src, dense.ptr(), copied(0, false))? };
+        let part = Pass { src: dense.ptr(), dst: dense.ptr(), ..*self };
+        part.each_part(&place, (MOST_TILES / n.div_ceil(TILE)).max(1), |part, sequences| {
+            // SAFETY: in place: a thread reads its run before it writes it, and nobody else reads it.
+            unsafe { part.rows(n, sequences) }
+        })?;
+        // SAFETY: the caller vouches for the destination.
+        unsafe { copy_walk(self.device, size, dense.ptr(), self.dst, copied(1, true)) }
+    }
+}

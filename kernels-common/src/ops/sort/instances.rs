@@ -1,0 +1,40 @@
+//! Kernels for each size of element: how a dtype's bits are ordered is a parameter.
+
+use crate::key::{Family, Key};
+use crate::manifest::Module;
+use isobit_hal::DType;
+
+/// Rows of up to 2^[`SMALL`] elements in the shared memory of a block, which has several of the shorter ones.
+pub const TILE_SMALL: u8 = 0;
+/// Rows of up to 2^[`large`] elements, and the tiles of longer ones.
+pub const TILE_LARGE: u8 = 1;
+/// Two sorted runs into one.
+pub const MERGE: u8 = 2;
+
+/// Elements of a small tile, as a power of two.
+pub const SMALL: u32 = 10;
+
+/// Elements of a large tile, as a power of two: as many as 48 KiB of shared memory hold.
+pub const fn large(size: usize) -> u32 {
+    if size == 8 { 11 } else { 12 }
+}
+
+/// The key of a kernel for elements that a dtype carries.
+pub const fn key(carrier: DType, variant: u8) -> Key {
+    Key::new(Family::Sort, 0, &[carrier], variant)
+}
+
+/// Adds the modules of sorting.
+pub fn add(modules: &mut Vec<Module>) {
+    for (dtype, ty) in super::copy::CARRIERS.into_iter().zip(["u8", "u16", "u32", "u64"]) {
+        let mut tiles = Module::new(format!("sort_{ty}"), "ops/sort/tile.cu");
+        for (variant, name, log) in [(TILE_SMALL, "small", SMALL), (TILE_LARGE, "large", large(dtype.size_in_bytes()))]
+        {
+            let arguments = [ty, &log.to_string()];
+            tiles.kernel(key(dtype, variant), format!("sort_{ty}_{name}"), "ISOBIT_SORT_TILE", &arguments);
+        }
+        let mut merge = Module::new(format!("sort_merge_{ty}"), "ops/sort/merge.cu");
+        merge.kernel(key(dtype, MERGE), format!("sort_merge_{ty}"), "ISOBIT_SORT_MERGE", &[ty]);
+        modules.extend([tiles, merge]);
+    }
+}

@@ -1,0 +1,180 @@
+//! Sorting the last dimension, and the first elements of one that is sorted.
+//!
+//! A row that a block's shared memory holds is one block's work. A longer one is sorted in tiles, which are merged two by two; of tiles and merged
+//! runs no more is kept than is asked for.
+
+mod rows;
+
+use crate::args;
+use crate::device::GpuDevice;
+use crate::elementwise::carrier;
+use crate::index::{Dim, Dims, Divisor, push, split};
+use crate::key::Key;
+use crate::launch::Launch;
+use crate::ops::stored;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::storage::GpuStorage;
+use isobit_hal::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Sort, Src};
+use rows::{Merge, Order, Output, Rows, Tiles};
+
+use crate::manifest::instances::sort::{MERGE, SMALL, TILE_LARGE, TILE_SMALL, key, large};
+
+/// Words that a thread of a tile sorts, as a power of two, and records of a stretch: as in network.cuh and merge.cu.
+const EACH: u32 = 4;
+const STRETCH: usize = 256 * 7;
+const MERGE_THREADS: u32 = 256;
+/// Blocks of one launch: with 256 threads, fewer than 2^32 of these.
+const MOST_BLOCKS: usize = 1 << 23;
+/// Records of one launch's runs, if there is more than one row: 1 GiB for those of 8 bytes.
+const MOST_RECORDS: usize = 1 << 27;
+
+/// The kernels that an operation of the family may launch for these dtypes.
+pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    [TILE_SMALL, TILE_LARGE, MERGE].map(|variant| key(carrier(dtypes[0]), variant)).into()
+}
+
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    dst_layout: &Layout,
+) -> Result<()> {
+    let (sort, output) = match *op {
+        Op::Sort(sort) => (sort, Output::Values),
+        Op::ArgSort(sort) => (sort, Output::Positions),
+        Op::TopK(top) => (top.sort(), Output::Values),
+        Op::ArgTopK(top) => (top.sort(), Output::Positions),
+        _ => unreachable!("not an operation of the family"),
+    };
+    let (src, src_layout) = stored(srcs, 0);
+    let last = src_layout.dims().len() - 1;
+    let (length, keep) = (src_layout.dims()[last], dst_layout.dims()[last]);
+    if dst_layout.elem_count() == 0 {
+        return Ok(());
+    }
+    if length > u32::MAX as usize && src.dtype().size_in_bytes() == 4 {
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("{op} of {length} elements of {}: the GPU drivers sort rows of up to {}", src.dtype(), u32::MAX),
+        ));
+    }
+    let mut rows = Dims::new();
+    for (d, &size) in src_layout.dims()[..last].iter().enumerate() {
+        push(&mut rows, Dim { size, stride: [src_layout.stride()[d], dst_layout.stride()[d]] });
+    }
+    let pass = Pass {
+        device: dst.device(),
+        dtype: src.dtype(),
+        sort,
+        output,
+        length,
+        keep,
+        steps: [src_layout.stride()[last], dst_layout.stride()[last]],
+        src: src.ptr().at(src.dtype(), src_layout.start_offset()),
+        dst: dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
+    };
+    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed mutably.
+    unsafe { pass.run(&rows) }
+}
+
+/// An operation on given tensors.
+struct Pass<'a, R: GpuRuntime> {
+    device: &'a GpuDevice<R>,
+    dtype: DType,
+    sort: Sort,
+    output: Output,
+    length: usize,
+    keep: usize,
+    /// From an element of a row to the next, in source and destination.
+    steps: [usize; 2],
+    src: DevicePtr,
+    dst: DevicePtr,
+}
+
+impl<R: GpuRuntime> Pass<'_, R> {
+    /// Sorts every row of a walk.
+    ///
+    /// # Safety
+    /// Every element of the rows, and every result, is allocated.
+    unsafe fn run(&self, rows: &[Dim<2>]) -> Result<()> {
+        let size = self.dtype.size_in_bytes();
+        let (variant, log) = if self.length <= 1 << SMALL { (TILE_SMALL, SMALL) } else { (TILE_LARGE, large(size)) };
+        let tiles = self.length.div_ceil(1 << log);
+        let most = if tiles == 1 { MOST_BLOCKS } else { (MOST_RECORDS / self.length).min(MOST_BLOCKS / tiles).max(1) };
+        split(rows, most, [0, 0], &mut |rows, [src, dst]| {
+            let dst_size = if self.output == Output::Positions { DType::U32.size_in_bytes() } else { size };
+            let part = Pass {
+                src: self.src.at(self.dtype, src),
+                dst: DevicePtr(self.dst.0 + (dst * dst_size) as u64),
+                ..*self
+            };
+            let rows = Rows::new(Order::new(self.dtype, self.sort), rows, self);
+            // SAFETY: a part of what the caller vouches for.
+            unsafe { if tiles == 1 { part.short(rows, variant, log) } else { part.long(rows, log, tiles) } }
+        })
+    }
+
+    /// Rows that fit a tile.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn short(&self, rows: Rows, variant: u8, log: u32) -> Result<()> {
+        let shift = self.length.next_power_of_two().ilog2().max(1);
+        let blocks = (rows.count as usize).div_ceil(1 << (log - shift));
+        let tiles = Tiles::of_whole_rows(rows, shift, self.dtype);
+        let launch = Launch::linear(key(carrier(self.dtype), variant), blocks as u32, 1 << (log - EACH));
+        // SAFETY: the caller vouches for the rows; no runs are written.
+        unsafe { launch.on(self.device, args![self.src, self.dst, DevicePtr(0), tiles]) }
+    }
+
+    /// Rows that are sorted tile by tile and merged.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn long(&self, rows: Rows, log: u32, tiles: usize) -> Result<()> {
+        let count = rows.count as usize;
+        // Records of a run, and of all runs of a row, whose last may be shorter.
+        let mut run = self.keep.min(1 << log);
+        let mut of_row = (tiles - 1) * run + run.min(self.length - ((tiles - 1) << log));
+        let mut runs = tiles;
+        let mut records = self.records(count * of_row)?;
+        let carrier = carrier(self.dtype);
+        let parameters = Tiles::of_parts(rows, log, self.dtype, tiles, run, of_row);
+        let launch = Launch::linear(key(carrier, TILE_LARGE), (count * tiles) as u32, 1 << (log - EACH));
+        // SAFETY: the caller vouches for the rows, and the runs have a place each.
+        unsafe { launch.on(self.device, args![self.src, self.dst, records.ptr(), parameters])? };
+        while runs > 1 {
+            let merged = runs.div_ceil(2);
+            let run_after = self.keep.min(2 * run);
+            let left = of_row - 2 * (merged - 1) * run;
+            let row_after = (merged - 1) * run_after + run_after.min(left);
+            let last = merged == 1;
+            let stretches = run_after.div_ceil(STRETCH);
+            let merge = Merge {
+                rows,
+                runs: Divisor::new(merged),
+                stretches: Divisor::new(stretches),
+                run_before: run as u64,
+                run_after: run_after as u64,
+                row_before: of_row as u64,
+                row_after: row_after as u64,
+                last: u32::from(last),
+            };
+            let next = if last { None } else { Some(self.records(count * row_after)?) };
+            let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
+            let launch = Launch::linear(key(carrier, MERGE), (count * merged * stretches) as u32, MERGE_THREADS);
+            // SAFETY: the caller vouches for the rows; the runs are those that were written before, and the merged ones have a place each. Runs go back
+            // to the pool when they were merged, which reuses them in stream order.
+            unsafe { launch.on(self.device, args![self.src, self.dst, records.ptr(), to, merge])? };
+            let Some(next) = next else { break };
+            (records, run, of_row, runs) = (next, run_after, row_after, merged);
+        }
+        Ok(())
+    }
+
+    /// Memory for records of keys and positions.
+    fn records(&self, count: usize) -> Result<GpuStorage<R>> {
+        let size = if self.dtype.size_in_bytes() == 8 { 16 } else { 8 };
+        self.device.alloc(count * size, DType::U8)
+    }
+}

@@ -1,0 +1,120 @@
+//! The parameters of the kernels, as order.cuh, tile.cu and merge.cu declare them.
+
+use super::Pass;
+use crate::index::{Dim, Divisor, Index, count};
+use crate::runtime::GpuRuntime;
+use isobit_hal::{DType, Sort};
+
+/// `Order` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order {
+    kind: u32,
+    descending: u32,
+    largest: u64,
+}
+
+impl Order {
+    pub(super) fn new(dtype: DType, sort: Sort) -> Self {
+        const UNSIGNED: u32 = 0;
+        const SIGNED: u32 = 1;
+        const FLOAT: u32 = 2;
+        let (kind, largest) = match dtype {
+            DType::U8 | DType::U32 => (UNSIGNED, 0),
+            DType::F8E4M3 => (FLOAT, 0x7e),
+            DType::F16 => (FLOAT, 0x7c00),
+            DType::BF16 => (FLOAT, 0x7f80),
+            DType::F32 => (FLOAT, 0x7f80_0000),
+            DType::F64 => (FLOAT, 0x7ff0_0000_0000_0000),
+            _ => (SIGNED, 0),
+        };
+        Self { kind, descending: u32::from(sort.descending), largest }
+    }
+}
+
+/// What is written of a sorted element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    Positions,
+    Values,
+}
+
+/// `SortRows` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows {
+    order: Order,
+    rows: Index<2>,
+    src_step: u64,
+    dst_step: u64,
+    length: u64,
+    keep: u64,
+    pub(super) count: u32,
+    output: u32,
+}
+
+impl Rows {
+    /// Fewer than 2^31 rows of at most [`MAX_RANK`](crate::index::MAX_RANK) dimensions.
+    pub(super) fn new<R: GpuRuntime>(order: Order, rows: &[Dim<2>], pass: &Pass<'_, R>) -> Self {
+        Self {
+            order,
+            rows: Index::new(rows),
+            src_step: pass.steps[0] as u64,
+            dst_step: pass.steps[1] as u64,
+            length: pass.length as u64,
+            keep: pass.keep as u64,
+            count: count(rows) as u32,
+            output: pass.output as u32,
+        }
+    }
+}
+
+/// `Tiles` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tiles {
+    rows: Rows,
+    shift: u32,
+    slices: u32,
+    tiles: Divisor,
+    run: u32,
+    row_records: u64,
+}
+
+/// How many slices a key is sorted by, of as many bits as a word has beside the place.
+fn slices(dtype: DType, shift: u32) -> u32 {
+    (8 * dtype.size_in_bytes() as u32).div_ceil(u32::BITS - shift)
+}
+
+impl Tiles {
+    /// Each row in 2^`shift` places.
+    pub(super) fn of_whole_rows(rows: Rows, shift: u32, dtype: DType) -> Self {
+        Self { rows, shift, slices: slices(dtype, shift), tiles: Divisor::new(1), run: 0, row_records: 0 }
+    }
+
+    /// Each row in several tiles of 2^`log` places, of which the first `run` records are written, `row_records` of a row.
+    pub(super) fn of_parts(rows: Rows, log: u32, dtype: DType, tiles: usize, run: usize, row_records: usize) -> Self {
+        Self {
+            rows,
+            shift: log,
+            slices: slices(dtype, log),
+            tiles: Divisor::new(tiles),
+            run: run as u32,
+            row_records: row_records as u64,
+        }
+    }
+}
+
+/// `Merge` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Merge {
+    pub(super) rows: Rows,
+    pub(super) runs: Divisor,
+    pub(super) stretches: Divisor,
+    pub(super) run_before: u64,
+    pub(super) run_after: u64,
+    pub(super) row_before: u64,
+    pub(super) row_after: u64,
+    pub(super) last: u32,
+}

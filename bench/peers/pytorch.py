@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""The rows of isobit-bench that PyTorch has too, timed the same way: `python3 pytorch.py OUT.json [OPS]`.
+
+Rows carry the benchmark's own names, so that `isobit-bench --peers OUT.json` shows both, measured on one machine one after the other. OPS is a list of
+parts of names, separated by commas. TF32 is off except where a row's name says so: the rows that it is held against have f32's precision.
+"""
+
+import json
+import statistics
+import sys
+
+import torch
+import torch.nn.functional as F
+
+TIMINGS, LAUNCHES = 5, 20
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+MI = 1 << 20
+
+torch.backends.cuda.matmul.allow_tf32 = False
+torch.backends.cudnn.allow_tf32 = False
+torch.backends.cudnn.benchmark = True
+
+
+def time_us(call):
+    for _ in range(5):
+        call()
+    times = []
+    for _ in range(TIMINGS):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(LAUNCHES):
+            call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) * 1e3 / LAUNCHES)
+    return statistics.median(times)
+
+
+def rand(*shape, dtype):
+    return torch.rand(*shape, device="cuda", dtype=torch.float32).sub_(0.5).mul_(4).to(dtype)
+
+
+def along_rows(dtype):
+    x = rand(8192, 8192, dtype=dtype)
+    weight, bias = rand(8192, dtype=dtype), rand(8192, dtype=dtype)
+    yield "softmax", "8192x8192", lambda: torch.softmax(x, -1)
+    yield "log_softmax", "8192x8192", lambda: torch.log_softmax(x, -1)
+    yield "rms_norm", "8192x8192", lambda: F.rms_norm(x, (8192,), weight, 1e-5)
+    yield "layer_norm", "8192x8192", lambda: F.layer_norm(x, (8192,), weight, bias, 1e-5)
+    yield "cumsum_last", "8192x8192", lambda: torch.cumsum(x, 1)
+    yield "cumsum_first", "8192x8192", lambda: torch.cumsum(x, 0)
+    yield "argmax_last", "8192x8192", lambda: torch.argmax(x, 1)
+    yield "argmin_last", "8192x8192", lambda: torch.argmin(x, 1)
+
+
+def sorted_rows(dtype):
+    x = rand(8192, 1024, dtype=dtype)
+    yield "argsort_last", "8192x1024", lambda: torch.argsort(x, dim=-1)
+    yield "sort_last", "8192x1024", lambda: torch.sort(x, dim=-1)
+    yield "topk_last", "8192x1024 k=16", lambda: torch.topk(x, 16)
+    long = rand(1, MI, dtype=dtype)
+    yield "argsort_last", "1x1Mi", lambda: torch.argsort(long, dim=-1)
+    yield "sort_last", "1x1Mi", lambda: torch.sort(long, dim=-1)
+
+
+def indexed(dtype):
+    table = rand(32768, 4096, dtype=dtype)
+    rows = torch.randint(0, 32768, (16384,), device="cuda")
+    src = rand(16384, 4096, dtype=dtype)
+    ids = torch.randint(0, 4096, (16384, 4096), device="cuda")
+    out = torch.zeros_like(src)
+    yield "index_select_rows", "32768x4096[16384]", lambda: torch.index_select(table, 0, rows)
+    yield "index_add_rows", "32768x4096[16384]", lambda: table.index_add_(0, rows, src)
+    yield "gather_last", "16384x4096", lambda: torch.gather(src, 1, ids)
+    yield "scatter_last", "16384x4096", lambda: out.scatter_(1, ids, src)
+    yield "scatter_add_last", "16384x4096", lambda: out.scatter_add_(1, ids, src)
+
+
+def convolved(dtype):
+    x2, k2 = rand(32, 128, 56, 56, dtype=dtype), rand(128, 128, 3, 3, dtype=dtype)
+    x1, k1 = rand(32, 256, 1024, dtype=dtype), rand(256, 256, 5, dtype=dtype)
+    depthwise = rand(128, 1, 3, 3, dtype=dtype)
+    yield "conv2d", "32x128x56x56 k3 p1", lambda: F.conv2d(x2, k2, padding=1)
+    yield "conv2d", "32x128x56x56 k3 p1 g128", lambda: F.conv2d(x2, depthwise, padding=1, groups=128)
+    yield "conv_transpose2d", "32x128x56x56 k3 s2", lambda: F.conv_transpose2d(x2, k2, stride=2)
+    yield "conv1d", "32x256x1024 k5", lambda: F.conv1d(x1, k1)
+    yield "conv_transpose1d", "32x256x1024 k5 s2", lambda: F.conv_transpose1d(x1, k1, stride=2)
+
+
+def windows(dtype):
+    x = rand(32, 128, 112, 112, dtype=dtype)
+    small = rand(32, 128, 56, 56, dtype=dtype)
+    yield "avg_pool2d", "32x128x112x112 2x2", lambda: F.avg_pool2d(x, 2)
+    yield "max_pool2d", "32x128x112x112 2x2", lambda: F.max_pool2d(x, 2)
+    yield "upsample_nearest2d", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="nearest")
+    yield "upsample_bilinear2d", "32x128x56x56 x2", lambda: F.interpolate(small, scale_factor=2, mode="bilinear")
+
+
+def drawn(dtype):
+    out = torch.empty(64 * MI, device="cuda", dtype=dtype)
+    yield "rand_uniform", "64Mi", lambda: out.uniform_()
+    yield "rand_normal", "64Mi", lambda: out.normal_()
+
+
+def multiplied(dtype):
+    for batch, m, n, k in [(1, 4096, 4096, 4096), (64, 512, 512, 512), (1, 1, 4096, 4096)]:
+        a, b = rand(batch, m, k, dtype=dtype), rand(batch, k, n, dtype=dtype)
+        work = f"{m}x{n}x{k}" if batch == 1 else f"{batch}x{m}x{n}x{k}"
+        yield "matmul", work, lambda a=a, b=b: torch.matmul(a, b)
+
+
+def main():
+    out = sys.argv[1] if len(sys.argv) > 1 else sys.exit(__doc__)
+    wanted = sys.argv[2].split(",") if len(sys.argv) > 2 else [""]
+    rows = []
+    for name, dtype in DTYPES.items():
+        for family in (along_rows, sorted_rows, indexed, convolved, windows, drawn, multiplied):
+            for op, work, call in family(dtype):
+                if any(part in op for part in wanted):
+                    rows.append({"op": op, "dtype": name, "work": work, "us": round(time_us(call), 3)})
+                    print(f"{op:<24} {name:<5} {work:<26} {rows[-1]['us']:>10.2f} us", flush=True)
+            torch.cuda.empty_cache()
+    with open(out, "w") as f:
+        json.dump({"source": f"PyTorch {torch.__version__}", "rows": rows}, f, indent=1)
+
+
+if __name__ == "__main__":
+    main()

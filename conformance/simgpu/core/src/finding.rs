@@ -111,20 +111,61 @@ impl Findings {
     }
 }
 
+/// What kind of failure stopped work, as far as vendors tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FaultKind {
+    /// Anything that is none of the others; a trap.
+    #[default]
+    Failed,
+    /// An address that cannot be accessed.
+    Address,
+    /// An address that the instruction does not allow.
+    Misaligned,
+    /// An instruction that cannot be executed.
+    Instruction,
+    /// An assertion of the kernel that does not hold.
+    Assert,
+}
+
 /// Why work could not be executed to its end: an instruction that is not known, a module that cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault(String);
+pub struct Fault {
+    kind: FaultKind,
+    message: String,
+}
 
 impl Fault {
     /// A fault that says `message`.
     pub fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self::of(FaultKind::Failed, message)
+    }
+
+    /// A fault of a kind that says `message`.
+    pub fn of(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> FaultKind {
+        self.kind
+    }
+}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Self::new(message)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(message: &str) -> Self {
+        Self::new(message)
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 

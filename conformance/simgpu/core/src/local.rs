@@ -7,10 +7,36 @@ use crate::finding::FindingKind;
 use crate::memory::{Named, written};
 use crate::race::tag;
 use crate::race::track::{note_granule, overrule};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Generations are below this: a word has as many bits for them as for dispatch numbers.
 const GENERATIONS: u64 = 1 << (u64::BITS - tag::DISPATCH_AT);
+
+/// Granules that are looked at together.
+const ALIKE: usize = 16;
+
+/// Records an access to granules. False at a clash.
+#[inline(always)]
+fn note_granules(tags: &mut [[AtomicU64; 2]], me: u64, access: Access) -> bool {
+    let [first, .., _] = tags else { return tags.iter().all(|words| note_granule(words, me, access).is_none()) };
+    // What was accessed together before has the same words: they are compared as plain ones, which becomes vector code.
+    let before = first.each_ref().map(|word| word.load(Relaxed));
+    // SAFETY: atomics have the layout of their integers, and the borrow is exclusive.
+    let words: &mut [[u64; 2]] = unsafe { &mut *(tags as *mut [[AtomicU64; 2]] as *mut [[u64; 2]]) };
+    let differ = words.iter().fold(0, |differ, [writer, reader]| differ | (writer ^ before[0]) | (reader ^ before[1]));
+    if differ != 0 {
+        return tags.iter().all(|words| note_granule(words, me, access).is_none());
+    }
+    let after = before.map(AtomicU64::new);
+    if note_granule(&after, me, access).is_some() {
+        return false;
+    }
+    let after = after.map(AtomicU64::into_inner);
+    if after != before {
+        words.fill(after);
+    }
+    true
+}
 
 /// Local memory that serves one group after the other.
 pub struct Local {
@@ -81,7 +107,7 @@ impl Local {
         launch: &Launch<'_>,
         describe: &dyn Describe,
     ) -> Checked {
-        if access != Access::Atomic && self.check_well(who, access, mask, addresses, bytes, align, launch.granule()) {
+        if !access.is_atomic() && self.check_well(who, access, mask, addresses, bytes, align, launch.granule()) {
             return Checked {
                 lanes: mask,
                 overlap: if access == Access::Store { overlapping(mask, addresses, u64::from(bytes)) } else { 0 },
@@ -90,6 +116,31 @@ impl Local {
         }
         let subject = Subject { who, access, site, bytes, lane: 0, describe, more: 0 };
         self.check_lanes(&subject, mask, addresses, align, launch)
+    }
+
+    /// Checks an access to all `bytes` bytes at `address` by a wave as a whole, as [`Launch::check_run`] does for global memory. False where
+    /// something may be wrong: then [`check`](Self::check) is to be called. Not for atomics.
+    #[inline(always)]
+    pub fn check_run(
+        &mut self,
+        who: &Place,
+        access: Access,
+        address: u64,
+        bytes: u32,
+        align: u32,
+        launch: &Launch<'_>,
+    ) -> bool {
+        let bytes = bytes as usize;
+        if access.is_atomic() || address > self.bytes.saturating_sub(bytes) as u64 || bytes > self.bytes {
+            return false;
+        }
+        let me = tag::of(self.generation << tag::DISPATCH_AT, who);
+        address & u64::from(align - 1) == 0 && self.note(me, access, address as usize, bytes, launch.granule())
+    }
+
+    /// What is in `bytes` bytes at `address`, inside of the memory, counts as not written from now on.
+    pub fn forget(&mut self, address: u32, bytes: u32) {
+        self.init[address as usize..][..bytes as usize].fill(0);
     }
 
     /// True where nothing is wrong with any lane. Where it is false, everything is to be checked again.
@@ -106,16 +157,17 @@ impl Local {
         granule: u32,
     ) -> bool {
         let (mut highest, mut low_bits) = (0, 0);
+        let mut see = |address: u32| {
+            highest = highest.max(address);
+            low_bits |= address;
+        };
+        // Of full waves the compiler knows the length.
         if mask == u64::MAX {
-            for address in addresses {
-                highest = highest.max(*address);
-                low_bits |= address;
-            }
+            addresses.iter().for_each(|address| see(*address));
+        } else if mask == u64::from(u32::MAX) {
+            addresses[..LANES / 2].iter().for_each(|address| see(*address));
         } else {
-            for lane in lanes_of(mask) {
-                highest = highest.max(addresses[lane as usize]);
-                low_bits |= addresses[lane as usize];
-            }
+            lanes_of(mask).for_each(|lane| see(addresses[lane as usize]));
         }
         if highest as usize + bytes as usize > self.bytes || low_bits & (align - 1) != 0 {
             return false;
@@ -149,15 +201,24 @@ impl Local {
     #[inline(always)]
     fn note(&mut self, me: u64, access: Access, start: usize, bytes: usize, granule: u32) -> bool {
         let init = &mut self.init[start..start + bytes];
-        match access {
-            Access::Store => init.fill(1),
-            _ if written(init) => {}
-            _ => return false,
+        // Words are the most frequent by far, and need no loop.
+        if let Ok(word) = <&mut [u8; 4]>::try_from(&mut *init) {
+            match access {
+                Access::Store => *word = [1; 4],
+                _ if *word == [1; 4] => {}
+                _ => return false,
+            }
+        } else {
+            match access {
+                Access::Store => init.fill(1),
+                _ if written(init) => {}
+                _ => return false,
+            }
         }
         self.solo
             || self.tags[start >> granule..=(start + bytes - 1) >> granule]
-                .iter()
-                .all(|words| note_granule(words, me, access).is_none())
+                .chunks_mut(ALIKE)
+                .all(|tags| note_granules(tags, me, access))
     }
 
     #[inline(never)]
@@ -190,19 +251,19 @@ impl Local {
             let aligned = at & (align as usize - 1) == 0;
             if !aligned {
                 crooked.add(lane, || said(at, format!("is {}, no multiple of {align}", named(at).place)));
-                if access == Access::Atomic {
+                if access.is_atomic() {
                     lanes &= !(1 << lane);
                     continue;
                 }
             }
             let init = &mut self.init[at..at + bytes];
-            if access != Access::Store
+            if access.reads()
                 && let Some(byte) = init.iter().position(|b| *b == 0)
             {
                 unwritten
                     .add(lane, || said(at + byte, format!("reads what was never written, {}", named(at + byte).place)));
             }
-            if access != Access::Load {
+            if access.writes() {
                 init.fill(1);
             }
             if aligned && !self.solo {
@@ -216,7 +277,7 @@ impl Local {
         unwritten.tell(FindingKind::UninitialisedRead, launch, subject);
         raced.tell(FindingKind::Race, launch, subject);
         let overlap = if access == Access::Store { overlapping(lanes, addresses, bytes as u64) } else { 0 };
-        if access == Access::Atomic
+        if access.is_atomic()
             && let Some(order) = launch.order()
         {
             // All waves of the group run on this thread, so that the atomic may as well have been made already.

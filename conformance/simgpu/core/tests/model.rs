@@ -28,7 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => (1usize..1500).prop_map(Step::Alloc),
         1 => any::<Index>().prop_map(Step::Free),
-        4 => (0u8..3, any::<Index>(), -8i64..1500, spread, bytes.clone()).prop_map(|(a, i, o, s, b)| Step::Access(a, i, o, s, b)),
+        4 => (0u8..5, any::<Index>(), -8i64..1500, spread, bytes.clone()).prop_map(|(a, i, o, s, b)| Step::Access(a, i, o, s, b)),
         3 => (any::<bool>(), any::<Index>(), -8i64..600, bytes).prop_map(|(s, i, o, b)| Step::Row(s, i, o, b)),
         1 => (any::<bool>(), any::<Index>(), 0usize..1500, 1usize..1500).prop_map(|(w, i, o, b)| Step::Host(w, i, o, b)),
         1 => (any::<Index>(), any::<Index>(), 1usize..1500).prop_map(|(a, b, n)| Step::Copy(a, b, n)),
@@ -86,7 +86,9 @@ proptest! {
                     let (base, size) = live[which.index(live.len())];
                     let start = base.wrapping_add_signed(start % (size as i64 + 8));
                     let addresses = spread.iter().map(|n| start.wrapping_add_signed(n * i64::from(bytes))).collect();
-                    ([Access::Load, Access::Store, Access::Atomic][usize::from(what)], addresses, bytes)
+                    let kinds =
+                        [Access::Load, Access::Store, Access::Atomic, Access::AtomicLoad, Access::AtomicStore];
+                    (kinds[usize::from(what)], addresses, bytes)
                 }
                 Step::Row(store, which, start, bytes) => {
                     let base = live[which.index(live.len())].0.wrapping_add_signed(start);
@@ -100,7 +102,7 @@ proptest! {
             let range = |address: u64| address..address + u64::from(bytes);
             let inside = |address: u64| range(address).all(|byte| model.contains_key(&byte));
             let aligned = |address: u64| address.is_multiple_of(align);
-            let made = |address: u64| inside(address) && (what != Access::Atomic || aligned(address));
+            let made = |address: u64| inside(address) && (!what.is_atomic() || aligned(address));
             let lanes = addresses.iter().enumerate().fold(0u64, |mask, (lane, a)| mask | u64::from(made(*a)) << lane);
             prop_assert_eq!(checked.lanes, lanes);
             prop_assert_eq!(has(FindingKind::OutOfBounds), addresses.iter().any(|a| !inside(*a)));
@@ -109,8 +111,8 @@ proptest! {
             // Lanes come one after the other: an atomic initialises what a later lane reads.
             let mut unwritten = false;
             for address in made_at {
-                unwritten |= what != Access::Store && range(address).any(|byte| !model[&byte]);
-                if what != Access::Load {
+                unwritten |= what.reads() && range(address).any(|byte| !model[&byte]);
+                if what.writes() {
                     model.extend(range(address).map(|byte| (byte, true)));
                 }
             }

@@ -8,23 +8,7 @@ use crate::error::{bail, call, put};
 use crate::process::process;
 use std::ffi::c_int;
 
-/// `hipDeviceAttribute_t` as HIP 5 and 6 number it.
-macro_rules! attributes {
-    ($($name:ident = $number:literal => $value:expr;)*) => {
-        /// The value of an attribute; nothing for those that HIP refuses or that no simulated card has.
-        fn value(attribute: c_int, this: &Queried) -> Option<c_int> {
-            match attribute {
-                $($number => Some($value(this)),)*
-                _ => None,
-            }
-        }
-
-        /// Every attribute that is answered, with HIP's name.
-        pub const ATTRIBUTES: &[(&str, c_int)] = &[$((stringify!($name), $number)),*];
-    };
-}
-
-pub(crate) struct Queried {
+struct Queried {
     card: &'static Card,
     device: usize,
     memory: u64,
@@ -39,12 +23,14 @@ pub(crate) const MAX_GRID: [c_int; 3] = [c_int::MAX, 65536, 65536];
 const YES: fn(&Queried) -> c_int = |_| 1;
 const NO: fn(&Queried) -> c_int = |_| 0;
 
-attributes! {
-    EccEnabled = 0 => |this: &Queried| c_int::from(this.card.ecc);
+// `hipDeviceAttribute_t` as HIP 5 and 6 number it.
+isobit_simgpu_host::attributes! {
+    Queried;
+    EccEnabled = 0 => |this| c_int::from(this.card.ecc);
     AsyncEngineCount = 2 => |_| 2;
     CanMapHostMemory = 3 => YES;
     CanUseHostPointerForRegisteredMem = 4 => NO;
-    ClockRate = 5 => |this: &Queried| this.card.clock_khz;
+    ClockRate = 5 => |this| this.card.clock_khz;
     ComputeMode = 6 => NO;
     ComputePreemptionSupported = 7 => NO;
     ConcurrentKernels = 8 => YES;
@@ -58,11 +44,11 @@ attributes! {
     Integrated = 16 => NO;
     IsMultiGpuBoard = 17 => NO;
     KernelExecTimeout = 18 => NO;
-    L2CacheSize = 19 => |this: &Queried| this.card.l2_bytes;
+    L2CacheSize = 19 => |this| this.card.l2_bytes;
     LocalL1CacheSupported = 20 => YES;
-    ComputeCapabilityMajor = 23 => |this: &Queried| this.card.major;
+    ComputeCapabilityMajor = 23 => |this| this.card.major;
     ManagedMemory = 24 => NO;
-    MaxBlocksPerMultiProcessor = 25 => |this: &Queried| threads_per_multiprocessor(this.card) / MAX_THREADS as c_int;
+    MaxBlocksPerMultiProcessor = 25 => |this| threads_per_multiprocessor(this.card) / MAX_THREADS as c_int;
     MaxBlockDimX = 26 => |_| MAX_THREADS as c_int;
     MaxBlockDimY = 27 => |_| MAX_THREADS as c_int;
     MaxBlockDimZ = 28 => |_| MAX_THREADS as c_int;
@@ -70,15 +56,15 @@ attributes! {
     MaxGridDimY = 30 => |_| MAX_GRID[1];
     MaxGridDimZ = 31 => |_| MAX_GRID[2];
     MaxThreadsPerBlock = 56 => |_| MAX_THREADS as c_int;
-    MaxThreadsPerMultiProcessor = 57 => |this: &Queried| threads_per_multiprocessor(this.card);
+    MaxThreadsPerMultiProcessor = 57 => |this| threads_per_multiprocessor(this.card);
     MaxPitch = 58 => |_| c_int::MAX;
-    MemoryBusWidth = 59 => |this: &Queried| this.card.memory_bus;
-    MemoryClockRate = 60 => |this: &Queried| this.card.memory_clock_khz;
-    ComputeCapabilityMinor = 61 => |this: &Queried| this.card.minor;
-    MultiprocessorCount = 63 => |this: &Queried| this.card.multiprocessors;
+    MemoryBusWidth = 59 => |this| this.card.memory_bus;
+    MemoryClockRate = 60 => |this| this.card.memory_clock_khz;
+    ComputeCapabilityMinor = 61 => |this| this.card.minor;
+    MultiprocessorCount = 63 => |this| this.card.multiprocessors;
     PageableMemoryAccess = 65 => NO;
     PageableMemoryAccessUsesHostPageTables = 66 => NO;
-    PciBusId = 67 => |this: &Queried| pci_bus(this.device);
+    PciBusId = 67 => |this| pci_bus(this.device);
     PciDeviceId = 68 => NO;
     PciDomainID = 69 => NO;
     MaxRegistersPerBlock = 71 => |_| REGISTERS;
@@ -86,17 +72,17 @@ attributes! {
     ReservedSharedMemPerBlock = 73 => NO;
     MaxSharedMemoryPerBlock = 74 => |_| LOCAL_BYTES_PER_GROUP as c_int;
     SharedMemPerBlockOptin = 75 => |_| LOCAL_BYTES_PER_GROUP as c_int;
-    SharedMemPerMultiprocessor = 76 => |this: &Queried| this.card.local_bytes as c_int;
+    SharedMemPerMultiprocessor = 76 => |this| this.card.local_bytes as c_int;
     StreamPrioritiesSupported = 78 => YES;
-    TotalConstantMemory = 83 => |this: &Queried| this.memory.min(c_int::MAX as u64) as c_int;
-    TotalGlobalMem = 84 => |this: &Queried| this.memory.min(c_int::MAX as u64) as c_int;
+    TotalConstantMemory = 83 => |this| this.memory.min(c_int::MAX as u64) as c_int;
+    TotalGlobalMem = 84 => |this| this.memory.min(c_int::MAX as u64) as c_int;
     UnifiedAddressing = 85 => YES;
-    WarpSize = 87 => |this: &Queried| this.card.arch.wave_size() as c_int;
+    WarpSize = 87 => |this| this.card.arch.wave_size() as c_int;
     MemoryPoolsSupported = 88 => NO;
     VirtualMemoryManagementSupported = 89 => NO;
     HostRegisterSupported = 90 => NO;
-    ClockInstructionRate = 10000 => |this: &Queried| this.card.wall_clock_khz;
-    MaxSharedMemoryPerMultiprocessor = 10002 => |this: &Queried| this.card.local_bytes as c_int;
+    ClockInstructionRate = 10000 => |this| this.card.wall_clock_khz;
+    MaxSharedMemoryPerMultiprocessor = 10002 => |this| this.card.local_bytes as c_int;
     CooperativeMultiDeviceUnmatchedFunc = 10007 => NO;
     CooperativeMultiDeviceUnmatchedGridDim = 10008 => NO;
     CooperativeMultiDeviceUnmatchedBlockDim = 10009 => NO;
@@ -105,9 +91,9 @@ attributes! {
     AsicRevision = 10012 => NO;
     CanUseStreamWaitValue = 10013 => NO;
     ImageSupport = 10014 => NO;
-    PhysicalMultiProcessorCount = 10015 => |this: &Queried| this.card.compute_units;
+    PhysicalMultiProcessorCount = 10015 => |this| this.card.compute_units;
     FineGrainSupport = 10016 => YES;
-    WallClockRate = 10017 => |this: &Queried| this.card.wall_clock_khz;
+    WallClockRate = 10017 => |this| this.card.wall_clock_khz;
 }
 
 /// Threads that a multiprocessor holds at a time.
@@ -121,7 +107,8 @@ pub unsafe extern "C" fn hipDeviceGetAttribute(to: *mut c_int, attribute: c_int,
     call("hipDeviceGetAttribute", || {
         let process = process()?;
         let device = process.device(device)?;
-        let this = Queried { card: process.cards[device].card, device, memory: process.memory.usage().capacity };
+        let this =
+            Queried { card: process.cards[device].card, device, memory: process.machine.memory.usage().capacity };
         let Some(value) = value(attribute, &this) else {
             bail!(INVALID_VALUE, "attribute {attribute} is none that a simulated card has");
         };

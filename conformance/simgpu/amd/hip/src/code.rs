@@ -1,47 +1,8 @@
 //! HIP's result codes, with their names and what they mean.
 
-use std::ffi::CStr;
-
-/// What a function answers: `hipError_t`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(transparent)]
-pub struct Code(pub i32);
-
-macro_rules! codes {
-    ($($constant:ident $name:ident $value:literal $meaning:literal;)*) => {
-        impl Code {
-            $(
-                #[doc = concat!("`", stringify!($name), "`: ", $meaning, ".")]
-                pub const $constant: Self = Self($value);
-            )*
-
-            /// The name that HIP gives it; `hipErrorUnknown` for what is no code.
-            pub fn name(self) -> &'static CStr {
-                let name = match self.0 {
-                    $($value => concat!(stringify!($name), "\0"),)*
-                    _ => "hipErrorUnknown\0",
-                };
-                CStr::from_bytes_until_nul(name.as_bytes()).unwrap_or_default()
-            }
-
-            /// What it means, for people; `unknown error` for what is no code.
-            pub fn meaning(self) -> &'static CStr {
-                let meaning = match self.0 {
-                    $($value => concat!($meaning, "\0"),)*
-                    _ => "unknown error\0",
-                };
-                CStr::from_bytes_until_nul(meaning.as_bytes()).unwrap_or_default()
-            }
-
-            /// True for HIP's codes.
-            pub fn is_known(self) -> bool {
-                matches!(self.0, $($value)|*)
-            }
-        }
-    };
-}
-
-codes! {
+isobit_simgpu_host::codes! {
+    /// What a function answers: `hipError_t`.
+    Code, unknown "hipErrorUnknown" "unknown error";
     SUCCESS hipSuccess 0 "no error";
     INVALID_VALUE hipErrorInvalidValue 1 "invalid argument";
     OUT_OF_MEMORY hipErrorOutOfMemory 2 "out of memory";

@@ -1,38 +1,25 @@
 //! Copies.
 
 use crate::Code;
-use crate::copy_kinds::{Copy, DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE};
+use crate::copy_kinds::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, devices, of_bytes};
 use crate::error::{Result, bail, call};
-use crate::handles::Handle;
 use crate::process::{Process, process};
+use isobit_simgpu_host::copy::{Copy, End, When};
+use isobit_simgpu_host::handles::Handle;
 use std::ffi::{c_int, c_void};
 
-/// When a copy returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    /// When it is made.
-    Made,
-    /// When it is enqueued; but when it is made, as HIP documents, where an end is host memory that HIP did not allocate.
-    Enqueued,
-}
-
-/// Enqueues a copy.
-pub(crate) fn enqueue(process: &'static Process, copy: Copy, kind: c_int, stream: Handle, when: When) -> Result {
-    copy.check(process, kind)?;
+/// Enqueues a copy. One that waits is refused in a capture.
+pub(crate) fn enqueue(process: &'static Process, copy: Copy, stream: Handle, when: When) -> Result {
+    copy.check::<Code>(&process.machine)?;
     let stream = process.stream(stream)?;
     if when == When::Made {
-        process.queues.refuse_in_capture()?;
+        process.machine.queues.refuse_in_capture()?;
     }
-    let capturing = process.queues.capture_status(stream)?.1 != 0;
-    process.queues.enqueue(stream, copy.work(process))?;
-    if !capturing && (when == When::Made || copy.is_pageable(process)) {
-        process.queues.synchronize(stream)?;
-    }
-    Ok(())
+    copy.enqueue(&process.machine, stream, when)
 }
 
 fn bytes(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int, stream: Handle, when: When) -> Result {
-    enqueue(process()?, Copy::of_bytes(to as u64, from as u64, bytes), kind, stream, when)
+    enqueue(process()?, of_bytes(to as u64, from as u64, bytes, kind)?, stream, when)
 }
 
 const NULL: Handle = std::ptr::null_mut();
@@ -147,8 +134,8 @@ pub unsafe extern "C" fn hipMemcpy2D(
     rows: usize,
     kind: c_int,
 ) -> Code {
-    let copy = Copy { to: to as u64, from: from as u64, width, rows, to_pitch, from_pitch };
-    call("hipMemcpy2D", || two_dimensions(copy, kind, NULL, When::Made))
+    let (to, from) = ((to as u64, to_pitch), (from as u64, from_pitch));
+    call("hipMemcpy2D", || two_dimensions(to, from, width, rows, kind, NULL, When::Made))
 }
 
 /// Copies rows in stream order.
@@ -163,20 +150,28 @@ pub unsafe extern "C" fn hipMemcpy2DAsync(
     kind: c_int,
     stream: Handle,
 ) -> Code {
-    let copy = Copy { to: to as u64, from: from as u64, width, rows, to_pitch, from_pitch };
-    call("hipMemcpy2DAsync", || two_dimensions(copy, kind, stream, When::Enqueued))
+    let (to, from) = ((to as u64, to_pitch), (from as u64, from_pitch));
+    call("hipMemcpy2DAsync", || two_dimensions(to, from, width, rows, kind, stream, When::Enqueued))
 }
 
-fn two_dimensions(copy: Copy, kind: c_int, stream: Handle, when: When) -> Result {
-    for pitch in [copy.to_pitch, copy.from_pitch] {
-        if pitch < copy.width {
-            bail!(INVALID_PITCH_VALUE, "rows of {} bytes, {pitch} bytes apart", copy.width);
-        }
-        if pitch.checked_mul(copy.rows).is_none() {
-            bail!(INVALID_VALUE, "{} rows, {pitch} bytes apart, are more than there are addresses", copy.rows);
+/// Enqueues a copy of rows between addresses with their pitches.
+fn two_dimensions(
+    (to, to_pitch): (u64, usize),
+    (from, from_pitch): (u64, usize),
+    width: usize,
+    rows: usize,
+    kind: c_int,
+    stream: Handle,
+    when: When,
+) -> Result {
+    for pitch in [to_pitch, from_pitch] {
+        if pitch < width {
+            bail!(INVALID_PITCH_VALUE, "rows of {width} bytes, {pitch} bytes apart");
         }
     }
-    enqueue(process()?, copy, kind, stream, when)
+    let (to_device, from_device) = devices(kind)?;
+    let (to, from) = (End::of_rows(to, to_pitch, to_device), End::of_rows(from, from_pitch, from_device));
+    enqueue(process()?, Copy { to, from, width, rows, layers: 1 }, stream, when)
 }
 
 /// What a copy between a symbol and memory is, by its direction; `hipMemcpyDefault` fits both.

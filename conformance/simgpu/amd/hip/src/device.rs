@@ -1,7 +1,7 @@
 //! Devices: how many there are, which one is current, names, waiting for one.
 
 use crate::Code;
-use crate::error::{bail, call, put};
+use crate::error::{bail, call, put, put_if_wanted, put_text};
 use crate::process::{current_device, process, set_current_device};
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn hipDeviceTotalMem(bytes: *mut usize, device: c_int) -> 
         let process = process()?;
         process.device(device)?;
         // SAFETY: the caller's promise.
-        unsafe { put(bytes, process.memory.usage().capacity as usize, "the size") }
+        unsafe { put(bytes, process.machine.memory.usage().capacity as usize, "the size") }
     })
 }
 
@@ -98,18 +98,17 @@ pub unsafe extern "C" fn hipDeviceComputeCapability(major: *mut c_int, minor: *m
 /// Waits for all work of the current card.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipDeviceSynchronize() -> Code {
-    call("hipDeviceSynchronize", || Ok(process()?.queues.synchronize_device(current_device())?))
+    call("hipDeviceSynchronize", || Ok(process()?.machine.queues.synchronize_device(current_device())?))
 }
 
 /// The range of stream priorities: none is treated otherwise than another here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> Code {
     call("hipDeviceGetStreamPriorityRange", || {
-        for (to, value) in [(least, LEAST_PRIORITY), (greatest, GREATEST_PRIORITY)] {
-            if !to.is_null() {
-                // SAFETY: the caller's promise.
-                unsafe { put(to, value, "the priority") }?;
-            }
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_if_wanted(least, LEAST_PRIORITY);
+            put_if_wanted(greatest, GREATEST_PRIORITY);
         }
         Ok(())
     })
@@ -130,18 +129,4 @@ pub extern "C" fn hipSetDeviceFlags(flags: c_uint) -> Code {
         }
         process().map(drop)
     })
-}
-
-/// # Safety
-/// `to` is null or has room for `len` bytes.
-unsafe fn put_text(to: *mut c_char, len: c_int, text: &str) -> crate::error::Result {
-    let room = usize::try_from(len).ok().filter(|&room| room > 0 && !to.is_null());
-    let Some(room) = room else { bail!(INVALID_VALUE, "the buffer is null or has no room: {len} bytes") };
-    let bytes = &text.as_bytes()[..text.len().min(room - 1)];
-    // SAFETY: as many bytes and the NUL fit, and the caller's promise.
-    unsafe {
-        std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
-        to.add(bytes.len()).write(0);
-    }
-    Ok(())
 }

@@ -2,9 +2,9 @@
 
 use crate::Code;
 use crate::error::{Result, bail, call, put};
-use crate::handles::Handle;
 use crate::process::{current_device, process};
 use isobit_simgpu_core::queue::EventId;
+use isobit_simgpu_host::handles::Handle;
 use std::ffi::{c_float, c_uint};
 
 /// `hipEventDisableTiming`.
@@ -40,7 +40,7 @@ fn create(to: *mut Handle, flags: c_uint) -> Result {
         bail!(INVALID_VALUE, "unknown or unsupported flags {flags:#x}");
     }
     let process = process()?;
-    let event = process.queues.create_event(current_device())?;
+    let event = process.machine.queues.create_event(current_device())?;
     process.note(event.0, flags, 0);
     // SAFETY: the caller of HIP promises room for an event.
     unsafe { put(to, event.0 as Handle, "the event") }
@@ -51,7 +51,7 @@ fn create(to: *mut Handle, flags: c_uint) -> Result {
 pub extern "C" fn hipEventDestroy(event: Handle) -> Code {
     call("hipEventDestroy", || {
         let process = process()?;
-        process.queues.destroy_event(id(event)?)?;
+        process.machine.queues.destroy_event(id(event)?)?;
         process.origins().remove(&(event as u64));
         Ok(())
     })
@@ -62,20 +62,20 @@ pub extern "C" fn hipEventDestroy(event: Handle) -> Code {
 pub extern "C" fn hipEventRecord(event: Handle, stream: Handle) -> Code {
     call("hipEventRecord", || {
         let process = process()?;
-        Ok(process.queues.record(id(event)?, process.stream(stream)?)?)
+        Ok(process.machine.queues.record(id(event)?, process.stream(stream)?)?)
     })
 }
 
 /// Waits for an event.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipEventSynchronize(event: Handle) -> Code {
-    call("hipEventSynchronize", || Ok(process()?.queues.synchronize_event(id(event)?)?))
+    call("hipEventSynchronize", || Ok(process()?.machine.queues.synchronize_event(id(event)?)?))
 }
 
 /// Whether an event has happened; `hipErrorNotReady` if not.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipEventQuery(event: Handle) -> Code {
-    call("hipEventQuery", || Ok(process()?.queues.query_event(id(event)?)?))
+    call("hipEventQuery", || Ok(process()?.machine.queues.query_event(id(event)?)?))
 }
 
 /// Milliseconds between two events: those of the machine that simulates.
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn hipEventElapsedTime(ms: *mut c_float, start: Handle, st
         if untimed(from) || untimed(to) {
             bail!(INVALID_HANDLE, "an event made with hipEventDisableTiming has no time");
         }
-        let (time, backwards) = process.queues.elapsed(from, to)?;
+        let (time, backwards) = process.machine.queues.elapsed(from, to)?;
         let time = time.as_secs_f32() * 1e3;
         // SAFETY: the caller's promise.
         unsafe { put(ms, if backwards { -time } else { time }, "the time") }

@@ -3,10 +3,10 @@
 use crate::Code;
 use crate::card::LOCAL_BYTES_PER_GROUP;
 use crate::error::{bail, call, put};
-use crate::handles::Handle;
 use crate::module::{Function, function};
 use crate::process::process;
 use crate::registered;
+use isobit_simgpu_host::handles::Handle;
 use std::ffi::{c_int, c_void};
 
 /// `hipFuncAttributes`.

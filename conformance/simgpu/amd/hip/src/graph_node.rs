@@ -1,18 +1,18 @@
 //! Nodes of graphs: adding them, asking for them, changing kernels.
 
 use crate::Code;
-use crate::copy_kinds::Copy as CopyOf;
-use crate::error::{Error, Result, bail, call, put};
-use crate::graph::{NodeHandle, add, exec, graph};
-use crate::handles::Handle;
-use crate::host::{HostFn, work as host_work};
+use crate::copy_kinds::of_bytes;
+use crate::error::{Result, bail, call, put, read};
 use crate::launch::{Dim3, Prepared};
 use crate::process::{Process, process};
 use crate::registered;
-use crate::set::Set;
 use isobit_simgpu_core::queue::Work;
+use isobit_simgpu_host::graph::list;
+use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_host::host::{HostFn, work as host_work};
+use isobit_simgpu_host::payload::{Labelled, Payload};
+use isobit_simgpu_host::set::Set;
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::Arc;
 
 /// `hipKernelNodeParams`.
 #[derive(Debug, Clone, Copy)]
@@ -60,58 +60,13 @@ pub struct MemsetParams {
     pub width: usize,
 }
 
-/// What kind of node work is, by HIP 6's `hipGraphNodeType`. Captured nodes carry it as their payload too.
-#[derive(Debug, Clone)]
-pub(crate) enum Payload {
-    Kernel(Arc<Prepared>),
-    Copy,
-    Set,
-    Host,
-    Empty,
-}
-
-impl Payload {
-    fn number(&self) -> c_int {
-        match self {
-            Self::Kernel(_) => 0,
-            Self::Copy => 1,
-            Self::Set => 2,
-            Self::Host => 3,
-            Self::Empty => 5,
-        }
-    }
-
-    fn of(work: &Work) -> Option<&Self> {
-        work.payload.as_ref().and_then(|payload| payload.downcast_ref())
-    }
-}
-
-/// Work that knows what kind of node it is.
-pub(crate) trait Labelled {
-    fn labelled(self, payload: Payload) -> Self;
-}
-
-impl Labelled for Work {
-    fn labelled(self, payload: Payload) -> Self {
-        self.with_payload(Arc::new(payload))
-    }
-}
-
-/// # Safety
-/// `from` is null or may be read.
-unsafe fn read<T: Copy>(from: *const T) -> Result<T> {
-    if from.is_null() {
-        bail!(INVALID_VALUE, "the pointer to the parameters is null");
-    }
-    // SAFETY: not null, and the caller's promise.
-    Ok(unsafe { from.read_unaligned() })
-}
+const PARAMS: &str = "the parameters";
 
 /// # Safety
 /// As HIP asks for `hipKernelNodeParams`: the arguments point to values of the kernel's parameters.
 unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams) -> Result<Work> {
     // SAFETY: the caller's promise.
-    let params = unsafe { read(params) }?;
+    let params = unsafe { read(params, PARAMS) }?;
     let function = match process.functions.get(params.func) {
         Some(function) => function,
         None => registered::function(process, params.func)?,
@@ -122,6 +77,13 @@ unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams
         Prepared::new(function, params.func, params.grid, params.block, shared, params.params, params.extra)
     }?;
     Ok(prepared.work(process))
+}
+
+/// # Safety
+/// `to` is null or has room for a handle; `after` is null or points to `count` handles.
+unsafe fn add(to: *mut Handle, graph: Handle, after: *const Handle, count: usize, work: Work) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { process()?.graphs.add(to, graph, after, count, work) }
 }
 
 /// Adds a kernel to a graph.
@@ -161,7 +123,7 @@ pub unsafe extern "C" fn hipGraphAddHostNode(
 ) -> Code {
     call("hipGraphAddHostNode", || {
         // SAFETY: the caller's promise.
-        let params = unsafe { read(params) }?;
+        let params = unsafe { read(params, PARAMS) }?;
         // SAFETY: the caller's promise.
         unsafe { add(to, graph, after, count, host_work(params.func, params.data)?) }
     })
@@ -181,10 +143,10 @@ pub unsafe extern "C" fn hipGraphAddMemcpyNode1D(
 ) -> Code {
     call("hipGraphAddMemcpyNode1D", || {
         let process = process()?;
-        let copy = CopyOf::of_bytes(dst as u64, src as u64, bytes);
-        copy.check(process, kind)?;
+        let copy = of_bytes(dst as u64, src as u64, bytes, kind)?;
+        copy.check::<Code>(&process.machine)?;
         // SAFETY: the caller's promise.
-        unsafe { add(to, graph, after, count, copy.work(process)) }
+        unsafe { add(to, graph, after, count, copy.work(&process.machine)) }
     })
 }
 
@@ -200,91 +162,45 @@ pub unsafe extern "C" fn hipGraphAddMemsetNode(
     call("hipGraphAddMemsetNode", || {
         let process = process()?;
         // SAFETY: the caller's promise.
-        let params = unsafe { read(params) }?;
-        let size = params.element as usize;
-        if !matches!(size, 1 | 2 | 4) {
-            bail!(INVALID_VALUE, "elements of {size} bytes; they have 1, 2 or 4");
-        }
-        let Some(width) = params.width.checked_mul(size) else { bail!(INVALID_VALUE, "{} elements", params.width) };
-        let pitch = if params.height > 1 { params.pitch } else { width };
-        if pitch < width || pitch.checked_mul(params.height).is_none() {
-            bail!(INVALID_VALUE, "{} rows of {width} bytes, {pitch} bytes apart", params.height);
-        }
-        let set = Set { to: params.to as u64, value: params.value, size, width, rows: params.height, pitch };
-        set.check(process)?;
+        let params = unsafe { read(params, PARAMS) }?;
+        let MemsetParams { to: first, element, height, pitch, value, width } = params;
+        let set = Set::of_rows::<Code>(first as u64, pitch, value, element as usize, width, height)?;
+        set.check::<Code>(&process.machine)?;
         // SAFETY: the caller's promise.
-        unsafe { add(to, graph, after, count, set.work(process)) }
+        unsafe { add(to, graph, after, count, set.work(&process.machine)) }
     })
-}
-
-fn node(process: &Process, handle: Handle) -> Result<Arc<NodeHandle>> {
-    let unknown = || Error::new(Code::INVALID_VALUE, format!("{handle:p} is no node of a graph"));
-    process.nodes.get(handle).ok_or_else(unknown)
 }
 
 /// The nodes of a graph; with a null `nodes`, how many there are.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hipGraphGetNodes(handle: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
-    call("hipGraphGetNodes", || {
-        let process = process()?;
-        let graph = graph(process, handle)?;
-        let all: Vec<usize> = (0..graph.with(|graph| graph.len())).collect();
-        // SAFETY: the caller's promise.
-        unsafe { list(nodes, count, all.into_iter().map(|n| graph.node(process, n)).collect()) }
-    })
+pub unsafe extern "C" fn hipGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("hipGraphGetNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, false)?) })
 }
 
 /// The nodes of a graph that come after none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hipGraphGetRootNodes(handle: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
-    call("hipGraphGetRootNodes", || {
-        let process = process()?;
-        let graph = graph(process, handle)?;
-        let is_root = |graph: &isobit_simgpu_core::queue::Graph, n: usize| graph.after(n).is_some_and(<[_]>::is_empty);
-        let roots: Vec<usize> = graph.with(|graph| (0..graph.len()).filter(|&n| is_root(graph, n)).collect());
-        // SAFETY: the caller's promise.
-        unsafe { list(nodes, count, roots.into_iter().map(|n| graph.node(process, n)).collect()) }
-    })
+pub unsafe extern "C" fn hipGraphGetRootNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("hipGraphGetRootNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, true)?) })
 }
 
 /// The nodes that a node comes after.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphNodeGetDependencies(handle: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
     call("hipGraphNodeGetDependencies", || {
-        let process = process()?;
-        let node = node(process, handle)?;
-        let after = node.graph.with(|graph| graph.after(node.node).unwrap_or_default().to_vec());
+        let graphs = &process()?.graphs;
+        let node = graphs.node::<Code>(handle)?;
         // SAFETY: the caller's promise.
-        unsafe { list(nodes, count, after.into_iter().map(|n| node.graph.node(process, n)).collect()) }
+        unsafe { list(nodes, count, &graphs.node_handles(&node.graph, node.after())) }
     })
-}
-
-/// Writes as many handles as there is room for, nulls behind them, and how many there are.
-///
-/// # Safety
-/// `count` is null or holds how many handles `to` has room for, unless that is null.
-unsafe fn list(to: *mut Handle, count: *mut usize, handles: Vec<Handle>) -> Result {
-    // SAFETY: the caller's promise.
-    let room = unsafe { read(count) }?;
-    if !to.is_null() {
-        for index in 0..room {
-            let handle = handles.get(index).copied().unwrap_or(std::ptr::null_mut());
-            // SAFETY: below the room that the caller gives.
-            unsafe { to.add(index).write_unaligned(handle) };
-        }
-    }
-    let written = if to.is_null() { handles.len() } else { handles.len().min(room) };
-    // SAFETY: the caller's promise.
-    unsafe { put(count, written, "the number of nodes") }
 }
 
 /// What kind of node it is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphNodeGetType(handle: Handle, to: *mut c_int) -> Code {
     call("hipGraphNodeGetType", || {
-        let node = node(process()?, handle)?;
-        let kind = node.graph.with(|graph| graph.work(node.node).and_then(Payload::of).map(Payload::number));
-        let Some(kind) = kind else { bail!(INVALID_VALUE, "a node of no kind that HIP has") };
+        let kind = process()?.graphs.node::<Code>(handle)?.payload::<Code>()?.number();
         // SAFETY: the caller's promise.
         unsafe { put(to, kind, "the kind") }
     })
@@ -294,11 +210,8 @@ pub unsafe extern "C" fn hipGraphNodeGetType(handle: Handle, to: *mut c_int) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphKernelNodeGetParams(handle: Handle, to: *mut KernelNodeParams) -> Code {
     call("hipGraphKernelNodeGetParams", || {
-        let node = node(process()?, handle)?;
-        let prepared = node.graph.with(|graph| match graph.work(node.node).and_then(Payload::of) {
-            Some(Payload::Kernel(prepared)) => Ok(prepared.clone()),
-            _ => bail!(INVALID_VALUE, "the node is no kernel"),
-        })?;
+        let payload = process()?.graphs.node::<Code>(handle)?.payload::<Code>()?;
+        let Some(prepared) = payload.kernel::<Prepared>() else { bail!(INVALID_VALUE, "the node is no kernel") };
         // SAFETY: the caller's promise.
         unsafe { put(to, prepared.params(), "the parameters") }
     })
@@ -309,13 +222,9 @@ pub unsafe extern "C" fn hipGraphKernelNodeGetParams(handle: Handle, to: *mut Ke
 pub unsafe extern "C" fn hipGraphKernelNodeSetParams(handle: Handle, params: *const KernelNodeParams) -> Code {
     call("hipGraphKernelNodeSetParams", || {
         let process = process()?;
-        let node = node(process, handle)?;
+        let node = process.graphs.node::<Code>(handle)?;
         // SAFETY: the caller's promise.
-        let work = unsafe { kernel_work(process, params) }?;
-        node.graph.with(|graph| {
-            replace_kernel(graph.work(node.node))?;
-            graph.set_work(node.node, work).map_err(|error| Error::new(Code::INVALID_VALUE, error.to_string()))
-        })
+        node.replace(unsafe { kernel_work(process, params) }?)
     })
 }
 
@@ -328,18 +237,8 @@ pub unsafe extern "C" fn hipGraphExecKernelNodeSetParams(
 ) -> Code {
     call("hipGraphExecKernelNodeSetParams", || {
         let process = process()?;
-        let (exec, node) = (exec(process, handle)?, node(process, node_handle)?);
+        let (exec, node) = (process.graphs.exec::<Code>(handle)?, process.graphs.node::<Code>(node_handle)?);
         // SAFETY: the caller's promise.
-        let work = unsafe { kernel_work(process, params) }?;
-        replace_kernel(exec.graph().work(node.node))?;
-        exec.set_work(node.node, work).map_err(|error| Error::new(Code::INVALID_VALUE, error.to_string()))
+        node.replace_in(&exec, unsafe { kernel_work(process, params) }?)
     })
-}
-
-/// Refuses to make something else a kernel.
-fn replace_kernel(old: Option<&Work>) -> Result {
-    match old.and_then(Payload::of) {
-        Some(Payload::Kernel(_)) => Ok(()),
-        _ => bail!(INVALID_VALUE, "the node is no kernel of the graph"),
-    }
 }

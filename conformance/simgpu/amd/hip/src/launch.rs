@@ -3,15 +3,20 @@
 use crate::Code;
 use crate::card::{LOCAL_BYTES_PER_GROUP, MAX_THREADS};
 use crate::error::{Result, bail, call};
-use crate::graph_node::{KernelNodeParams, Labelled, Payload};
-use crate::handles::Handle;
+use crate::graph_node::KernelNodeParams;
 use crate::module::{Function, function};
 use crate::process::{Process, process};
 use isobit_simgpu_amd::loader::ArgKind;
-use isobit_simgpu_core::finding::{Fault, Finding, FindingKind};
+use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::queue::Work;
+use isobit_simgpu_host::arguments::{Arguments, Keys, Parameter};
+use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_host::payload::{Labelled, Payload};
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
+
+/// `HIP_LAUNCH_PARAM_BUFFER_POINTER`, `HIP_LAUNCH_PARAM_BUFFER_SIZE`, `HIP_LAUNCH_PARAM_END`.
+const KEYS: Keys = Keys { buffer: 1, size: 2, end: 3 };
 
 /// `dim3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +43,7 @@ pub(crate) struct Prepared {
     grid: Dim3,
     block: Dim3,
     shared: u32,
-    arguments: Vec<u8>,
-    /// The address in `arguments` of each, as `kernelParams` of whoever asks the node for its parameters.
-    pointers: Vec<usize>,
+    arguments: Arguments,
     /// What the caller named the kernel by: its handle or a host function.
     name: usize,
 }
@@ -60,37 +63,13 @@ impl Prepared {
         extra: *mut *mut c_void,
     ) -> Result<Arc<Self>> {
         let kernel = &function.kernel;
-        if !params.is_null() && !extra.is_null() {
-            bail!(INVALID_VALUE, "{}: kernelParams and extra are both given", kernel.name);
-        }
         let shared = check(&function, grid, block, shared)?;
         let explicit = kernel.args.iter().filter(|arg| arg.kind == ArgKind::Explicit);
-        let bytes = explicit.clone().map(|arg| (arg.offset + arg.bytes) as usize).max().unwrap_or(0);
-        let mut arguments = vec![0; bytes];
-        let offsets: Vec<usize> = explicit.clone().map(|arg| arg.offset as usize).collect();
-        if bytes > 0 && !params.is_null() {
-            for (index, arg) in explicit.enumerate() {
-                // SAFETY: the caller's promise: as many pointers as arguments.
-                let value = unsafe { params.add(index).read_unaligned() };
-                if value.is_null() {
-                    bail!(INVALID_VALUE, "{}: the pointer to argument {index} is null", kernel.name);
-                }
-                let to = &mut arguments[arg.offset as usize..(arg.offset + arg.bytes) as usize];
-                // SAFETY: the caller's promise: the value has the argument's size.
-                unsafe { std::ptr::copy_nonoverlapping(value.cast(), to.as_mut_ptr(), to.len()) };
-            }
-        } else if bytes > 0 && !extra.is_null() {
-            // SAFETY: the caller's promise.
-            let given = unsafe { packed(extra) }?;
-            if given.len() < bytes {
-                bail!(INVALID_VALUE, "{}: {} bytes of arguments; it takes {bytes}", kernel.name, given.len());
-            }
-            arguments.copy_from_slice(&given[..bytes]);
-        } else if bytes > 0 {
-            bail!(INVALID_VALUE, "{}: {bytes} bytes of arguments are expected, and none are given", kernel.name);
-        }
-        let pointers = offsets.into_iter().map(|offset| arguments.as_ptr() as usize + offset).collect();
-        Ok(Arc::new(Self { function, grid, block, shared, arguments, pointers, name: name as usize }))
+        let parameters: Vec<_> =
+            explicit.map(|arg| Parameter { offset: arg.offset as usize, bytes: arg.bytes as usize }).collect();
+        // SAFETY: the caller's promise.
+        let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
+        Ok(Arc::new(Self { function, grid, block, shared, arguments, name: name as usize }))
     }
 
     /// The work of the launch.
@@ -102,18 +81,8 @@ impl Prepared {
     fn run(&self, process: &Process) -> std::result::Result<(), Fault> {
         let kernel = &self.function.kernel;
         let gpu = &process.cards[self.function.device].gpu;
-        gpu.launch(kernel, self.grid.axes(), self.block.axes(), self.shared, &self.arguments).inspect_err(|fault| {
-            eprintln!("simulated GPU: the launch of {} failed: {fault}", kernel.name);
-            process.findings.push(Finding {
-                kind: FindingKind::Fault,
-                kernel: kernel.name.clone(),
-                instruction: String::new(),
-                thread: String::new(),
-                buffer: String::new(),
-                offset: 0,
-                message: fault.to_string(),
-            });
-        })
+        gpu.launch(kernel, self.grid.axes(), self.block.axes(), self.shared, self.arguments.bytes())
+            .inspect_err(|fault| process.machine.tell_fault(&kernel.name, fault))
     }
 
     /// What `hipGraphKernelNodeGetParams` tells. The arguments that it points to stay as long as this.
@@ -123,7 +92,7 @@ impl Prepared {
             extra: std::ptr::null_mut(),
             func: self.name as *mut c_void,
             grid: self.grid,
-            params: self.pointers.as_ptr().cast_mut().cast(),
+            params: self.arguments.pointers(),
             shared: self.shared,
         }
     }
@@ -165,36 +134,6 @@ fn check(function: &Function, grid: Dim3, block: Dim3, shared: usize) -> Result<
     Ok(shared as u32)
 }
 
-/// The arguments that `extra` holds: `HIP_LAUNCH_PARAM_BUFFER_POINTER` (1), `HIP_LAUNCH_PARAM_BUFFER_SIZE` (2), ended by
-/// `HIP_LAUNCH_PARAM_END` (3).
-///
-/// # Safety
-/// `extra` is as HIP documents it.
-unsafe fn packed<'a>(extra: *mut *mut c_void) -> Result<&'a [u8]> {
-    let (mut buffer, mut size) = (None, None);
-    for pair in 0..3 {
-        // SAFETY: the caller's promise: the list goes on until its end was read.
-        let key = unsafe { extra.add(2 * pair).read_unaligned() } as usize;
-        if key == 3 {
-            break;
-        }
-        // SAFETY: as above; a value comes after each key.
-        let value = unsafe { extra.add(2 * pair + 1).read_unaligned() };
-        match key {
-            1 => buffer = Some(value.cast::<u8>()),
-            2 => size = Some(value.cast::<usize>()),
-            _ => bail!(INVALID_VALUE, "extra has the unknown key {key}"),
-        }
-    }
-    match (buffer, size) {
-        (Some(buffer), Some(size)) if !buffer.is_null() && !size.is_null() => {
-            // SAFETY: not null, and the caller's promise.
-            Ok(unsafe { std::slice::from_raw_parts(buffer, size.read_unaligned()) })
-        }
-        _ => bail!(INVALID_VALUE, "extra lacks the buffer of the arguments or its size"),
-    }
-}
-
 /// Enqueues a launch.
 ///
 /// # Safety
@@ -212,12 +151,12 @@ pub(crate) unsafe fn launch(
 ) -> Result {
     let process = process()?;
     let stream = process.stream(stream)?;
-    if process.queues.device_of(stream)? != function.device {
+    if process.machine.queues.device_of(stream)? != function.device {
         bail!(INVALID_HANDLE, "{} is loaded on another device than that of the stream", function.kernel.name);
     }
     // SAFETY: the caller's promise.
     let prepared = unsafe { Prepared::new(function, name, grid, block, shared, params, extra) }?;
-    Ok(process.queues.enqueue(stream, prepared.work(process))?)
+    Ok(process.machine.queues.enqueue(stream, prepared.work(process))?)
 }
 
 /// Launches a kernel of a module.

@@ -22,7 +22,6 @@ pub mod fatbin;
 pub mod function;
 pub mod graph;
 pub mod graph_node;
-mod handles;
 pub mod host;
 mod image;
 pub mod last_error;

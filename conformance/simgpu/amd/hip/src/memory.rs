@@ -1,11 +1,10 @@
 //! Device memory: allocation, release, questions about pointers.
 
 use crate::Code;
-use crate::error::{Error, Result, bail, call, put};
+use crate::error::{Result, bail, call, put, put_if_wanted};
 use crate::process::{Origin, Process, process};
-use isobit_simgpu_core::memory::{Allocation, Kind};
+use isobit_simgpu_core::memory::Kind;
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::Arc;
 
 /// Allocates device memory. Zero bytes are a null pointer, as HIP documents.
 #[unsafe(no_mangle)]
@@ -22,11 +21,11 @@ pub unsafe extern "C" fn hipMalloc(to: *mut *mut c_void, bytes: usize) -> Code {
 
 /// Allocates memory of a kind on the current device; no bytes are no allocation, address 0.
 pub(crate) fn allocate(process: &Process, bytes: usize, kind: Kind, flags: u32) -> Result<u64> {
-    process.queues.refuse_in_capture()?;
     if bytes == 0 {
+        process.machine.queues.refuse_in_capture()?;
         return Ok(0);
     }
-    let base = process.memory.alloc(bytes, kind, if kind == Kind::Pinned { "host memory" } else { "" })?;
+    let base = process.machine.allocate(bytes, kind)?;
     process.note(base, flags, 0);
     Ok(base)
 }
@@ -37,15 +36,7 @@ pub(crate) fn release(address: *mut c_void, kind: Kind) -> Result {
         return Ok(());
     }
     let process = process()?;
-    process.queues.refuse_in_capture()?;
-    match process.memory.find(address as u64) {
-        Some(found) if found.base == address as u64 && found.kind == kind => {}
-        Some(found) => bail!(INVALID_VALUE, "{address:p} is not the start of {kind:?} memory; it lies in {found}"),
-        // Allocations of no bytes do not exist here, so that whatever is not found is stale or foreign.
-        None => bail!(INVALID_VALUE, "no allocation starts at {address:p}"),
-    }
-    process.queues.drain();
-    process.memory.free(address as u64).map_err(|error| Error::new(Code::INVALID_VALUE, error.to_string()))?;
+    process.machine.release(address as u64, kind)?;
     process.origins().remove(&(address as u64));
     Ok(())
 }
@@ -60,7 +51,7 @@ pub extern "C" fn hipFree(address: *mut c_void) -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> Code {
     call("hipMemGetInfo", || {
-        let usage = process()?.memory.usage();
+        let usage = process()?.machine.memory.usage();
         // SAFETY: the caller's promise.
         unsafe {
             put(free, (usage.capacity - usage.in_use) as usize, "the free bytes")?;
@@ -73,23 +64,14 @@ pub unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> C
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemGetAddressRange(base: *mut *mut c_void, bytes: *mut usize, at: *mut c_void) -> Code {
     call("hipMemGetAddressRange", || {
-        let found = find(process()?, at)?;
-        if !base.is_null() {
-            // SAFETY: not null, and the caller's promise.
-            unsafe { put(base, found.base as *mut c_void, "the start") }?;
-        }
-        if !bytes.is_null() {
-            // SAFETY: as above.
-            unsafe { put(bytes, found.bytes as usize, "the size") }?;
+        let found = process()?.machine.find(at as u64, Code::INVALID_VALUE)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_if_wanted(base, found.base as *mut c_void);
+            put_if_wanted(bytes, found.bytes as usize);
         }
         Ok(())
     })
-}
-
-/// The live allocation that holds an address.
-pub(crate) fn find(process: &Process, at: *const c_void) -> Result<Arc<Allocation>> {
-    let found = process.memory.find(at as u64);
-    found.ok_or_else(|| Error::new(Code::INVALID_VALUE, format!("no allocation holds {at:p}")))
 }
 
 /// `hipPointerAttribute_t`, whose kinds of memory are those of HIP 6.
@@ -118,7 +100,7 @@ pub unsafe extern "C" fn hipPointerGetAttributes(to: *mut PointerAttributes, poi
             bail!(INVALID_VALUE, "the pointer is null");
         }
         let process = process()?;
-        let attributes = match process.memory.find(pointer as u64) {
+        let attributes = match process.machine.memory.find(pointer as u64) {
             Some(found) => {
                 let pinned = found.kind == Kind::Pinned;
                 let made = process.origins().get(&found.base).copied();

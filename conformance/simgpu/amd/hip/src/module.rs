@@ -1,11 +1,11 @@
 //! Modules: loading code objects, finding kernels and variables in them.
 
 use crate::Code;
-use crate::error::{Error, Result, bail, call, put, text};
-use crate::handles::Handle;
+use crate::error::{Error, Result, bail, call, put, put_if_wanted, text};
 use crate::image;
 use crate::process::{Process, current_device, process};
 use isobit_simgpu_amd::loader::{Kernel, LoadError, Module};
+use isobit_simgpu_host::handles::Handle;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -77,7 +77,7 @@ unsafe fn load(to: *mut Handle, image: *const c_void) -> Result {
         bail!(INVALID_VALUE, "the pointer to the module is null");
     }
     let process = process()?;
-    process.queues.refuse_in_capture()?;
+    process.machine.queues.refuse_in_capture()?;
     // SAFETY: the caller's promise.
     let loaded = LoadedModule::load(process, current_device(), unsafe { image::bytes(image) }?)?;
     let handle = process.modules.add(Arc::new(loaded));
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn hipModuleLoad(to: *mut Handle, path: *const c_char) -> 
             bail!(INVALID_VALUE, "the pointer to the module is null");
         }
         let process = process()?;
-        process.queues.refuse_in_capture()?;
+        process.machine.queues.refuse_in_capture()?;
         let loaded = LoadedModule::load(process, current_device(), &file)?;
         // SAFETY: the caller's promise.
         unsafe { put(to, process.modules.add(Arc::new(loaded)), "the module") }
@@ -172,13 +172,10 @@ pub unsafe extern "C" fn hipModuleGetGlobal(
         let Some((at, size)) = module(process, handle)?.module.global(name) else {
             bail!(NOT_FOUND, "the module has no variable {name}");
         };
-        if !address.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { put(address, at as *mut c_void, "the address") }?;
-        }
-        if !bytes.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { put(bytes, size as usize, "the size") }?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_if_wanted(address, at as *mut c_void);
+            put_if_wanted(bytes, size as usize);
         }
         Ok(())
     })

@@ -3,11 +3,11 @@
 use crate::Code;
 use crate::card::{Card, MAX_THREADS};
 use crate::error::{Result, bail, call, put};
-use crate::handles::Handle;
 use crate::module::{Function, function};
 use crate::process::{Process, process};
 use crate::registered;
 use isobit_simgpu_amd::loader::Kernel;
+use isobit_simgpu_host::handles::Handle;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 

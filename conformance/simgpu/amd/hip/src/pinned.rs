@@ -2,7 +2,7 @@
 
 use crate::Code;
 use crate::error::{bail, call, put};
-use crate::memory::{allocate, find, release};
+use crate::memory::{allocate, release};
 use crate::process::process;
 use isobit_simgpu_core::memory::Kind;
 use std::ffi::{c_uint, c_void};
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn hipHostGetDevicePointer(to: *mut *mut c_void, host: *mu
         if flags != 0 {
             bail!(INVALID_VALUE, "the flags must be 0, not {flags:#x}");
         }
-        let found = find(process()?, host)?;
+        let found = process()?.machine.find(host as u64, Code::INVALID_VALUE)?;
         if found.kind != Kind::Pinned {
             bail!(INVALID_VALUE, "{host:p} is no host memory; it lies in {found}");
         }
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn hipHostGetDevicePointer(to: *mut *mut c_void, host: *mu
 pub unsafe extern "C" fn hipHostGetFlags(to: *mut c_uint, host: *mut c_void) -> Code {
     call("hipHostGetFlags", || {
         let process = process()?;
-        let found = find(process, host)?;
+        let found = process.machine.find(host as u64, Code::INVALID_VALUE)?;
         let flags = process.origins().get(&found.base).filter(|_| found.kind == Kind::Pinned).map(|made| made.flags);
         let Some(flags) = flags else { bail!(INVALID_VALUE, "{host:p} is no host memory; it lies in {found}") };
         // SAFETY: the caller's promise.

@@ -3,29 +3,24 @@
 use crate::Code;
 use crate::card::{Card, card};
 use crate::error::{Error, Result, bail};
-use crate::graph::{GraphHandle, NodeHandle};
-use crate::handles::{Handle, Kind, Table};
 use crate::module::{Function, LoadedModule};
 use isobit_simgpu_amd::dispatch::Gpu;
 use isobit_simgpu_amd::isa::Arch;
-use isobit_simgpu_core::finding::Findings;
-use isobit_simgpu_core::memory::Memory;
-use isobit_simgpu_core::queue::{GraphExec, Mode, Queues, StreamId};
+use isobit_simgpu_core::queue::StreamId;
 use isobit_simgpu_core::settings::{cards, settings};
+use isobit_simgpu_host::Machine;
+use isobit_simgpu_host::graph::Graphs;
+use isobit_simgpu_host::handles::{Handle, Kind, Table};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) struct Process {
-    pub(crate) memory: Arc<Memory>,
-    pub(crate) findings: Arc<Findings>,
-    pub(crate) queues: Queues,
+    pub(crate) machine: Machine,
     pub(crate) cards: Vec<Installed>,
     pub(crate) modules: Table<LoadedModule>,
     pub(crate) functions: Table<Function>,
-    pub(crate) graphs: Table<GraphHandle>,
-    pub(crate) nodes: Table<NodeHandle>,
-    pub(crate) execs: Table<GraphExec>,
+    pub(crate) graphs: Graphs,
     /// Pairs of a card and a peer whose memory it may use.
     pub(crate) peers: Mutex<HashSet<(usize, usize)>>,
     /// What was asked for when memory, streams and events were made, by address or handle.
@@ -67,30 +62,20 @@ impl Process {
         let settings = settings();
         let known: Vec<_> = Arch::ALL.into_iter().map(|arch| (arch.name(), arch)).collect();
         let archs = cards("ISOBIT_SIM_ROCM", &known, Arch::Gfx90a);
-        let memory = Memory::new(settings.memory).map_err(|error| {
-            let why =
-                format!("{} bytes of addresses cannot be reserved: {error}; set ISOBIT_SIM_MEMORY", settings.memory);
-            eprintln!("simulated GPU: {why}");
-            Error::new(Code::NOT_INITIALIZED, why)
-        })?;
-        let (memory, findings) = (Arc::new(memory), Arc::new(Findings::new()));
+        let machine = Machine::new(archs.len(), Code::NOT_INITIALIZED)?;
         let install = |arch| {
-            let gpu = Gpu::new(arch, memory.clone(), findings.clone(), settings.threads, settings.approx);
+            let (memory, findings) = (machine.memory.clone(), machine.findings.clone());
+            let gpu = Gpu::new(arch, memory, findings, settings.threads, settings.approx);
             let gpu = gpu.map_err(|fault| Error::new(Code::NOT_INITIALIZED, fault.to_string()))?;
             Ok(Installed { card: card(arch), gpu })
         };
         let cards = archs.into_iter().map(install).collect::<Result<Vec<_>>>()?;
-        let mode = if settings.defer { Mode::Latest } else { Mode::Eager };
         Ok(Self {
-            memory,
-            findings,
-            queues: Queues::new(cards.len(), mode),
+            machine,
             cards,
             modules: Table::new(Kind::Module),
             functions: Table::new(Kind::Function),
-            graphs: Table::new(Kind::Graph),
-            nodes: Table::new(Kind::Node),
-            execs: Table::new(Kind::Exec),
+            graphs: Graphs::default(),
             peers: Mutex::default(),
             origins: Mutex::default(),
         })
@@ -107,13 +92,13 @@ impl Process {
     /// The stream that a handle names: null and 1 are the legacy default stream of the current device, 2 that of the thread.
     pub(crate) fn stream(&self, handle: Handle) -> Result<StreamId> {
         match handle as u64 {
-            0 | 1 => Ok(self.queues.legacy(current_device())?),
+            0 | 1 => Ok(self.machine.queues.legacy(current_device())?),
             2 => PER_THREAD.with_borrow_mut(|streams| {
                 let device = current_device();
                 if let Some(&stream) = streams.get(&device) {
                     return Ok(stream);
                 }
-                let stream = self.queues.create_stream(device, true)?;
+                let stream = self.machine.queues.create_stream(device, true)?;
                 streams.insert(device, stream);
                 Ok(stream)
             }),

@@ -46,7 +46,7 @@ impl Writer {
 fn write(layout: Layout, device: usize) -> Result<Vec<u8>> {
     let process = process()?;
     let card = process.cards[device].card;
-    let memory = process.memory.usage().capacity as usize;
+    let memory = process.machine.memory.usage().capacity as usize;
     let bytes = match layout {
         Layout::R0000 => R0000_BYTES,
         Layout::R0600 => R0600_BYTES,

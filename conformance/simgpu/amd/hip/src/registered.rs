@@ -3,9 +3,9 @@
 use crate::Code;
 use crate::error::{Error, Result, bail};
 use crate::fatbin::FatBinary;
-use crate::handles::{Kind, Table};
 use crate::module::Function;
 use crate::process::{Process, current_device};
+use isobit_simgpu_host::handles::{Kind, Table};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};

@@ -1,95 +1,26 @@
 //! Setting memory to a repeated value.
 
 use crate::Code;
-use crate::error::{Result, bail, call};
-use crate::graph_node::{Labelled, Payload};
-use crate::handles::Handle;
-use crate::process::{Process, process};
-use isobit_simgpu_core::finding::Fault;
-use isobit_simgpu_core::queue::Work;
+use crate::error::{Result, call};
+use crate::process::process;
+use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_host::set::Set;
 use std::ffi::{c_int, c_uchar, c_ushort, c_void};
 
-/// Elements of 1, 2 or 4 bytes to set, in rows.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Set {
-    pub(crate) to: u64,
-    pub(crate) value: u32,
-    /// Bytes of an element.
-    pub(crate) size: usize,
-    /// Bytes of a row, a multiple of `size`.
-    pub(crate) width: usize,
-    pub(crate) rows: usize,
-    /// From a row to the next.
-    pub(crate) pitch: usize,
-}
-
-const WHAT: &str = "set of device memory";
-
-impl Set {
-    fn span(&self) -> usize {
-        if self.width == 0 || self.rows == 0 { 0 } else { self.pitch * (self.rows - 1) + self.width }
-    }
-
-    /// Checks the arguments as HIP documents; a finding tells of bytes outside of allocations.
-    pub(crate) fn check(&self, process: &Process) -> Result {
-        if self.span() == 0 {
-            return Ok(());
-        }
-        if self.to == 0 || !self.to.is_multiple_of(self.size as u64) {
-            bail!(INVALID_VALUE, "the destination {:#x} is null or not a multiple of {}", self.to, self.size);
-        }
-        if !process.memory.host_bounds(self.to, self.span(), true, WHAT, &process.findings) {
-            bail!(INVALID_VALUE, "no allocation holds the {} bytes at {:#x}", self.span(), self.to);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn work(self, process: &'static Process) -> Work {
-        Work::new(move || self.run(process)).labelled(Payload::Set)
-    }
-
-    fn run(&self, process: &Process) -> std::result::Result<(), Fault> {
-        if !process.memory.host_bounds(self.to, self.span(), true, WHAT, &process.findings) {
-            return Err(Fault::new("a set whose memory was freed before its turn"));
-        }
-        if self.span() == 0 {
-            return Ok(());
-        }
-        for row in 0..self.rows {
-            let to = self.to + (row * self.pitch) as u64;
-            // SAFETY: a live allocation holds the row, checked above; nothing else has a reference into the arena.
-            let bytes = unsafe { std::slice::from_raw_parts_mut(to as *mut u8, self.width) };
-            let value = self.value.to_le_bytes();
-            if self.size == 1 {
-                bytes.fill(value[0]);
-            } else {
-                bytes.chunks_exact_mut(self.size).for_each(|element| element.copy_from_slice(&value[..self.size]));
-            }
-            process.memory.set_initialised(to, self.width, true);
-        }
-        Ok(())
-    }
-}
-
-/// Enqueues a set of `count` elements; waits for it where there is no stream given.
-fn elements(to: *mut c_void, value: u32, size: usize, count: usize, stream: Option<Handle>) -> Result {
-    let Some(width) = count.checked_mul(size) else { bail!(INVALID_VALUE, "{count} elements of {size} bytes") };
-    enqueue(Set { to: to as u64, value, size, width, rows: 1, pitch: width }, stream)
-}
-
+/// Enqueues a set; waits for it where there is no stream given, which a capture forbids.
 fn enqueue(set: Set, stream: Option<Handle>) -> Result {
     let process = process()?;
-    set.check(process)?;
+    set.check::<Code>(&process.machine)?;
     let waits = stream.is_none();
     let stream = process.stream(stream.unwrap_or(std::ptr::null_mut()))?;
     if waits {
-        process.queues.refuse_in_capture()?;
+        process.machine.queues.refuse_in_capture()?;
     }
-    process.queues.enqueue(stream, set.work(process))?;
-    if waits {
-        process.queues.synchronize(stream)?;
-    }
-    Ok(())
+    set.enqueue(&process.machine, stream, waits)
+}
+
+fn elements(to: *mut c_void, value: u32, size: usize, count: usize, stream: Option<Handle>) -> Result {
+    enqueue(Set::of_elements(to as u64, value, size, count)?, stream)
 }
 
 /// Sets bytes to the low byte of a value.
@@ -143,7 +74,7 @@ pub unsafe extern "C" fn hipMemsetD32Async(to: *mut c_void, value: c_int, count:
 /// Sets rows of bytes, `pitch` bytes apart.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemset2D(to: *mut c_void, pitch: usize, value: c_int, width: usize, rows: usize) -> Code {
-    call("hipMemset2D", || two_dimensions(to, pitch, value, width, rows, None))
+    call("hipMemset2D", || enqueue(Set::of_rows(to as u64, pitch, value as u32, 1, width, rows)?, None))
 }
 
 /// Sets rows of bytes, `pitch` bytes apart, in stream order.
@@ -156,19 +87,5 @@ pub unsafe extern "C" fn hipMemset2DAsync(
     rows: usize,
     stream: Handle,
 ) -> Code {
-    call("hipMemset2DAsync", || two_dimensions(to, pitch, value, width, rows, Some(stream)))
-}
-
-fn two_dimensions(
-    to: *mut c_void,
-    pitch: usize,
-    value: c_int,
-    width: usize,
-    rows: usize,
-    stream: Option<Handle>,
-) -> Result {
-    if pitch < width || pitch.checked_mul(rows).is_none() {
-        bail!(INVALID_VALUE, "{rows} rows of {width} bytes, {pitch} bytes apart");
-    }
-    enqueue(Set { to: to as u64, value: value as u32, size: 1, width, rows, pitch }, stream)
+    call("hipMemset2DAsync", || enqueue(Set::of_rows(to as u64, pitch, value as u32, 1, width, rows)?, Some(stream)))
 }

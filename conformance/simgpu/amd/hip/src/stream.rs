@@ -3,9 +3,9 @@
 use crate::Code;
 use crate::device::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::error::{Result, bail, call, put};
-use crate::handles::Handle;
 use crate::process::{Origin, current_device, process};
 use isobit_simgpu_core::queue::StreamId;
+use isobit_simgpu_host::handles::Handle;
 use std::ffi::{c_int, c_uint};
 
 /// `hipStreamNonBlocking`.
@@ -37,7 +37,7 @@ fn create(to: *mut Handle, flags: c_uint, priority: c_int) -> Result {
         bail!(INVALID_VALUE, "unknown flags {flags:#x}");
     }
     let process = process()?;
-    let stream = process.queues.create_stream(current_device(), flags & NON_BLOCKING == 0)?;
+    let stream = process.machine.queues.create_stream(current_device(), flags & NON_BLOCKING == 0)?;
     process.note(stream.0, flags, priority);
     // SAFETY: the caller of HIP promises room for a stream.
     unsafe { put(to, stream.0 as Handle, "the stream") }
@@ -51,7 +51,7 @@ pub extern "C" fn hipStreamDestroy(stream: Handle) -> Code {
         if (stream as u64) <= 2 {
             bail!(INVALID_HANDLE, "the streams that HIP makes stay");
         }
-        process.queues.destroy_stream(StreamId(stream as u64))?;
+        process.machine.queues.destroy_stream(StreamId(stream as u64))?;
         process.origins().remove(&(stream as u64));
         Ok(())
     })
@@ -62,7 +62,7 @@ pub extern "C" fn hipStreamDestroy(stream: Handle) -> Code {
 pub extern "C" fn hipStreamSynchronize(stream: Handle) -> Code {
     call("hipStreamSynchronize", || {
         let process = process()?;
-        Ok(process.queues.synchronize(process.stream(stream)?)?)
+        Ok(process.machine.queues.synchronize(process.stream(stream)?)?)
     })
 }
 
@@ -71,7 +71,7 @@ pub extern "C" fn hipStreamSynchronize(stream: Handle) -> Code {
 pub extern "C" fn hipStreamQuery(stream: Handle) -> Code {
     call("hipStreamQuery", || {
         let process = process()?;
-        Ok(process.queues.query(process.stream(stream)?)?)
+        Ok(process.machine.queues.query(process.stream(stream)?)?)
     })
 }
 
@@ -83,7 +83,7 @@ pub extern "C" fn hipStreamWaitEvent(stream: Handle, event: Handle, flags: c_uin
             bail!(INVALID_VALUE, "the flags must be 0, not {flags:#x}");
         }
         let process = process()?;
-        Ok(process.queues.wait_event(process.stream(stream)?, crate::event::id(event)?)?)
+        Ok(process.machine.queues.wait_event(process.stream(stream)?, crate::event::id(event)?)?)
     })
 }
 
@@ -91,7 +91,7 @@ pub extern "C" fn hipStreamWaitEvent(stream: Handle, event: Handle, flags: c_uin
 fn origin(stream: Handle) -> Result<Origin> {
     let process = process()?;
     let stream = process.stream(stream)?;
-    let device = process.queues.device_of(stream)?;
+    let device = process.machine.queues.device_of(stream)?;
     Ok(process.origins().get(&stream.0).copied().unwrap_or(Origin { device, flags: 0, priority: 0 }))
 }
 

@@ -1,12 +1,13 @@
 //! Variables of devices that host variables stand for.
 
 use crate::Code;
-use crate::copy::{When, enqueue, symbol_kind};
-use crate::copy_kinds::{Copy, DEVICE_TO_HOST, HOST_TO_DEVICE};
+use crate::copy::{enqueue, symbol_kind};
+use crate::copy_kinds::{DEVICE_TO_HOST, HOST_TO_DEVICE, of_bytes};
 use crate::error::{Result, bail, call, put};
-use crate::handles::Handle;
 use crate::process::process;
 use crate::registered::variable;
+use isobit_simgpu_host::copy::When;
+use isobit_simgpu_host::handles::Handle;
 use std::ffi::{c_int, c_void};
 
 /// The address of a variable on the current card.
@@ -42,8 +43,8 @@ fn to_symbol(
     when: When,
 ) -> Result {
     let kind = symbol_kind(kind, HOST_TO_DEVICE)?;
-    let copy = Copy::of_bytes(part(symbol, offset, bytes)?, from as u64, bytes);
-    enqueue(process()?, copy, kind, stream, when)
+    let copy = of_bytes(part(symbol, offset, bytes)?, from as u64, bytes, kind)?;
+    enqueue(process()?, copy, stream, when)
 }
 
 fn from_symbol(
@@ -56,8 +57,8 @@ fn from_symbol(
     when: When,
 ) -> Result {
     let kind = symbol_kind(kind, DEVICE_TO_HOST)?;
-    let copy = Copy::of_bytes(to as u64, part(symbol, offset, bytes)?, bytes);
-    enqueue(process()?, copy, kind, stream, when)
+    let copy = of_bytes(to as u64, part(symbol, offset, bytes)?, bytes, kind)?;
+    enqueue(process()?, copy, stream, when)
 }
 
 const NULL: Handle = std::ptr::null_mut();

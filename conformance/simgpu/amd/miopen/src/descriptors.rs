@@ -2,6 +2,7 @@
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__convolutions.html>.
 
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, NOT_IMPLEMENTED, SUCCESS, Status, status};
+use isobit_simgpu_math::convolution::{self, Window};
 use isobit_simgpu_standin::{Handles, guarded};
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
@@ -33,8 +34,10 @@ impl Tensor {
         })
     }
 
-    pub(crate) fn elements(&self) -> usize {
-        self.dims.iter().product()
+    /// Without gaps, among those of three spatial dimensions.
+    pub(crate) fn packed(&self) -> convolution::Tensor {
+        let [n, c, h, w] = self.dims;
+        convolution::Tensor::packed([n, c, 1, h, w])
     }
 }
 
@@ -54,20 +57,27 @@ impl Default for Convolution {
 }
 
 impl Convolution {
+    /// How the filter goes over three dimensions, of which the first is of size 1.
+    pub(crate) fn window(&self) -> Window {
+        let [h, w] = self.padding;
+        Window {
+            padding: [[0; 2], [h; 2], [w; 2]],
+            stride: [1, self.stride[0], self.stride[1]],
+            dilation: [1, self.dilation[0], self.dilation[1]],
+            groups: self.groups,
+            is_flipped: false,
+        }
+    }
+
     /// The sizes of the result of a convolution, where the operands suit.
     pub(crate) fn result(&self, input: &Tensor, filter: &Tensor) -> Result<[usize; 4], Status> {
-        let [n, c, size @ ..] = input.dims;
-        let [k, c_group, window @ ..] = filter.dims;
+        let ([n, c, h, w], [k, c_group, r, s]) = (input.dims, filter.dims);
         if c_group * self.groups != c || !k.is_multiple_of(self.groups) {
             return Err(BAD_PARAMETER);
         }
-        let mut spatial = [0; 2];
-        for (d, to) in spatial.iter_mut().enumerate() {
-            let reach = self.dilation[d] * (window[d] - 1) + 1;
-            let room = (size[d] + 2 * self.padding[d]).checked_sub(reach).ok_or(BAD_PARAMETER)?;
-            *to = room / self.stride[d] + 1;
-        }
-        Ok([n, k, spatial[0], spatial[1]])
+        let window = self.window();
+        let size = |d, input, filter| window.size(d, input, filter).ok_or(BAD_PARAMETER);
+        Ok([n, k, size(1, h, r)?, size(2, w, s)?])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Handles: <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__handle.html>
 
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, SUCCESS, Status};
-use isobit_simgpu_standin::{Handles, Hip, Stream, guarded};
+use isobit_simgpu_standin::{HIP, Handles, Stream, guarded};
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
@@ -80,7 +80,7 @@ pub(crate) fn stream_of(handle: *mut c_void) -> Result<Stream, Status> {
 }
 
 fn known(stream: Stream) -> Status {
-    match Hip::beside() {
+    match HIP.runtime() {
         Ok(hip) if hip.is_capturing(stream).is_ok() => SUCCESS,
         Ok(_) => BAD_PARAMETER,
         Err(why) => {

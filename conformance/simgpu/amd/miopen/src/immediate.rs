@@ -1,12 +1,13 @@
 //! Convolutions in MIOpen's immediate mode: solutions are asked for, one is made ready, and called.
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/how-to/find-and-immediate.html>
 
-use crate::convolution::Call;
 use crate::descriptors::{BFLOAT16, FLOAT, HALF, convolution, tensor};
 use crate::handle::stream_of;
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, NOT_IMPLEMENTED, Status, status};
 use half::{bf16, f16};
-use isobit_simgpu_standin::{Hip, guarded};
+use isobit_simgpu_math::convolution::{Call, Convolution, Pass};
+use isobit_simgpu_math::scratch;
+use isobit_simgpu_standin::{Access, HIP, guarded};
 use std::ffi::{c_int, c_void};
 
 /// `miopenConvSolution_t`.
@@ -29,8 +30,15 @@ const SOLUTIONS: [Solution; 2] = [
     Solution { time: 0.2, workspace_size: 1024, solution_id: 12, algorithm: 5 },
 ];
 
+/// A convolution or a gradient of one, and the type of its operands.
+#[derive(Debug, Clone, Copy)]
+struct Problem {
+    convolution: Convolution,
+    data_type: c_int,
+}
+
 /// A call's operands: the convolution's input, filter and result, which must suit each other.
-fn operands(tensors: [*mut c_void; 3], conv: *mut c_void, is_gradient: bool) -> Result<Call, Status> {
+fn operands(tensors: [*mut c_void; 3], conv: *mut c_void, pass: Pass) -> Result<Problem, Status> {
     let tensors = [tensor(tensors[0])?, tensor(tensors[1])?, tensor(tensors[2])?];
     let conv = convolution(conv)?;
     let [x, w, y] = &tensors;
@@ -41,14 +49,37 @@ fn operands(tensors: [*mut c_void; 3], conv: *mut c_void, is_gradient: bool) -> 
     if ![HALF, BFLOAT16, FLOAT].contains(&x.data_type) {
         return Err(NOT_IMPLEMENTED);
     }
-    Ok(Call { conv, is_gradient, tensors, addresses: [0; 3] })
+    let convolution = Convolution { pass, window: conv.window(), tensors: tensors.map(|t| t.packed()) };
+    Ok(Problem { convolution, data_type: x.data_type })
+}
+
+impl Problem {
+    /// Computes it, summed in f32, where the simulator allows every access.
+    ///
+    /// # Safety
+    /// Where `access` allows it, the operands' memory may be read and the result's written.
+    unsafe fn run(&self, addresses: [usize; 3], access: &Access<'_>) {
+        let what = match self.convolution.pass {
+            Pass::Data => "miopenConvolutionBackwardDataImmediate",
+            _ => "miopenConvolutionForwardImmediate",
+        };
+        let call = Call { what, addresses, alpha: 1f32, beta: 0.0, prepare: |value| value };
+        // SAFETY: the caller's promise; the types are those of the operands.
+        unsafe {
+            match self.data_type {
+                HALF => self.convolution.run::<f16, f32>(&call, access),
+                BFLOAT16 => self.convolution.run::<bf16, f32>(&call, access),
+                _ => self.convolution.run::<f32, f32>(&call, access),
+            }
+        }
+    }
 }
 
 /// # Safety
 /// `count` is null or can be written, and `solutions` is null or has room for as many as `most`.
 unsafe fn solutions(
     handle: *mut c_void,
-    call: Result<Call, Status>,
+    call: Result<Problem, Status>,
     most: usize,
     count: *mut usize,
     solutions: *mut Solution,
@@ -69,7 +100,7 @@ unsafe fn solutions(
     })
 }
 
-fn compile(handle: *mut c_void, call: Result<Call, Status>, solution_id: u64) -> Status {
+fn compile(handle: *mut c_void, call: Result<Problem, Status>, solution_id: u64) -> Status {
     guarded(INTERNAL_ERROR, || status(stream_of(handle).and(call).and_then(|_| find(solution_id).map(|_| ()))))
 }
 
@@ -79,7 +110,7 @@ fn find(solution_id: u64) -> Result<Solution, Status> {
 
 fn immediate(
     handle: *mut c_void,
-    call: Result<Call, Status>,
+    call: Result<Problem, Status>,
     addresses: [*const c_void; 3],
     workspace: (*mut c_void, usize),
     solution_id: u64,
@@ -91,26 +122,15 @@ fn immediate(
                 return Err(BAD_PARAMETER);
             }
             // The work that is queued names the memory by its address.
-            let call = Call { addresses: addresses.map(|a| a.expose_provenance()), ..call? };
+            let (problem, addresses) = (call?, addresses.map(|a| a.expose_provenance()));
             let scratch = workspace.0.expose_provenance();
-            let hip = Hip::beside().map_err(|_| INTERNAL_ERROR)?;
+            let hip = HIP.runtime().map_err(|_| INTERNAL_ERROR)?;
             let work = move || {
                 let access = |at: *const u8, bytes, write, what: &str| hip.access(at, bytes, write, what);
-                let scratch = std::ptr::with_exposed_provenance_mut::<u8>(scratch);
-                let size = solution.workspace_size;
-                if size > 0 {
-                    if !access(scratch.cast_const(), size, true, "MIOpen: the workspace") {
-                        return;
-                    }
-                    // SAFETY: the simulator allowed it. What lies there is worth nothing.
-                    unsafe { scratch.write_bytes(0xa5, size) };
-                }
                 // SAFETY: a device address is a host address, and the simulator is asked for each first.
                 unsafe {
-                    match call.tensors[0].data_type {
-                        HALF => call.run::<f16>(&access),
-                        BFLOAT16 => call.run::<bf16>(&access),
-                        _ => call.run::<f32>(&access),
+                    if scratch::spoil(scratch, solution.workspace_size, "MIOpen: the workspace", &access) {
+                        problem.run(addresses, &access);
                     }
                 }
             };
@@ -135,7 +155,7 @@ pub unsafe extern "C" fn miopenConvolutionForwardGetSolution(
     solution_count: *mut usize,
     solutions: *mut Solution,
 ) -> Status {
-    let call = operands([x_desc, w_desc, y_desc], conv_desc, false);
+    let call = operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward);
     // SAFETY: the caller's promise.
     unsafe { self::solutions(handle, call, max_solution_count, solution_count, solutions) }
 }
@@ -155,7 +175,7 @@ pub unsafe extern "C" fn miopenConvolutionBackwardDataGetSolution(
     solution_count: *mut usize,
     solutions: *mut Solution,
 ) -> Status {
-    let call = operands([dx_desc, w_desc, dy_desc], conv_desc, true);
+    let call = operands([dx_desc, w_desc, dy_desc], conv_desc, Pass::Data);
     // SAFETY: the caller's promise.
     unsafe { self::solutions(handle, call, max_solution_count, solution_count, solutions) }
 }
@@ -170,7 +190,7 @@ pub extern "C" fn miopenConvolutionForwardCompileSolution(
     y_desc: *mut c_void,
     solution_id: u64,
 ) -> Status {
-    compile(handle, operands([x_desc, w_desc, y_desc], conv_desc, false), solution_id)
+    compile(handle, operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward), solution_id)
 }
 
 /// Makes a solution of a convolution's gradient ready.
@@ -183,7 +203,7 @@ pub extern "C" fn miopenConvolutionBackwardDataCompileSolution(
     dx_desc: *mut c_void,
     solution_id: u64,
 ) -> Status {
-    compile(handle, operands([dx_desc, w_desc, dy_desc], conv_desc, true), solution_id)
+    compile(handle, operands([dx_desc, w_desc, dy_desc], conv_desc, Pass::Data), solution_id)
 }
 
 /// A convolution.
@@ -202,7 +222,7 @@ pub extern "C" fn miopenConvolutionForwardImmediate(
     work_space_size: usize,
     solution_id: u64,
 ) -> Status {
-    let call = operands([x_desc, w_desc, y_desc], conv_desc, false);
+    let call = operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward);
     immediate(handle, call, [x, w, y.cast_const()], (work_space, work_space_size), solution_id)
 }
 
@@ -222,6 +242,6 @@ pub extern "C" fn miopenConvolutionBackwardDataImmediate(
     work_space_size: usize,
     solution_id: u64,
 ) -> Status {
-    let call = operands([dx_desc, w_desc, dy_desc], conv_desc, true);
+    let call = operands([dx_desc, w_desc, dy_desc], conv_desc, Pass::Data);
     immediate(handle, call, [dx.cast_const(), w, dy], (work_space, work_space_size), solution_id)
 }

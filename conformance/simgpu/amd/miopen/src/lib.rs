@@ -3,11 +3,9 @@
 //!
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/reference/index.html>
 
-mod convolution;
 mod descriptors;
 mod handle;
 mod immediate;
-mod number;
 
 pub use descriptors::*;
 pub use handle::*;

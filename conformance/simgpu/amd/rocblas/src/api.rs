@@ -1,7 +1,7 @@
 //! rocBLAS's handles and what is asked about the library: <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/helper-functions.html>.
 
 use crate::types::*;
-use isobit_simgpu_standin::{Handles, Hip, Stream, guarded};
+use isobit_simgpu_standin::{HIP, Handles, Stream, guarded};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn rocblas_create_handle(handle: *mut *mut c_void) -> Stat
         if handle.is_null() {
             return INVALID_HANDLE;
         }
-        if let Err(why) = Hip::beside() {
+        if let Err(why) = HIP.runtime() {
             eprintln!("rocBLAS stand-in: {why}");
             return INTERNAL_ERROR;
         }
@@ -81,7 +81,7 @@ pub(crate) fn new_handle() -> *mut c_void {
 pub extern "C" fn rocblas_destroy_handle(handle: *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || {
         let Some(context) = HANDLES.remove(handle) else { return INVALID_HANDLE };
-        match Hip::beside().map(|hip| hip.synchronize(context.settings().stream)) {
+        match HIP.runtime().map(|hip| hip.synchronize(context.settings().stream)) {
             Ok(Ok(())) => SUCCESS,
             _ => INTERNAL_ERROR,
         }
@@ -93,7 +93,7 @@ pub extern "C" fn rocblas_destroy_handle(handle: *mut c_void) -> Status {
 pub extern "C" fn rocblas_set_stream(handle: *mut c_void, stream: *mut c_void) -> Status {
     with(handle, |context| {
         let stream = Stream(stream);
-        match Hip::beside().map(|hip| hip.is_capturing(stream)) {
+        match HIP.runtime().map(|hip| hip.is_capturing(stream)) {
             Ok(Ok(_)) => context.set(|s| s.stream = stream),
             Ok(Err(_)) => INVALID_VALUE,
             Err(_) => INTERNAL_ERROR,

@@ -1,7 +1,17 @@
 //! The arguments of a product, and the checks that rocBLAS documents for them, in its order.
 
 use crate::types::*;
+use isobit_simgpu_math::gemm::{Dimensions, Form};
 use std::ffi::{c_int, c_void};
+
+/// What a `rocblas_operation` that there is takes a matrix for.
+pub(crate) fn form(operation: c_int) -> Form {
+    match operation {
+        OPERATION_NONE => Form::Plain,
+        OPERATION_TRANSPOSE => Form::Transposed,
+        _ => Form::ConjugateTransposed,
+    }
+}
 
 /// A matrix as it is passed: column-major, one of a batch.
 #[derive(Debug, Clone, Copy)]
@@ -33,20 +43,16 @@ impl Arguments {
         if self.operations.iter().any(|o| !(OPERATION_NONE..=OPERATION_CONJUGATE_TRANSPOSE).contains(o)) {
             return Err(INVALID_VALUE);
         }
-        let [m, n, k] = self.sizes;
-        if m < 0 || n < 0 || k < 0 || self.batch < 0 {
+        let dimensions = Dimensions { sizes: self.sizes.map(i64::from), forms: self.operations.map(form) };
+        if !dimensions.are_sizes() || self.batch < 0 {
             return Err(INVALID_SIZE);
         }
-        let rows = |plain, transposed, operation| if operation == OPERATION_NONE { plain } else { transposed };
-        if self.c.leading < m
-            || self.d.leading < m
-            || self.a.leading < rows(m, k, self.operations[0])
-            || self.b.leading < rows(k, n, self.operations[1])
-        {
+        let [a, b, c] = dimensions.rows();
+        let leading = [(self.a, a), (self.b, b), (self.c, c), (self.d, c)];
+        if leading.iter().any(|(operand, rows)| i64::from(operand.leading) < *rows) {
             return Err(INVALID_SIZE);
         }
-        // A product over no k still scales C.
-        if m == 0 || n == 0 || self.batch == 0 {
+        if dimensions.is_empty() || self.batch == 0 {
             return Ok(false);
         }
         if self.c.pointer == self.d.pointer {
@@ -57,7 +63,7 @@ impl Arguments {
                 return Err(INVALID_SIZE);
             }
         }
-        if k != 0 && self.alpha.is_null() || self.beta.is_null() || self.d.pointer.is_null() {
+        if self.sizes[2] != 0 && self.alpha.is_null() || self.beta.is_null() || self.d.pointer.is_null() {
             return Err(INVALID_POINTER);
         }
         Ok(true)

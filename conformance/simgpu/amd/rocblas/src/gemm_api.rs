@@ -2,9 +2,10 @@
 
 use crate::api::{Settings, with};
 use crate::check::{Arguments, Operand};
-use crate::gemm::{Product, Scalar, kernel_for};
+use crate::kernel::{self, kernel_for};
 use crate::types::*;
-use isobit_simgpu_standin::Hip;
+use isobit_simgpu_math::gemm::Scalar;
+use isobit_simgpu_standin::HIP;
 use std::ffi::{c_int, c_void};
 
 /// D = alpha op(A) op(B) + beta C, for every matrix of a batch. Solutions and flags choose among kernels of a card, and are not looked at.
@@ -129,7 +130,7 @@ unsafe fn try_product(settings: &Settings, arguments: &Arguments, what: &'static
         return Ok(());
     }
     let kernel = kernel_for(arguments).ok_or(NOT_IMPLEMENTED)?;
-    let hip = Hip::beside().map_err(|_| INTERNAL_ERROR)?;
+    let hip = HIP.runtime().map_err(|_| INTERNAL_ERROR)?;
     if settings.pointer_mode == POINTER_MODE_DEVICE {
         // As rocBLAS does, whose checks and choices need the values: they are fetched after all earlier work.
         hip.synchronize(settings.stream).map_err(|_| MEMORY_ERROR)?;
@@ -141,17 +142,17 @@ unsafe fn try_product(settings: &Settings, arguments: &Arguments, what: &'static
         }
     }
     let read = |pointer: *const c_void| {
-        let mut scalar: Scalar = [0; 8];
+        let mut scalar = Scalar::default();
         // Without any k alpha may be null, and nothing is made of it.
         if !pointer.is_null() {
-            // SAFETY: of the compute type's size, by the caller's promise or as the simulator allowed; eight bytes hold each.
+            // SAFETY: of the compute type's size, by the caller's promise or as the simulator allowed; a `Scalar` holds each.
             unsafe { scalar.as_mut_ptr().copy_from_nonoverlapping(pointer.cast(), kernel.scalar_bytes) };
         }
         scalar
     };
     let scalars = [read(arguments.alpha), read(arguments.beta)];
     arguments.check_scalars((kernel.is_zero)(scalars[0]), (kernel.is_zero)(scalars[1]))?;
-    let product = Product::of(arguments, what);
+    let product = kernel::product(arguments, what);
     let work = move || {
         let access = |at: *const u8, bytes, write, what: &str| hip.access(at, bytes, write, what);
         // SAFETY: a device address is a host address, and the simulator is asked for each first.

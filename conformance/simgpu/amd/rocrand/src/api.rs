@@ -1,9 +1,9 @@
 //! rocRAND's C interface: <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>.
 
-use crate::distribution::{self, Distribution};
-use crate::generator::Generator;
-use crate::order::Kind;
-use isobit_simgpu_standin::{Handles, Hip, Stream, guarded};
+use crate::distribution;
+use crate::order::{Kind, Start};
+use isobit_simgpu_math::random::{Distribution, Generator};
+use isobit_simgpu_standin::{HIP, Handles, Stream, guarded};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -27,9 +27,9 @@ pub const INTERNAL_ERROR: Status = 108;
 /// The version that this stands in for, ROCm 6.2's: major * 100000 + minor * 100 + patch.
 const VERSION: c_int = 300_101;
 
-static GENERATORS: Handles<Generator> = Handles::new();
+static GENERATORS: Handles<Generator<Start>> = Handles::new();
 
-fn with(generator: *mut c_void, body: impl FnOnce(Arc<Generator>) -> Status) -> Status {
+fn with(generator: *mut c_void, body: impl FnOnce(Arc<Generator<Start>>) -> Status) -> Status {
     guarded(INTERNAL_ERROR, || GENERATORS.get(generator).map_or(NOT_CREATED, body))
 }
 
@@ -49,14 +49,18 @@ pub unsafe extern "C" fn rocrand_create_generator(generator: *mut *mut c_void, r
         if generator.is_null() {
             return OUT_OF_RANGE;
         }
-        if let Err(why) = Hip::beside() {
+        if let Err(why) = HIP.runtime() {
             eprintln!("rocRAND stand-in: {why}");
             return INTERNAL_ERROR;
         }
         // SAFETY: not null, so the caller's promise.
-        unsafe { generator.write(GENERATORS.insert(Generator::new(kind))) };
+        unsafe { generator.write(new_generator(kind)) };
         SUCCESS
     })
+}
+
+fn new_generator(kind: Kind) -> *mut c_void {
+    GENERATORS.insert(Generator::new(Start { kind, seed: 0, offset: 0 }))
 }
 
 /// Destroys a generator. What it has been asked for is still done.
@@ -84,7 +88,7 @@ pub extern "C" fn rocrand_set_stream(generator: *mut c_void, stream: *mut c_void
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_set_seed(generator: *mut c_void, seed: u64) -> Status {
     with(generator, |g| {
-        g.set_seed(seed);
+        g.set(|start| start.seed = seed);
         SUCCESS
     })
 }
@@ -93,7 +97,7 @@ pub extern "C" fn rocrand_set_seed(generator: *mut c_void, seed: u64) -> Status 
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_set_offset(generator: *mut c_void, offset: u64) -> Status {
     with(generator, |g| {
-        g.set_offset(offset);
+        g.set(|start| start.offset = offset);
         SUCCESS
     })
 }
@@ -120,7 +124,7 @@ fn generate<T: Copy + Default + 'static>(
     distribution: impl FnOnce(Kind) -> Distribution<T>,
 ) -> Status {
     with(generator, |g| {
-        let distribution = distribution(g.kind);
+        let distribution = distribution(g.settings().kind);
         let outputs = distribution.outputs;
         let aligned = outputs == 1 || out.addr().is_multiple_of(outputs * size_of::<T>());
         if !aligned || !count.is_multiple_of(outputs) {
@@ -129,9 +133,7 @@ fn generate<T: Copy + Default + 'static>(
         if count == 0 {
             return SUCCESS;
         }
-        let Ok(hip) = Hip::beside() else { return INTERNAL_ERROR };
-        // The work that is queued names the memory by its address.
-        out.expose_provenance();
+        let Ok(hip) = HIP.runtime() else { return INTERNAL_ERROR };
         match g.generate(hip, what, out, count, distribution) {
             Ok(()) => SUCCESS,
             Err(_) => LAUNCH_FAILURE,
@@ -200,7 +202,7 @@ mod tests {
             assert_eq!(rocrand_create_generator(null_mut(), 404), OUT_OF_RANGE);
             assert_eq!(rocrand_get_version(null_mut()), OUT_OF_RANGE);
         }
-        let stale = GENERATORS.insert(Generator::new(Kind::Philox));
+        let stale = new_generator(Kind::Philox);
         assert_eq!(rocrand_destroy_generator(stale), SUCCESS);
         for none in [null_mut(), stale] {
             assert_eq!(rocrand_destroy_generator(none), NOT_CREATED);
@@ -214,7 +216,7 @@ mod tests {
 
     #[test]
     fn normal_numbers_come_in_aligned_pairs() {
-        let g = GENERATORS.insert(Generator::new(Kind::Philox));
+        let g = new_generator(Kind::Philox);
         let at = |address| without_provenance_mut(address);
         assert_eq!(rocrand_generate_normal(g, at(64), 3, 0.0, 1.0), LENGTH_NOT_MULTIPLE);
         assert_eq!(rocrand_generate_normal(g, at(68), 4, 0.0, 1.0), LENGTH_NOT_MULTIPLE);

@@ -2,37 +2,10 @@
 //! exclude 0 and include 1, and each operation here is one of IEEE-754, so they are the device's bit for bit.
 
 use crate::order::Kind;
-use crate::published::mrg32k3a::M1;
+use isobit_simgpu_math::random::Distribution;
+use isobit_simgpu_math::random::mrg32k3a::M1;
 use std::f32::consts::TAU;
 use std::f64::consts::PI;
-
-/// Takes `inputs` words to `outputs` numbers at a time.
-pub struct Distribution<T> {
-    /// Words a group.
-    pub inputs: usize,
-    /// Numbers a group; a call must ask for a multiple of it.
-    pub outputs: usize,
-    map: Map<T>,
-}
-
-type Map<T> = Box<dyn Fn(&[u32], &mut [T]) + Send + Sync>;
-
-impl<T> std::fmt::Debug for Distribution<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Distribution").field("inputs", &self.inputs).field("outputs", &self.outputs).finish()
-    }
-}
-
-impl<T> Distribution<T> {
-    fn new(inputs: usize, outputs: usize, map: impl Fn(&[u32], &mut [T]) + Send + Sync + 'static) -> Self {
-        Self { inputs, outputs, map: Box::new(map) }
-    }
-
-    /// The numbers of a group of words.
-    pub fn map(&self, words: &[u32], numbers: &mut [T]) {
-        (self.map)(words, numbers);
-    }
-}
 
 /// All 32 bits, uniformly: `rocrand_generate`.
 pub fn bits(kind: Kind) -> Distribution<u32> {

@@ -8,6 +8,5 @@
 
 pub mod api;
 pub mod distribution;
-mod generator;
 pub mod order;
-pub mod published;
+pub mod seed;

@@ -55,8 +55,8 @@ pub fn lanes_of(mut mask: u64) -> impl Iterator<Item = u32> {
 impl Launch<'_> {
     pub(super) fn check_lanes(&self, wave: &Wave<'_>, cache: &mut SiteCache) -> Checked {
         let Wave { who, access, bytes, .. } = *wave;
-        let doubtful = if access == Access::Atomic { wave.mask } else { self.check_rows(wave, cache) };
-        let writes = access != Access::Load;
+        let doubtful = if access.is_atomic() { wave.mask } else { self.check_rows(wave, cache) };
+        let writes = access.writes();
         let me = tag::of(self.track.dispatch, who);
         let shadow = self.track.shadow;
         let length = u64::from(bytes);
@@ -93,7 +93,7 @@ impl Launch<'_> {
                     self.said(address, length, |place| format!("is at {address:#x}, no multiple of {align}: {place}"))
                 };
                 crooked.add(lane, say);
-                if access == Access::Atomic {
+                if access.is_atomic() {
                     lanes &= !(1 << lane);
                     continue;
                 }
@@ -104,7 +104,7 @@ impl Launch<'_> {
             let offset = address - self.memory.start();
             // SAFETY: one live allocation holds the bytes, so that their shadow has memory.
             unsafe {
-                if access != Access::Store && !cache.initialised && !shadow.initialised(offset, length) {
+                if access.reads() && !cache.initialised && !shadow.initialised(offset, length) {
                     unwritten.add(lane, || {
                         let at = shadow.first_unwritten(offset, length).unwrap_or(offset);
                         self.said(self.memory.start() + at, 1, |place| format!("reads what was never written, {place}"))
@@ -125,7 +125,7 @@ impl Launch<'_> {
         raced.tell(FindingKind::Race, self, &subject);
         let overlap = if access == Access::Store { overlapping(lanes, wave.addresses, length) } else { 0 };
         let ticket = match &self.order {
-            Some(order) if access == Access::Atomic => {
+            Some(order) if access.is_atomic() => {
                 order.begin(who, lanes_of(lanes).map(|lane| wave.addresses[lane as usize]))
             }
             _ => Default::default(),

@@ -39,6 +39,30 @@ pub enum Access {
     Store,
     /// It reads and writes in one.
     Atomic,
+    /// It reads, and has no race with atomics.
+    AtomicLoad,
+    /// It writes, and has no race with atomics.
+    AtomicStore,
+}
+
+impl Access {
+    /// True where it has no race with others of its kind.
+    #[inline(always)]
+    pub fn is_atomic(self) -> bool {
+        matches!(self, Self::Atomic | Self::AtomicLoad | Self::AtomicStore)
+    }
+
+    /// True where it reads.
+    #[inline(always)]
+    pub fn reads(self) -> bool {
+        !matches!(self, Self::Store | Self::AtomicStore)
+    }
+
+    /// True where it writes.
+    #[inline(always)]
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::Load | Self::AtomicLoad)
+    }
 }
 
 /// Names the parts of a launch for findings. Only asked where there is one.
@@ -129,7 +153,7 @@ impl<'a> Launch<'a> {
     /// Checks an access of `bytes` bytes by each lane of `mask` to its own of `addresses`, which must be a multiple of `align` (a power of
     /// two). What is written counts as initialised. `site` is what `describe` knows the instruction by.
     ///
-    /// Atomics are made after the check, and then [`performed`](Self::performed) is called.
+    /// Atomics of all kinds are made after the check, and then [`performed`](Self::performed) is called.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "an access has that many properties, and this is the hot path")]
     pub fn check(
@@ -144,7 +168,7 @@ impl<'a> Launch<'a> {
         cache: &mut SiteCache,
         describe: &dyn Describe,
     ) -> Checked {
-        if access != Access::Atomic
+        if !access.is_atomic()
             && let Some((address, lanes)) = run(mask, addresses, u64::from(bytes))
             && self.check_run(who, access, address, lanes * u64::from(bytes), align, cache)
         {
@@ -205,7 +229,7 @@ impl<'a> Launch<'a> {
                     }
                 }
                 Access::Store => shadow.set_initialised(offset, bytes, true),
-                Access::Atomic => return false,
+                _ => return false,
             }
             self.track.note(tag::of(self.track.dispatch, who), access, offset, offset + bytes).is_none()
         }

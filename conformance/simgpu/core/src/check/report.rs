@@ -48,6 +48,8 @@ impl Access {
             Self::Load => "a load",
             Self::Store => "a store",
             Self::Atomic => "an atomic",
+            Self::AtomicLoad => "an atomic load",
+            Self::AtomicStore => "an atomic store",
         }
     }
 }

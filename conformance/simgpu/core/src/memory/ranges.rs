@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(super) const ALIGN: u64 = 256;
 /// Bytes at least between two allocations that belong to neither.
 pub(super) const RED_ZONE: u64 = 1024;
-/// Freed bytes that are kept out of use, as a part of the capacity.
+/// Freed bytes that are kept out of use, as a part of the capacity, and at most. The shadow of a byte takes up to 20 bytes of the host, and stays:
+/// with two gibibytes in turn a process grew to 14, and a machine with several of them ran out of memory.
 const QUARANTINE_PART: u64 = 8;
+const QUARANTINE_MOST: u64 = 64 << 20;
 
 /// Offsets, not addresses, throughout.
 pub(super) struct Ranges {
@@ -63,7 +65,7 @@ impl Ranges {
     pub(super) fn give_back(&mut self, start: u64, bytes: u64, forgotten: &mut Vec<u64>) {
         self.quarantine.push_back((start, footprint(bytes)));
         self.quarantined += footprint(bytes);
-        while self.quarantined > self.capacity / QUARANTINE_PART {
+        while self.quarantined > QUARANTINE_MOST.min(self.capacity / QUARANTINE_PART) {
             forgotten.extend(self.release_oldest());
         }
     }
@@ -105,6 +107,17 @@ impl Ranges {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn memory_that_comes_and_goes_stays_in_a_part_of_the_arena() {
+        let mut ranges = Ranges::new(16 << 30);
+        for i in 0..10_000u64 {
+            let bytes = 1 << (10 + i % 14);
+            let start = ranges.take(bytes, &mut Vec::new()).unwrap();
+            ranges.give_back(start, bytes, &mut Vec::new());
+        }
+        assert!(ranges.top() < 3 * QUARANTINE_MOST, "{}", ranges.top());
+    }
 
     proptest! {
         #[test]

@@ -34,6 +34,12 @@ impl Device {
 }
 
 impl Queues {
+    /// One more device with its legacy default stream, and its number. Vendors whose streams belong to contexts have one for each context.
+    pub fn add_device(&self) -> usize {
+        let mut state = self.lock();
+        state.add_device()
+    }
+
     /// The legacy default stream of a device.
     ///
     /// # Errors

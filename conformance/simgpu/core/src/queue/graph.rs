@@ -90,6 +90,16 @@ impl Graph {
         Ok(())
     }
 
+    /// The work of doing all nodes, one after the other, as a node of another graph.
+    pub fn as_work(&self) -> Work {
+        Work::sequence(self.nodes.iter().map(|node| node.work.clone()).collect())
+    }
+
+    /// True where another graph has as many nodes, each after the same ones.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.nodes.iter().map(|node| &node.after).eq(other.nodes.iter().map(|node| &node.after))
+    }
+
     /// Those nodes and all that they come after.
     pub(super) fn before(&self, nodes: &[usize]) -> HashSet<usize> {
         let mut seen: HashSet<usize> = nodes.iter().copied().collect();

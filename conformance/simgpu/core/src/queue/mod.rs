@@ -78,10 +78,8 @@ impl Queues {
             captures: Captures::default(),
             next_handle: FIRST_HANDLE,
         };
-        for device in 0..devices {
-            let legacy = StreamId(state.handle());
-            state.streams.insert(legacy, Stream::new(device, true));
-            state.devices.push(Device::new(legacy));
+        for _ in 0..devices {
+            state.add_device();
         }
         Self { mode, state: Mutex::new(state), ended: Condvar::new() }
     }
@@ -134,6 +132,13 @@ impl State {
     fn handle(&mut self) -> u64 {
         self.next_handle += 1;
         self.next_handle
+    }
+
+    fn add_device(&mut self) -> usize {
+        let (device, legacy) = (self.devices.len(), StreamId(self.handle()));
+        self.streams.insert(legacy, Stream::new(device, true));
+        self.devices.push(Device::new(legacy));
+        device
     }
 
     fn stream(&self, stream: StreamId) -> Result<&Stream, QueueError> {

@@ -51,6 +51,11 @@ impl Work {
         Self { run: None, payload: None }
     }
 
+    /// Work that does pieces one after the other.
+    pub(super) fn sequence(pieces: Vec<Self>) -> Self {
+        Self::new(move || pieces.iter().filter_map(|piece| piece.run.as_ref()).try_for_each(|run| run()))
+    }
+
     /// With something to find again.
     #[must_use]
     pub fn with_payload(self, payload: Arc<dyn Any + Send + Sync>) -> Self {

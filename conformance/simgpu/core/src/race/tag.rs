@@ -24,7 +24,7 @@ pub(crate) const FINE: u64 = READ | WRITTEN;
 pub(crate) const MANY_WAVES: u64 = 4;
 /// Readers: several groups.
 pub(crate) const MANY_GROUPS: u64 = 8;
-/// Writer of a granule: it was an atomic.
+/// Writer of a granule: it was an atomic. Readers: all of them were.
 pub(crate) const ATOMIC: u64 = 1;
 const FLAGS: u64 = (1 << EPOCH_AT) - 1;
 

@@ -107,7 +107,7 @@ fn whole(word: u64, me: u64, access: Access) -> Option<u64> {
         return match access {
             Access::Load => Some(me | READ),
             Access::Store => Some(me | WRITTEN),
-            Access::Atomic => None,
+            _ => None,
         };
     }
     match (access, word & FINE) {
@@ -125,6 +125,9 @@ fn whole(word: u64, me: u64, access: Access) -> Option<u64> {
 fn readers(word: u64, me: u64) -> u64 {
     if tag::stale(word, me) {
         me
+    } else if (word ^ me) & ATOMIC != 0 {
+        // Of readers of both kinds the word has the plain ones, with which more clashes.
+        if me & ATOMIC != 0 { word } else { me }
     } else if word & MANY_GROUPS != 0 || tag::same_place(word, me) {
         word
     } else if !tag::same_group(word, me) {
@@ -142,19 +145,20 @@ fn readers(word: u64, me: u64) -> u64 {
 pub(crate) fn note_granule(words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64, Access)> {
     let [writer, reader] = words;
     let wrote = writer.load(Relaxed);
-    let excused = access == Access::Atomic && wrote & ATOMIC != 0;
+    let excused = access.is_atomic() && wrote & ATOMIC != 0;
     if !tag::stale(wrote, me) && !excused && !tag::before(wrote, me) {
         return Some((wrote, if wrote & ATOMIC != 0 { Access::Atomic } else { Access::Store }));
     }
     let read = reader.load(Relaxed);
-    if access == Access::Load {
-        let next = readers(read, me);
+    if !access.writes() {
+        let next = readers(read, me | flag(access));
         if next != read {
             reader.store(next, Relaxed);
         }
         return None;
     }
-    if !tag::stale(read, me) && !tag::before(read, me) {
+    let excused = access.is_atomic() && read & ATOMIC != 0;
+    if !tag::stale(read, me) && !excused && !tag::before(read, me) {
         return Some((read, Access::Load));
     }
     overrule(words, me, access);
@@ -164,13 +168,16 @@ pub(crate) fn note_granule(words: &[AtomicU64; 2], me: u64, access: Access) -> O
 /// Records an access to a granule, whatever was there.
 #[inline(always)]
 pub(crate) fn overrule([writer, reader]: &[AtomicU64; 2], me: u64, access: Access) {
-    match access {
-        Access::Load => reader.store(me, Relaxed),
-        Access::Store | Access::Atomic => {
-            let flag = if access == Access::Atomic { ATOMIC } else { 0 };
-            writer.store(me | flag, Relaxed);
-            // Who read before is ordered before this, or was told: what comes after is measured against this access.
-            reader.store(0, Relaxed);
-        }
+    if access.writes() {
+        writer.store(me | flag(access), Relaxed);
+        // Who read before is ordered before this, or was told: what comes after is measured against this access.
+        reader.store(0, Relaxed);
+    } else {
+        reader.store(me | flag(access), Relaxed);
     }
+}
+
+#[inline(always)]
+fn flag(access: Access) -> u64 {
+    if access.is_atomic() { ATOMIC } else { 0 }
 }

@@ -1,45 +1,17 @@
-//! What the tests of the interface share. Each calls the functions as C does, over one simulator in the process of the test.
+//! What the tests of the interface share.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 
 pub mod kernels;
+#[path = "../../../../host/testing/mod.rs"]
+mod testing;
 
-use isobit_simgpu_hip::Code;
+pub use isobit_simgpu_hip::Code;
+pub use isobit_simgpu_hip::report::isobit_sim_report;
+pub use testing::{alone, configure, get, kinds, ok, report};
+
 use isobit_simgpu_hip::memory::{hipFree, hipMalloc};
-use isobit_simgpu_hip::report::isobit_sim_report;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Tests of one program run one at a time: they share findings, devices, and the rules of captures.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    report();
-    guard
-}
-
-/// Sets the simulator up before its first use in the process of the test.
-pub fn configure(variables: &[(&str, &str)]) {
-    for (name, value) in variables {
-        // SAFETY: called at the start of the only test of its program, before anything else runs.
-        unsafe { std::env::set_var(name, value) };
-    }
-}
-
-/// Asserts success.
-#[track_caller]
-pub fn ok(code: Code) {
-    assert_eq!(code, Code::SUCCESS, "{}", code.name().to_string_lossy());
-}
-
-/// A pointer to write to, and what was written.
-#[track_caller]
-pub fn get<T>(call: impl FnOnce(*mut T) -> Code) -> T {
-    let mut value = std::mem::MaybeUninit::zeroed();
-    ok(call(value.as_mut_ptr()));
-    // SAFETY: the call succeeded, so that it was written; only integers and pointers, floats and structures of them are asked for.
-    unsafe { value.assume_init() }
-}
 
 /// Device memory, freed when dropped.
 pub struct Buffer(pub *mut c_void);
@@ -61,21 +33,4 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         hipFree(self.0);
     }
-}
-
-/// The simulator's report since the last one.
-pub fn report() -> serde_json::Value {
-    // SAFETY: a null buffer only asks for the size.
-    let bytes = unsafe { isobit_sim_report(std::ptr::null_mut(), 0) };
-    let mut json = vec![0u8; bytes + 4096];
-    // SAFETY: the buffer has the size that is given.
-    let written = unsafe { isobit_sim_report(json.as_mut_ptr().cast(), json.len()) };
-    serde_json::from_slice(&json[..written]).expect("the report is JSON")
-}
-
-/// The kinds of the findings since the last report.
-pub fn kinds() -> Vec<String> {
-    let report = report();
-    let findings = report["findings"].as_array().expect("findings are a list");
-    findings.iter().map(|finding| finding["kind"].as_str().expect("a kind is text").to_owned()).collect()
 }

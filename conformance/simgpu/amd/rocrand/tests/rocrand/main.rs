@@ -5,8 +5,9 @@ mod debian;
 mod library;
 mod statistics;
 
-use isobit_simgpu_rocrand::distribution::{self, Distribution};
-use isobit_simgpu_rocrand::order::{Kind, Sequence};
+use isobit_simgpu_math::random::{Distribution, Sequence, Settings};
+use isobit_simgpu_rocrand::distribution;
+use isobit_simgpu_rocrand::order::{Kind, Lanes, Start};
 use isobit_simgpu_stage::{inside, rocm};
 use library::Library;
 
@@ -53,13 +54,9 @@ fn the_stand_in_gives_normal_numbers() {
 }
 
 /// The next numbers of a sequence.
-fn published<T: Copy + Default>(sequence: &mut Sequence, distribution: &Distribution<T>, count: usize) -> Vec<T> {
+fn published<T: Copy + Default>(sequence: &mut Sequence<Lanes>, distribution: Distribution<T>, count: usize) -> Vec<T> {
     let mut numbers = Vec::with_capacity(count);
-    let mut group = vec![T::default(); distribution.outputs];
-    sequence.draw(count / distribution.outputs, distribution.inputs).run(|words| {
-        distribution.map(words, &mut group);
-        numbers.extend_from_slice(&group);
-    });
+    sequence.take(count, distribution).run(|number| numbers.push(number));
     numbers
 }
 
@@ -82,13 +79,13 @@ fn numbers_are_the_published_ones(library: &Library) {
         for kind in KINDS {
             let what = |name: &str| format!("{kind:?}, seed {seed:#x}, offset {offset}, {name}");
             let generator = library.generator(kind, seed, offset);
-            let mut sequence = Sequence::new(kind, seed, offset);
+            let mut sequence = Start { kind, seed, offset }.start();
             // One after the other, so that each begins where the last one ended.
-            let expected = published(&mut sequence, &distribution::uniform(kind), COUNT);
+            let expected = published(&mut sequence, distribution::uniform(kind), COUNT);
             assert_same(&what("uniform"), &generator.uniform(COUNT), &expected);
-            let expected = published(&mut sequence, &distribution::uniform_double(kind), COUNT);
+            let expected = published(&mut sequence, distribution::uniform_double(kind), COUNT);
             assert_same(&what("uniform in double precision"), &generator.uniform_double(COUNT), &expected);
-            let expected = published(&mut sequence, &distribution::bits(kind), 1001);
+            let expected = published(&mut sequence, distribution::bits(kind), 1001);
             assert_same(&what("bits"), &generator.bits(1001), &expected);
         }
     }
@@ -99,7 +96,7 @@ fn normal_numbers_are_normal(library: &Library) {
     let (mean, deviation) = (-3.0, 0.25);
     for kind in KINDS {
         let generator = library.generator(kind, 2024, 0);
-        let mut sequence = Sequence::new(kind, 2024, 0);
+        let mut sequence = Start { kind, seed: 2024, offset: 0 }.start();
         let single = generator.normal(count, mean as f32, deviation as f32);
         let double = generator.normal_double(count, mean, deviation);
         let single: Vec<f64> = single.into_iter().map(f64::from).collect();
@@ -108,10 +105,10 @@ fn normal_numbers_are_normal(library: &Library) {
             statistics::assert_standard_normal(&format!("{kind:?} in {name} precision"), &standard);
         }
         // The transform is the documented one of the published numbers, up to a card's logarithm and sine.
-        let expected = published(&mut sequence, &distribution::normal(kind, mean as f32, deviation as f32), count);
+        let expected = published(&mut sequence, distribution::normal(kind, mean as f32, deviation as f32), count);
         let expected: Vec<f64> = expected.into_iter().map(f64::from).collect();
         assert_close(&format!("{kind:?} in single precision"), &single, &expected, 4e-6);
-        let expected = published(&mut sequence, &distribution::normal_double(kind, mean, deviation), count);
+        let expected = published(&mut sequence, distribution::normal_double(kind, mean, deviation), count);
         assert_close(&format!("{kind:?} in double precision"), &double, &expected, 1e-14);
     }
 }

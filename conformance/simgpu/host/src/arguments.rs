@@ -1,0 +1,118 @@
+//! The arguments of a launch: taken when it is made, from pointers to each or from one buffer.
+
+use crate::error::Result;
+use crate::{ResultCode, bail};
+use std::ffi::c_void;
+
+/// A kernel's parameter in its buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Bytes from the start of the buffer.
+    pub offset: usize,
+    /// Its size.
+    pub bytes: usize,
+}
+
+/// The keys of the list that gives arguments as one buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys {
+    /// The buffer comes next.
+    pub buffer: usize,
+    /// A pointer to its size comes next.
+    pub size: usize,
+    /// The list is over.
+    pub end: usize,
+}
+
+/// Arguments of a launch.
+#[derive(Debug)]
+pub struct Arguments {
+    bytes: Vec<u8>,
+    /// The address in `bytes` of each, for whoever asks a node of a graph for its parameters.
+    pointers: Vec<usize>,
+}
+
+impl Arguments {
+    /// Takes the arguments of a kernel.
+    ///
+    /// # Errors
+    /// Both ways are used, or none where the kernel has parameters; a null pointer; too few bytes; a list without sense.
+    ///
+    /// # Safety
+    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null or such a list.
+    pub unsafe fn take<C: ResultCode>(
+        kernel: &str,
+        parameters: &[Parameter],
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+        keys: Keys,
+    ) -> Result<Self, C> {
+        if !params.is_null() && !extra.is_null() {
+            bail!(C, INVALID_VALUE, "{kernel}: kernelParams and extra are both given");
+        }
+        let size = parameters.iter().map(|p| p.offset + p.bytes).max().unwrap_or(0);
+        let mut bytes = vec![0; size];
+        if size > 0 && !params.is_null() {
+            for (index, parameter) in parameters.iter().enumerate() {
+                // SAFETY: the caller's promise: as many pointers as arguments.
+                let value = unsafe { params.add(index).read_unaligned() };
+                if value.is_null() {
+                    bail!(C, INVALID_VALUE, "{kernel}: the pointer to argument {index} is null");
+                }
+                let to = &mut bytes[parameter.offset..parameter.offset + parameter.bytes];
+                // SAFETY: the caller's promise: the value has the argument's size.
+                unsafe { std::ptr::copy_nonoverlapping(value.cast(), to.as_mut_ptr(), to.len()) };
+            }
+        } else if size > 0 && !extra.is_null() {
+            // SAFETY: the caller's promise.
+            let given = unsafe { packed(extra, keys) }?;
+            if given.len() < size {
+                bail!(C, INVALID_VALUE, "{kernel}: {} bytes of arguments; it takes {size}", given.len());
+            }
+            bytes.copy_from_slice(&given[..size]);
+        } else if size > 0 {
+            bail!(C, INVALID_VALUE, "{kernel}: {size} bytes of arguments are expected, and none are given");
+        }
+        let pointers = parameters.iter().map(|p| bytes.as_ptr() as usize + p.offset).collect();
+        Ok(Self { bytes, pointers })
+    }
+
+    /// The buffer.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// A pointer to each argument, which stay as long as this.
+    pub fn pointers(&self) -> *mut *mut c_void {
+        self.pointers.as_ptr().cast_mut().cast()
+    }
+}
+
+/// The arguments that a list holds.
+///
+/// # Safety
+/// `extra` is a list of keys with their values, up to the one that ends it.
+unsafe fn packed<'a, C: ResultCode>(extra: *mut *mut c_void, keys: Keys) -> Result<&'a [u8], C> {
+    let (mut buffer, mut size) = (None, None);
+    for pair in 0..3 {
+        // SAFETY: the caller's promise: the list goes on until its end was read.
+        let key = unsafe { extra.add(2 * pair).read_unaligned() } as usize;
+        if key == keys.end {
+            break;
+        }
+        // SAFETY: as above; a value comes after each key.
+        let value = unsafe { extra.add(2 * pair + 1).read_unaligned() };
+        match key {
+            key if key == keys.buffer => buffer = Some(value.cast::<u8>()),
+            key if key == keys.size => size = Some(value.cast::<usize>()),
+            _ => bail!(C, INVALID_VALUE, "extra has the unknown key {key}"),
+        }
+    }
+    match (buffer, size) {
+        (Some(buffer), Some(size)) if !buffer.is_null() && !size.is_null() => {
+            // SAFETY: not null, and the caller's promise.
+            Ok(unsafe { std::slice::from_raw_parts(buffer, size.read_unaligned()) })
+        }
+        _ => bail!(C, INVALID_VALUE, "extra lacks the buffer of the arguments or its size"),
+    }
+}

@@ -1,0 +1,111 @@
+//! Result codes: what both vendors have, and the table that a vendor writes them down in.
+
+use std::ffi::CStr;
+use std::fmt::Debug;
+
+/// A vendor's result code, with those that shared parts answer.
+pub trait ResultCode: Copy + Eq + Debug + Send + Sync + 'static {
+    /// No error.
+    const SUCCESS: Self;
+    /// An argument that is not allowed.
+    const INVALID_VALUE: Self;
+    /// There is not so much memory.
+    const OUT_OF_MEMORY: Self;
+    /// There is no such device.
+    const INVALID_DEVICE: Self;
+    /// A handle that names nothing.
+    const INVALID_HANDLE: Self;
+    /// The call does not fit what went before.
+    const ILLEGAL_STATE: Self;
+    /// What is asked about is not done yet.
+    const NOT_READY: Self;
+    /// Work could not be executed to its end.
+    const LAUNCH_FAILURE: Self;
+    /// What is not offered.
+    const NOT_SUPPORTED: Self;
+    /// A call that a capture forbids.
+    const STREAM_CAPTURE_UNSUPPORTED: Self;
+    /// The capture was made invalid before.
+    const STREAM_CAPTURE_INVALIDATED: Self;
+    /// Two captures would become one.
+    const STREAM_CAPTURE_MERGE: Self;
+    /// The capture began on another stream.
+    const STREAM_CAPTURE_UNMATCHED: Self;
+    /// A captured stream was not joined back.
+    const STREAM_CAPTURE_UNJOINED: Self;
+    /// A captured stream would depend on work outside.
+    const STREAM_CAPTURE_ISOLATION: Self;
+    /// The legacy default stream would depend on a captured one.
+    const STREAM_CAPTURE_IMPLICIT: Self;
+    /// The event never happens, for it was recorded in a capture.
+    const CAPTURED_EVENT: Self;
+    /// The capture was begun by another thread.
+    const STREAM_CAPTURE_WRONG_THREAD: Self;
+    /// Anything else.
+    const UNKNOWN: Self;
+
+    /// The vendor's name for it.
+    fn name(self) -> &'static CStr;
+}
+
+/// Writes down a vendor's codes: constant, the vendor's name, number, meaning. `unknown` is what the name and the meaning of a number that is
+/// no code are.
+#[macro_export]
+macro_rules! codes {
+    (
+        $(#[$doc:meta])* $code:ident, unknown $unknown:literal $unknown_meaning:literal;
+        $($constant:ident $name:ident $value:literal $meaning:literal;)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[repr(transparent)]
+        pub struct $code(pub i32);
+
+        impl $code {
+            $(
+                #[doc = concat!("`", stringify!($name), "`: ", $meaning, ".")]
+                pub const $constant: Self = Self($value);
+            )*
+
+            /// Every code.
+            pub const ALL: &'static [Self] = &[$(Self::$constant),*];
+
+            /// The name that the vendor gives it; the one for unknown codes for what is none.
+            pub fn name(self) -> &'static ::std::ffi::CStr {
+                let name = match self.0 {
+                    $($value => concat!(stringify!($name), "\0"),)*
+                    _ => concat!($unknown, "\0"),
+                };
+                ::std::ffi::CStr::from_bytes_until_nul(name.as_bytes()).unwrap_or_default()
+            }
+
+            /// What it means, for people; that of unknown codes for what is none.
+            pub fn meaning(self) -> &'static ::std::ffi::CStr {
+                let meaning = match self.0 {
+                    $($value => concat!($meaning, "\0"),)*
+                    _ => concat!($unknown_meaning, "\0"),
+                };
+                ::std::ffi::CStr::from_bytes_until_nul(meaning.as_bytes()).unwrap_or_default()
+            }
+
+            /// True for the vendor's codes.
+            pub fn is_known(self) -> bool {
+                matches!(self.0, $($value)|*)
+            }
+        }
+
+        $crate::codes!(@shared $code SUCCESS INVALID_VALUE OUT_OF_MEMORY INVALID_DEVICE INVALID_HANDLE ILLEGAL_STATE NOT_READY
+            LAUNCH_FAILURE NOT_SUPPORTED STREAM_CAPTURE_UNSUPPORTED STREAM_CAPTURE_INVALIDATED STREAM_CAPTURE_MERGE
+            STREAM_CAPTURE_UNMATCHED STREAM_CAPTURE_UNJOINED STREAM_CAPTURE_ISOLATION STREAM_CAPTURE_IMPLICIT CAPTURED_EVENT
+            STREAM_CAPTURE_WRONG_THREAD UNKNOWN);
+    };
+    (@shared $code:ident $($constant:ident)*) => {
+        impl $crate::ResultCode for $code {
+            $(const $constant: Self = Self::$constant;)*
+
+            fn name(self) -> &'static ::std::ffi::CStr {
+                self.name()
+            }
+        }
+    };
+}

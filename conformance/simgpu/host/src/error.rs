@@ -1,0 +1,216 @@
+//! What goes wrong in a call, and the border that every call crosses: a code for C, a reason for people, no panic.
+
+use crate::ResultCode;
+use isobit_simgpu_core::memory::OutOfMemory;
+use isobit_simgpu_core::queue::QueueError;
+use std::ffi::{CStr, c_char, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A refusal: the code that the caller gets, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error<C> {
+    /// The vendor's code.
+    pub code: C,
+    /// The reason.
+    pub why: String,
+}
+
+/// What a call comes to.
+pub type Result<T, C> = std::result::Result<T, Error<C>>;
+
+impl<C> Error<C> {
+    /// A refusal.
+    pub fn new(code: C, why: impl Into<String>) -> Self {
+        Self { code, why: why.into() }
+    }
+}
+
+/// Returns an error with a code of a type and a formatted reason.
+#[macro_export]
+macro_rules! bail {
+    ($code:ty, $constant:ident, $($why:tt)*) => {
+        return Err($crate::Error::new(<$code>::$constant, format!($($why)*)))
+    };
+}
+
+impl<C: ResultCode> From<QueueError> for Error<C> {
+    fn from(error: QueueError) -> Self {
+        let code = match error {
+            QueueError::Fault(_) => C::LAUNCH_FAILURE,
+            QueueError::UnknownStream
+            | QueueError::UnknownEvent
+            | QueueError::OtherDevice
+            | QueueError::NotRecorded => C::INVALID_HANDLE,
+            QueueError::UnknownDevice => C::INVALID_DEVICE,
+            QueueError::NotReady => C::NOT_READY,
+            QueueError::CaptureUnsupported => C::STREAM_CAPTURE_UNSUPPORTED,
+            QueueError::CaptureInvalidated => C::STREAM_CAPTURE_INVALIDATED,
+            QueueError::CaptureMerge => C::STREAM_CAPTURE_MERGE,
+            QueueError::CaptureUnmatched => C::STREAM_CAPTURE_UNMATCHED,
+            QueueError::CaptureUnjoined => C::STREAM_CAPTURE_UNJOINED,
+            QueueError::CaptureIsolation => C::STREAM_CAPTURE_ISOLATION,
+            QueueError::CaptureImplicit => C::STREAM_CAPTURE_IMPLICIT,
+            QueueError::CapturedEvent => C::CAPTURED_EVENT,
+            QueueError::CaptureWrongThread => C::STREAM_CAPTURE_WRONG_THREAD,
+            QueueError::IllegalState => C::ILLEGAL_STATE,
+            QueueError::InsideWork => C::NOT_SUPPORTED,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl<C: ResultCode> From<OutOfMemory> for Error<C> {
+    fn from(error: OutOfMemory) -> Self {
+        Self::new(C::OUT_OF_MEMORY, error.to_string())
+    }
+}
+
+/// Makes a call of the interface and gives its code. A panic becomes the code for unknown errors. The reason of a refusal is printed where
+/// `log` is true; that something is not ready yet is none.
+pub fn outcome<C: ResultCode>(name: &str, log: bool, body: impl FnOnce() -> Result<(), C>) -> C {
+    // Unwind safety: state that a panic may leave half changed lies behind mutexes, whose users take a poisoned one as it is.
+    let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        eprintln!("simulated GPU: {name}: an error of the simulator, told above");
+        Err(Error::new(C::UNKNOWN, "the simulator panicked"))
+    });
+    let Err(Error { code, why }) = outcome else { return C::SUCCESS };
+    if log && code != C::NOT_READY {
+        eprintln!("simulated GPU: {name}: {}: {why}", code.name().to_string_lossy());
+    }
+    code
+}
+
+/// Writes a result where the caller wants it.
+///
+/// # Errors
+/// `to` is null.
+///
+/// # Safety
+/// `to` is null or may be written.
+pub unsafe fn put<T, C: ResultCode>(to: *mut T, value: T, what: &str) -> Result<(), C> {
+    if to.is_null() {
+        bail!(C, INVALID_VALUE, "the pointer to {what} is null");
+    }
+    // SAFETY: not null, and the caller's promise; C does not promise alignment.
+    unsafe { to.write_unaligned(value) };
+    Ok(())
+}
+
+/// Writes a result where the caller wants it, unless the caller does not.
+///
+/// # Safety
+/// `to` is null or may be written.
+pub unsafe fn put_if_wanted<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: not null, and the caller's promise; C does not promise alignment.
+        unsafe { to.write_unaligned(value) };
+    }
+}
+
+/// Reads what the caller points to.
+///
+/// # Errors
+/// `from` is null.
+///
+/// # Safety
+/// `from` is null or may be read.
+pub unsafe fn read<T: Copy, C: ResultCode>(from: *const T, what: &str) -> Result<T, C> {
+    if from.is_null() {
+        bail!(C, INVALID_VALUE, "the pointer to {what} is null");
+    }
+    // SAFETY: not null, and the caller's promise; C does not promise alignment.
+    Ok(unsafe { from.read_unaligned() })
+}
+
+/// Reads a name that the caller gives.
+///
+/// # Errors
+/// `text` is null or not UTF-8.
+///
+/// # Safety
+/// `text` is null or a string that ends in NUL and outlives the result.
+pub unsafe fn text<'a, C: ResultCode>(text: *const c_char, what: &str) -> Result<&'a str, C> {
+    if text.is_null() {
+        bail!(C, INVALID_VALUE, "{what} is null");
+    }
+    // SAFETY: not null, and the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Error::new(C::INVALID_VALUE, format!("{what} is not UTF-8")))
+}
+
+/// Writes a text, cut to `len` bytes with its NUL.
+///
+/// # Errors
+/// `to` is null or has no room.
+///
+/// # Safety
+/// `to` is null or has room for `len` bytes.
+pub unsafe fn put_text<C: ResultCode>(to: *mut c_char, len: c_int, text: &str) -> Result<(), C> {
+    let room = usize::try_from(len).ok().filter(|&room| room > 0 && !to.is_null());
+    let Some(room) = room else { bail!(C, INVALID_VALUE, "the buffer is null or has no room: {len} bytes") };
+    let bytes = &text.as_bytes()[..text.len().min(room - 1)];
+    // SAFETY: as many bytes and the NUL fit, and the caller's promise.
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
+        to.add(bytes.len()).write(0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::codes! {
+        /// A vendor's, small.
+        Code, unknown "none" "no code";
+        SUCCESS vOk 0 "fine";
+        INVALID_VALUE vBad 1 "bad argument";
+        OUT_OF_MEMORY vFull 2 "full";
+        NOT_READY vLater 3 "later";
+        INVALID_DEVICE vDevice 4 "";
+        INVALID_HANDLE vHandle 5 "";
+        ILLEGAL_STATE vState 6 "";
+        LAUNCH_FAILURE vLaunch 7 "";
+        NOT_SUPPORTED vNo 8 "";
+        STREAM_CAPTURE_UNSUPPORTED v9 9 "";
+        STREAM_CAPTURE_INVALIDATED v10 10 "";
+        STREAM_CAPTURE_MERGE v11 11 "";
+        STREAM_CAPTURE_UNMATCHED v12 12 "";
+        STREAM_CAPTURE_UNJOINED v13 13 "";
+        STREAM_CAPTURE_ISOLATION v14 14 "";
+        STREAM_CAPTURE_IMPLICIT v15 15 "";
+        CAPTURED_EVENT v16 16 "";
+        STREAM_CAPTURE_WRONG_THREAD v17 17 "";
+        UNKNOWN vUnknown 99 "unknown";
+    }
+
+    #[test]
+    fn codes_have_names_and_meanings() {
+        assert_eq!((Code(2).name(), Code(2).meaning()), (c"vFull", c"full"));
+        assert_eq!((Code(50).name(), Code(50).meaning()), (c"none", c"no code"));
+        assert!(Code(99).is_known() && !Code(50).is_known() && Code::ALL.len() == 19);
+    }
+
+    #[test]
+    fn a_panic_does_not_cross_and_a_refusal_is_its_code() {
+        assert_eq!(outcome("a", false, || Err(Error::new(Code::NOT_READY, "yet"))), Code::NOT_READY);
+        assert_eq!(outcome::<Code>("b", false, || Ok(())), Code::SUCCESS);
+        assert_eq!(outcome::<Code>("c", false, || panic!("on purpose")), Code::UNKNOWN);
+        assert_eq!(Error::<Code>::from(QueueError::CaptureImplicit).code, Code::STREAM_CAPTURE_IMPLICIT);
+    }
+
+    #[test]
+    fn pointers_of_the_caller_are_looked_at_first() {
+        let mut room = [1; 4];
+        // SAFETY: null is what is tested; the other pointers are to locals with the room that is given.
+        unsafe {
+            assert_eq!(put::<_, Code>(std::ptr::null_mut::<i32>(), 1, "it").unwrap_err().code, Code::INVALID_VALUE);
+            assert_eq!(text::<Code>(std::ptr::null(), "it").unwrap_err().code, Code::INVALID_VALUE);
+            assert_eq!(text::<Code>(c"name".as_ptr(), "it"), Ok("name"));
+            assert_eq!(read::<i32, Code>(std::ptr::null(), "it").unwrap_err().code, Code::INVALID_VALUE);
+            assert_eq!(put_text::<Code>(room.as_mut_ptr(), 0, "abc").unwrap_err().code, Code::INVALID_VALUE);
+            assert_eq!(put_text::<Code>(room.as_mut_ptr(), 3, "abc"), Ok(()));
+        }
+        assert_eq!(room, [b'a' as c_char, b'b' as c_char, 0, 1]);
+    }
+}

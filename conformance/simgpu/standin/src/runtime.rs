@@ -1,0 +1,209 @@
+//! The simulator's runtime library, HIP's or CUDA's driver: found beside the stand-in that asks, and what stand-ins need of it.
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// A stream, `hipStream_t` or `CUstream`; null is the default stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Stream(pub *mut c_void);
+
+// SAFETY: a stream's handle is a name that the runtime lets any thread use.
+unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+type HostFunction = unsafe extern "C" fn(*mut c_void);
+
+/// A vendor's runtime: where it is, and how its functions are called.
+#[derive(Debug)]
+pub struct Vendor {
+    name: &'static str,
+    library: &'static str,
+    launch_host_func: &'static str,
+    stream_synchronize: &'static str,
+    stream_is_capturing: &'static str,
+    opened: OnceLock<Result<Runtime, String>>,
+}
+
+/// AMD's.
+pub static HIP: Vendor = Vendor {
+    name: "HIP",
+    library: "libamdhip64.so",
+    launch_host_func: "hipLaunchHostFunc",
+    stream_synchronize: "hipStreamSynchronize",
+    stream_is_capturing: "hipStreamIsCapturing",
+    opened: OnceLock::new(),
+};
+
+/// NVIDIA's.
+pub static CUDA: Vendor = Vendor {
+    name: "CUDA",
+    library: "libcuda.so",
+    launch_host_func: "cuLaunchHostFunc",
+    stream_synchronize: "cuStreamSynchronize",
+    stream_is_capturing: "cuStreamIsCapturing",
+    opened: OnceLock::new(),
+};
+
+impl Vendor {
+    /// The runtime library in the folder that this code was loaded from, opened once.
+    ///
+    /// # Errors
+    /// What was looked for and why it cannot serve.
+    pub fn runtime(&'static self) -> Result<&'static Runtime, &'static str> {
+        let runtime = self.opened.get_or_init(|| Runtime::open(self, &own_folder()?.join(self.library)));
+        runtime.as_ref().map_err(String::as_str)
+    }
+
+    /// # Safety
+    /// `T` is the symbol's type, and is not used once the library is closed.
+    unsafe fn symbol<T: Copy>(&self, library: &Library, path: &Path, name: &str) -> Result<T, String> {
+        // SAFETY: the caller's promise.
+        unsafe { library.get::<T>(name.as_bytes()) }
+            .map(|s| *s)
+            .map_err(|_| format!("{} is not the simulator's {} library: it has no {name}", path.display(), self.name))
+    }
+}
+
+/// The functions of a runtime library that stand-ins call.
+#[derive(Debug)]
+pub struct Runtime {
+    launch_host_func: unsafe extern "C" fn(*mut c_void, HostFunction, *mut c_void) -> c_int,
+    stream_synchronize: unsafe extern "C" fn(*mut c_void) -> c_int,
+    stream_is_capturing: unsafe extern "C" fn(*mut c_void, *mut c_int) -> c_int,
+    sim_access: unsafe extern "C" fn(*const c_void, usize, c_int, *const c_char) -> c_int,
+    // Closing it would unmap the functions above.
+    _library: Library,
+}
+
+impl Runtime {
+    fn open(vendor: &Vendor, path: &Path) -> Result<Self, String> {
+        // A loader knows a library by its inode, so this is the instance that the program opened under whatever name.
+        // SAFETY: the simulator's library does nothing when it is loaded.
+        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+            .map_err(|e| format!("the simulator's {} library is not at {}: {e}", vendor.name, path.display()))?;
+        // SAFETY: the fields have the types that both vendors and the simulator declare for these names.
+        unsafe {
+            Ok(Self {
+                launch_host_func: vendor.symbol(&library, path, vendor.launch_host_func)?,
+                stream_synchronize: vendor.symbol(&library, path, vendor.stream_synchronize)?,
+                stream_is_capturing: vendor.symbol(&library, path, vendor.stream_is_capturing)?,
+                sim_access: vendor.symbol(&library, path, "isobit_sim_access")?,
+                _library: library,
+            })
+        }
+    }
+
+    /// Does work when the stream gets there. Where the stream is being captured, each launch of the graph does it again.
+    ///
+    /// # Errors
+    /// The runtime's error code, where it takes no work for this stream.
+    pub fn enqueue(&self, stream: Stream, work: impl Fn() + Send + 'static) -> Result<(), i32> {
+        let capturing = self.is_capturing(stream)?;
+        let work: Box<Work> = Box::new(Box::new(work));
+        let work = Box::into_raw(work);
+        // The runtime never says when a graph's last launch was, so captured work stays for the life of the process.
+        let function = if capturing { call } else { call_and_free };
+        // SAFETY: the runtime checks the stream; `work` is what the function expects, and is freed by it alone.
+        match unsafe { (self.launch_host_func)(stream.0, function, work.cast()) } {
+            0 => Ok(()),
+            code => {
+                // SAFETY: from `into_raw` above, and the runtime did not take it.
+                drop(unsafe { Box::from_raw(work) });
+                Err(code)
+            }
+        }
+    }
+
+    /// Waits for all work of a stream.
+    ///
+    /// # Errors
+    /// The runtime's error code.
+    pub fn synchronize(&self, stream: Stream) -> Result<(), i32> {
+        // SAFETY: the runtime checks the stream.
+        match unsafe { (self.stream_synchronize)(stream.0) } {
+            0 => Ok(()),
+            code => Err(code),
+        }
+    }
+
+    /// Whether work on a stream goes into a graph that is being captured.
+    ///
+    /// # Errors
+    /// The runtime's error code, which there is where it knows no such stream.
+    pub fn is_capturing(&self, stream: Stream) -> Result<bool, i32> {
+        let mut status = 0;
+        // SAFETY: the runtime checks the stream; an out-parameter.
+        match unsafe { (self.stream_is_capturing)(stream.0, &mut status) } {
+            0 => Ok(status != 0),
+            code => Err(code),
+        }
+    }
+
+    /// As [`crate::Access`].
+    pub fn access(&self, pointer: *const u8, bytes: usize, write: bool, what: &str) -> bool {
+        let what = CString::new(what).unwrap_or_default();
+        // SAFETY: the simulator checks the range, and reads the text up to its NUL.
+        unsafe { (self.sim_access)(pointer.cast(), bytes, c_int::from(write), what.as_ptr()) == 0 }
+    }
+}
+
+type Work = Box<dyn Fn() + Send>;
+
+unsafe extern "C" fn call(work: *mut c_void) {
+    // SAFETY: the runtime passes what `enqueue` gave it, which lives as long as the process.
+    let work = unsafe { &*work.cast::<Work>() };
+    crate::guarded((), work);
+}
+
+unsafe extern "C" fn call_and_free(work: *mut c_void) {
+    // SAFETY: the runtime passes what `enqueue` gave it, once.
+    let work = unsafe { Box::from_raw(work.cast::<Work>()) };
+    crate::guarded((), &**work);
+}
+
+/// The folder of the shared library that this code is part of.
+fn own_folder() -> Result<PathBuf, String> {
+    let mut info = libc::Dl_info {
+        dli_fname: std::ptr::null(),
+        dli_fbase: std::ptr::null_mut(),
+        dli_sname: std::ptr::null(),
+        dli_saddr: std::ptr::null_mut(),
+    };
+    // SAFETY: an address in this library, and an out-parameter.
+    let found = unsafe { libc::dladdr(own_folder as *const c_void, &mut info) } != 0;
+    if !found || info.dli_fname.is_null() {
+        return Err("the loader does not know which file this library came from".into());
+    }
+    // SAFETY: dladdr gives a string that lives as long as the library.
+    let file = unsafe { CStr::from_ptr(info.dli_fname) };
+    let file = Path::new(OsStr::from_bytes(file.to_bytes()));
+    Ok(file.parent().unwrap_or(Path::new(".")).to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CUDA, HIP, Runtime, own_folder};
+
+    #[test]
+    fn the_folder_is_that_of_the_file_this_code_is_in() {
+        let program = std::env::current_exe().unwrap();
+        assert_eq!(own_folder().unwrap().canonicalize().unwrap(), program.parent().unwrap().canonicalize().unwrap());
+    }
+
+    #[test]
+    fn what_is_no_simulator_is_refused_by_name() {
+        for (vendor, symbol) in [(&HIP, "hipLaunchHostFunc"), (&CUDA, "cuLaunchHostFunc")] {
+            let missing =
+                Runtime::open(vendor, &std::path::Path::new("/nonexistent").join(vendor.library)).unwrap_err();
+            assert!(missing.contains("/nonexistent/lib") && missing.contains(vendor.name), "{missing}");
+            // The C library has no GPU in it.
+            let other = Runtime::open(vendor, "libc.so.6".as_ref()).unwrap_err();
+            assert!(other.contains("libc.so.6") && other.contains(symbol), "{other}");
+        }
+    }
+}

@@ -1,14 +1,14 @@
 //! Builds the simulated GPUs and lays their libraries out as a vendor's installation does.
 //!
-//! Neither `cargo test` nor a test runner builds a sibling's `cdylib`, so whoever needs a simulator asks here: [`rocm`] runs
-//! cargo for the packages, and puts what they make under `<target>/simgpu`, with the sonames that programs ask for. A process that
+//! Neither `cargo test` nor a test runner builds a sibling's `cdylib`, so whoever needs a simulator asks here: [`rocm`] and
+//! [`cuda`] run cargo for the packages, and put what they make under `<target>/simgpu`, with the sonames that programs ask for. A process that
 //! [`apply`](Staged::apply) was called on finds the simulator where it would find the vendor's libraries.
 
 mod cargo;
 mod library;
 
 use anyhow::{Context, Result};
-use library::{Library, ROCM};
+use library::{CUDA, Library, ROCM};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,8 @@ const INSIDE: &str = "ISOBIT_SIMGPU_CHILD";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staged {
     root: PathBuf,
+    /// The variable that names the vendor's installation, where programs ask one.
+    home: Option<&'static str>,
 }
 
 /// The simulated AMD GPU's libraries, in place of ROCm's.
@@ -28,7 +30,15 @@ pub struct Staged {
 /// # Errors
 /// Cargo cannot build them, or the file system refuses.
 pub fn rocm() -> Result<Staged> {
-    stage("rocm", ROCM)
+    stage("rocm", ROCM, Some("ROCM_PATH"))
+}
+
+/// The simulated NVIDIA GPU's libraries, in place of the driver's and the toolkit's: programs find those by the library path alone.
+///
+/// # Errors
+/// As [`rocm`].
+pub fn cuda() -> Result<Staged> {
+    stage("cuda", CUDA, None)
 }
 
 /// The folder that holds every simulator, one folder each: what `ISOBIT_SIMGPU` names.
@@ -39,7 +49,7 @@ pub fn folder() -> Result<PathBuf> {
     Ok(cargo::target_dir()?.join("simgpu"))
 }
 
-fn stage(vendor: &str, libraries: &[Library]) -> Result<Staged> {
+fn stage(vendor: &str, libraries: &[Library], home: Option<&'static str>) -> Result<Staged> {
     let folder = folder()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     // Several test processes come here at once: one builds and lays out, the others find it done.
@@ -47,13 +57,13 @@ fn stage(vendor: &str, libraries: &[Library]) -> Result<Staged> {
     let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
     fs4::fs_std::FileExt::lock_exclusive(&lock).with_context(|| format!("cannot lock {}", path.display()))?;
     let built = cargo::build(libraries.iter().map(|l| l.package))?;
-    let staged = Staged { root: folder.join(vendor) };
+    let staged = Staged { root: folder.join(vendor), home };
     library::lay_out(libraries, &built, &staged.lib())?;
     Ok(staged)
 }
 
 impl Staged {
-    /// What stands in for the vendor's installation: the value of `ROCM_PATH`.
+    /// What stands in for the vendor's installation: ROCm's is the value of `ROCM_PATH`.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -64,13 +74,14 @@ impl Staged {
     }
 
     /// The variables of a process that is to use the simulator, which must be set before it starts: the loader reads its own but once.
-    pub fn environment(&self) -> [(&'static str, OsString); 2] {
+    pub fn environment(&self) -> impl Iterator<Item = (&'static str, OsString)> {
         let mut path = self.lib().into_os_string();
         if let Some(more) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
             path.push(":");
             path.push(more);
         }
-        [("ROCM_PATH", self.root.clone().into_os_string()), ("LD_LIBRARY_PATH", path)]
+        let home = self.home.map(|home| (home, self.root.clone().into_os_string()));
+        home.into_iter().chain([("LD_LIBRARY_PATH", path)])
     }
 
     /// Has a program that is about to start use the simulator.

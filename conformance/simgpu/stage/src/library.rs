@@ -24,6 +24,14 @@ pub const ROCM: &[Library] = &[
     Library { package: "isobit-simgpu-hiprtc", file: "libhiprtc.so", versions: &["5", "6", "7"] },
 ];
 
+/// CUDA 12 and 13: a driver has one soname for all of them.
+pub const CUDA: &[Library] = &[
+    Library { package: "isobit-simgpu-cuda", file: "libcuda.so", versions: &["1"] },
+    Library { package: "isobit-simgpu-cublas", file: "libcublas.so", versions: &["12", "13"] },
+    Library { package: "isobit-simgpu-cudnn", file: "libcudnn.so", versions: &["9"] },
+    Library { package: "isobit-simgpu-curand", file: "libcurand.so", versions: &["10"] },
+];
+
 /// Puts what was built into a folder: each library once, and a link for each version of its soname, so that under every name it is one
 /// file, of which a process holds one instance.
 pub fn lay_out(libraries: &[Library], built: &HashMap<String, PathBuf>, folder: &Path) -> Result<()> {

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match isobit_simgpu_stage::rocm().and_then(|_| isobit_simgpu_stage::folder()) {
+    let staged = isobit_simgpu_stage::cuda().and_then(|_| isobit_simgpu_stage::rocm());
+    match staged.and_then(|_| isobit_simgpu_stage::folder()) {
         Ok(folder) => {
             println!("{}", folder.display());
             ExitCode::SUCCESS

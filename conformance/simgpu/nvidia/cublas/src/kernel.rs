@@ -1,0 +1,86 @@
+//! Which products NVIDIA lists, and what cuBLAS's arguments mean for them:
+//! <https://docs.nvidia.com/cuda/cublas/#cublasgemmex>.
+
+use crate::check::{Arguments, Operand};
+use crate::types::*;
+use half::{bf16, f16};
+use isobit_simgpu_math::gemm::{Form, Kernel, Matrix, Product, kernel};
+use isobit_simgpu_math::number::Complex;
+
+/// The kernel for types of A and B, of C, and of the computation. `None` where NVIDIA lists no such combination.
+pub(crate) fn kernel_for(arguments: &Arguments) -> Option<Kernel> {
+    let Arguments { a, b, c, compute, .. } = arguments;
+    if a.datatype != b.datatype {
+        return None;
+    }
+    let types = (a.datatype, c.datatype);
+    match *compute {
+        CUBLAS_COMPUTE_16F | CUBLAS_COMPUTE_16F_PEDANTIC => match types {
+            (CUDA_R_16F, CUDA_R_16F) => Some(kernel::<f16, f16, f16>()),
+            _ => None,
+        },
+        CUBLAS_COMPUTE_32I | CUBLAS_COMPUTE_32I_PEDANTIC => match types {
+            (CUDA_R_8I, CUDA_R_32I) => Some(kernel::<i8, i32, i32>()),
+            _ => None,
+        },
+        CUBLAS_COMPUTE_32F | CUBLAS_COMPUTE_32F_PEDANTIC => single(types).or_else(|| narrow(types)),
+        CUBLAS_COMPUTE_32F_FAST_16F
+        | CUBLAS_COMPUTE_32F_FAST_16BF
+        | CUBLAS_COMPUTE_32F_FAST_TF32
+        | CUBLAS_COMPUTE_32F_EMULATED_16BFX9 => single(types),
+        CUBLAS_COMPUTE_64F | CUBLAS_COMPUTE_64F_PEDANTIC | CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT => match types {
+            (CUDA_R_64F, CUDA_R_64F) => Some(kernel::<f64, f64, f64>()),
+            (CUDA_C_64F, CUDA_C_64F) => Some(kernel::<Complex<f64>, Complex<f64>, Complex<f64>>()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn single(types: (i32, i32)) -> Option<Kernel> {
+    match types {
+        (CUDA_R_32F, CUDA_R_32F) => Some(kernel::<f32, f32, f32>()),
+        (CUDA_C_32F, CUDA_C_32F) => Some(kernel::<Complex<f32>, Complex<f32>, Complex<f32>>()),
+        _ => None,
+    }
+}
+
+/// Products of less than single precision that are summed in it.
+fn narrow(types: (i32, i32)) -> Option<Kernel> {
+    match types {
+        (CUDA_R_16BF, CUDA_R_16BF) => Some(kernel::<bf16, bf16, f32>()),
+        (CUDA_R_16F, CUDA_R_16F) => Some(kernel::<f16, f16, f32>()),
+        (CUDA_R_8I, CUDA_R_32F) => Some(kernel::<i8, f32, f32>()),
+        (CUDA_R_16BF, CUDA_R_32F) => Some(kernel::<bf16, f32, f32>()),
+        (CUDA_R_16F, CUDA_R_32F) => Some(kernel::<f16, f32, f32>()),
+        (CUDA_C_8I, CUDA_C_32F) => Some(kernel::<Complex<i8>, Complex<f32>, Complex<f32>>()),
+        _ => None,
+    }
+}
+
+/// The product of arguments that passed their checks.
+pub(crate) fn product(arguments: &Arguments, what: &'static str) -> Product {
+    let size = |n: i64| usize::try_from(n).unwrap_or_default();
+    let matrix = |operand: Operand, form| Matrix {
+        // The work that is queued names the memory by its address.
+        address: operand.pointer.expose_provenance(),
+        leading: size(operand.leading),
+        batch: operand.batch,
+        form,
+    };
+    let [a_form, b_form] = arguments.forms().unwrap_or([Form::Plain; 2]);
+    let c = matrix(arguments.c, Form::Plain);
+    Product {
+        what,
+        sizes: arguments.sizes.map(size),
+        batch: size(arguments.count),
+        a: matrix(arguments.a, a_form),
+        b: matrix(arguments.b, b_form),
+        c,
+        d: c,
+        d_name: "C",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! The cards that are simulated, as the real ones describe themselves.
+
+use isobit_simgpu_nvidia::arch::Arch;
+
+/// A card's name and sizes. Sources: NVIDIA's data sheets and architecture white papers, the table of compute capabilities in the CUDA
+/// programming guide, and what the driver tells of such cards.
+#[derive(Debug)]
+pub(crate) struct Card {
+    pub(crate) arch: Arch,
+    pub(crate) name: &'static str,
+    pub(crate) multiprocessors: i32,
+    pub(crate) l2_bytes: i32,
+    /// In kHz.
+    pub(crate) clock_khz: i32,
+    pub(crate) memory_clock_khz: i32,
+    /// In bits.
+    pub(crate) memory_bus: i32,
+    pub(crate) threads_per_multiprocessor: i32,
+    pub(crate) blocks_per_multiprocessor: i32,
+    /// Bytes of shared memory of a multiprocessor, those of which the system keeps some for each block.
+    pub(crate) shared_per_multiprocessor: i32,
+    pub(crate) shared_reserved: i32,
+    /// How many times faster it is with 32 bits than with 64.
+    pub(crate) single_to_double: i32,
+    /// Bytes of L2 cache that can be set aside for data which is used again, and the largest window for which that is said.
+    pub(crate) persisting_l2: i32,
+    pub(crate) access_window: i32,
+}
+
+/// Bytes of shared memory that a block gets without asking for more.
+pub(crate) const SHARED_PER_BLOCK: u32 = 48 << 10;
+
+/// Registers of 32 bits of a multiprocessor.
+pub(crate) const REGISTERS: u32 = 65536;
+
+/// Lanes of a warp.
+pub(crate) const WARP: u32 = 32;
+
+/// Threads of a block along each dimension at most.
+pub(crate) const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+
+/// Blocks of a grid along each dimension at most.
+pub(crate) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
+const TESLA_T4: Card = Card {
+    arch: Arch::Sm75,
+    name: "Tesla T4",
+    multiprocessors: 40,
+    l2_bytes: 4 << 20,
+    clock_khz: 1_590_000,
+    memory_clock_khz: 5_001_000,
+    memory_bus: 256,
+    threads_per_multiprocessor: 1024,
+    blocks_per_multiprocessor: 16,
+    shared_per_multiprocessor: 64 << 10,
+    shared_reserved: 0,
+    single_to_double: 32,
+    persisting_l2: 0,
+    access_window: 0,
+};
+
+const A100: Card = Card {
+    arch: Arch::Sm80,
+    name: "NVIDIA A100-SXM4-80GB",
+    multiprocessors: 108,
+    l2_bytes: 40 << 20,
+    clock_khz: 1_410_000,
+    memory_clock_khz: 1_593_000,
+    memory_bus: 5120,
+    threads_per_multiprocessor: 2048,
+    blocks_per_multiprocessor: 32,
+    shared_per_multiprocessor: 164 << 10,
+    shared_reserved: 1024,
+    single_to_double: 2,
+    persisting_l2: 30 << 20,
+    access_window: 134_213_632,
+};
+
+const H200: Card = Card {
+    arch: Arch::Sm90,
+    name: "NVIDIA H200",
+    multiprocessors: 132,
+    l2_bytes: 60 << 20,
+    clock_khz: 1_980_000,
+    memory_clock_khz: 3_201_000,
+    memory_bus: 6016,
+    threads_per_multiprocessor: 2048,
+    blocks_per_multiprocessor: 32,
+    shared_per_multiprocessor: 228 << 10,
+    shared_reserved: 1024,
+    single_to_double: 2,
+    persisting_l2: 39_321_600,
+    access_window: 134_217_728,
+};
+
+/// The card of an architecture.
+pub(crate) const fn card(arch: Arch) -> &'static Card {
+    match arch {
+        Arch::Sm75 => &TESLA_T4,
+        Arch::Sm80 => &A100,
+        Arch::Sm90 => &H200,
+    }
+}

@@ -1,0 +1,139 @@
+//! Devices: how many there are, their names and places.
+
+use crate::Code;
+use crate::error::{bail, call, put, put_text, text};
+use crate::process::process;
+use std::ffi::{c_char, c_int, c_uint};
+
+/// How many cards there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuDeviceGetCount", || unsafe { put(count, process()?.cards.len() as c_int, "the number of devices") })
+}
+
+/// The handle of a card, which is its number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGet(to: *mut c_int, ordinal: c_int) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuDeviceGet", || unsafe { put(to, process()?.device(ordinal)? as c_int, "the device") })
+}
+
+/// The name of a card, cut to `len` bytes with its NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) -> Code {
+    call("cuDeviceGetName", || {
+        let process = process()?;
+        let card = process.cards[process.device(device)?].card;
+        // SAFETY: the caller's promise.
+        unsafe { put_text(name, len, card.name) }
+    })
+}
+
+/// `CUuuid`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Uuid(pub [u8; 16]);
+
+/// What tells a card from others: the simulator's name, the architecture and the number of the card.
+fn uuid(to: *mut Uuid, device: c_int) -> crate::error::Result {
+    let process = process()?;
+    let device = process.device(device)?;
+    let mut bytes = *b"isobit_sim_00\0\0\0";
+    let (major, minor) = process.cards[device].card.arch.compute_capability();
+    (bytes[11], bytes[12], bytes[15]) = (b'0' + major as u8, b'0' + minor as u8, device as u8);
+    // SAFETY: the caller of CUDA promises room for it.
+    unsafe { put(to, Uuid(bytes), "the identifier") }
+}
+
+/// What tells a card from others.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetUuid(to: *mut Uuid, device: c_int) -> Code {
+    call("cuDeviceGetUuid", || uuid(to, device))
+}
+
+/// As [`cuDeviceGetUuid`]: a card is not divided.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetUuid_v2(to: *mut Uuid, device: c_int) -> Code {
+    call("cuDeviceGetUuid_v2", || uuid(to, device))
+}
+
+/// Bytes of a card's memory. All cards share the memory of the simulator.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -> Code {
+    call("cuDeviceTotalMem_v2", || {
+        let process = process()?;
+        process.device(device)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(bytes, process.machine.memory.usage().capacity as usize, "the size") }
+    })
+}
+
+/// The compute capability of a card.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) -> Code {
+    call("cuDeviceComputeCapability", || {
+        let process = process()?;
+        let capability = process.cards[process.device(device)?].card.arch.compute_capability();
+        // SAFETY: the caller's promise.
+        unsafe {
+            put(major, capability.0 as c_int, "the major number")?;
+            put(minor, capability.1 as c_int, "the minor number")
+        }
+    })
+}
+
+/// The bus that a card is on. Simulated cards are on buses of their own, so that no two look like one.
+pub(crate) fn pci_bus(device: usize) -> i32 {
+    device as i32 + 1
+}
+
+/// The place of a card on the bus, `domain:bus:device.function`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetPCIBusId(id: *mut c_char, len: c_int, device: c_int) -> Code {
+    call("cuDeviceGetPCIBusId", || {
+        let device = process()?.device(device)?;
+        // SAFETY: the caller's promise.
+        unsafe { put_text(id, len, &format!("0000:{:02X}:00.0", pci_bus(device))) }
+    })
+}
+
+/// The card at a place on the bus: `domain:bus:device.function`, of which the domain and the function may be left out.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) -> Code {
+    call("cuDeviceGetByPCIBusId", || {
+        // SAFETY: the caller's promise.
+        let id = unsafe { text(id, "the place") }?;
+        let numbers: Option<Vec<_>> = id.split([':', '.']).map(|n| i32::from_str_radix(n, 16).ok()).collect();
+        let bus = match numbers.as_deref() {
+            Some([0, bus, 0] | [0, bus, 0, 0]) => *bus,
+            Some([bus, 0]) => *bus,
+            _ => bail!(INVALID_DEVICE, "no card is at {id}"),
+        };
+        let device = process()?.device(bus - 1)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(to, device as c_int, "the device") }
+    })
+}
+
+/// Whether a card can be given out in parts (`CU_EXEC_AFFINITY_TYPE_SM_COUNT`), which it cannot.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetExecAffinitySupport(to: *mut c_int, kind: c_int, device: c_int) -> Code {
+    call("cuDeviceGetExecAffinitySupport", || {
+        process()?.device(device)?;
+        if kind != 0 {
+            bail!(INVALID_VALUE, "{kind} is no kind of affinity");
+        }
+        // SAFETY: the caller's promise.
+        unsafe { put(to, 0, "the answer") }
+    })
+}
+
+/// The identifier of a card on Windows, which there is none of here.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetLuid(_luid: *mut c_char, _mask: *mut c_uint, device: c_int) -> Code {
+    call("cuDeviceGetLuid", || {
+        process()?.device(device)?;
+        bail!(NOT_SUPPORTED, "there are such identifiers on Windows alone")
+    })
+}

@@ -1,0 +1,64 @@
+//! What an image is that C gives as a pointer alone.
+
+use crate::Code;
+use crate::error::{Error, Result, bail};
+use std::ffi::{CStr, c_void};
+
+const ELF: [u8; 4] = *b"\x7fELF";
+
+/// What a fat binary begins with: its own header, and the wrapper that compilers put around a pointer to it.
+const FAT: [[u8; 4]; 2] = [0xba55_ed50_u32.to_le_bytes(), 0x4662_43b1_u32.to_le_bytes()];
+
+/// The text of an image.
+///
+/// # Errors
+/// `CUDA_ERROR_NO_BINARY_FOR_GPU` for machine code, which simulated cards do not have: they take PTX.
+///
+/// # Safety
+/// `image` is null, or a whole cubin or fat binary, or a text that ends in NUL; it stays as long as the result.
+pub(crate) unsafe fn text<'a>(image: *const c_void) -> Result<&'a [u8]> {
+    if image.is_null() {
+        bail!(INVALID_VALUE, "the image is null");
+    }
+    let starts_with = |magic: [u8; 4]| {
+        // SAFETY: not null, and the caller's promise. A text may have fewer than four bytes, but then the NUL that ends it is among those
+        // that are read, and none behind it is.
+        (0..4).all(|at| unsafe { image.cast::<u8>().add(at).read() } == magic[at])
+    };
+    if starts_with(ELF) {
+        bail!(NO_BINARY_FOR_GPU, "the image is a cubin, which only a real card executes; simulated ones take PTX");
+    }
+    if FAT.into_iter().any(starts_with) {
+        bail!(NO_BINARY_FOR_GPU, "the image is a fat binary; simulated cards take PTX alone");
+    }
+    // SAFETY: the caller's promise: whatever is neither of those is a text.
+    Ok(unsafe { CStr::from_ptr(image.cast()) }.to_bytes())
+}
+
+/// The text of an image in a file.
+///
+/// # Errors
+/// `CUDA_ERROR_FILE_NOT_FOUND`, and as [`text`].
+pub(crate) fn of_file(path: &str) -> Result<Vec<u8>> {
+    let mut file = std::fs::read(path).map_err(|error| Error::new(Code::FILE_NOT_FOUND, format!("{path}: {error}")))?;
+    file.push(0);
+    // SAFETY: the vector ends in NUL, outlives the call, and is as whole as the file.
+    Ok(unsafe { text(file.as_ptr().cast()) }?.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_code_is_told_from_text() {
+        // SAFETY: every image ends in NUL.
+        let of = |image: &[u8]| unsafe { text(image.as_ptr().cast()).map(<[u8]>::to_vec).map_err(|e| e.code) };
+        assert_eq!(of(b".version 7.0\0"), Ok(b".version 7.0".to_vec()));
+        assert_eq!(of(b"\0"), Ok(Vec::new()));
+        assert_eq!(of(b"\x7fEL\0"), Ok(b"\x7fEL".to_vec()));
+        assert_eq!(of(b"\x7fELF\x02\0"), Err(Code::NO_BINARY_FOR_GPU));
+        assert_eq!(of(b"\x50\xed\x55\xba\x01\0"), Err(Code::NO_BINARY_FOR_GPU));
+        assert_eq!(of(b"\xb1\x43\x62\x46\x01\0"), Err(Code::NO_BINARY_FOR_GPU));
+    }
+}

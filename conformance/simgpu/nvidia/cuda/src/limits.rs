@@ -1,0 +1,74 @@
+//! Limits of contexts.
+
+use crate::Code;
+use crate::card::Card;
+use crate::current::current;
+use crate::error::{Error, bail, call, put};
+use crate::process::process;
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::sync::PoisonError;
+
+/// `CU_LIMIT_STACK_SIZE` and those that follow it.
+const STACK: c_int = 0;
+const PRINTF: c_int = 1;
+const HEAP: c_int = 2;
+const PENDING_LAUNCHES: c_int = 4;
+const L2_FETCH: c_int = 5;
+const PERSISTING_L2: c_int = 6;
+const SHARED: c_int = 7;
+const GRAPHICS: c_int = 8;
+
+/// The limits of a new context.
+pub(crate) fn default_limits(card: &Card) -> HashMap<c_int, usize> {
+    HashMap::from([
+        (STACK, 1024),
+        (PRINTF, card.multiprocessors as usize * 65536),
+        (HEAP, 8 << 20),
+        (PENDING_LAUNCHES, 2048),
+        (L2_FETCH, 64),
+        (PERSISTING_L2, 0),
+        (SHARED, card.arch.shared_bytes() as usize),
+        (GRAPHICS, 0),
+    ])
+}
+
+fn limit_error(limit: c_int) -> Error {
+    // The depth of kernels that wait for kernels, and whether graphics share shared memory: gone from cards, and never there.
+    if matches!(limit, 3 | 9) {
+        return Error::new(Code::UNSUPPORTED_LIMIT, format!("limit {limit} is none of this card"));
+    }
+    Error::new(Code::INVALID_VALUE, format!("{limit} is no limit, or none that can be set"))
+}
+
+/// A limit of the current context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetLimit(to: *mut usize, limit: c_int) -> Code {
+    call("cuCtxGetLimit", || {
+        let context = current()?;
+        let limits = context.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = limits.get(&limit).copied().ok_or_else(|| limit_error(limit))?;
+        // SAFETY: the caller's promise.
+        unsafe { put(to, value, "the limit") }
+    })
+}
+
+/// Sets a limit of the current context. Kernels here have as much stack as they need.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetLimit(limit: c_int, value: usize) -> Code {
+    /// Bytes of local memory of a thread at most.
+    const MOST_STACK: usize = 512 << 10;
+    call("cuCtxSetLimit", || {
+        let context = current()?;
+        let card = process()?.cards[context.device].card;
+        let value = match limit {
+            STACK if value > MOST_STACK => bail!(INVALID_VALUE, "{value} bytes of stack; {MOST_STACK} are the most"),
+            STACK | PRINTF | HEAP | PENDING_LAUNCHES => value,
+            L2_FETCH => value.min(128),
+            PERSISTING_L2 => value.min(card.persisting_l2 as usize),
+            _ => return Err(limit_error(limit)),
+        };
+        context.limits.lock().unwrap_or_else(PoisonError::into_inner).insert(limit, value);
+        Ok(())
+    })
+}

@@ -1,0 +1,72 @@
+//! Starting, versions, and what codes mean: a driver of CUDA 13.0.
+
+use crate::Code;
+use crate::error::{Result, bail, call, put};
+use crate::process::start;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+/// 13.0: major times a thousand, minor times ten.
+pub const VERSION: c_int = 13000;
+
+/// Starts the driver. Every other function but those of versions and codes needs it to have been called.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuInit(flags: c_uint) -> Code {
+    call("cuInit", || {
+        if flags != 0 {
+            bail!(INVALID_VALUE, "the flags must be 0, not {flags:#x}");
+        }
+        start().map(drop)
+    })
+}
+
+/// The version of the driver.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuDriverGetVersion", || unsafe { put(version, VERSION, "the version") })
+}
+
+/// Writes a text about a code, or null where it is none.
+fn about(code: Code, to: *mut *const c_char, text: &'static CStr) -> Result {
+    let known = code.is_known();
+    // SAFETY: the caller of CUDA promises room for a pointer.
+    unsafe { put(to, if known { text.as_ptr() } else { std::ptr::null() }, "the text") }?;
+    if !known {
+        bail!(INVALID_VALUE, "{} is no code of CUDA's", code.0);
+    }
+    Ok(())
+}
+
+/// The name of a code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGetErrorName(code: Code, to: *mut *const c_char) -> Code {
+    call("cuGetErrorName", || about(code, to, code.name()))
+}
+
+/// What a code means.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGetErrorString(code: Code, to: *mut *const c_char) -> Code {
+    call("cuGetErrorString", || about(code, to, code.meaning()))
+}
+
+/// Tables of functions that are not documented, none of which there is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGetExportTable(to: *mut *const c_void, _id: *const c_void) -> Code {
+    call("cuGetExportTable", || {
+        // SAFETY: the caller's promise.
+        unsafe { put(to, std::ptr::null(), "the table") }?;
+        bail!(NOT_FOUND, "there are no tables of other functions")
+    })
+}
+
+/// Has a profiler begin, which there is none of.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuProfilerStart() -> Code {
+    call("cuProfilerStart", || crate::current::current().map(drop))
+}
+
+/// Has a profiler stop, which there is none of.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuProfilerStop() -> Code {
+    call("cuProfilerStop", || crate::current::current().map(drop))
+}

@@ -1,0 +1,106 @@
+//! Graphs: descriptors of tensors, of an operation, of its graph, of the engines for that and of plans, which are executed with a pack of pointers.
+//! What descriptors stand on must be final when they are set on them.
+
+mod attribute;
+mod engine;
+mod graph;
+mod heuristic;
+mod object;
+mod operation;
+mod pack;
+mod plan;
+mod tensor;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use crate::handle::stream_of;
+use crate::status::{BAD_PARAM, NOT_INITIALIZED, NULL_POINTER, Status, answer, ensure, fail};
+use attribute::{Room, Values};
+use object::{LIVE, Object, object};
+use std::ffi::{c_int, c_void};
+
+/// Makes a descriptor of a kind.
+///
+/// # Safety
+/// `descriptor` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: *mut *mut c_void) -> Status {
+    answer(|| {
+        ensure(!descriptor.is_null(), NULL_POINTER, || "no place for the descriptor".into())?;
+        let object = Object::new(kind)?;
+        // SAFETY: not null, so the caller's promise.
+        unsafe { descriptor.write(LIVE.insert(object)) };
+        Ok(())
+    })
+}
+
+/// Destroys a descriptor; others that stand on it keep what they need. None at all is nothing to destroy.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnBackendDestroyDescriptor(descriptor: *mut c_void) -> Status {
+    answer(|| {
+        let known = descriptor.is_null() || LIVE.remove(descriptor).is_some();
+        ensure(known, BAD_PARAM, || "a descriptor that there is not".into())
+    })
+}
+
+/// Sets an attribute of a descriptor that is not final.
+///
+/// # Safety
+/// `elements` is null or points to as many elements as is said, of the type that `attribute_type` has in C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudnnBackendSetAttribute(
+    descriptor: *mut c_void,
+    name: c_int,
+    attribute_type: c_int,
+    count: i64,
+    elements: *const c_void,
+) -> Status {
+    answer(|| {
+        let object = object(descriptor)?;
+        // SAFETY: the caller's promise.
+        let values = unsafe { Values::new(attribute_type, count, elements)? };
+        object.change(|body| body.set(name, &values))
+    })
+}
+
+/// Checks a descriptor, and makes it final.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnBackendFinalize(descriptor: *mut c_void) -> Status {
+    answer(|| object(descriptor)?.finalize())
+}
+
+/// Reads an attribute of a descriptor that is final: says how many elements it has, and writes those that there is room for. For descriptors, the
+/// array holds ones of their kind that are not final, which become those.
+///
+/// # Safety
+/// `count` is null or can be written; `elements` is null or has room for as many as are requested, of the type that `attribute_type` has in C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudnnBackendGetAttribute(
+    descriptor: *mut c_void,
+    name: c_int,
+    attribute_type: c_int,
+    requested: i64,
+    count: *mut i64,
+    elements: *mut c_void,
+) -> Status {
+    answer(|| {
+        let Some(body) = object(descriptor)?.body() else { return fail(NOT_INITIALIZED, "a descriptor not finalised") };
+        // SAFETY: the caller's promise.
+        let room = unsafe { Room::new(attribute_type, requested, count, elements)? };
+        body.get(name, &room)
+    })
+}
+
+/// Executes a plan on the handle's stream, with the pointers of a pack.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnBackendExecute(
+    handle: *mut c_void,
+    execution_plan: *mut c_void,
+    variant_pack: *mut c_void,
+) -> Status {
+    answer(|| {
+        let stream = stream_of(handle)?;
+        plan::launch(execution_plan, variant_pack)?.enqueue(stream)
+    })
+}

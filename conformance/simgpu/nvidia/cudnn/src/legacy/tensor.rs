@@ -1,0 +1,173 @@
+//! Tensors and filters: `cudnnTensorDescriptor_t` and `cudnnFilterDescriptor_t`.
+
+use super::{Descriptors, numbers};
+use crate::problem::{Described, size_of_data};
+use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome, Status, answer, ensure};
+use std::ffi::{c_int, c_void};
+
+/// `CUDNN_DIM_MAX`.
+pub(super) const DIM_MAX: usize = 8;
+/// `CUDNN_TENSOR_NCHW`.
+const NCHW: c_int = 0;
+/// `CUDNN_TENSOR_NHWC`.
+const NHWC: c_int = 1;
+/// Two giga-elements, of which no tensor has more.
+const MOST_ELEMENTS: i64 = 1 << 31;
+
+static TENSORS: Descriptors<Described> = Descriptors::new();
+static FILTERS: Descriptors<Described> = Descriptors::new();
+
+pub(super) fn tensor(descriptor: *mut c_void) -> Outcome<Described> {
+    TENSORS.get(descriptor)
+}
+
+pub(super) fn filter(descriptor: *mut c_void) -> Outcome<Described> {
+    FILTERS.get(descriptor)
+}
+
+/// A tensor that is checked by itself.
+fn described(data_type: c_int, dims: Vec<i64>, strides: Vec<i64>) -> Outcome<Described> {
+    size_of_data(data_type)?;
+    ensure(dims.iter().all(|&n| n > 0), BAD_PARAM, || format!("sizes {dims:?} are not all positive"))?;
+    ensure(strides.iter().all(|&n| n >= 0), BAD_PARAM, || format!("strides of {strides:?}"))?;
+    let elements = dims.iter().try_fold(1i64, |n, &size| n.checked_mul(size));
+    ensure(elements.is_some_and(|n| n <= MOST_ELEMENTS), NOT_SUPPORTED, || "more than two giga-elements".into())?;
+    Ok(Described { data_type, dims, strides })
+}
+
+/// A tensor without gaps, its channels second or last.
+fn without_gaps(data_type: c_int, format: c_int, dims: Vec<i64>) -> Outcome<Described> {
+    ensure([NCHW, NHWC].contains(&format), BAD_PARAM, || format!("tensor format {format} of numbers"))?;
+    let mut order: Vec<usize> = (0..dims.len()).collect();
+    if format == NHWC {
+        order[1..].rotate_left(1);
+    }
+    let mut strides = vec![0; dims.len()];
+    let mut step = 1i64;
+    for &d in order.iter().rev() {
+        strides[d] = step;
+        step = step.saturating_mul(dims[d]);
+    }
+    described(data_type, dims, strides)
+}
+
+/// Makes a tensor's description, which says nothing yet.
+///
+/// # Safety
+/// `descriptor` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudnnCreateTensorDescriptor(descriptor: *mut *mut c_void) -> Status {
+    // SAFETY: the caller's promise.
+    answer(|| unsafe { TENSORS.create(descriptor) })
+}
+
+/// Says what a tensor of four dimensions without gaps is.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnSetTensor4dDescriptor(
+    descriptor: *mut c_void,
+    format: c_int,
+    data_type: c_int,
+    n: c_int,
+    c: c_int,
+    h: c_int,
+    w: c_int,
+) -> Status {
+    answer(|| TENSORS.set(descriptor, without_gaps(data_type, format, [n, c, h, w].map(i64::from).to_vec())?))
+}
+
+/// Says what a tensor of four dimensions is.
+#[allow(clippy::too_many_arguments, reason = "the vendor's interface")]
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnSetTensor4dDescriptorEx(
+    descriptor: *mut c_void,
+    data_type: c_int,
+    n: c_int,
+    c: c_int,
+    h: c_int,
+    w: c_int,
+    n_stride: c_int,
+    c_stride: c_int,
+    h_stride: c_int,
+    w_stride: c_int,
+) -> Status {
+    let [dims, strides] = [[n, c, h, w], [n_stride, c_stride, h_stride, w_stride]].map(|v| v.map(i64::from).to_vec());
+    answer(|| TENSORS.set(descriptor, described(data_type, dims, strides)?))
+}
+
+/// Says what a tensor of four to eight dimensions is.
+///
+/// # Safety
+/// `dims` and `strides` are null or point to `rank` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudnnSetTensorNdDescriptor(
+    descriptor: *mut c_void,
+    data_type: c_int,
+    rank: c_int,
+    dims: *const c_int,
+    strides: *const c_int,
+) -> Status {
+    answer(|| {
+        let rank = usize::try_from(rank).unwrap_or_default();
+        ensure((4..=DIM_MAX).contains(&rank), NOT_SUPPORTED, || format!("a tensor of {rank} dimensions"))?;
+        // SAFETY: the caller's promise.
+        let (dims, strides) = unsafe { (numbers(dims, rank)?, numbers(strides, rank)?) };
+        TENSORS.set(descriptor, described(data_type, dims, strides)?)
+    })
+}
+
+/// Destroys a tensor's description.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnDestroyTensorDescriptor(descriptor: *mut c_void) -> Status {
+    answer(|| TENSORS.destroy(descriptor))
+}
+
+/// Makes a filter's description, which says nothing yet.
+///
+/// # Safety
+/// `descriptor` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudnnCreateFilterDescriptor(descriptor: *mut *mut c_void) -> Status {
+    // SAFETY: the caller's promise.
+    answer(|| unsafe { FILTERS.create(descriptor) })
+}
+
+/// Says what a filter over two dimensions is.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnSetFilter4dDescriptor(
+    descriptor: *mut c_void,
+    data_type: c_int,
+    format: c_int,
+    k: c_int,
+    c: c_int,
+    h: c_int,
+    w: c_int,
+) -> Status {
+    answer(|| FILTERS.set(descriptor, without_gaps(data_type, format, [k, c, h, w].map(i64::from).to_vec())?))
+}
+
+/// Says what a filter of three to eight dimensions is.
+///
+/// # Safety
+/// `dims` is null or points to `rank` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudnnSetFilterNdDescriptor(
+    descriptor: *mut c_void,
+    data_type: c_int,
+    format: c_int,
+    rank: c_int,
+    dims: *const c_int,
+) -> Status {
+    answer(|| {
+        let rank = usize::try_from(rank).unwrap_or_default();
+        ensure(rank > 2, BAD_PARAM, || format!("a filter of {rank} dimensions"))?;
+        ensure(rank <= DIM_MAX, NOT_SUPPORTED, || format!("a filter of {rank} dimensions"))?;
+        // SAFETY: the caller's promise.
+        FILTERS.set(descriptor, without_gaps(data_type, format, unsafe { numbers(dims, rank)? })?)
+    })
+}
+
+/// Destroys a filter's description.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnDestroyFilterDescriptor(descriptor: *mut c_void) -> Status {
+    answer(|| FILTERS.destroy(descriptor))
+}

@@ -1,0 +1,84 @@
+//! Exchange between the lanes of a warp: shuffles, votes, matches, reductions.
+//!
+//! A `.sync` instruction waits for all lanes of its mask that live. The mask may be a register, and lanes may come with several: each
+//! exchanges with those of its own mask.
+
+mod matching;
+mod reduce;
+mod shuffle;
+#[cfg(test)]
+mod tests;
+mod vote;
+mod whole;
+
+use super::lane::row;
+use super::{Env, Flow, LANES, Place, Program, Warp};
+use crate::lower::Lower;
+use crate::ptx::ast::{Kind, Operand, Type};
+
+/// Their tables.
+pub const TABLES: &[crate::lower::Table] = &[shuffle::TABLE, vote::TABLE, matching::TABLE, reduce::TABLE, whole::TABLE];
+
+const WORD: Type = Type { kind: Kind::Bits, bits: 32 };
+
+/// Lanes that exchange with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Group {
+    /// The active lanes that have a mask.
+    lanes: u32,
+    /// The lanes of the mask that are active.
+    members: u32,
+}
+
+/// The words of a source; where there is none, the active lanes: what instructions without a mask have for one.
+#[inline(always)]
+fn masks(warp: &Warp, program: &Program, place: Place) -> [u32; LANES] {
+    match place {
+        Place::NONE => [warp.active; LANES],
+        // SAFETY: lowering gave a source of 32 bits.
+        place => unsafe { *row(warp, program, place).cast() },
+    }
+}
+
+/// The groups of the active lanes by their masks. All members are to be there; where they are not, or a lane is none of its own, this says
+/// what becomes of the step.
+#[inline(always)]
+fn groups(warp: &Warp, env: &mut Env<'_>, masks: &[u32; LANES]) -> Result<impl Iterator<Item = Group> + use<>, Flow> {
+    let mut found = [Group { lanes: 0, members: 0 }; LANES];
+    let mut count = 0;
+    let mut left = warp.active;
+    while left != 0 {
+        let mask = masks[left.trailing_zeros() as usize & 31];
+        if !warp.converged(mask) {
+            return Err(Flow::Converge);
+        }
+        let lanes = lanes_with(masks, mask) & left;
+        if lanes & !mask != 0 {
+            let lane = (lanes & !mask).trailing_zeros();
+            env.fault = Some(format!("lane {lane} is not among the members {mask:#010x} that it names").into());
+            return Err(Flow::Fault);
+        }
+        found[count] = Group { lanes, members: mask & warp.active };
+        count += 1;
+        left &= !lanes;
+    }
+    Ok(found.into_iter().take(count))
+}
+
+/// The lanes whose word is `value`.
+#[inline(always)]
+fn lanes_with<T: Copy + PartialEq>(words: &[T; LANES], value: T) -> u32 {
+    words.iter().enumerate().fold(0, |lanes, (lane, word)| lanes | u32::from(*word == value) << lane)
+}
+
+/// The operand with the mask of an instruction, which only a `.sync` one has.
+///
+/// # Errors
+/// It is no source of 32 bits; there is one too few or too many.
+fn mask(lower: &mut Lower<'_>, rest: &[Operand], sync: bool) -> Result<Place, String> {
+    match rest {
+        [mask] if sync => lower.source(mask, WORD),
+        [] if !sync => Ok(Place::NONE),
+        _ => Err("a mask of members goes with .sync".into()),
+    }
+}

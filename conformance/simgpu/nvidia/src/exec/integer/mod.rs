@@ -1,0 +1,22 @@
+//! Integer arithmetic.
+
+mod carry;
+mod divide;
+mod dot;
+mod order;
+mod product;
+mod sum;
+
+pub use order::{abs, max, min, neg};
+pub use product::{mad, mul};
+pub use sum::{add, sub};
+
+pub use divide::div;
+
+use crate::lower::Table;
+
+/// The opcodes that are for integers alone.
+pub const TABLES: &[Table] = &[carry::TABLE, divide::TABLE, dot::TABLE, product::TABLE];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! The engine of most instructions: one function of a lane's operands, for all lanes of a warp.
+
+use super::program::{Exec, Flow, Place, Program, Step};
+use super::row::{LANES, Row, gather};
+use super::warp::{Env, Warp};
+use crate::lower::Lower;
+
+/// What an instruction does to a lane.
+pub trait Lanes {
+    /// The sources: a tuple of [`Value`]s, in the order of [`Step::src`].
+    type In: Operands;
+    /// The result.
+    type Out: Outcome;
+    /// The function. `#[inline(always)]`, and without branches where that can be, so that it becomes vector code.
+    fn lane(operands: Self::In) -> Self::Out;
+}
+
+/// The function of a step that does `L`.
+pub fn exec<L: Lanes>(lower: &Lower<'_>) -> Exec {
+    lower.choose(fast::<L> as Exec, base::<L> as Exec)
+}
+
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+fn fast<L: Lanes>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    run::<true, L>(warp, step, env)
+}
+
+fn base<L: Lanes>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    run::<false, L>(warp, step, env)
+}
+
+#[inline(always)]
+fn run<const AVX2: bool, L: Lanes>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    let out = {
+        // SAFETY: lowering gave the step as many sources as the tuple has, of these types.
+        let rows = unsafe { L::In::fetch(warp, env.program, step) };
+        let mut out = L::Out::NOTHING;
+        for lane in 0..LANES {
+            L::lane(L::In::lane(&rows, lane)).put(&mut out, lane);
+        }
+        out
+    };
+    // SAFETY: lowering gave the step destinations of the outcome's type.
+    unsafe { L::Out::write::<AVX2>(&out, warp, step) };
+    Flow::Next
+}
+
+/// The sources of an instruction.
+pub trait Operands: Copy {
+    /// Where they are.
+    type Rows<'a>: Copy;
+    /// The width of each, as [`Value::BITS`].
+    const BITS: &'static [u32];
+
+    /// Finds them.
+    ///
+    /// # Safety
+    /// The step has as many sources of these types, in the warp and the program.
+    unsafe fn fetch<'a>(warp: &'a Warp, program: &'a Program, step: &Step) -> Self::Rows<'a>;
+
+    /// Those of one lane.
+    fn lane(rows: &Self::Rows<'_>, lane: usize) -> Self;
+}
+
+macro_rules! tuple {
+    ($($type:ident $at:tt),*) => {
+        impl<$($type: Value),*> Operands for ($($type,)*) {
+            type Rows<'a> = ($($type::Row<'a>,)*);
+            const BITS: &'static [u32] = &[$($type::BITS),*];
+
+            #[inline(always)]
+            unsafe fn fetch<'a>(warp: &'a Warp, program: &'a Program, step: &Step) -> Self::Rows<'a> {
+                // SAFETY: the caller's word.
+                unsafe { ($($type::fetch(warp, program, step.src[$at]),)*) }
+            }
+
+            #[inline(always)]
+            fn lane(rows: &Self::Rows<'_>, lane: usize) -> Self {
+                ($($type::get(rows.$at, lane),)*)
+            }
+        }
+    };
+}
+
+tuple!(A 0);
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
+tuple!(A 0, B 1, C 2, D 3);
+
+/// The first row of a source, in the warp or among the constants.
+///
+/// # Safety
+/// It is there.
+#[inline(always)]
+pub unsafe fn row(warp: &Warp, program: &Program, place: Place) -> *const Row {
+    let from = if place.is_constant() { program.constants.as_ptr() } else { warp.rows.as_ptr() };
+    // SAFETY: the caller's word.
+    unsafe { from.add(place.index()) }
+}
+
+/// The type of a source.
+pub trait Value: Copy {
+    /// Where the values of all lanes are.
+    type Row<'a>: Copy;
+    /// The width of the register: 1 for a predicate, 0 for what is no operand.
+    const BITS: u32;
+
+    /// Finds them.
+    ///
+    /// # Safety
+    /// `place` is a source of this type.
+    unsafe fn fetch<'a>(warp: &'a Warp, program: &'a Program, place: Place) -> Self::Row<'a>;
+
+    /// That of one lane.
+    fn get(row: Self::Row<'_>, lane: usize) -> Self;
+}
+
+/// The type of a result.
+pub trait Outcome: Copy {
+    /// The results of all lanes.
+    type Buffer;
+    /// The width of the register: 1 for predicates.
+    const BITS: u32;
+    /// None yet.
+    const NOTHING: Self::Buffer;
+
+    /// Puts a lane's result.
+    fn put(self, buffer: &mut Self::Buffer, lane: usize);
+
+    /// Writes the active lanes.
+    ///
+    /// # Safety
+    /// The step's destinations are of this type.
+    unsafe fn write<const AVX2: bool>(buffer: &Self::Buffer, warp: &mut Warp, step: &Step);
+}
+
+/// Writes the active lanes of a register.
+///
+/// # Safety
+/// `place` is a register of the warp of this type.
+#[inline(always)]
+pub unsafe fn write<T: Copy>(warp: &mut Warp, place: Place, values: &[T; LANES]) {
+    let active = warp.active;
+    // SAFETY: the caller's word; rows are aligned for every type.
+    let row = unsafe { &mut *warp.rows.as_mut_ptr().add(place.index()).cast::<[T; LANES]>() };
+    if active == u32::MAX {
+        *row = *values;
+    } else {
+        for lane in 0..LANES {
+            row[lane] = if active >> lane & 1 != 0 { values[lane] } else { row[lane] };
+        }
+    }
+}
+
+/// Types whose values lie in a row (or two) as they are in memory, each with its zero.
+macro_rules! number {
+    ($($type:ty, $zero:expr;)*) => {$(
+        impl $crate::exec::lane::Value for $type {
+            type Row<'a> = &'a [$type; $crate::exec::LANES];
+            const BITS: u32 = size_of::<$type>() as u32 * 8;
+
+            #[inline(always)]
+            unsafe fn fetch<'a>(
+                warp: &'a $crate::exec::Warp,
+                program: &'a $crate::exec::Program,
+                place: $crate::exec::Place,
+            ) -> Self::Row<'a> {
+                // SAFETY: the caller's word; rows are aligned for every type, of which any bits are a value.
+                unsafe { &*$crate::exec::lane::row(warp, program, place).cast() }
+            }
+
+            #[inline(always)]
+            fn get(row: Self::Row<'_>, lane: usize) -> Self {
+                row[lane]
+            }
+        }
+
+        impl $crate::exec::lane::Outcome for $type {
+            type Buffer = [$type; $crate::exec::LANES];
+            const BITS: u32 = size_of::<$type>() as u32 * 8;
+            const NOTHING: Self::Buffer = [$zero; $crate::exec::LANES];
+
+            #[inline(always)]
+            fn put(self, buffer: &mut Self::Buffer, lane: usize) {
+                buffer[lane] = self;
+            }
+
+            #[inline(always)]
+            unsafe fn write<const AVX2: bool>(
+                buffer: &Self::Buffer,
+                warp: &mut $crate::exec::Warp,
+                step: &$crate::exec::Step,
+            ) {
+                // SAFETY: the caller's word.
+                unsafe { $crate::exec::lane::write(warp, step.dst, buffer) };
+            }
+        }
+    )*};
+}
+pub(crate) use number;
+
+number! {
+    u16, 0;
+    i16, 0;
+    u32, 0;
+    i32, 0;
+    u64, 0;
+    i64, 0;
+    f32, 0.0;
+    f64, 0.0;
+}
+
+impl Value for bool {
+    type Row<'a> = u32;
+    const BITS: u32 = 1;
+
+    #[inline(always)]
+    unsafe fn fetch<'a>(warp: &'a Warp, _: &'a Program, place: Place) -> u32 {
+        warp.predicate(place)
+    }
+
+    #[inline(always)]
+    fn get(row: u32, lane: usize) -> Self {
+        row >> lane & 1 != 0
+    }
+}
+
+impl Outcome for bool {
+    type Buffer = [u32; LANES];
+    const BITS: u32 = 1;
+    const NOTHING: Self::Buffer = [0; LANES];
+
+    #[inline(always)]
+    fn put(self, buffer: &mut Self::Buffer, lane: usize) {
+        buffer[lane] = u32::from(self).wrapping_neg();
+    }
+
+    #[inline(always)]
+    unsafe fn write<const AVX2: bool>(buffer: &Self::Buffer, warp: &mut Warp, step: &Step) {
+        warp.set_predicate(step.dst, gather::<AVX2>(buffer));
+    }
+}
+
+/// `p|q`
+impl Outcome for (bool, bool) {
+    type Buffer = [[u32; LANES]; 2];
+    const BITS: u32 = 1;
+    const NOTHING: Self::Buffer = [[0; LANES]; 2];
+
+    #[inline(always)]
+    fn put(self, buffer: &mut Self::Buffer, lane: usize) {
+        self.0.put(&mut buffer[0], lane);
+        self.1.put(&mut buffer[1], lane);
+    }
+
+    #[inline(always)]
+    unsafe fn write<const AVX2: bool>(buffer: &Self::Buffer, warp: &mut Warp, step: &Step) {
+        for (place, lanes) in [step.dst, step.also].into_iter().zip(buffer) {
+            if place != Place::NONE {
+                warp.set_predicate(place, gather::<AVX2>(lanes));
+            }
+        }
+    }
+}

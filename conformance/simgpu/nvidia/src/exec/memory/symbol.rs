@@ -1,0 +1,194 @@
+//! Addresses as values: of variables (`mov`), from one state space to another (`cvta`), and in which one they are (`isspacep`).
+
+use super::address::{location, take_space};
+use super::{APERTURE, LOCAL_APERTURE, SHARED_APERTURE};
+use crate::exec::lane::{self, Lanes};
+use crate::exec::{Env, Flow, LANES, Place, Step, Warp};
+use crate::lower::{Location, Lower, Modifiers, Table};
+use crate::ptx::ast::{Instruction, Kind, Operand, Space, Type};
+
+/// Conversions and questions.
+pub const TABLE: Table = &[("cvta", convert), ("isspacep", inside)];
+
+const WIDE: Type = Type { kind: Kind::Bits, bits: 64 };
+
+/// `mov` of the address of a variable, in its own state space: the generic one of device memory and of the argument buffer, and an offset in
+/// shared and local memory.
+///
+/// # Errors
+/// The variable is not there, or the register cannot hold its address.
+pub fn symbol(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
+    let mut modifiers = Modifiers::of(inst);
+    let ty = modifiers.take_type()?;
+    modifiers.finish()?;
+    let [to, Operand::Symbol(name, offset)] = inst.operands.as_slice() else {
+        return Err("it takes a register and a variable".into());
+    };
+    if !matches!((ty.kind, ty.bits), (Kind::Bits | Kind::Unsigned | Kind::Signed, 32 | 64)) {
+        return Err(format!("an address is no {ty:?}"));
+    }
+    let dst = lower.destination(to, ty)?;
+    let at = match location(lower, name)? {
+        Location::Argument(at) if ty.bits == 64 => {
+            let at = lower.constant(u64::from(at).wrapping_add_signed(*offset), 64);
+            let step = Step { dst, src: [at, Place::NONE, Place::NONE, Place::NONE], ..lower.step(argument) };
+            lower.push(step);
+            return Ok(());
+        }
+        Location::Memory(at) if ty.bits == 64 => at,
+        Location::Memory(_) => return Err(format!("the address of {name} has 64 bits")),
+        Location::Shared(at) | Location::Local(at) | Location::Argument(at) => at.into(),
+    };
+    let at = lower.constant(at.wrapping_add_signed(*offset), ty.bits);
+    let exec = if ty.bits == 64 { lane::exec::<Copy64>(lower) } else { lane::exec::<Copy32>(lower) };
+    let step = Step { dst, src: [at, Place::NONE, Place::NONE, Place::NONE], ..lower.step(exec) };
+    lower.push(step);
+    Ok(())
+}
+
+struct Copy32;
+
+impl Lanes for Copy32 {
+    type In = (u32,);
+    type Out = u32;
+
+    #[inline(always)]
+    fn lane((value,): Self::In) -> u32 {
+        value
+    }
+}
+
+struct Copy64;
+
+impl Lanes for Copy64 {
+    type In = (u64,);
+    type Out = u64;
+
+    #[inline(always)]
+    fn lane((value,): Self::In) -> u64 {
+        value
+    }
+}
+
+struct Add;
+
+impl Lanes for Add {
+    type In = (u64, u64);
+    type Out = u64;
+
+    #[inline(always)]
+    fn lane((address, start): Self::In) -> u64 {
+        address.wrapping_add(start)
+    }
+}
+
+/// The address of a parameter, which only a launch knows.
+fn argument(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    // SAFETY: lowering gave a constant and a register of 64 bits.
+    unsafe {
+        let offset = &*lane::row(warp, env.program, step.src[0]).cast::<[u64; LANES]>();
+        lane::write(warp, step.dst, &offset.map(|offset| env.arguments_at.wrapping_add(offset)));
+    }
+    Flow::Next
+}
+
+/// Where a state space begins in the generic one.
+fn start(space: Space) -> Result<u64, String> {
+    match space {
+        Space::Shared => Ok(SHARED_APERTURE),
+        Space::Local => Ok(LOCAL_APERTURE),
+        Space::Global | Space::Const | Space::Param => Ok(0),
+        Space::Generic => Err("it names no state space".into()),
+    }
+}
+
+fn convert(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
+    let mut modifiers = Modifiers::of(inst);
+    let to = modifiers.take("to");
+    let space = take_space(&mut modifiers);
+    let ty = modifiers.take_type()?;
+    modifiers.finish()?;
+    if ty != (Type { kind: Kind::Unsigned, bits: 64 }) {
+        return Err(format!("a generic address has 64 bits, and is no {ty:?}"));
+    }
+    let start = start(space)?;
+    let start = if to { start.wrapping_neg() } else { start };
+    let [result, from] = inst.operands.as_slice() else { return Err("it takes two operands".into()) };
+    let dst = lower.destination(result, WIDE)?;
+    let from = match from {
+        Operand::Symbol(name, offset) if !to => {
+            let at = match (location(lower, name)?, space) {
+                (Location::Memory(at), Space::Global | Space::Const) => at,
+                (Location::Shared(at), Space::Shared) | (Location::Local(at), Space::Local) => at.into(),
+                (Location::Argument(at), Space::Param) => {
+                    let at = lower.constant(u64::from(at).wrapping_add_signed(*offset), 64);
+                    let step = Step { dst, src: [at, Place::NONE, Place::NONE, Place::NONE], ..lower.step(argument) };
+                    lower.push(step);
+                    return Ok(());
+                }
+                (found, _) => return Err(format!("{name} is in another state space ({found:?})")),
+            };
+            lower.constant(at.wrapping_add_signed(*offset), 64)
+        }
+        other => lower.source(other, WIDE)?,
+    };
+    let start = lower.constant(start, 64);
+    let exec = lane::exec::<Add>(lower);
+    let step = Step { dst, src: [from, start, Place::NONE, Place::NONE], ..lower.step(exec) };
+    lower.push(step);
+    Ok(())
+}
+
+fn inside(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
+    let mut modifiers = Modifiers::of(inst);
+    let space = take_space(&mut modifiers);
+    modifiers.finish()?;
+    let [result, from] = inst.operands.as_slice() else { return Err("it takes two operands".into()) };
+    let dst = lower.written_predicate(result)?;
+    let src = [lower.source(from, WIDE)?, Place::NONE, Place::NONE, Place::NONE];
+    let exec = match space {
+        Space::Shared => lane::exec::<Within<SHARED_APERTURE>>(lower),
+        Space::Local => lane::exec::<Within<LOCAL_APERTURE>>(lower),
+        Space::Global => lane::exec::<Outside>(lower),
+        Space::Param => in_arguments,
+        Space::Const => return Err("the generic addresses of constants are those of global memory".into()),
+        Space::Generic => return Err("it names no state space".into()),
+    };
+    let step = Step { dst, src, ..lower.step(exec) };
+    lower.push(step);
+    Ok(())
+}
+
+struct Within<const START: u64>;
+
+impl<const START: u64> Lanes for Within<START> {
+    type In = (u64,);
+    type Out = bool;
+
+    #[inline(always)]
+    fn lane((address,): Self::In) -> bool {
+        address.wrapping_sub(START) < APERTURE
+    }
+}
+
+struct Outside;
+
+impl Lanes for Outside {
+    type In = (u64,);
+    type Out = bool;
+
+    #[inline(always)]
+    fn lane((address,): Self::In) -> bool {
+        address.wrapping_sub(SHARED_APERTURE) >= APERTURE && address.wrapping_sub(LOCAL_APERTURE) >= APERTURE
+    }
+}
+
+fn in_arguments(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    // SAFETY: lowering gave a source of 64 bits.
+    let addresses = unsafe { &*lane::row(warp, env.program, step.src[0]).cast::<[u64; LANES]>() };
+    let bytes = env.arguments.len() as u64;
+    let within = |address: &u64| u32::from(address.wrapping_sub(env.arguments_at) < bytes);
+    let bits = addresses.iter().enumerate().fold(0, |bits, (lane, address)| bits | within(address) << lane);
+    warp.set_predicate(step.dst, bits);
+    Flow::Next
+}

@@ -1,0 +1,188 @@
+//! Running a warp until it ends, waits, or has had its turn.
+
+use super::control;
+use super::program::{Flow, Place, Step};
+use super::warp::{Env, Wait, Warp};
+
+/// Why a warp does not go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// Others get a turn.
+    Turn,
+    /// The running lanes have come to the barrier that [`Warp::barrier`] describes, and have yet to be put aside there.
+    Barrier,
+    /// The running lanes have ended with the step before [`Warp::pc`], while others of the warp wait at a barrier.
+    Left,
+    /// All lanes that live wait at barriers, or for such that do. None may live.
+    Waiting,
+    /// It cannot go on; [`Env::fault`] says why.
+    Fault,
+}
+
+/// How a turn of a warp goes.
+struct Turn {
+    /// Steps executed.
+    executed: u64,
+    /// Times all lanes together went back.
+    together: u32,
+    /// Times lanes went back since some were elsewhere.
+    apart: u32,
+    /// Steps in a row that could not be executed for want of members, and when the last was.
+    stuck: usize,
+    stuck_at: u64,
+}
+
+/// Runs a warp, which has lanes that can go on, and counts the steps.
+pub fn run(warp: &mut Warp, env: &mut Env<'_>, executed: &mut u64) -> Pause {
+    let mut turn = Turn { executed: 0, together: 0, apart: 0, stuck: 0, stuck_at: 0 };
+    if warp.active != 0 {
+        warp.gather();
+    } else if let Some(pause) = turn.next(warp, env) {
+        return pause;
+    }
+    let pause = turn.steps(warp, env);
+    *executed += turn.executed;
+    pause
+}
+
+impl Turn {
+    fn steps(&mut self, warp: &mut Warp, env: &mut Env<'_>) -> Pause {
+        let steps = &env.program.steps[..];
+        loop {
+            if warp.pc >= warp.limit {
+                warp.meet();
+            }
+            // Every jump goes to a step, and the last step does not fall through.
+            let Some(step) = steps.get(warp.pc) else {
+                env.fault = Some("it left its code".into());
+                return Pause::Fault;
+            };
+            warp.pc += 1;
+            self.executed += 1;
+            let flow = if step.guard == Place::NONE {
+                // SAFETY: the program was lowered for this processor, the environment is the program's, and so are the warp's registers.
+                unsafe { (step.exec)(warp, step, env) }
+            } else {
+                guarded(warp, step, env)
+            };
+            if flow != Flow::Next
+                && let Some(pause) = self.after(warp, env, flow)
+            {
+                return pause;
+            }
+        }
+    }
+
+    /// What comes of a step after which the running lanes do not simply go on.
+    fn after(&mut self, warp: &mut Warp, env: &mut Env<'_>, flow: Flow) -> Option<Pause> {
+        match flow {
+            Flow::Next => None,
+            Flow::Back if warp.others.is_empty() => {
+                self.apart = 0;
+                self.together += 1;
+                if self.together < warp.patience[0] {
+                    return None;
+                }
+                if env.program.atomics {
+                    warp.lose_patience(false);
+                }
+                Some(Pause::Turn)
+            }
+            Flow::Back => {
+                self.apart += 1;
+                if self.apart < warp.patience[1] {
+                    warp.gather();
+                    return None;
+                }
+                if env.program.atomics {
+                    warp.lose_patience(true);
+                }
+                self.pass_on(warp, env)
+            }
+            Flow::Yield if warp.others.is_empty() => Some(Pause::Turn),
+            Flow::Yield => self.pass_on(warp, env),
+            Flow::Barrier => Some(Pause::Barrier),
+            Flow::Converge => {
+                self.stuck = if self.executed == self.stuck_at + 1 { self.stuck + 1 } else { 1 };
+                self.stuck_at = self.executed;
+                warp.park(warp.pc - 1, Wait::Members);
+                self.next(warp, env)
+            }
+            Flow::Exit => {
+                warp.live &= !warp.active;
+                if warp.others.iter().any(|other| matches!(other.wait, Wait::Barrier(_))) {
+                    return Some(Pause::Left);
+                }
+                warp.active = 0;
+                self.next(warp, env)
+            }
+            Flow::Fault => Some(Pause::Fault),
+        }
+    }
+
+    fn pass_on(&mut self, warp: &mut Warp, env: &mut Env<'_>) -> Option<Pause> {
+        self.apart = 0;
+        if warp.give_turn() { None } else { self.next(warp, env) }
+    }
+
+    /// Finds lanes that can go on, where none run.
+    fn next(&mut self, warp: &mut Warp, env: &mut Env<'_>) -> Option<Pause> {
+        if warp.resume() {
+            return None;
+        }
+        if warp.end_turns() {
+            return Some(Pause::Turn);
+        }
+        // Those that wait for members try again: lanes that they waited for may have ended, or have come together.
+        let members = warp.others.iter().filter(|other| other.wait == Wait::Members).count();
+        if members == 0 {
+            return Some(Pause::Waiting);
+        }
+        if self.stuck <= members || control::open_warp_barrier(warp, env.program) {
+            if !warp.resume() {
+                warp.retry();
+            }
+            return None;
+        }
+        if members < warp.others.len() {
+            return Some(Pause::Waiting);
+        }
+        env.fault = Some(deadlock(warp, env).into());
+        Some(Pause::Fault)
+    }
+}
+
+/// A step under a predicate: the lanes for which it is false go on behind the step.
+#[inline(always)]
+fn guarded(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    let all = warp.active;
+    let on = all & warp.predicate(step.guard);
+    if on == 0 {
+        return Flow::Next;
+    }
+    warp.active = on;
+    // SAFETY: as for steps without a predicate.
+    let flow = unsafe { (step.exec)(warp, step, env) };
+    if flow == Flow::Next {
+        warp.active = all;
+    } else if on != all {
+        warp.fork(warp.pc, all & !on);
+    }
+    flow
+}
+
+fn deadlock(warp: &Warp, env: &Env<'_>) -> String {
+    let waits = warp.others.iter().map(|other| {
+        let place = env.describe.instruction(other.pc as u32);
+        format!("{} at {place}", lanes(other.lanes))
+    });
+    format!("the lanes of a warp wait for each other: {}", waits.collect::<Vec<_>>().join("; "))
+}
+
+/// Lanes in words.
+pub fn lanes(mask: u32) -> String {
+    match mask.count_ones() {
+        1 => format!("lane {}", mask.trailing_zeros()),
+        count => format!("{count} lanes ({mask:#010x})"),
+    }
+}

@@ -1,0 +1,235 @@
+//! Basic blocks: a body cut where branches go and where they are.
+
+use crate::ptx::ast::{Body, Guard, Instruction, LabelId, Operand, Statement};
+use std::ops::Range;
+
+/// The control flow of a function.
+#[derive(Debug)]
+pub struct Graph<'a> {
+    /// The statements that blocks are ranges of.
+    pub statements: &'a [Statement],
+    /// The blocks. The first is the entry, the last one [`exit`](Self::exit).
+    pub blocks: Vec<Block<'a>>,
+}
+
+/// Instructions that are executed one after the other.
+#[derive(Debug)]
+pub struct Block<'a> {
+    /// Which statements they are: instructions all, none of which branches.
+    pub code: Range<usize>,
+    /// What comes after them.
+    pub end: End<'a>,
+    /// The instruction that says so, where one does.
+    pub by: Option<&'a Instruction>,
+}
+
+/// What comes after a block.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End<'a> {
+    /// Another one.
+    Jump(usize),
+    /// One of two.
+    Branch {
+        /// Decides for `then`.
+        when: Guard,
+        /// Where it is true.
+        then: usize,
+        /// Where it is not.
+        otherwise: usize,
+    },
+    /// One of many.
+    Switch {
+        /// Which.
+        index: &'a Operand,
+        /// They.
+        targets: Vec<usize>,
+    },
+    /// The end of the thread.
+    Exit,
+}
+
+impl<'a> Graph<'a> {
+    /// Cuts a body.
+    ///
+    /// # Errors
+    /// A branch that goes nowhere, with its line.
+    pub fn new(body: &'a Body) -> Result<Self, (u32, String)> {
+        Cutter::cut(body)
+    }
+
+    /// The block that does nothing but end the thread: lanes that go there end where they are.
+    pub fn exit(&self) -> usize {
+        self.blocks.len() - 1
+    }
+
+    /// The instructions of a block.
+    pub fn code(&self, block: usize) -> impl DoubleEndedIterator<Item = &'a Instruction> {
+        self.statements[self.blocks[block].code.clone()].iter().filter_map(|statement| match statement {
+            Statement::Instruction(inst) => Some(inst),
+            Statement::Label(_) => None,
+        })
+    }
+
+    /// The blocks that may come after one.
+    pub fn next(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
+        let (few, many): ([Option<usize>; 2], &[usize]) = match &self.blocks[block].end {
+            End::Jump(next) => ([Some(*next), None], &[]),
+            End::Branch { then, otherwise, .. } => ([Some(*then), Some(*otherwise)], &[]),
+            End::Switch { targets, .. } => ([None; 2], targets),
+            End::Exit => ([None; 2], &[]),
+        };
+        few.into_iter().flatten().chain(many.iter().copied())
+    }
+
+    /// Lets branches to blocks that do nothing go where those go.
+    fn thread_jumps(&mut self) {
+        let resolved: Vec<usize> = (0..self.blocks.len()).map(|block| self.destination(block)).collect();
+        for block in &mut self.blocks {
+            match &mut block.end {
+                End::Jump(next) => *next = resolved[*next],
+                End::Branch { then, otherwise, .. } => (*then, *otherwise) = (resolved[*then], resolved[*otherwise]),
+                End::Switch { targets, .. } => targets.iter_mut().for_each(|target| *target = resolved[*target]),
+                End::Exit => {}
+            }
+        }
+    }
+
+    fn destination(&self, mut at: usize) -> usize {
+        // A ring of empty blocks is a loop without an end.
+        for _ in 0..self.blocks.len() {
+            match &self.blocks[at] {
+                Block { code, end: End::Jump(next), .. } if code.is_empty() => at = *next,
+                Block { code, end: End::Exit, .. } if code.is_empty() => return self.exit(),
+                _ => break,
+            }
+        }
+        at
+    }
+}
+
+/// A graph in the making: blocks follow each other as they stand in the text, and are known by label where branches name them.
+struct Cutter<'a> {
+    body: &'a Body,
+    blocks: Vec<Block<'a>>,
+    /// The block at each label, by its number.
+    labels: Vec<Option<usize>>,
+}
+
+impl<'a> Cutter<'a> {
+    fn cut(body: &'a Body) -> Result<Graph<'a>, (u32, String)> {
+        let mut cutter = Self { body, blocks: Vec::new(), labels: vec![None; body.labels.len()] };
+        let exit = cutter.number_blocks();
+        let mut start = 0;
+        for (at, statement) in body.statements.iter().enumerate() {
+            match statement {
+                Statement::Label(_) => {
+                    if start < at {
+                        let next = cutter.blocks.len() + 1;
+                        cutter.blocks.push(Block { code: start..at, end: End::Jump(next), by: None });
+                    }
+                    start = at + 1;
+                }
+                Statement::Instruction(inst) if ends_block(inst) => {
+                    cutter.end_block(start..at, inst, exit).map_err(|why| (inst.line, why))?;
+                    start = at + 1;
+                }
+                Statement::Instruction(_) => {}
+            }
+        }
+        // Behind the last instruction a thread has ended.
+        cutter.blocks.push(Block { code: start..body.statements.len(), end: End::Exit, by: None });
+        cutter.blocks.push(Block { code: 0..0, end: End::Exit, by: None });
+        debug_assert_eq!(cutter.blocks.len(), exit + 1);
+        let mut graph = Graph { statements: &body.statements, blocks: cutter.blocks };
+        graph.thread_jumps();
+        Ok(graph)
+    }
+
+    /// Finds the blocks that labels will be at, and the one that does nothing but end the thread.
+    fn number_blocks(&mut self) -> usize {
+        let (mut count, mut start) = (0, 0);
+        for (at, statement) in self.body.statements.iter().enumerate() {
+            match statement {
+                Statement::Label(label) => {
+                    count += usize::from(start < at);
+                    if let Some(place) = self.labels.get_mut(label.0 as usize) {
+                        *place = Some(count);
+                    }
+                    start = at + 1;
+                }
+                Statement::Instruction(inst) if ends_block(inst) => {
+                    count += 1 + usize::from(inst.opcode == "brx" && inst.guard.is_some());
+                    start = at + 1;
+                }
+                Statement::Instruction(_) => {}
+            }
+        }
+        count + 1
+    }
+
+    fn end_block(&mut self, code: Range<usize>, inst: &'a Instruction, exit: usize) -> Result<(), String> {
+        let next = self.blocks.len() + 1;
+        let end = match inst.opcode.as_str() {
+            "bra" => {
+                modifiers(inst, &["uni"])?;
+                let [Operand::Label(label)] = inst.operands[..] else { return Err("it takes a label".into()) };
+                End::Jump(self.block_at(label)?)
+            }
+            "brx" => {
+                modifiers(inst, &["idx", "uni"])?;
+                let end = self.switch(inst)?;
+                if let Some(guard) = inst.guard {
+                    let when = Guard { negated: !guard.negated, ..guard };
+                    let by = Some(inst);
+                    let branch = End::Branch { when, then: next + 1, otherwise: next };
+                    self.blocks.push(Block { code, end: branch, by });
+                    self.blocks.push(Block { code: 0..0, end, by });
+                    return Ok(());
+                }
+                end
+            }
+            _ => {
+                modifiers(inst, &["uni"])?;
+                if !inst.operands.is_empty() {
+                    return Err("it takes no operands".into());
+                }
+                End::Jump(exit)
+            }
+        };
+        let end = match (inst.guard, end) {
+            (Some(when), End::Jump(then)) => End::Branch { when, then, otherwise: next },
+            (_, end) => end,
+        };
+        self.blocks.push(Block { code, end, by: Some(inst) });
+        Ok(())
+    }
+
+    fn switch(&self, inst: &'a Instruction) -> Result<End<'a>, String> {
+        let [index, Operand::Name(name)] = &inst.operands[..] else {
+            return Err("it takes an index and a list of targets".into());
+        };
+        let list = self.body.targets.iter().find(|(known, _)| known == name);
+        let (_, labels) = list.ok_or_else(|| format!("{name} is no list of targets"))?;
+        let targets = labels.iter().map(|label| self.block_at(*label)).collect::<Result<_, _>>()?;
+        Ok(End::Switch { index, targets })
+    }
+
+    fn block_at(&self, label: LabelId) -> Result<usize, String> {
+        self.labels.get(label.0 as usize).copied().flatten().ok_or_else(|| {
+            let name = self.body.labels.get(label.0 as usize).map_or("", String::as_str);
+            format!("the label {name} is nowhere")
+        })
+    }
+}
+
+/// Whether an instruction decides what comes next.
+pub fn ends_block(inst: &Instruction) -> bool {
+    matches!(inst.opcode.as_str(), "bra" | "brx" | "ret" | "exit")
+}
+
+fn modifiers(inst: &Instruction, known: &[&str]) -> Result<(), String> {
+    match inst.modifiers.iter().find(|modifier| !known.contains(&modifier.as_str())) {
+        Some(modifier) => Err(format!("the modifier .{modifier} is not known here")),
+        None => Ok(()),
+    }
+}

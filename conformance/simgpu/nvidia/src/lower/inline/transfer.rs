@@ -1,0 +1,107 @@
+//! The handing over of arguments and results, between the forms that PTX has for them: `.param` variables, registers, and constants.
+
+use super::{Inliner, call_variable};
+use crate::module::LoadError;
+use crate::ptx::ast::{Base, Function, Instruction, Kind, Operand, Parameter, Register, RegisterId, Type};
+use std::collections::HashMap;
+
+/// Where a value goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Into the function.
+    In,
+    /// Out of it.
+    Out,
+}
+
+impl<'a> Inliner<'a, '_> {
+    /// Joins a formal parameter to what the call gives for it: by name where both are variables, else by the instructions that it gives back.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a call, which its caller has at hand")]
+    pub(super) fn pass(
+        &mut self,
+        at: &Instruction,
+        function: &'a Function,
+        formal: &'a Parameter,
+        actual: &Operand,
+        registers: u32,
+        symbols: &mut HashMap<String, String>,
+        way: Way,
+    ) -> Result<Vec<Instruction>, LoadError> {
+        let ty = type_name(formal.variable.ty);
+        let inner = formal.register.map(|id| Operand::Register(RegisterId(id.0 + registers)));
+        Ok(match (inner, actual) {
+            (None, Operand::Symbol(name, 0)) => {
+                symbols.insert(formal.variable.name.clone(), name.clone());
+                Vec::new()
+            }
+            (Some(_), Operand::Sink) if way == Way::Out => Vec::new(),
+            (inner, actual) => {
+                let inner = inner.unwrap_or_else(|| {
+                    let name = format!("{}::{}", function.name, formal.variable.name);
+                    symbols.insert(formal.variable.name.clone(), name.clone());
+                    self.declare(call_variable(&formal.variable, name.clone()));
+                    Operand::Symbol(name, 0)
+                });
+                let known = |operand: &Operand| match operand {
+                    Operand::Register(id) => self.out.registers.get(id.0 as usize).map(|r| r.ty),
+                    _ => Some(formal.variable.ty),
+                };
+                // The callee's registers come right behind those that there are, and are of the formal's type.
+                let fits = known(actual).is_none_or(|given| given.bits.max(16) == formal.variable.ty.bits.max(16));
+                if !fits {
+                    let message = format!("call: {} is not as wide as what is given for it", formal.variable.name);
+                    return Err(self.error(at.line, message));
+                }
+                match way {
+                    Way::In => copy(at, &inner, actual.clone(), &ty),
+                    Way::Out => copy(at, actual, inner, &ty),
+                }
+            }
+        })
+    }
+}
+
+/// Gives a register or a variable a constant: `ty` is that of a variable, or of a register that is not known.
+pub(super) fn set(
+    at: &Instruction,
+    to: &Operand,
+    value: Operand,
+    ty: &str,
+    registers: &[Register],
+) -> Option<Instruction> {
+    let known = match to {
+        Operand::Register(id) => registers.get(id.0 as usize).map(|register| type_name(register.ty)),
+        _ => None,
+    };
+    copy(at, to, value, known.as_deref().unwrap_or(ty)).pop()
+}
+
+/// The instruction that brings a value to a register or a variable.
+fn copy(at: &Instruction, to: &Operand, from: Operand, ty: &str) -> Vec<Instruction> {
+    let variable = |operand: &Operand| match operand {
+        Operand::Symbol(name, offset) => Some(Operand::Address(Base::Symbol(name.clone()), *offset)),
+        _ => None,
+    };
+    let (opcode, space, operands) = match (variable(to), variable(&from)) {
+        (Some(address), _) => ("st", Some("param"), vec![address, from]),
+        (None, Some(address)) => ("ld", Some("param"), vec![to.clone(), address]),
+        (None, None) => ("mov", None, vec![to.clone(), from]),
+    };
+    // Registers of 8 bits do not exist: what is declared so is 16 wide, and `mov` has no narrower type.
+    let ty = if opcode == "mov" && ty.ends_with('8') { "b16" } else { ty };
+    let modifiers = space.into_iter().chain([ty]).map(str::to_owned).collect();
+    vec![Instruction { guard: None, opcode: opcode.into(), modifiers, operands, ..at.clone() }]
+}
+
+/// The name of a type, as a modifier.
+fn type_name(ty: Type) -> String {
+    match ty.kind {
+        Kind::Predicate => "pred".into(),
+        Kind::Bits | Kind::BFloat | Kind::HalfPair | Kind::BFloatPair | Kind::TensorFloat => format!("b{}", ty.bits),
+        Kind::Unsigned => format!("u{}", ty.bits),
+        Kind::Signed => format!("s{}", ty.bits),
+        // `mov` and `ld` know 16-bit floats as bits.
+        Kind::Float if ty.bits == 16 => "b16".into(),
+        Kind::Float => format!("f{}", ty.bits),
+    }
+}

@@ -1,0 +1,219 @@
+//! Lowering: from what PTX says to steps. Tables join opcodes to the functions that lower them; what no table has, and what such a function
+//! does not take, is an error that names it.
+
+mod allocate;
+mod blocks;
+mod function;
+mod inline;
+mod liveness;
+mod modifiers;
+mod operands;
+mod order;
+mod tables;
+
+pub use function::{Lowered, lower};
+pub use inline::{Functions, inline};
+pub use modifiers::Modifiers;
+
+use crate::exec::program::{Exec, Origin, Place, Program, Step};
+use crate::exec::row::{LANES, Row};
+use crate::module::Approximation;
+use crate::ptx::ast::{Instruction, Kind, Operand, Register, RegisterId, Type};
+use std::collections::HashMap;
+
+/// Lowers an instruction: pushes its steps.
+pub type Lowering = fn(&mut Lower<'_>, &Instruction) -> Result<(), String>;
+
+/// Opcodes with their lowerings.
+pub type Table = &'static [(&'static str, Lowering)];
+
+/// Where a variable is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Location {
+    /// `.global` and `.const`: an address in device memory.
+    Memory(u64),
+    /// `.shared`: an offset in the block's shared memory.
+    Shared(u32),
+    /// `.local`, and `.param` of calls: an offset in the thread's local memory.
+    Local(u32),
+    /// `.param` of the entry: an offset in the argument buffer.
+    Argument(u32),
+}
+
+/// A function being lowered.
+pub struct Lower<'a> {
+    /// What was lowered so far.
+    pub program: Program,
+    /// Steps may use AVX2 and its companions.
+    pub avx2: bool,
+    /// How approximate instructions are shifted.
+    pub approximation: Approximation,
+    /// The registers of the function, by number.
+    pub registers: &'a [Register],
+    /// The first row (or the predicate) of each register, by number.
+    pub rows: &'a [u32],
+    /// Where the variables are, by name.
+    pub locations: &'a HashMap<String, Location>,
+    constants: HashMap<(u64, u32), u32>,
+    /// The guard and the origin of the instruction that is being lowered.
+    guard: Place,
+    origin: Origin,
+}
+
+impl<'a> Lower<'a> {
+    /// Nothing lowered yet.
+    pub fn new(
+        approximation: Approximation,
+        registers: &'a [Register],
+        rows: &'a [u32],
+        locations: &'a HashMap<String, Location>,
+    ) -> Self {
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        Self {
+            program: Program::default(),
+            avx2,
+            approximation,
+            registers,
+            rows,
+            locations,
+            constants: HashMap::new(),
+            guard: Place::NONE,
+            origin: Origin::default(),
+        }
+    }
+
+    /// One of two functions that do the same, the second without the features of newer processors.
+    pub fn choose(&self, fast: Exec, base: Exec) -> Exec {
+        if self.avx2 { fast } else { base }
+    }
+
+    /// Starts an instruction, whose guard and origin its steps get.
+    ///
+    /// # Errors
+    /// Its guard is no predicate.
+    pub fn begin(&mut self, inst: &Instruction) -> Result<(), String> {
+        self.origin = Origin { line: inst.line, location: inst.location };
+        self.guard = match inst.guard {
+            Some(guard) if guard.negated => self.predicate(&Operand::Negated(guard.register))?,
+            Some(guard) => self.predicate(&Operand::Register(guard.register))?,
+            None => Place::NONE,
+        };
+        Ok(())
+    }
+
+    /// A step of the instruction, without operands.
+    pub fn step(&self, exec: Exec) -> Step {
+        Step { exec, dst: Place::NONE, also: Place::NONE, src: [Place::NONE; 4], guard: self.guard, extra: 0 }
+    }
+
+    /// Adds a step.
+    pub fn push(&mut self, step: Step) {
+        self.program.steps.push(step);
+        self.program.origins.push(self.origin);
+    }
+
+    /// The type of a register.
+    pub fn register(&self, id: RegisterId) -> &Register {
+        &self.registers[id.0 as usize]
+    }
+
+    /// The place of a register.
+    pub fn place(&self, id: RegisterId) -> Place {
+        Place(self.rows[id.0 as usize])
+    }
+
+    /// A constant: the low `bits` bits of `value` in every lane.
+    pub fn constant(&mut self, value: u64, bits: u32) -> Place {
+        let bits = bits.max(16);
+        let value = if bits == 64 { value } else { value & ((1 << bits) - 1) };
+        let constants = &mut self.program.constants;
+        let index = *self.constants.entry((value, bits)).or_insert_with(|| {
+            let index = constants.len() as u32;
+            let words: Vec<u32> = match bits {
+                16 => vec![value as u32 * 0x1_0001; LANES],
+                32 => vec![value as u32; LANES],
+                _ => [value as u32, (value >> 32) as u32].repeat(LANES),
+            };
+            constants.extend(words.chunks(LANES).map(|row| Row(row.try_into().expect("whole rows"))));
+            index
+        });
+        Place::constant(index)
+    }
+
+    /// A source of a type: a register that is as wide, or a constant.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn source(&mut self, operand: &Operand, ty: Type) -> Result<Place, String> {
+        match *operand {
+            Operand::Register(id) if self.width(id) == ty.bits.max(16) => Ok(self.place(id)),
+            Operand::Register(id) => {
+                let register = self.register(id);
+                Err(format!("{} has {} bits, where {} are taken", register.name, register.ty.bits, ty.bits))
+            }
+            Operand::Integer(value) if matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) => {
+                Ok(self.constant(value, ty.bits))
+            }
+            Operand::Single(bits) if ty.bits == 32 => Ok(self.constant(bits.into(), 32)),
+            Operand::Double(bits) if ty.bits == 64 => Ok(self.constant(bits, 64)),
+            Operand::Double(bits) if ty == (Type { kind: Kind::Float, bits: 32 }) => {
+                Ok(self.constant((f64::from_bits(bits) as f32).to_bits().into(), 32))
+            }
+            ref other => Err(format!("the operand {other:?} is no source of {} bits", ty.bits)),
+        }
+    }
+
+    /// A destination of a type: a register that is as wide.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn destination(&self, operand: &Operand, ty: Type) -> Result<Place, String> {
+        match *operand {
+            Operand::Register(id) if self.width(id) == ty.bits.max(16) => Ok(self.place(id)),
+            ref other => Err(format!("the operand {other:?} is no destination of {} bits", ty.bits)),
+        }
+    }
+
+    /// A predicate, as source or destination; a constant as source alone.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn predicate(&self, operand: &Operand) -> Result<Place, String> {
+        let (id, negated) = match *operand {
+            Operand::Register(id) => (id, false),
+            Operand::Negated(id) => (id, true),
+            Operand::Integer(value) => return Ok(Place::constant(u32::from(value != 0))),
+            ref other => return Err(format!("the operand {other:?} is no predicate")),
+        };
+        let register = self.register(id);
+        if register.ty.kind != Kind::Predicate {
+            return Err(format!("{} is no predicate", register.name));
+        }
+        Ok(if negated { self.place(id).negated() } else { self.place(id) })
+    }
+
+    /// A predicate that is written.
+    ///
+    /// # Errors
+    /// It is no predicate, or a negated or constant one.
+    pub fn written_predicate(&self, operand: &Operand) -> Result<Place, String> {
+        match operand {
+            Operand::Register(_) => self.predicate(operand),
+            other => Err(format!("the operand {other:?} is no destination")),
+        }
+    }
+
+    /// The bits that a register takes in its rows: 8-bit ones take 16, and predicates are in none.
+    pub fn width(&self, id: RegisterId) -> u32 {
+        match self.register(id).ty {
+            Type { kind: Kind::Predicate, .. } => 0,
+            ty => ty.bits.max(16),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The tables of all instructions, joined.
+
+use super::{Lowering, Table};
+use crate::exec::{alu, control, cross, memory};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// Every table there is.
+fn tables() -> impl Iterator<Item = Table> {
+    [&[control::TABLE][..], alu::TABLES, memory::TABLES, cross::TABLES].into_iter().flatten().copied()
+}
+
+/// What lowers an opcode.
+pub fn lowering(opcode: &str) -> Option<Lowering> {
+    static JOINED: OnceLock<HashMap<&str, Lowering>> = OnceLock::new();
+    JOINED.get_or_init(|| tables().flatten().copied().collect()).get(opcode).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_opcode_is_in_two_tables() {
+        let mut seen = std::collections::HashSet::new();
+        for (opcode, _) in tables().flatten() {
+            assert!(seen.insert(opcode), "{opcode}");
+        }
+    }
+}

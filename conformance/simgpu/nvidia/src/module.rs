@@ -1,0 +1,204 @@
+//! Loading PTX as a driver does: parsing, placing variables in device memory, lowering every kernel.
+
+mod layout;
+mod text;
+mod variables;
+
+use crate::arch::Arch;
+use crate::exec::Program;
+use crate::exec::program::Text;
+use crate::lower::{Functions, inline, lower};
+use crate::ptx::ast::{Body, Function, Module as Tree};
+use crate::ptx::{self, ParseError};
+use isobit_simgpu_core::memory::Memory;
+use layout::Layout;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use variables::Variables;
+
+/// The newest major `.version` that is known.
+const NEWEST: u32 = 9;
+/// Threads of a block at most.
+pub const MAX_THREADS: u32 = 1024;
+
+/// By how many units in the last place approximate instructions (`rcp.approx`, `ex2.approx` and their kind) are shifted: -1, 0 or 1.
+pub type Approximation = i8;
+
+/// Why an image was not loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadError {
+    /// It is no PTX text (a cubin, a fat binary, or no code at all).
+    NotPtx(String),
+    /// It is no valid PTX, or uses what is not simulated: an instruction, a modifier, a type, a directive.
+    Invalid(ParseError),
+    /// It is for a newer card.
+    WrongArch {
+        /// The card.
+        card: Arch,
+        /// `.target`: 90 for `sm_90`.
+        target: u32,
+    },
+    /// A symbol that nothing defines.
+    Unresolved(String),
+    /// There is no memory for its variables.
+    OutOfMemory(String),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotPtx(why) => write!(f, "the image is no PTX: {why}"),
+            Self::Invalid(error) => write!(f, "{error}"),
+            Self::WrongArch { card, target } => {
+                write!(f, "the PTX is for sm_{target}, and the card is {}", card.name())
+            }
+            Self::Unresolved(symbol) => write!(f, "unresolved external symbol {symbol}"),
+            Self::OutOfMemory(why) => write!(f, "no memory for the module's variables: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// A loaded module. Unloaded when dropped with all its kernels.
+#[derive(Debug)]
+pub struct Module {
+    kernels: HashMap<String, Arc<Kernel>>,
+    globals: HashMap<String, (u64, u64)>,
+}
+
+impl Module {
+    /// Loads PTX, which may end with a NUL.
+    ///
+    /// # Errors
+    /// As [`LoadError`] says.
+    pub fn load(
+        arch: Arch,
+        approximation: Approximation,
+        memory: &Arc<Memory>,
+        image: &[u8],
+    ) -> Result<Self, LoadError> {
+        let source = text::text(image)?;
+        let tree = ptx::parse(source).map_err(LoadError::Invalid)?;
+        check_target(arch, &tree)?;
+        let text = Text { ptx: source.into(), lines: text::lines(source), files: tree.files.as_slice().into() };
+        let variables = Arc::new(Variables::place(memory, &tree)?);
+        let functions: Functions<'_> =
+            tree.functions.iter().map(|function| (function.name.as_str(), function)).collect();
+        let loading = Loading { approximation, tree: &tree, functions, text, variables };
+        let bodies = tree.functions.iter().filter(|function| function.entry);
+        let bodies = bodies.filter_map(|function| function.body.as_ref().map(|body| (function, body)));
+        let kernels =
+            bodies.map(|(function, body)| Ok((function.name.clone(), Arc::new(loading.kernel(function, body)?))));
+        Ok(Self { kernels: kernels.collect::<Result<_, LoadError>>()?, globals: loading.variables.globals() })
+    }
+
+    /// A kernel by its name.
+    pub fn kernel(&self, name: &str) -> Option<Arc<Kernel>> {
+        self.kernels.get(name).cloned()
+    }
+
+    /// All kernels, in no order.
+    pub fn kernels(&self) -> impl Iterator<Item = &Arc<Kernel>> {
+        self.kernels.values()
+    }
+
+    /// Address and size of a `.global` or `.const` variable.
+    pub fn global(&self, name: &str) -> Option<(u64, u64)> {
+        self.globals.get(name).copied()
+    }
+}
+
+fn check_target(arch: Arch, tree: &Tree) -> Result<(), LoadError> {
+    let (major, minor) = tree.version;
+    if major > NEWEST {
+        let message = format!("PTX {major}.{minor} is newer than what is simulated, which ends with {NEWEST}");
+        return Err(LoadError::Invalid(ParseError { line: 1, function: None, message }));
+    }
+    let (high, low) = arch.compute_capability();
+    if tree.target > 10 * high + low {
+        return Err(LoadError::WrongArch { card: arch, target: tree.target });
+    }
+    Ok(())
+}
+
+/// A module on its way.
+struct Loading<'a> {
+    approximation: Approximation,
+    tree: &'a Tree,
+    functions: Functions<'a>,
+    text: Text,
+    variables: Arc<Variables>,
+}
+
+impl Loading<'_> {
+    fn kernel(&self, function: &Function, body: &Body) -> Result<Kernel, LoadError> {
+        let body = inline(&self.functions, function, body)?;
+        let layout = Layout::new(self.tree, function, &body, &self.variables)?;
+        let lowered = lower(self.approximation, &body, &layout.locations).map_err(|(line, message)| {
+            LoadError::Invalid(ParseError { line, function: Some(function.name.clone()), message })
+        })?;
+        let threads = |shape: [u32; 3]| shape.iter().try_fold(1u32, |all, &n| all.checked_mul(n)).unwrap_or(u32::MAX);
+        let shape = function.required_threads.or(function.max_threads);
+        let arguments = function.parameters.iter();
+        Ok(Kernel {
+            name: function.name.clone(),
+            arguments: arguments
+                .map(|formal| Argument { offset: formal.offset, bytes: formal.variable.bytes as u32 })
+                .collect(),
+            shared_bytes: layout.shared_bytes,
+            local_bytes: layout.local_bytes,
+            const_bytes: layout.const_bytes,
+            max_threads: shape.map_or(MAX_THREADS, threads).min(MAX_THREADS),
+            required_threads: function.required_threads,
+            registers: lowered.registers,
+            ptx_version: self.tree.target,
+            program: Arc::new(Program { text: self.text.clone(), ..lowered.program }),
+            _variables: self.variables.clone(),
+        })
+    }
+}
+
+/// A kernel's parameter in its argument buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Argument {
+    /// Bytes from the start of the buffer.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub bytes: u32,
+}
+
+/// A kernel, ready to run.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, in order.
+    pub arguments: Vec<Argument>,
+    /// Bytes of static shared memory.
+    pub shared_bytes: u32,
+    /// Bytes of local memory of a thread.
+    pub local_bytes: u32,
+    /// Bytes of the constant variables that it can reach.
+    pub const_bytes: u32,
+    /// Threads of a block at most: what `.maxntid` or `.reqntid` allow, else 1024.
+    pub max_threads: u32,
+    /// The shape that a block must have (`.reqntid`).
+    pub required_threads: Option<[u32; 3]>,
+    /// 32-bit registers that it needs at once, at most; what `CU_FUNC_ATTRIBUTE_NUM_REGS` tells here.
+    pub registers: u32,
+    /// `.target` of its module: 80 for `sm_80`; what `CU_FUNC_ATTRIBUTE_PTX_VERSION` tells.
+    pub ptx_version: u32,
+    /// The lowered code.
+    pub program: Arc<Program>,
+    /// The memory that its module's variables are in.
+    _variables: Arc<Variables>,
+}
+
+impl Kernel {
+    /// Bytes of the argument buffer.
+    pub fn argument_bytes(&self) -> usize {
+        self.arguments.last().map_or(0, |last| (last.offset + last.bytes) as usize)
+    }
+}

@@ -1,0 +1,111 @@
+//! Variables in device memory: an allocation for each, so that an access beside one is found and named.
+
+use super::LoadError;
+use crate::ptx::ParseError;
+use crate::ptx::ast::{Module as Tree, Relocation, Space, Variable};
+use isobit_simgpu_core::memory::{Kind, Memory};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The `.global` and `.const` variables of a module, which are freed when this is dropped.
+pub(crate) struct Variables {
+    memory: Arc<Memory>,
+    /// By name: the address and the size. A function's own are named `function::variable`.
+    placed: HashMap<String, (u64, u64)>,
+}
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(&self.placed).finish()
+    }
+}
+
+impl Drop for Variables {
+    fn drop(&mut self) {
+        for (base, _) in self.placed.values() {
+            // It was allocated when the module was loaded; a failure would leave it allocated, which harms nothing.
+            let _ = self.memory.free(*base);
+        }
+    }
+}
+
+impl Variables {
+    /// Allocates and fills them.
+    pub(super) fn place(memory: &Arc<Memory>, tree: &Tree) -> Result<Self, LoadError> {
+        let mut variables = Self { memory: memory.clone(), placed: HashMap::new() };
+        for (name, variable) in all(tree) {
+            variables.allocate(name, variable)?;
+        }
+        for (name, variable) in all(tree) {
+            variables.fill(&name, variable)?;
+        }
+        Ok(variables)
+    }
+
+    /// The address and the size of a variable of the module, or of one of a function.
+    pub(super) fn find(&self, function: &str, name: &str) -> Option<(u64, u64)> {
+        self.placed.get(name).or_else(|| self.placed.get(&format!("{function}::{name}"))).copied()
+    }
+
+    /// Those of the module.
+    pub(super) fn globals(&self) -> HashMap<String, (u64, u64)> {
+        let of_module = self.placed.iter().filter(|(name, _)| !name.contains("::"));
+        of_module.map(|(name, place)| (name.clone(), *place)).collect()
+    }
+
+    fn allocate(&mut self, name: String, variable: &Variable) -> Result<(), LoadError> {
+        let kind = if variable.space == Space::Const { Kind::Constant } else { Kind::Device };
+        let bytes = usize::try_from(variable.bytes).map_err(|error| LoadError::OutOfMemory(error.to_string()))?;
+        if variable.align > 256 {
+            return Err(invalid(variable, format!("{name} is to be aligned to {} bytes", variable.align)));
+        }
+        if self.placed.contains_key(&name) {
+            return Err(invalid(variable, format!("{name} is defined twice")));
+        }
+        let base = self.memory.alloc(bytes, kind, &name).map_err(|error| LoadError::OutOfMemory(error.to_string()))?;
+        self.placed.insert(name, (base, variable.bytes));
+        Ok(())
+    }
+
+    fn fill(&self, name: &str, variable: &Variable) -> Result<(), LoadError> {
+        let Some(&(base, size)) = self.placed.get(name) else { return Ok(()) };
+        let mut bytes = variable.init.clone().unwrap_or_default();
+        bytes.resize(size as usize, 0);
+        for relocation in &variable.relocations {
+            let address = self.address(name, relocation)?;
+            let place = usize::try_from(relocation.at)
+                .ok()
+                .and_then(|at| bytes.get_mut(at..)?.get_mut(..relocation.bytes.min(8) as usize));
+            let place = place.ok_or_else(|| invalid(variable, format!("an address lies outside of {name}")))?;
+            place.copy_from_slice(&address.to_le_bytes()[..place.len()]);
+        }
+        // SAFETY: the allocation was made just now with this size, and nothing else knows of it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base as *mut u8, bytes.len()) };
+        self.memory.set_initialised(base, bytes.len(), true);
+        Ok(())
+    }
+
+    fn address(&self, name: &str, relocation: &Relocation) -> Result<u64, LoadError> {
+        let function = name.split_once("::").map_or("", |(function, _)| function);
+        let (base, _) =
+            self.find(function, &relocation.symbol).ok_or_else(|| LoadError::Unresolved(relocation.symbol.clone()))?;
+        Ok(base.wrapping_add_signed(relocation.addend).checked_shr(relocation.shift).unwrap_or(0))
+    }
+}
+
+fn invalid(variable: &Variable, message: String) -> LoadError {
+    LoadError::Invalid(ParseError { line: variable.line, function: None, message })
+}
+
+/// The variables of a module that device memory has, with their names.
+fn all(tree: &Tree) -> impl Iterator<Item = (String, &Variable)> {
+    let of_module = tree.variables.iter().map(|variable| (variable.name.clone(), variable));
+    let of_functions = tree.functions.iter().flat_map(|function| {
+        let variables = function.body.iter().flat_map(|body| &body.variables);
+        variables.map(move |variable| (format!("{}::{}", function.name, variable.name), variable))
+    });
+    of_module
+        .chain(of_functions)
+        .filter(|(_, variable)| matches!(variable.space, Space::Global | Space::Const) && !variable.external)
+}

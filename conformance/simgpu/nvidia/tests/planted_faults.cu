@@ -1,0 +1,117 @@
+// Kernels with one fault each, beside the same kernel without it. Every parameter takes 8 bytes.
+#define KERNEL extern "C" __attribute__((global)) __attribute__((launch_bounds(256)))
+#define SHARED static __attribute__((shared))
+#define DEVICE static __attribute__((device)) inline __attribute__((always_inline))
+typedef unsigned u32;
+typedef unsigned long long u64;
+
+DEVICE u32 thread() { return __nvvm_read_ptx_sreg_tid_x(); }
+DEVICE u32 block() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+DEVICE u32 index() { return block() * 256 + thread(); }
+DEVICE void barrier() { __syncthreads(); }
+DEVICE u32 lane() { return __nvvm_read_ptx_sreg_laneid(); }
+DEVICE u32 shuffle_xor(u32 x, u32 mask) { return __nvvm_shfl_sync_bfly_i32(~0u, x, mask, 31); }
+
+KERNEL void copy(const u32* in, u32* out, u64 n) {
+    if (index() < n) out[index()] = in[index()];
+}
+
+KERNEL void store_past_the_end(const u32* in, u32* out, u64 n) {
+    if (index() <= n) out[index()] = 7;
+}
+
+KERNEL void load_before_the_start(const u32* in, u32* out, u64 n) {
+    if (index() < n) out[index()] = in[(long)index() - 1];
+}
+
+KERNEL void store_bytes(const u32* in, unsigned char* out, u64 n) {
+    if (index() < n) out[index()] = (unsigned char)index();
+}
+
+template <bool BARRIERS> DEVICE void reduce(const u32* in, u32* out) {
+    SHARED u32 partial[256];
+    partial[thread()] = in[index()];
+    barrier();
+    for (u32 step = 128; step > 0; step >>= 1) {
+        if (thread() < step) partial[thread()] += partial[thread() + step];
+        if (BARRIERS) barrier();
+    }
+    if (thread() == 0) out[block()] = partial[0];
+}
+
+KERNEL void reduce_with_barriers(const u32* in, u32* out) { reduce<true>(in, out); }
+KERNEL void reduce_without_barriers(const u32* in, u32* out) { reduce<false>(in, out); }
+
+// Sums 256 values by warps that it takes to be 32 wide, as they are.
+KERNEL void warps_of_32(const u32* in, u32* out) {
+    SHARED u32 partial[8];
+    u32 x = in[index()];
+    for (u32 mask = 16; mask > 0; mask >>= 1) x += shuffle_xor(x, mask);
+    if (lane() == 0) partial[thread() / 32] = x;
+    barrier();
+    if (thread() == 0) {
+        u32 sum = 0;
+        for (u32 i = 0; i < 8; ++i) sum += partial[i];
+        out[block()] = sum;
+    }
+}
+
+// As if warps were 64 wide: of the two halves, the second is left out.
+KERNEL void warps_of_64(const u32* in, u32* out) {
+    SHARED u32 partial[8];
+    u32 x = in[index()];
+    for (u32 mask = 16; mask > 0; mask >>= 1) x += shuffle_xor(x, mask);
+    if (thread() % 64 == 0) partial[thread() / 32] = x;
+    barrier();
+    if (thread() == 0) {
+        u32 sum = 0;
+        for (u32 i = 0; i < 8; ++i) sum += partial[i];
+        out[block()] = sum;
+    }
+}
+
+KERNEL void every_block_writes_one_word(const u32* in, u32* out) {
+    if (thread() == 0) out[0] = block();
+}
+
+KERNEL void lanes_of_one_store_disagree(const u32* in, u32* out) { out[thread() / 2] = thread(); }
+KERNEL void lanes_of_one_store_agree(const u32* in, u32* out) { out[thread() / 2] = thread() / 2; }
+
+KERNEL void misaligned_load(const u32* in, u32* out) {
+    out[thread()] = *(const u32*)((const char*)in + 4 * thread() + 2);
+}
+
+KERNEL void barrier_for_half(const u32* in, u32* out) {
+    if (thread() % 2 == 0) barrier();
+    out[thread()] = in[thread()];
+}
+
+// Half of the threads return before the barrier, which all others reach.
+KERNEL void barrier_after_return(const u32* in, u32* out) {
+    if (thread() % 2 == 0) return;
+    u32 x = in[thread()];
+    barrier();
+    out[thread()] = x;
+}
+
+template <bool ATOMIC> DEVICE void last_block(const u32* in, u32* out, u32* count) {
+    SHARED u32 last;
+    if (thread() < 64) out[block() * 64 + thread()] = in[block() * 64 + thread()];
+    barrier();
+    if (thread() == 0) {
+        u32 before;
+        if (ATOMIC) before = __nvvm_atom_add_gen_i((int*)count, 1);
+        else before = block();
+        last = before == 3;
+    }
+    barrier();
+    if (last && thread() < 64) {
+        u32 sum = 0;
+        for (u32 b = 0; b < 4; ++b) sum += out[b * 64 + thread()];
+        out[256 + thread()] = sum;
+    }
+}
+
+// Four blocks; the one that finishes last sums what all of them wrote.
+KERNEL void last_block_by_atomic(const u32* in, u32* out, u32* count) { last_block<true>(in, out, count); }
+KERNEL void last_block_by_number(const u32* in, u32* out, u32* count) { last_block<false>(in, out, count); }

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 fn kind_of(code: CUresult) -> ErrorKind {
     match code {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => ErrorKind::OutOfMemory,
-        CUresult::CUDA_ERROR_INVALID_DEVICE => ErrorKind::InvalidArgument,
+        CUresult::CUDA_ERROR_INVALID_DEVICE | CUresult::CUDA_ERROR_INVALID_VALUE => ErrorKind::InvalidArgument,
         CUresult::CUDA_ERROR_NO_DEVICE
         | CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
         | CUresult::CUDA_ERROR_SYSTEM_NOT_READY

@@ -29,8 +29,17 @@ pub struct BuildInfo {
 impl BuildInfo {
     /// The AMD architectures that code is packed for; none where there was no compiler.
     pub fn amd_archs(&self) -> Vec<Cow<'static, str>> {
-        IMAGES.first().map(|image| image.archs(crate::image::Target::Amdgcn)).unwrap_or_default()
+        archs(crate::image::Target::Amdgcn)
     }
+
+    /// The NVIDIA architectures that PTX is packed for; it runs on these and later ones. None where there was no compiler.
+    pub fn nvidia_archs(&self) -> Vec<Cow<'static, str>> {
+        archs(crate::image::Target::Nvptx)
+    }
+}
+
+fn archs(target: crate::image::Target) -> Vec<Cow<'static, str>> {
+    IMAGES.first().map(|image| image.archs(target)).unwrap_or_default()
 }
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));

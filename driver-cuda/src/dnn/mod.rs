@@ -2,6 +2,7 @@
 
 mod descriptor;
 mod plan;
+mod trust;
 
 use crate::error::check as check_driver;
 use crate::library::CUDNN;
@@ -9,7 +10,7 @@ use crate::memory;
 use crate::runtime::Context;
 use crate::stream::CudaStream;
 use cudarc::cudnn::sys::{self, cudnnStatus_t as Status};
-use isobit_hal::{DType, Error, ErrorKind, Result};
+use isobit_hal::{Error, ErrorKind, Result};
 use isobit_kernels::{Conv, ConvPlans, ConvProblem, DevicePtr, Vendor};
 use plan::Plan;
 use std::ffi::CStr;
@@ -80,10 +81,8 @@ impl Dnn {
             Ok(problem) => problem,
             Err(why) => return declined(why),
         };
-        if conv.transposed && matches!(conv.dtype, DType::F32 | DType::F64) {
-            // cuDNN's only such algorithm that is fast adds in an order that varies. The one that does not takes 2738 us where the tree's kernel takes 1430
-            // (f32, 32x128x56x56, 3x3, stride 2, H200), and 1746 us where that takes 886 (over one dimension).
-            return declined("has no transposed convolution of f32 and f64 that is both repeatable and fast".into());
+        if let Some(why) = trust::mistrust(conv) {
+            return declined(why.into());
         }
         let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let handle = state.handle;

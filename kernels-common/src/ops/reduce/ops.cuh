@@ -179,6 +179,12 @@ struct Candidate {
     K key;
     u32 index;
 };
+// A copy by whole words reads what lies behind an index of 32 bits, which nothing would have written.
+template <>
+struct Candidate<i64> {
+    i64 key;
+    u64 index;
+};
 
 // A lane holds its best value so far and the row where it was found; strictly better ones replace it, and a NaN, which nothing replaces.
 template <typename V>

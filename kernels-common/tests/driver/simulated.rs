@@ -1,0 +1,31 @@
+//! The tests of a program again, on simulated cards: what needs a card is so tested on every machine.
+
+use isobit_simgpu_stage::Staged;
+use std::process::Command;
+
+/// A vendor's simulator, and the cards that tests run on: eagerly with the caching pool, and with work done as late as the interface allows and
+/// each storage an allocation of its own.
+pub struct Simulator {
+    /// Builds it.
+    pub stage: fn() -> anyhow::Result<Staged>,
+    /// The variable that chooses the card.
+    pub variable: &'static str,
+    /// Card, `ISOBIT_SIM_DEFER`, `ISOBIT_POOL`.
+    pub cards: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// Runs the calling test program once more for each simulated card, but for the test that calls this, `caller`.
+#[track_caller]
+pub fn again(caller: &str, simulator: &Simulator) {
+    let staged = (simulator.stage)().expect("the simulated GPU is built");
+    for (card, deferred, pool) in simulator.cards {
+        let mut tests = Command::new(std::env::current_exe().expect("the path of this program"));
+        staged.apply(&mut tests).args(["--skip", caller, "--nocapture"]);
+        tests.env(simulator.variable, card).env("ISOBIT_SIM_DEFER", deferred).env("ISOBIT_POOL", pool);
+        let output = tests.output().expect("this program starts again");
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(output.status.success(), "on {card}, deferred {deferred}, pool {pool:?}:\n{said}");
+        assert!(!said.contains("skipped: this test needs"), "on {card}: a test found no card:\n{said}");
+        assert!(!said.contains("simulated GPU:"), "on {card}: the simulator found something:\n{said}");
+    }
+}

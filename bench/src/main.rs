@@ -41,7 +41,7 @@ struct Args {
     /// Measures only the time from the start of the process to the first result, and ends.
     #[arg(long)]
     cold_start: bool,
-    /// Measures only how fast the simulated GPU is, and ends.
+    /// Measures only how fast the simulated GPU is that stands in for the device's, and ends.
     #[arg(long)]
     simgpu: bool,
 }
@@ -59,14 +59,13 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args, started: std::time::Instant) -> Result<()> {
-    if args.simgpu {
-        return simgpu::run();
-    }
     let (driver, ordinal) = args.device.split_once(':').unwrap_or((&args.device, "0"));
     let ordinal: usize = ordinal.parse().map_err(|e| {
         Error::new(ErrorKind::InvalidArgument, format!("`{}` is no device, as in cuda:0", args.device)).with_source(e)
     })?;
     match driver {
+        "cuda" if args.simgpu => simgpu::run::<isobit_cuda::CudaRuntime>("libcuda.so"),
+        "rocm" if args.simgpu => simgpu::run::<isobit_rocm::RocmRuntime>("libamdhip64.so"),
         "cuda" => run_on::<isobit_cuda::CudaRuntime>(args, ordinal, started),
         "rocm" => run_on::<isobit_rocm::RocmRuntime>(args, ordinal, started),
         _ => Err(Error::new(

@@ -2,10 +2,9 @@
 //! conformance suite a machine without a GPU can afford.
 
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, Error, ErrorKind, Layout, Result, Src, UnaryOp};
-use isobit_kernels::{GpuDevice, GpuStorage};
-use isobit_rocm::RocmRuntime;
+use isobit_kernels::{GpuDevice, GpuRuntime, GpuStorage, loaded_file};
 use isobit_simgpu_standin::report;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Elements of the measured tanh.
@@ -13,13 +12,13 @@ const ELEMENTS: usize = 1 << 20;
 const TIMINGS: usize = 7;
 const LAUNCHES: u32 = 500;
 
-/// Measures the simulated card that this process finds in place of ROCm.
+/// Measures the simulated card that this process finds in place of a vendor's `library`.
 ///
 /// # Errors
-/// `LibraryUnavailable` where the process finds a real ROCm, or none; those of the device.
-pub fn run() -> Result<()> {
-    let device = GpuDevice::<RocmRuntime>::new(0)?;
-    let counter = Counter::open()?;
+/// `LibraryUnavailable` where the process finds the vendor's own, or none; those of the device.
+pub fn run<R: GpuRuntime>(library: &str) -> Result<()> {
+    let device = GpuDevice::<R>::new(0)?;
+    let counter = Counter::open(library)?;
     let info = device.info()?;
     let values: Vec<f32> = (0..ELEMENTS).map(|i| (i as f32 / ELEMENTS as f32 - 0.5) * 20.0).collect();
     let (x, layout) = (device.storage_from_slice(&values)?, Layout::contiguous(ELEMENTS));
@@ -68,16 +67,13 @@ pub fn run() -> Result<()> {
 struct Counter(PathBuf);
 
 impl Counter {
-    fn open() -> Result<Self> {
-        let missing = |why: String| {
+    fn open(library: &str) -> Result<Self> {
+        let loaded = loaded_file(library).map(|file| Self(file.into()));
+        loaded.filter(|counter| counter.instructions().is_ok()).ok_or_else(|| {
             let message =
-                format!("{why}; `cargo xtask bench --simgpu` builds the simulated GPU and sets ROCM_PATH to it");
+                format!("{library} is no simulated GPU here; `cargo xtask bench --simgpu` builds and finds it");
             Error::new(ErrorKind::LibraryUnavailable, message)
-        };
-        let root = std::env::var_os("ROCM_PATH").ok_or_else(|| missing("ROCM_PATH is not set".into()))?;
-        let counter = Self(Path::new(&root).join("lib").join("libamdhip64.so"));
-        counter.instructions().map_err(|_| missing(format!("{} is no simulated GPU", counter.0.display())))?;
-        Ok(counter)
+        })
     }
 
     fn instructions(&self) -> Result<u64> {

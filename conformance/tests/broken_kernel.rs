@@ -1,7 +1,8 @@
 //! A kernel that is wrong is caught on a GPU, shrunk, and replayed by the printed command. The kernels are broken builds: copies of
 //! sources with one line changed, which the device compiles in place of its own. An NVIDIA GPU runs them where there is one, the simulated AMD
-//! GPU everywhere; what only its checks can see is planted for it alone.
-#![cfg(all(feature = "cli", feature = "rocm"))]
+//! GPU everywhere, the simulated NVIDIA GPU where NVRTC is (`ISOBIT_NVRTC`, its path, which `cargo xtask test` sets); what only checks of
+//! every access can see is planted for simulated ones alone.
+#![cfg(all(feature = "cli", feature = "cuda", feature = "rocm"))]
 
 use isobit_conformance::report::{Report, ResultRow, Status};
 use std::path::{Path, PathBuf};
@@ -14,20 +15,32 @@ const REDUCE_TEAMS: (&str, &str) =
     ("ops/reduce/reduce.cu", include_str!("../../kernels-common/src/ops/reduce/reduce.cu"));
 
 const SIMULATED: &str = "sim-rocm:gfx90a";
+const SIMULATED_CUDA: &str = "sim-cuda";
 
 /// The folder of the simulated GPUs: built here, or where the machine says that they lie.
 fn simulators() -> PathBuf {
     let built = || {
         isobit_simgpu_stage::rocm().unwrap();
+        isobit_simgpu_stage::cuda().unwrap();
         isobit_simgpu_stage::folder().unwrap()
     };
     std::env::var_os("ISOBIT_SIMGPU").map_or_else(built, PathBuf::from)
 }
 
+/// The folder of NVRTC, with which a CUDA device compiles sources.
+fn nvrtc() -> Option<PathBuf> {
+    Some(PathBuf::from(std::env::var_os("ISOBIT_NVRTC")?).parent()?.to_path_buf())
+}
+
 /// The GPUs that run a broken kernel.
 fn gpus() -> Vec<&'static str> {
     let real = isobit::available_devices().iter().any(|d| d.driver == "cuda");
-    real.then_some("cuda:0").into_iter().chain([SIMULATED]).collect()
+    real.then_some("cuda:0").into_iter().chain(simulated()).collect()
+}
+
+/// Those of them that check every access.
+fn simulated() -> Vec<&'static str> {
+    [SIMULATED].into_iter().chain(nvrtc().map(|_| SIMULATED_CUDA)).collect()
 }
 
 /// A folder with one changed source, and one for the reports.
@@ -50,6 +63,11 @@ impl Broken {
         let mut command = Command::new(program);
         command.args(["--devices", device, "--out"]).arg(self.out(device)).args(args);
         command.env("ISOBIT_SIMGPU", simulators());
+        if let Some(folder) = nvrtc() {
+            let more = std::env::var_os("LD_LIBRARY_PATH");
+            let folders = more.iter().flat_map(std::env::split_paths).chain([folder]);
+            command.env("LD_LIBRARY_PATH", std::env::join_paths(folders).unwrap());
+        }
         if sources {
             command.env("ISOBIT_KERNEL_SOURCES", self.0.path().join("src"));
         }
@@ -131,17 +149,22 @@ fn a_sum_that_accumulates_in_f16_is_caught() {
 #[test]
 fn an_access_past_the_end_is_found_and_named() {
     let broken = Broken::new(ELEMENTWISE, "if (block_x() == 0 && i < n)", "if (block_x() == 0 && i <= n)");
-    let report = broken.is_found(SIMULATED, "neg", "f32", "out_of_bounds");
-    let device = &report.devices[0];
-    assert!(device.simulated && device.instructions_executed.is_some_and(|n| n > 0), "{device:?}");
+    for device in simulated() {
+        let report = broken.is_found(device, "neg", "f32", "out_of_bounds");
+        let device = &report.devices[0];
+        assert!(device.simulated && device.instructions_executed.is_some_and(|n| n > 0), "{device:?}");
+    }
 }
 
 #[test]
 fn a_missing_barrier_is_found_and_named() {
     let store = "lanes[lane + v * distance] = acc[v];\n";
     let broken = Broken::new(REDUCE_TEAMS, &format!("{store}        barrier();\n"), store);
-    // A team of 64 threads is one wave of gfx90a, and needs no barrier there; of gfx1100 it is two.
+    // A team of 64 threads is one wave of gfx90a, and needs no barrier there; of gfx1100 and of NVIDIA's it is two.
     broken.is_found("sim-rocm:gfx1100", "sum", "f32", "races");
+    if nvrtc().is_some() {
+        broken.is_found(SIMULATED_CUDA, "sum", "f32", "races");
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn what_cannot_run_is_said_and_is_status_2() {
     refused(&["--devices", "rocm:0"], "rocm:0");
     refused(&["--devices", "cpu:7"], "cpu:7");
     refused(&["--devices", "sim-rocm:gfx90b"], "no simulated AMD GPU is named `gfx90b`; did you mean gfx90a");
-    refused(&["--devices", "sim-cuda"], "there is no simulated NVIDIA GPU yet");
+    refused(&["--devices", "sim-cuda:sm_81"], "no simulated NVIDIA GPU is named `sm_81`; did you mean sm_80");
     refused(&["--ops", "exp", "--dtypes", "u8"], "the filters select nothing");
     refused(&["--cases", "0"], "--cases");
     refused(&["--quick", "--exhaustive"], "--exhaustive");

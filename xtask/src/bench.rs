@@ -18,11 +18,17 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
 
 /// The simulated cards whose code a development build has, one after the other on one core.
 fn simulated(program: impl Fn() -> Command, args: &[String]) -> Result<ExitCode> {
-    let rocm = conformance::build()?.join("rocm");
-    for card in ["gfx90a", "gfx942", "gfx1100"] {
-        let mut measured = program();
-        measured.args(args).env("ROCM_PATH", &rocm).env("LD_LIBRARY_PATH", rocm.join("lib"));
-        shell::run(measured.env("ISOBIT_SIM_ROCM", card).env("ISOBIT_SIM_THREADS", "1"))?;
+    let simulators = conformance::build()?;
+    let vendors =
+        [("cuda", "ISOBIT_SIM_CUDA", &["sm_80"][..]), ("rocm", "ISOBIT_SIM_ROCM", &["gfx90a", "gfx942", "gfx1100"])];
+    for (driver, variable, cards) in vendors {
+        let root = simulators.join(driver);
+        for card in cards {
+            let mut measured = program();
+            measured.args(args).args(["--device", &format!("{driver}:0")]);
+            measured.env("ROCM_PATH", &root).env("LD_LIBRARY_PATH", root.join("lib"));
+            shell::run(measured.env(variable, card).env("ISOBIT_SIM_THREADS", "1"))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -28,8 +28,10 @@ pub fn run() -> Result<ExitCode> {
 
     println!("\nSimulated GPUs and what runs on them");
     let at = |file: PathBuf| file.exists().then(|| file.display().to_string());
-    let amd = at(target_dir().join("simgpu/rocm/lib/libamdhip64.so"));
-    row("sim-rocm", amd, "`cargo xtask conformance` builds it, as does `cargo run -p isobit-simgpu-stage`");
+    for (device, library) in [("sim-cuda", "cuda/lib/libcuda.so"), ("sim-rocm", "rocm/lib/libamdhip64.so")] {
+        let found = at(target_dir().join("simgpu").join(library));
+        row(device, found, "`cargo xtask conformance` builds it, as does `cargo run -p isobit-simgpu-stage`");
+    }
     let rocrand = at(target_dir().join("debian").join(setup::ROCRAND.1));
     row(
         "librocrand1",

@@ -40,7 +40,7 @@ pub fn run(filter: Option<&str>) -> Result<ExitCode> {
     for (approximation, deferred) in [("+1", "0"), ("-1", "1")] {
         let mut shifted = conformance::program(&simulators);
         shifted.env("ISOBIT_SIM_APPROX", approximation).env("ISOBIT_SIM_DEFER", deferred);
-        shifted.args(["--devices", "sim-rocm:gfx90a,sim-rocm:gfx1100", "--cases", "8", "--out"]);
+        shifted.args(["--devices", "sim-cuda,sim-rocm:gfx90a,sim-rocm:gfx1100", "--cases", "8", "--out"]);
         shell::run(shifted.arg(target_dir().join("conformance-shifted")))?;
     }
     hand_over(conformance::program(&simulators).arg("--quick"))

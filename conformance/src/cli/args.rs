@@ -14,7 +14,7 @@ pub struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Devices, such as cpu,cuda:0,sim-rocm:gfx90a. Without this: the CPU, every GPU found, and simulated AMD GPUs where there is none.
+    /// Devices, such as cpu,cuda:0,sim-rocm:gfx90a. Without this: the CPU, every GPU found, and simulated ones for a vendor without.
     #[arg(long, value_delimiter = ',', value_name = "ID,...")]
     pub devices: Vec<String>,
 
@@ -59,7 +59,7 @@ pub struct Args {
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "replay")]
     pub compare: Vec<PathBuf>,
 
-    /// Write which device supports what to docs/support.md, and run nothing. Without --devices, of the CPU and of a simulated AMD GPU.
+    /// Write which device supports what to docs/support.md, and run nothing. Without --devices, of the CPU and of a simulated GPU of each vendor.
     #[arg(long, conflicts_with_all = ["replay", "compare"])]
     pub matrix: bool,
 

@@ -54,8 +54,9 @@ pub fn plan(asked: &[String]) -> Result<Plan> {
             None => plan.not_run.extend(absent(0).err().map(|e: isobit::Error| none(e.message().into()))),
         }
     }
-    if !plan.workers.iter().any(|id| id.starts_with("rocm:")) {
-        for simulated in Simulated::instead_of_rocm() {
+    let (real, instead) = (plan.workers.clone(), ["cuda", "rocm"]);
+    for driver in instead.into_iter().filter(|driver| !real.iter().any(|id| id.split(':').next() == Some(driver))) {
+        for simulated in Simulated::instead_of(driver) {
             match simulated.ready() {
                 Ok(()) => plan.workers.push(simulated.id()),
                 Err(e) => plan.not_run.push(NotRun { id: simulated.id(), reason: format!("{e:#}") }),
@@ -85,8 +86,8 @@ fn canonical(id: &str) -> Result<String> {
 /// # Errors
 /// Those of the driver: it is not here, or there is no such device.
 pub fn open(id: &str) -> Result<AnyDevice> {
-    let name = Simulated::of(id).map_or(id, |simulated| simulated.opened_as());
-    AnyDevice::open(name).with_context(|| format!("device {id}"))
+    let name = Simulated::of(id).map_or_else(|| id.into(), Simulated::opened_as);
+    AnyDevice::open(&name).with_context(|| format!("device {id}"))
 }
 
 /// What a device says of itself, and whether it is simulated, which its driver cannot know.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 const PATH: &str = "docs/support.md";
 /// Who is asked where nobody is named: the same on every machine.
-const ASKED: [&str; 2] = ["cpu", "sim-rocm:gfx90a"];
+const ASKED: [&str; 3] = ["cpu", "sim-cuda", "sim-rocm:gfx90a"];
 const TITLE: &str = "# What each driver supports
 
 Written by `cargo xtask conformance --matrix` from what the devices answer to `supports`; `cargo xtask test` compares it.
@@ -58,9 +58,6 @@ pub fn main(args: &Args) -> Result<bool> {
         let simulated = if row.simulated { " (a simulated device answered)" } else { "" };
         let _ = writeln!(text, "- `{}`{simulated}", row.driver);
         answers.push(Answers { driver: row.driver, supported });
-    }
-    if !answers.iter().any(|a| a.driver == "cuda") && answers.iter().any(|a| a.driver == "rocm") {
-        text += "- `cuda`, by `rocm`'s answers: the two are one host path over one table of kernels, in which `supports` looks\n";
     }
     text += LEGEND;
     text += &table(&answers, &cells);

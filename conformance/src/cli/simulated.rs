@@ -10,25 +10,77 @@ use std::path::PathBuf;
 /// Names the folder that holds a folder of libraries for each vendor; `cargo xtask` sets it.
 const FOLDER_VARIABLE: &str = "ISOBIT_SIMGPU";
 
-/// Every architecture of the simulated AMD GPU.
-const ROCM: &[&str] = &["gfx90a", "gfx942", "gfx1100"];
+/// A vendor's simulator.
+#[derive(Debug, PartialEq, Eq)]
+struct Vendor {
+    /// How reports call its devices, before the architecture.
+    driver: &'static str,
+    /// Whose GPU it is.
+    name: &'static str,
+    /// Every architecture; the first is meant where none is named.
+    archs: &'static [&'static str],
+    /// Those that run where there is no such GPU and nobody asked for others.
+    by_default: &'static [&'static str],
+    /// The first architecture goes by the driver's name alone.
+    first_unnamed: bool,
+    /// The driver whose library it stands in for.
+    stands_for: &'static str,
+    /// Its library in the vendor's folder.
+    library: &'static str,
+    /// The variable that chooses the card.
+    card: &'static str,
+    /// The variable by which the driver finds the vendor's installation, where it has one.
+    root: Option<&'static str>,
+    /// The variable that chooses architectures while building.
+    built_for: &'static str,
+}
 
-/// Those that run where there is no AMD GPU and nobody asked for others: one of wave64, one of wave32.
-const ROCM_BY_DEFAULT: &[&str] = &["gfx90a", "gfx1100"];
+/// PTX is compiled forward by the card's driver, so that one card says what all do.
+static CUDA: Vendor = Vendor {
+    driver: "sim-cuda",
+    name: "NVIDIA",
+    archs: &["sm_80", "sm_75", "sm_90"],
+    by_default: &["sm_80"],
+    first_unnamed: true,
+    stands_for: "cuda",
+    library: "libcuda.so",
+    card: "ISOBIT_SIM_CUDA",
+    root: None,
+    built_for: "ISOBIT_CUDA_ARCHS",
+};
 
-const ROCM_DRIVER: &str = "sim-rocm";
+/// By default one of wave64, one of wave32.
+static ROCM: Vendor = Vendor {
+    driver: "sim-rocm",
+    name: "AMD",
+    archs: &["gfx90a", "gfx942", "gfx1100"],
+    by_default: &["gfx90a", "gfx1100"],
+    first_unnamed: false,
+    stands_for: "rocm",
+    library: "libamdhip64.so",
+    card: "ISOBIT_SIM_ROCM",
+    root: Some("ROCM_PATH"),
+    built_for: "ISOBIT_ROCM_ARCHS",
+};
+
+static VENDORS: [&Vendor; 2] = [&CUDA, &ROCM];
 
 /// A simulated device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Simulated {
+    vendor: &'static Vendor,
     arch: &'static str,
 }
 
 impl Simulated {
+    /// All there are.
+    fn all() -> impl Iterator<Item = Self> {
+        VENDORS.into_iter().flat_map(|vendor| vendor.archs.iter().map(move |&arch| Self { vendor, arch }))
+    }
+
     /// The device of an id of the form that [`id`](Self::id) gives.
     pub fn of(id: &str) -> Option<Self> {
-        let arch = id.strip_prefix(ROCM_DRIVER)?.strip_prefix(':')?;
-        ROCM.iter().find(|&&a| a == arch).map(|&arch| Self { arch })
+        Self::all().find(|device| device.id() == id)
     }
 
     /// The device that a user names, of the simulated driver `driver`: by its architecture, or without one by the first.
@@ -36,27 +88,29 @@ impl Simulated {
     /// # Errors
     /// A driver that has no simulator, an architecture that it does not simulate.
     pub fn named(driver: &str, arch: Option<&str>) -> Result<Self> {
-        if driver != ROCM_DRIVER {
-            bail!("{driver}: there is no simulated NVIDIA GPU yet; {ROCM_DRIVER}:{} is a simulated AMD GPU", ROCM[0]);
-        }
-        let arch = arch.unwrap_or(ROCM[0]);
-        super::select::known("simulated AMD GPU", arch, ROCM)?;
-        Ok(Self::of(&format!("{ROCM_DRIVER}:{arch}")).expect("it is a known one"))
+        let Some(vendor) = VENDORS.into_iter().find(|vendor| vendor.driver == driver) else {
+            bail!("{driver}: there is no such simulated GPU; there are {} and {}", CUDA.driver, ROCM.driver);
+        };
+        let arch = arch.unwrap_or(vendor.archs[0]);
+        super::select::known(&format!("simulated {} GPU", vendor.name), arch, vendor.archs)?;
+        Ok(Self::all().find(|device| device.vendor == vendor && device.arch == arch).expect("it is a known one"))
     }
 
-    /// Those that stand in for AMD GPUs on a machine without.
-    pub fn instead_of_rocm() -> impl Iterator<Item = Self> {
-        ROCM_BY_DEFAULT.iter().map(|&arch| Self { arch })
+    /// Those that stand in for a driver's GPUs on a machine without.
+    pub fn instead_of(driver: &str) -> impl Iterator<Item = Self> {
+        let vendors = VENDORS.into_iter().filter(move |vendor| vendor.stands_for == driver);
+        vendors.flat_map(|vendor| vendor.by_default.iter().map(move |&arch| Self { vendor, arch }))
     }
 
     /// The name in reports.
     pub fn id(self) -> String {
-        format!("{ROCM_DRIVER}:{}", self.arch)
+        let Vendor { driver, archs, first_unnamed, .. } = self.vendor;
+        if *first_unnamed && self.arch == archs[0] { (*driver).into() } else { format!("{driver}:{}", self.arch) }
     }
 
     /// The name by which the process that has it opens it.
-    pub fn opened_as(self) -> &'static str {
-        "rocm:0"
+    pub fn opened_as(self) -> String {
+        format!("{}:0", self.vendor.stands_for)
     }
 
     /// That it can be started: this build has the driver and code for it, and the simulator is built.
@@ -64,16 +118,17 @@ impl Simulated {
     /// # Errors
     /// It cannot; what to do about that.
     pub fn ready(self) -> Result<()> {
-        let (id, packed) = (self.id(), packed()?);
-        if !packed.iter().any(|a| a == self.arch) {
+        let (id, packed) = (self.id(), packed(self.vendor)?);
+        if !packed.iter().any(|packed| runs_on(packed, self.arch)) {
             let there = if packed.is_empty() { "none".into() } else { packed.join(", ") };
             bail!(
-                "{id}: no kernels for {} are in this build, whose AMD architectures are: {there}. ISOBIT_ROCM_ARCHS, set while building, \
-                 chooses them",
-                self.arch
+                "{id}: no kernels for {} are in this build, whose {} architectures are: {there}. {}, set while building, chooses them",
+                self.arch,
+                self.vendor.name,
+                self.vendor.built_for
             );
         }
-        folder().map(drop).with_context(|| format!("device {id}"))
+        self.vendor.folder().map(drop).with_context(|| format!("device {id}"))
     }
 
     /// The variables of a process that has it, with so many threads to simulate on. Each storage is an allocation of its own there, so that
@@ -82,52 +137,68 @@ impl Simulated {
     /// # Errors
     /// The simulator is not built.
     pub fn environment(self, threads: usize) -> Result<Vec<(&'static str, OsString)>> {
-        let root = folder()?;
+        let root = self.vendor.folder()?;
         let mut path = root.join("lib").into_os_string();
         if let Some(more) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
             path.push(":");
             path.push(more);
         }
-        Ok(vec![
-            ("ROCM_PATH", root.into()),
+        let mut variables = vec![
             ("LD_LIBRARY_PATH", path),
-            ("ISOBIT_SIM_ROCM", self.arch.into()),
+            (self.vendor.card, self.arch.into()),
             ("ISOBIT_SIM_THREADS", threads.to_string().into()),
             ("ISOBIT_POOL", "exact".into()),
-        ])
+        ];
+        variables.extend(self.vendor.root.map(|variable| (variable, root.into())));
+        Ok(variables)
     }
 }
 
-/// The AMD architectures that this build has kernels for.
-#[cfg(feature = "rocm")]
-fn packed() -> Result<Vec<String>> {
-    Ok(isobit::rocm::BUILD.amd_archs().into_iter().map(|a| a.into_owned()).collect())
-}
-
-#[cfg(not(feature = "rocm"))]
-fn packed() -> Result<Vec<String>> {
-    bail!("this build has no ROCm driver: build with the feature `rocm`, as `cargo xtask conformance` does")
-}
-
-/// The folder that stands in for ROCm's installation.
-fn folder() -> Result<PathBuf> {
-    let simulators = match std::env::var_os(FOLDER_VARIABLE) {
-        Some(folder) => PathBuf::from(folder),
-        // Where cargo puts programs, the simulators lie beside them.
-        None => {
-            let program = std::env::current_exe().context("the path of this program")?;
-            program.ancestors().nth(2).context("this program lies in no folder")?.join("simgpu")
+impl Vendor {
+    /// The folder that stands in for the vendor's installation.
+    fn folder(&self) -> Result<PathBuf> {
+        let simulators = match std::env::var_os(FOLDER_VARIABLE) {
+            Some(folder) => PathBuf::from(folder),
+            // Where cargo puts programs, the simulators lie beside them.
+            None => {
+                let program = std::env::current_exe().context("the path of this program")?;
+                program.ancestors().nth(2).context("this program lies in no folder")?.join("simgpu")
+            }
+        };
+        let root = simulators.join(self.stands_for);
+        if !root.join("lib").join(self.library).exists() {
+            bail!(
+                "the simulated {} GPU is not in {}: `cargo xtask conformance` builds it, and so does `cargo run -p isobit-simgpu-stage`, \
+                 which prints the folder that {FOLDER_VARIABLE} is to name",
+                self.name,
+                root.display()
+            );
         }
-    };
-    let root = simulators.join("rocm");
-    if !root.join("lib/libamdhip64.so").exists() {
-        bail!(
-            "the simulated AMD GPU is not in {}: `cargo xtask conformance` builds it, and so does `cargo run -p isobit-simgpu-stage`, which \
-             prints the folder that {FOLDER_VARIABLE} is to name",
-            root.display()
-        );
+        Ok(root)
     }
-    Ok(root)
+}
+
+/// Whether code for one architecture runs on another: PTX on later ones too, an AMD code object on its own.
+fn runs_on(code: &str, card: &str) -> bool {
+    let sm = |arch: &str| arch.strip_prefix("sm_").and_then(|n| n.parse::<u32>().ok());
+    match (sm(code), sm(card)) {
+        (Some(code), Some(card)) => code <= card,
+        _ => code == card,
+    }
+}
+
+/// The vendor's architectures that this build has kernels for.
+fn packed(vendor: &Vendor) -> Result<Vec<String>> {
+    match vendor.stands_for {
+        #[cfg(feature = "cuda")]
+        "cuda" => Ok(isobit::cuda::BUILD.nvidia_archs().into_iter().map(|a| a.into_owned()).collect()),
+        #[cfg(feature = "rocm")]
+        "rocm" => Ok(isobit::rocm::BUILD.amd_archs().into_iter().map(|a| a.into_owned()).collect()),
+        driver => bail!(
+            "this build has no driver for {} GPUs: build with the feature `{driver}`, as `cargo xtask conformance` does",
+            vendor.name
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -136,22 +207,40 @@ mod tests {
 
     #[test]
     fn a_device_is_named_by_its_architecture() {
-        for arch in ROCM {
+        for arch in ROCM.archs {
             let device = Simulated::named("sim-rocm", Some(arch)).unwrap();
             assert_eq!(device.id(), format!("sim-rocm:{arch}"));
             assert_eq!(Simulated::of(&device.id()), Some(device));
         }
-        assert_eq!(Simulated::named("sim-rocm", None).unwrap().id(), "sim-rocm:gfx90a");
-        assert!(Simulated::instead_of_rocm().all(|d| ROCM.contains(&d.arch)));
-        for id in ["rocm:0", "sim-rocm", "sim-rocm:gfx90", "sim-cuda:gfx90a", "cpu"] {
+        let id = |driver, arch| Simulated::named(driver, arch).unwrap().id();
+        assert_eq!(id("sim-rocm", None), "sim-rocm:gfx90a");
+        assert_eq!(id("sim-cuda", None), "sim-cuda");
+        assert_eq!(id("sim-cuda", Some("sm_80")), "sim-cuda");
+        assert_eq!(id("sim-cuda", Some("sm_90")), "sim-cuda:sm_90");
+        for id in ["rocm:0", "sim-rocm", "sim-rocm:gfx90", "sim-cuda:gfx90a", "sim-cuda:sm_80", "cpu"] {
             assert_eq!(Simulated::of(id), None, "{id}");
         }
+    }
+
+    #[test]
+    fn each_vendor_has_devices_where_it_has_no_gpu() {
+        let ids = |driver| Simulated::instead_of(driver).map(Simulated::id).collect::<Vec<_>>();
+        assert_eq!(ids("rocm"), ["sim-rocm:gfx90a", "sim-rocm:gfx1100"]);
+        assert_eq!(ids("cuda"), ["sim-cuda"]);
+        assert!(ids("cpu").is_empty());
     }
 
     #[test]
     fn a_near_name_is_suggested() {
         let e = Simulated::named("sim-rocm", Some("gfx90b")).unwrap_err();
         assert!(e.to_string().contains("did you mean gfx90a"), "{e}");
-        assert!(Simulated::named("sim-cuda", None).is_err());
+        let e = Simulated::named("sim-cuda", Some("sm_81")).unwrap_err();
+        assert!(e.to_string().contains("did you mean sm_80"), "{e}");
+    }
+
+    #[test]
+    fn ptx_runs_on_later_cards_and_a_code_object_on_its_own() {
+        assert!(runs_on("sm_80", "sm_80") && runs_on("sm_80", "sm_90") && !runs_on("sm_80", "sm_75"));
+        assert!(runs_on("gfx90a", "gfx90a") && !runs_on("gfx90a", "gfx942"));
     }
 }

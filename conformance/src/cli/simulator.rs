@@ -8,8 +8,8 @@ use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The libraries that a simulator may stand in for.
-const LIBRARIES: [&str; 5] =
-    ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libcuda.so.1"];
+const LIBRARIES: [&str; 6] =
+    ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libcuda.so", "libcuda.so.1"];
 
 /// Only a library that is loaded already, as the GNU C library numbers it.
 const RTLD_NOLOAD: c_int = 4;

@@ -68,9 +68,11 @@ impl Local {
         self.bytes = bytes;
         self.solo = waves == 1;
         self.generation += 1;
-        if self.words.len() * 8 < bytes {
-            self.words.resize(bytes.div_ceil(8), 0);
-            self.tags.resize_with(bytes, Default::default);
+        let words = bytes.div_ceil(8);
+        if self.words.len() < words {
+            self.words.resize(words, 0);
+            // Of whole words, so that what fits the words of a smaller memory fits its tags.
+            self.tags.resize_with(words * 8, Default::default);
         }
         if self.generation == GENERATIONS {
             self.tags.fill_with(Default::default);

@@ -338,3 +338,18 @@ fn a_missing_barrier_in_a_reduction_is_found() {
         assert_eq!(found(&findings).into_iter().collect::<Vec<_>>(), if barrier { vec![] } else { vec![1] });
     }
 }
+
+#[test]
+fn a_group_whose_memory_fits_the_words_of_a_smaller_one_is_checked_to_its_end() {
+    let findings = Findings::new();
+    let memory = arena();
+    let launch = Launch::new("kernel", &memory, &findings, 1, false);
+    let mut local = Local::new();
+    for bytes in [12, 16] {
+        local.reset(bytes, 2);
+        let at = std::array::from_fn(|lane| lane as u32);
+        let checked = local.check(&Place::default(), Access::Store, 0, (1 << bytes) - 1, &at, 1, 1, &launch, &Names);
+        assert_eq!(checked.lanes, (1 << bytes) - 1);
+    }
+    assert!(found(&findings).is_empty());
+}

@@ -22,6 +22,18 @@ pub struct NodeHandle {
     pub node: usize,
 }
 
+/// What an update of an executable graph came to, numbered as both vendors do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum ExecUpdate {
+    /// Done.
+    Success = 0,
+    /// The graph has other nodes or edges.
+    TopologyChanged = 2,
+    /// A node is of another kind.
+    NodeTypeChanged = 3,
+}
+
 /// Everything of graphs that has a handle.
 #[derive(Debug)]
 pub struct Graphs {
@@ -158,6 +170,27 @@ impl Graphs {
     pub fn instantiate<C: ResultCode>(&self, handle: Handle) -> Result<Handle, C> {
         let exec = self.graph(handle)?.with(|graph| GraphExec::new(graph));
         Ok(self.execs.add(Arc::new(exec)))
+    }
+
+    /// Gives an executable graph what the nodes of a graph do, which must be alike; else changes nothing, and says why and which node does not fit.
+    ///
+    /// # Errors
+    /// There is no such graph.
+    pub fn update<C: ResultCode>(&self, exec: Handle, handle: Handle) -> Result<(ExecUpdate, Handle), C> {
+        let (exec, graph) = (self.exec(exec)?, self.graph(handle)?);
+        let (old, new, null) = (exec.graph(), graph.with(|graph| graph.clone()), std::ptr::null_mut());
+        if !old.is_like(&new) {
+            return Ok((ExecUpdate::TopologyChanged, null));
+        }
+        let kind = |graph: &Graph, node| graph.work(node).and_then(Payload::of).map(Payload::number);
+        if let Some(node) = (0..new.len()).find(|&node| kind(&old, node) != kind(&new, node)) {
+            return Ok((ExecUpdate::NodeTypeChanged, self.node_handle(&graph, node)));
+        }
+        for node in 0..new.len() {
+            let Some(work) = new.work(node) else { continue };
+            exec.set_work(node, work.clone()).map_err(|error| Error::new(C::INVALID_VALUE, error.to_string()))?;
+        }
+        Ok((ExecUpdate::Success, null))
     }
 
     /// Destroys an executable graph. Launches that are pending go on.

@@ -4,6 +4,7 @@ use crate::Code;
 use crate::error::{Result, bail, call, put, put_if_wanted};
 use crate::process::process;
 use isobit_simgpu_core::queue::Graph;
+use isobit_simgpu_host::graph::ExecUpdate;
 use isobit_simgpu_host::handles::Handle;
 use std::ffi::{c_char, c_uint, c_ulonglong};
 
@@ -62,6 +63,31 @@ fn instantiate(to: *mut Handle, handle: Handle) -> Result {
     }
     // SAFETY: not null, and the caller of HIP promises room for a handle.
     unsafe { put(to, process()?.graphs.instantiate(handle)?, "the executable graph") }
+}
+
+/// Gives an executable graph what the nodes of another graph do.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphExecUpdate(
+    handle: Handle,
+    graph: Handle,
+    error_node: *mut Handle,
+    result: *mut c_uint,
+) -> Code {
+    call("hipGraphExecUpdate", || {
+        if error_node.is_null() || result.is_null() {
+            bail!(INVALID_VALUE, "the pointer to the node or to the result is null");
+        }
+        let (outcome, node) = process()?.graphs.update::<Code>(handle, graph)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            put(error_node, node, "the node")?;
+            put(result, outcome as c_uint, "the result")?;
+        }
+        if outcome != ExecUpdate::Success {
+            bail!(GRAPH_EXEC_UPDATE_FAILURE, "the graph has other nodes or edges");
+        }
+        Ok(())
+    })
 }
 
 /// Launches a graph on a stream.

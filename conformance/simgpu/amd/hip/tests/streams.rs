@@ -224,3 +224,36 @@ fn graphs_are_made_by_hand_too() {
         ok(hipGraphDestroy(graph));
     }
 }
+
+#[test]
+fn an_executable_graph_takes_over_what_a_graph_like_it_does() {
+    let _alone = alone();
+    let buffer = Buffer::new(4);
+    // SAFETY: what the nodes use outlives the launches, which are waited for.
+    unsafe {
+        let setting = |value| {
+            let graph = get(|to| hipGraphCreate(to, 0));
+            let set = MemsetParams { to: buffer.at(0), element: 4, height: 1, pitch: 0, value, width: 1 };
+            get(|to| hipGraphAddMemsetNode(to, graph, std::ptr::null(), 0, &set));
+            graph
+        };
+        let (ones, twos, empty) = (setting(0x0101_0101), setting(0x0202_0202), get(|to| hipGraphCreate(to, 0)));
+        let exec = get(|to| hipGraphInstantiate(to, ones, null_mut(), null_mut(), 0));
+        let (mut node, mut result) = (exec, 9);
+        ok(hipGraphExecUpdate(exec, twos, &mut node, &mut result));
+        assert_eq!((node, result), (null_mut(), 0));
+        assert_eq!(hipGraphExecUpdate(exec, empty, &mut node, &mut result), Code::GRAPH_EXEC_UPDATE_FAILURE);
+        assert_eq!(result, 2, "the topology");
+        assert_eq!(hipGraphExecUpdate(exec, ones, null_mut(), &mut result), Code::INVALID_VALUE);
+        assert_eq!(hipGraphExecUpdate(ones, ones, &mut node, &mut result), Code::INVALID_VALUE);
+        ok(hipGraphLaunch(exec, null_mut()));
+        let mut result = [0u8; 4];
+        ok(hipMemcpyAsync(result.as_mut_ptr().cast(), buffer.0, 4, DEVICE_TO_HOST, null_mut()));
+        ok(hipStreamSynchronize(null_mut()));
+        assert_eq!(result, [2; 4], "the update that failed changed nothing");
+        ok(hipGraphExecDestroy(exec));
+        for graph in [ones, twos, empty] {
+            ok(hipGraphDestroy(graph));
+        }
+    }
+}

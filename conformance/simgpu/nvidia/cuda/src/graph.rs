@@ -1,11 +1,11 @@
 //! Graphs: making, instantiating, launching and updating them.
 
 use crate::Code;
-use crate::error::{Error, Result, bail, call, put, put_if_wanted, read};
-use crate::process::{Process, process};
-use isobit_simgpu_core::queue::{Graph, GraphExec};
+use crate::error::{Result, bail, call, put, put_if_wanted, read};
+use crate::process::process;
+use isobit_simgpu_core::queue::Graph;
+use isobit_simgpu_host::graph::ExecUpdate;
 use isobit_simgpu_host::handles::Handle;
-use isobit_simgpu_host::payload::Payload;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong};
 
 /// A new graph without nodes.
@@ -167,38 +167,15 @@ pub struct UpdateResult {
     pub from: Handle,
 }
 
-/// Gives an executable graph what the nodes of another one do, which must be alike.
-fn update(process: &Process, exec: &GraphExec, handle: Handle) -> Result<UpdateResult> {
-    /// `CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED`, `NODE_TYPE_CHANGED`.
-    const TOPOLOGY: c_int = 2;
-    const NODE_TYPE: c_int = 3;
-    let null = std::ptr::null_mut();
-    let failed = |result, node| Ok(UpdateResult { result, node, from: null });
-    let (graph, old) = (process.graphs.graph::<Code>(handle)?, exec.graph());
-    let new = graph.with(|graph| graph.clone());
-    if !old.is_like(&new) {
-        return failed(TOPOLOGY, null);
-    }
-    let kind = |graph: &Graph, node| graph.work(node).and_then(Payload::of).map(Payload::number);
-    if let Some(node) = (0..new.len()).find(|&node| kind(&old, node) != kind(&new, node)) {
-        return failed(NODE_TYPE, process.graphs.node_handle(&graph, node));
-    }
-    for node in 0..new.len() {
-        let Some(work) = new.work(node) else { continue };
-        exec.set_work(node, work.clone()).map_err(|error| Error::new(Code::INVALID_VALUE, error.to_string()))?;
-    }
-    failed(0, null)
-}
-
 /// Gives an executable graph what the nodes of another graph do.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphExecUpdate_v2(handle: Handle, graph: Handle, to: *mut UpdateResult) -> Code {
     call("cuGraphExecUpdate_v2", || {
-        let process = process()?;
-        let result = update(process, &*process.graphs.exec::<Code>(handle)?, graph)?;
+        let (outcome, node) = process()?.graphs.update::<Code>(handle, graph)?;
+        let result = UpdateResult { result: outcome as c_int, node, from: std::ptr::null_mut() };
         // SAFETY: the caller's promise.
         unsafe { put(to, result, "the result") }?;
-        if result.result != 0 {
+        if outcome != ExecUpdate::Success {
             bail!(GRAPH_EXEC_UPDATE_FAILURE, "the graph has other nodes or edges");
         }
         Ok(())

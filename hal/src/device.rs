@@ -1,15 +1,18 @@
 //! The device half of the HAL.
 
+use crate::graph::Step;
+use crate::in_order::{HostMemory, InOrderEvent, InOrderStream, StepGraph};
 use crate::{
-    BackendStorage, CpuStorage, DType, Error, ErrorKind, Layout, Op, RandNormal, RandUniform, RandomState, Result,
-    Scalar, Shape, Support, WithDType,
+    BackendStorage, Counters, CpuStorage, DType, DeviceInfo, Error, ErrorKind, Event, Func, Graph, KernelCode, Layout,
+    Op, PinnedBuffer, PoolStats, RandNormal, RandUniform, RandomState, Result, Scalar, Shape, Stream, StreamGuard,
+    Support, WithDType, stream,
 };
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Identifies one opened device for the life of the process; two devices on one ordinal have two ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DeviceId(u64);
+pub struct DeviceId(pub(crate) u64);
 
 impl DeviceId {
     /// An id that no other device has.
@@ -42,51 +45,6 @@ pub enum Numerics {
     Vendor,
     /// The kernel of the tree: the same bits on every device.
     Portable,
-}
-
-/// A library that a device has loaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LibraryInfo {
-    /// What it is, such as `cuBLAS`.
-    pub name: String,
-    /// Its version as it reports it.
-    pub version: String,
-    /// The file it was loaded from, where that is known.
-    pub path: Option<String>,
-}
-
-impl LibraryInfo {
-    /// A library of a name and a version.
-    pub fn new(name: impl Into<String>, version: impl Into<String>, path: Option<String>) -> Self {
-        Self { name: name.into(), version: version.into(), path }
-    }
-}
-
-/// What a device says of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct DeviceInfo {
-    /// The driver: `cpu`, `cuda`, `rocm`.
-    pub driver: String,
-    /// The product's name.
-    pub name: String,
-    /// The architecture, vendor's spelling: `sm_90`, `gfx90a:sramecc+:xnack-`, `x86_64+avx2+fma`.
-    pub arch: String,
-    /// True where the device is simulated.
-    pub simulated: bool,
-    /// Threads that run in lockstep; 1 on a CPU.
-    pub warp_size: usize,
-    /// Multiprocessors, compute units or cores.
-    pub multiprocessors: usize,
-    /// Bytes of memory in all; 0 where that is not known.
-    pub memory_total: u64,
-    /// Bytes of memory free at the time of asking; 0 where that is not known.
-    pub memory_free: u64,
-    /// The version of the driver.
-    pub driver_version: String,
-    /// The vendor libraries that are loaded.
-    pub libraries: Vec<LibraryInfo>,
 }
 
 /// A device: where storages live and operations run. Cloning gives another handle to the same device.
@@ -211,6 +169,198 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// Those of the work itself, which surface here at the latest: the first that happened, with the operation that caused it.
     fn synchronize(&self) -> Result<()>;
+
+    /// Whether operations on bf16 are there, those of matrices included.
+    fn supports_bf16(&self) -> bool {
+        self.supports(&Op::Matmul(crate::Matmul::default()), &[DType::BF16; 3]).is_supported()
+    }
+
+    /// The stream that everything runs on where a thread chooses no other.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn default_stream(&self) -> Result<Stream> {
+        Ok(InOrderStream::default_of(self))
+    }
+
+    /// The stream that this thread's work goes to.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn current_stream(&self) -> Result<Stream> {
+        stream::with_entered(self.id(), |entered| entered.cloned()).map_or_else(|| self.default_stream(), Ok)
+    }
+
+    /// A new stream, whose work runs beside that of the others, after what was given to this thread's stream so far. On a device without several
+    /// ([`Capabilities::concurrent_streams`](crate::Capabilities::concurrent_streams)) a name for the one there is.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn new_stream(&self) -> Result<Stream> {
+        self.current_stream()?.fork()
+    }
+
+    /// A stream of another library's, by the vendor's handle; 0 is the vendor's default stream. It is not destroyed here.
+    ///
+    /// # Errors
+    /// `UnsupportedOp` where the driver has no handles.
+    ///
+    /// # Safety
+    /// `raw` is a stream of this device (`CUstream` or `hipStream_t`), and lives as long as any handle made here.
+    unsafe fn stream_from_raw(&self, raw: u64) -> Result<Stream> {
+        let _ = raw;
+        Err(lacks(self, "streams of another library's"))
+    }
+
+    /// Has this thread's work on the device go to a stream until the guard is dropped.
+    ///
+    /// # Errors
+    /// `DeviceMismatch` for a stream of another device.
+    fn enter_stream(&self, stream: &Stream) -> Result<StreamGuard> {
+        if stream.device() == self.id() {
+            return Ok(StreamGuard::enter(stream));
+        }
+        let location = self.location();
+        let message = format!("the stream belongs to another device than {location}: use one that {location} made");
+        Err(Error::new(ErrorKind::DeviceMismatch, message).with_device(location))
+    }
+
+    /// Runs a function whose work on the device goes to a stream.
+    ///
+    /// # Errors
+    /// As [`enter_stream`](Self::enter_stream), and those of the function.
+    fn with_stream<T>(&self, stream: &Stream, f: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _entered = self.enter_stream(stream)?;
+        f()
+    }
+
+    /// A new event that measures time.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn new_event(&self) -> Result<Event> {
+        Ok(InOrderEvent::event(self.id()))
+    }
+
+    /// Whether work is ordered after the work of other streams on its operands. True to begin with.
+    fn is_event_tracking(&self) -> bool {
+        true
+    }
+
+    /// Orders work after the work of other streams on its operands, from now on.
+    fn enable_event_tracking(&self) {}
+
+    /// Leaves the order of work on different streams to the caller, with [`Stream::join`] and [`Stream::wait_event`]: saves an event an operation.
+    ///
+    /// # Safety
+    /// Until it is enabled again, work on a storage is ordered by the caller, its being dropped included: memory of a storage dropped while another stream
+    /// still works on it may be given to a new one.
+    unsafe fn disable_event_tracking(&self) {}
+
+    /// Page-locked host memory of zeros. On a device without such ([`Capabilities::async_copies`](crate::Capabilities::async_copies)) plain memory.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn alloc_pinned(&self, bytes: usize) -> Result<PinnedBuffer> {
+        Ok(PinnedBuffer::new(Box::new(HostMemory::new(bytes)?)))
+    }
+
+    /// A storage over memory of another library's, which is not freed here.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an address that is not aligned to the dtype; `UnsupportedOp` where the driver's storages are not addresses.
+    ///
+    /// # Safety
+    /// `ptr` is the address on this device of `len` elements, which live and are used by nothing else as long as the storage, other streams' work ordered by the
+    /// caller.
+    unsafe fn storage_from_raw(&self, ptr: u64, len: usize, dtype: DType) -> Result<Self::Storage> {
+        let _ = (ptr, len, dtype);
+        Err(lacks(self, "storages over foreign memory"))
+    }
+
+    /// What the memory pool holds.
+    fn pool_stats(&self) -> PoolStats {
+        PoolStats::default()
+    }
+
+    /// Sets how many bytes the device's storages and cache may take together; beyond, an allocation is `OutOfMemory`. `u64::MAX` for no limit. Without
+    /// effect on a device without a pool.
+    fn set_memory_limit(&self, bytes: u64) {
+        let _ = bytes;
+    }
+
+    /// Sets how many bytes may stay cached; `u64::MAX` for no limit. Without effect on a device without a pool.
+    fn set_cache_limit(&self, bytes: u64) {
+        let _ = bytes;
+    }
+
+    /// Returns cached memory to the driver until at most `keep` bytes stay cached.
+    fn trim(&self, keep: u64) {
+        let _ = keep;
+    }
+
+    /// Whether storages of the other device can be copied here without the host, [`BackendStorage::transfer_into`].
+    fn can_access_peer(&self, other: &Self) -> bool {
+        self.same_device(other)
+    }
+
+    /// Captures a step as a graph. The step is called once and its work not done: it runs when the graph is [replayed](Graph::replay). It may allocate (from the pool, and
+    /// the graph keeps what it takes), fork and join streams; it may not wait for the device, nor copy from or to the host but for pinned memory. On a device
+    /// without graphs ([`Capabilities::graphs`](crate::Capabilities::graphs)) a replay calls the step.
+    ///
+    /// # Errors
+    /// `CaptureViolation`, with the operation that cannot be captured and why; those of the step.
+    fn capture(&self, step: impl FnMut() -> Result<()> + Send + 'static) -> Result<Graph> {
+        self.capture_step(Box::new(step))
+    }
+
+    /// As [`capture`](Self::capture), which calls it: what a driver implements.
+    ///
+    /// # Errors
+    /// As there.
+    fn capture_step(&self, step: Step) -> Result<Graph> {
+        Ok(Graph::from_backend(Box::new(StepGraph(step))))
+    }
+
+    /// A kernel of the tree, by its symbol.
+    ///
+    /// # Errors
+    /// `KernelMissing` where the tree has none of that name; `UnsupportedOp` where the device runs no kernels.
+    fn get_or_load_func(&self, name: &str) -> Result<Func> {
+        let _ = name;
+        Err(lacks(self, "kernels"))
+    }
+
+    /// A kernel of a user's own. Code is known by its content, whatever name it has: the same source is compiled once on a machine, and a changed
+    /// one under the same `module` name is another module.
+    ///
+    /// # Errors
+    /// `CompileFailed`, whose cause is the compiler's log; `LibraryUnavailable` where there is no run-time compiler; `KernelMissing` where the code has no kernel of
+    /// that name or does not fit the device; `InvalidArgument` for another vendor's code, a binary that is not whole, an option that the compiler does not know, or
+    /// two headers of one name; `UnsupportedOp` where the device runs no kernels.
+    fn get_or_load_custom_func(&self, name: &str, module: &str, code: KernelCode<'_>) -> Result<Func> {
+        let _ = (name, module, code);
+        Err(lacks(self, "kernels"))
+    }
+
+    /// Compiles source and gives one of its kernels; the source's name is the module's. See [`get_or_load_custom_func`](Self::get_or_load_custom_func).
+    ///
+    /// # Errors
+    /// As there.
+    fn compile(&self, name: &str, source: &crate::KernelSource) -> Result<Func> {
+        self.get_or_load_custom_func(name, &source.name, KernelCode::Source(source))
+    }
+
+    /// What the device has done since it was opened.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+}
+
+#[cold]
+fn lacks(device: &impl BackendDevice, what: &str) -> Error {
+    let location = device.location();
+    Error::new(ErrorKind::UnsupportedOp, format!("the {} driver has no {what}", location.driver)).with_device(location)
 }
 
 #[cold]

@@ -4,6 +4,8 @@
 //!   output; the named and the allocating forms are provided on top of it.
 //! - [`DType`], [`Shape`] and [`Layout`] describe data; [`Op`] describes an operation as a value, for
 //!   [`BackendDevice::supports`], errors and reports.
+//! - [`Stream`], [`Event`], [`Graph`], [`PinnedBuffer`] and [`Func`] are the driver's own behind one type each. A driver that has none gets them in plain words.
+//! - [`DynDevice`] and [`DynStorage`] are a driver as an object, for programs that choose it at run time.
 //! - [`cpu`] is the reference driver. It implements everything declared here, and is what every other driver is held to.
 //!
 //! # Contract
@@ -14,43 +16,67 @@
 //!   overlap itself.
 //! - *Same bits.* What an operation computes is fixed in `docs/numerics.md`, to the bit, except where a vendor library was asked for
 //!   ([`Numerics::Vendor`]).
-//! - *Asynchronous.* A device may return before the work is done; work on one device runs in order. Errors after the fact
-//!   surface at the next synchronising call.
+//! - *Asynchronous.* A device may return before the work is done. Work on one stream runs in order, and after the work of other streams on its operands. Errors
+//!   after the fact surface at the next synchronising call.
 
 #![doc(html_root_url = "https://docs.rs/isobit-hal")]
 
+mod counters;
 mod device;
 #[macro_use]
 mod dtype;
 pub mod cpu;
+mod dynamic;
 mod error;
+pub mod event;
 mod f8;
+pub mod graph;
+mod in_order;
+mod info;
+pub mod kernel;
 mod layout;
+mod memory;
 mod op;
+pub mod pinned;
 mod random;
 mod scalar;
 mod shape;
 mod storage;
+pub mod stream;
 mod support;
+pub mod trace;
+pub mod transfer;
 pub mod validate;
 
+pub use counters::Counters;
 pub use cpu::{CpuDevice, CpuStorage};
-pub use device::{BackendDevice, DeviceId, DeviceInfo, DeviceLocation, LibraryInfo, Numerics};
+pub use device::{BackendDevice, DeviceId, DeviceLocation, Numerics};
 pub use dtype::{DType, WithDType};
+pub use dynamic::{DynDevice, DynStorage};
 pub use error::{Error, ErrorKind, NativeCode, Result};
+pub use event::Event;
 pub use f8::F8E4M3;
+pub use graph::Graph;
 pub use half::{bf16, f16};
+pub use info::{Capabilities, ComputeCapability, DeviceInfo, LibraryInfo, Limits};
+pub use kernel::{Func, KernelArg, KernelCode, KernelSource, LaunchBuilder, LaunchConfig};
 pub use layout::{Collapsed, Layout, StridedIndex, collapse};
+pub use memory::PoolStats;
 pub use op::{
     Activation, Affine, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CumSum, Elu,
     GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, RopeForm,
     Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
+pub use pinned::PinnedBuffer;
 pub use random::RandomState;
 pub use scalar::Scalar;
 pub use shape::{Dims, Shape};
 pub use storage::{BackendStorage, Src};
+pub use stream::{Stream, StreamGuard, StreamId};
 pub use support::Support;
+
+#[doc(hidden)]
+pub use dynamic::LoadedBy;
 
 #[doc(hidden)]
 pub mod __dtype_types {

@@ -2,12 +2,13 @@
 
 use crate::{
     Activation, Affine, BackendDevice, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d,
-    Copy2d, CpuStorage, CumSum, DType, Elu, Error, ErrorKind, GgmlDType, Layout, Matmul, Op, Pool2d, Powf, QMatmul,
-    Reduce, Result, RopeForm, Scalar, Shape, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d,
-    UpsampleNearest2d, WithDType,
+    Copy2d, CpuStorage, CumSum, DType, Elu, Error, ErrorKind, Func, GgmlDType, KernelArg, LaunchConfig, Layout, Matmul,
+    Op, PinnedBuffer, Pool2d, Powf, QMatmul, Reduce, Result, RopeForm, Scalar, Shape, Sort, TopK, Triangle, UnaryOp,
+    UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, transfer, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
+use std::ops::Range;
 
 /// An input of an operation.
 #[derive(Debug)]
@@ -33,6 +34,17 @@ impl<'a, S> Src<'a, S> {
             Src::Storage(storage, layout) => Some((storage, layout)),
             Src::Dst => None,
         }
+    }
+
+    /// The input for a driver whose storages lie inside these.
+    ///
+    /// # Errors
+    /// Those of the function.
+    pub fn try_map<T>(self, f: impl FnOnce(&'a S) -> Result<&'a T>) -> Result<Src<'a, T>> {
+        Ok(match self {
+            Src::Storage(storage, layout) => Src::Storage(f(storage)?, layout),
+            Src::Dst => Src::Dst,
+        })
     }
 }
 
@@ -84,13 +96,107 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// `UnsupportedDtype` where `T` is not the dtype; else as [`to_cpu_storage`](Self::to_cpu_storage).
     fn to_vec<T: WithDType>(&self) -> Result<Vec<T>> {
-        if self.dtype() != T::DTYPE {
-            return Err(Error::new(
-                ErrorKind::UnsupportedDtype,
-                format!("to_vec: the storage holds {}, {} was asked for; cast it first", self.dtype(), T::DTYPE),
-            ));
-        }
+        validate::is_of::<T>(self, "to_vec")?;
         Ok(bytemuck::cast_slice(self.to_cpu_storage()?.as_bytes()).to_vec())
+    }
+
+    /// Copies bytes of the buffer to the host, from a byte on. Synchronises.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the range leaves the buffer or is no whole elements; else as [`to_cpu_storage`](Self::to_cpu_storage).
+    fn read_bytes(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        validate::byte_range(self, offset, bytes.len())?;
+        bytes.copy_from_slice(&self.to_cpu_storage()?.as_bytes()[offset..][..bytes.len()]);
+        Ok(())
+    }
+
+    /// Copies bytes from the host into the buffer, from a byte on. Returns when `bytes` may change.
+    ///
+    /// # Errors
+    /// As [`read_bytes`](Self::read_bytes).
+    fn write_bytes(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
+        let range = validate::byte_range(self, offset, bytes.len())?;
+        let src = self.device().storage_from_bytes(self.dtype(), bytes)?;
+        src.copy_strided_src(self, range.start, &Layout::contiguous(range.len()))
+    }
+
+    /// Fills a slice with elements from `offset` on. Synchronises.
+    ///
+    /// # Errors
+    /// `UnsupportedDtype` where `T` is not the dtype; else as [`read_bytes`](Self::read_bytes).
+    fn read_slice<T: WithDType>(&self, offset: usize, data: &mut [T]) -> Result<()> {
+        validate::is_of::<T>(self, "read_slice")?;
+        self.read_bytes(offset.saturating_mul(size_of::<T>()), bytemuck::cast_slice_mut(data))
+    }
+
+    /// Overwrites elements from `offset` on with a slice: new inputs for a step that does not allocate.
+    ///
+    /// # Errors
+    /// `UnsupportedDtype` where `T` is not the dtype; else as [`write_bytes`](Self::write_bytes).
+    fn write_slice<T: WithDType>(&mut self, offset: usize, data: &[T]) -> Result<()> {
+        validate::is_of::<T>(self, "write_slice")?;
+        self.write_bytes(offset.saturating_mul(size_of::<T>()), bytemuck::cast_slice(data))
+    }
+
+    /// Enqueues a copy of pinned bytes into the buffer, from a byte on, and does not wait. The pinned buffer waits for it before its bytes are changed.
+    ///
+    /// # Errors
+    /// As [`write_bytes`](Self::write_bytes); `InvalidArgument` where `src` has no such range.
+    fn copy_from_pinned(&mut self, offset: usize, src: &PinnedBuffer, range: Range<usize>) -> Result<()> {
+        validate::pinned_range(src, &range)?;
+        self.write_bytes(offset, &src.bytes()?[range])
+    }
+
+    /// Enqueues a copy of the buffer's bytes, from a byte on, into pinned ones, and does not wait. The pinned buffer waits for it before its bytes are shown.
+    ///
+    /// # Errors
+    /// As [`read_bytes`](Self::read_bytes); `InvalidArgument` where `dst` has no such range.
+    fn copy_to_pinned(&self, offset: usize, dst: &mut PinnedBuffer, range: Range<usize>) -> Result<()> {
+        validate::pinned_range(dst, &range)?;
+        self.read_bytes(offset, &mut dst.bytes_mut()?[range])
+    }
+
+    /// Copies the whole buffer into one of the same dtype and length, which may live on another device: without the host between devices that can
+    /// ([`BackendDevice::can_access_peer`]). In order after the work on both.
+    ///
+    /// # Errors
+    /// `UnsupportedDtype` and `ShapeMismatch` where the buffers differ; `OutOfMemory`; those of the drivers.
+    fn transfer_into(&self, dst: &mut Self) -> Result<()> {
+        transfer::through_host(self, dst)
+    }
+
+    /// A copy of the whole buffer on a device.
+    ///
+    /// # Errors
+    /// As [`transfer_into`](Self::transfer_into).
+    fn to_device(&self, device: &Self::Device) -> Result<Self> {
+        // SAFETY: every element is written in the next line, or the storage is dropped unread.
+        let mut dst = unsafe { device.alloc_uninit(&Shape::from(self.len()), self.dtype())? };
+        self.transfer_into(&mut dst)?;
+        Ok(dst)
+    }
+
+    /// The address of the first element on the device, for those who must. Work on it belongs on the stream that this thread's work goes to.
+    ///
+    /// # Errors
+    /// `UnsupportedOp` where the driver's storages are not addresses.
+    fn device_ptr(&self) -> Result<u64> {
+        let location = self.device().location();
+        let message = format!("storages of the {} driver are not addresses", location.driver);
+        Err(Error::new(ErrorKind::UnsupportedOp, message).with_device(location))
+    }
+
+    /// Enqueues a kernel: what [`LaunchBuilder::launch`](crate::LaunchBuilder::launch) calls and a driver implements.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
+        let _ = (config, args);
+        let message = format!("the driver runs no kernels, {} was to be launched", func.name());
+        Err(Error::new(ErrorKind::UnsupportedOp, message).with_kernel(func.name()))
     }
 
     /// A new storage with the elements of a layout, contiguous. Class: moved.
@@ -122,7 +228,10 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     fn apply(op: &Op, inputs: &[(&Self, &Layout)]) -> Result<Self> {
         let shapes: SmallVec<[&Shape; 4]> = inputs.iter().map(|(_, l)| l.shape()).collect();
         let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|(s, _)| s.dtype()).collect();
-        let shape = op.result_shape(&shapes).map_err(|e| e.with_op(op))?;
+        let shape = op.result_shape(&shapes).map_err(|e| {
+            let layouts: SmallVec<[&Layout; 4]> = inputs.iter().map(|&(_, l)| l).collect();
+            e.with_op(op).with_layouts(&layouts)
+        })?;
         let (Some(first), Some(shape), Some(dtype)) = (inputs.first(), shape, op.result_dtype(&dtypes)) else {
             let message = format!("the inputs of {op} do not say what its result is: use apply_into");
             return Err(Error::new(ErrorKind::InvalidArgument, message).with_op(op));

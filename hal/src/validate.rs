@@ -1,7 +1,11 @@
 //! The checks that every driver makes before it touches memory, written once so that the same bad call gives the same error everywhere.
 
-use crate::{BackendDevice, BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Shape, Src};
+use crate::{
+    BackendDevice, BackendStorage, DType, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Limits, Op,
+    PinnedBuffer, Result, Shape, Src, WithDType, kernel,
+};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// A layout stays inside a buffer of `len` elements.
 ///
@@ -114,4 +118,79 @@ pub fn const_set<S: BackendStorage>(value: crate::Scalar, dst: &S, layout: &Layo
         .with_op(Op::ConstSet));
     }
     destination(layout, dst.len()).map_err(|e| e.with_op(Op::ConstSet))
+}
+
+/// A range of a storage's bytes, as elements.
+///
+/// # Errors
+/// `InvalidArgument` where it leaves the buffer or is no whole elements.
+pub fn byte_range<S: BackendStorage>(storage: &S, offset: usize, bytes: usize) -> Result<Range<usize>> {
+    let size = storage.dtype().size_in_bytes();
+    let end = offset.checked_add(bytes).filter(|&end| end <= storage.len() * size);
+    match end {
+        Some(end) if offset.is_multiple_of(size) && end.is_multiple_of(size) => Ok(offset / size..end / size),
+        _ => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!(
+                "{bytes} bytes from byte {offset} are no range of whole elements of a storage of {} elements of {} ({size} bytes each)",
+                storage.len(),
+                storage.dtype()
+            ),
+        )),
+    }
+}
+
+/// A range of a pinned buffer's bytes.
+///
+/// # Errors
+/// `InvalidArgument` where it leaves the buffer.
+pub fn pinned_range(buffer: &PinnedBuffer, range: &Range<usize>) -> Result<()> {
+    if range.start <= range.end && range.end <= buffer.len() {
+        return Ok(());
+    }
+    let message = format!("bytes {range:?} are no range of a pinned buffer of {} bytes", buffer.len());
+    Err(Error::new(ErrorKind::InvalidArgument, message))
+}
+
+/// A launch: the configuration against what device and kernel take, the arguments against the kernel's parameters where its code tells them.
+///
+/// # Errors
+/// `InvalidArgument`, `DeviceMismatch`, naming the argument or the limit.
+pub fn launch<S: BackendStorage>(
+    func: &Func,
+    config: &LaunchConfig,
+    limits: &Limits,
+    args: &[KernelArg<'_, S>],
+) -> Result<()> {
+    kernel::configuration(func, config, limits)?;
+    kernel::arguments(func, args)
+}
+
+/// That a storage's elements are of a type.
+///
+/// # Errors
+/// `UnsupportedDtype`.
+pub fn is_of<T: WithDType>(storage: &impl BackendStorage, doing: &str) -> Result<()> {
+    if storage.dtype() == T::DTYPE {
+        return Ok(());
+    }
+    let message = format!("{doing}: the storage holds {}, {} was asked for; cast it first", storage.dtype(), T::DTYPE);
+    Err(Error::new(ErrorKind::UnsupportedDtype, message))
+}
+
+/// That one storage can be copied into another whole.
+///
+/// # Errors
+/// `UnsupportedDtype` or `ShapeMismatch`.
+pub fn transfer(src: &impl BackendStorage, dst: &impl BackendStorage) -> Result<()> {
+    if src.dtype() != dst.dtype() {
+        let message =
+            format!("a storage of {} cannot be copied into one of {}; cast it first", src.dtype(), dst.dtype());
+        return Err(Error::new(ErrorKind::UnsupportedDtype, message).with_dtypes(&[src.dtype(), dst.dtype()]));
+    }
+    if src.len() != dst.len() {
+        let message = format!("a storage of {} elements cannot be copied into one of {}", src.len(), dst.len());
+        return Err(Error::new(ErrorKind::ShapeMismatch, message));
+    }
+    Ok(())
 }

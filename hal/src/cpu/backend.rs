@@ -5,7 +5,7 @@ use super::{
     CpuDevice, CpuStorage, activation, affine, binary, cast, compare, conv, copy, fill, indexing, matmul, norm, pool,
     quantized, random, reduce, rope, scan, sort, ternary, triangle, unary, upsample,
 };
-use crate::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Scalar, Src, WithDType, validate};
+use crate::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Scalar, Src, WithDType, trace, validate};
 
 impl BackendStorage for CpuStorage {
     type Device = CpuDevice;
@@ -29,13 +29,31 @@ impl BackendStorage for CpuStorage {
         CpuStorage::from_bytes(self.dtype(), self.as_bytes())
     }
 
+    fn read_bytes(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        validate::byte_range(self, offset, bytes.len())?;
+        bytes.copy_from_slice(&self.as_bytes()[offset..][..bytes.len()]);
+        Ok(())
+    }
+
+    fn write_bytes(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
+        validate::byte_range(self, offset, bytes.len())?;
+        self.as_bytes_mut()[offset..][..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn device_ptr(&self) -> Result<u64> {
+        Ok(self.as_bytes().as_ptr() as u64)
+    }
+
     fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
+        let _span = trace::operation(&trace::Call { op: &Op::ConstSet, inputs: &[], dst: self, dst_layout: layout });
         validate::const_set(value, self, layout)?;
         fill::fill(value, self, layout);
         Ok(())
     }
 
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dl: &Layout) -> Result<()> {
+        let _span = trace::operation(&trace::Call { op, inputs, dst, dst_layout: dl });
         validate::call(op, inputs, dst, dl)?;
         let stored = |i: usize| inputs[i].storage().expect("validated to be no destination");
         match (op, inputs) {

@@ -1,0 +1,134 @@
+//! A device as an object.
+
+use super::func::LoadedBy;
+use super::storage::{DynStorage, ErasedStorage, inside, inside_mut};
+use crate::{BackendDevice, BackendStorage, CpuDevice, Func, KernelArg, LaunchConfig, Result};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// A device's methods without its types; implemented for every driver below.
+pub(super) trait ErasedDeviceMethods: Any + Send + Sync + fmt::Debug {
+    fn can_access_peer(&self, other: &dyn ErasedDevice) -> bool;
+
+    /// # Safety
+    /// As [`LaunchBuilder::launch`](crate::LaunchBuilder::launch).
+    unsafe fn launch(&self, func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, DynStorage>]) -> Result<()>;
+}
+
+impl<D: BackendDevice> ErasedDeviceMethods for D {
+    fn can_access_peer(&self, other: &dyn ErasedDevice) -> bool {
+        (other as &dyn Any).downcast_ref::<D>().is_some_and(|other| BackendDevice::can_access_peer(self, other))
+    }
+
+    unsafe fn launch(&self, func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, DynStorage>]) -> Result<()> {
+        let location = self.location();
+        let mut args = KernelArg::try_map_all(
+            args,
+            |storage| inside::<D::Storage>(storage, &location),
+            |storage| inside_mut::<D::Storage>(storage, &location),
+        )?;
+        // SAFETY: passed on.
+        unsafe { D::Storage::launch(func, config, &mut args) }
+    }
+}
+
+macro_rules! erase {
+    (
+        calls { $($([$unsafe:tt])? fn $call:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)* }
+        makes { $($([$make_unsafe:tt])? fn $make:ident($($make_arg:ident: $make_ty:ty),*);)* }
+        loads { $(fn $load:ident($($load_arg:ident: $load_ty:ty),*);)* }
+    ) => {
+        pub(super) trait ErasedDevice: ErasedDeviceMethods {
+            $($($unsafe)? fn $call(&self, $($arg: $ty),*) -> $ret;)*
+            $($($make_unsafe)? fn $make(&self, $($make_arg: $make_ty),*) -> Result<Box<dyn ErasedStorage>>;)*
+            $(fn $load(&self, $($load_arg: $load_ty),*) -> Result<Func>;)*
+        }
+
+        #[allow(clippy::undocumented_unsafe_blocks, reason = "the caller's promises are passed on as they are")]
+        impl<D: BackendDevice> ErasedDevice for D {
+            $($($unsafe)? fn $call(&self, $($arg: $ty),*) -> $ret {
+                $($unsafe)? { BackendDevice::$call(self, $($arg),*) }
+            })*
+            $($($make_unsafe)? fn $make(&self, $($make_arg: $make_ty),*) -> Result<Box<dyn ErasedStorage>> {
+                Ok(Box::new($($make_unsafe)? { BackendDevice::$make(self, $($make_arg),*) }?))
+            })*
+            $(fn $load(&self, $($load_arg: $load_ty),*) -> Result<Func> {
+                BackendDevice::$load(self, $($load_arg),*)
+            })*
+        }
+    };
+}
+crate::__device_methods!(erase);
+
+/// A device of any driver, behind one type. It is the driver's device in every respect: what it does and answers is the driver's.
+///
+/// Streams, events, graphs and pinned memory are the driver's own. A kernel loaded here is launched with [`DynStorage`]s; the driver's own
+/// [`Func`] is to be had from the [device inside](Self::downcast_ref).
+#[derive(Debug, Clone)]
+pub struct DynDevice(Arc<dyn ErasedDevice>);
+
+impl DynDevice {
+    /// Over a driver's device.
+    pub fn from_backend<D: BackendDevice>(device: D) -> Self {
+        match (&device as &dyn Any).downcast_ref::<Self>() {
+            Some(same) => same.clone(),
+            None => Self(Arc::new(device)),
+        }
+    }
+
+    /// The driver's own device, where it is of that type.
+    pub fn downcast_ref<D: BackendDevice>(&self) -> Option<&D> {
+        (&*self.0 as &dyn Any).downcast_ref()
+    }
+
+    fn hold(&self, storage: Box<dyn ErasedStorage>) -> DynStorage {
+        DynStorage::new(self.clone(), storage)
+    }
+
+    /// # Safety
+    /// As [`LaunchBuilder::launch`](crate::LaunchBuilder::launch).
+    pub(super) unsafe fn launch(
+        &self,
+        func: &Func,
+        config: LaunchConfig,
+        args: &mut [KernelArg<'_, DynStorage>],
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { self.0.launch(func, config, args) }
+    }
+}
+
+macro_rules! forward {
+    (
+        calls { $($([$unsafe:tt])? fn $call:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)* }
+        makes { $($([$make_unsafe:tt])? fn $make:ident($($make_arg:ident: $make_ty:ty),*);)* }
+        loads { $(fn $load:ident($($load_arg:ident: $load_ty:ty),*);)* }
+    ) => {
+        $($($unsafe)? fn $call(&self, $($arg: $ty),*) -> $ret {
+            $($unsafe)? { self.0.$call($($arg),*) }
+        })*
+        $($($make_unsafe)? fn $make(&self, $($make_arg: $make_ty),*) -> Result<DynStorage> {
+            Ok(self.hold($($make_unsafe)? { self.0.$make($($make_arg),*) }?))
+        })*
+        $(fn $load(&self, $($load_arg: $load_ty),*) -> Result<Func> {
+            Ok(LoadedBy::bind(self, self.0.$load($($load_arg),*)?))
+        })*
+    };
+}
+
+#[allow(clippy::undocumented_unsafe_blocks, reason = "the caller's promises are passed on as they are")]
+impl BackendDevice for DynDevice {
+    type Storage = DynStorage;
+
+    /// The host: a name for another driver's device is the facade's `AnyDevice::open`.
+    fn new(ordinal: usize) -> Result<Self> {
+        CpuDevice::new(ordinal).map(Self::from_backend)
+    }
+
+    fn can_access_peer(&self, other: &Self) -> bool {
+        self.0.can_access_peer(&*other.0)
+    }
+
+    crate::__device_methods!(forward);
+}

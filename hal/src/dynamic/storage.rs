@@ -1,0 +1,138 @@
+//! A storage as an object.
+
+use super::device::DynDevice;
+use super::func::LoadedBy;
+use crate::{
+    BackendDevice, BackendStorage, DeviceLocation, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Op, Result,
+    Src, transfer,
+};
+use smallvec::SmallVec;
+use std::any::Any;
+use std::fmt;
+
+/// A storage's methods with operands, without its type; implemented for every driver below.
+pub(super) trait ErasedStorageMethods: Any + Send + Sync + fmt::Debug {
+    /// As [`BackendStorage::apply_into`], into `self`.
+    fn apply_from(&mut self, op: &Op, inputs: &[Src<'_, DynStorage>], layout: &Layout) -> Result<()>;
+
+    fn transfer_into(&self, dst: &mut DynStorage) -> Result<()>;
+}
+
+impl<S: BackendStorage> ErasedStorageMethods for S {
+    fn apply_from(&mut self, op: &Op, inputs: &[Src<'_, DynStorage>], layout: &Layout) -> Result<()> {
+        let location = self.device().location();
+        let inputs: Result<SmallVec<[Src<'_, S>; 4]>> =
+            inputs.iter().map(|src| src.try_map(|storage| inside(storage, &location))).collect();
+        S::apply_into(op, &inputs?, self, layout)
+    }
+
+    fn transfer_into(&self, dst: &mut DynStorage) -> Result<()> {
+        match dst.downcast_mut::<S>() {
+            Some(dst) => BackendStorage::transfer_into(self, dst),
+            None => transfer::through_host(self, dst),
+        }
+    }
+}
+
+macro_rules! erase {
+    (
+        reads { $(fn $read:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)* }
+        writes { $(fn $write:ident($($write_arg:ident: $write_ty:ty),*) -> $write_ret:ty;)* }
+    ) => {
+        pub(super) trait ErasedStorage: ErasedStorageMethods {
+            $(fn $read(&self, $($arg: $ty),*) -> $ret;)*
+            $(fn $write(&mut self, $($write_arg: $write_ty),*) -> $write_ret;)*
+        }
+
+        impl<S: BackendStorage> ErasedStorage for S {
+            $(fn $read(&self, $($arg: $ty),*) -> $ret {
+                BackendStorage::$read(self, $($arg),*)
+            })*
+            $(fn $write(&mut self, $($write_arg: $write_ty),*) -> $write_ret {
+                BackendStorage::$write(self, $($write_arg),*)
+            })*
+        }
+    };
+}
+crate::__storage_methods!(erase);
+
+/// A storage of a [`DynDevice`].
+#[derive(Debug)]
+pub struct DynStorage {
+    device: DynDevice,
+    storage: Box<dyn ErasedStorage>,
+}
+
+impl DynStorage {
+    pub(super) fn new(device: DynDevice, storage: Box<dyn ErasedStorage>) -> Self {
+        Self { device, storage }
+    }
+
+    /// The driver's own storage, where it is of that type.
+    pub fn downcast_ref<S: BackendStorage>(&self) -> Option<&S> {
+        (&*self.storage as &dyn Any).downcast_ref()
+    }
+
+    /// The driver's own storage to write, where it is of that type.
+    pub fn downcast_mut<S: BackendStorage>(&mut self) -> Option<&mut S> {
+        (&mut *self.storage as &mut dyn Any).downcast_mut()
+    }
+}
+
+#[cold]
+fn elsewhere(operand: &DeviceLocation, wanted: &DeviceLocation) -> Error {
+    let message = format!("operands live on different devices, {operand} and {wanted}: copy one over first");
+    Error::new(ErrorKind::DeviceMismatch, message)
+}
+
+/// An operand as the driver at `location` has it.
+pub(super) fn inside<'a, S: BackendStorage>(operand: &'a DynStorage, location: &DeviceLocation) -> Result<&'a S> {
+    operand.downcast_ref().ok_or_else(|| elsewhere(&operand.device.location(), location))
+}
+
+/// The same, to write.
+pub(super) fn inside_mut<'a, S: BackendStorage>(
+    operand: &'a mut DynStorage,
+    location: &DeviceLocation,
+) -> Result<&'a mut S> {
+    let own = operand.device.location();
+    operand.downcast_mut().ok_or_else(|| elsewhere(&own, location))
+}
+
+macro_rules! forward {
+    (
+        reads { $(fn $read:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)* }
+        writes { $(fn $write:ident($($write_arg:ident: $write_ty:ty),*) -> $write_ret:ty;)* }
+    ) => {
+        $(fn $read(&self, $($arg: $ty),*) -> $ret {
+            self.storage.$read($($arg),*)
+        })*
+        $(fn $write(&mut self, $($write_arg: $write_ty),*) -> $write_ret {
+            self.storage.$write($($write_arg),*)
+        })*
+    };
+}
+
+impl BackendStorage for DynStorage {
+    type Device = DynDevice;
+
+    fn device(&self) -> &DynDevice {
+        &self.device
+    }
+
+    fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        dst.storage.apply_from(op, inputs, dst_layout)
+    }
+
+    fn transfer_into(&self, dst: &mut Self) -> Result<()> {
+        self.storage.transfer_into(dst)
+    }
+
+    unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
+        let (device, func) = LoadedBy::<DynDevice>::find(func, args)?;
+        // SAFETY: passed on.
+        unsafe { device.launch(func, config, args) }
+    }
+
+    crate::__storage_methods!(forward);
+}

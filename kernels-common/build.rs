@@ -21,7 +21,9 @@ mod manifest;
 mod sources;
 
 fn main() {
-    println!("cargo::rerun-if-changed=src");
+    for file in sources::depended_on() {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
     println!("cargo::rerun-if-changed=build");
     for name in ["ISOBIT_CUDA_ARCHS", "ISOBIT_ROCM_ARCHS", "ISOBIT_CLANG", "ISOBIT_KERNEL_CACHE", "PATH"] {
         println!("cargo::rerun-if-env-changed={name}");

@@ -1,6 +1,7 @@
 //! What the host pays: a launch without waiting, and a process from its start to its first result.
 
 use crate::Args;
+use crate::graph_cost::{self, GraphCost};
 use crate::measure::Bench;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Layout, Result, Src, UnaryOp};
 use isobit_kernels::{Family, GpuDevice, GpuRuntime, GpuStorage, Key, LaunchConfig, args};
@@ -25,6 +26,8 @@ pub struct Host {
     pub cold_start_ms: Option<f64>,
     /// Of that, opening the device.
     pub cold_open_ms: Option<f64>,
+    /// A step of many operations as a graph.
+    pub graph: GraphCost,
 }
 
 pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Host> {
@@ -33,12 +36,13 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Host> {
     let dst = &mut bench.output(1024, DType::F32)?;
     let square = &Layout::contiguous([32, 32]).transpose(0, 1)?;
     let driver_launch_us = driver_launch(bench, &a, &b, dst)?;
-    let add_into_us =
-        host_time(bench, || GpuStorage::binary_into(BinaryOp::Add, Src::Storage(&a, l), Src::Storage(&b, l), dst, l))?;
-    let add_us = host_time(bench, || a.binary(l, &b, l, BinaryOp::Add).map(drop))?;
-    let exp_strided_us = host_time(bench, || a.unary(square, UnaryOp::Exp).map(drop))?;
+    let add_into_us = host_time(bench, CALLS, || {
+        GpuStorage::binary_into(BinaryOp::Add, Src::Storage(&a, l), Src::Storage(&b, l), dst, l)
+    })?;
+    let add_us = host_time(bench, CALLS, || a.binary(l, &b, l, BinaryOp::Add).map(drop))?;
+    let exp_strided_us = host_time(bench, CALLS, || a.unary(square, UnaryOp::Exp).map(drop))?;
     // SAFETY: nothing is read from the storage.
-    let alloc_us = host_time(bench, || unsafe { bench.device.alloc_uninit(&256.into(), DType::F32) }.map(drop))?;
+    let alloc_us = host_time(bench, CALLS, || unsafe { bench.device.alloc_uninit(&256.into(), DType::F32) }.map(drop))?;
     let cold = cold_start_of_child(args);
     Ok(Host {
         driver_launch_us,
@@ -48,6 +52,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Host> {
         alloc_us,
         cold_start_ms: cold.map(|c| c.0),
         cold_open_ms: cold.map(|c| c.1),
+        graph: graph_cost::run(bench)?,
     })
 }
 
@@ -60,24 +65,26 @@ fn driver_launch<R: GpuRuntime>(
 ) -> Result<f64> {
     let key = Key::new(Family::Binary, BinaryOp::Add.index(), &[DType::F32], Key::CONTIGUOUS);
     let (function, _) = bench.device.function(key)?;
-    let (runtime, stream) = (bench.device.runtime(), bench.device.stream());
+    let (runtime, stream) = (bench.device.runtime(), &bench.device.stream());
     let (dst, n, a, b) = (dst.ptr(), dst.len() as u64, a.ptr(), b.ptr());
     let config = LaunchConfig::linear(1, 256);
     // SAFETY: the parameters are those of the contiguous kernels of two operands, all of 1,024 elements.
-    host_time(bench, || unsafe { runtime.launch(stream, function, &config, args![dst, a, b, n]) })
+    host_time(bench, CALLS, || unsafe { runtime.launch(stream, function, &config, args![dst, a, b, n]) })
 }
 
-/// Median microseconds of host time for one call; the device is drained between batches that fit its queue.
-fn host_time<R: GpuRuntime>(bench: &Bench<R>, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
-    const CALLS: u32 = 500;
+/// Calls between two waits: what they launch fits the device's queue.
+const CALLS: u32 = 500;
+
+/// Median microseconds of host time for one of so many calls, between which the device is drained.
+pub fn host_time<R: GpuRuntime>(bench: &Bench<R>, calls: u32, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut times = Vec::new();
     for _ in 0..21 {
         bench.device.synchronize()?;
         let start = Instant::now();
-        for _ in 0..CALLS {
+        for _ in 0..calls {
             call()?;
         }
-        times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS));
+        times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(calls));
     }
     times.sort_by(f64::total_cmp);
     Ok(times[times.len() / 2])

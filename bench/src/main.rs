@@ -2,6 +2,7 @@
 //! of the same run, and the ratio of the two. Writes a table and JSON.
 
 mod cases;
+mod graph_cost;
 mod launch_cost;
 mod measure;
 mod report;
@@ -41,6 +42,9 @@ struct Args {
     /// Measures only the time from the start of the process to the first result, and ends.
     #[arg(long)]
     cold_start: bool,
+    /// Measures only what the host pays for graphs, and ends.
+    #[arg(long)]
+    graphs: bool,
     /// Measures only how fast the simulated GPU is that stands in for the device's, and ends.
     #[arg(long)]
     simgpu: bool,
@@ -80,6 +84,10 @@ fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: std::time::Instan
         return launch_cost::cold_start::<R>(ordinal, started);
     }
     let bench = measure::Bench::<R>::new(ordinal, args.launches)?;
+    if args.graphs {
+        graph_cost::run(&bench)?.show();
+        return Ok(());
+    }
     let mut rows = cases::run(&bench, args)?;
     let host = launch_cost::run(&bench, args)?;
     let peers = args.peers.as_deref().map(report::Peers::read).transpose()?;

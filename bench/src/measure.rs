@@ -54,7 +54,7 @@ impl<R: GpuRuntime> Bench<R> {
     /// Median microseconds of one call, by events around a batch of them.
     pub fn time(&self, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
         const TIMINGS: usize = 5;
-        let (runtime, stream) = (self.device.runtime(), self.device.stream());
+        let (runtime, stream) = (self.device.runtime(), &self.device.stream());
         for _ in 0..3 {
             call()?;
         }
@@ -76,7 +76,7 @@ impl<R: GpuRuntime> Bench<R> {
         const BYTES: usize = 1 << 30;
         let src = self.random(BYTES / 4, DType::F32)?;
         let dst = self.random(BYTES / 4, DType::F32)?;
-        let (runtime, stream) = (self.device.runtime(), self.device.stream());
+        let (runtime, stream) = (self.device.runtime(), &self.device.stream());
         // SAFETY: both storages have as many bytes, and are two.
         let us = self.time(|| unsafe { runtime.copy_on_device(stream, dst.ptr(), src.ptr(), BYTES) })?;
         Ok(2.0 * BYTES as f64 / (us * 1e-6))

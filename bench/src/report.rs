@@ -94,6 +94,7 @@ pub fn write<R: GpuRuntime>(
         "host time a launch: add into {:.2} us ({:.2} us of them the driver's own call), add {:.2} us, strided exp {:.2} us; 1 KiB allocation {:.2} us",
         host.add_into_us, host.driver_launch_us, host.add_us, host.exp_strided_us, host.alloc_us
     );
+    host.graph.show();
     if let (Some(all), Some(open)) = (host.cold_start_ms, host.cold_open_ms) {
         println!(
             "cold start: {all:.0} ms from process start to the first add's result, {open:.0} ms of them opening the device"

@@ -1,25 +1,24 @@
 //! Matrix products by cuBLAS.
 
-use crate::error::check as check_driver;
 use crate::library::CUBLAS;
-use crate::memory;
-use crate::runtime::Context;
+use crate::runtime::{Context, CudaRuntime};
 use crate::stream::CudaStream;
 use cudarc::cublas::sys::cudaDataType_t as DataType;
 use cudarc::cublas::sys::{
     self, cublasComputeType_t as Compute, cublasOperation_t as Operation, cublasStatus_t as Status,
+    libraryPropertyType_t as Property,
 };
 use isobit_hal::{DType, Error, ErrorKind, Result};
-use isobit_kernels::{BlasGemm, BlasOperand, DevicePtr, Gemm, Vendor, one_and_zero};
+use isobit_kernels::{BlasGemm, BlasOperand, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};
 use std::ffi::{CStr, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A handle on the device's stream with a workspace of its own, which makes its results repeat bit for bit.
+/// A handle on one stream. It always works in memory that it is given, and as much of it: its results then repeat bit for bit, and a graph's replay
+/// shares none with work that runs beside it.
 #[derive(Debug)]
 pub(crate) struct Blas {
     context: Arc<Context>,
     handle: Mutex<Handle>,
-    workspace: DevicePtr,
 }
 
 #[derive(Debug)]
@@ -48,40 +47,50 @@ fn operation(operand: BlasOperand) -> Operation {
     if operand.transposed { Operation::CUBLAS_OP_T } else { Operation::CUBLAS_OP_N }
 }
 
-impl Blas {
-    pub(crate) fn new(context: &Arc<Context>, stream: &CudaStream) -> Result<Self> {
+/// The version of a library that is present.
+pub(crate) fn version() -> Result<String> {
+    CUBLAS.require()?;
+    let mut parts = [0; 3];
+    for (part, property) in
+        parts.iter_mut().zip([Property::MAJOR_VERSION, Property::MINOR_VERSION, Property::PATCH_LEVEL])
+    {
+        // SAFETY: an out-parameter.
+        check(unsafe { sys::cublasGetProperty(property, part) }, "asking for its version")?;
+    }
+    Ok(parts.map(|part| part.to_string()).join("."))
+}
+
+impl LibraryHandle<CudaRuntime> for Blas {
+    fn new(runtime: &CudaRuntime, stream: &CudaStream) -> Result<Self> {
         CUBLAS.require()?;
-        context.bind()?;
+        runtime.context().bind()?;
         let mut handle = std::ptr::null_mut();
         // SAFETY: an out-parameter.
         check(unsafe { sys::cublasCreate_v2(&mut handle) }, "making a handle")?;
-        let workspace = memory::alloc(context, WORKSPACE_BYTES)?;
-        let blas = Self { context: context.clone(), handle: Mutex::new(Handle(handle)), workspace };
+        let blas = Self { context: runtime.context().clone(), handle: Mutex::new(Handle(handle)) };
         // Partial sums of a split product stay in f32; without the flag cuBLAS may keep them in f16.
         let mode = sys::cublasMath_t::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
-        // SAFETY: handle, stream and workspace live as long as `blas` does, the stream by the device that owns both.
-        unsafe {
-            check(sys::cublasSetStream_v2(handle, stream.raw().cast()), "choosing the stream")?;
-            check(
-                sys::cublasSetWorkspace_v2(handle, workspace.0 as *mut c_void, WORKSPACE_BYTES),
-                "giving a workspace",
-            )?;
-            check(sys::cublasSetMathMode(handle, mode), "choosing the precision")?;
-        }
+        // SAFETY: the handle lives as long as `blas`.
+        check(unsafe { sys::cublasSetMathMode(handle, mode) }, "choosing the precision")?;
+        blas.move_to(stream)?;
         Ok(blas)
     }
 
-    pub(crate) fn version(&self) -> String {
-        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut version = 0;
-        // SAFETY: the handle lives; an out-parameter.
-        unsafe { sys::cublasGetVersion_v2(handle.0, &mut version) };
-        format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
+    fn move_to(&self, stream: &CudaStream) -> Result<()> {
+        self.context.bind()?;
+        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere or destroyed.
+        check(unsafe { sys::cublasSetStream_v2(self.lock().0, stream.raw().cast()) }, "choosing the stream")
+    }
+}
+
+impl Blas {
+    fn lock(&self) -> MutexGuard<'_, Handle> {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// # Safety
-    /// As `GpuRuntime::gemm`, with the context current.
-    pub(crate) unsafe fn gemm(&self, problem: &Gemm) -> Result<Vendor> {
+    /// As `GpuRuntime::gemm`.
+    pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         let (data, compute) = match problem.dtype {
             DType::F16 => (DataType::CUDA_R_16F, Compute::CUBLAS_COMPUTE_32F),
             DType::BF16 => (DataType::CUDA_R_16BF, Compute::CUBLAS_COMPUTE_32F),
@@ -93,8 +102,18 @@ impl Blas {
             Ok(call) => call,
             Err(why) => return Ok(Vendor::Declined(format!("cuBLAS {why}"))),
         };
+        let workspace = match scratch(WORKSPACE_BYTES) {
+            Ok(workspace) => workspace.0 as *mut c_void,
+            Err(e) if e.kind() == ErrorKind::OutOfMemory => {
+                return Ok(Vendor::Declined(format!("cuBLAS has no room: {e}")));
+            }
+            Err(e) => return Err(e),
+        };
         let [one, zero] = one_and_zero(problem.dtype);
-        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        self.context.bind()?;
+        let handle = self.lock();
+        // SAFETY: the memory is ours until the call returns, and later work on the stream alone may have it then.
+        check(unsafe { sys::cublasSetWorkspace_v2(handle.0, workspace, WORKSPACE_BYTES) }, "giving a workspace")?;
         // SAFETY: the caller's promise for the operands; `BlasGemm` holds cuBLAS's own conditions; the scalars are static.
         let status = unsafe {
             sys::cublasGemmStridedBatchedEx(
@@ -131,13 +150,10 @@ impl Blas {
 impl Drop for Blas {
     fn drop(&mut self) {
         let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let result = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once; destroying waits for its work, so the workspace is idle then.
-            unsafe {
-                check(sys::cublasDestroy_v2(handle.0), "destroying the handle")?;
-                check_driver(cudarc::driver::sys::cuMemFree_v2(self.workspace.0), "freeing cuBLAS's workspace")
-            }
+        let destroyed = self.context.bind().and_then(|()| {
+            // SAFETY: made in `new`, destroyed once; destroying waits for its work.
+            check(unsafe { sys::cublasDestroy_v2(handle.0) }, "destroying the handle")
         });
-        self.context.deferred().keep(result);
+        self.context.deferred().keep(destroyed);
     }
 }

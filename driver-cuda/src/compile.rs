@@ -15,6 +15,7 @@ fn check(code: nvrtcResult, doing: &str) -> Result<()> {
     let kind = match code {
         nvrtcResult::NVRTC_ERROR_OUT_OF_MEMORY => ErrorKind::OutOfMemory,
         nvrtcResult::NVRTC_ERROR_COMPILATION => ErrorKind::CompileFailed,
+        nvrtcResult::NVRTC_ERROR_INVALID_OPTION => ErrorKind::InvalidArgument,
         _ => ErrorKind::LibraryFailure,
     };
     Err(Error::new(kind, format!("NVRTC, {doing}: {name}")).with_native(code as i64, name))

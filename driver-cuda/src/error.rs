@@ -8,7 +8,13 @@ use std::ffi::CStr;
 fn kind_of(code: CUresult) -> ErrorKind {
     match code {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => ErrorKind::OutOfMemory,
-        CUresult::CUDA_ERROR_INVALID_DEVICE | CUresult::CUDA_ERROR_INVALID_VALUE => ErrorKind::InvalidArgument,
+        CUresult::CUDA_ERROR_INVALID_DEVICE
+        | CUresult::CUDA_ERROR_INVALID_VALUE
+        | CUresult::CUDA_ERROR_INVALID_HANDLE => ErrorKind::InvalidArgument,
+        CUresult::CUDA_ERROR_NOT_SUPPORTED
+        | CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+        | CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED
+        | CUresult::CUDA_ERROR_TOO_MANY_PEERS => ErrorKind::UnsupportedOp,
         CUresult::CUDA_ERROR_NO_DEVICE
         | CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
         | CUresult::CUDA_ERROR_SYSTEM_NOT_READY
@@ -31,10 +37,17 @@ fn kind_of(code: CUresult) -> ErrorKind {
         | CUresult::CUDA_ERROR_ASSERT
         | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
         | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED => ErrorKind::DeviceLost,
-        CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+        // Of the calls made here only those that begin and end captures give the first.
+        CUresult::CUDA_ERROR_ILLEGAL_STATE
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
         | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION
         | CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
-        | CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION => ErrorKind::CaptureViolation,
+        | CUresult::CUDA_ERROR_CAPTURED_EVENT
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD => ErrorKind::CaptureViolation,
         _ => ErrorKind::Other,
     }
 }
@@ -43,6 +56,14 @@ fn kind_of(code: CUresult) -> ErrorKind {
 #[inline]
 pub(crate) fn check(code: CUresult, doing: &str) -> Result<()> {
     if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(from_code(code, doing)) }
+}
+
+/// Whether what was asked about is done.
+pub(crate) fn is_done(code: CUresult, doing: &str) -> Result<bool> {
+    match code {
+        CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+        code => check(code, doing).map(|()| true),
+    }
 }
 
 #[cold]

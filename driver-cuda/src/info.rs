@@ -3,12 +3,11 @@
 use crate::compile;
 use crate::error::check;
 use crate::library::{CUBLAS, CUDNN, CURAND, DRIVER, NVRTC};
-use crate::memory;
-use crate::runtime::Context;
-use crate::{dnn, rng};
+use crate::runtime::{device_count, device_of};
+use crate::{blas, dnn, rng};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
-use isobit_hal::{DeviceInfo, LibraryInfo, Result};
-use isobit_kernels::{Limits, device_info};
+use isobit_hal::{ComputeCapability, DeviceInfo, LibraryInfo, Result};
+use isobit_kernels::{Limits, add_loaded, device_info};
 use std::ffi::CStr;
 
 fn attribute(device: sys::CUdevice, attribute: Attribute) -> Result<u32> {
@@ -34,10 +33,26 @@ pub(crate) fn limits(device: sys::CUdevice) -> Result<Limits> {
     })
 }
 
-pub(crate) fn arch(device: sys::CUdevice) -> Result<String> {
+/// Bytes of shared memory that a block can have where it asks.
+pub(crate) fn shared_memory_per_block_optin(device: sys::CUdevice) -> Result<u32> {
+    attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+}
+
+fn capability(device: sys::CUdevice) -> Result<ComputeCapability> {
     let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-    Ok(format!("sm_{major}{minor}"))
+    Ok(ComputeCapability::Cuda { major, minor })
+}
+
+pub(crate) fn arch(device: sys::CUdevice) -> Result<String> {
+    capability(device).map(|capability| capability.to_string())
+}
+
+fn memory_total(device: sys::CUdevice) -> Result<u64> {
+    let mut bytes = 0;
+    // SAFETY: an out-parameter.
+    check(unsafe { sys::cuDeviceTotalMem_v2(&mut bytes, device) }, "asking for the device's memory")?;
+    Ok(bytes as u64)
 }
 
 fn name(device: sys::CUdevice) -> Result<String> {
@@ -62,23 +77,28 @@ fn driver_version() -> Result<String> {
     })
 }
 
-pub(crate) fn info(context: &Context, limits: &Limits, arch: &str, blas: Option<String>) -> Result<DeviceInfo> {
-    let mut info = device_info("cuda", arch, limits, memory::free_and_total(context)?);
-    info.name = name(context.device())?;
+/// All that is known of a device without a context on it.
+pub(crate) fn describe(device: sys::CUdevice) -> Result<DeviceInfo> {
+    let mut info = device_info("cuda", &arch(device)?, limits(device)?);
+    info.name = name(device)?;
+    info.memory_total = memory_total(device)?;
+    info.compute_capability = Some(capability(device)?);
     info.driver_version = driver_version()?;
     info.libraries.push(LibraryInfo::new("CUDA driver", info.driver_version.clone(), DRIVER.path()));
     if let Ok(version) = compile::version() {
         info.libraries.push(LibraryInfo::new("NVRTC", version, NVRTC.path()));
+        info.capabilities.runtime_compile = true;
     }
-    if let Some(version) = blas {
-        info.libraries.push(LibraryInfo::new("cuBLAS", version, CUBLAS.path()));
-    }
-    // Those that nothing has used are not opened for the sake of a version: cuDNN takes half a gigabyte.
-    if let (Some(path), Ok(version)) = (CUDNN.path(), dnn::version()) {
-        info.libraries.push(LibraryInfo::new("cuDNN", version, Some(path)));
-    }
-    if let (Some(path), Ok(version)) = (CURAND.path(), rng::version()) {
-        info.libraries.push(LibraryInfo::new("cuRAND", version, Some(path)));
-    }
+    add_loaded(&mut info, "cuBLAS", CUBLAS.path(), blas::version);
+    add_loaded(&mut info, "cuDNN", CUDNN.path(), dnn::version);
+    add_loaded(&mut info, "cuRAND", CURAND.path(), rng::version);
+    info.capabilities.vendor_matmul = CUBLAS.is_there();
+    info.capabilities.vendor_conv = CUDNN.is_there();
+    info.capabilities.vendor_random = CURAND.is_there();
     Ok(info)
+}
+
+/// Every device there is, none of them opened.
+pub(crate) fn all() -> Result<Vec<DeviceInfo>> {
+    (0..device_count()?).map(|ordinal| describe(device_of(ordinal)?)).collect()
 }

@@ -10,10 +10,13 @@ mod compile;
 mod dnn;
 mod error;
 mod event;
+mod graph;
 mod info;
 mod library;
 mod memory;
 mod module;
+mod peer;
+mod pinned;
 mod rng;
 mod runtime;
 mod stream;
@@ -37,4 +40,12 @@ pub type CudaStorage = isobit_kernels::GpuStorage<CudaRuntime>;
 /// `LibraryUnavailable` where there is no NVIDIA driver, or one that lacks a symbol this crate calls.
 pub fn device_count() -> isobit_hal::Result<usize> {
     runtime::device_count()
+}
+
+/// Every NVIDIA GPU there is, by ordinal: what can be known without a context, which free memory is not. Creates none.
+///
+/// # Errors
+/// As [`device_count`].
+pub fn devices() -> isobit_hal::Result<Vec<isobit_hal::DeviceInfo>> {
+    info::all()
 }

@@ -3,6 +3,7 @@
 use cudarc::{cublas, cudnn, curand, driver, nvrtc};
 use isobit_hal::Result;
 use isobit_kernels::{Library, loaded_file};
+use std::path::PathBuf;
 
 /// A vendor library and the symbols of it that this crate calls.
 #[derive(Debug)]
@@ -30,25 +31,44 @@ pub(crate) static DRIVER: CudaLibrary = CudaLibrary {
         "cuDevicePrimaryCtxRetain",
         "cuDevicePrimaryCtxRelease_v2",
         "cuCtxSetCurrent",
+        "cuCtxEnablePeerAccess",
+        "cuDeviceCanAccessPeer",
         "cuMemGetInfo_v2",
         "cuMemAlloc_v2",
         "cuMemFree_v2",
+        "cuMemHostAlloc",
+        "cuMemFreeHost",
         "cuMemcpyHtoDAsync_v2",
         "cuMemcpyDtoHAsync_v2",
         "cuMemcpyDtoDAsync_v2",
+        "cuMemcpyPeerAsync",
         "cuMemsetD8Async",
         "cuStreamCreate",
         "cuStreamDestroy_v2",
         "cuStreamSynchronize",
+        "cuStreamQuery",
+        "cuStreamWaitEvent",
+        "cuStreamIsCapturing",
+        "cuStreamBeginCapture_v2",
+        "cuStreamEndCapture",
         "cuEventCreate",
         "cuEventDestroy_v2",
         "cuEventRecord",
+        "cuEventQuery",
         "cuEventSynchronize",
         "cuEventElapsedTime",
         "cuModuleLoadDataEx",
         "cuModuleUnload",
         "cuModuleGetFunction",
+        "cuFuncGetAttribute",
+        "cuFuncSetAttribute",
         "cuLaunchKernel",
+        "cuGraphGetNodes",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphExecUpdate_v2",
+        "cuGraphLaunch",
+        "cuGraphDestroy",
+        "cuGraphExecDestroy",
         "cuGetErrorName",
         "cuGetErrorString",
     ],
@@ -86,7 +106,7 @@ pub(crate) static CUBLAS: CudaLibrary = CudaLibrary {
     symbols: &[
         "cublasCreate_v2",
         "cublasDestroy_v2",
-        "cublasGetVersion_v2",
+        "cublasGetProperty",
         "cublasSetStream_v2",
         "cublasSetWorkspace_v2",
         "cublasSetMathMode",
@@ -150,6 +170,13 @@ impl CudaLibrary {
     /// `LibraryUnavailable`, saying what is missing and what to install.
     pub(crate) fn require(&self) -> Result<()> {
         self.found.require(|| self.look())
+    }
+
+    /// Whether it can be called, as far as is known without opening it.
+    pub(crate) fn is_there(&self) -> bool {
+        let stem = self.file.strip_prefix("lib").and_then(|file| file.strip_suffix(".so")).unwrap_or(self.file);
+        let files = cudarc::get_lib_name_candidates(stem).into_iter().map(PathBuf::from);
+        self.found.is_there(files, || self.look())
     }
 
     fn look(&self) -> Result<(), String> {

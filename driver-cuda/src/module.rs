@@ -1,6 +1,7 @@
 //! Modules, kernels and their launch.
 
 use crate::error::check;
+use crate::info;
 use crate::runtime::Context;
 use crate::stream::CudaStream;
 use cudarc::driver::sys;
@@ -86,6 +87,32 @@ impl CudaFunction {
     /// The driver's handle, for those who must.
     pub fn raw(self) -> sys::CUfunction {
         self.0
+    }
+
+    /// Has launches ask for so much dynamic shared memory, where they may not yet.
+    pub(crate) fn allow_dynamic_shared(self, device: sys::CUdevice, bytes: u32) -> Result<()> {
+        use sys::CUfunction_attribute::{
+            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as DYNAMIC, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as STATIC,
+        };
+        let attribute = |which| {
+            let mut value = 0;
+            // SAFETY: the function's module lives; an out-parameter.
+            let code = unsafe { sys::cuFuncGetAttribute(&mut value, which, self.0) };
+            check(code, "asking for an attribute of a kernel").map(|()| value as u32)
+        };
+        if bytes <= attribute(DYNAMIC)? {
+            return Ok(());
+        }
+        let (most, own) = (info::shared_memory_per_block_optin(device)?, attribute(STATIC)?);
+        if bytes > most.saturating_sub(own) {
+            let message = format!(
+                "{bytes} bytes of dynamic shared memory a block, beside the kernel's own {own}; the device has {most}"
+            );
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
+        // SAFETY: as above.
+        let code = unsafe { sys::cuFuncSetAttribute(self.0, DYNAMIC, bytes as i32) };
+        check(code, "asking for more shared memory")
     }
 
     /// # Safety

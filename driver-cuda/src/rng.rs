@@ -1,14 +1,14 @@
 //! Random numbers by cuRAND: its Philox4x32-10, in an order of its own.
 
 use crate::library::CURAND;
-use crate::runtime::Context;
+use crate::runtime::{Context, CudaRuntime};
 use crate::stream::CudaStream;
 use cudarc::curand::sys::{self, curandRngType as Kind, curandStatus as Status};
 use isobit_hal::{DType, Error, ErrorKind, Result};
-use isobit_kernels::{Distribution, Random, Vendor};
-use std::sync::{Arc, Mutex, PoisonError};
+use isobit_kernels::{Distribution, LibraryHandle, Random, Vendor};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A generator on the device's stream.
+/// A generator on one stream.
 #[derive(Debug)]
 pub(crate) struct Rng {
     context: Arc<Context>,
@@ -46,26 +46,38 @@ pub(crate) fn version() -> Result<String> {
     Ok(format!("{}.{}.{}", version / 1000, version / 100 % 10, version % 100))
 }
 
-impl Rng {
-    pub(crate) fn new(context: &Arc<Context>, stream: &CudaStream) -> Result<Self> {
+impl LibraryHandle<CudaRuntime> for Rng {
+    fn new(runtime: &CudaRuntime, stream: &CudaStream) -> Result<Self> {
         CURAND.require()?;
-        context.bind()?;
+        runtime.context().bind()?;
         let mut generator = std::ptr::null_mut();
         let kind = Kind::CURAND_RNG_PSEUDO_PHILOX4_32_10;
         // SAFETY: an out-parameter.
         check(unsafe { sys::curandCreateGenerator(&mut generator, kind) }, "making a generator")?;
-        let rng = Self { context: context.clone(), state: Mutex::new(State { generator, position: None }) };
-        // SAFETY: the generator lives as long as `rng`, the stream by the device that owns both.
-        check(unsafe { sys::curandSetStream(generator, stream.raw().cast()) }, "choosing the stream")?;
+        let state = Mutex::new(State { generator, position: None });
+        let rng = Self { context: runtime.context().clone(), state };
+        rng.move_to(stream)?;
         Ok(rng)
     }
 
+    fn move_to(&self, stream: &CudaStream) -> Result<()> {
+        self.context.bind()?;
+        // SAFETY: the generator lives; the stream closes no earlier than its generator is moved elsewhere or destroyed.
+        check(unsafe { sys::curandSetStream(self.lock().generator, stream.raw().cast()) }, "choosing the stream")
+    }
+}
+
+impl Rng {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// # Safety
-    /// As `GpuRuntime::random`, with the context current.
+    /// As `GpuRuntime::random`.
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
-        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.context.bind()?;
         // SAFETY: passed on.
-        match unsafe { state.draw(problem) } {
+        match unsafe { self.lock().draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),
             Err(e) => Ok(Vendor::Declined(e.to_string())),

@@ -8,15 +8,16 @@ use crate::library::DRIVER;
 use crate::module::{CudaFunction, CudaModule};
 use crate::rng::Rng;
 use crate::stream::CudaStream;
-use crate::{compile, info, memory};
+use crate::{compile, graph, info, memory, peer, pinned};
 use cudarc::driver::sys;
 use isobit_hal::{DeviceInfo, Result};
 use isobit_kernels::{
-    Code, Conv, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, Random, RtcSource, Target, Vendor,
-    no_such_device,
+    Code, Conv, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, PeerAccess, PerStream, Random,
+    RangeLibrary, RawGraph, RawGraphExec, RtcSource, Scratch, Target, Vendor, no_such_device,
 };
 use std::ffi::c_void;
-use std::sync::{Arc, OnceLock};
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// The primary context of a device, kept as long as anything made in it.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub(crate) struct Context {
     device: sys::CUdevice,
     raw: sys::CUcontext,
     deferred: Deferred,
+    peers: PeerAccess,
 }
 
 // SAFETY: a context may be used from any thread that makes it current, which every call does first.
@@ -37,13 +39,10 @@ impl Context {
         if ordinal >= count {
             return Err(no_such_device("cuda", ordinal, count));
         }
-        let (mut device, mut raw) = (0, std::ptr::null_mut());
-        // SAFETY: plain out-parameters; the driver was initialised while counting.
-        unsafe {
-            check(sys::cuDeviceGet(&mut device, ordinal as i32), "opening the device")?;
-            check(sys::cuDevicePrimaryCtxRetain(&mut raw, device), "making a context on the device")?;
-        }
-        Ok(Arc::new(Self { device, raw, deferred: Deferred::default() }))
+        let (device, mut raw) = (device_of(ordinal)?, std::ptr::null_mut());
+        // SAFETY: an out-parameter; the driver was initialised while counting.
+        check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device) }, "making a context on the device")?;
+        Ok(Arc::new(Self { device, raw, deferred: Deferred::default(), peers: PeerAccess::default() }))
     }
 
     /// Makes the context current for this thread.
@@ -55,6 +54,15 @@ impl Context {
 
     pub(crate) fn device(&self) -> sys::CUdevice {
         self.device
+    }
+
+    pub(crate) fn raw(&self) -> sys::CUcontext {
+        self.raw
+    }
+
+    /// Devices whose memory this one may reach.
+    pub(crate) fn peers(&self) -> &PeerAccess {
+        &self.peers
     }
 
     /// Errors of calls that cannot return one (frees, destructors), for the next synchronising call.
@@ -81,15 +89,23 @@ pub(crate) fn device_count() -> Result<usize> {
     Ok(count as usize)
 }
 
+/// The driver's handle of a device that was counted.
+pub(crate) fn device_of(ordinal: usize) -> Result<sys::CUdevice> {
+    let mut device = 0;
+    // SAFETY: an out-parameter; the driver was initialised while counting.
+    check(unsafe { sys::cuDeviceGet(&mut device, ordinal as i32) }, "finding the device")?;
+    Ok(device)
+}
+
 /// One NVIDIA GPU through the CUDA driver API.
 #[derive(Debug)]
 pub struct CudaRuntime {
     context: Arc<Context>,
     limits: Limits,
     arch: String,
-    blas: OnceLock<Result<Blas, String>>,
-    dnn: OnceLock<Result<Dnn, String>>,
-    rng: OnceLock<Result<Rng, String>>,
+    blas: PerStream<Blas, CudaEvent>,
+    dnn: PerStream<Dnn, CudaEvent>,
+    rng: PerStream<Rng, CudaEvent>,
 }
 
 impl CudaRuntime {
@@ -98,21 +114,21 @@ impl CudaRuntime {
         self.context.raw
     }
 
-    /// A vendor's library, opened the first time; or why it cannot be.
-    fn library<'a, T>(
-        &self,
-        library: &'a OnceLock<Result<T, String>>,
-        open: impl FnOnce(&Arc<Context>) -> Result<T>,
-    ) -> Result<&'a T, Vendor> {
-        self.context.bind().map_err(|e| Vendor::Declined(e.to_string()))?;
-        let opened = library.get_or_init(|| open(&self.context).map_err(|e| e.to_string()));
-        opened.as_ref().map_err(|why| Vendor::Declined(why.clone()))
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
     }
 }
 
 impl GpuRuntime for CudaRuntime {
     const DRIVER: &'static str = "cuda";
     const TARGET: Target = Target::Nvptx;
+    const RANGES: Option<RangeLibrary> = Some(RangeLibrary {
+        name: "NVTX",
+        // CUDA 12.9 dropped the first for the second, which the PyPI package nvidia-nvtx has too.
+        sonames: &["libnvToolsExt.so.1", "libnvtx3interop.so.1", "libnvtx3interop.so"],
+        push: "nvtxRangePushA",
+        pop: "nvtxRangePop",
+    });
     type Module = CudaModule;
     type Function = CudaFunction;
     type Stream = CudaStream;
@@ -123,7 +139,14 @@ impl GpuRuntime for CudaRuntime {
         context.bind()?;
         let limits = info::limits(context.device())?;
         let arch = info::arch(context.device())?;
-        Ok(Self { context, limits, arch, blas: OnceLock::new(), dnn: OnceLock::new(), rng: OnceLock::new() })
+        Ok(Self {
+            context,
+            limits,
+            arch,
+            blas: PerStream::default(),
+            dnn: PerStream::default(),
+            rng: PerStream::default(),
+        })
     }
 
     fn limits(&self) -> &Limits {
@@ -135,8 +158,9 @@ impl GpuRuntime for CudaRuntime {
     }
 
     fn info(&self) -> Result<DeviceInfo> {
-        let blas_version = self.blas.get().and_then(|b| b.as_ref().ok()).map(Blas::version);
-        info::info(&self.context, &self.limits, &self.arch, blas_version)
+        let mut info = info::describe(self.context.device())?;
+        (info.memory_free, info.memory_total) = self.memory()?;
+        Ok(info)
     }
 
     fn memory(&self) -> Result<(u64, u64)> {
@@ -183,7 +207,7 @@ impl GpuRuntime for CudaRuntime {
     }
 
     fn new_event(&self) -> Result<CudaEvent> {
-        CudaEvent::new(&self.context)
+        CudaEvent::timed(&self.context)
     }
 
     fn record(&self, event: &CudaEvent, stream: &CudaStream) -> Result<()> {
@@ -200,6 +224,11 @@ impl GpuRuntime for CudaRuntime {
 
     fn function(&self, module: &CudaModule, symbol: &str) -> Result<CudaFunction> {
         module.function(symbol)
+    }
+
+    fn allow_dynamic_shared(&self, function: CudaFunction, bytes: u32) -> Result<()> {
+        self.context.bind()?;
+        function.allow_dynamic_shared(self.context.device(), bytes)
     }
 
     fn compiler(&self) -> Result<String> {
@@ -222,27 +251,136 @@ impl GpuRuntime for CudaRuntime {
         unsafe { function.launch(stream, config, args) }
     }
 
-    unsafe fn gemm(&self, stream: &CudaStream, problem: &Gemm) -> Result<Vendor> {
-        match self.library(&self.blas, |context| Blas::new(context, stream)) {
-            // SAFETY: passed on.
-            Ok(blas) => unsafe { blas.gemm(problem) },
-            Err(declined) => Ok(declined),
-        }
+    unsafe fn gemm(&self, stream: &CudaStream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        // SAFETY: passed on.
+        self.blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
     }
 
-    unsafe fn conv(&self, stream: &CudaStream, problem: &Conv) -> Result<Vendor> {
-        match self.library(&self.dnn, |context| Dnn::new(context, stream)) {
-            // SAFETY: passed on.
-            Ok(dnn) => unsafe { dnn.conv(stream, problem) },
-            Err(declined) => Ok(declined),
-        }
+    unsafe fn conv(&self, stream: &CudaStream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        // SAFETY: passed on.
+        self.dnn.call(self, stream, |dnn| unsafe { dnn.conv(problem, scratch) })
     }
 
     unsafe fn random(&self, stream: &CudaStream, problem: &Random) -> Result<Vendor> {
-        match self.library(&self.rng, |context| Rng::new(context, stream)) {
-            // SAFETY: passed on.
-            Ok(rng) => unsafe { rng.random(problem) },
-            Err(declined) => Ok(declined),
-        }
+        // SAFETY: passed on.
+        self.rng.call(self, stream, |rng| unsafe { rng.random(problem) })
+    }
+
+    unsafe fn stream_from_raw(&self, raw: u64) -> Result<CudaStream> {
+        // SAFETY: passed on.
+        Ok(unsafe { CudaStream::foreign(&self.context, raw as sys::CUstream) })
+    }
+
+    fn raw_stream(&self, stream: &CudaStream) -> u64 {
+        stream.raw() as u64
+    }
+
+    fn stream_is_idle(&self, stream: &CudaStream) -> Result<bool> {
+        stream.is_idle()
+    }
+
+    fn close_stream(&self, stream: &CudaStream) {
+        self.blas.close(self, stream);
+        self.dnn.close(self, stream);
+        self.rng.close(self, stream);
+    }
+
+    fn new_ordering_event(&self) -> Result<CudaEvent> {
+        CudaEvent::ordering(&self.context)
+    }
+
+    fn wait_event(&self, stream: &CudaStream, event: &CudaEvent) -> Result<()> {
+        stream.wait_event(event)
+    }
+
+    fn event_is_done(&self, event: &CudaEvent) -> Result<bool> {
+        event.is_done()
+    }
+
+    fn synchronize_event(&self, event: &CudaEvent) -> Result<()> {
+        event.synchronize()
+    }
+
+    fn alloc_pinned(&self, bytes: usize) -> Result<NonNull<u8>> {
+        pinned::alloc(&self.context, bytes)
+    }
+
+    unsafe fn free_pinned(&self, ptr: NonNull<u8>) {
+        // SAFETY: passed on.
+        self.context.deferred().keep(unsafe { pinned::free(&self.context, ptr) });
+    }
+
+    unsafe fn copy_from_pinned(
+        &self,
+        stream: &CudaStream,
+        dst: DevicePtr,
+        src: NonNull<u8>,
+        bytes: usize,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { pinned::copy_from(&self.context, stream, dst, src, bytes) }
+    }
+
+    unsafe fn copy_to_pinned(&self, stream: &CudaStream, dst: NonNull<u8>, src: DevicePtr, bytes: usize) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { pinned::copy_to(&self.context, stream, dst, src, bytes) }
+    }
+
+    fn can_access_peer(&self, other: &Self) -> bool {
+        peer::can_access(&self.context, &other.context)
+    }
+
+    unsafe fn copy_from_peer(
+        &self,
+        stream: &CudaStream,
+        dst: DevicePtr,
+        from: &Self,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { peer::copy(&self.context, stream, dst, &from.context, src, bytes) }
+    }
+
+    fn begin_capture(&self, stream: &CudaStream) -> Result<()> {
+        graph::begin(&self.context, stream)
+    }
+
+    fn is_capturing(&self, stream: &CudaStream) -> Result<bool> {
+        graph::is_capturing(&self.context, stream)
+    }
+
+    fn end_capture(&self, stream: &CudaStream) -> Result<RawGraph> {
+        graph::end(&self.context, stream)
+    }
+
+    unsafe fn graph_nodes(&self, graph: RawGraph) -> Result<usize> {
+        // SAFETY: passed on.
+        unsafe { graph::nodes(graph) }
+    }
+
+    unsafe fn instantiate(&self, graph: RawGraph) -> Result<RawGraphExec> {
+        // SAFETY: passed on.
+        unsafe { graph::instantiate(&self.context, graph) }
+    }
+
+    unsafe fn update_graph(&self, exec: RawGraphExec, graph: RawGraph) -> Result<bool> {
+        // SAFETY: passed on.
+        unsafe { graph::update(&self.context, exec, graph) }
+    }
+
+    unsafe fn launch_graph(&self, stream: &CudaStream, exec: RawGraphExec) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { graph::launch(&self.context, stream, exec) }
+    }
+
+    unsafe fn destroy_graph(&self, graph: RawGraph) {
+        // SAFETY: passed on.
+        self.context.deferred().keep(unsafe { graph::destroy(&self.context, graph) });
+    }
+
+    unsafe fn destroy_graph_exec(&self, exec: RawGraphExec) {
+        // SAFETY: passed on.
+        self.context.deferred().keep(unsafe { graph::destroy_exec(&self.context, exec) });
     }
 }

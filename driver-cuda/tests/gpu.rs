@@ -4,7 +4,7 @@
 mod driver;
 mod simulated;
 
-use isobit_cuda::{CudaDevice as Device, CudaStorage as Storage, device_count};
+use isobit_cuda::{CudaDevice as Device, CudaStorage as Storage, device_count, devices};
 
 #[test]
 fn on_simulated_cards() {

@@ -1,24 +1,23 @@
 //! Matrix products by rocBLAS.
 
-use crate::error::{check as check_driver, static_text};
+use crate::error::static_text;
 use crate::library::ROCBLAS;
-use crate::memory;
-use crate::runtime::Context;
+use crate::runtime::{Context, RocmRuntime};
 use crate::stream::RocmStream;
 use isobit_hal::{DType, Error, ErrorKind, Result};
-use isobit_kernels::{BlasGemm, BlasOperand, DevicePtr, Gemm, Vendor, one_and_zero};
+use isobit_kernels::{BlasGemm, BlasOperand, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};
 use rocblas_sys::*;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A handle on the device's stream with a workspace of its own and no atomics, which makes its results repeat bit for bit: which kernel rocBLAS
-/// chooses depends on how much workspace there is, and what it manages itself grows.
+/// A handle on one stream, without atomics. It always works in memory that it is given, and as much of it: its results then repeat bit for bit (which
+/// kernel rocBLAS chooses depends on how much there is, and what it manages itself grows), and a graph's replay shares none with work that runs
+/// beside it.
 #[derive(Debug)]
 pub(crate) struct Blas {
     context: Arc<Context>,
     library: &'static Rocblas,
     handle: Mutex<Handle>,
-    workspace: DevicePtr,
 }
 
 #[derive(Debug)]
@@ -51,49 +50,51 @@ fn operation(operand: BlasOperand) -> rocblas_operation {
     if operand.transposed { rocblas_operation_transpose } else { rocblas_operation_none }
 }
 
-impl Blas {
-    pub(crate) fn new(context: &Arc<Context>, stream: &RocmStream) -> Result<Self> {
+/// The version of a library that is present.
+pub(crate) fn version() -> Result<String> {
+    let library = ROCBLAS.require()?;
+    let mut size = 0;
+    // SAFETY: an out-parameter; then a buffer of the size that is given.
+    let text = unsafe {
+        check(library, (library.rocblas_get_version_string_size)(&mut size), "asking for its version's length")?;
+        let mut text = vec![0u8; size];
+        check(library, (library.rocblas_get_version_string)(text.as_mut_ptr().cast(), size), "asking for its version")?;
+        text
+    };
+    Ok(String::from_utf8_lossy(&text).trim_end_matches('\0').to_string())
+}
+
+impl LibraryHandle<RocmRuntime> for Blas {
+    fn new(runtime: &RocmRuntime, stream: &RocmStream) -> Result<Self> {
         let library = ROCBLAS.require()?;
-        context.bind()?;
+        runtime.context().bind()?;
         let mut handle = std::ptr::null_mut();
         // SAFETY: an out-parameter.
         check(library, unsafe { (library.rocblas_create_handle)(&mut handle) }, "making a handle")?;
-        let workspace = match memory::alloc(context, WORKSPACE_BYTES) {
-            Ok(workspace) => workspace,
-            Err(e) => {
-                // SAFETY: made above, destroyed once.
-                unsafe { (library.rocblas_destroy_handle)(handle) };
-                return Err(e);
-            }
-        };
-        let blas = Self { context: context.clone(), library, handle: Mutex::new(Handle(handle)), workspace };
-        // SAFETY: handle, stream and workspace live as long as `blas` does, the stream by the device that owns both.
-        unsafe {
-            check(library, (library.rocblas_set_stream)(handle, stream.raw()), "choosing the stream")?;
-            let given = (library.rocblas_set_workspace)(handle, workspace.0 as *mut c_void, WORKSPACE_BYTES);
-            check(library, given, "giving a workspace")?;
-            let forbidden = (library.rocblas_set_atomics_mode)(handle, rocblas_atomics_not_allowed);
-            check(library, forbidden, "forbidding atomics")?;
-        }
+        let blas = Self { context: runtime.context().clone(), library, handle: Mutex::new(Handle(handle)) };
+        // SAFETY: the handle lives as long as `blas`.
+        let forbidden = unsafe { (library.rocblas_set_atomics_mode)(handle, rocblas_atomics_not_allowed) };
+        check(library, forbidden, "forbidding atomics")?;
+        blas.move_to(stream)?;
         Ok(blas)
     }
 
-    pub(crate) fn version(&self) -> String {
-        let mut size = 0;
-        // SAFETY: an out-parameter; then a buffer of the size that is given.
-        unsafe {
-            if (self.library.rocblas_get_version_string_size)(&mut size) != rocblas_status_success {
-                return "unknown".into();
-            }
-            let mut text = vec![0u8; size];
-            (self.library.rocblas_get_version_string)(text.as_mut_ptr().cast(), size);
-            String::from_utf8_lossy(&text).trim_end_matches('\0').to_string()
-        }
+    fn move_to(&self, stream: &RocmStream) -> Result<()> {
+        self.context.bind()?;
+        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere or destroyed.
+        let status = unsafe { (self.library.rocblas_set_stream)(self.lock().0, stream.raw()) };
+        check(self.library, status, "choosing the stream")
+    }
+}
+
+impl Blas {
+    fn lock(&self) -> MutexGuard<'_, Handle> {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// # Safety
-    /// As `GpuRuntime::gemm`, with the device current.
-    pub(crate) unsafe fn gemm(&self, problem: &Gemm) -> Result<Vendor> {
+    /// As `GpuRuntime::gemm`.
+    pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         let (data, compute) = match problem.dtype {
             DType::F16 => (rocblas_datatype_f16_r, rocblas_datatype_f32_r),
             DType::BF16 => (rocblas_datatype_bf16_r, rocblas_datatype_f32_r),
@@ -105,8 +106,19 @@ impl Blas {
             Ok(call) => call,
             Err(why) => return Ok(Vendor::Declined(format!("rocBLAS {why}"))),
         };
+        let workspace = match scratch(WORKSPACE_BYTES) {
+            Ok(workspace) => workspace.0 as *mut c_void,
+            Err(e) if e.kind() == ErrorKind::OutOfMemory => {
+                return Ok(Vendor::Declined(format!("rocBLAS has no room: {e}")));
+            }
+            Err(e) => return Err(e),
+        };
         let [one, zero] = one_and_zero(problem.dtype);
-        let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        self.context.bind()?;
+        let handle = self.lock();
+        // SAFETY: the memory is ours until the call returns, and later work on the stream alone may have it then.
+        let given = unsafe { (self.library.rocblas_set_workspace)(handle.0, workspace, WORKSPACE_BYTES) };
+        check(self.library, given, "giving a workspace")?;
         // SAFETY: the caller's promise for the operands; `BlasGemm` holds rocBLAS's own conditions; the scalars are static.
         let status = unsafe {
             (self.library.rocblas_gemm_strided_batched_ex)(
@@ -154,15 +166,11 @@ impl Blas {
 impl Drop for Blas {
     fn drop(&mut self) {
         let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let result = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once; freeing waits for the device, so no work is left in the workspace.
-            unsafe {
-                let destroyed = (self.library.rocblas_destroy_handle)(handle.0);
-                check(self.library, destroyed, "destroying the handle")?;
-                let freed = (self.context.hip.hipFree)(self.workspace.0 as *mut c_void);
-                check_driver(freed, "freeing rocBLAS's workspace")
-            }
+        let destroyed = self.context.bind().and_then(|()| {
+            // SAFETY: made in `new`, destroyed once; destroying waits for its work.
+            let status = unsafe { (self.library.rocblas_destroy_handle)(handle.0) };
+            check(self.library, status, "destroying the handle")
         });
-        self.context.deferred().keep(result);
+        self.context.deferred().keep(destroyed);
     }
 }

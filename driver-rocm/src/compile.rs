@@ -15,6 +15,7 @@ fn check(rtc: &Hiprtc, code: hiprtcResult, doing: &str) -> Result<()> {
     let kind = match code {
         HIPRTC_ERROR_OUT_OF_MEMORY => ErrorKind::OutOfMemory,
         HIPRTC_ERROR_COMPILATION => ErrorKind::CompileFailed,
+        HIPRTC_ERROR_INVALID_OPTION => ErrorKind::InvalidArgument,
         _ => ErrorKind::LibraryFailure,
     };
     Err(Error::new(kind, format!("HIPRTC, {doing}: {name}")).with_native(i64::from(code), name))
@@ -125,7 +126,7 @@ mod tests {
         let headers: Vec<_> = headers().unwrap().iter().map(|(name, text)| (*name, text.as_str())).collect();
         // A sample over families and dtypes: all of them take minutes, and are the same sources under other macros.
         for image in IMAGES.iter().step_by(10) {
-            let source = RtcSource { name: image.name, text: image.text, headers: &headers };
+            let source = RtcSource { name: image.name, text: image.text, headers: &headers, options: &[] };
             let code =
                 compile("gfx1032", &source).unwrap_or_else(|e| panic!("{e}: {:?}", std::error::Error::source(&e)));
             assert!(code.starts_with(b"\x7fELF"), "{}", image.name);
@@ -137,7 +138,12 @@ mod tests {
         if !has_hiprtc() {
             return;
         }
-        let source = RtcSource { name: "broken.cu", text: "extern \"C\" __global__ void f() { g(); }", headers: &[] };
+        let source = RtcSource {
+            name: "broken.cu",
+            text: "extern \"C\" __global__ void f() { g(); }",
+            headers: &[],
+            options: &[],
+        };
         let error = compile("gfx1032", &source).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::CompileFailed);
         let log = std::error::Error::source(&error).expect("the log is the cause").to_string();

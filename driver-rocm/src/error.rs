@@ -9,7 +9,8 @@ use std::ffi::{CStr, c_char};
 fn kind_of(code: hipError_t) -> ErrorKind {
     match code {
         hipErrorOutOfMemory => ErrorKind::OutOfMemory,
-        hipErrorInvalidDevice => ErrorKind::InvalidArgument,
+        hipErrorInvalidDevice | hipErrorInvalidValue | hipErrorInvalidHandle => ErrorKind::InvalidArgument,
+        hipErrorNotSupported | hipErrorPeerAccessUnsupported | hipErrorPeerAccessNotEnabled => ErrorKind::UnsupportedOp,
         hipErrorNoDevice | hipErrorInsufficientDriver | hipErrorNotInitialized | hipErrorSharedObjectInitFailed => {
             ErrorKind::LibraryUnavailable
         }
@@ -27,10 +28,17 @@ fn kind_of(code: hipError_t) -> ErrorKind {
         | hipErrorInvalidContext
         | hipErrorDeinitialized
         | hipErrorContextIsDestroyed => ErrorKind::DeviceLost,
-        hipErrorStreamCaptureUnsupported
+        // Of the calls made here only those that begin and end captures give the first.
+        hipErrorIllegalState
+        | hipErrorStreamCaptureUnsupported
         | hipErrorStreamCaptureInvalidated
+        | hipErrorStreamCaptureMerge
+        | hipErrorStreamCaptureUnmatched
+        | hipErrorStreamCaptureUnjoined
+        | hipErrorStreamCaptureIsolation
         | hipErrorStreamCaptureImplicit
-        | hipErrorStreamCaptureIsolation => ErrorKind::CaptureViolation,
+        | hipErrorCapturedEvent
+        | hipErrorStreamCaptureWrongThread => ErrorKind::CaptureViolation,
         _ => ErrorKind::Other,
     }
 }
@@ -39,6 +47,21 @@ fn kind_of(code: hipError_t) -> ErrorKind {
 #[inline]
 pub(crate) fn check(code: hipError_t, doing: &str) -> Result<()> {
     if code == hipSuccess { Ok(()) } else { Err(from_code(code, doing)) }
+}
+
+/// Whether what was asked about is done.
+pub(crate) fn is_done(hip: &Hip, code: hipError_t, doing: &str) -> Result<bool> {
+    if code == hipErrorNotReady {
+        forget(hip);
+        return Ok(false);
+    }
+    check(code, doing).map(|()| true)
+}
+
+/// Has HIP forget the thread's last error: libraries over it (rocRAND) ask for that after their own launches, and must not find this crate's.
+pub(crate) fn forget(hip: &Hip) {
+    // SAFETY: no more than asking.
+    unsafe { (hip.hipGetLastError)() };
 }
 
 /// A static string of a library, or what to say where there is none.
@@ -59,10 +82,9 @@ fn from_code(code: hipError_t, doing: &str) -> Error {
         Ok(hip) => hip,
         Err(e) => return e,
     };
-    // SAFETY: HIP returns static strings. It also remembers a thread's last error, and libraries over it (rocRAND) ask for that after their own
-    // launches: they must not find this one.
+    forget(hip);
+    // SAFETY: HIP returns static strings.
     let (name, sentence) = unsafe {
-        (hip.hipGetLastError)();
         (
             static_text((hip.hipGetErrorName)(code), "unknown"),
             static_text((hip.hipGetErrorString)(code), "HIP has no description"),

@@ -1,13 +1,14 @@
-//! Events: points in a stream, with the time they were reached.
+//! Events: points in a stream, some with the time they were reached.
 
-use crate::error::check;
+use crate::error::{check, is_done};
 use crate::runtime::Context;
 use crate::stream::RocmStream;
-use hip_sys::{hipEvent_t, hipEventDefault};
+use hip_sys::{hipEvent_t, hipEventDefault, hipEventDisableTiming};
 use isobit_hal::Result;
+use std::ffi::c_uint;
 use std::sync::Arc;
 
-/// An event that measures time.
+/// An event.
 #[derive(Debug)]
 pub struct RocmEvent {
     context: Arc<Context>,
@@ -20,12 +21,27 @@ unsafe impl Send for RocmEvent {}
 unsafe impl Sync for RocmEvent {}
 
 impl RocmEvent {
-    pub(crate) fn new(context: &Arc<Context>) -> Result<Self> {
+    /// One that measures time.
+    pub(crate) fn timed(context: &Arc<Context>) -> Result<Self> {
+        Self::new(context, hipEventDefault)
+    }
+
+    /// One that orders work alone.
+    pub(crate) fn ordering(context: &Arc<Context>) -> Result<Self> {
+        Self::new(context, hipEventDisableTiming)
+    }
+
+    fn new(context: &Arc<Context>, flags: c_uint) -> Result<Self> {
         context.bind()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: an out-parameter.
-        check(unsafe { (context.hip.hipEventCreateWithFlags)(&mut raw, hipEventDefault) }, "making an event")?;
+        check(unsafe { (context.hip.hipEventCreateWithFlags)(&mut raw, flags) }, "making an event")?;
         Ok(Self { context: context.clone(), raw })
+    }
+
+    /// The driver's handle, for those who must; valid as long as the event.
+    pub fn raw(&self) -> hipEvent_t {
+        self.raw
     }
 
     pub(crate) fn record(&self, stream: &RocmStream) -> Result<()> {
@@ -34,14 +50,25 @@ impl RocmEvent {
         check(unsafe { (self.context.hip.hipEventRecord)(self.raw, stream.raw()) }, "recording an event")
     }
 
-    pub(crate) fn elapsed_since(&self, from: &RocmEvent) -> Result<f32> {
+    pub(crate) fn synchronize(&self) -> Result<()> {
         self.context.bind()?;
-        let (hip, mut ms) = (self.context.hip, 0.0);
+        // SAFETY: the event lives.
+        check(unsafe { (self.context.hip.hipEventSynchronize)(self.raw) }, "waiting for an event")
+    }
+
+    pub(crate) fn is_done(&self) -> Result<bool> {
+        self.context.bind()?;
+        let hip = self.context.hip;
+        // SAFETY: the event lives.
+        is_done(hip, unsafe { (hip.hipEventQuery)(self.raw) }, "asking whether an event's point is reached")
+    }
+
+    pub(crate) fn elapsed_since(&self, from: &RocmEvent) -> Result<f32> {
+        self.synchronize()?;
+        let mut ms = 0.0;
         // SAFETY: both events live; an out-parameter.
-        unsafe {
-            check((hip.hipEventSynchronize)(self.raw), "waiting for an event")?;
-            check((hip.hipEventElapsedTime)(&mut ms, from.raw, self.raw), "reading the time between two events")?;
-        }
+        let code = unsafe { (self.context.hip.hipEventElapsedTime)(&mut ms, from.raw, self.raw) };
+        check(code, "reading the time between two events")?;
         Ok(ms)
     }
 }

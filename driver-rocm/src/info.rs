@@ -3,27 +3,26 @@
 use crate::compile;
 use crate::error::check;
 use crate::library::{HIP, HIPRTC, MIOPEN, ROCBLAS, ROCRAND};
-use crate::memory;
-use crate::runtime::Context;
-use crate::{dnn, rng};
+use crate::runtime::device_count;
+use crate::{blas, dnn, rng};
 use hip_sys::*;
-use isobit_hal::{DeviceInfo, Error, ErrorKind, LibraryInfo, Result};
-use isobit_kernels::{Limits, device_info};
+use isobit_hal::{ComputeCapability, DeviceInfo, Error, ErrorKind, LibraryInfo, Result};
+use isobit_kernels::{Limits, add_loaded, device_info};
 use std::ffi::{CStr, c_int};
 
 /// HIP's limit on grid times block along each dimension, as its documentation of `hipModuleLaunchKernel` states it.
 pub(crate) const MAX_THREADS_PER_DIM: u64 = 1 << 32;
 
-fn attribute(context: &Context, attribute: hipDeviceAttribute_t) -> Result<u32> {
+fn attribute(hip: &Hip, device: c_int, attribute: hipDeviceAttribute_t) -> Result<u32> {
     let mut value = 0;
     // SAFETY: an out-parameter; the attribute is one the bindings name.
-    let code = unsafe { (context.hip.hipDeviceGetAttribute)(&mut value, attribute, context.device()) };
+    let code = unsafe { (hip.hipDeviceGetAttribute)(&mut value, attribute, device) };
     check(code, "asking for an attribute of the device")?;
     Ok(value as u32)
 }
 
-pub(crate) fn limits(context: &Context) -> Result<Limits> {
-    let get = |a| attribute(context, a);
+pub(crate) fn limits(hip: &Hip, device: c_int) -> Result<Limits> {
+    let get = |a| attribute(hip, device, a);
     Ok(Limits {
         warp_size: get(hipDeviceAttributeWarpSize)?,
         multiprocessors: get(hipDeviceAttributeMultiprocessorCount)?,
@@ -38,8 +37,7 @@ pub(crate) fn limits(context: &Context) -> Result<Limits> {
 }
 
 /// The architecture with its features, `gfx90a:sramecc+:xnack-`.
-pub(crate) fn arch(context: &Context) -> Result<String> {
-    let (hip, device) = (context.hip, context.device());
+pub(crate) fn arch(hip: &Hip, device: c_int) -> Result<String> {
     // Of eight-byte words, for the struct has members of that alignment.
     let mut words = [0u64; PROPERTIES_BYTES / 8];
     let buffer = words.as_mut_ptr();
@@ -67,14 +65,32 @@ pub(crate) fn arch(context: &Context) -> Result<String> {
     })
 }
 
-fn name(context: &Context) -> Result<String> {
+/// The numbers of an architecture's name: hexadecimal digits of which the last two stand for variant and stepping. `None` for a name that is no
+/// device's, such as that of a family.
+fn capability(arch: &str) -> Option<ComputeCapability> {
+    let digits = arch.split(':').next()?.strip_prefix("gfx")?;
+    let (major, rest) = digits.split_at_checked(digits.len().checked_sub(2)?)?;
+    let (minor, stepping) = rest.split_at_checked(1)?;
+    let number = |text, radix| u32::from_str_radix(text, radix).ok();
+    Some(ComputeCapability::Gfx {
+        major: number(major, 10)?,
+        minor: number(minor, 16)?,
+        stepping: number(stepping, 16)?,
+    })
+}
+
+fn memory_total(hip: &Hip, device: c_int) -> Result<u64> {
+    let mut bytes = 0;
+    // SAFETY: an out-parameter.
+    check(unsafe { (hip.hipDeviceTotalMem)(&mut bytes, device) }, "asking for the device's memory")?;
+    Ok(bytes as u64)
+}
+
+fn name(hip: &Hip, device: c_int) -> Result<String> {
     let mut name = [0; 256];
     // SAFETY: HIP writes at most 255 characters and a NUL.
     unsafe {
-        check(
-            (context.hip.hipDeviceGetName)(name.as_mut_ptr(), 255, context.device()),
-            "asking for the device's name",
-        )?;
+        check((hip.hipDeviceGetName)(name.as_mut_ptr(), 255, device), "asking for the device's name")?;
         Ok(CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned())
     }
 }
@@ -104,30 +120,57 @@ fn driver_version(hip: &Hip) -> Result<String> {
     })
 }
 
-pub(crate) fn info(context: &Context, limits: &Limits, arch: &str, blas: Option<String>) -> Result<DeviceInfo> {
-    let mut info = device_info("rocm", arch, limits, memory::free_and_total(context)?);
-    info.name = name(context)?;
-    info.driver_version = driver_version(context.hip)?;
-    info.libraries.push(LibraryInfo::new("HIP runtime", runtime_version(context.hip)?, HIP.path()));
+/// All that is known of a device without allocating on it.
+pub(crate) fn describe(hip: &Hip, device: c_int) -> Result<DeviceInfo> {
+    let arch = arch(hip, device)?;
+    let mut info = device_info("rocm", &arch, limits(hip, device)?);
+    info.name = name(hip, device)?;
+    info.memory_total = memory_total(hip, device)?;
+    info.compute_capability = capability(&arch);
+    info.driver_version = driver_version(hip)?;
+    info.libraries.push(LibraryInfo::new("HIP runtime", runtime_version(hip)?, HIP.path()));
     if let Ok(version) = compile::version() {
         info.libraries.push(LibraryInfo::new("HIPRTC", version, HIPRTC.path().or_else(|| HIP.path())));
+        info.capabilities.runtime_compile = true;
     }
-    if let Some(version) = blas {
-        info.libraries.push(LibraryInfo::new("rocBLAS", version, ROCBLAS.path()));
-    }
-    // Those that nothing has used are not opened for the sake of a version: MIOpen takes a gigabyte.
-    if let (Some(path), Ok(version)) = (ROCRAND.path(), rng::version()) {
-        info.libraries.push(LibraryInfo::new("rocRAND", version, Some(path)));
-    }
-    if let (Some(path), Ok(version)) = (MIOPEN.path(), dnn::version()) {
-        info.libraries.push(LibraryInfo::new("MIOpen", version, Some(path)));
-    }
+    add_loaded(&mut info, "rocBLAS", ROCBLAS.path(), blas::version);
+    add_loaded(&mut info, "MIOpen", MIOPEN.path(), dnn::version);
+    add_loaded(&mut info, "rocRAND", ROCRAND.path(), rng::version);
+    info.capabilities.vendor_matmul = ROCBLAS.is_there();
+    info.capabilities.vendor_conv = MIOPEN.is_there();
+    info.capabilities.vendor_random = ROCRAND.is_there();
     Ok(info)
+}
+
+/// Every device there is, none of them opened.
+pub(crate) fn all() -> Result<Vec<DeviceInfo>> {
+    let hip = HIP.require()?;
+    (0..device_count()?).map(|ordinal| describe(hip, ordinal as c_int)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::version_text;
+    use super::{ComputeCapability, capability, version_text};
+
+    #[test]
+    fn architectures_are_numbered_as_amd_names_them() {
+        // The numbers of LLVM's own table: https://llvm.org/docs/AMDGPUUsage.html#processors.
+        for (arch, major, minor, stepping) in [
+            ("gfx900", 9, 0, 0),
+            ("gfx90a:sramecc+:xnack-", 9, 0, 10),
+            ("gfx90c", 9, 0, 12),
+            ("gfx942:sramecc+:xnack-", 9, 4, 2),
+            ("gfx1030", 10, 3, 0),
+            ("gfx1151", 11, 5, 1),
+            ("gfx1201", 12, 0, 1),
+        ] {
+            assert_eq!(capability(arch), Some(ComputeCapability::Gfx { major, minor, stepping }), "{arch}");
+            assert_eq!(capability(arch).unwrap().to_string(), arch.split(':').next().unwrap());
+        }
+        for other in ["", "gfx", "gfx9", "gfx90", "gfx9-4-generic", "sm_90", "gfx90é"] {
+            assert_eq!(capability(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn versions_are_read_as_hip_numbers_them() {

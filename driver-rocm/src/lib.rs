@@ -11,19 +11,23 @@ mod compile;
 mod dnn;
 mod error;
 mod event;
+mod generator;
+mod graph;
 mod info;
 mod library;
 mod memory;
 mod module;
+mod peer;
+mod pinned;
 mod rng;
 mod runtime;
 mod stream;
 
 pub use event::RocmEvent;
+pub use generator::{Rng, RngAlgorithm};
 pub use hip_sys as sys;
 pub use isobit_kernels::{BUILD, BuildInfo, DeviceOptions};
 pub use module::{RocmFunction, RocmModule};
-pub use rng::{Rng, RngAlgorithm};
 pub use runtime::RocmRuntime;
 pub use stream::RocmStream;
 
@@ -39,4 +43,12 @@ pub type RocmStorage = isobit_kernels::GpuStorage<RocmRuntime>;
 /// `LibraryUnavailable` where ROCm is absent, lacks a function this crate calls, or finds no GPU.
 pub fn device_count() -> isobit_hal::Result<usize> {
     runtime::device_count()
+}
+
+/// Every AMD GPU there is, by ordinal: what can be known without opening one, which free memory is not.
+///
+/// # Errors
+/// As [`device_count`].
+pub fn devices() -> isobit_hal::Result<Vec<isobit_hal::DeviceInfo>> {
+    info::all()
 }

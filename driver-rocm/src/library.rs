@@ -1,6 +1,6 @@
 //! Asking before calling: each library is opened when first wanted, with every function that this crate calls, or said to be missing.
 
-use hip_sys::dl::OpenError;
+use hip_sys::dl::{OpenError, Sought};
 use hip_sys::{Hip, Hiprtc};
 use isobit_hal::Result;
 use isobit_kernels::{Library, loaded_file};
@@ -12,6 +12,7 @@ use rocrand_sys::Rocrand;
 #[derive(Debug)]
 pub(crate) struct RocmLibrary<T: 'static> {
     file: &'static str,
+    sought: Sought,
     get: fn() -> Result<&'static T, &'static OpenError>,
     found: Library<&'static T>,
 }
@@ -19,6 +20,7 @@ pub(crate) struct RocmLibrary<T: 'static> {
 /// AMD's runtime.
 pub(crate) static HIP: RocmLibrary<Hip> = RocmLibrary {
     file: "libamdhip64.so",
+    sought: Hip::SOUGHT,
     get: Hip::get,
     found: Library::new("install ROCm 5, 6 or 7, or run where there is an AMD GPU"),
 };
@@ -26,6 +28,7 @@ pub(crate) static HIP: RocmLibrary<Hip> = RocmLibrary {
 /// AMD's run-time compiler.
 pub(crate) static HIPRTC: RocmLibrary<Hiprtc> = RocmLibrary {
     file: "libhiprtc.so",
+    sought: Hiprtc::SOUGHT,
     get: Hiprtc::get,
     found: Library::new("install ROCm's HIPRTC (hip-runtime-amd)"),
 };
@@ -33,17 +36,23 @@ pub(crate) static HIPRTC: RocmLibrary<Hiprtc> = RocmLibrary {
 /// AMD's BLAS.
 pub(crate) static ROCBLAS: RocmLibrary<Rocblas> = RocmLibrary {
     file: "librocblas.so",
+    sought: Rocblas::SOUGHT,
     get: Rocblas::get,
     found: Library::new("install ROCm's rocBLAS to have vendor numerics"),
 };
 
 /// AMD's deep-learning primitives.
-pub(crate) static MIOPEN: RocmLibrary<Miopen> =
-    RocmLibrary { file: "libMIOpen.so", get: Miopen::get, found: Library::new("install ROCm's MIOpen (miopen-hip)") };
+pub(crate) static MIOPEN: RocmLibrary<Miopen> = RocmLibrary {
+    file: "libMIOpen.so",
+    sought: Miopen::SOUGHT,
+    get: Miopen::get,
+    found: Library::new("install ROCm's MIOpen (miopen-hip)"),
+};
 
 /// AMD's random numbers.
 pub(crate) static ROCRAND: RocmLibrary<Rocrand> = RocmLibrary {
     file: "librocrand.so",
+    sought: Rocrand::SOUGHT,
     get: Rocrand::get,
     found: Library::new("install ROCm's rocRAND to use its generators"),
 };
@@ -54,7 +63,16 @@ impl<T> RocmLibrary<T> {
     /// # Errors
     /// `LibraryUnavailable`, saying what is missing, where it was looked for, and what to install.
     pub(crate) fn require(&self) -> Result<&'static T> {
-        self.found.require(|| (self.get)().map_err(ToString::to_string))
+        self.found.require(|| self.look())
+    }
+
+    /// Whether it can be called, as far as is known without opening it.
+    pub(crate) fn is_there(&self) -> bool {
+        self.found.is_there(self.sought.places(), || self.look())
+    }
+
+    fn look(&self) -> Result<&'static T, String> {
+        (self.get)().map_err(ToString::to_string)
     }
 
     /// The file it was loaded from, if it is loaded.

@@ -8,15 +8,16 @@ use crate::library::HIP;
 use crate::module::{RocmFunction, RocmModule};
 use crate::rng::VendorRng;
 use crate::stream::RocmStream;
-use crate::{compile, info, memory};
-use hip_sys::Hip;
-use isobit_hal::{DeviceInfo, Result};
+use crate::{compile, graph, info, memory, peer, pinned};
+use hip_sys::{Hip, hipStream_t};
+use isobit_hal::{DeviceInfo, Error, ErrorKind, Result};
 use isobit_kernels::{
-    Code, Conv, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, Random, RtcSource, Target, Vendor,
-    no_such_device,
+    Code, Conv, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, PeerAccess, PerStream, Random,
+    RangeLibrary, RawGraph, RawGraphExec, RtcSource, Scratch, Target, Vendor, no_such_device,
 };
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, OnceLock};
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// A device and HIP's functions, kept as long as anything made on it.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub(crate) struct Context {
     pub(crate) hip: &'static Hip,
     device: c_int,
     deferred: Deferred,
+    peers: PeerAccess,
 }
 
 impl Context {
@@ -31,7 +33,7 @@ impl Context {
         let count = device_count()?;
         let device = c_int::try_from(ordinal).ok().filter(|_| ordinal < count);
         let device = device.ok_or_else(|| no_such_device("rocm", ordinal, count))?;
-        Ok(Arc::new(Self { hip: HIP.require()?, device, deferred: Deferred::default() }))
+        Ok(Arc::new(Self { hip: HIP.require()?, device, deferred: Deferred::default(), peers: PeerAccess::default() }))
     }
 
     /// Makes the device current for this thread.
@@ -43,6 +45,11 @@ impl Context {
 
     pub(crate) fn device(&self) -> c_int {
         self.device
+    }
+
+    /// Devices whose memory this one may reach.
+    pub(crate) fn peers(&self) -> &PeerAccess {
+        &self.peers
     }
 
     /// Errors of calls that cannot return one (frees, destructors), for the next synchronising call.
@@ -65,9 +72,9 @@ pub struct RocmRuntime {
     context: Arc<Context>,
     limits: Limits,
     arch: String,
-    blas: OnceLock<Result<Blas, String>>,
-    dnn: OnceLock<Result<Dnn, String>>,
-    rng: OnceLock<Result<VendorRng, String>>,
+    blas: PerStream<Blas, RocmEvent>,
+    dnn: PerStream<Dnn, RocmEvent>,
+    rng: PerStream<VendorRng, RocmEvent>,
 }
 
 impl RocmRuntime {
@@ -79,22 +86,18 @@ impl RocmRuntime {
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }
-
-    /// A vendor's library, opened the first time; or why it cannot be.
-    fn library<'a, T>(
-        &self,
-        library: &'a OnceLock<Result<T, String>>,
-        open: impl FnOnce(&Arc<Context>) -> Result<T>,
-    ) -> Result<&'a T, Vendor> {
-        self.context.bind().map_err(|e| Vendor::Declined(e.to_string()))?;
-        let opened = library.get_or_init(|| open(&self.context).map_err(|e| e.to_string()));
-        opened.as_ref().map_err(|why| Vendor::Declined(why.clone()))
-    }
 }
 
 impl GpuRuntime for RocmRuntime {
     const DRIVER: &'static str = "rocm";
     const TARGET: Target = Target::Amdgcn;
+    const RANGES: Option<RangeLibrary> = Some(RangeLibrary {
+        name: "ROCTX",
+        // The first is read by rocprofv3, the others by the profilers before it.
+        sonames: &["librocprofiler-sdk-roctx.so.1", "librocprofiler-sdk-roctx.so", "libroctx64.so.4", "libroctx64.so"],
+        push: "roctxRangePushA",
+        pop: "roctxRangePop",
+    });
     type Module = RocmModule;
     type Function = RocmFunction;
     type Stream = RocmStream;
@@ -103,9 +106,16 @@ impl GpuRuntime for RocmRuntime {
     fn open(ordinal: usize) -> Result<Self> {
         let context = Context::new(ordinal)?;
         context.bind()?;
-        let limits = info::limits(&context)?;
-        let arch = info::arch(&context)?;
-        Ok(Self { context, limits, arch, blas: OnceLock::new(), dnn: OnceLock::new(), rng: OnceLock::new() })
+        let limits = info::limits(context.hip, context.device())?;
+        let arch = info::arch(context.hip, context.device())?;
+        Ok(Self {
+            context,
+            limits,
+            arch,
+            blas: PerStream::default(),
+            dnn: PerStream::default(),
+            rng: PerStream::default(),
+        })
     }
 
     fn limits(&self) -> &Limits {
@@ -117,8 +127,9 @@ impl GpuRuntime for RocmRuntime {
     }
 
     fn info(&self) -> Result<DeviceInfo> {
-        let blas_version = self.blas.get().and_then(|b| b.as_ref().ok()).map(Blas::version);
-        info::info(&self.context, &self.limits, &self.arch, blas_version)
+        let mut info = info::describe(self.context.hip, self.context.device())?;
+        (info.memory_free, info.memory_total) = self.memory()?;
+        Ok(info)
     }
 
     fn memory(&self) -> Result<(u64, u64)> {
@@ -165,7 +176,7 @@ impl GpuRuntime for RocmRuntime {
     }
 
     fn new_event(&self) -> Result<RocmEvent> {
-        RocmEvent::new(&self.context)
+        RocmEvent::timed(&self.context)
     }
 
     fn record(&self, event: &RocmEvent, stream: &RocmStream) -> Result<()> {
@@ -182,6 +193,16 @@ impl GpuRuntime for RocmRuntime {
 
     fn function(&self, module: &RocmModule, symbol: &str) -> Result<RocmFunction> {
         module.function(symbol)
+    }
+
+    fn allow_dynamic_shared(&self, _function: RocmFunction, bytes: u32) -> Result<()> {
+        // HIP has nothing to ask for: a block may have all that the device offers.
+        let most = self.limits.shared_memory_per_block;
+        if bytes <= most {
+            return Ok(());
+        }
+        let message = format!("{bytes} bytes of dynamic shared memory a block; the device has {most}");
+        Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
     fn compiler(&self) -> Result<String> {
@@ -204,27 +225,136 @@ impl GpuRuntime for RocmRuntime {
         unsafe { function.launch(self.context.hip, &self.limits, stream, config, args) }
     }
 
-    unsafe fn gemm(&self, stream: &RocmStream, problem: &Gemm) -> Result<Vendor> {
-        match self.library(&self.blas, |context| Blas::new(context, stream)) {
-            // SAFETY: passed on.
-            Ok(blas) => unsafe { blas.gemm(problem) },
-            Err(declined) => Ok(declined),
-        }
+    unsafe fn gemm(&self, stream: &RocmStream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        // SAFETY: passed on.
+        self.blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
     }
 
-    unsafe fn conv(&self, stream: &RocmStream, problem: &Conv) -> Result<Vendor> {
-        match self.library(&self.dnn, |context| Dnn::new(context, stream)) {
-            // SAFETY: passed on.
-            Ok(dnn) => unsafe { dnn.conv(stream, problem) },
-            Err(declined) => Ok(declined),
-        }
+    unsafe fn conv(&self, stream: &RocmStream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        // SAFETY: passed on.
+        self.dnn.call(self, stream, |dnn| unsafe { dnn.conv(problem, scratch) })
     }
 
     unsafe fn random(&self, stream: &RocmStream, problem: &Random) -> Result<Vendor> {
-        match self.library(&self.rng, |context| VendorRng::new(context, stream)) {
-            // SAFETY: passed on.
-            Ok(rng) => unsafe { rng.random(problem) },
-            Err(declined) => Ok(declined),
-        }
+        // SAFETY: passed on.
+        self.rng.call(self, stream, |rng| unsafe { rng.random(problem) })
+    }
+
+    unsafe fn stream_from_raw(&self, raw: u64) -> Result<RocmStream> {
+        // SAFETY: passed on.
+        Ok(unsafe { RocmStream::foreign(&self.context, raw as hipStream_t) })
+    }
+
+    fn raw_stream(&self, stream: &RocmStream) -> u64 {
+        stream.raw() as u64
+    }
+
+    fn stream_is_idle(&self, stream: &RocmStream) -> Result<bool> {
+        stream.is_idle()
+    }
+
+    fn close_stream(&self, stream: &RocmStream) {
+        self.blas.close(self, stream);
+        self.dnn.close(self, stream);
+        self.rng.close(self, stream);
+    }
+
+    fn new_ordering_event(&self) -> Result<RocmEvent> {
+        RocmEvent::ordering(&self.context)
+    }
+
+    fn wait_event(&self, stream: &RocmStream, event: &RocmEvent) -> Result<()> {
+        stream.wait_event(event)
+    }
+
+    fn event_is_done(&self, event: &RocmEvent) -> Result<bool> {
+        event.is_done()
+    }
+
+    fn synchronize_event(&self, event: &RocmEvent) -> Result<()> {
+        event.synchronize()
+    }
+
+    fn alloc_pinned(&self, bytes: usize) -> Result<NonNull<u8>> {
+        pinned::alloc(&self.context, bytes)
+    }
+
+    unsafe fn free_pinned(&self, ptr: NonNull<u8>) {
+        // SAFETY: passed on.
+        self.context.deferred().keep(unsafe { pinned::free(&self.context, ptr) });
+    }
+
+    unsafe fn copy_from_pinned(
+        &self,
+        stream: &RocmStream,
+        dst: DevicePtr,
+        src: NonNull<u8>,
+        bytes: usize,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { pinned::copy_from(&self.context, stream, dst, src, bytes) }
+    }
+
+    unsafe fn copy_to_pinned(&self, stream: &RocmStream, dst: NonNull<u8>, src: DevicePtr, bytes: usize) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { pinned::copy_to(&self.context, stream, dst, src, bytes) }
+    }
+
+    fn can_access_peer(&self, other: &Self) -> bool {
+        peer::can_access(&self.context, &other.context)
+    }
+
+    unsafe fn copy_from_peer(
+        &self,
+        stream: &RocmStream,
+        dst: DevicePtr,
+        from: &Self,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { peer::copy(&self.context, stream, dst, &from.context, src, bytes) }
+    }
+
+    fn begin_capture(&self, stream: &RocmStream) -> Result<()> {
+        graph::begin(&self.context, stream)
+    }
+
+    fn is_capturing(&self, stream: &RocmStream) -> Result<bool> {
+        graph::is_capturing(&self.context, stream)
+    }
+
+    fn end_capture(&self, stream: &RocmStream) -> Result<RawGraph> {
+        graph::end(&self.context, stream)
+    }
+
+    unsafe fn graph_nodes(&self, graph: RawGraph) -> Result<usize> {
+        // SAFETY: passed on.
+        unsafe { graph::nodes(&self.context, graph) }
+    }
+
+    unsafe fn instantiate(&self, graph: RawGraph) -> Result<RawGraphExec> {
+        // SAFETY: passed on.
+        unsafe { graph::instantiate(&self.context, graph) }
+    }
+
+    unsafe fn update_graph(&self, exec: RawGraphExec, graph: RawGraph) -> Result<bool> {
+        // SAFETY: passed on.
+        unsafe { graph::update(&self.context, exec, graph) }
+    }
+
+    unsafe fn launch_graph(&self, stream: &RocmStream, exec: RawGraphExec) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { graph::launch(&self.context, stream, exec) }
+    }
+
+    unsafe fn destroy_graph(&self, graph: RawGraph) {
+        // SAFETY: passed on.
+        self.context.deferred().keep(unsafe { graph::destroy(&self.context, graph) });
+    }
+
+    unsafe fn destroy_graph_exec(&self, exec: RawGraphExec) {
+        // SAFETY: passed on.
+        self.context.deferred().keep(unsafe { graph::destroy_exec(&self.context, exec) });
     }
 }

@@ -7,7 +7,7 @@ mod simulated;
 use driver::{device, fails, works};
 use isobit_hal::ErrorKind;
 use isobit_kernels::{Code, GpuRuntime, IMAGES, KERNELS, LaunchConfig, Target};
-use isobit_rocm::{RocmDevice as Device, RocmStorage as Storage, device_count};
+use isobit_rocm::{RocmDevice as Device, RocmStorage as Storage, device_count, devices};
 
 #[test]
 fn on_simulated_cards() {
@@ -38,7 +38,7 @@ fn launches_beyond_hips_limits_are_refused() {
     let (function, _) = device.function(KERNELS[0].key).unwrap();
     for config in [LaunchConfig::linear(0, 64), LaunchConfig::linear(1 << 26, 64), LaunchConfig::linear(1, 4096)] {
         // SAFETY: nothing is launched.
-        let launched = unsafe { device.runtime().launch(device.stream(), function, &config, &mut []) };
+        let launched = unsafe { device.runtime().launch(&device.stream(), function, &config, &mut []) };
         fails(launched, ErrorKind::InvalidArgument);
     }
     works(&device);

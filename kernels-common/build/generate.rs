@@ -32,7 +32,7 @@ pub fn write(modules: &[Module], files: &[(String, String)], built: &Built) {
             if target.vendor == Vendor::Nvptx {
                 bytes.push(0);
             }
-            let packed = pack(&out, &format!("{}-{}", module.name, target.arch), &bytes);
+            let packed = pack_once(&out, &format!("{}-{}", module.name, target.arch), file, &bytes);
             write!(
                 text,
                 "(crate::image::Target::{:?}, {:?}, include_bytes!({packed:?})), ",
@@ -54,6 +54,19 @@ pub fn write(modules: &[Module], files: &[(String, String)], built: &Built) {
     )
     .unwrap();
     std::fs::write(out.join("table.rs"), text).expect("OUT_DIR is writable");
+}
+
+/// As [`pack`], for what a compiled file holds: packed once in the life of that file, beside which it is kept. Packing the whole tree takes minutes.
+fn pack_once(out: &Path, name: &str, file: &Path, bytes: &[u8]) -> String {
+    let kept = file.with_extension("zst");
+    let path = out.join(format!("{name}.zst"));
+    if !kept.exists() || std::fs::copy(&kept, &path).is_err() {
+        pack(out, name, bytes);
+        // Renamed when whole, so that another build does not take half of it. A cache that cannot be written costs time alone.
+        let part = kept.with_extension(format!("{}.zst.part", std::process::id()));
+        let _ = std::fs::copy(&path, &part).and_then(|_| std::fs::rename(&part, &kept));
+    }
+    path.to_string_lossy().into_owned()
 }
 
 /// Writes a file packed into `out` and returns its path.

@@ -1,8 +1,9 @@
 //! A convolution as the deep-learning libraries of both vendors take it, and the plans that were made for them: asking a library which of its
 //! algorithms suits takes milliseconds, so it is asked once a problem.
 
-use crate::runtime::{Conv, DevicePtr, Tensor4};
-use isobit_hal::{DType, Result};
+use crate::runtime::{Conv, DevicePtr, Tensor4, Vendor};
+use crate::scratch::Scratch;
+use isobit_hal::{DType, ErrorKind, Result};
 use std::collections::HashMap;
 
 /// One operand of a plan.
@@ -100,13 +101,17 @@ impl ConvProblem {
 /// Plans that are kept; beyond, the one that was used the longest ago goes.
 const MOST_PLANS: usize = 1024;
 
-/// The plans of a device, and the memory that they work in: one buffer, for they run one after the other on one stream.
+/// A library's way to carry one problem out.
+pub trait ConvPlan {
+    /// Bytes of memory that it works in.
+    fn workspace_bytes(&self) -> usize;
+}
+
+/// The plans that were made with one handle.
 #[derive(Debug)]
 pub struct ConvPlans<P> {
     plans: HashMap<ConvProblem, Kept<P>>,
     uses: u64,
-    workspace: DevicePtr,
-    workspace_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -117,7 +122,52 @@ struct Kept<P> {
 
 impl<P> Default for ConvPlans<P> {
     fn default() -> Self {
-        Self { plans: HashMap::new(), uses: 0, workspace: DevicePtr(0), workspace_bytes: 0 }
+        Self { plans: HashMap::new(), uses: 0 }
+    }
+}
+
+impl<P: ConvPlan> ConvPlans<P> {
+    /// Carries a convolution out by its plan, which `make` makes the first time. `execute` is given the addresses of source, kernel and destination,
+    /// and of memory from `scratch`, null where the plan works in none. Why `library` does not do it is the answer where it declines.
+    ///
+    /// Plans are asked for and not measured, so making one runs nothing on the device and is allowed while a stream is captured.
+    ///
+    /// # Errors
+    /// That of `scratch`, but for `OutOfMemory`, for which the library declines.
+    pub fn convolve(
+        &mut self,
+        library: &str,
+        conv: &Conv,
+        make: impl FnOnce(&ConvProblem) -> Result<P, String>,
+        scratch: &mut Scratch<'_>,
+        execute: impl FnOnce(&mut P, [DevicePtr; 3], DevicePtr) -> Result<(), String>,
+    ) -> Result<Vendor> {
+        let declined = |why: String| Ok(Vendor::Declined(format!("{library} {why}")));
+        let problem = match ConvProblem::of(conv) {
+            Ok(problem) => problem,
+            Err(why) => return declined(why),
+        };
+        let plan = match self.plan(&problem, || make(&problem)) {
+            Ok(plan) => plan,
+            Err(why) => return declined(why),
+        };
+        let workspace = match plan.workspace_bytes() {
+            0 => DevicePtr(0),
+            bytes => match scratch(bytes) {
+                Ok(workspace) => workspace,
+                Err(e) if e.kind() == ErrorKind::OutOfMemory => {
+                    return declined(format!("wants {bytes} bytes to work in: {e}"));
+                }
+                Err(e) => return Err(e),
+            },
+        };
+        match execute(plan, [conv.src.ptr, conv.kernel.ptr, conv.dst.ptr], workspace) {
+            Ok(()) => Ok(Vendor::Done),
+            Err(why) => {
+                self.give_up(&problem, why.clone());
+                declined(why)
+            }
+        }
     }
 }
 
@@ -126,7 +176,7 @@ impl<P> ConvPlans<P> {
     ///
     /// # Errors
     /// That of `make`.
-    pub fn plan(&mut self, problem: &ConvProblem, make: impl FnOnce() -> Result<P, String>) -> Result<&mut P, String> {
+    fn plan(&mut self, problem: &ConvProblem, make: impl FnOnce() -> Result<P, String>) -> Result<&mut P, String> {
         self.uses += 1;
         if self.plans.len() >= MOST_PLANS && !self.plans.contains_key(problem) {
             let oldest = self.plans.iter().min_by_key(|(_, kept)| kept.last_used).map(|(problem, _)| *problem);
@@ -138,33 +188,13 @@ impl<P> ConvPlans<P> {
     }
 
     /// Has a plan never used again: the library gave it and then failed with it.
-    pub fn give_up(&mut self, problem: &ConvProblem, why: String) {
+    fn give_up(&mut self, problem: &ConvProblem, why: String) {
         self.plans.insert(*problem, Kept { plan: Err(why), last_used: self.uses });
     }
 
-    /// Memory of at least so many bytes. Where there is less, `exchange` frees the old buffer (null if there was none), once no work uses it, and
-    /// allocates one of the size that it is given.
-    ///
-    /// # Errors
-    /// That of `exchange`, after which there is no buffer.
-    pub fn workspace(
-        &mut self,
-        bytes: usize,
-        exchange: impl FnOnce(DevicePtr, usize) -> Result<DevicePtr>,
-    ) -> Result<DevicePtr> {
-        if bytes > self.workspace_bytes {
-            let old = std::mem::replace(&mut self.workspace, DevicePtr(0));
-            self.workspace_bytes = 0;
-            let size = bytes.next_multiple_of(1 << 20);
-            self.workspace = exchange(old, size)?;
-            self.workspace_bytes = size;
-        }
-        Ok(self.workspace)
-    }
-
-    /// Forgets every plan and gives up the buffer, null if there is none.
-    pub fn clear(&mut self) -> DevicePtr {
-        std::mem::take(self).workspace
+    /// Forgets every plan, before the handle goes that they were made with.
+    pub fn clear(&mut self) {
+        self.plans.clear();
     }
 }
 
@@ -225,21 +255,53 @@ mod tests {
         assert!(plans.plan(&problem(1), || Ok(1)).is_err());
     }
 
+    #[derive(Debug)]
+    struct Wants(usize);
+
+    impl ConvPlan for Wants {
+        fn workspace_bytes(&self) -> usize {
+            self.0
+        }
+    }
+
     #[test]
-    fn the_workspace_grows_and_never_shrinks() {
-        let mut plans = ConvPlans::<()>::default();
-        assert_eq!(plans.workspace(0, |_, _| unreachable!("nothing is needed")).unwrap(), DevicePtr(0));
-        let first = plans.workspace(10, |old, bytes| {
-            assert_eq!((old, bytes), (DevicePtr(0), 1 << 20));
-            Ok(DevicePtr(4096))
-        });
-        assert_eq!(first.unwrap(), DevicePtr(4096));
-        assert_eq!(plans.workspace(1 << 20, |_, _| unreachable!("it is large enough")).unwrap(), DevicePtr(4096));
-        let none = |old, _| {
-            assert_eq!(old, DevicePtr(4096));
-            Err(Error::new(ErrorKind::OutOfMemory, "no memory"))
+    fn a_plan_works_in_memory_of_the_size_that_it_wants() {
+        let (asked, mut plans) = (conv(tensor(256, [1, 2, 1, 9], [18, 9, 9, 1])), ConvPlans::default());
+        for bytes in [0, 4096] {
+            plans.clear();
+            let mut given = None;
+            let mut scratch = |n| {
+                given = Some(n);
+                Ok(DevicePtr(8192))
+            };
+            let execute = |plan: &mut Wants, operands: [DevicePtr; 3], memory: DevicePtr| {
+                assert_eq!(operands, [256, 512, 1024].map(DevicePtr));
+                assert_eq!((plan.0, memory.0), (bytes, if bytes == 0 { 0 } else { 8192 }));
+                Ok(())
+            };
+            let done = plans.convolve("It", &asked, |_| Ok(Wants(bytes)), &mut scratch, execute);
+            assert_eq!(done.unwrap(), Vendor::Done);
+            assert_eq!(given, (bytes > 0).then_some(bytes));
+        }
+    }
+
+    #[test]
+    fn where_memory_is_short_the_library_declines_and_keeps_the_plan() {
+        let (asked, mut plans) = (conv(tensor(256, [1, 2, 1, 9], [18, 9, 9, 1])), ConvPlans::default());
+        let mut with = |kind| {
+            let mut scratch = |_| Err(Error::new(kind, "short"));
+            plans.convolve("It", &asked, |_| Ok(Wants(1)), &mut scratch, |_, _, _| unreachable!("it has no memory"))
         };
-        assert!(plans.workspace(1 << 21, none).is_err());
-        assert_eq!(plans.clear(), DevicePtr(0), "the old buffer is gone");
+        assert_eq!(
+            with(ErrorKind::OutOfMemory).unwrap(),
+            Vendor::Declined("It wants 1 bytes to work in: short".into())
+        );
+        assert_eq!(with(ErrorKind::CaptureViolation).unwrap_err().kind(), ErrorKind::CaptureViolation);
+        let mut scratch = |_| Ok(DevicePtr(512));
+        let fails =
+            plans.convolve("It", &asked, |_| unreachable!("it is kept"), &mut scratch, |_, _, _| Err("fails".into()));
+        assert_eq!(fails.unwrap(), Vendor::Declined("It fails".into()));
+        let again = plans.convolve("It", &asked, |_| unreachable!("it was given up"), &mut scratch, |_, _, _| Ok(()));
+        assert_eq!(again.unwrap(), Vendor::Declined("It fails".into()));
     }
 }

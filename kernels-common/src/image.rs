@@ -20,6 +20,16 @@ pub enum Code<'a> {
     Object(&'a [u8]),
 }
 
+impl<'a> Code<'a> {
+    /// Code as a build packs it and a run-time compiler gives it: machine code is an ELF file, PTX is text.
+    pub fn compiled(target: Target, code: &'a [u8]) -> Self {
+        match target {
+            Target::Nvptx if !code.starts_with(b"\x7fELF") => Code::Ptx(code),
+            Target::Nvptx | Target::Amdgcn => Code::Object(code),
+        }
+    }
+}
+
 /// One module of the tree in every form it was packed in.
 #[derive(Debug)]
 pub struct Image {

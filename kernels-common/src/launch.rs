@@ -2,8 +2,8 @@
 
 use crate::device::GpuDevice;
 use crate::key::Key;
-use crate::runtime::{GpuRuntime, LaunchConfig};
-use isobit_hal::Result;
+use crate::runtime::GpuRuntime;
+use isobit_hal::{LaunchConfig, Result};
 use std::ffi::c_void;
 
 /// The addresses of kernel arguments, for [`Launch::on`]: `args![ptr, n, value]`. The values must outlive the call.
@@ -38,8 +38,11 @@ impl Launch {
     /// `KernelMissing`, `CompileFailed`, and those of the driver, naming the kernel.
     pub unsafe fn on<R: GpuRuntime>(&self, device: &GpuDevice<R>, args: &mut [*mut c_void]) -> Result<()> {
         let (function, symbol) = device.function(self.key)?;
+        let stream = device.stream();
         // SAFETY: the caller vouches for arguments and memory.
-        unsafe { device.runtime().launch(device.stream(), function, &self.config, args) }
-            .map_err(|e| e.with_kernel(symbol).with_device(device.location_of()))
+        unsafe { device.runtime().launch(&stream, function, &self.config, args) }
+            .map_err(|e| e.with_kernel(symbol).with_device(device.location_of()))?;
+        device.count_launch(&stream);
+        Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! Vendor libraries as every driver has them: looked for once in a process, optional, and named in full where they are missing.
 
+use crate::installed::is_installed;
 use isobit_hal::{Error, ErrorKind, Result};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// What looking for a library found, remembered for the life of the process.
@@ -23,6 +25,15 @@ impl<T: Copy> Library<T> {
     pub fn require(&self, look: impl FnOnce() -> Result<T, String>) -> Result<T> {
         let found = self.found.get_or_init(look);
         found.clone().map_err(|why| Error::new(ErrorKind::LibraryUnavailable, format!("{why}; {}", self.install)))
+    }
+
+    /// Whether the library can be had: as it was found, else by whether one of its files is there, else by looking for it.
+    pub fn is_there(&self, files: impl IntoIterator<Item = PathBuf>, look: impl FnOnce() -> Result<T, String>) -> bool {
+        match self.found.get() {
+            Some(found) => found.is_ok(),
+            // Opening is the last resort where there is a library, for it may take long, and soon done where there is none.
+            None => is_installed(files) || self.require(look).is_ok(),
+        }
     }
 }
 
@@ -48,6 +59,20 @@ mod tests {
             assert_eq!(error.message(), "libx is not there; install it");
         }
         assert!(absent.require(|| Ok(1)).is_err(), "found the first time is found for ever");
+    }
+
+    #[test]
+    fn a_library_whose_file_is_there_is_not_opened_to_say_so() {
+        let library: Library<u32> = Library::new("install it");
+        let file = std::env::current_exe().unwrap();
+        assert!(library.is_there([file.clone()], || unreachable!("its file is there")));
+        assert!(library.require(|| Err("broken".into())).is_err());
+        assert!(
+            !library.is_there([file], || unreachable!("it was looked for")),
+            "what was found out goes before the file"
+        );
+        let hidden: Library<u32> = Library::new("install it");
+        assert!(hidden.is_there([], || Ok(1)), "where the loader alone finds it");
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! The caching memory pool of a device, written once for every driver.
 //!
 //! A vendor's free call stalls the device, and AMD's stream-ordered allocator is unsafe under threads, so freed blocks are kept and
-//! handed out again. Work on a device runs in one order, that of its stream, so a block may be reused while work on its old
-//! content is still pending.
+//! handed out again, also while work on their old content is still pending: a block goes through the pool with the record of its uses, and whoever
+//! gets it waits for those that are of another stream.
 //!
 //! In exact mode there is no caching: every storage is the driver's own allocation of just its bytes, returned when it is dropped. What checks
 //! memory accesses (a simulated GPU, compute-sanitizer) then knows the bounds of each tensor.
 
 use crate::runtime::{DevicePtr, GpuRuntime};
-use isobit_hal::{Error, ErrorKind, Result};
+use isobit_hal::{Error, ErrorKind, PoolStats, Result, trace};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// `exact` turns caching off; see the module's text. Unset or empty for the pool.
 pub const POOL_VARIABLE: &str = "ISOBIT_POOL";
@@ -46,33 +46,45 @@ impl<R: GpuRuntime> Memory for R {
     }
 }
 
-/// What a pool holds, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct PoolStats {
-    /// In live storages, rounded up to the pool's classes.
-    pub in_use: u64,
-    /// Kept for reuse.
-    pub cached: u64,
-    /// The most that was ever in use.
-    pub peak: u64,
-    /// Allocations answered from the cache.
-    pub hits: u64,
-    /// Allocations the driver was asked for.
-    pub misses: u64,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    free: BTreeMap<usize, Vec<DevicePtr>>,
-    stats: PoolStats,
-}
-
-/// A pool; its owner calls [`trim`](Self::trim) before the runtime goes.
 #[derive(Debug)]
-pub(crate) struct Pool {
-    state: Mutex<State>,
-    cap: Mutex<u64>,
+struct State<U> {
+    free: BTreeMap<usize, Vec<(DevicePtr, U)>>,
+    stats: PoolStats,
+    /// Bytes that may be in use and cached together.
+    limit: u64,
+    /// Bytes that may stay cached.
+    cache_limit: u64,
+}
+
+impl<U> State<U> {
+    /// Takes blocks out of the cache, largest first, until at most `keep` bytes stay.
+    fn release(&mut self, keep: u64) -> Vec<DevicePtr> {
+        let mut released = Vec::new();
+        while self.stats.cached > keep {
+            let Some(mut entry) = self.free.last_entry() else { break };
+            let class = *entry.key();
+            match entry.get_mut().pop() {
+                Some((ptr, _)) => {
+                    self.stats.cached -= class as u64;
+                    released.push(ptr);
+                }
+                None => {
+                    entry.remove();
+                }
+            }
+        }
+        released
+    }
+
+    fn count_peak(&mut self) {
+        self.stats.peak = self.stats.peak.max(self.stats.in_use);
+    }
+}
+
+/// A pool whose blocks come with a record of their uses; its owner calls [`trim`](Self::trim) before the runtime goes.
+#[derive(Debug)]
+pub(crate) struct Pool<U> {
+    state: Mutex<State<U>>,
     exact: bool,
 }
 
@@ -82,9 +94,11 @@ fn class_of(bytes: usize) -> Option<usize> {
     bytes.checked_next_multiple_of(step)
 }
 
-impl Pool {
+impl<U: Default> Pool<U> {
     fn new(exact: bool) -> Self {
-        Self { state: Mutex::default(), cap: Mutex::new(u64::MAX), exact }
+        let state =
+            State { free: BTreeMap::new(), stats: PoolStats::default(), limit: u64::MAX, cache_limit: u64::MAX };
+        Self { state: Mutex::new(state), exact }
     }
 
     /// A pool of the kind that [`POOL_VARIABLE`] asks for.
@@ -108,50 +122,71 @@ impl Pool {
     }
 
     /// The size that is asked of the driver for a request.
-    fn block_of(&self, bytes: usize) -> Option<usize> {
+    pub(crate) fn block_of(&self, bytes: usize) -> Option<usize> {
         let block = if self.exact { Some(bytes) } else { class_of(bytes) };
         block.filter(|&b| b <= isize::MAX as usize)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<U>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A block of at least `bytes`, and the size to give it back with.
-    pub(crate) fn alloc<M: Memory>(&self, memory: &M, bytes: usize) -> Result<(DevicePtr, usize)> {
+    /// A block of at least `bytes`, the size to give it back with, and its uses so far: if possible such as suit the caller.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, those of the driver.
+    pub(crate) fn alloc<M: Memory>(
+        &self,
+        memory: &M,
+        bytes: usize,
+        suits: impl Fn(&U) -> bool,
+    ) -> Result<(DevicePtr, usize, U)> {
         if bytes == 0 {
-            return Ok((DevicePtr(0), 0));
+            return Ok((DevicePtr(0), 0, U::default()));
         }
         let class = self.block_of(bytes).ok_or_else(|| self.out_of_memory(memory, bytes, None))?;
-        let cached = {
+        let released = {
             let mut state = self.state();
-            let ptr = state.free.get_mut(&class).and_then(Vec::pop);
-            if ptr.is_some() {
+            if let Some((ptr, uses)) = state.free.get_mut(&class).and_then(|blocks| take(blocks, suits)) {
                 state.stats.cached -= class as u64;
                 state.stats.hits += 1;
+                state.stats.in_use += class as u64;
+                state.count_peak();
+                return Ok((ptr, class, uses));
             }
-            ptr
-        };
-        let ptr = match cached {
-            Some(ptr) => ptr,
-            None => {
-                let ptr = self.ask_driver(memory, bytes, class)?;
-                self.state().stats.misses += 1;
-                ptr
+            let others = state.stats.in_use.saturating_add(class as u64);
+            if others > state.limit {
+                drop(state);
+                return Err(self.out_of_memory(memory, bytes, None));
             }
+            let room = state.limit - others;
+            // Counted before it is there, so that threads do not exceed the limit together.
+            state.stats.in_use += class as u64;
+            state.release(room)
         };
-        let stats = &mut self.state().stats;
-        stats.in_use += class as u64;
-        stats.peak = stats.peak.max(stats.in_use);
-        Ok((ptr, class))
+        // SAFETY: taken out of the cache, so nothing owns them.
+        unsafe { give_back(memory, released) };
+        match self.ask_driver(memory, bytes, class) {
+            Ok(ptr) => {
+                let mut state = self.state();
+                state.stats.misses += 1;
+                state.count_peak();
+                Ok((ptr, class, U::default()))
+            }
+            Err(e) => {
+                self.state().stats.in_use -= class as u64;
+                Err(e)
+            }
+        }
     }
 
     fn ask_driver<M: Memory>(&self, memory: &M, bytes: usize, class: usize) -> Result<DevicePtr> {
+        tracing::debug!(target: trace::TARGET, bytes = class, "the pool grows");
         match memory.alloc(class) {
             Err(e) if e.kind() == ErrorKind::OutOfMemory => {
                 self.trim(memory, 0);
                 memory.alloc(class).map_err(|e| match e.kind() {
-                    ErrorKind::OutOfMemory => self.out_of_memory(memory, bytes, Some(e)),
+                    ErrorKind::OutOfMemory => self.out_of_memory(memory, bytes, Some((class, e))),
                     _ => e,
                 })
             }
@@ -159,29 +194,38 @@ impl Pool {
         }
     }
 
+    /// The error for a request; with its class, which is counted as in use already, and the driver's error where it was the driver that had no more.
     #[cold]
-    fn out_of_memory<M: Memory>(&self, memory: &M, bytes: usize, cause: Option<Error>) -> Error {
-        let stats = self.state().stats;
+    fn out_of_memory<M: Memory>(&self, memory: &M, bytes: usize, cause: Option<(usize, Error)>) -> Error {
+        let (stats, limit) = {
+            let state = self.state();
+            (state.stats, state.limit)
+        };
+        let in_use = stats.in_use - cause.as_ref().map_or(0, |(class, _)| *class as u64);
         let device = match memory.free_and_total() {
             Ok((free, total)) => format!("{free} of {total} bytes of the device are free"),
             Err(e) => format!("the device does not say what is free: {e}"),
         };
+        let limit = match limit {
+            u64::MAX => String::new(),
+            limit => format!("; the limit set for this device's storages and cache is {limit} bytes"),
+        };
         let message = format!(
-            "cannot allocate {bytes} bytes: {} are in use by this device's storages, {} cached, and {device}",
-            stats.in_use, stats.cached
+            "cannot allocate {bytes} bytes: {in_use} are in use by this device's storages, {} cached, and {device}{limit}",
+            stats.cached
         );
         let error = Error::new(ErrorKind::OutOfMemory, message);
         match cause {
-            Some(cause) => error.with_source(cause),
+            Some((_, cause)) => error.with_source(cause),
             None => error,
         }
     }
 
-    /// Takes a block back.
+    /// Takes a block back, with its uses.
     ///
     /// # Safety
     /// `ptr` and `class` came from [`alloc`](Self::alloc) with this runtime and are given back once.
-    pub(crate) unsafe fn free<M: Memory>(&self, memory: &M, ptr: DevicePtr, class: usize) {
+    pub(crate) unsafe fn free<M: Memory>(&self, memory: &M, ptr: DevicePtr, class: usize, uses: U) {
         if class == 0 {
             return;
         }
@@ -191,47 +235,37 @@ impl Pool {
             unsafe { memory.free(ptr) };
             return;
         }
-        let over = {
+        let released = {
             let mut state = self.state();
             state.stats.in_use -= class as u64;
             state.stats.cached += class as u64;
-            state.free.entry(class).or_default().push(ptr);
-            state.stats.cached > *self.cap.lock().unwrap_or_else(PoisonError::into_inner)
+            state.free.entry(class).or_default().push((ptr, uses));
+            let keep = state.cache_limit.min(state.limit.saturating_sub(state.stats.in_use));
+            if state.stats.cached > keep { state.release(keep) } else { Vec::new() }
         };
-        if over {
-            let cap = *self.cap.lock().unwrap_or_else(PoisonError::into_inner);
-            self.trim(memory, cap);
-        }
+        // SAFETY: taken out of the cache, so nothing owns them.
+        unsafe { give_back(memory, released) };
     }
 
     /// Returns cached blocks to the driver, largest first, until at most `keep` bytes stay cached.
     pub(crate) fn trim<M: Memory>(&self, memory: &M, keep: u64) {
-        let mut released = Vec::new();
-        {
-            let mut state = self.state();
-            while state.stats.cached > keep {
-                let Some(mut entry) = state.free.last_entry() else { break };
-                let class = *entry.key();
-                match entry.get_mut().pop() {
-                    Some(ptr) => {
-                        state.stats.cached -= class as u64;
-                        released.push(ptr);
-                    }
-                    None => {
-                        entry.remove();
-                    }
-                }
-            }
-        }
-        for ptr in released {
-            // SAFETY: cached blocks belong to no storage, and the driver's free waits for pending work on them.
-            unsafe { memory.free(ptr) };
-        }
+        let released = self.state().release(keep);
+        // SAFETY: taken out of the cache, so nothing owns them.
+        unsafe { give_back(memory, released) };
     }
 
-    pub(crate) fn set_cap<M: Memory>(&self, memory: &M, cap: u64) {
-        *self.cap.lock().unwrap_or_else(PoisonError::into_inner) = cap;
-        self.trim(memory, cap);
+    pub(crate) fn set_cache_limit<M: Memory>(&self, memory: &M, bytes: u64) {
+        self.state().cache_limit = bytes;
+        self.trim(memory, bytes);
+    }
+
+    pub(crate) fn set_limit<M: Memory>(&self, memory: &M, bytes: u64) {
+        let keep = {
+            let mut state = self.state();
+            state.limit = bytes;
+            bytes.saturating_sub(state.stats.in_use)
+        };
+        self.trim(memory, keep);
     }
 
     pub(crate) fn stats(&self) -> PoolStats {
@@ -239,82 +273,26 @@ impl Pool {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Of blocks of one class one that suits, of those freed last; else the one freed last.
+fn take<U>(blocks: &mut Vec<(DevicePtr, U)>, suits: impl Fn(&U) -> bool) -> Option<(DevicePtr, U)> {
+    const LOOKED_AT: usize = 8;
+    let last = blocks.len().checked_sub(1)?;
+    let from = blocks.len().saturating_sub(LOOKED_AT);
+    let suitable = (from..blocks.len()).rev().find(|&i| suits(&blocks[i].1));
+    Some(blocks.swap_remove(suitable.unwrap_or(last)))
+}
 
-    /// Hands out addresses, and remembers which blocks are live with their sizes.
-    #[derive(Debug, Default)]
-    struct Books(Mutex<BTreeMap<u64, usize>>);
-
-    impl Memory for Books {
-        fn alloc(&self, bytes: usize) -> Result<DevicePtr> {
-            if bytes > 1 << 30 {
-                return Err(Error::new(ErrorKind::OutOfMemory, "the books are full"));
-            }
-            let mut live = self.0.lock().unwrap();
-            let ptr = live.last_key_value().map_or(4096, |(ptr, size)| (ptr + *size as u64).next_multiple_of(256));
-            live.insert(ptr, bytes);
-            Ok(DevicePtr(ptr))
-        }
-
-        unsafe fn free(&self, ptr: DevicePtr) {
-            self.0.lock().unwrap().remove(&ptr.0).expect("a block is freed once");
-        }
-
-        fn free_and_total(&self) -> Result<(u64, u64)> {
-            Ok((0, 1 << 30))
-        }
+/// # Safety
+/// The blocks came from this memory, and nothing owns them.
+unsafe fn give_back<M: Memory>(memory: &M, blocks: Vec<DevicePtr>) {
+    if !blocks.is_empty() {
+        tracing::debug!(target: trace::TARGET, blocks = blocks.len(), "the pool returns memory to the driver");
     }
-
-    #[test]
-    fn classes_lose_at_most_an_eighth() {
-        for bytes in [1, 511, 512, 513, 4095, 4096, 5000, 1 << 20, (1 << 20) + 1, 123_456_789] {
-            let class = class_of(bytes).unwrap();
-            assert!(class >= bytes && class.is_multiple_of(512), "{bytes} gives {class}");
-            assert!(class - bytes < (bytes / 8).max(512), "{bytes} gives {class}");
-            assert_eq!(class_of(class), Some(class));
-        }
-        assert_eq!(class_of(usize::MAX), None);
-    }
-
-    #[test]
-    fn the_pool_keeps_what_is_given_back() {
-        let (pool, books) = (Pool::new(false), Books::default());
-        for _ in 0..3 {
-            let (ptr, class) = pool.alloc(&books, 1000).unwrap();
-            // SAFETY: from `alloc`, given back once.
-            unsafe { pool.free(&books, ptr, class) };
-        }
-        assert_eq!((pool.stats().misses, pool.stats().hits, pool.stats().cached), (1, 2, 1024));
-        pool.trim(&books, 0);
-        assert!(books.0.lock().unwrap().is_empty());
-    }
-
-    #[test]
-    fn in_exact_mode_each_block_is_its_own_and_goes_back_at_once() {
-        let (pool, books) = (Pool::new(true), Books::default());
-        for bytes in [1, 1000, 12_345] {
-            let (ptr, class) = pool.alloc(&books, bytes).unwrap();
-            assert_eq!(books.0.lock().unwrap().get(&ptr.0), Some(&bytes));
-            assert_eq!(pool.stats().in_use, bytes as u64);
-            // SAFETY: from `alloc`, given back once.
-            unsafe { pool.free(&books, ptr, class) };
-            assert!(books.0.lock().unwrap().is_empty());
-        }
-        assert_eq!((pool.stats().in_use, pool.stats().cached, pool.stats().hits), (0, 0, 0));
-        assert_eq!(pool.alloc(&books, 0).unwrap(), (DevicePtr(0), 0), "an empty buffer has no block");
-        assert_eq!(pool.alloc(&books, usize::MAX).unwrap_err().kind(), ErrorKind::OutOfMemory);
-        assert_eq!(pool.alloc(&books, 1 << 31).unwrap_err().kind(), ErrorKind::OutOfMemory);
-    }
-
-    #[test]
-    fn the_variable_knows_one_word() {
-        assert!(Pool::of_setting(Some("exact".as_ref())).unwrap().exact);
-        assert!(!Pool::of_setting(Some("".as_ref())).unwrap().exact);
-        assert!(!Pool::of_setting(None).unwrap().exact);
-        let error = Pool::of_setting(Some("exakt".as_ref())).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-        assert!(error.message().contains("exakt"), "{error}");
+    for ptr in blocks {
+        // SAFETY: the caller's promise; the driver's free waits for pending work.
+        unsafe { memory.free(ptr) };
     }
 }
+
+#[cfg(test)]
+mod tests;

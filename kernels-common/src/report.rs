@@ -1,7 +1,6 @@
 //! What drivers say in the same words: errors of a vendor's code, ordinals that are not there, what a device is.
 
-use crate::runtime::Limits;
-use isobit_hal::{DeviceInfo, Error, ErrorKind};
+use isobit_hal::{DeviceInfo, Error, ErrorKind, LibraryInfo, Limits, Result};
 
 /// A failure that the vendor's interface gave a code, a name and a sentence.
 #[cold]
@@ -20,14 +19,25 @@ pub fn no_such_device(driver: &str, ordinal: usize, count: usize) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// What limits, architecture and memory (free and total) tell of a device.
-pub fn device_info(driver: &str, arch: &str, limits: &Limits, (free, total): (u64, u64)) -> DeviceInfo {
+/// What every GPU's driver says of a device in the same way; the rest is for the driver to add.
+pub fn device_info(driver: &str, arch: &str, limits: Limits) -> DeviceInfo {
     let mut info = DeviceInfo::default();
     info.driver = driver.into();
     info.arch = arch.into();
     info.warp_size = limits.warp_size as usize;
     info.multiprocessors = limits.multiprocessors as usize;
-    info.memory_total = total;
-    info.memory_free = free;
+    info.limits = Some(limits);
+    info.capabilities.concurrent_streams = true;
+    info.capabilities.graphs = true;
+    info.capabilities.async_copies = true;
     info
+}
+
+/// Adds a library that something has loaded, from `path`. None is opened for the sake of a version: cuDNN and MIOpen take a gigabyte.
+pub fn add_loaded(info: &mut DeviceInfo, name: &str, path: Option<String>, version: impl FnOnce() -> Result<String>) {
+    if path.is_some()
+        && let Ok(version) = version()
+    {
+        info.libraries.push(LibraryInfo::new(name, version, path));
+    }
 }

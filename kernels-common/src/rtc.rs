@@ -15,6 +15,8 @@ pub struct RtcSource<'a> {
     pub text: &'a str,
     /// Name and text of every header.
     pub headers: &'a [(&'a str, &'a str)],
+    /// Flags after those of [`compile_options`].
+    pub options: &'a [&'a str],
 }
 
 /// The flags that every compiler of the tree gets, in its own spelling: no contraction, IEEE division and square root, denormals kept.
@@ -73,7 +75,7 @@ pub struct RtcArguments {
     pub headers: CStrings,
     /// The names they are included by, in the same order.
     pub include_names: CStrings,
-    /// The options of [`compile_options`].
+    /// The options of [`compile_options`], then the source's own.
     pub options: CStrings,
 }
 
@@ -86,7 +88,9 @@ impl RtcArguments {
             name: c_string(source.name)?,
             headers: CStrings::new(source.headers.iter().map(|(_, text)| *text))?,
             include_names: CStrings::new(source.headers.iter().map(|(name, _)| *name))?,
-            options: CStrings::new(compile_options(target, arch).iter().map(String::as_str))?,
+            options: CStrings::new(
+                compile_options(target, arch).iter().map(String::as_str).chain(source.options.iter().copied()),
+            )?,
         })
     }
 }
@@ -125,8 +129,13 @@ impl CompileCache {
         let mut add = |part: &str| {
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
         };
-        [compiler, arch, source.name, source.text].into_iter().for_each(&mut add);
-        compile_options(target, arch).iter().for_each(|option| add(option));
+        // Not the name: the same text is the same code, whatever it is called.
+        [compiler, arch, source.text].into_iter().for_each(&mut add);
+        let options = compile_options(target, arch);
+        let options: Vec<&str> = options.iter().map(String::as_str).chain(source.options.iter().copied()).collect();
+        // Options and headers are counted, so that one cannot be taken for the other.
+        add(&options.len().to_string());
+        options.into_iter().for_each(&mut add);
         source.headers.iter().for_each(|(name, text)| [name, text].into_iter().for_each(|part| add(part)));
         let file = folder.join(format!("{}.bin", &hasher.finalize().to_hex()[..32]));
         if let Some(code) = std::fs::read(&file).ok().and_then(checked) {
@@ -159,16 +168,18 @@ fn checked(mut file: Vec<u8>) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    const SOURCE: RtcSource<'_> = RtcSource { name: "m", text: "text", headers: &[("a.cuh", "one"), ("b.cuh", "two")] };
+    const SOURCE: RtcSource<'_> =
+        RtcSource { name: "m", text: "text", headers: &[("a.cuh", "one"), ("b.cuh", "two")], options: &["-DA"] };
 
     /// Whether the code was compiled rather than found.
     fn compiles(cache: &CompileCache, source: &RtcSource<'_>, arch: &str, compiler: &str) -> bool {
         let mut compiled = false;
+        let made = format!("{arch} {compiler} {:?}", (source.text, source.headers, source.options)).into_bytes();
         let code = cache.get_or_compile(source, (Target::Amdgcn, arch, compiler), || {
             compiled = true;
-            Ok(format!("{arch} {compiler} {source:?}").into_bytes())
+            Ok(made.clone())
         });
-        assert_eq!(code.unwrap(), format!("{arch} {compiler} {source:?}").into_bytes());
+        assert_eq!(code.unwrap(), made);
         compiled
     }
 
@@ -185,7 +196,11 @@ mod tests {
         assert!(compiles(&cache, &moved, "gfx1151", "HIPRTC 7.0"));
         let renamed = RtcSource { headers: &[("a.cuh", "one"), ("c.cuh", "two")], ..SOURCE };
         assert!(compiles(&cache, &renamed, "gfx1151", "HIPRTC 7.0"));
+        for options in [&["-DB"][..], &[], &["-DA", "-DB"], &["-DA", "a.cuh", "one"]] {
+            assert!(compiles(&cache, &RtcSource { options, ..SOURCE }, "gfx1151", "HIPRTC 7.0"), "{options:?}");
+        }
         assert!(!compiles(&cache, &SOURCE, "gfx1151", "HIPRTC 7.0"));
+        assert!(!compiles(&cache, &RtcSource { name: "n", ..SOURCE }, "gfx1151", "HIPRTC 7.0"));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use crate::image::{Code, Target};
 use crate::rtc::RtcSource;
-use isobit_hal::{DType, DeviceInfo, Result};
+use crate::scratch::Scratch;
+use isobit_hal::{DType, DeviceInfo, LaunchConfig, Limits, Result};
 use std::ffi::c_void;
 use std::fmt::Debug;
+use std::ptr::NonNull;
 
 /// An address in device memory. Arithmetic is in bytes; 0 is the address of an empty buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,47 +17,6 @@ impl DevicePtr {
     /// The address `elements` further, for elements of a dtype.
     pub fn at(self, dtype: DType, elements: usize) -> Self {
         Self(self.0 + (elements * dtype.size_in_bytes()) as u64)
-    }
-}
-
-/// What a launch must stay within, and what a launcher tunes for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Threads that run in lockstep: 32 or 64.
-    pub warp_size: u32,
-    /// Multiprocessors or compute units.
-    pub multiprocessors: u32,
-    /// Threads a block can have.
-    pub max_threads_per_block: u32,
-    /// Threads that one multiprocessor holds at a time.
-    pub max_threads_per_multiprocessor: u32,
-    /// Bytes of shared memory a block can have without asking for more.
-    pub shared_memory_per_block: u32,
-    /// Blocks along x.
-    pub max_grid_x: u32,
-    /// Blocks along y and z.
-    pub max_grid_yz: u32,
-    /// Threads in a grid along one dimension (HIP: below 2^32).
-    pub max_threads_per_dim: u64,
-    /// Bytes of the last-level cache.
-    pub l2_bytes: u64,
-}
-
-/// Grid, block and dynamic shared memory of a launch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LaunchConfig {
-    /// Blocks along x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a block along x, y, z.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub shared_bytes: u32,
-}
-
-impl LaunchConfig {
-    /// Blocks along x alone.
-    pub const fn linear(blocks: u32, threads: u32) -> Self {
-        Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
     }
 }
 
@@ -159,6 +120,27 @@ pub struct Random {
     pub offset: u64,
 }
 
+/// A captured graph of the vendor's, as a number; owned by whoever got it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RawGraph(pub u64);
+
+/// A graph of the vendor's made ready to be launched, as a number; owned by whoever got it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RawGraphExec(pub u64);
+
+/// A library that shows named ranges of the host's time in a profiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RangeLibrary {
+    /// What people call it: `NVTX`, `ROCTX`.
+    pub name: &'static str,
+    /// The files it may be.
+    pub sonames: &'static [&'static str],
+    /// `int push(const char *)`.
+    pub push: &'static str,
+    /// `int pop(void)`.
+    pub pop: &'static str,
+}
+
 /// What a vendor-library hook did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Vendor {
@@ -177,6 +159,8 @@ pub trait GpuRuntime: Sized + Send + Sync + Debug + 'static {
     const DRIVER: &'static str;
     /// Which of the packaged code it loads.
     const TARGET: Target;
+    /// The library of ranges for this vendor's profilers.
+    const RANGES: Option<RangeLibrary>;
     /// A loaded module; unloaded when dropped.
     type Module: Send + Sync + Debug;
     /// A kernel in a module, valid as long as the module.
@@ -327,26 +311,31 @@ pub trait GpuRuntime: Sized + Send + Sync + Debug + 'static {
         args: &mut [*mut c_void],
     ) -> Result<()>;
 
-    /// A matrix product by the vendor's library, on the stream.
+    /// Lets launches of a kernel ask for so many bytes of dynamic shared memory, which may be more than a block has by default. Changes what other launches
+    /// may ask for; callers see to it that the number only grows.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the device has not that much for the kernel, saying how much it has.
+    fn allow_dynamic_shared(&self, function: Self::Function, bytes: u32) -> Result<()>;
+
+    /// A matrix product by the vendor's library, on the stream, in memory from `scratch`.
     ///
     /// # Safety
     /// Every element the problem names is allocated, and `c` overlaps neither itself nor its inputs.
     ///
     /// # Errors
-    /// `LibraryFailure`. What the library cannot do is `Declined`, not an error.
-    unsafe fn gemm(&self, stream: &Self::Stream, problem: &Gemm) -> Result<Vendor>;
+    /// `LibraryFailure`; `CaptureViolation` where the library cannot be made ready on a captured stream. What it cannot do, or a library that is not there,
+    /// is `Declined`, not an error.
+    unsafe fn gemm(&self, stream: &Self::Stream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor>;
 
-    /// A convolution by the vendor's library, on the stream.
+    /// A convolution by the vendor's library, on the stream, in memory from `scratch`.
     ///
     /// # Safety
     /// Every element the problem names is allocated, and the result overlaps neither itself nor its inputs.
     ///
     /// # Errors
-    /// `LibraryFailure`. What the library cannot do, or a library that is not there, is `Declined`, not an error.
-    unsafe fn conv(&self, stream: &Self::Stream, problem: &Conv) -> Result<Vendor> {
-        let _ = (stream, problem);
-        Ok(Vendor::Declined(format!("the {} driver asks no library for convolutions", Self::DRIVER)))
-    }
+    /// As [`gemm`](Self::gemm).
+    unsafe fn conv(&self, stream: &Self::Stream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor>;
 
     /// Random numbers by the vendor's library, on the stream.
     ///
@@ -354,9 +343,178 @@ pub trait GpuRuntime: Sized + Send + Sync + Debug + 'static {
     /// Every element the problem names is allocated.
     ///
     /// # Errors
-    /// `LibraryFailure`. What the library cannot do, or a library that is not there, is `Declined`, not an error.
-    unsafe fn random(&self, stream: &Self::Stream, problem: &Random) -> Result<Vendor> {
-        let _ = (stream, problem);
-        Ok(Vendor::Declined(format!("the {} driver asks no library for random numbers", Self::DRIVER)))
-    }
+    /// As [`gemm`](Self::gemm).
+    unsafe fn random(&self, stream: &Self::Stream, problem: &Random) -> Result<Vendor>;
+
+    /// A stream of another library's by the vendor's handle; it is not destroyed with what is returned.
+    ///
+    /// # Safety
+    /// The handle is a stream of this device and lives longer.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    unsafe fn stream_from_raw(&self, raw: u64) -> Result<Self::Stream>;
+
+    /// The vendor's handle of a stream.
+    fn raw_stream(&self, stream: &Self::Stream) -> u64;
+
+    /// Whether all work of a stream is done.
+    ///
+    /// # Errors
+    /// Those of the work.
+    fn stream_is_idle(&self, stream: &Self::Stream) -> Result<bool>;
+
+    /// The stream closes: what the runtime keeps for it (handles of libraries) can go.
+    fn close_stream(&self, stream: &Self::Stream);
+
+    /// A new event that orders work and measures no time, which is cheaper.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn new_ordering_event(&self) -> Result<Self::Event>;
+
+    /// Work given to the stream from now on runs after the event's point.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn wait_event(&self, stream: &Self::Stream, event: &Self::Event) -> Result<()>;
+
+    /// Whether the event's point is reached.
+    ///
+    /// # Errors
+    /// Those of the work before it.
+    fn event_is_done(&self, event: &Self::Event) -> Result<bool>;
+
+    /// Waits for the event's point.
+    ///
+    /// # Errors
+    /// Those of the work before it.
+    fn synchronize_event(&self, event: &Self::Event) -> Result<()>;
+
+    /// Page-locked host memory, not initialised, aligned to at least 64 bytes. `bytes` is not 0.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn alloc_pinned(&self, bytes: usize) -> Result<NonNull<u8>>;
+
+    /// Frees page-locked memory. Errors are kept for the next synchronising call.
+    ///
+    /// # Safety
+    /// `ptr` came from [`alloc_pinned`](Self::alloc_pinned) of this runtime, is freed once, and no copy that uses it is pending.
+    unsafe fn free_pinned(&self, ptr: NonNull<u8>);
+
+    /// Enqueues a copy from page-locked memory.
+    ///
+    /// # Safety
+    /// Both ranges are allocated, and `src` stays and does not change until the copy is done.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    unsafe fn copy_from_pinned(
+        &self,
+        stream: &Self::Stream,
+        dst: DevicePtr,
+        src: NonNull<u8>,
+        bytes: usize,
+    ) -> Result<()>;
+
+    /// Enqueues a copy to page-locked memory.
+    ///
+    /// # Safety
+    /// Both ranges are allocated, and nothing touches `dst` until the copy is done.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    unsafe fn copy_to_pinned(
+        &self,
+        stream: &Self::Stream,
+        dst: NonNull<u8>,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> Result<()>;
+
+    /// Whether memory of the other device can be copied here without the host.
+    fn can_access_peer(&self, other: &Self) -> bool;
+
+    /// Enqueues a copy from another device, for which [`can_access_peer`](Self::can_access_peer) holds, or within this one.
+    ///
+    /// # Safety
+    /// Both ranges are allocated, `src` on `from`, and its content is there when the stream comes to the copy.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    unsafe fn copy_from_peer(
+        &self,
+        stream: &Self::Stream,
+        dst: DevicePtr,
+        from: &Self,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> Result<()>;
+
+    /// Begins to capture what is given to a stream, in the mode that leaves other calls of every thread alone (relaxed).
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn begin_capture(&self, stream: &Self::Stream) -> Result<()>;
+
+    /// Whether what is given to a stream is captured.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn is_capturing(&self, stream: &Self::Stream) -> Result<bool>;
+
+    /// Ends the capture and gives what was captured.
+    ///
+    /// # Errors
+    /// `CaptureViolation` where something broke the capture, which is over then all the same.
+    fn end_capture(&self, stream: &Self::Stream) -> Result<RawGraph>;
+
+    /// How many nodes a graph has.
+    ///
+    /// # Safety
+    /// The graph is not destroyed.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    unsafe fn graph_nodes(&self, graph: RawGraph) -> Result<usize>;
+
+    /// Makes a graph ready to be launched.
+    ///
+    /// # Safety
+    /// The graph is not destroyed.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    unsafe fn instantiate(&self, graph: RawGraph) -> Result<RawGraphExec>;
+
+    /// Puts another graph's arguments into one that is ready; false where their shapes differ, and nothing was changed.
+    ///
+    /// # Safety
+    /// Neither is destroyed, and `exec` is not running.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    unsafe fn update_graph(&self, exec: RawGraphExec, graph: RawGraph) -> Result<bool>;
+
+    /// Launches a graph.
+    ///
+    /// # Safety
+    /// It is not destroyed, and what its nodes read and write is allocated.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    unsafe fn launch_graph(&self, stream: &Self::Stream, exec: RawGraphExec) -> Result<()>;
+
+    /// Destroys a graph. Errors are kept for the next synchronising call.
+    ///
+    /// # Safety
+    /// It is not destroyed yet.
+    unsafe fn destroy_graph(&self, graph: RawGraph);
+
+    /// Destroys a graph that was made ready; a launch that is running ends first. Errors are kept for the next synchronising call.
+    ///
+    /// # Safety
+    /// It is not destroyed yet.
+    unsafe fn destroy_graph_exec(&self, exec: RawGraphExec);
 }

@@ -1,44 +1,61 @@
 //! The storage half of the HAL over any runtime: device bytes and a dtype.
 
+use crate::block::Block;
+use crate::custom;
 use crate::device::GpuDevice;
-use crate::ops;
+use crate::order::{Access, Operands, Order, with};
+use crate::pinned::GpuPinned;
 use crate::runtime::{DevicePtr, GpuRuntime};
-use isobit_hal::{BackendStorage, CpuStorage, DType, Layout, Op, Result, Scalar, Src, validate};
+use crate::{ops, peer, pinned};
+use isobit_hal::trace::Call;
+use isobit_hal::{
+    BackendStorage, CpuStorage, DType, Func, KernelArg, LaunchConfig, Layout, Op, PinnedBuffer, Result, Scalar, Src,
+    validate,
+};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// A buffer in device memory; returned to the device's pool when dropped.
 #[derive(Debug)]
 pub struct GpuStorage<R: GpuRuntime> {
-    device: GpuDevice<R>,
-    ptr: DevicePtr,
-    class: usize,
+    block: Arc<Block<R>>,
     dtype: DType,
     len: usize,
 }
 
 impl<R: GpuRuntime> GpuStorage<R> {
     /// # Safety
-    /// `ptr` and `class` are a block of the device's pool that holds `len` elements and that nothing else owns.
-    pub(crate) unsafe fn from_block(
-        device: GpuDevice<R>,
-        ptr: DevicePtr,
-        class: usize,
-        dtype: DType,
-        len: usize,
-    ) -> Self {
-        Self { device, ptr, class, dtype, len }
+    /// The block holds `len` elements and belongs to no other storage.
+    pub(crate) unsafe fn from_block(block: Arc<Block<R>>, dtype: DType, len: usize) -> Self {
+        Self { block, dtype, len }
     }
 
-    /// The address of the first element, for those who must. Work on it belongs on the device's stream.
+    /// The address of the first element, for those who must. [`GpuDevice::enqueue`] orders work on it.
     pub fn ptr(&self) -> DevicePtr {
-        self.ptr
+        self.block.ptr()
+    }
+
+    pub(crate) fn block(&self) -> &Arc<Block<R>> {
+        &self.block
+    }
+
+    /// Does an operation in its place among the work of all streams.
+    fn ordered(
+        inputs: &[Src<'_, Self>],
+        dst: &mut Self,
+        operation: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let order = Order::before(dst.device(), || operands(inputs, dst))?;
+        let done = operation(dst);
+        // Also where it failed: a part of it may have been given to the stream.
+        let noted = order.after(dst.device(), || operands(inputs, dst));
+        done.and_then(|()| noted.map(drop))
     }
 }
 
-impl<R: GpuRuntime> Drop for GpuStorage<R> {
-    fn drop(&mut self) {
-        // SAFETY: the block came from this pool and the storage is its only owner.
-        unsafe { self.device.pool().free(self.device.runtime(), self.ptr, self.class) };
-    }
+fn operands<'a, R: GpuRuntime>(inputs: &[Src<'a, GpuStorage<R>>], dst: &'a GpuStorage<R>) -> Operands<'a, R> {
+    let reads = inputs.iter().filter_map(|src| src.storage()).map(|(storage, _)| (&storage.block, Access::Read));
+    reads.chain([(&dst.block, Access::Write)]).collect()
 }
 
 impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
@@ -53,25 +70,93 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
     }
 
     fn device(&self) -> &GpuDevice<R> {
-        &self.device
+        self.block.device()
     }
 
     fn to_cpu_storage(&self) -> Result<CpuStorage> {
         let mut host = CpuStorage::zeros(self.len, self.dtype)?;
-        if self.len > 0 {
-            // SAFETY: both buffers have as many bytes.
-            unsafe { self.device.runtime().copy_to_host(self.device.stream(), host.as_bytes_mut(), self.ptr)? };
-        }
-        self.device.report_index_faults()?;
+        self.read_bytes(0, host.as_bytes_mut())?;
         Ok(host)
     }
 
+    fn read_bytes(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        let range = validate::byte_range(self, offset, bytes.len())?;
+        let device = self.device();
+        device.refuse_in_capture(&device.stream(), "reading a storage")?;
+        if !bytes.is_empty() {
+            with(device, &[(&self.block, Access::Read)], |stream| {
+                let from = self.ptr().at(self.dtype, range.start);
+                // SAFETY: the range was validated against the buffer.
+                unsafe { device.runtime().copy_to_host(stream, bytes, from) }
+            })
+            .map_err(|e| e.with_device(device.location_of()))?;
+        }
+        device.report_index_faults(&device.stream())
+    }
+
+    fn write_bytes(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
+        let range = validate::byte_range(self, offset, bytes.len())?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let device = self.device();
+        device.refuse_in_capture(&device.stream(), "writing a storage from memory that is not pinned")?;
+        with(device, &[(&self.block, Access::Write)], |stream| {
+            let to = self.ptr().at(self.dtype, range.start);
+            // SAFETY: the range was validated against the buffer.
+            unsafe { device.runtime().copy_to_device(stream, to, bytes) }
+        })
+        .map_err(|e| e.with_device(device.location_of()))
+    }
+
+    fn copy_from_pinned(&mut self, offset: usize, src: &PinnedBuffer, range: Range<usize>) -> Result<()> {
+        validate::pinned_range(src, &range)?;
+        let elements = validate::byte_range(self, offset, range.len())?;
+        match src.downcast_ref::<GpuPinned<R>>() {
+            Some(pinned) => {
+                let to = self.ptr().at(self.dtype, elements.start);
+                // SAFETY: both ranges were validated.
+                unsafe { pinned::copy_to_device(pinned, range, &self.block, to) }
+            }
+            None => self.write_bytes(offset, &src.bytes()?[range]),
+        }
+    }
+
+    fn copy_to_pinned(&self, offset: usize, dst: &mut PinnedBuffer, range: Range<usize>) -> Result<()> {
+        validate::pinned_range(dst, &range)?;
+        let elements = validate::byte_range(self, offset, range.len())?;
+        match dst.downcast_ref::<GpuPinned<R>>() {
+            Some(pinned) => {
+                let from = self.ptr().at(self.dtype, elements.start);
+                // SAFETY: both ranges were validated.
+                unsafe { pinned::copy_from_device(pinned, range, &self.block, from) }
+            }
+            None => self.read_bytes(offset, &mut dst.bytes_mut()?[range]),
+        }
+    }
+
+    fn transfer_into(&self, dst: &mut Self) -> Result<()> {
+        validate::transfer(self, dst)?;
+        peer::transfer(self, dst)
+    }
+
+    fn device_ptr(&self) -> Result<u64> {
+        Ok(self.ptr().0)
+    }
+
     fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        ops::fill::const_set(self, value, layout)
+        let _shown = self.device().show(&Call { op: &Op::ConstSet, inputs: &[], dst: self, dst_layout: layout });
+        Self::ordered(&[], self, |dst| ops::fill::const_set(dst, value, layout))
     }
 
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()> {
+        let _shown = dst.device().show(&Call { op, inputs, dst, dst_layout });
         validate::call(op, inputs, dst, dst_layout)?;
-        ops::apply_into(op, inputs, dst, dst_layout).map_err(|e| e.with_op(op))
+        Self::ordered(inputs, dst, |dst| ops::apply_into(op, inputs, dst, dst_layout).map_err(|e| e.with_op(op)))
+    }
+
+    unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
+        // SAFETY: passed on.
+        unsafe { custom::launch(func, config, args) }
     }
 }

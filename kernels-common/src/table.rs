@@ -4,6 +4,8 @@ use crate::image::Image;
 use crate::key::Key;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// One kernel of the tree.
@@ -66,6 +68,22 @@ pub(crate) fn find(key: Key) -> Option<usize> {
     KERNELS.binary_search_by_key(&key, |e| e.key).ok()
 }
 
+/// The position of the kernel of a symbol in [`KERNELS`].
+pub(crate) fn find_symbol(symbol: &str) -> Option<usize> {
+    static POSITIONS: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
+    let positions = POSITIONS.get_or_init(|| KERNELS.iter().enumerate().map(|(i, e)| (e.symbol, i)).collect());
+    positions.get(symbol).copied()
+}
+
+/// Some symbols that begin as a wrong one does, for messages.
+pub(crate) fn nearest(symbol: &str) -> Vec<&'static str> {
+    let shared = |other: &str| symbol.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let mut symbols: Vec<_> = KERNELS.iter().map(|e| e.symbol).collect();
+    symbols.sort_unstable_by_key(|other| (Reverse(shared(other)), other.len().abs_diff(symbol.len()), *other));
+    symbols.truncate(5);
+    symbols
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,5 +96,9 @@ mod tests {
         symbols.dedup();
         assert_eq!(symbols.len(), KERNELS.len());
         assert!(KERNELS.iter().all(|e| find(e.key).is_some_and(|i| KERNELS[i] == *e)));
+        assert!(KERNELS.iter().all(|e| find_symbol(e.symbol).is_some_and(|i| KERNELS[i] == *e)));
+        assert_eq!(find_symbol("no such kernel"), None);
+        let wrong = KERNELS[0].symbol.to_string() + "_";
+        assert_eq!(nearest(&wrong)[0], KERNELS[0].symbol);
     }
 }

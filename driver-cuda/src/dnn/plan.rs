@@ -7,7 +7,7 @@ use cudarc::cudnn::sys::{
     cudnnDataType_t as DataType, cudnnStatus_t as Status,
 };
 use isobit_hal::DType;
-use isobit_kernels::{ConvOperand, ConvProblem, DevicePtr};
+use isobit_kernels::{ConvOperand, ConvPlan, ConvProblem, DevicePtr};
 use std::ffi::c_void;
 
 /// Workspaces are not larger: what asks for more is worth less than the memory.
@@ -23,6 +23,12 @@ const IDS: [i64; 3] = [1, 2, 3];
 pub(super) struct Plan {
     plan: Descriptor,
     workspace_bytes: usize,
+}
+
+impl ConvPlan for Plan {
+    fn workspace_bytes(&self) -> usize {
+        self.workspace_bytes
+    }
 }
 
 impl Plan {
@@ -64,10 +70,6 @@ impl Plan {
             return Err(format!("has only engines that want {} bytes to work in", bytes[0]));
         }
         Ok(Self { plan, workspace_bytes: usize::try_from(bytes[0]).unwrap_or_default() })
-    }
-
-    pub(super) fn workspace_bytes(&self) -> usize {
-        self.workspace_bytes
     }
 
     /// Enqueues it on the handle's stream.

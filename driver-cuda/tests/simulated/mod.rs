@@ -6,6 +6,6 @@ mod driver;
 /// Runs the tests of the calling program, but for `caller`, on every simulated card.
 #[track_caller]
 pub fn again(caller: &str) {
-    let cards = &[("sm_80", "0", ""), ("sm_90", "1", "exact")];
+    let cards = &[("sm_80", "0", ""), ("sm_80,sm_90", "1", ""), ("sm_90", "1", "exact")];
     driver::again(caller, &driver::Simulator { stage: isobit_simgpu_stage::cuda, variable: "ISOBIT_SIM_CUDA", cards });
 }

@@ -94,8 +94,13 @@ impl Sought {
     /// # Errors
     /// [`OpenError::NotFound`] with every attempt.
     pub fn open(&self, path: Option<&Path>) -> Result<Opened, OpenError> {
-        let named = path.map(PathBuf::from).or_else(|| std::env::var_os(self.variable).map(PathBuf::from));
-        self.open_first(self.candidates(named, std::env::var_os("ROCM_PATH")))
+        self.open_first(path.map_or_else(|| self.places(), |path| vec![path.into()]))
+    }
+
+    /// The files that are tried, in order: paths, and bare names for the dynamic loader to find.
+    pub fn places(&self) -> Vec<PathBuf> {
+        let named = std::env::var_os(self.variable).map(PathBuf::from);
+        self.candidates(named, std::env::var_os("ROCM_PATH"))
     }
 
     fn candidates(&self, named: Option<PathBuf>, rocm_path: Option<OsString>) -> Vec<PathBuf> {

@@ -94,6 +94,8 @@ hip_sys::library! {
     fn miopenGetVersion(major: *mut usize, minor: *mut usize, patch: *mut usize) -> miopenStatus_t;
     /// Makes a handle on the current device, whose work goes to a stream.
     fn miopenCreateWithStream(handle: *mut miopenHandle_t, stream: miopenAcceleratorQueue_t) -> miopenStatus_t;
+    /// Sends a handle's work to another stream.
+    fn miopenSetStream(handle: miopenHandle_t, streamID: miopenAcceleratorQueue_t) -> miopenStatus_t;
     /// Destroys a handle.
     fn miopenDestroy(handle: miopenHandle_t) -> miopenStatus_t;
     /// Makes a tensor's description.

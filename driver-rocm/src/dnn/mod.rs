@@ -2,19 +2,17 @@
 
 mod plan;
 
-use crate::error::{check as check_hip, static_text};
+use crate::error::static_text;
 use crate::library::MIOPEN;
-use crate::memory;
-use crate::runtime::Context;
+use crate::runtime::{Context, RocmRuntime};
 use crate::stream::RocmStream;
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{Conv, ConvPlans, ConvProblem, DevicePtr, Vendor};
+use isobit_kernels::{Conv, ConvPlans, LibraryHandle, Scratch, Vendor};
 use miopen_sys::*;
 use plan::Plan;
-use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A handle on the device's stream, and the plans that were made with it.
+/// A handle on one stream, and the plans that were made with it.
 #[derive(Debug)]
 pub(crate) struct Dnn {
     context: Arc<Context>,
@@ -58,75 +56,56 @@ pub(crate) fn version() -> Result<String> {
     Ok(format!("{major}.{minor}.{patch}"))
 }
 
-impl Dnn {
-    pub(crate) fn new(context: &Arc<Context>, stream: &RocmStream) -> Result<Self> {
+impl LibraryHandle<RocmRuntime> for Dnn {
+    fn new(runtime: &RocmRuntime, stream: &RocmStream) -> Result<Self> {
         let library = MIOPEN.require()?;
-        context.bind()?;
+        runtime.context().bind()?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: an out-parameter; the stream lives by the device that owns it and the handle.
+        // SAFETY: an out-parameter; the stream closes no earlier than its handle is moved elsewhere or destroyed.
         let status = unsafe { (library.miopenCreateWithStream)(&mut handle, stream.raw()) };
         check(library, status, "making a handle")?;
         let state = Mutex::new(State { handle, plans: ConvPlans::default() });
-        Ok(Self { context: context.clone(), library, state })
+        Ok(Self { context: runtime.context().clone(), library, state })
+    }
+
+    fn move_to(&self, stream: &RocmStream) -> Result<()> {
+        self.context.bind()?;
+        // SAFETY: as in `new`.
+        let status = unsafe { (self.library.miopenSetStream)(self.lock().handle, stream.raw()) };
+        check(self.library, status, "choosing the stream")
+    }
+}
+
+impl Dnn {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// # Safety
-    /// As `GpuRuntime::conv`, with the device current.
-    pub(crate) unsafe fn conv(&self, stream: &RocmStream, conv: &Conv) -> Result<Vendor> {
-        let declined = |why: String| Ok(Vendor::Declined(format!("MIOpen {why}")));
-        let problem = match ConvProblem::of(conv) {
-            Ok(problem) => problem,
-            Err(why) => return declined(why),
-        };
-        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    /// As `GpuRuntime::conv`.
+    pub(crate) unsafe fn conv(&self, conv: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        self.context.bind()?;
+        let state = &mut *self.lock();
         let handle = state.handle;
-        let bytes = match state.plans.plan(&problem, || Plan::new(self.library, handle, &problem)) {
-            Ok(plan) => plan.workspace_bytes(),
-            Err(why) => return declined(why),
-        };
-        let workspace = match state.plans.workspace(bytes, |old, bytes| self.exchange(stream, old, bytes)) {
-            Ok(workspace) => workspace,
-            Err(e) if e.kind() == ErrorKind::OutOfMemory => return declined(format!("wants {bytes} bytes: {e}")),
-            Err(e) => return Err(e),
-        };
-        let plan = state.plans.plan(&problem, || unreachable!("it was made above"));
-        let operands = [conv.src.ptr, conv.kernel.ptr, conv.dst.ptr];
-        // SAFETY: the caller's promise for the operands, which the plan was made for; the workspace is as large as it asks.
-        match unsafe { plan.and_then(|plan| plan.execute(handle, operands, workspace)) } {
-            Ok(()) => Ok(Vendor::Done),
-            Err(why) => {
-                state.plans.give_up(&problem, why.clone());
-                declined(why)
-            }
-        }
-    }
-
-    /// A larger workspace for the old one.
-    fn exchange(&self, stream: &RocmStream, old: DevicePtr, bytes: usize) -> Result<DevicePtr> {
-        if old != DevicePtr(0) {
-            stream.synchronize()?;
-            // SAFETY: the plans' own buffer, which no work uses any more.
-            unsafe { memory::free(&self.context, old)? };
-        }
-        memory::alloc(&self.context, bytes)
+        state.plans.convolve(
+            "MIOpen",
+            conv,
+            |problem| Plan::new(self.library, handle, problem),
+            scratch,
+            // SAFETY: the caller's promise for the operands, which the plan was made for; the workspace is as large as it asks.
+            |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
+        )
     }
 }
 
 impl Drop for Dnn {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let result = self.context.bind().and_then(|()| {
-            let workspace = state.plans.clear();
-            // SAFETY: made in `new`, destroyed once. The device's last storage is gone, so its work is read by nobody; freeing waits for it.
-            unsafe {
-                check(self.library, (self.library.miopenDestroy)(state.handle), "destroying the handle")?;
-                if workspace != DevicePtr(0) {
-                    let freed = (self.context.hip.hipFree)(workspace.0 as *mut c_void);
-                    check_hip(freed, "freeing MIOpen's workspace")?;
-                }
-            }
-            Ok(())
+        let destroyed = self.context.bind().and_then(|()| {
+            state.plans.clear();
+            // SAFETY: made in `new`, destroyed once, after what was made with it; destroying waits for its work.
+            check(self.library, unsafe { (self.library.miopenDestroy)(state.handle) }, "destroying the handle")
         });
-        self.context.deferred().keep(result);
+        self.context.deferred().keep(destroyed);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::text_of;
 use isobit_hal::DType;
-use isobit_kernels::{ConvOperand, ConvProblem, DevicePtr};
+use isobit_kernels::{ConvOperand, ConvPlan, ConvProblem, DevicePtr};
 use miopen_sys::*;
 use std::ffi::c_void;
 
@@ -35,6 +35,12 @@ fn data_type(dtype: DType) -> Result<miopenDataType_t, String> {
         DType::BF16 => Ok(miopenBFloat16),
         DType::F32 => Ok(miopenFloat),
         other => Err(format!("is not asked for {other}")),
+    }
+}
+
+impl ConvPlan for Plan {
+    fn workspace_bytes(&self) -> usize {
+        self.solution.workspace_size
     }
 }
 
@@ -117,10 +123,6 @@ impl Plan {
             }
         };
         check(library, status, "making a solution ready")
-    }
-
-    pub(super) fn workspace_bytes(&self) -> usize {
-        self.solution.workspace_size
     }
 
     /// Enqueues it on the handle's stream.

@@ -1,6 +1,14 @@
 //! What holds on any card, for the drivers' tests: each includes this file and says which device it means. Results are the conformance
 //! suite's subject. Without a GPU each test says that it was skipped.
 
+mod custom;
+mod graph;
+mod handles;
+mod memory;
+mod programs;
+mod runtime;
+mod streams;
+
 use super::{Device, Storage};
 use isobit_hal::{
     BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, Layout, Matmul, Numerics, Op, Reduce, ReduceOp,
@@ -170,7 +178,7 @@ fn the_vendor_multiplies_what_it_can_and_the_tree_the_rest() {
 #[test]
 fn events_measure_time() {
     let Some(device) = device() else { return };
-    let (runtime, stream) = (device.runtime(), device.stream());
+    let (runtime, stream) = (device.runtime(), &device.stream());
     let (from, to) = (runtime.new_event().unwrap(), runtime.new_event().unwrap());
     runtime.record(&from, stream).unwrap();
     works(&device);

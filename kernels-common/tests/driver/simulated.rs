@@ -1,10 +1,11 @@
 //! The tests of a program again, on simulated cards: what needs a card is so tested on every machine.
 
 use isobit_simgpu_stage::Staged;
+use std::path::Path;
 use std::process::Command;
 
-/// A vendor's simulator, and the cards that tests run on: eagerly with the caching pool, and with work done as late as the interface allows and
-/// each storage an allocation of its own.
+/// A vendor's simulator, and the cards that tests run on: eagerly with the caching pool; with work done as late as the interface allows, on two cards;
+/// and so with each storage an allocation of its own.
 pub struct Simulator {
     /// Builds it.
     pub stage: fn() -> anyhow::Result<Staged>,
@@ -22,6 +23,18 @@ pub fn again(caller: &str, simulator: &Simulator) {
         let mut tests = Command::new(std::env::current_exe().expect("the path of this program"));
         staged.apply(&mut tests).args(["--skip", caller, "--nocapture"]);
         tests.env(simulator.variable, card).env("ISOBIT_SIM_DEFER", deferred).env("ISOBIT_POOL", pool);
+        // The simulators bring no NVRTC, and what a test compiles stays out of the user's cache.
+        if let Some(folder) =
+            std::env::var_os("ISOBIT_NVRTC").and_then(|nvrtc| Some(Path::new(&nvrtc).parent()?.to_path_buf()))
+        {
+            let more = std::env::var_os("LD_LIBRARY_PATH")
+                .into_iter()
+                .flat_map(|all| std::env::split_paths(&all).collect::<Vec<_>>());
+            let all =
+                std::env::join_paths([staged.lib(), folder].into_iter().chain(more)).expect("folders without colons");
+            tests.env("LD_LIBRARY_PATH", all);
+        }
+        tests.env("ISOBIT_COMPILE_CACHE", "");
         let output = tests.output().expect("this program starts again");
         let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
         assert!(output.status.success(), "on {card}, deferred {deferred}, pool {pool:?}:\n{said}");

@@ -50,11 +50,13 @@ pub(crate) fn apply_into<R: GpuRuntime>(
                 Some(copy) => problem(copy, &plain),
                 None => problem(kernel, kernel_layout),
             };
-            let takes = src_layout.elem_count() > 0;
-            if takes && device.runtime().conv(device.stream(), &asked)? == Vendor::Done {
+            let outcome = match src_layout.elem_count() {
+                0 => Vendor::Declined("the input has no elements".into()),
+                _ => device.call_vendor(|runtime, stream, scratch| runtime.conv(stream, &asked, scratch))?,
+            };
+            if device.vendor_took(op, outcome) {
                 return Ok(());
             }
-            device.count_vendor_fallback();
         }
         let problem = problem(kernel, kernel_layout);
         match product(device, &problem) {

@@ -67,7 +67,7 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
         let outer = &dims[..dims.len() - 1];
         if outer.is_empty() {
             // SAFETY: the caller vouches for the walk, which is one run.
-            return unsafe { device.runtime().copy_on_device(device.stream(), to, from, run * size) };
+            return unsafe { device.runtime().copy_on_device(&device.stream(), to, from, run * size) };
         }
         // Runs that both sides hold without gaps move in the largest units that divide and align them.
         let steps = outer.iter().fold(0, |all, d| all | d.stride[0] | d.stride[1]) | run;

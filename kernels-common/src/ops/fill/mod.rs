@@ -28,7 +28,7 @@ pub(crate) fn const_set<R: GpuRuntime>(dst: &mut GpuStorage<R>, value: Scalar, l
         }
         let device = dst.device();
         // SAFETY: the layout was validated against the buffer.
-        return unsafe { device.runtime().set_bytes(device.stream(), dst.ptr().at(dtype, start), 0, bytes) }
+        return unsafe { device.runtime().set_bytes(&device.stream(), dst.ptr().at(dtype, start), 0, bytes) }
             .map_err(|e| e.with_op(Op::ConstSet).with_device(device.location_of()));
     }
     // Little-endian, so that the first bytes are the value in any width.

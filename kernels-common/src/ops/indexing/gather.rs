@@ -6,9 +6,9 @@ use crate::index::{Dim, Dims, Divisor, Index, count, split};
 use crate::launch::Launch;
 use crate::manifest::instances::indexing::{GATHER, GATHER_16, STAGED, carrier, with_ids};
 use crate::ops::stored;
-use crate::runtime::{DevicePtr, GpuRuntime, LaunchConfig};
+use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+use isobit_hal::{BackendStorage, DType, LaunchConfig, Layout, Op, Result, Src};
 
 /// Elements a block of the kernel for any layout takes.
 const BLOCK_ELEMENTS: usize = 1024;

@@ -5,8 +5,8 @@ use crate::args;
 use crate::index::{Dim, Dims, Divisor, Index, count, split};
 use crate::launch::Launch;
 use crate::manifest::instances::indexing::{LINES_ADD, LINES_SET, carrier, summand, with_ids};
-use crate::runtime::{GpuRuntime, LaunchConfig};
-use isobit_hal::{BackendStorage, DType, Result};
+use crate::runtime::GpuRuntime;
+use isobit_hal::{BackendStorage, DType, LaunchConfig, Result};
 
 /// Threads of a block, as in lines_set.cu and lines_add.cu.
 const SET_BLOCK: usize = 256;

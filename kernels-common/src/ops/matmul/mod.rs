@@ -6,7 +6,7 @@ use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
 use crate::key::{Family, Key};
 use crate::launch::Launch;
 use crate::ops::stored;
-use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix, Vendor};
+use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
 
@@ -36,7 +36,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    let Op::Matmul(op) = op else { unreachable!("not an operation of the family") };
+    let Op::Matmul(matmul) = op else { unreachable!("not an operation of the family") };
     let (lhs, rhs) = (stored(srcs, 0), stored(srcs, 1));
     if dst_layout.elem_count() == 0 {
         return Ok(());
@@ -68,15 +68,12 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         c: operand(dst, dst_layout),
         batch,
     };
-    let numerics = op.numerics.unwrap_or_else(|| device.default_numerics());
+    let numerics = matmul.numerics.unwrap_or_else(|| device.default_numerics());
     // SAFETY: the layouts were validated against their buffers; the destination's is borrowed mutably, so it is none of the inputs', and its
     // layout names no element twice.
     unsafe {
-        if numerics == Numerics::Vendor && dtype != DType::F8E4M3 {
-            if problem.vendor()? {
-                return Ok(());
-            }
-            device.count_vendor_fallback();
+        if numerics == Numerics::Vendor && dtype != DType::F8E4M3 && problem.vendor(op)? {
+            return Ok(());
         }
         problem.portable()
     }
@@ -137,7 +134,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     ///
     /// # Safety
     /// Every element is allocated, and `c` overlaps neither itself nor its inputs.
-    unsafe fn vendor(&self) -> Result<bool> {
+    unsafe fn vendor(&self, op: &Op) -> Result<bool> {
         let mut outer = self.batch.clone();
         let longest = (0..outer.len()).max_by_key(|&d| outer[d].size);
         let inner = longest.map_or(Dim { size: 1, stride: [0; 3] }, |d| outer.remove(d));
@@ -160,9 +157,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 c: matrix(self.c, c, inner.stride[2]),
             };
             // What is declined once is declined for every part, and the portable kernel overwrites what was done.
-            // SAFETY: a part of what the caller vouches for.
-            if took && unsafe { self.device.runtime().gemm(self.device.stream(), &gemm)? } != Vendor::Done {
-                took = false;
+            if took {
+                let outcome = self.device.call_vendor(|runtime, stream, scratch| {
+                    // SAFETY: a part of what the caller vouches for.
+                    unsafe { runtime.gemm(stream, &gemm, scratch) }
+                })?;
+                took = self.device.vendor_took(op, outcome);
             }
             Ok(())
         })

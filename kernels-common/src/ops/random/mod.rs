@@ -41,11 +41,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     if dst_layout.elem_count() == 0 {
         return Ok(());
     }
-    if op.numerics() == Some(Numerics::Vendor) {
-        if vendor::draw(op, dst, dst_layout)? {
-            return Ok(());
-        }
-        dst.device().count_vendor_fallback();
+    if op.numerics() == Some(Numerics::Vendor) && vendor::draw(op, dst, dst_layout)? {
+        return Ok(());
     }
     let dtype = dst.dtype();
     match (op, dtype) {

@@ -11,34 +11,41 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
 /// Whether the library took it.
-pub(super) fn draw<R: GpuRuntime>(op: &Op, dst: &mut GpuStorage<R>, layout: &Layout) -> Result<bool> {
+pub(super) fn draw<R: GpuRuntime>(whole: &Op, dst: &mut GpuStorage<R>, layout: &Layout) -> Result<bool> {
     let dtype = dst.dtype();
     let drawn = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let n = layout.elem_count();
-    let (distribution, seed, offset) = match op {
+    let (distribution, seed, offset) = match whole {
         Op::RandUniform(op) => (Distribution::Unit, op.seed, op.offset),
         Op::RandNormal(op) => (Distribution::Normal { mean: op.mean, deviation: op.std }, op.seed, op.offset),
         _ => unreachable!("not an operation of the family"),
     };
     let ask = |dst: DevicePtr, len| Random { dtype: drawn, dst, len, distribution, seed, offset };
     let device = dst.device().clone();
-    let (runtime, stream) = (device.runtime(), device.stream());
+    let (runtime, stream) = (device.runtime(), &device.stream());
+    // Where a library's generator stands is memory of its own, which every replay would move.
+    if stream.is_capturing() {
+        let why = "a replay would not draw the numbers that were captured";
+        return Ok(device.vendor_took(whole, Vendor::Declined(why.into())));
+    }
     let ptr = dst.ptr().at(dtype, layout.start_offset());
     let pair = 2 * dtype.size_in_bytes() as u64;
-    let is_normal = matches!(op, Op::RandNormal(_));
+    let is_normal = matches!(whole, Op::RandNormal(_));
     if is_normal && dtype == drawn && layout.is_contiguous() && n.is_multiple_of(2) && ptr.0.is_multiple_of(pair) {
         // SAFETY: the layout was validated against the buffer and has no gaps.
-        return Ok(unsafe { runtime.random(stream, &ask(ptr, n))? } == Vendor::Done);
+        let outcome = unsafe { runtime.random(stream, &ask(ptr, n))? };
+        return Ok(device.vendor_took(whole, outcome));
     }
     let numbers = device.alloc(n.next_multiple_of(2), drawn)?;
     let len = if is_normal { numbers.len() } else { n };
     // SAFETY: the buffer has room for as many.
-    if unsafe { runtime.random(stream, &ask(numbers.ptr(), len))? } != Vendor::Done {
+    let outcome = unsafe { runtime.random(stream, &ask(numbers.ptr(), len))? };
+    if !device.vendor_took(whole, outcome) {
         return Ok(false);
     }
     let straight = Layout::contiguous(layout.shape());
     let src = [Src::Storage(&numbers, &straight)];
-    let Op::RandUniform(op) = op else {
+    let Op::RandUniform(op) = whole else {
         return cast::apply_into(&Op::Cast, &src, dst, layout).map(|()| true);
     };
     let interval = if dtype == DType::F64 { f64::interval(op, dtype) } else { f32::interval(op, dtype) };

@@ -1,0 +1,135 @@
+//! The flags of operations in graphs: a graph has flags of its own, which its replays set and synchronising calls read.
+
+use super::{CHUNK_BYTES, FLAGS, Flags, IndexFaults, Indexing};
+use crate::device::GpuDevice;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::stream::GpuStream;
+use isobit_hal::{Error, Op, Result, StreamId};
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+/// A graph's hold on its flags. They stay until it is gone and its last replay has been read.
+#[derive(Debug, Clone)]
+pub(crate) struct GraphFaults(Arc<()>);
+
+/// Where replays ran that were not read yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Replayed {
+    Nowhere,
+    On(StreamId),
+    OnSeveral,
+}
+
+/// The flags of one graph.
+#[derive(Debug)]
+pub(super) struct OfGraph {
+    graph: Arc<()>,
+    flags: Flags,
+    replayed: Replayed,
+}
+
+impl OfGraph {
+    pub(super) fn is_unread(&self) -> bool {
+        self.replayed != Replayed::Nowhere
+    }
+
+    fn is_gone(&self) -> bool {
+        Arc::strong_count(&self.graph) == 1 && !self.is_unread()
+    }
+
+    pub(super) fn take_chunks(&mut self) -> Vec<DevicePtr> {
+        std::mem::take(&mut self.flags.chunks)
+    }
+
+    /// Collects what replays found, after a stream has been waited for, or all have been: whether flags were cleared.
+    pub(super) fn read<R: GpuRuntime>(
+        &mut self,
+        device: &GpuDevice<R>,
+        stream: &GpuStream<R>,
+        all_done: bool,
+        found: &mut VecDeque<Error>,
+    ) -> Result<bool> {
+        if !self.is_unread() {
+            return Ok(false);
+        }
+        let over = all_done || self.replayed == Replayed::On(stream.id());
+        let cleared = self.flags.read(device, stream, (0, over), found)?;
+        if over {
+            self.replayed = Replayed::Nowhere;
+        }
+        Ok(cleared)
+    }
+}
+
+impl IndexFaults {
+    /// A flag for an operation that is captured, which is the graph's to be.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub(super) fn flag_of_graph<R: GpuRuntime>(
+        &self,
+        device: &GpuDevice<R>,
+        faults: &OnceLock<GraphFaults>,
+        op: &Op,
+        size: usize,
+    ) -> Result<DevicePtr> {
+        let state = &mut *self.state();
+        let mut is_new = false;
+        let GraphFaults(token) = faults.get_or_init(|| {
+            is_new = true;
+            GraphFaults(Arc::default())
+        });
+        if is_new {
+            state.spare.extend(state.graphs.extract_if(.., |g| g.is_gone()).flat_map(|mut g| g.take_chunks()));
+            state.graphs.push(OfGraph { graph: token.clone(), flags: Flags::default(), replayed: Replayed::Nowhere });
+        }
+        let graph = state.graphs.iter_mut().find(|g| Arc::ptr_eq(&g.graph, token));
+        let OfGraph { flags, .. } = graph.expect("a graph's flags stay as long as it holds them");
+        let i = flags.given.len();
+        if i == flags.chunks.len() * FLAGS {
+            let chunk = state.spare.pop().map_or_else(|| device.runtime().alloc(CHUNK_BYTES), Ok)?;
+            flags.chunks.push(chunk);
+        }
+        flags.given.push(Indexing { op: op.clone(), size, found: false });
+        Ok(flags.at(i))
+    }
+
+    /// Clears the flags of a graph before its first replay, whatever stream that is on.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub(crate) fn begin<R: GpuRuntime>(
+        &self,
+        device: &GpuDevice<R>,
+        stream: &GpuStream<R>,
+        GraphFaults(token): &GraphFaults,
+    ) -> Result<()> {
+        let state = self.state();
+        for graph in state.graphs.iter().filter(|g| Arc::ptr_eq(&g.graph, token)) {
+            graph.flags.clear(device.runtime(), stream)?;
+        }
+        if device.has_one_stream() { Ok(()) } else { device.runtime().synchronize(stream) }
+    }
+
+    /// Launches a replay of a graph on a stream. No flag is read meanwhile, so that none is cleared which the replay sets.
+    ///
+    /// # Errors
+    /// Those of the launch.
+    pub(crate) fn replay(
+        &self,
+        GraphFaults(token): &GraphFaults,
+        stream: StreamId,
+        launch: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let mut state = self.state();
+        launch()?;
+        if let Some(graph) = state.graphs.iter_mut().find(|g| Arc::ptr_eq(&g.graph, token)) {
+            graph.replayed = match graph.replayed {
+                Replayed::On(other) if other != stream => Replayed::OnSeveral,
+                Replayed::OnSeveral => Replayed::OnSeveral,
+                _ => Replayed::On(stream),
+            };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+// The whole dialect for kernels of a user's own: `#include <isobit.cuh>`. One source then compiles with NVRTC and HIPRTC alike, and gives the same bits on every
+// card and on the host.
+//
+//     #include <isobit.cuh>
+//
+//     ISOBIT_KERNEL(256) silu(float *y, const float *x, isobit::u64 n) {
+//         for (isobit::u64 i = isobit::first_element(); i < n; i += isobit::all_threads())
+//             y[i] = isobit::silu(x[i]);
+//     }
+//
+// Names stay behind `isobit::`: compilers declare functions of their own under the names of C, whose last bits differ from vendor to vendor.
+// - Kernels: ISOBIT_KERNEL(BLOCK) declares one for blocks of up to BLOCK threads; `__shared__` memory, barrier(); thread_x(), block_x(), block_dim_x(),
+//   grid_dim_x() and their like.
+// - Types: u8 to i64, f16, bf16, f8e4m3, float, double. The narrow ones are storage: to_f32(x) is exact, round_to<f16>(y) rounds once, cast<To>(x) converts as
+//   the operation of that name does.
+// - Mathematics, defined to the bit: what follows, for every floating type; arith:: for arithmetic as the operations do it on narrow types; fma, sqrt, rint,
+//   floor, ceil, trunc, abs, copysign on float and double.
+// - load and store of up to 16 bytes, atomics on integers, Philox.
+#pragma once
+
+#include "dialect/arith.cuh"
+#include "dialect/atomic.cuh"
+#include "dialect/bits.cuh"
+#include "dialect/cast.cuh"
+#include "dialect/limits.cuh"
+#include "dialect/math/f32.cuh"
+#include "dialect/math/f64.cuh"
+#include "dialect/math/narrow.cuh"
+#include "dialect/philox.cuh"
+#include "dialect/thread.cuh"
+#include "dialect/vector.cuh"
+
+namespace isobit {
+
+// The thread's place in the grid along x, and how many threads the grid has there: where a loop over elements begins, and its step.
+ISOBIT_FN u64 first_element() { return (u64)block_x() * block_dim_x() + thread_x(); }
+ISOBIT_FN u64 all_threads() { return (u64)grid_dim_x() * block_dim_x(); }
+
+#define ISOBIT_FUNCTION(NAME)                                                                                          \
+    template <typename T>                                                                                              \
+    ISOBIT_FN T NAME(T x) {                                                                                            \
+        if constexpr (is_narrow<T>)                                                                                    \
+            return round_to<T>(narrow::NAME<T>(to_f32(x)));                                                            \
+        else                                                                                                           \
+            return math::NAME(x);                                                                                      \
+    }
+ISOBIT_FUNCTION(rsqrt)
+ISOBIT_FUNCTION(exp)
+ISOBIT_FUNCTION(exp2)
+ISOBIT_FUNCTION(log)
+ISOBIT_FUNCTION(log2)
+ISOBIT_FUNCTION(log1p)
+ISOBIT_FUNCTION(expm1)
+ISOBIT_FUNCTION(sin)
+ISOBIT_FUNCTION(cos)
+ISOBIT_FUNCTION(tan)
+ISOBIT_FUNCTION(tanh)
+ISOBIT_FUNCTION(sinh)
+ISOBIT_FUNCTION(cosh)
+ISOBIT_FUNCTION(asin)
+ISOBIT_FUNCTION(acos)
+ISOBIT_FUNCTION(atan)
+ISOBIT_FUNCTION(erf)
+ISOBIT_FUNCTION(gelu)
+ISOBIT_FUNCTION(gelu_erf)
+ISOBIT_FUNCTION(silu)
+ISOBIT_FUNCTION(sigmoid)
+#undef ISOBIT_FUNCTION
+
+} // namespace isobit

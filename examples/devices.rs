@@ -1,32 +1,47 @@
-//! Lists every driver of this build, its devices, and the libraries they use: `cargo run --example devices --features cuda,rocm`.
+//! Lists every driver of this build and its devices, without opening any; then opens each and tells what it can do and which libraries it uses:
+//! `cargo run --example devices --features cuda,rocm`. On a simulated GPU the same program runs with `LD_LIBRARY_PATH` (and `ROCM_PATH`) set as the README says.
 
-use isobit::{AnyDevice, BackendDevice};
+use isobit::{AnyDevice, BackendDevice, DeviceInfo};
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1u64 << 30) as f64
+}
+
+/// What is only known of a device that is open.
+fn tell(info: &DeviceInfo) {
+    println!("      driver {}, {:.1} GiB free", info.driver_version, gib(info.memory_free));
+    let can = info.capabilities;
+    let all = [
+        ("streams side by side", can.concurrent_streams),
+        ("graphs", can.graphs),
+        ("asynchronous copies", can.async_copies),
+        ("kernels at run time", can.runtime_compile),
+        ("vendor matmul", can.vendor_matmul),
+        ("vendor convolutions", can.vendor_conv),
+        ("vendor random numbers", can.vendor_random),
+    ];
+    let there: Vec<_> = all.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect();
+    println!("      {}", if there.is_empty() { "operations alone".into() } else { there.join(", ") });
+    for library in &info.libraries {
+        println!("      {} {} ({})", library.name, library.version, library.path.as_deref().unwrap_or("path unknown"));
+    }
+}
 
 fn main() {
     for status in isobit::drivers() {
-        let count = match status.devices {
-            Ok(count) => count,
-            Err(why) => {
-                println!("  {:<14} none: {why}", status.driver);
-                continue;
-            }
-        };
-        for ordinal in 0..count {
-            let name = format!("{}:{ordinal}", status.driver);
-            match AnyDevice::open(&name).and_then(|d| d.info()) {
-                Ok(info) => {
-                    let gib = info.memory_total as f64 / (1u64 << 30) as f64;
-                    println!(
-                        "  {name:<14} {} ({}), {} units, {gib:.0} GiB, driver {}",
-                        info.name, info.arch, info.multiprocessors, info.driver_version
-                    );
-                    for library in info.libraries {
-                        let path = library.path.unwrap_or_else(|| "path unknown".into());
-                        println!("  {:<14}   {} {} ({path})", "", library.name, library.version);
-                    }
-                }
-                Err(why) => println!("  {name:<14} cannot be opened: {why}"),
-            }
+        match status.devices {
+            Ok(count) => println!("{:<6} {count} found", status.driver),
+            Err(why) => println!("{:<6} none: {why}", status.driver),
+        }
+    }
+    for found in isobit::enumerate() {
+        let (name, info) = (found.location.to_string(), found.info);
+        let capability = info.compute_capability.map_or(String::new(), |c| format!(", {c}"));
+        let (units, memory) = (info.multiprocessors, gib(info.memory_total));
+        println!("  {name}: {} ({}{capability}), {units} units, {memory:.0} GiB", info.name, info.arch);
+        match AnyDevice::open(&name).and_then(|device| device.info()) {
+            Ok(info) => tell(&info),
+            Err(why) => println!("      cannot be opened: {why}"),
         }
     }
 }

@@ -9,6 +9,11 @@ use std::process::{Command, ExitCode};
 /// Builds the program and hands it the arguments.
 pub fn run(args: &[String]) -> Result<ExitCode> {
     let simulators = build()?;
+    // A simulated NVIDIA GPU compiles a user's own kernels with NVIDIA's compiler.
+    let devices_named = args.iter().any(|a| a.starts_with("--devices"));
+    if !devices_named || args.iter().any(|a| a.contains("sim-cuda")) {
+        setup::ensure_nvrtc();
+    }
     hand_over(program(&simulators).args(args))
 }
 
@@ -20,9 +25,12 @@ pub fn build() -> Result<PathBuf> {
     Ok(printed.into())
 }
 
-/// The built program, with the simulated GPUs of a folder.
+/// The built program, with the simulated GPUs of a folder, and the compiler that one of NVIDIA's needs where it was installed.
 pub fn program(simulators: &Path) -> Command {
     let mut command = Command::new(target_dir().join("debug").join("isobit-conformance"));
     command.env("ISOBIT_SIMGPU", simulators);
+    if let (None, Some(nvrtc)) = (std::env::var_os(setup::NVRTC_VARIABLE), setup::found_nvrtc()) {
+        command.env(setup::NVRTC_VARIABLE, nvrtc);
+    }
     command
 }

@@ -6,6 +6,7 @@ mod bindings;
 mod conformance;
 mod doctor;
 mod kernels;
+mod model;
 mod resources;
 mod setup;
 mod shell;
@@ -65,6 +66,8 @@ enum Task {
         #[arg(long)]
         include: Vec<std::path::PathBuf>,
     },
+    /// Fetches all-MiniLM-L6-v2, which the example `embed` runs, and prints its folder.
+    Model,
     /// What was found on this machine, and what to do about what is missing.
     Doctor,
 }
@@ -76,6 +79,7 @@ fn main() -> std::process::ExitCode {
         Task::Kernels { all, resources } => kernels::run(all, resources),
         Task::Bench { args } => bench::run(&args),
         Task::Bindings { check: _, include } => bindings::run(&include),
+        Task::Model => model::run(),
         Task::Doctor => doctor::run(),
     };
     match result {

@@ -148,14 +148,26 @@ fn apt() -> Option<Vec<&'static str>> {
     passwordless.then(|| vec!["sudo", "-n", "apt-get"])
 }
 
+/// NVIDIA's run-time compiler: the PyPI package and its place in it.
+const NVRTC: (&str, &str) = ("nvidia-cuda-nvrtc", "nvidia/cu13/lib/libnvrtc.so.13");
+
+/// Names NVIDIA's run-time compiler for simulated NVIDIA GPUs, which have no stand-in for it.
+pub const NVRTC_VARIABLE: &str = "ISOBIT_NVRTC";
+
 /// NVIDIA's own run-time compiler from PyPI, in the target folder: it compiles without a GPU. `None` where there is no Python to get it with.
 pub fn ensure_nvrtc() -> Option<PathBuf> {
-    python_library("nvidia-cuda-nvrtc", "nvidia/cu13/lib/libnvrtc.so.13")
+    from_pypi("nvidia-cuda-nvrtc", CUDA_13, "nvidia/cu13/lib/libnvrtc.so.13")
+}
+
+/// NVIDIA's run-time compiler where it was installed before.
+pub fn found_nvrtc() -> Option<PathBuf> {
+    let found = python_folder(NVRTC.0).join(NVRTC.1);
+    found.exists().then_some(found)
 }
 
 /// NVIDIA's assembler from PyPI, which tells registers and spills without a GPU.
 pub fn ensure_ptxas() -> Option<PathBuf> {
-    let found = python_library("nvidia-cuda-nvcc", "nvidia/cu13/bin/ptxas")?;
+    let found = from_pypi("nvidia-cuda-nvcc", CUDA_13, "nvidia/cu13/bin/ptxas")?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -164,14 +176,22 @@ pub fn ensure_ptxas() -> Option<PathBuf> {
     Some(found)
 }
 
-/// A file of a PyPI package of CUDA 13, installed once into the target folder.
-fn python_library(package: &str, file: &str) -> Option<PathBuf> {
-    let folder = target_dir().join("python").join(package);
+/// The versions of CUDA's packages on PyPI that serve.
+const CUDA_13: &str = ">=13,<14";
+
+/// Where a PyPI package lies once it is installed.
+pub fn python_folder(package: &str) -> PathBuf {
+    target_dir().join("python").join(package)
+}
+
+/// A file of a PyPI package, of which versions such as `>=13,<14` will do, installed once into the target folder.
+pub fn from_pypi(package: &str, versions: &str, file: &str) -> Option<PathBuf> {
+    let folder = python_folder(package);
     let found = folder.join(file);
     if found.exists() {
         return Some(found);
     }
-    let requirement = format!("{package}>=13,<14");
+    let requirement = format!("{package}{versions}");
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);
     pip.arg(&folder).arg(requirement).env("PIP_ROOT_USER_ACTION", "ignore");

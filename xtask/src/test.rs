@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use crate::shell::{self, cargo, hand_over, target_dir};
-use crate::{bindings, conformance, setup};
+use crate::{bindings, conformance, model, setup};
 use anyhow::Result;
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 const FEATURES: [&str; 2] = [
     "--features",
     "isobit/cuda,isobit/rocm,isobit-kernels/cuda,isobit-kernels/rocm,isobit-conformance/cli,isobit-conformance/cuda,\
-     isobit-conformance/rocm",
+     isobit-conformance/rocm,isobit-embed/cuda,isobit-embed/rocm",
 ];
 
 /// Runs all checks, or, with a filter, the tests of that name.
@@ -20,8 +20,9 @@ pub fn run(filter: Option<&str>) -> Result<ExitCode> {
     let simulators = conformance::build()?;
     let mut tests = cargo();
     tests.args(["test", "--workspace"]).args(FEATURES).env("ISOBIT_SIMGPU", &simulators);
+    tests.env("ISOBIT_MINILM", model::fetch());
     if let Some(nvrtc) = setup::ensure_nvrtc() {
-        tests.env("ISOBIT_NVRTC", nvrtc);
+        tests.env(setup::NVRTC_VARIABLE, nvrtc);
     }
     if let Some(filter) = filter {
         return hand_over(tests.arg(filter));
@@ -43,5 +44,9 @@ pub fn run(filter: Option<&str>) -> Result<ExitCode> {
         shifted.args(["--devices", "sim-cuda,sim-rocm:gfx90a,sim-rocm:gfx1100", "--cases", "8", "--out"]);
         shell::run(shifted.arg(target_dir().join("conformance-shifted")))?;
     }
+    // What surrounds the operations once more where a missing wait gives a wrong result.
+    let mut deferred = conformance::program(&simulators);
+    deferred.env("ISOBIT_SIM_DEFER", "1").args(["--devices", "sim-cuda,sim-rocm:gfx90a", "--ops", "device.", "--out"]);
+    shell::run(deferred.arg(target_dir().join("conformance-deferred")))?;
     hand_over(conformance::program(&simulators).arg("--quick"))
 }

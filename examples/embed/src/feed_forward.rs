@@ -1,0 +1,41 @@
+//! The feed-forward half of an encoder layer: each token by itself, through a wider vector.
+
+use crate::layers::{Linear, Residual};
+use crate::weights::Weights;
+use crate::{Config, Workspace};
+use anyhow::Result;
+use isobit::{Activation, BackendStorage, DType, Op, Result as DeviceResult, Src};
+
+/// Two linear layers with GELU between them.
+#[derive(Debug)]
+pub struct FeedForward<S> {
+    widen: Linear<S>,
+    output: Residual<S>,
+}
+
+impl<S: BackendStorage> FeedForward<S> {
+    /// The network of a layer's name.
+    ///
+    /// # Errors
+    /// The file has no such tensors; those of the device.
+    pub fn load(device: &S::Device, weights: &Weights<'_>, name: &str, config: &Config, dtype: DType) -> Result<Self> {
+        let (hidden, wide) = (config.hidden_size, config.intermediate_size);
+        let widen = Linear::load(device, weights, &format!("{name}.intermediate.dense"), [hidden, wide], dtype)?;
+        let output =
+            Residual::load(device, weights, &format!("{name}.output"), [wide, hidden], config.layer_norm_eps, dtype)?;
+        Ok(Self { widen, output })
+    }
+
+    /// Works on the hidden state of the workspace.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn forward(&self, w: &mut Workspace<S>) -> DeviceResult<()> {
+        let rows = w.rows();
+        self.widen.product(&w.hidden, &mut w.wide, rows)?;
+        let (outputs, bias) = self.widen.outputs(rows)?;
+        let activation = Op::AddActivation(Activation::GeluErf);
+        S::apply_into(&activation, &[Src::Dst, (self.widen.bias(), &bias).into()], &mut w.wide, &outputs)?;
+        self.output.forward(&w.wide, &mut w.sum, &mut w.hidden, rows)
+    }
+}

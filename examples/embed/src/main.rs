@@ -1,0 +1,150 @@
+//! `cargo run --release -p isobit-embed --features cuda,rocm -- --device cuda:0 "A sentence" "Another one"`: how alike sentences mean.
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Parser, ValueEnum};
+use isobit::{AnyDevice, BackendDevice, DType, Numerics};
+use isobit_embed::output::{Report, Sentence, digest, table};
+use isobit_embed::simulated::{self, Device};
+use isobit_embed::{Batch, Model, Tokenizer, bench, folder};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Embeds sentences with all-MiniLM-L6-v2, and prints the cosine similarity of every two. `cargo xtask model` fetches the model.
+#[derive(Parser, Debug)]
+struct Args {
+    /// The sentences; a few telling ones unless given.
+    sentences: Vec<String>,
+    /// cpu, cuda:0, rocm:0, sim-cuda, sim-rocm:gfx90a and so on.
+    #[arg(long, default_value = "cpu")]
+    device: String,
+    /// Who computes matrix products.
+    #[arg(long, value_enum, default_value_t = Who::Portable)]
+    numerics: Who,
+    /// What weights and intermediate results are held in.
+    #[arg(long, value_enum, default_value_t = Held::F32)]
+    dtype: Held,
+    /// The model's folder, where it is another than that of `cargo xtask model`.
+    #[arg(long)]
+    model: Option<PathBuf>,
+    /// Times steps on a batch of full sentences made of the given ones, instead of comparing them.
+    #[arg(long)]
+    bench: bool,
+    /// Sentences of a step.
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
+    batch: u16,
+    /// Tokens of each sentence that is timed.
+    #[arg(long, default_value_t = 128)]
+    tokens: usize,
+    /// Writes ids and embeddings to this file, and times with --bench.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// Who computes matrix products.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Who {
+    /// The tree's own kernels: the same bits on every device.
+    Portable,
+    /// cuBLAS or rocBLAS: fast.
+    Vendor,
+}
+
+/// A dtype of the model.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Held {
+    F32,
+    F16,
+    Bf16,
+}
+
+const TELLING: [&str; 6] = [
+    "A cat sits on the mat.",
+    "A kitten is resting on a rug.",
+    "The stock market fell sharply today.",
+    "Share prices dropped this afternoon.",
+    "How do I bake sourdough bread?",
+    "What is a good recipe for a loaf with wild yeast?",
+];
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(code) => code,
+        Err(e) => {
+            eprintln!("error: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<ExitCode> {
+    let folder = folder::find(args.model.as_deref())?;
+    let name = match simulated::resolve(&args.device)? {
+        Device::Here(name) => name,
+        Device::Elsewhere(code) => return Ok(code),
+    };
+    let (numerics, numerics_name) = match args.numerics {
+        Who::Portable => (Numerics::Portable, "portable"),
+        Who::Vendor => (Numerics::Vendor, "vendor"),
+    };
+    let device = open(&name, numerics).with_context(|| format!("device {}", args.device))?;
+    let dtype = match args.dtype {
+        Held::F32 => DType::F32,
+        Held::F16 => DType::F16,
+        Held::Bf16 => DType::BF16,
+    };
+    let model = Arc::new(Model::load(&folder, &device, dtype)?);
+    let info = device.info()?;
+    println!("all-MiniLM-L6-v2 on {}: {} ({}), {dtype}, {numerics_name} numerics", args.device, info.name, info.arch);
+
+    let tokenizer = Tokenizer::load(&folder, model.config())?;
+    let mut texts: Vec<String> = args.sentences.clone();
+    if texts.is_empty() {
+        texts = TELLING.map(String::from).to_vec();
+    }
+    let mut ids = texts.iter().map(|text| tokenizer.encode(text)).collect::<Result<Vec<_>>>()?;
+    let sentences = usize::from(args.batch);
+    let (timing, embeddings) = if args.bench {
+        ids = bench::full_batch(&ids, sentences, args.tokens, model.config().max_tokens)?;
+        texts = vec![String::new(); sentences];
+        let (timing, embeddings) = bench::run(&model, &Batch::new(&ids, model.config().pad_token_id)?)?;
+        (Some(timing), embeddings)
+    } else {
+        (None, model.embed(&ids, sentences)?)
+    };
+    ensure!(embeddings.iter().flatten().all(|x| x.is_finite()), "an embedding holds what is no finite number");
+
+    let parts = texts.into_iter().zip(ids).zip(embeddings);
+    let sentences: Vec<_> = parts.map(|((text, ids), embedding)| Sentence { text, ids, embedding }).collect();
+    match &timing {
+        Some(timing) => println!("{timing}"),
+        None => println!("\n{}\n", table(&sentences)),
+    }
+    let digest = digest(&sentences);
+    println!("digest of the embeddings: {digest}");
+    if let Some(path) = &args.json {
+        let report = Report {
+            device: &args.device,
+            device_name: &info.name,
+            dtype: dtype.as_str(),
+            numerics: numerics_name,
+            digest: &digest,
+            sentences: &sentences,
+            timing: timing.as_ref(),
+        };
+        report.write(path)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Opens a device by its name, with products computed by whom `numerics` says.
+fn open(name: &str, numerics: Numerics) -> Result<AnyDevice> {
+    let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
+    let number = ordinal.parse().with_context(|| format!("`{ordinal}` is no number of a device"))?;
+    Ok(match driver {
+        "cuda" => AnyDevice::new_cuda_with(number, numerics)?,
+        "rocm" => AnyDevice::new_rocm_with(number, numerics)?,
+        "cpu" => AnyDevice::open(name)?,
+        _ => bail!("there are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm, and others like them"),
+    })
+}

@@ -1,0 +1,107 @@
+//! The model: its layers one after the other.
+
+use crate::attention::Attention;
+use crate::embeddings::Embeddings;
+use crate::feed_forward::FeedForward;
+use crate::pooling::Pooling;
+use crate::weights::Weights;
+use crate::{Batch, Config, Workspace};
+use anyhow::{Context, Result};
+use isobit::{BackendDevice, DType, Result as DeviceResult};
+use std::path::Path;
+
+/// all-MiniLM-L6-v2 on a device.
+#[derive(Debug)]
+pub struct Model<D: BackendDevice> {
+    device: D,
+    config: Config,
+    dtype: DType,
+    embeddings: Embeddings<D::Storage>,
+    layers: Vec<Layer<D::Storage>>,
+    pooling: Pooling<D::Storage>,
+}
+
+/// A layer of the encoder.
+#[derive(Debug)]
+struct Layer<S> {
+    attention: Attention<S>,
+    feed_forward: FeedForward<S>,
+}
+
+impl<D: BackendDevice> Model<D> {
+    /// Reads the model of a folder and brings it to a device, to compute in a dtype there: f32, f16 or bf16.
+    ///
+    /// # Errors
+    /// A file is missing or not as expected; those of the device.
+    pub fn load(folder: &Path, device: &D, dtype: DType) -> Result<Self> {
+        let config = Config::load(folder)?;
+        let path = folder.join("model.safetensors");
+        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let weights = Weights::parse(&bytes).with_context(|| path.display().to_string())?;
+        let layer = |number| {
+            let name = format!("encoder.layer.{number}");
+            Ok(Layer {
+                attention: Attention::load(device, &weights, &format!("{name}.attention"), &config, dtype)?,
+                feed_forward: FeedForward::load(device, &weights, &name, &config, dtype)?,
+            })
+        };
+        Ok(Self {
+            device: device.clone(),
+            dtype,
+            embeddings: Embeddings::load(device, &weights, &config, dtype)?,
+            layers: (0..config.num_hidden_layers).map(layer).collect::<Result<_>>()?,
+            pooling: Pooling::new(device, config.hidden_size, dtype)?,
+            config,
+        })
+    }
+
+    /// The model's sizes.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// The dtype that it computes in.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Buffers for a batch, and for others of its size.
+    ///
+    /// # Errors
+    /// As [`Workspace::new`].
+    pub fn workspace(&self, batch: &Batch) -> Result<Workspace<D::Storage>> {
+        Workspace::new(&self.device, &self.config, self.dtype, batch)
+    }
+
+    /// One step: embeds what was [set](Workspace::set) in the workspace. The work is given to the device; reading the result waits for it.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn forward(&self, workspace: &mut Workspace<D::Storage>) -> DeviceResult<()> {
+        self.embeddings.forward(workspace)?;
+        for layer in &self.layers {
+            layer.attention.forward(workspace)?;
+            layer.feed_forward.forward(workspace)?;
+        }
+        self.pooling.forward(workspace)
+    }
+
+    /// The embeddings of sentences, given by their tokens, in steps of at most `most` sentences.
+    ///
+    /// # Errors
+    /// Those of [`workspace`](Self::workspace) and [`forward`](Self::forward); an id that is no token's.
+    pub fn embed(&self, sentences: &[Vec<u32>], most: usize) -> Result<Vec<Vec<f32>>> {
+        let mut embeddings = Vec::with_capacity(sentences.len());
+        for part in sentences.chunks(most) {
+            let mut workspace = self.workspace(&Batch::new(part, self.config.pad_token_id)?)?;
+            self.forward(&mut workspace)?;
+            embeddings.extend(workspace.embeddings()?);
+        }
+        Ok(embeddings)
+    }
+}

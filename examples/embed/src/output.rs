@@ -1,0 +1,105 @@
+//! What the program tells of embeddings: how alike the sentences are, a digest of all bits, and a file with everything.
+
+use crate::bench::Timing;
+use anyhow::{Context, Result};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A sentence, and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sentence {
+    /// Its words; empty for one that was made up of tokens alone.
+    pub text: String,
+    /// The ids of its tokens.
+    pub ids: Vec<u32>,
+    /// Its embedding, of length 1.
+    pub embedding: Vec<f32>,
+}
+
+/// The content of the file that `--json` names.
+#[derive(Debug, Serialize)]
+pub struct Report<'a> {
+    /// The device, as the command line names it.
+    pub device: &'a str,
+    /// Its name, as it says itself.
+    pub device_name: &'a str,
+    /// The dtype of weights and intermediate results.
+    pub dtype: &'a str,
+    /// Who computed products: `portable` or `vendor`.
+    pub numerics: &'a str,
+    /// [`digest`] of the embeddings.
+    pub digest: &'a str,
+    /// The sentences; with `--bench` those of the batch that was timed.
+    pub sentences: &'a [Sentence],
+    /// Times of that batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing: Option<&'a Timing>,
+}
+
+impl Report<'_> {
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_vec(self).context("the report as JSON")?;
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// The cosine of the angle between two vectors.
+pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum::<f64>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+/// BLAKE3 of the bits of all embeddings, in hexadecimal digits: two runs that print the same one agree to the last bit.
+pub fn digest(sentences: &[Sentence]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for element in sentences.iter().flat_map(|s| &s.embedding) {
+        hasher.update(&element.to_bits().to_le_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// The matrix of cosine similarities, a row for each sentence.
+pub fn table(sentences: &[Sentence]) -> String {
+    let mut text = String::from("   ");
+    for number in 1..=sentences.len() {
+        let _ = write!(text, "{number:>7}");
+    }
+    for (row, sentence) in sentences.iter().enumerate() {
+        let _ = write!(text, "\n{:>3}", row + 1);
+        for other in sentences {
+            let _ = write!(text, "{:>7.3}", cosine(&sentence.embedding, &other.embedding));
+        }
+        let _ = write!(text, "  {}", sentence.text);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence(text: &str, embedding: &[f32]) -> Sentence {
+        Sentence { text: text.into(), ids: vec![101, 102], embedding: embedding.to_vec() }
+    }
+
+    #[test]
+    fn the_table_holds_the_cosine_of_every_pair() {
+        // Sides of 3, 4, 5: the cosines are 3/5 and 4/5.
+        let sentences = [sentence("one", &[1.0, 0.0]), sentence("two", &[0.0, 2.0]), sentence("three", &[3.0, 4.0])];
+        let lines = ["         1      2      3", "  1  1.000  0.000  0.600  one", "  2  0.000  1.000  0.800  two"];
+        assert!(table(&sentences).starts_with(&lines.join("\n")), "{}", table(&sentences));
+    }
+
+    #[test]
+    fn the_digest_is_of_the_bits_in_their_order() {
+        // `printf '\x00\x00\x80\x3f\x00\x00\x00\x80' | b3sum` of 1 and -0.
+        let digests = [&[1.0, -0.0][..], &[1.0, 0.0], &[-0.0, 1.0]].map(|e| digest(&[sentence("", e)]));
+        assert_eq!(digests[0], "a0ead1d1306f65bc13761aded5ff97bcba6a045d107f7e0578037c266f185234");
+        assert!(digests[1] != digests[0] && digests[2] != digests[0]);
+    }
+}

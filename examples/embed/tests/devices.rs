@@ -1,0 +1,92 @@
+//! The program itself, on simulated GPUs of both vendors: the bits that the host gives.
+#![cfg(all(feature = "cuda", feature = "rocm"))]
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// The program, with the simulators where it looks for them.
+fn program(arguments: &[&str]) -> Output {
+    let simulators = std::env::var_os("ISOBIT_SIMGPU").map(PathBuf::from).unwrap_or_else(|| {
+        isobit_simgpu_stage::cuda().and_then(|_| isobit_simgpu_stage::rocm()).expect("the simulated GPUs are built");
+        isobit_simgpu_stage::folder().expect("they were laid out in a folder")
+    });
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isobit-embed"));
+    command.args(arguments).env("ISOBIT_SIMGPU", simulators).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The embeddings that the program writes for one short sentence and one shorter, as text, which tells every bit; and the digest that it prints.
+fn embeddings(device: &str, arguments: &[&str]) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.json");
+    let all = [&["--device", device, "--json", file.to_str().unwrap()], arguments].concat();
+    let output = program(&[&all[..], &["Tensors, everywhere!", "Bits."]].concat());
+    assert!(output.status.success(), "{device}: {}", text(&output.stderr));
+    // A simulator tells there what it found.
+    assert_eq!(text(&output.stderr), "", "{device}");
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(report["device"], device);
+    let sentences = report["sentences"].as_array().unwrap();
+    assert_eq!(
+        sentences.iter().map(|s| s["text"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["Tensors, everywhere!", "Bits."]
+    );
+    let digest = report["digest"].as_str().unwrap().to_string();
+    assert!(text(&output.stdout).contains(&digest), "{}", text(&output.stdout));
+    (sentences.iter().map(|s| s["embedding"].to_string()).collect(), digest)
+}
+
+#[test]
+fn the_host_and_simulated_gpus_give_the_same_bits() {
+    if common::model().is_none() {
+        return;
+    }
+    for (dtype, devices) in [("f32", &["sim-rocm:gfx90a", "sim-rocm:gfx1100", "sim-cuda"][..]), ("f16", &["sim-cuda"])]
+    {
+        let host = embeddings("cpu", &["--dtype", dtype]);
+        for device in devices {
+            assert_eq!(embeddings(device, &["--dtype", dtype]), host, "{device}, {dtype}");
+        }
+    }
+}
+
+#[test]
+fn a_vendors_library_gives_nearly_the_same() {
+    if common::model().is_none() {
+        return;
+    }
+    let parse = |(text, _): (String, String)| -> Vec<f32> {
+        let first = text.split_inclusive(']').next().unwrap();
+        serde_json::from_str(first).unwrap()
+    };
+    let host = parse(embeddings("cpu", &[]));
+    for device in ["sim-rocm:gfx90a", "sim-cuda"] {
+        let cosine = isobit_embed::output::cosine(&host, &parse(embeddings(device, &["--numerics", "vendor"])));
+        assert!(cosine >= 1.0 - 1e-9, "{device}: {cosine}");
+    }
+}
+
+#[test]
+fn what_cannot_be_run_says_so() {
+    if common::model().is_none() {
+        return;
+    }
+    for (device, says) in [
+        ("cuda:x", "`x` is no number of a device"),
+        ("tpu:0", "there are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm"),
+        ("cpu:1", "device cpu:1"),
+        ("sim-rocm:gfx000", "there is no card gfx000, there are gfx90a"),
+    ] {
+        let output = program(&["--device", device, "Bits."]);
+        let told = text(&output.stderr);
+        assert!(!output.status.success() && told.contains(says), "{device}: {told}");
+    }
+    let output = program(&["--model", "/nowhere", "Bits."]);
+    let told = text(&output.stderr);
+    assert!(!output.status.success() && told.contains("cargo xtask model"), "{told}");
+}

@@ -7,6 +7,7 @@ pub mod accuracy;
 pub mod case;
 pub mod cells;
 pub mod compare;
+pub mod device;
 mod family;
 pub mod generate;
 pub mod golden;

@@ -42,6 +42,9 @@ fn what_cannot_run_is_said_and_is_status_2() {
     refused(&["--devices", "sim-rocm:gfx90b"], "no simulated AMD GPU is named `gfx90b`; did you mean gfx90a");
     refused(&["--devices", "sim-cuda:sm_81"], "no simulated NVIDIA GPU is named `sm_81`; did you mean sm_80");
     refused(&["--ops", "exp", "--dtypes", "u8"], "the filters select nothing");
+    refused(&["--ops", "device.stream"], "no operation is named `device.stream`; did you mean device.streams");
+    refused(&["--ops", "device.", "--dtypes", "f32"], "the filters select nothing");
+    refused(&["--ops", "exp", "--case", "3"], "--case is of groups");
     refused(&["--cases", "0"], "--cases");
     refused(&["--quick", "--exhaustive"], "--exhaustive");
     refused(&["--replay", "not/there.json"], "cannot read not/there.json");
@@ -82,4 +85,43 @@ fn a_saved_case_is_replayed_alone_and_first() {
     assert_eq!(status(&run(dir.path(), &["--devices", "cpu", "--ops", "exp", "--dtypes", "f32", "--cases", "3"])), 0);
     let row = &report(dir.path()).results[0];
     assert_eq!(row.cases, 4, "the saved case and three more");
+}
+
+#[test]
+fn groups_run_by_name_by_prefix_and_one_case_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(status(&run(dir.path(), &["--devices", "cpu", "--ops", "device.,neg", "--cases", "33"])), 0);
+    let all = report(dir.path());
+    let groups: Vec<_> = all.results.iter().filter(|r| r.op.starts_with("device.")).collect();
+    assert_eq!(groups.len(), isobit_conformance::device::groups().count());
+    assert!(groups.iter().all(|r| (r.cases, r.subject.as_str()) == (33, "cpu")));
+    let unsupported: Vec<_> = groups.iter().filter(|r| r.status == Status::Unsupported).collect();
+    assert_eq!(unsupported.len(), 1);
+    assert!(unsupported[0].op == "device.kernels" && unsupported[0].reason.as_ref().unwrap().contains("capability"));
+    assert!(groups.iter().all(|r| r.status != Status::Pass || r.bit_exact));
+    assert_eq!(all.totals.unsupported, 1);
+    assert_eq!(all.totals.declared as usize, all.results.len(), "groups are counted as cells are");
+
+    assert_eq!(
+        status(&run(dir.path(), &["--devices", "cpu", "--ops", "device.graphs", "--seed", "3", "--case", "9"])),
+        0
+    );
+    let one = report(dir.path());
+    assert_eq!((one.results.len(), one.results[0].cases), (1, 1));
+    for file in ["report.html", "junit.xml"] {
+        let text = std::fs::read_to_string(dir.path().join(file)).unwrap();
+        assert!(text.contains("device.graphs"), "{file}");
+    }
+}
+
+#[test]
+fn stress_says_what_it_did() {
+    let stress = |args: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_isobit-conformance")).arg("stress").args(args).output().unwrap()
+    };
+    let output = stress(&["--device", "cpu", "--second", "cpu", "--threads", "3", "--ops", "200"]);
+    assert_eq!(status(&output), 0, "{}", error(&output));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.starts_with("cpu and cpu: 3 threads did 2") && said.contains("memory was given back"), "{said}");
+    assert_eq!(status(&stress(&["--device", "cuda:99"])), 2);
 }

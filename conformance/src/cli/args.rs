@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_name = "ID,...")]
     pub devices: Vec<String>,
 
-    /// Operations, by name. Without this: all.
+    /// Operations, by name, and groups of what surrounds them, such as device.streams; `device.` is all groups. Without this: all.
     #[arg(long, value_delimiter = ',', value_name = "OP,...")]
     pub ops: Vec<String>,
 
@@ -37,6 +37,10 @@ pub struct Args {
     /// The seed that, with operation, dtypes and index, determines every case.
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
+
+    /// Of each group the case of this index alone, as a failure names it.
+    #[arg(long, value_name = "INDEX", requires = "ops", conflicts_with_all = ["cases", "quick", "replay", "compare"])]
+    pub case: Option<u64>,
 
     /// 32 cases a cell, and the shortest checks of the reference.
     #[arg(long, conflicts_with_all = ["exhaustive", "cases"])]
@@ -77,6 +81,35 @@ pub enum Command {
     /// Runs the cells that come on standard input on one device.
     #[command(hide = true)]
     Worker(WorkerArgs),
+    /// Many threads at one or two devices: mixed operations, each result held to the CPU's, all memory given back.
+    Stress(StressArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct StressArgs {
+    /// The device, as in cuda:0 or sim-rocm:gfx90a.
+    #[arg(long)]
+    pub device: String,
+
+    /// A second one of the same driver, on which half of the threads work; the same name is another instance of the same device.
+    #[arg(long)]
+    pub second: Option<String>,
+
+    /// Threads.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: u16,
+
+    /// Operations of all threads together.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub ops: u64,
+
+    /// What they are drawn from.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+
+    /// This process has the simulated device's libraries.
+    #[arg(long, hide = true)]
+    pub inside: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -90,6 +90,18 @@ pub fn open(id: &str) -> Result<AnyDevice> {
     AnyDevice::open(&name).with_context(|| format!("device {id}"))
 }
 
+/// The next device of the driver where there is one, else another instance of the one named.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_another(id: &str) -> Result<AnyDevice> {
+    let next = match id.split_once(':').map(|(driver, ordinal)| (driver, ordinal.parse::<usize>())) {
+        Some((driver, Ok(ordinal))) => AnyDevice::open(&format!("{driver}:{}", ordinal + 1)).ok(),
+        _ => None,
+    };
+    next.map_or_else(|| open(id), Ok)
+}
+
 /// What a device says of itself, and whether it is simulated, which its driver cannot know.
 ///
 /// # Errors

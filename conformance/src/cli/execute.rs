@@ -3,6 +3,7 @@
 
 use super::args::Args;
 use super::devices;
+use super::groups;
 use super::pool::{Event, run_cells, threads};
 use super::process::{self, Worker};
 use super::progress::Progress;
@@ -13,6 +14,7 @@ use super::worker::Then;
 use anyhow::{Result, anyhow};
 use isobit_conformance::accuracy;
 use isobit_conformance::cells::Cell;
+use isobit_conformance::device::Group;
 use isobit_conformance::golden;
 use isobit_conformance::report::{DeviceRow, NotRun};
 use isobit_conformance::run::{CellRun, Options, Reference};
@@ -22,6 +24,13 @@ use std::time::Duration;
 
 /// More workers than this for one simulated device would wait for each other's memory.
 const MOST_SHARDS: usize = 8;
+
+/// What runs on each device.
+#[derive(Clone, Copy)]
+pub struct Selected<'a> {
+    pub cells: &'a [&'static Cell],
+    pub groups: &'a [Group],
+}
 
 /// A device with its workers: several share the cells of a simulated device.
 struct Workers {
@@ -36,14 +45,15 @@ struct Workers {
 pub fn run_devices(
     args: &Args,
     asked: &[String],
-    cells: &[&'static Cell],
+    selected: &Selected<'_>,
     options: &Options,
     found: &mut Found,
 ) -> Result<()> {
+    let Selected { cells, groups } = *selected;
     let plan = devices::plan(asked)?;
     found.not_run = plan.not_run;
     let simulated = plan.workers.iter().filter(|id| Simulated::of(id).is_some()).count();
-    let shards = (threads() / simulated.max(1)).clamp(1, MOST_SHARDS).min(cells.len());
+    let shards = (threads() / simulated.max(1)).clamp(1, MOST_SHARDS).min(cells.len().max(groups.len()));
     // Every device is opened before anything runs, so that an absent one is said at once.
     let (mut real, mut side_by_side) = (Vec::new(), Vec::new());
     for id in plan.workers {
@@ -62,29 +72,30 @@ pub fn run_devices(
         if !options.replay_only {
             check_reference(args, found)?;
         }
+        found.keep_groups(groups::on_cpu(args, groups));
     }
     for workers in real {
         let mut row = workers.shards[0].row.clone();
-        let outcome = on_workers(args, workers, cells, options)?;
+        let done = on_device(args, workers, selected, options)?;
         // A driver of another name may turn out to be a simulator's.
-        row.instructions_executed = row.simulated.then_some(outcome.executed);
-        take(args, row, outcome, found)?;
+        row.instructions_executed = row.simulated.then_some(done.executed());
+        take(args, row, done, found)?;
     }
     let outcomes = std::thread::scope(|scope| {
         let running: Vec<_> = side_by_side
             .into_iter()
             .map(|workers| {
                 let row = workers.shards[0].row.clone();
-                (row, scope.spawn(|| on_workers(args, workers, cells, options)))
+                (row, scope.spawn(|| on_device(args, workers, selected, options)))
             })
             .collect();
         let ended = running.into_iter().map(|(row, thread)| (row, joined(thread)));
         ended.collect::<Vec<_>>()
     });
-    for (mut row, outcome) in outcomes {
-        let outcome = outcome?;
-        row.instructions_executed = Some(outcome.executed);
-        take(args, row, outcome, found)?;
+    for (mut row, done) in outcomes {
+        let done = done?;
+        row.instructions_executed = Some(done.executed());
+        take(args, row, done, found)?;
     }
     Ok(())
 }
@@ -93,11 +104,32 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> 
     thread.join().unwrap_or_else(|_| Err(anyhow!("the thread that ran a device died")))
 }
 
-fn take(args: &Args, row: DeviceRow, outcome: Outcome, found: &mut Found) -> Result<()> {
-    found.keep(args, row, outcome.runs)?;
-    found.rows.extend(outcome.rows);
-    outcome.findings.into_iter().for_each(|finding| found.found(finding));
+/// What came of a device.
+struct Done {
+    cells: Outcome,
+    groups: groups::Outcome,
+}
+
+impl Done {
+    /// Instructions that a simulated device executed.
+    fn executed(&self) -> u64 {
+        self.cells.executed + self.groups.executed
+    }
+}
+
+fn take(args: &Args, row: DeviceRow, done: Done, found: &mut Found) -> Result<()> {
+    found.keep(args, row, done.cells.runs)?;
+    found.rows.extend(done.cells.rows);
+    done.cells.findings.into_iter().for_each(|finding| found.found(finding));
+    found.keep_groups(done.groups.runs);
     Ok(())
+}
+
+/// A device's cells, and then its groups, in workers of their own.
+fn on_device(args: &Args, workers: Workers, selected: &Selected<'_>, options: &Options) -> Result<Done> {
+    let (id, count) = (workers.id.clone(), workers.shards.len());
+    let cells = on_workers(args, workers, selected.cells, options)?;
+    Ok(Done { cells, groups: groups::on_workers(args, &id, selected.groups, count)? })
 }
 
 /// A device whose workers deal the cells among themselves.

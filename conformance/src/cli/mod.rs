@@ -8,6 +8,7 @@ mod build;
 mod compare;
 mod devices;
 mod execute;
+mod groups;
 mod join;
 mod matrix;
 mod pool;
@@ -18,6 +19,7 @@ mod save;
 mod select;
 mod simulated;
 mod simulator;
+mod stress;
 mod supervise;
 mod worker;
 
@@ -42,6 +44,7 @@ pub fn main() -> ExitCode {
     }));
     let outcome = match &args.command {
         Some(Command::Worker(worker)) => worker::main(worker).map(|()| true),
+        Some(Command::Stress(stress)) => stress::main(stress),
         None if args.matrix => matrix::main(&args),
         None => run::main(&args),
     };

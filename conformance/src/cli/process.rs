@@ -24,15 +24,23 @@ pub struct Worker {
 /// How long a device may take to open: a simulator or a cold driver included.
 const OPENING: Duration = Duration::from_secs(120);
 
-/// Starts a worker and waits until its device is open. A simulated device has so many threads.
+/// Starts a worker for cells and waits until its device is open. A simulated device has so many threads.
 ///
 /// # Errors
 /// The device is not here, or opening it killed the worker.
 pub fn start(device: &str, threads: usize) -> Result<Worker> {
+    start_with(device, threads, true)
+}
+
+/// Starts a worker whose simulated device has exact memory or not.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_with(device: &str, threads: usize, exact: bool) -> Result<Worker> {
     let program = std::env::current_exe().context("the path of this program")?;
     let mut command = Command::new(program);
     if let Some(simulated) = Simulated::of(device) {
-        command.envs(simulated.environment(threads)?);
+        command.envs(simulated.environment(threads, exact)?);
     }
     spawn(device, command.args(["worker", "--device", device]))
 }

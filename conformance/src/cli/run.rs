@@ -2,8 +2,10 @@
 
 use super::args::Args;
 use super::compare::{self, Run};
+use super::execute::Selected;
 use super::{build, execute, save, select};
 use anyhow::{Context, Result, bail};
+use isobit_conformance::device::GroupRun;
 use isobit_conformance::report::{self, DeviceRow, Finding, Memory, NotRun, Report, ResultRow, SCHEMA};
 use isobit_conformance::run::{CellRun, DeviceDigests, Digests, Options};
 use std::collections::BTreeSet;
@@ -41,6 +43,15 @@ impl Found {
         Ok(())
     }
 
+    /// Takes in the groups of a device.
+    pub fn keep_groups(&mut self, runs: Vec<GroupRun>) {
+        for run in runs {
+            self.memory.add(&run.memory);
+            self.rows.push(run.row);
+            self.findings.extend(run.findings);
+        }
+    }
+
     /// Takes in a finding that is of no cell.
     pub fn found(&mut self, finding: Finding) {
         if let Some(count) = self.memory.count_mut(&finding.kind) {
@@ -53,7 +64,7 @@ impl Found {
 /// Runs, writes the report and shows it; true where everything passed.
 pub fn main(args: &Args) -> Result<bool> {
     let started = Instant::now();
-    let mut cells = select::cells(args)?;
+    let (mut cells, mut groups) = select::all(args)?;
     let mut options = Options::new(args.seed, args.case_count());
     let mut asked = args.devices.clone();
     if let Some(file) = &args.replay {
@@ -63,6 +74,7 @@ pub fn main(args: &Args) -> Result<bool> {
         }
         options.first = isobit_conformance::regress::cases(failures);
         options.replay_only = true;
+        groups.clear();
         cells.retain(|cell| options.first.iter().any(|c| c.cell() == Some(cell)));
         if cells.is_empty() {
             bail!("{} holds no case of a cell that this version has and the filters select", file.display());
@@ -78,7 +90,7 @@ pub fn main(args: &Args) -> Result<bool> {
 
     let mut found = Found::default();
     if !joined_alone {
-        execute::run_devices(args, &asked, &cells, &options, &mut found)?;
+        execute::run_devices(args, &asked, &Selected { cells: &cells, groups: &groups }, &options, &mut found)?;
         let devices = std::mem::take(&mut found.digests);
         let digests =
             Digests { schema: SCHEMA, seed: options.seed, cases: options.cases, build: build::info(), devices };

@@ -1,18 +1,52 @@
-//! Which cells run: filters by name, with a suggestion for a name that is none.
+//! Which cells and groups run: filters by name, with a suggestion for a name that is none.
 
 use super::args::Args;
 use anyhow::{Result, bail};
 use isobit_conformance::case::Kind;
 use isobit_conformance::cells::Cell;
+use isobit_conformance::device::{self, Group};
 use isobit_conformance::report::Numerics;
 use isobit_hal::DType;
+
+/// What begins the names of groups, and names all of them.
+const GROUPS: &str = "device.";
+
+/// What the filters let through. Groups are of no dtype: a filter by dtypes leaves them out.
+///
+/// # Errors
+/// A name that is none; filters that let nothing through.
+pub fn all(args: &Args) -> Result<(Vec<&'static Cell>, Vec<Group>)> {
+    let cells = passing(args)?;
+    let named = |g: &Group| args.ops.is_empty() || args.ops.iter().any(|o| o == g.name() || o == GROUPS);
+    let groups: Vec<Group> = device::groups().filter(|g| args.dtypes.is_empty() && named(g)).collect();
+    if cells.is_empty() && groups.is_empty() {
+        return Err(nothing(args));
+    }
+    if args.case.is_some() && !cells.is_empty() {
+        bail!(
+            "--case is of groups, whose names begin with {GROUPS}: a case of an operation is saved to a file and run by --replay"
+        );
+    }
+    Ok((cells, groups))
+}
 
 /// The cells that the filters let through.
 ///
 /// # Errors
-/// A name that is none; filters that let nothing through.
+/// A name that is none; filters that let no cell through.
 pub fn cells(args: &Args) -> Result<Vec<&'static Cell>> {
-    let ops: Vec<&str> = Kind::all().into_iter().map(Kind::name).collect();
+    let cells = passing(args)?;
+    if cells.is_empty() { Err(nothing(args)) } else { Ok(cells) }
+}
+
+fn nothing(args: &Args) -> anyhow::Error {
+    let of = |names: &[String]| if names.is_empty() { "any".to_string() } else { names.join(",") };
+    anyhow::anyhow!("the filters select nothing: operations {}, dtypes {}", of(&args.ops), of(&args.dtypes))
+}
+
+fn passing(args: &Args) -> Result<Vec<&'static Cell>> {
+    let groups = device::groups().map(Group::name).chain([GROUPS]);
+    let ops: Vec<&str> = Kind::all().into_iter().map(Kind::name).chain(groups).collect();
     for op in &args.ops {
         known("operation", op, &ops)?;
     }
@@ -31,12 +65,7 @@ pub fn cells(args: &Args) -> Result<Vec<&'static Cell>> {
             && (args.dtypes.is_empty() || dtype)
             && (numerics.is_empty() || cell.numerics.is_none_or(|n| numerics.contains(&n)))
     };
-    let cells: Vec<_> = Cell::all().iter().filter(passes).collect();
-    if cells.is_empty() {
-        let of = |names: &[String]| if names.is_empty() { "any".to_string() } else { names.join(",") };
-        bail!("the filters select nothing: operations {}, dtypes {}", of(&args.ops), of(&args.dtypes));
-    }
-    Ok(cells)
+    Ok(Cell::all().iter().filter(passes).collect())
 }
 
 /// The dtypes of a cell as one word of the command line.

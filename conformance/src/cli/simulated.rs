@@ -7,6 +7,9 @@ use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// How memory is pooled; see [`Simulated::environment`].
+const POOL_VARIABLE: &str = "ISOBIT_POOL";
+
 /// Names the folder that holds a folder of libraries for each vendor; `cargo xtask` sets it.
 const FOLDER_VARIABLE: &str = "ISOBIT_SIMGPU";
 
@@ -31,6 +34,8 @@ struct Vendor {
     card: &'static str,
     /// The variable by which the driver finds the vendor's installation, where it has one.
     root: Option<&'static str>,
+    /// The variable that names the vendor's real run-time compiler, where its simulator has no stand-in for that.
+    compiler: Option<&'static str>,
     /// The variable that chooses architectures while building.
     built_for: &'static str,
 }
@@ -46,6 +51,7 @@ static CUDA: Vendor = Vendor {
     library: "libcuda.so",
     card: "ISOBIT_SIM_CUDA",
     root: None,
+    compiler: Some("ISOBIT_NVRTC"),
     built_for: "ISOBIT_CUDA_ARCHS",
 };
 
@@ -60,6 +66,7 @@ static ROCM: Vendor = Vendor {
     library: "libamdhip64.so",
     card: "ISOBIT_SIM_ROCM",
     root: Some("ROCM_PATH"),
+    compiler: None,
     built_for: "ISOBIT_ROCM_ARCHS",
 };
 
@@ -131,23 +138,25 @@ impl Simulated {
         self.vendor.folder().map(drop).with_context(|| format!("device {id}"))
     }
 
-    /// The variables of a process that has it, with so many threads to simulate on. Each storage is an allocation of its own there, so that
-    /// an access outside it is seen.
+    /// The variables of a process that has it, with so many threads to simulate on. With `exact` each storage is an allocation of its own there, so
+    /// that an access outside it is seen; without, memory is pooled as users have it, unless the environment says otherwise.
     ///
     /// # Errors
     /// The simulator is not built.
-    pub fn environment(self, threads: usize) -> Result<Vec<(&'static str, OsString)>> {
+    pub fn environment(self, threads: usize, exact: bool) -> Result<Vec<(&'static str, OsString)>> {
         let root = self.vendor.folder()?;
         let mut path = root.join("lib").into_os_string();
-        if let Some(more) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
+        let more = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty());
+        for folder in more.into_iter().chain(self.vendor.compiler_folder()) {
             path.push(":");
-            path.push(more);
+            path.push(folder);
         }
+        let pool = if exact { "exact".into() } else { std::env::var_os(POOL_VARIABLE).unwrap_or_default() };
         let mut variables = vec![
             ("LD_LIBRARY_PATH", path),
             (self.vendor.card, self.arch.into()),
             ("ISOBIT_SIM_THREADS", threads.to_string().into()),
-            ("ISOBIT_POOL", "exact".into()),
+            (POOL_VARIABLE, pool),
         ];
         variables.extend(self.vendor.root.map(|variable| (variable, root.into())));
         Ok(variables)
@@ -155,6 +164,12 @@ impl Simulated {
 }
 
 impl Vendor {
+    /// Where the vendor's run-time compiler lies, where the environment says so.
+    fn compiler_folder(&self) -> Option<OsString> {
+        let library = PathBuf::from(std::env::var_os(self.compiler?)?);
+        Some(library.parent()?.as_os_str().to_owned())
+    }
+
     /// The folder that stands in for the vendor's installation.
     fn folder(&self) -> Result<PathBuf> {
         let simulators = match std::env::var_os(FOLDER_VARIABLE) {

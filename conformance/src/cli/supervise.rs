@@ -167,7 +167,7 @@ fn one(mut worker: Worker, given: &[usize], job: &Job, timeout: Duration, mut te
             Ok(Message::Executed(so_far)) => tell(Told::Executed(so_far)),
             Ok(Message::Working(what)) => tell(Told::Working(what)),
             Ok(Message::Finished) => return Ok(End::Finished),
-            Ok(Message::Ready(_) | Message::Absent(_) | Message::Supports(_)) => {}
+            Ok(Message::Ready(_) | Message::Absent(_) | Message::Supports(_) | Message::Group(_)) => {}
             Err(RecvTimeoutError::Timeout) => {
                 if begun.values().any(|since| since.elapsed() > patience) {
                     break format!("no answer within {:.0} s", patience.as_secs_f64());

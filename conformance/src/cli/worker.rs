@@ -1,6 +1,7 @@
 //! The worker's side: one device, work from standard input, events to standard output, JSON lines both.
 
 use super::args::WorkerArgs;
+use super::groups::{self, GroupEvent, GroupJob};
 use super::pool::{Event, run_cells, threads};
 use super::simulator::Simulator;
 use super::{devices, matrix};
@@ -32,6 +33,8 @@ pub struct Job {
     pub alone: bool,
     /// What follows the cells, where anything does.
     pub then: Option<Then>,
+    /// Groups instead of cells, where there are any.
+    pub groups: Option<GroupJob>,
 }
 
 impl Job {
@@ -46,6 +49,7 @@ impl Job {
             ask: false,
             alone: false,
             then: None,
+            groups: None,
         }
     }
 }
@@ -77,6 +81,8 @@ pub enum Message {
     Working(String),
     /// What watches the device saw in what follows the cells.
     Found(Finding),
+    /// Of a group.
+    Group(GroupEvent),
     /// So many instructions has a simulated device executed in this process.
     Executed(u64),
     /// Whether the device supports each cell of a job that asks.
@@ -114,6 +120,11 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
         Cell::find(op, label, *numerics).with_context(|| format!("no cell {op} {label}"))
     };
     let cells = job.cells.iter().map(find).collect::<Result<Vec<_>>>()?;
+    if let Some(job) = job.groups {
+        groups::work(&device, &args.device, &job, simulator, &tell)?;
+        tell(Message::Finished);
+        return Ok(());
+    }
     if job.ask {
         tell(Message::Supports(matrix::answers(&device, &cells)));
         return Ok(());

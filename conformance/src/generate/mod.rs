@@ -20,9 +20,14 @@ pub(crate) struct Draw(TestRunner);
 
 impl Draw {
     fn new(seed: u64, cell: &Cell, index: u64) -> Self {
+        Self::of(seed, &cell.to_string(), index)
+    }
+
+    /// For something of a name that is no cell's.
+    pub(crate) fn of(seed: u64, name: &str, index: u64) -> Self {
         let mut hash = blake3::Hasher::new_derive_key("isobit conformance case 1");
         hash.update(&seed.to_le_bytes());
-        hash.update(cell.to_string().as_bytes());
+        hash.update(name.as_bytes());
         hash.update(&index.to_le_bytes());
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, hash.finalize().as_bytes());
         Self(TestRunner::new_with_rng(Config::default(), rng))

@@ -1,6 +1,7 @@
 //! A report's rows arranged as people read them: for each pair, operations down and dtypes across.
 
 use super::{Report, ResultRow, Status};
+use crate::device::{self, Group};
 use crate::family::Member;
 use isobit_hal::{Activation, BinaryOp, CmpOp, DType, Op, ReduceOp, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,6 +165,8 @@ const FAMILIES: [(&str, &[&str]); 11] = [
     ("reduce", &[]),
     ("matmul", &["matmul"]),
 ];
+/// Of groups of what surrounds the operations.
+const SURROUNDINGS: &str = "device";
 /// Of operations that this version does not know.
 const OTHER: &str = "other";
 
@@ -187,6 +190,10 @@ fn place(op: &str) -> (usize, &'static str, usize) {
     let named = |(i, f): (usize, &(&'static str, &[&str]))| Some((i, f.0, f.1.iter().position(|n| *n == op)? + 1000));
     if let Some(named) = FAMILIES.iter().enumerate().find_map(named) {
         return named;
+    }
+    // Behind the operations, in the order in which groups run.
+    if let Some(rank) = at(device::groups().map(Group::name), op) {
+        return (usize::MAX - 1, SURROUNDINGS, rank);
     }
     let Some(member) = Member::find(op) else { return (usize::MAX, OTHER, 0) };
     let family = member.family_index();

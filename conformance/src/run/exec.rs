@@ -36,6 +36,17 @@ pub fn in_call() -> bool {
     IN_CALL.get()
 }
 
+/// Runs what calls a device's code; a panic in it is an error with its message.
+pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    IN_CALL.set(true);
+    let result = catch_unwind(AssertUnwindSafe(run));
+    IN_CALL.set(false);
+    result.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").into()
+    })
+}
+
 /// What a call left behind.
 pub struct Outcome {
     /// The destination's whole buffer.
@@ -87,18 +98,11 @@ pub fn call<D: BackendDevice>(
             .map(|place| Fault::OutOfBounds { buffer: "destination".into(), offset: on.dst.byte_offset(place) });
         Ok(stray.or(changed).map_or(Ok(Outcome { bytes: after, out_of_range }), Err))
     };
-    IN_CALL.set(true);
-    let result = catch_unwind(AssertUnwindSafe(run));
-    IN_CALL.set(false);
-    match result {
+    match caught(run) {
         Ok(Ok(result)) => result,
         Ok(Err(e)) if e.kind() == ErrorKind::DeviceLost => Err(Fault::DeviceLost { message: e.to_string() }),
         Ok(Err(e)) => Err(Fault::Error { message: format!("{:?}: {e}", e.kind()) }),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(Fault::Panic { message: text.unwrap_or("no message").into() })
-        }
+        Err(message) => Err(Fault::Panic { message }),
     }
 }
 

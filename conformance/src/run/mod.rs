@@ -11,6 +11,7 @@ mod watch;
 
 pub use cell::{CellRun, Failure, Options, run_cell};
 pub use digest::{CellDigests, DeviceDigests, Digests, result_digest};
+pub(crate) use exec::caught;
 pub use exec::in_call;
 pub use fault::Fault;
 pub use judge::{Bench, CaseRun, Reference, run_case};

@@ -1,0 +1,219 @@
+//! The groups of a device, on both sides of a worker: run one after the other there, and here a group that kills or hangs its worker fails in the case that
+//! did it, while the others go on in a fresh one.
+
+use super::args::Args;
+use super::devices;
+use super::process::{self, Worker};
+use super::progress::Progress;
+use super::simulator::Simulator;
+use super::worker::{Job, Message};
+use anyhow::{Context, Result, anyhow};
+use isobit::{AnyDevice, CpuDevice};
+use isobit_conformance::device::{Group, GroupRun, Options, run_group};
+use isobit_conformance::run::Watch;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+/// Variables under which a case was run, which its command must repeat.
+const REPEATED: [&str; 2] = ["ISOBIT_SIM_DEFER", "ISOBIT_POOL"];
+
+/// The groups that a worker runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GroupJob {
+    /// By their names.
+    names: Vec<String>,
+    seed: u64,
+    cases: u64,
+    only: Option<u64>,
+}
+
+/// What happens to groups, as a worker tells it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupEvent {
+    /// A case of the group that is next in the job starts.
+    Case(u64),
+    /// That group ended.
+    Done(Box<GroupRun>),
+}
+
+/// What came of the groups of a device.
+#[derive(Default)]
+pub struct Outcome {
+    /// In their order.
+    pub runs: Vec<GroupRun>,
+    /// Instructions that a simulated device executed.
+    pub executed: u64,
+}
+
+/// The worker's side.
+///
+/// # Errors
+/// A name that is no group's.
+pub fn work(
+    device: &AnyDevice,
+    id: &str,
+    job: &GroupJob,
+    simulator: Option<Arc<Simulator>>,
+    tell: &dyn Fn(Message),
+) -> Result<()> {
+    let options = Options {
+        only: job.only,
+        another: devices::open_another(id).ok(),
+        watch: simulator.clone().map(|s| s as Arc<dyn Watch>),
+        ..Options::new(job.seed, job.cases)
+    };
+    for name in &job.names {
+        let group = Group::find(name).with_context(|| format!("no group {name}"))?;
+        let run = run_group(device, id, group, &options, |index| tell(Message::Group(GroupEvent::Case(index))));
+        let lost = run.lost;
+        tell(Message::Group(GroupEvent::Done(Box::new(run))));
+        if let Some(simulator) = &simulator {
+            tell(Message::Executed(simulator.executed()));
+        }
+        // The device answers nothing more in this process.
+        if lost {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn job<'a>(args: &Args, groups: impl IntoIterator<Item = &'a Group>) -> GroupJob {
+    let names = groups.into_iter().map(|g| g.name().to_string()).collect();
+    GroupJob { names, seed: args.seed, cases: args.case_count(), only: args.case }
+}
+
+/// The groups of the CPU, in this process.
+pub fn on_cpu(args: &Args, groups: &[Group]) -> Vec<GroupRun> {
+    let options = Options { only: args.case, ..Options::new(args.seed, args.case_count()) };
+    let progress = Progress::new("cpu, groups", groups.len());
+    let run = |&group: &Group| {
+        let run = run_group(&CpuDevice, "cpu", group, &options, |_| {});
+        progress.step(group.name());
+        run
+    };
+    groups.iter().map(run).collect()
+}
+
+/// The groups of another device, dealt among so many workers.
+///
+/// # Errors
+/// A worker cannot be started any more.
+pub fn on_workers(args: &Args, id: &str, groups: &[Group], workers: usize) -> Result<Outcome> {
+    if groups.is_empty() {
+        return Ok(Outcome::default());
+    }
+    let progress = Progress::new(&format!("{id}, groups"), groups.len());
+    let count = workers.clamp(1, groups.len());
+    let outcomes = std::thread::scope(|scope| {
+        let dealt = |n: usize| groups.iter().copied().skip(n).step_by(count).collect::<VecDeque<_>>();
+        let progress = &progress;
+        let start = || process::start_with(id, 1, false);
+        let threads = (0..count).map(|n| scope.spawn(move || listen(args, id, dealt(n), start, progress)));
+        let joined = |t: std::thread::ScopedJoinHandle<'_, Result<Outcome>>| {
+            t.join().unwrap_or_else(|_| Err(anyhow!("the thread that ran groups died")))
+        };
+        threads.collect::<Vec<_>>().into_iter().map(joined).collect::<Result<Vec<_>>>()
+    })?;
+    let executed = outcomes.iter().map(|o| o.executed).sum();
+    let mut dealt: Vec<_> = outcomes.into_iter().map(|o| o.runs.into_iter()).collect();
+    let mut runs: Vec<GroupRun> = (0..groups.len()).filter_map(|i| dealt[i % count].next()).collect();
+    runs.iter_mut().for_each(repeat_variables);
+    Ok(Outcome { runs, executed })
+}
+
+/// Puts the variables that a failure may depend on before its command.
+fn repeat_variables(run: &mut GroupRun) {
+    let set = |name| Some(format!("{name}={} ", std::env::var(name).ok()?));
+    let variables: String = REPEATED.into_iter().filter_map(set).collect();
+    let commands = run.findings.iter_mut().map(|f| &mut f.repro).chain([&mut run.row.repro]);
+    commands.flatten().for_each(|command| command.insert_str(0, &variables));
+}
+
+/// Takes groups through one worker after the other until each has ended.
+fn listen(
+    args: &Args,
+    id: &str,
+    mut left: VecDeque<Group>,
+    start: impl Fn() -> Result<Worker>,
+    progress: &Progress,
+) -> Result<Outcome> {
+    let mut out = Outcome::default();
+    let patience = Duration::from_secs(args.timeout.max(1));
+    while !left.is_empty() {
+        let mut worker = start()?;
+        let options = isobit_conformance::run::Options::new(args.seed, 0);
+        worker.give(&Job { groups: Some(job(args, &left)), ..Job::of(std::iter::empty(), &options) })?;
+        let (mut case, mut since, mut executed) = (None, Instant::now(), 0);
+        let why = loop {
+            match worker.messages.recv_timeout(Duration::from_millis(500)) {
+                Ok(Message::Group(GroupEvent::Case(index))) => (case, since) = (Some(index), Instant::now()),
+                Ok(Message::Group(GroupEvent::Done(run))) => {
+                    progress.step(&run.row.op);
+                    out.runs.push(*run);
+                    left.pop_front();
+                    (case, since) = (None, Instant::now());
+                }
+                Ok(Message::Executed(so_far)) => executed = so_far,
+                Ok(Message::Finished) => break None,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) if since.elapsed() > patience => {
+                    break Some(format!("no answer within {:.0} s", patience.as_secs_f64()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break Some(format!("the worker died: {}", worker.end())),
+            }
+        };
+        out.executed += executed;
+        if let (Some(why), Some(group)) = (why, left.pop_front()) {
+            let mut run = GroupRun::new(group, id);
+            let index = case.unwrap_or(0);
+            run.row.cases = index + 1;
+            run.fail(args.seed, index, &why, &[]);
+            progress.step(group.name());
+            out.runs.push(run);
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::process::spawn;
+    use clap::Parser;
+    use isobit_conformance::report::{DeviceRow, Status};
+    use std::process::Command;
+
+    #[test]
+    fn a_group_that_kills_its_worker_fails_in_that_case_and_the_others_go_on() {
+        let say = |m: Message| format!("echo '{}'\n", serde_json::to_string(&m).unwrap());
+        let ready = say(Message::Ready(DeviceRow::default()));
+        let done = |g| say(Message::Group(GroupEvent::Done(Box::new(GroupRun::new(g, "sim:0")))));
+        // The second group ends the first worker at its case 3; a worker that begins with the third finishes.
+        let dies = done(Group::Streams) + &say(Message::Group(GroupEvent::Case(3))) + "kill -SEGV $$\n";
+        let goes_on = done(Group::Memory) + &say(Message::Finished);
+        let text = format!("{ready}read -r job\ncase \"$job\" in *device.streams*)\n{dies};; *)\n{goes_on};; esac\n");
+        let start = || spawn("sim:0", Command::new("sh").args(["-c", &text]));
+        let args = Args::parse_from(["isobit-conformance", "--seed", "4"]);
+        let left = VecDeque::from([Group::Streams, Group::Events, Group::Memory]);
+        let out = listen(&args, "sim:0", left, start, &Progress::new("sim:0", 3)).unwrap();
+        let statuses: Vec<_> = out.runs.iter().map(|r| (r.row.op.as_str(), r.row.status, r.row.cases)).collect();
+        let expected = [
+            ("device.streams", Status::Pass, 0),
+            ("device.events", Status::Fail, 4),
+            ("device.memory", Status::Pass, 0),
+        ];
+        assert_eq!(statuses, expected);
+        let row = &out.runs[1].row;
+        assert!(row.worst.as_ref().unwrap().contains("signal: 11"), "{:?}", row.worst);
+        assert_eq!(
+            row.repro.as_deref(),
+            Some("cargo xtask conformance --devices sim:0 --ops device.events --seed 4 --case 3")
+        );
+    }
+}

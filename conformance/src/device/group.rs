@@ -1,0 +1,253 @@
+//! A group: its cases run one after the other, and what they showed as a row of the report.
+
+use super::case::{Case, Checked, Failed, ensure};
+use super::{counters, errors, events, graphs, info, kernels, memory, pinned, pool, streams, threads, transfer};
+use crate::generate::Draw;
+use crate::report::{Class, Finding, Memory, ResultRow, Status};
+use crate::run::{Watch, caught};
+use isobit_hal::{BackendDevice, DeviceInfo};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// How groups are run on a device.
+#[derive(Debug, Clone)]
+pub struct Options<D> {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Cases a group.
+    pub cases: u64,
+    /// The case of this index alone.
+    pub only: Option<u64>,
+    /// Another device of the driver, or another instance of the one under test, for what passes between two. Without it storages go from the device
+    /// to itself.
+    pub another: Option<D>,
+    /// What sees the device's accesses, where something does.
+    pub watch: Option<Arc<dyn Watch>>,
+}
+
+impl<D> Options<D> {
+    /// The options of a seed and a number of cases.
+    pub fn new(seed: u64, cases: u64) -> Self {
+        Self { seed, cases, only: None, another: None, watch: None }
+    }
+}
+
+/// What a group showed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupRun {
+    /// Its row of the report.
+    pub row: ResultRow,
+    /// What watches the device saw, each place once.
+    pub findings: Vec<Finding>,
+    /// All that they saw, counted.
+    pub memory: Memory,
+    /// True where the device no longer answers.
+    pub lost: bool,
+}
+
+macro_rules! declare {
+    ($($(#[doc = $doc:literal])+ $variant:ident $module:ident)*) => {
+        /// A group of checks.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Group { $($(#[doc = $doc])+ $variant,)* }
+
+        /// Every group, in the order of reports.
+        pub fn groups() -> impl Iterator<Item = Group> {
+            [$(Group::$variant),*].into_iter()
+        }
+
+        impl Group {
+            /// The name, as reports and the command line spell it.
+            pub fn name(self) -> &'static str {
+                match self { $(Group::$variant => concat!("device.", stringify!($module)),)* }
+            }
+
+            /// Runs a case.
+            fn run<D: BackendDevice>(self, case: &mut Case<'_, D>) -> Checked {
+                match self { $(Group::$variant => $module::run(case),)* }
+            }
+        }
+    };
+}
+declare! {
+    /// Work on several streams: ordered by the device as by the caller, streams made, joined, dropped and entered by threads.
+    Streams streams
+    /// Events as the only order between streams; their time.
+    Events events
+    /// Bytes and slices read and written in place, steps that allocate nothing, foreign memory.
+    Memory memory
+    /// Pinned host buffers: copies both ways while the host goes on.
+    Pinned pinned
+    /// Storages to another device, and through the host.
+    Transfer transfer
+    /// The memory pool: statistics, limits, exhaustion.
+    Pool pool
+    /// Steps captured and replayed, updated and refused.
+    Graphs graphs
+    /// Kernels of a user's own: compiled, cached, checked, launched.
+    Kernels kernels
+    /// What a device says of itself, held against what it does.
+    Info info
+    /// Each way to fail: its kind, its context, and a device that works on.
+    Errors errors
+    /// Several threads at once.
+    Threads threads
+    /// What a device counts.
+    Counters counters
+}
+
+impl Group {
+    /// The group of a name.
+    pub fn find(name: &str) -> Option<Self> {
+        groups().find(|g| g.name() == name)
+    }
+
+    /// Which capability the device lacks, where the group is about nothing else; its calls are then held to refusing.
+    fn lacks(self, info: &DeviceInfo) -> Option<&'static str> {
+        match self {
+            Group::Kernels if info.limits.is_none() => Some("limits: the device launches no kernels"),
+            Group::Kernels if !info.capabilities.runtime_compile => {
+                Some("runtime_compile: there is no run-time compiler on this machine")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl GroupRun {
+    /// A group of which nothing has run yet.
+    pub fn new(group: Group, id: &str) -> Self {
+        let row = ResultRow {
+            op: group.name().into(),
+            dtypes: "mixed".into(),
+            subject: id.into(),
+            reference: "cpu".into(),
+            class: Class::Exact,
+            numerics: None,
+            status: Status::Pass,
+            cases: 0,
+            failed: 0,
+            max_ulp: Some(0.0),
+            bit_exact: true,
+            repeatable: None,
+            layouts: Vec::new(),
+            reason: None,
+            worst: None,
+            repro: None,
+        };
+        Self { row, findings: Vec::new(), memory: Memory::default(), lost: false }
+    }
+
+    /// The group as failed in a case, with the command that runs it again; `program` is what the case had done by then.
+    pub fn fail(&mut self, seed: u64, index: u64, why: &str, program: &[String]) {
+        let row = &mut self.row;
+        row.failed += 1;
+        (row.status, row.bit_exact, row.max_ulp) = (Status::Fail, false, None);
+        if row.worst.is_some() {
+            return;
+        }
+        let steps: Vec<_> = program.iter().enumerate().map(|(i, s)| format!("{}. {s}", i + 1)).collect();
+        let program = if steps.is_empty() { String::new() } else { format!("\n      {}", steps.join("\n      ")) };
+        row.worst = Some(format!("seed {seed}, {}, case {index}: {why}{program}", row.op));
+        row.repro = Some(format!(
+            "cargo xtask conformance --devices {} --ops {} --seed {seed} --case {index}",
+            row.subject, row.op
+        ));
+    }
+
+    /// Counts a finding, and keeps it if it is of a place that none is known of.
+    fn found(&mut self, finding: Finding) {
+        if let Some(count) = self.memory.count_mut(&finding.kind) {
+            *count += 1;
+        }
+        let place = |f: &Finding| (f.kind.clone(), f.kernel.clone(), f.instruction.clone());
+        if self.findings.iter().all(|f| place(f) != place(&finding)) {
+            let row = &self.row;
+            self.findings.push(Finding { device: row.subject.clone(), op: Some(row.op.clone()), ..finding });
+        }
+    }
+}
+
+/// Runs a group on a device, which is used by nothing else meanwhile. Limits of memory are none afterwards. `before` is told of each case by its index, before it
+/// runs.
+pub fn run_group<D: BackendDevice>(
+    device: &D,
+    id: &str,
+    group: Group,
+    options: &Options<D>,
+    mut before: impl FnMut(u64),
+) -> GroupRun {
+    let mut out = GroupRun::new(group, id);
+    let indices = options.only.map_or(0..options.cases, |i| i..i + 1);
+    let info = match device.info() {
+        Ok(info) => info,
+        Err(e) => {
+            out.row.cases = 1;
+            out.fail(options.seed, indices.start, &format!("the device says nothing of itself: {e}"), &[]);
+            return out;
+        }
+    };
+    let another = options.another.as_ref().unwrap_or(device);
+    for index in indices {
+        before(index);
+        let draw = Draw::of(options.seed, group.name(), index);
+        let mut case = Case { device, another, info: &info, draw, said: Vec::new() };
+        let outcome = run_case(group, &mut case, options);
+        out.row.cases += 1;
+        let why = match outcome {
+            Ok(findings) if findings.is_empty() => continue,
+            Ok(findings) => {
+                let why = format!("{}: {}", findings[0].kind.replace('_', " "), findings[0].place());
+                findings.into_iter().for_each(|f| out.found(f));
+                why
+            }
+            Err(failed) => {
+                out.lost = failed.lost;
+                failed.message
+            }
+        };
+        out.fail(options.seed, index, &why, &case.said);
+        if out.lost {
+            break;
+        }
+        // What the case left unreported is not the next one's: no case causes more errors than these.
+        let _ = (0..4).find(|_| device.synchronize().is_ok());
+    }
+    if let Some(command) = &out.row.repro {
+        out.findings.iter_mut().for_each(|f| f.repro = Some(command.clone()));
+    }
+    if let (Status::Pass, Some(lacking)) = (out.row.status, group.lacks(&info)) {
+        out.row.status = Status::Unsupported;
+        out.row.reason = Some(format!("capability {lacking}"));
+        (out.row.bit_exact, out.row.max_ulp) = (false, None);
+    }
+    out
+}
+
+/// One case, and what holds after each of any group: memory is given back, and nothing accessed what it must not.
+fn run_case<D: BackendDevice>(group: Group, case: &mut Case<'_, D>, options: &Options<D>) -> Checked<Vec<Finding>> {
+    let (device, another) = (case.device, case.another);
+    let in_use = || [device, another].map(|d| d.pool_stats().in_use);
+    let before = in_use();
+    let outcome =
+        caught(|| group.run(case)).unwrap_or_else(|panic| Err(Failed::new(format!("a call panicked: {panic}"))));
+    device.set_memory_limit(u64::MAX);
+    device.set_cache_limit(u64::MAX);
+    let sightings = match &options.watch {
+        Some(watch) => watch.look().map_err(|e| Failed { message: e, lost: true })?,
+        None => Vec::new(),
+    };
+    outcome?;
+    device.synchronize()?;
+    let after = in_use();
+    ensure!(before == after, "the case leaves memory in use: {before:?} bytes before, {after:?} after");
+    Ok(sightings.into_iter().map(|s| s.finding).collect())
+}

@@ -4,16 +4,13 @@ use crate::block::Block;
 use crate::capture_pool::CapturePool;
 use crate::device::GpuDevice;
 use crate::faults::GraphFaults;
+use crate::lock::lock;
 use crate::order::{Access, Point, Uses};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a capture knows of memory that its work uses.
 #[derive(Debug)]

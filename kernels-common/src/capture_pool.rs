@@ -1,15 +1,12 @@
 //! The memory that a graph owns: what its step allocated.
 
 use crate::device::GpuDevice;
+use crate::lock::lock;
 use crate::order::Uses;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use isobit_hal::Result;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use std::sync::{Arc, Mutex, MutexGuard};
 
 #[derive(Debug, Default)]
 struct State {

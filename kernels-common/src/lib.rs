@@ -27,6 +27,7 @@ mod installed;
 mod key;
 mod launch;
 mod library;
+mod lock;
 mod manifest;
 mod modules;
 mod ops;

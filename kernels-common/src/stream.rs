@@ -3,6 +3,7 @@
 use crate::capture::Capture;
 use crate::device::GpuDevice;
 use crate::event::GpuEvent;
+use crate::lock::lock;
 use crate::order::Point;
 use crate::runtime::GpuRuntime;
 use isobit_hal::stream::StreamBackend;
@@ -10,7 +11,7 @@ use isobit_hal::{DeviceId, Error, ErrorKind, Event, Result, Stream, StreamId};
 use smallvec::SmallVec;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Of which points of other streams a stream is known to run after: the last one of each.
 #[derive(Debug, Default)]
@@ -68,10 +69,6 @@ impl<R: GpuRuntime> Deref for GpuStream<R> {
     fn deref(&self) -> &R::Stream {
         &self.raw
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<R: GpuRuntime> GpuStream<R> {

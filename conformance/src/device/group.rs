@@ -125,24 +125,7 @@ impl fmt::Display for Group {
 impl GroupRun {
     /// A group of which nothing has run yet.
     pub fn new(group: Group, id: &str) -> Self {
-        let row = ResultRow {
-            op: group.name().into(),
-            dtypes: "mixed".into(),
-            subject: id.into(),
-            reference: "cpu".into(),
-            class: Class::Exact,
-            numerics: None,
-            status: Status::Pass,
-            cases: 0,
-            failed: 0,
-            max_ulp: Some(0.0),
-            bit_exact: true,
-            repeatable: None,
-            layouts: Vec::new(),
-            reason: None,
-            worst: None,
-            repro: None,
-        };
+        let row = ResultRow::new(group.name(), "mixed", id, "cpu", Class::Exact);
         Self { row, findings: Vec::new(), memory: Memory::default(), lost: false }
     }
 

@@ -52,7 +52,7 @@ pub fn run<D: BackendDevice>(device: &D, id: &str, filter: &Filter) -> Result<Ve
                 continue;
             }
             let at = rows.iter().position(|r| r.op == case.op && r.dtypes == dtypes).unwrap_or_else(|| {
-                rows.push(empty_row(&case.op, &dtypes, id));
+                rows.push(ResultRow::new(&case.op, &dtypes, id, "golden", Class::Accuracy));
                 rows.len() - 1
             });
             let row = &mut rows[at];
@@ -121,27 +121,6 @@ fn cell_dtypes(case: &Case, golden: &Golden) -> String {
             operands.map(|&i| input(i).unwrap_or(case.out.0.as_str())).collect::<Vec<_>>().join(",")
         }
         _ => first.to_string(),
-    }
-}
-
-fn empty_row(op: &str, dtypes: &str, id: &str) -> ResultRow {
-    ResultRow {
-        op: op.into(),
-        dtypes: dtypes.into(),
-        subject: id.into(),
-        reference: "golden".into(),
-        class: Class::Accuracy,
-        numerics: None,
-        status: Status::Pass,
-        cases: 0,
-        failed: 0,
-        max_ulp: Some(0.0),
-        bit_exact: true,
-        repeatable: None,
-        layouts: Vec::new(),
-        reason: None,
-        worst: None,
-        repro: None,
     }
 }
 

@@ -178,6 +178,30 @@ pub struct ResultRow {
     pub repro: Option<String>,
 }
 
+impl ResultRow {
+    /// A row of which no case has run yet.
+    pub fn new(op: &str, dtypes: &str, subject: &str, reference: &str, class: Class) -> Self {
+        Self {
+            op: op.into(),
+            dtypes: dtypes.into(),
+            subject: subject.into(),
+            reference: reference.into(),
+            class,
+            numerics: None,
+            status: Status::Pass,
+            cases: 0,
+            failed: 0,
+            max_ulp: Some(0.0),
+            bit_exact: true,
+            repeatable: None,
+            layouts: Vec::new(),
+            reason: None,
+            worst: None,
+            repro: None,
+        }
+    }
+}
+
 /// Accesses that a memory check caught, counted over the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {

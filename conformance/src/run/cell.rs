@@ -83,24 +83,7 @@ impl CellRun {
             (_, Reference::Cpu | Reference::Itself) => "cpu",
         };
         let (op, dtypes, numerics) = (cell.kind.name().to_string(), cell.label(), cell.numerics);
-        let row = ResultRow {
-            op: op.clone(),
-            dtypes: dtypes.clone(),
-            subject: id.into(),
-            reference: reference.into(),
-            class,
-            numerics,
-            status: Status::Pass,
-            cases: 0,
-            failed: 0,
-            max_ulp: Some(0.0),
-            bit_exact: true,
-            repeatable: Some(true),
-            layouts: Vec::new(),
-            reason: None,
-            worst: None,
-            repro: None,
-        };
+        let row = ResultRow { numerics, repeatable: Some(true), ..ResultRow::new(&op, &dtypes, id, reference, class) };
         let digests = CellDigests { op, dtypes, numerics, cases: Vec::new(), digests: Vec::new() };
         Self { row, digests, findings: Vec::new(), memory: Memory::default(), failure: None, lost: false }
     }

@@ -49,6 +49,16 @@ pub fn folder() -> Result<PathBuf> {
     Ok(cargo::target_dir()?.join("simgpu"))
 }
 
+/// Every simulator, each in its folder of [`folder`], which is returned.
+///
+/// # Errors
+/// As [`rocm`].
+pub fn all() -> Result<PathBuf> {
+    cuda()?;
+    rocm()?;
+    folder()
+}
+
 fn stage(vendor: &str, libraries: &[Library], home: Option<&'static str>) -> Result<Staged> {
     let folder = folder()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;

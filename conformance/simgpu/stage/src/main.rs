@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let staged = isobit_simgpu_stage::cuda().and_then(|_| isobit_simgpu_stage::rocm());
-    match staged.and_then(|_| isobit_simgpu_stage::folder()) {
+    match isobit_simgpu_stage::all() {
         Ok(folder) => {
             println!("{}", folder.display());
             ExitCode::SUCCESS

@@ -6,7 +6,7 @@ use crate::check::{Access, Checked, Describe, LANES, Launch, Place, run_local};
 use crate::finding::FindingKind;
 use crate::memory::{Named, written};
 use crate::race::tag;
-use crate::race::track::{note_granule, overrule};
+use crate::race::track::{Alike, note_granule, overrule};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Generations are below this: a word has as many bits for them as for dispatch numbers.
@@ -17,15 +17,15 @@ const ALIKE: usize = 16;
 
 /// Records an access to granules. False at a clash.
 #[inline(always)]
-fn note_granules(tags: &mut [[AtomicU64; 2]], me: u64, access: Access) -> bool {
-    let [first, .., _] = tags else { return tags.iter().all(|words| note_granule(words, me, access).is_none()) };
+fn note_granules(tags: &mut [[AtomicU64; 2]], me: u64, access: Access, alike: &mut Alike) -> bool {
+    let [first, .., _] = tags else { return tags.iter().all(|words| alike.note(words, me, access).is_none()) };
     // What was accessed together before has the same words: they are compared as plain ones, which becomes vector code.
     let before = first.each_ref().map(|word| word.load(Relaxed));
     // SAFETY: atomics have the layout of their integers, and the borrow is exclusive.
     let words: &mut [[u64; 2]] = unsafe { &mut *(tags as *mut [[AtomicU64; 2]] as *mut [[u64; 2]]) };
     let differ = words.iter().fold(0, |differ, [writer, reader]| differ | (writer ^ before[0]) | (reader ^ before[1]));
     if differ != 0 {
-        return tags.iter().all(|words| note_granule(words, me, access).is_none());
+        return tags.iter().all(|words| alike.note(words, me, access).is_none());
     }
     let after = before.map(AtomicU64::new);
     if note_granule(&after, me, access).is_some() {
@@ -137,7 +137,8 @@ impl Local {
             return false;
         }
         let me = tag::of(self.generation << tag::DISPATCH_AT, who);
-        address & u64::from(align - 1) == 0 && self.note(me, access, address as usize, bytes, launch.granule())
+        address & u64::from(align - 1) == 0
+            && self.note(me, access, address as usize, bytes, launch.granule(), &mut Alike::new())
     }
 
     /// What is in `bytes` bytes at `address`, inside of the memory, counts as not written from now on.
@@ -174,9 +175,9 @@ impl Local {
         if highest as usize + bytes as usize > self.bytes || low_bits & (align - 1) != 0 {
             return false;
         }
-        let me = tag::of(self.generation << tag::DISPATCH_AT, who);
+        let (me, alike) = (tag::of(self.generation << tag::DISPATCH_AT, who), &mut Alike::new());
         if let Some((start, lanes)) = run_local(mask, addresses, bytes) {
-            return self.note(me, access, start as usize, lanes as usize * bytes as usize, granule);
+            return self.note(me, access, start as usize, lanes as usize * bytes as usize, granule, alike);
         }
         // Rows of lanes that follow each other, or are the same; a row that comes again (the rows of a tile do) is recorded already.
         let mut lanes = lanes_of(mask).map(|lane| addresses[lane as usize]);
@@ -191,7 +192,8 @@ impl Local {
                 (last, end) = (address, address + bytes);
                 next = lanes.next();
             }
-            if before != (start, end) && !self.note(me, access, start as usize, (end - start) as usize, granule) {
+            if before != (start, end) && !self.note(me, access, start as usize, (end - start) as usize, granule, alike)
+            {
                 return false;
             }
             before = (start, end);
@@ -201,7 +203,7 @@ impl Local {
 
     /// Records an access to bytes that exist. False where one was not initialised, or at a clash.
     #[inline(always)]
-    fn note(&mut self, me: u64, access: Access, start: usize, bytes: usize, granule: u32) -> bool {
+    fn note(&mut self, me: u64, access: Access, start: usize, bytes: usize, granule: u32, alike: &mut Alike) -> bool {
         let init = &mut self.init[start..start + bytes];
         // Words are the most frequent by far, and need no loop.
         if let Ok(word) = <&mut [u8; 4]>::try_from(&mut *init) {
@@ -217,10 +219,14 @@ impl Local {
                 _ => return false,
             }
         }
-        self.solo
-            || self.tags[start >> granule..=(start + bytes - 1) >> granule]
-                .chunks_mut(ALIKE)
-                .all(|tags| note_granules(tags, me, access))
+        if self.solo {
+            return true;
+        }
+        let (first, last) = (start >> granule, (start + bytes - 1) >> granule);
+        if first == last {
+            return alike.note(&self.tags[first], me, access).is_none();
+        }
+        self.tags[first..=last].chunks_mut(ALIKE).all(|tags| note_granules(tags, me, access, alike))
     }
 
     #[inline(never)]

@@ -86,7 +86,7 @@ fn the_reference_takes_every_case() {
     for cell in some_cells() {
         for i in 0..6 {
             let case = generate::case(2, cell, i);
-            let run = run_case(&bench, cell, &case);
+            let run = run_case(&bench, cell, &case, None);
             assert!(run.fault.is_none(), "{cell} {i}: {}\n{case:?}", run.fault.unwrap());
         }
     }

@@ -4,11 +4,12 @@ use isobit_conformance::case::{Case, Values};
 use isobit_conformance::cells::Cell;
 use isobit_conformance::regress;
 use isobit_conformance::report::{ResultRow, Status};
-use isobit_conformance::run::{CellRun, Fault, Options, run_cell};
+use isobit_conformance::run::{CellDigests, CellRun, Fault, KnownResults, Options, Reference, run_cell};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Error,
     ErrorKind, Layout, Op, ReduceOp, Result, Scalar, Shape, Src, Support, f16,
 };
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What is wrong.
@@ -312,4 +313,44 @@ fn panics_errors_and_refusals_are_failures() {
     let refused = run(Flaw::Refuses, "exp", "f16");
     assert_eq!((refused.row.status, refused.row.cases), (Status::Fail, 0));
     assert!(refused.row.reason.unwrap().contains("not on a day like this"));
+}
+
+/// As [`run`], told what the CPU gave for each case before.
+fn run_knowing(flaw: Flaw, op: &str, dtype: &str, spoil: impl FnOnce(&mut CellDigests)) -> CellRun {
+    let cell = Cell::find(op, dtype, None).unwrap();
+    let itself = Options { reference: Reference::Itself, ..Options::new(0, 64) };
+    let mut known = run_cell(&CpuDevice, "cpu", cell, &itself, |_| {}).digests;
+    spoil(&mut known);
+    let options = Options { known: Arc::new(KnownResults::new([known])), ..Options::new(0, 64) };
+    run_cell(&Faulty(flaw), "faulty:0", cell, &options, |_| {})
+}
+
+#[test]
+fn a_result_known_beforehand_hides_no_flaw() {
+    for (flaw, op, dtype) in [
+        (Flaw::None, "exp", "f32"),
+        (Flaw::LostTail, "neg", "f32"),
+        (Flaw::NarrowSum, "sum", "f32"),
+        (Flaw::LostSign, "neg", "f32"),
+        (Flaw::OneUlp, "exp", "f32"),
+        (Flaw::IgnoredStride, "sqr", "i32"),
+    ] {
+        assert_eq!(run_knowing(flaw, op, dtype, |_| {}), run(flaw, op, dtype), "{flaw:?}");
+    }
+}
+
+#[test]
+fn a_known_result_counts_for_its_very_case_alone() {
+    // Results of other cases, and results that are wrong: the reference is asked, and says that the device is right.
+    let shifted = |known: &mut CellDigests| known.cases.rotate_left(1);
+    assert_eq!(run_knowing(Flaw::None, "exp", "f32", shifted).row.status, Status::Pass);
+    let wrong = |known: &mut CellDigests| known.digests.rotate_left(1);
+    assert_eq!(run_knowing(Flaw::None, "exp", "f32", wrong).row.status, Status::Pass);
+    // The digest that a wrong device gives, said of another case, makes it no less wrong.
+    let of_the_wrong = run(Flaw::OneUlp, "exp", "f32").digests;
+    let foreign = |known: &mut CellDigests| {
+        known.digests = of_the_wrong.digests;
+        known.cases.rotate_left(1);
+    };
+    assert_eq!(run_knowing(Flaw::OneUlp, "exp", "f32", foreign).row.status, Status::Fail);
 }

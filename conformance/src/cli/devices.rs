@@ -106,7 +106,7 @@ pub fn open_another(id: &str) -> Result<AnyDevice> {
 ///
 /// # Errors
 /// Those of the driver while asking.
-pub fn row<D: BackendDevice>(id: &str, device: &D) -> Result<DeviceRow> {
+pub fn row(id: &str, device: &AnyDevice) -> Result<DeviceRow> {
     let info = device.info().with_context(|| format!("device {id}"))?;
     let simulated = info.simulated || info.driver != "cpu" && Simulator::loaded().is_some();
     Ok(DeviceRow {

@@ -12,14 +12,15 @@ use super::simulated::Simulated;
 use super::supervise::{self, Order, Outcome};
 use super::worker::Then;
 use anyhow::{Result, anyhow};
+use isobit::AnyDevice;
 use isobit_conformance::accuracy;
 use isobit_conformance::cells::Cell;
 use isobit_conformance::device::Group;
 use isobit_conformance::golden;
 use isobit_conformance::report::{DeviceRow, NotRun};
-use isobit_conformance::run::{CellRun, Options, Reference};
-use isobit_hal::{CpuDevice, DType};
-use std::sync::Mutex;
+use isobit_conformance::run::{CellRun, KnownResults, Options, Reference};
+use isobit_hal::DType;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// More workers than this for one simulated device would wait for each other's memory.
@@ -66,14 +67,17 @@ pub fn run_devices(
             Err(e) => found.not_run.push(NotRun { id, reason: format!("{e:#}") }),
         }
     }
+    let mut known = Vec::new();
     if plan.cpu {
-        let row = devices::row("cpu", &CpuDevice)?;
+        let row = devices::row("cpu", &AnyDevice::cpu())?;
         found.keep(args, row, on_cpu(cells, options))?;
+        known = found.digests.last().map(|of_cpu| of_cpu.cells.clone()).unwrap_or_default();
         if !options.replay_only {
             check_reference(args, found)?;
         }
         found.keep_groups(groups::on_cpu(args, groups));
     }
+    let options = &Options { known: Arc::new(KnownResults::new(known)), ..options.clone() };
     for workers in real {
         let mut row = workers.shards[0].row.clone();
         let done = on_device(args, workers, selected, options)?;
@@ -171,7 +175,7 @@ fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
     let options = Options { reference: Reference::Itself, ..options.clone() };
     let progress = Progress::new("cpu", cells.len());
     let runs = Mutex::new(Vec::new());
-    run_cells(&CpuDevice, "cpu", cells, &options, threads(), false, |event| {
+    run_cells(&AnyDevice::cpu(), "cpu", cells, &options, threads(), false, |event| {
         if let Event::Done { cell, run } = event {
             progress.step(&cells[cell].to_string());
             runs.lock().expect("no thread dies here").push((cell, *run));
@@ -185,7 +189,7 @@ fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
 /// The CPU against golden vectors and the truth.
 fn check_reference(args: &Args, found: &mut Found) -> Result<()> {
     let filter = golden::Filter { ops: args.ops.clone(), dtypes: args.dtypes.clone() };
-    found.rows.extend(golden::run(&CpuDevice, "cpu", &filter)?);
+    found.rows.extend(golden::run(&AnyDevice::cpu(), "cpu", &filter)?);
     let dtypes = args.dtypes.iter().filter_map(|d| d.parse::<DType>().ok()).collect::<Vec<_>>();
     // A filter that names single cells alone names no dtype as such.
     if dtypes.is_empty() && !args.dtypes.is_empty() {

@@ -8,7 +8,7 @@ use super::progress::Progress;
 use super::simulator::Simulator;
 use super::worker::{Job, Message};
 use anyhow::{Context, Result, anyhow};
-use isobit::{AnyDevice, CpuDevice};
+use isobit::AnyDevice;
 use isobit_conformance::device::{Group, GroupRun, Options, run_group};
 use isobit_conformance::run::Watch;
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ pub fn on_cpu(args: &Args, groups: &[Group]) -> Vec<GroupRun> {
     let options = Options { only: args.case, ..Options::new(args.seed, args.case_count()) };
     let progress = Progress::new("cpu, groups", groups.len());
     let run = |&group: &Group| {
-        let run = run_group(&CpuDevice, "cpu", group, &options, |_| {});
+        let run = run_group(&AnyDevice::cpu(), "cpu", group, &options, |_| {});
         progress.step(group.name());
         run
     };

@@ -3,10 +3,11 @@
 use super::args::Args;
 use super::{devices, process, select};
 use anyhow::{Context, Result, bail};
+use isobit::AnyDevice;
 use isobit_conformance::case::Kind;
 use isobit_conformance::cells::Cell;
 use isobit_conformance::report::{Numerics, matrix::family};
-use isobit_hal::{BackendDevice, CpuDevice, DType};
+use isobit_hal::{BackendDevice, DType};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -49,7 +50,7 @@ pub fn main(args: &Args) -> Result<bool> {
     let mut text = String::from(TITLE);
     for id in &ids {
         let (row, supported) = match id.as_str() {
-            "cpu" => (devices::row(id, &CpuDevice)?, self::answers(&CpuDevice, &cells)),
+            "cpu" => (devices::row(id, &AnyDevice::cpu())?, self::answers(&AnyDevice::cpu(), &cells)),
             id => {
                 let worker = process::start(id, 1)?;
                 (worker.row.clone(), worker.ask(&cells)?)
@@ -88,7 +89,7 @@ fn is_current(written: &str, text: &str) -> bool {
 }
 
 /// Whether a device supports each cell.
-pub fn answers(device: &impl BackendDevice, cells: &[&Cell]) -> Vec<bool> {
+pub fn answers(device: &AnyDevice, cells: &[&Cell]) -> Vec<bool> {
     cells.iter().map(|cell| device.supports(&cell.kind.op(cell.numerics), &cell.dtypes).is_supported()).collect()
 }
 

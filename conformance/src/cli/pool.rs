@@ -1,8 +1,8 @@
 //! The cells of a device, several at a time: each thread issues the cases of one cell, so that a GPU has work while a CPU compares.
 
+use isobit::AnyDevice;
 use isobit_conformance::cells::Cell;
 use isobit_conformance::run::{CellRun, Options, run_cell};
-use isobit_hal::BackendDevice;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -33,8 +33,8 @@ pub enum Event {
 }
 
 /// Runs cells on a device, on so many threads. With `trace`, each case is told before it runs. Stops where the device is lost.
-pub fn run_cells<D: BackendDevice>(
-    device: &D,
+pub fn run_cells(
+    device: &AnyDevice,
     id: &str,
     cells: &[&Cell],
     options: &Options,

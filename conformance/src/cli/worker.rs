@@ -12,7 +12,7 @@ use isobit_conformance::case::{Case, Kind};
 use isobit_conformance::cells::Cell;
 use isobit_conformance::golden;
 use isobit_conformance::report::{DeviceRow, Finding, Numerics, ResultRow};
-use isobit_conformance::run::{Options, Reference, Watch};
+use isobit_conformance::run::{CellDigests, KnownResults, Options, Reference, Watch};
 use isobit_hal::DType;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
@@ -35,12 +35,15 @@ pub struct Job {
     pub then: Option<Then>,
     /// Groups instead of cells, where there are any.
     pub groups: Option<GroupJob>,
+    /// What the CPU gave for the cells, where it has run before.
+    pub known: Vec<CellDigests>,
 }
 
 impl Job {
     /// To run cells, several at once.
-    pub fn of<'a>(cells: impl Iterator<Item = &'a Cell>, options: &Options) -> Self {
+    pub fn of<'a>(cells: impl Iterator<Item = &'a Cell> + Clone, options: &Options) -> Self {
         Self {
+            known: cells.clone().filter_map(|cell| options.known.of(cell).cloned()).collect(),
             seed: options.seed,
             cases: options.cases,
             first: options.first.clone(),
@@ -136,6 +139,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
         first: job.first,
         replay_only: job.replay_only,
         watch: simulator.clone().map(|s| s as Arc<dyn Watch>),
+        known: Arc::new(KnownResults::new(job.known)),
     };
     // What a simulator sees is of the one case that runs.
     let at_once = if job.alone || simulator.is_some() { 1 } else { threads() };

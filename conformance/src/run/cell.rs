@@ -1,6 +1,6 @@
 //! A cell: its support held to the committed table, its cases run, and what they showed as a row of the report.
 
-use super::digest::CellDigests;
+use super::digest::{CellDigests, KnownResults};
 use super::fault::Fault;
 use super::judge::{Bench, CaseRun, Reference, describe_inputs, run_case};
 use super::shrink::shrink;
@@ -28,12 +28,22 @@ pub struct Options {
     pub replay_only: bool,
     /// What sees the device's accesses, where something does.
     pub watch: Option<Arc<dyn Watch>>,
+    /// What the CPU gave for the cases of this seed, by cell, where it has run before.
+    pub known: Arc<KnownResults>,
 }
 
 impl Options {
     /// The options of a seed and a number of cases, against the CPU.
     pub fn new(seed: u64, cases: u64) -> Self {
-        Self { seed, cases, reference: Reference::Cpu, first: Vec::new(), replay_only: false, watch: None }
+        Self {
+            seed,
+            cases,
+            reference: Reference::Cpu,
+            first: Vec::new(),
+            replay_only: false,
+            watch: None,
+            known: Arc::default(),
+        }
     }
 }
 
@@ -170,10 +180,11 @@ pub fn run_cell<D: BackendDevice>(
     let mut worst = 0.0;
     let replayed = options.first.iter().filter(|c| c.cell() == Some(cell)).map(|c| (None, c.clone()));
     let generated = if options.replay_only { 0 } else { options.cases };
+    let known = options.known.of(cell);
     let generated = (0..generated).map(|i| (Some(i), crate::generate::case(options.seed, cell, i)));
     for (index, case) in replayed.chain(generated) {
         before(index);
-        let run = run_case(&bench, cell, &case);
+        let run = run_case(&bench, cell, &case, known.zip(index).and_then(|(known, i)| known.get(i)));
         layouts.extend(case.layout_kinds());
         out.count(cell, id, &case, &run, &mut worst);
         if index.is_some() {
@@ -185,7 +196,7 @@ pub fn run_cell<D: BackendDevice>(
         if out.failure.is_none() {
             let (case, fault) = match out.lost {
                 true => (case, fault),
-                false => shrink(&case, cell, fault, |c| run_case(&bench, cell, c).fault),
+                false => shrink(&case, cell, fault, |c| run_case(&bench, cell, c, None).fault),
             };
             out.row.worst = Some(describe(cell, &case, &fault));
             out.failure = Some(Failure { device: id.into(), index, case, fault });

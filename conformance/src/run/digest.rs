@@ -2,10 +2,12 @@
 
 use super::buffer::Buffer;
 use crate::case::Case;
+use crate::cells::Cell;
 use crate::compare::{bits_at, canonical};
 use crate::report::{Build, Class, DeviceRow, Numerics, SCHEMA};
 use isobit_hal::DType;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
@@ -49,6 +51,49 @@ pub struct CellDigests {
     pub cases: Vec<String>,
     /// What it gave: one a case, empty where it gave no result.
     pub digests: Vec<String>,
+}
+
+/// What the reference gave for a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownResult<'a> {
+    /// The digest of the case.
+    pub case: &'a str,
+    /// The digest of the result.
+    pub digest: &'a str,
+}
+
+impl CellDigests {
+    /// What the case of an index was and gave; none where it gave nothing.
+    pub fn get(&self, index: u64) -> Option<KnownResult<'_>> {
+        let index = usize::try_from(index).ok()?;
+        let (case, digest) = (self.cases.get(index)?, self.digests.get(index)?);
+        (!digest.is_empty()).then_some(KnownResult { case, digest })
+    }
+}
+
+/// What the reference gave for the cases of a seed, by cell: a device that gives the same need not be held to it value by value.
+#[derive(Debug, Clone, Default)]
+pub struct KnownResults(HashMap<(String, String, Option<Numerics>), CellDigests>);
+
+impl KnownResults {
+    /// Of cells that the reference has run. A digest does not say whether an index out of range was reported, so that cells which may
+    /// report one are left out.
+    pub fn new(cells: impl IntoIterator<Item = CellDigests>) -> Self {
+        let told = |c: &CellDigests| {
+            Cell::find(&c.op, &c.dtypes, c.numerics)
+                .is_some_and(|cell| cell.class() != Class::Vendor && !cell.runs_alone())
+        };
+        let cells = cells.into_iter().filter(told);
+        Self(cells.map(|c| ((c.op.clone(), c.dtypes.clone(), c.numerics), c)).collect())
+    }
+
+    /// Those of a cell.
+    pub fn of(&self, cell: &Cell) -> Option<&CellDigests> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(&(cell.kind.name().to_string(), cell.label(), cell.numerics))
+    }
 }
 
 /// A device's digests.

@@ -10,7 +10,7 @@ mod shrink;
 mod watch;
 
 pub use cell::{CellRun, Failure, Options, run_cell};
-pub use digest::{CellDigests, DeviceDigests, Digests, result_digest};
+pub use digest::{CellDigests, DeviceDigests, Digests, KnownResult, KnownResults, result_digest};
 pub(crate) use exec::caught;
 pub use exec::in_call;
 pub use fault::Fault;

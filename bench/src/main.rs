@@ -1,60 +1,26 @@
 //! Measures every operation family on a GPU: time, bytes or flops, the floor from a device copy and a vendor matrix product
-//! of the same run, and the ratio of the two. Writes a table and JSON.
+//! of the same run, and the ratio of the two. Writes a table and JSON, and compares with an earlier one.
 
+mod against;
+mod args;
 mod cases;
-mod graph_cost;
-mod launch_cost;
 mod measure;
+mod peers;
 mod report;
+mod row;
 mod simgpu;
 
+use args::Args;
 use clap::Parser;
 use isobit_hal::{Error, ErrorKind, Result};
 use isobit_kernels::GpuRuntime;
-use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// Times of every operation family against the floor: bytes over copy bandwidth, flops over the vendor's matrix rate.
-#[derive(Parser, Debug)]
-#[command(name = "isobit-bench", bin_name = "cargo xtask bench")]
-struct Args {
-    /// The device, such as cuda:0.
-    #[arg(long, default_value = "cuda:0")]
-    device: String,
-    /// Only rows whose name contains one of these, separated by commas.
-    #[arg(long, value_delimiter = ',')]
-    ops: Vec<String>,
-    /// Only these dtypes, separated by commas.
-    #[arg(long, value_delimiter = ',')]
-    dtypes: Vec<String>,
-    /// Elements of the elementwise rows, in Mi.
-    #[arg(long, default_value_t = 64)]
-    size: usize,
-    /// Launches a timing; the row is the median of five timings.
-    #[arg(long, default_value_t = 20)]
-    launches: usize,
-    /// Where bench.json is written.
-    #[arg(long, default_value = "target/bench")]
-    out: PathBuf,
-    /// Times of another library to show beside, as peers/pytorch.py writes them.
-    #[arg(long)]
-    peers: Option<PathBuf>,
-    /// Measures only the time from the start of the process to the first result, and ends.
-    #[arg(long)]
-    cold_start: bool,
-    /// Measures only what the host pays for graphs, and ends.
-    #[arg(long)]
-    graphs: bool,
-    /// Measures only how fast the simulated GPU is that stands in for the device's, and ends.
-    #[arg(long)]
-    simgpu: bool,
-}
+use std::time::Instant;
 
 fn main() -> ExitCode {
-    let started = std::time::Instant::now();
-    let args = Args::parse();
-    match run(&args, started) {
-        Ok(()) => ExitCode::SUCCESS,
+    let started = Instant::now();
+    match run(&Args::parse(), started) {
+        Ok(code) => code,
         Err(e) => {
             eprintln!("error: {e}");
             2.into()
@@ -62,11 +28,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args, started: std::time::Instant) -> Result<()> {
-    let (driver, ordinal) = args.device.split_once(':').unwrap_or((&args.device, "0"));
-    let ordinal: usize = ordinal.parse().map_err(|e| {
-        Error::new(ErrorKind::InvalidArgument, format!("`{}` is no device, as in cuda:0", args.device)).with_source(e)
-    })?;
+fn run(args: &Args, started: Instant) -> Result<ExitCode> {
+    let (driver, ordinal) = args.device()?;
     match driver {
         "cuda" if args.simgpu => simgpu::run::<isobit_cuda::CudaRuntime>("libcuda.so"),
         "rocm" if args.simgpu => simgpu::run::<isobit_rocm::RocmRuntime>("libamdhip64.so"),
@@ -79,19 +42,45 @@ fn run(args: &Args, started: std::time::Instant) -> Result<()> {
     }
 }
 
-fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: std::time::Instant) -> Result<()> {
+fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: Instant) -> Result<ExitCode> {
     if args.cold_start {
-        return launch_cost::cold_start::<R>(ordinal, started);
+        cases::cold_start::measure::<R>(ordinal, started)?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let earlier = against::earlier(args)?;
+    let peers = args.peers.as_deref().map(peers::Peers::read).transpose()?;
     let bench = measure::Bench::<R>::new(ordinal, args.launches)?;
-    if args.graphs {
-        graph_cost::run(&bench)?.show();
-        return Ok(());
+    let mut report = report::Report::new(&bench, args)?;
+    if let Some(earlier) = &earlier {
+        against::check_comparable(earlier, &report)?;
     }
-    let mut rows = cases::run(&bench, args)?;
-    let host = launch_cost::run(&bench, args)?;
-    let peers = args.peers.as_deref().map(report::Peers::read).transpose()?;
-    peers.iter().for_each(|p| p.fill(&mut rows));
-    rows.iter_mut().for_each(|row| row.round());
-    report::write(&bench, &rows, peers.as_ref(), &host, &args.out)
+    report.rows = measured(&bench, args)?;
+    if let Some(peers) = peers {
+        peers.fill(&mut report.rows);
+        report.peer = Some(peers.source);
+    }
+    report.write(&args.output())?;
+    let Some(earlier) = earlier else {
+        report.show();
+        return Ok(ExitCode::SUCCESS);
+    };
+    println!("before: {}\nnow:    {}", earlier.title(), report.title());
+    let comparison = against::compare(&earlier.rows, &report.rows);
+    comparison.show();
+    Ok(if comparison.is_slower() { 1.into() } else { ExitCode::SUCCESS })
+}
+
+/// All rows once, then all again: a card that warms up or is disturbed for a while does so to a run of many rows, and not to
+/// every run of one.
+fn measured<R: GpuRuntime>(bench: &measure::Bench<R>, args: &Args) -> Result<Vec<row::Row>> {
+    let mut runs = Vec::new();
+    for run in 1..=args.runs() {
+        if args.runs() > 1 {
+            eprintln!("run {run} of {}", args.runs());
+        }
+        runs.push(cases::run(bench, args, run == 1)?);
+    }
+    let mut rows = row::join(&runs)?;
+    rows.iter_mut().for_each(row::Row::round);
+    Ok(rows)
 }

@@ -1,8 +1,9 @@
-//! Timing on a device, and the floor that a time is held against.
+//! Timing on a device and on its host, and operands to time with.
 
-use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Matmul, Numerics, Result, Scalar};
+use crate::row::{Row, median};
+use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Result, Scalar};
 use isobit_kernels::{DeviceOptions, GpuDevice, GpuRuntime, GpuStorage};
-use serde::Serialize;
+use std::time::Instant;
 
 /// A device with what a fast run on it looks like.
 pub struct Bench<R: GpuRuntime> {
@@ -10,37 +11,6 @@ pub struct Bench<R: GpuRuntime> {
     /// Bytes a second, read and written, of a 1 GiB copy.
     pub copy_rate: f64,
     launches: usize,
-}
-
-/// One measured row.
-#[derive(Debug, Clone, Serialize)]
-pub struct Row {
-    pub op: String,
-    pub dtype: String,
-    pub work: String,
-    /// Median over the timings, in microseconds.
-    pub us: f64,
-    /// Bytes that the operation must read and write.
-    pub bytes: Option<f64>,
-    /// Floating-point operations.
-    pub flops: Option<f64>,
-    /// Bytes over the copy rate, or flops over the vendor's rate, in microseconds.
-    pub floor_us: Option<f64>,
-    /// Time over floor.
-    pub ratio: Option<f64>,
-    /// The time of a peer for the same work, in microseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub peer_us: Option<f64>,
-}
-
-impl Row {
-    /// Three decimals are more than the timings carry.
-    pub fn round(&mut self) {
-        let round = |x: &mut f64| *x = (*x * 1e3).round() / 1e3;
-        round(&mut self.us);
-        self.floor_us.iter_mut().for_each(round);
-        self.ratio.iter_mut().for_each(round);
-    }
 }
 
 impl<R: GpuRuntime> Bench<R> {
@@ -68,8 +38,22 @@ impl<R: GpuRuntime> Bench<R> {
             runtime.record(&to, stream)?;
             times.push(f64::from(runtime.elapsed_ms(&from, &to)?) * 1e3 / self.launches as f64);
         }
-        times.sort_by(f64::total_cmp);
-        Ok(times[TIMINGS / 2])
+        Ok(median(&times))
+    }
+
+    /// Median microseconds of host time for one of so many calls, between which the device is drained.
+    pub fn host_time(&self, calls: u32, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
+        const TIMINGS: usize = 21;
+        let mut times = Vec::with_capacity(TIMINGS);
+        for _ in 0..TIMINGS {
+            self.device.synchronize()?;
+            let start = Instant::now();
+            for _ in 0..calls {
+                call()?;
+            }
+            times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(calls));
+        }
+        Ok(median(&times))
     }
 
     fn measure_copy(&self) -> Result<f64> {
@@ -91,49 +75,9 @@ impl<R: GpuRuntime> Bench<R> {
         bytes: usize,
         call: impl FnMut() -> Result<()>,
     ) -> Result<Row> {
-        let us = self.time(call)?;
         let floor = bytes as f64 / self.copy_rate * 1e6;
-        Ok(Row {
-            op: op.into(),
-            dtype: dtype.to_string(),
-            work: work.into(),
-            us,
-            bytes: Some(bytes as f64),
-            flops: None,
-            floor_us: Some(floor),
-            ratio: Some(us / floor),
-            peer_us: None,
-        })
-    }
-
-    /// The vendor's and the portable row of a matrix product, the second held against the first.
-    pub fn matmul_rows(&self, dtype: DType, [batch, m, n, k]: [usize; 4]) -> Result<Vec<Row>> {
-        let [lhs, rhs] = [[batch, m, k], [batch, k, n]].map(Layout::contiguous);
-        let (a, b) = (self.random(lhs.elem_count(), dtype)?, self.random(rhs.elem_count(), dtype)?);
-        let out = Layout::contiguous([batch, m, n]);
-        let mut c = self.random(out.elem_count(), dtype)?;
-        let work = if batch == 1 { format!("{m}x{n}x{k}") } else { format!("{batch}x{m}x{n}x{k}") };
-        let flops = 2.0 * (batch * m * n * k) as f64;
-        let mut rows: Vec<Row> = Vec::new();
-        let vendor: &[_] = if dtype == DType::F8E4M3 { &[] } else { &[("matmul_vendor", Numerics::Vendor)] };
-        for (op, numerics) in vendor.iter().copied().chain([("matmul", Numerics::Portable)]) {
-            let us = self.time(|| {
-                BackendStorage::matmul_into(Matmul::with_numerics(numerics), &a, &lhs, &b, &rhs, &mut c, &out)
-            })?;
-            let floor = rows.first().map(|vendor| vendor.us);
-            rows.push(Row {
-                op: op.into(),
-                dtype: dtype.to_string(),
-                work: work.clone(),
-                us,
-                bytes: None,
-                flops: Some(flops),
-                floor_us: floor,
-                ratio: floor.map(|f| us / f),
-                peer_us: None,
-            });
-        }
-        Ok(rows)
+        let row = Row::new(op, dtype, work, self.time(call)?).with_floor(Some(floor));
+        Ok(Row { bytes: Some(bytes as f64), ..row })
     }
 
     /// A storage of values in -2 .. 2, never all alike: zeros would flatter caches and power.

@@ -1,120 +1,184 @@
-//! The table on the terminal and bench.json.
+//! What a benchmark found: bench.json, and the table on the terminal.
 
-use crate::launch_cost::Host;
-use crate::measure::{Bench, Row};
+use crate::args::Args;
+use crate::measure::Bench;
+use crate::row::{RUNS, Row};
 use isobit_hal::{BackendDevice, Error, ErrorKind, Result};
 use isobit_kernels::GpuRuntime;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::process::Command;
 
-/// Times of another library, as `peers/pytorch.py` writes them.
-#[derive(Debug, Deserialize)]
-pub struct Peers {
-    /// The library and its version.
-    pub source: String,
-    rows: Vec<PeerRow>,
+const SCHEMA: u32 = 2;
+
+/// The rows, and what they were measured on and with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Report {
+    schema: u32,
+    /// When it was measured, in UTC.
+    pub date: String,
+    /// The commit of the folder that it was started in.
+    pub git: Option<String>,
+    pub device: String,
+    pub arch: String,
+    pub driver_version: String,
+    pub kernel_compiler: String,
+    pub launches: usize,
+    pub runs: usize,
+    pub copy_gb_per_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    pub rows: Vec<Row>,
 }
 
-#[derive(Debug, Deserialize)]
-struct PeerRow {
-    op: String,
-    dtype: String,
-    work: String,
-    us: f64,
-}
-
-impl Peers {
-    /// Reads a file of them.
-    pub fn read(path: &Path) -> Result<Self> {
-        let failed = |e: std::io::Error| {
-            Error::new(ErrorKind::Other, format!("{} holds no times of a peer", path.display())).with_source(e)
-        };
-        let text = std::fs::read_to_string(path).map_err(failed)?;
-        serde_json::from_str(&text).map_err(|e| failed(e.into()))
+impl Report {
+    /// One without rows yet.
+    pub fn new<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Self> {
+        let info = bench.device.info()?;
+        Ok(Self {
+            schema: SCHEMA,
+            date: chrono::Utc::now().format("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            git: commit(),
+            device: info.name,
+            arch: info.arch,
+            driver_version: info.driver_version,
+            kernel_compiler: isobit_kernels::BUILD.compiler.into(),
+            launches: args.launches,
+            runs: args.runs(),
+            copy_gb_per_s: bench.copy_rate / 1e9,
+            peer: None,
+            rows: Vec::new(),
+        })
     }
 
-    /// Fills in the peer's time of each row that it has too. Its rows are held against the vendor's where there are two.
-    pub fn fill(&self, rows: &mut [Row]) {
-        for row in rows {
-            let op = row.op.strip_suffix("_vendor").unwrap_or(&row.op);
-            let same = |p: &&PeerRow| p.op == op && p.dtype == row.dtype && p.work == row.work;
-            row.peer_us = self.rows.iter().find(same).map(|p| p.us);
+    /// Reads one that `--json` wrote.
+    ///
+    /// # Errors
+    /// `Other`: the file cannot be read, is no such report, or has too few runs to tell how far they lie apart.
+    pub fn read(path: &Path) -> Result<Self> {
+        let failed = |why: String| {
+            let message =
+                format!("{} cannot be compared with: {why}; `--json FILE` writes one that can", path.display());
+            Error::new(ErrorKind::Other, message)
+        };
+        let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
+        let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| failed(e.to_string()))?;
+        if json["schema"] != SCHEMA {
+            return Err(failed(format!("it has schema {}, this benchmark {SCHEMA}", json["schema"])));
+        }
+        let report: Self = serde_json::from_value(json).map_err(|e| failed(e.to_string()))?;
+        if report.runs != RUNS || report.rows.iter().any(|row| row.runs_us.len() != RUNS) {
+            return Err(failed(format!("it has {} run of each row, {RUNS} are needed", report.runs)));
+        }
+        Ok(report)
+    }
+
+    /// Writes it where the arguments say.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let failed = |e: std::io::Error| {
+            Error::new(ErrorKind::Other, format!("{} cannot be written", path.display())).with_source(e)
+        };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
+        let text = serde_json::to_string_pretty(self).map_err(|e| failed(e.into()))?;
+        std::fs::write(path, text).map_err(failed)?;
+        println!("written: {}", path.display());
+        Ok(())
+    }
+
+    /// What was measured, and with what.
+    pub fn title(&self) -> String {
+        format!(
+            "{} ({}), driver {}, kernels by {}; {}, {}; a copy moves {:.0} GB/s",
+            self.device,
+            self.arch,
+            self.driver_version,
+            self.kernel_compiler,
+            self.git.as_deref().unwrap_or("no commit"),
+            self.date,
+            self.copy_gb_per_s
+        )
+    }
+
+    /// Prints the table.
+    pub fn show(&self) {
+        println!("{}", self.title());
+        println!(
+            "{:<24} {:<8} {:<26} {:>11} {:>11} {:>7} {:>10} {:>11}",
+            "op", "dtype", "work", "us", "floor us", "ratio", "TFLOP/s", "peer us"
+        );
+        for row in &self.rows {
+            let number = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.2}"));
+            let tflops = row.flops.map(|f| f / row.us / 1e6);
+            println!(
+                "{:<24} {:<8} {:<26} {:>11.2} {:>11} {:>7} {:>10} {:>11}",
+                row.op,
+                row.dtype,
+                row.work,
+                row.us,
+                number(row.floor_us),
+                number(row.ratio),
+                number(tflops),
+                number(row.peer_us)
+            );
+        }
+    }
+
+    #[cfg(test)]
+    pub fn example() -> Self {
+        Self {
+            schema: SCHEMA,
+            date: "2026-01-02T03:04:05Z".into(),
+            git: Some("0123456789ab".into()),
+            device: "NVIDIA H200".into(),
+            arch: "sm_90".into(),
+            driver_version: "12.8".into(),
+            kernel_compiler: "clang version 19.1.7".into(),
+            launches: 20,
+            runs: RUNS,
+            copy_gb_per_s: 4000.0,
+            peer: None,
+            rows: vec![Row { runs_us: vec![1.0; RUNS], ..Row::new("exp", "f32", "64Mi", 1.0) }],
         }
     }
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: u32,
-    device: &'a str,
-    arch: &'a str,
-    driver_version: &'a str,
-    copy_gb_per_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    peer: Option<&'a str>,
-    host: &'a Host,
-    rows: &'a [Row],
+/// Asked at run time: a build that nothing changed is not repeated for a commit.
+fn commit() -> Option<String> {
+    let describe = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output().ok()?;
+    describe.status.success().then(|| String::from_utf8_lossy(&describe.stdout).trim().to_string())
 }
 
-pub fn write<R: GpuRuntime>(
-    bench: &Bench<R>,
-    rows: &[Row],
-    peers: Option<&Peers>,
-    host: &Host,
-    out: &Path,
-) -> Result<()> {
-    let info = bench.device.info()?;
-    println!(
-        "{} ({}), driver {}; a copy moves {:.0} GB/s",
-        info.name,
-        info.arch,
-        info.driver_version,
-        bench.copy_rate / 1e9
-    );
-    println!(
-        "{:<24} {:<8} {:<26} {:>11} {:>11} {:>7} {:>10} {:>11}",
-        "op", "dtype", "work", "us", "floor us", "ratio", "TFLOP/s", "peer us"
-    );
-    for row in rows {
-        let number = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.2}"));
-        let tflops = row.flops.map(|f| f / row.us / 1e6);
-        println!(
-            "{:<24} {:<8} {:<26} {:>11.2} {:>11} {:>7} {:>10} {:>11}",
-            row.op,
-            row.dtype,
-            row.work,
-            row.us,
-            number(row.floor_us),
-            number(row.ratio),
-            number(tflops),
-            number(row.peer_us)
-        );
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, report) = (folder.path().join("new/bench.json"), Report::example());
+        report.write(&path).unwrap();
+        let read = Report::read(&path).unwrap();
+        assert_eq!((read.title(), read.rows), (report.title(), report.rows));
     }
-    println!(
-        "host time a launch: add into {:.2} us ({:.2} us of them the driver's own call), add {:.2} us, strided exp {:.2} us; 1 KiB allocation {:.2} us",
-        host.add_into_us, host.driver_launch_us, host.add_us, host.exp_strided_us, host.alloc_us
-    );
-    host.graph.show();
-    if let (Some(all), Some(open)) = (host.cold_start_ms, host.cold_open_ms) {
-        println!(
-            "cold start: {all:.0} ms from process start to the first add's result, {open:.0} ms of them opening the device"
-        );
+
+    #[test]
+    fn what_cannot_be_compared_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bench.json");
+        let refused = |why: &str| {
+            let message = Report::read(&path).unwrap_err().to_string();
+            assert!(message.contains(why) && message.contains("bench.json"), "{message}");
+        };
+        refused("No such file");
+        std::fs::write(&path, "{").unwrap();
+        refused("EOF");
+        std::fs::write(&path, r#"{"schema": 1}"#).unwrap();
+        refused("schema 1");
+        Report { runs: 1, ..Report::example() }.write(&path).unwrap();
+        refused("1 run");
+        let row = Row::new("exp", "f32", "64Mi", 1.0);
+        Report { rows: vec![row], ..Report::example() }.write(&path).unwrap();
+        refused("5 are needed");
     }
-    let report = Report {
-        schema: 1,
-        device: &info.name,
-        arch: &info.arch,
-        driver_version: &info.driver_version,
-        copy_gb_per_s: bench.copy_rate / 1e9,
-        peer: peers.map(|p| p.source.as_str()),
-        host,
-        rows,
-    };
-    let failed =
-        |e: std::io::Error| Error::new(ErrorKind::Other, format!("{} cannot be written", out.display())).with_source(e);
-    std::fs::create_dir_all(out).map_err(failed)?;
-    let text = serde_json::to_string_pretty(&report).map_err(|e| failed(e.into()))?;
-    std::fs::write(out.join("bench.json"), text).map_err(failed)?;
-    println!("written: {}", out.join("bench.json").display());
-    Ok(())
 }

@@ -1,10 +1,12 @@
 //! How fast the simulated GPU is: lane instructions a second on one core, and the time of one small launch. Both decide how much of the
 //! conformance suite a machine without a GPU can afford.
 
+use crate::row::median;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, Error, ErrorKind, Layout, Result, Src, UnaryOp};
 use isobit_kernels::{GpuDevice, GpuRuntime, GpuStorage, loaded_file};
 use isobit_simgpu_standin::report;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Instant;
 
 /// Elements of the measured tanh.
@@ -16,7 +18,7 @@ const LAUNCHES: u32 = 500;
 ///
 /// # Errors
 /// `LibraryUnavailable` where the process finds the vendor's own, or none; those of the device.
-pub fn run<R: GpuRuntime>(library: &str) -> Result<()> {
+pub fn run<R: GpuRuntime>(library: &str) -> Result<ExitCode> {
     let device = GpuDevice::<R>::new(0)?;
     let counter = Counter::open(library)?;
     let info = device.info()?;
@@ -51,16 +53,15 @@ pub fn run<R: GpuRuntime>(library: &str) -> Result<()> {
         device.synchronize()?;
         times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(LAUNCHES));
     }
-    times.sort_by(f64::total_cmp);
     println!(
         "{:8} tanh f32, {} Mi elements: {:.2} G lane instructions/s ({:.1} ms); an add of 256 elements: {:.1} us",
         info.arch.split(':').next().unwrap_or_default(),
         ELEMENTS >> 20,
         rate / 1e9,
         seconds * 1e3,
-        times[TIMINGS / 2],
+        median(&times),
     );
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The simulator's own count, from its library.

@@ -1,7 +1,7 @@
 //! Convolutions and their transposes: the vendor's library and the tree's own kernel, the second held against the first.
 
 use super::Rows;
-use crate::measure::Row;
+use crate::row::Row;
 use isobit_hal::{
     BackendStorage, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Layout, Numerics, Op, Result, Src,
 };
@@ -84,19 +84,8 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, work: &Work) -> Res
         let us = rows
             .bench
             .time(|| GpuStorage::apply_into(&op, &[Src::Storage(&x, &xl), Src::Storage(&k, &kl)], &mut out, &dl))?;
-        let row = Row {
-            op: format!("{}{suffix}", op.name()),
-            dtype: dtype.to_string(),
-            work: (*name).into(),
-            us,
-            bytes: None,
-            flops: Some(flops),
-            floor_us: vendor,
-            ratio: vendor.map(|floor| us / floor),
-            peer_us: None,
-        };
-        eprintln!("{:<24} {:<8} {:<26} {us:>10.2} us  {:>6.2} TFLOP/s", row.op, row.dtype, row.work, flops / us * 1e-6);
-        rows.rows.push(row);
+        let row = Row::new(format!("{}{suffix}", op.name()), dtype, *name, us).with_floor(vendor);
+        rows.push(Row { flops: Some(flops), ..row });
         vendor = Some(us);
     }
     Ok(())

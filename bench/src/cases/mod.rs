@@ -1,7 +1,11 @@
 //! The rows: every family, per dtype, at sizes that fill the card.
 
+pub mod cold_start;
 mod conv;
+mod graph_cost;
 mod indexing;
+mod launch_cost;
+mod matmul;
 mod norm;
 mod pool;
 mod quantized;
@@ -11,8 +15,9 @@ mod scan;
 mod sort;
 mod upsample;
 
-use crate::Args;
-use crate::measure::{Bench, Row};
+use crate::args::Args;
+use crate::measure::Bench;
+use crate::row::Row;
 use isobit_hal::{
     Affine, BackendStorage, BinaryOp, CmpOp, DType, Elu, Layout, Powf, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp,
 };
@@ -27,34 +32,41 @@ struct Rows<'a, R: GpuRuntime> {
     bench: &'a Bench<R>,
     args: &'a Args,
     rows: Vec<Row>,
+    /// Whether each row is shown as it comes.
+    shown: bool,
 }
 
 impl<R: GpuRuntime> Rows<'_, R> {
     fn wants(&self, op: &str, dtype: DType) -> bool {
-        let any = |list: &[String], fits: &dyn Fn(&str) -> bool| list.is_empty() || list.iter().any(|s| fits(s));
-        any(&self.args.ops, &|s| op.contains(s)) && any(&self.args.dtypes, &|s| s == dtype.as_str())
+        self.args.wants(op, dtype.as_str())
     }
 
     fn add(&mut self, op: &str, dtype: DType, work: &str, bytes: usize, call: Call<'_>) -> Result<()> {
         if self.wants(op, dtype) {
-            let row = self.bench.bytes_row(op, dtype, work, bytes, call)?;
-            eprintln!(
-                "{:<24} {:<8} {:<26} {:>10.2} us  {:>6.2}",
-                row.op,
-                row.dtype,
-                row.work,
-                row.us,
-                row.ratio.unwrap_or(0.0)
-            );
-            self.rows.push(row);
+            self.push(self.bench.bytes_row(op, dtype, work, bytes, call)?);
         }
         Ok(())
     }
+
+    /// What the host paid, held against the driver's own call where there is one.
+    fn add_host(&mut self, op: &str, work: &str, us: f64, floor_us: Option<f64>) {
+        if self.wants(op, DType::F32) {
+            self.push(Row::new(op, DType::F32, work, us).with_floor(floor_us));
+        }
+    }
+
+    fn push(&mut self, row: Row) {
+        if self.shown {
+            let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:>7.2}"));
+            eprintln!("{:<24} {:<8} {:<26} {:>10.2} us {ratio}", row.op, row.dtype, row.work, row.us);
+        }
+        self.rows.push(row);
+    }
 }
 
-/// Measures every row.
-pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Vec<Row>> {
-    let mut rows = Rows { bench, args, rows: Vec::new() };
+/// Measures every row once. With `shown`, each is printed as it comes.
+pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args, shown: bool) -> Result<Vec<Row>> {
+    let mut rows = Rows { bench, args, rows: Vec::new(), shown };
     for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::F8E4M3, DType::I32, DType::U8] {
         elementwise(&mut rows, dtype)?;
     }
@@ -63,13 +75,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Vec<Row>> {
         reductions(&mut rows, dtype)?;
     }
     casts(&mut rows)?;
-    for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::F8E4M3] {
-        if rows.wants("matmul", dtype) {
-            for size in [[1, 4096, 4096, 4096], [64, 512, 512, 512], [1, 1, 4096, 4096]] {
-                rows.rows.extend(bench.matmul_rows(dtype, size)?);
-            }
-        }
-    }
+    matmul::rows(&mut rows)?;
     norm::rows(&mut rows)?;
     rope::rows(&mut rows)?;
     scan::rows(&mut rows)?;
@@ -80,6 +86,9 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Vec<Row>> {
     upsample::rows(&mut rows)?;
     random::rows(&mut rows)?;
     quantized::rows(&mut rows)?;
+    launch_cost::rows(&mut rows)?;
+    graph_cost::rows(&mut rows)?;
+    cold_start::rows(&mut rows)?;
     Ok(rows.rows)
 }
 

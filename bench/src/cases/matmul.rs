@@ -1,0 +1,39 @@
+//! Products of matrices: the vendor's library and the tree's own kernel, the second held against the first.
+
+use super::Rows;
+use crate::row::Row;
+use isobit_hal::{BackendStorage, DType, Layout, Matmul, Numerics, Result};
+use isobit_kernels::GpuRuntime;
+
+/// Batch, rows, columns, and the depth of the sum.
+const SIZES: [[usize; 4]; 3] = [[1, 4096, 4096, 4096], [64, 512, 512, 512], [1, 1, 4096, 4096]];
+
+pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
+    for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::F8E4M3] {
+        if rows.wants("matmul", dtype) {
+            for size in SIZES {
+                both(rows, dtype, size)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [batch, m, n, k]: [usize; 4]) -> Result<()> {
+    let bench = rows.bench;
+    let [lhs, rhs] = [[batch, m, k], [batch, k, n]].map(Layout::contiguous);
+    let (a, b) = (bench.random(lhs.elem_count(), dtype)?, bench.random(rhs.elem_count(), dtype)?);
+    let out = Layout::contiguous([batch, m, n]);
+    let mut c = bench.random(out.elem_count(), dtype)?;
+    let work = if batch == 1 { format!("{m}x{n}x{k}") } else { format!("{batch}x{m}x{n}x{k}") };
+    let flops = 2.0 * (batch * m * n * k) as f64;
+    let mut vendor = None;
+    let with_vendor: &[_] = if dtype == DType::F8E4M3 { &[] } else { &[("matmul_vendor", Numerics::Vendor)] };
+    for (op, numerics) in with_vendor.iter().copied().chain([("matmul", Numerics::Portable)]) {
+        let us = bench
+            .time(|| BackendStorage::matmul_into(Matmul::with_numerics(numerics), &a, &lhs, &b, &rhs, &mut c, &out))?;
+        rows.push(Row { flops: Some(flops), ..Row::new(op, dtype, &work, us).with_floor(vendor) });
+        vendor = Some(us);
+    }
+    Ok(())
+}

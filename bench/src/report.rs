@@ -14,7 +14,7 @@ const SCHEMA: u32 = 2;
 /// The rows, and what they were measured on and with.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Report {
-    schema: u32,
+    pub schema: u32,
     /// When it was measured, in UTC.
     pub date: String,
     /// The commit of the folder that it was started in.

@@ -84,3 +84,8 @@ pub mod __dtype_types {
     pub use half::{bf16, f16};
     pub use std::primitive::{f32, f64, i8, i16, i32, i64, u8, u32};
 }
+
+/// Its example is run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

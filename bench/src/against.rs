@@ -150,8 +150,7 @@ pub fn earlier(args: &Args) -> Result<Option<Report>> {
 /// `InvalidArgument`, which names what differs.
 pub fn check_comparable(before: &Report, now: &Report) -> Result<()> {
     let differs = |what: &str, before: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
-        let message =
-            format!("the earlier benchmark cannot be compared with: its {what} was {before}, and is {now} now");
+        let message = format!("the two benchmarks cannot be compared: the {what} was {before}, and is {now} now");
         Err(Error::new(ErrorKind::InvalidArgument, message))
     };
     if (&before.device, &before.arch) != (&now.device, &now.arch) {

@@ -23,6 +23,9 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(e) => {
             eprintln!("error: {e}");
+            for cause in std::iter::successors(std::error::Error::source(&e), |cause| cause.source()) {
+                eprintln!("  because: {cause}");
+            }
             2.into()
         }
     }

@@ -57,9 +57,11 @@ impl Report {
     /// `Other`: the file cannot be read, is no such report, or has too few runs to tell how far they lie apart.
     pub fn read(path: &Path) -> Result<Self> {
         let failed = |why: String| {
-            let message =
-                format!("{} cannot be compared with: {why}; `--json FILE` writes one that can", path.display());
-            Error::new(ErrorKind::Other, message)
+            let path = path.display();
+            Error::new(
+                ErrorKind::Other,
+                format!("cannot compare with {path}: {why}; `--json FILE` writes one that can be"),
+            )
         };
         let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
         let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| failed(e.to_string()))?;

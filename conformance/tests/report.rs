@@ -1,7 +1,9 @@
 //! Reports on small made-up results: the totals, the contract that a report is judged by, and what each form of it shows.
 
 use isobit_conformance::case::Kind;
+use isobit_conformance::cells::Cell;
 use isobit_conformance::report::matrix::{Matrix, State, family};
+use isobit_conformance::report::merged::{Merged, Tally};
 use isobit_conformance::report::{
     Build, Class, DeviceRow, Finding, Memory, NotRun, Numerics, Report, ResultRow, Status,
 };
@@ -217,7 +219,7 @@ fn the_matrix_places_rows_by_pair_operation_and_dtype() {
         [("cuda:0", "cpu"), ("cpu", "exact")]
     );
     let pair = &matrix.pairs[0];
-    let lines: Vec<_> = pair.lines.iter().map(|l| (l.op, &*l.leading)).collect();
+    let lines: Vec<_> = pair.lines.iter().map(|l| (l.op, l.beside)).collect();
     assert_eq!(lines, [("cast", "f32"), ("cast", "f64"), ("exp", ""), ("add", ""), ("sum", ""), ("matmul", "")]);
     let states = |line: usize| pair.lines[line].cells.iter().map(|c| c.state).collect::<Vec<_>>();
     use State::*;
@@ -228,6 +230,47 @@ fn the_matrix_places_rows_by_pair_operation_and_dtype() {
     // exp of f16 ran in the other pair alone.
     assert_eq!(matrix.pairs[1].lines[0].cells[2].state, NotRun);
     assert_eq!((pair.count(Exact), pair.count(Fail), matrix.pairs[1].count(NotRun)), (6, 1, 1));
+}
+
+#[test]
+fn the_column_is_the_dtype_of_the_values() {
+    let names = [("gather", "f32,u8"), ("where_cond", "u8,f32"), ("cast", "u8,f32")];
+    let rows = names.map(|(op, dtypes)| row(op, dtypes, "cuda:0", "cpu", Class::Moved, Status::Pass)).to_vec();
+    let report = Report { results: rows, ..sample() };
+    let matrix = Matrix::of(&report);
+    assert_eq!(matrix.columns, ["f32"]);
+    let lines: Vec<_> = matrix.pairs[0].lines.iter().map(|l| (l.op, l.beside, l.cells[0].state)).collect();
+    let exact = |op| (op, "u8", State::Exact);
+    assert_eq!(lines, [exact("cast"), exact("where_cond"), exact("gather")]);
+}
+
+#[test]
+fn the_merged_table_has_the_worst_of_all_pairs() {
+    let report = sample();
+    let matrix = Matrix::of(&report);
+    let merged = Merged::of(&matrix);
+    assert_eq!(merged.columns, matrix.columns);
+    let names: Vec<_> = merged.families.iter().map(|f| f.name).collect();
+    assert_eq!(names, ["cast", "unary", "binary", "reduce", "matmul"]);
+    let texts = |family: usize| merged.families[family].tallies.iter().map(Tally::text).collect::<Vec<_>>();
+    assert_eq!(texts(0), ["", "1 –", "1 ✓", ""]);
+    // exp of f32 is exact on the device, and within its bound in the pair of the reference.
+    assert_eq!(texts(1), ["", "", "1 ✗", "1 ≈"]);
+    assert_eq!(texts(3), ["", "", "1 ?", "1 !"]);
+
+    // One more operation, which one device refuses and another does; and the same one failing on a third.
+    let mut report = sample();
+    let mut add = |op, subject, status| report.results.push(row(op, "u8", subject, "cpu", Class::Exact, status));
+    add("sub", "cuda:0", Status::Pass);
+    add("sub", "rocm:0", Status::Unsupported);
+    let tally = |report: &Report| Merged::of(&Matrix::of(report)).families[2].tallies[0];
+    assert_eq!(tally(&report), Tally { state: State::Exact, count: 2, worst: 2, unsupported: 1 });
+    assert_eq!(
+        (tally(&report).text(), tally(&report).words()),
+        ("1/2 ✓".into(), "2 bit-exact, 1 not supported by every device".into())
+    );
+    report.results.push(row("sub", "u8", "cuda:1", "cpu", Class::Exact, Status::Fail));
+    assert_eq!((tally(&report).text(), tally(&report).worst), ("1/2 ✗".into(), 1));
 }
 
 #[test]
@@ -243,7 +286,8 @@ fn every_operation_has_a_family() {
 #[cfg(feature = "cli")]
 mod forms {
     use super::*;
-    use isobit_conformance::report::{html, junit, terminal::terminal, write};
+    use isobit_conformance::report::terminal::{View, terminal};
+    use isobit_conformance::report::{html, junit, write};
 
     #[test]
     fn the_page_is_self_contained_and_escaped() {
@@ -278,21 +322,81 @@ mod forms {
 
     #[test]
     fn the_terminal_says_what_failed_and_how_to_repeat_it() {
-        let text = terminal(&sample(), None, false);
+        let text = terminal(&sample(), None, View::default());
         assert!(!text.contains('\x1b'), "colour was not asked for");
         for shown in [
             "cuda:0 vs cpu",
             "✗ exp f16",
             "cargo xtask conformance --replay \"case-17\"",
-            "FAILED  11 of 12 cells executed: 8 passed, 1 failed, 1 passed unexpectedly, 1 expected to fail, 1 unsupported, 1 races",
+            "FAILED  11 of 12 cells executed: 8 passed, 1 failed, 1 passed unexpectedly, 1 expected to fail, 1 unsupported, 1 races; 1 finding",
             "rocm:0: no AMD GPU was found",
         ] {
             assert!(text.contains(shown), "{shown} is not in\n{text}");
         }
-        let table = text.lines().find(|l| l.trim_start().starts_with("unary")).expect("a line for the family");
-        assert!(table.contains("1 ✗") && table.contains("1 ✓"), "{table}");
-        assert!(terminal(&sample(), None, true).contains("\x1b["));
-        assert!(terminal(&clean(), None, false).contains("\npassed  8 of 9 cells executed"));
+        let unary =
+            |text: &str| text.lines().find(|l| l.starts_with("unary")).expect("a line for the family").to_string();
+        let (merged, pair) = text.split_once("cuda:0 vs cpu").expect("the pair's own table");
+        assert!(unary(merged).contains("1 ✗") && unary(merged).contains("1 ≈"), "{merged}");
+        assert!(unary(pair).contains("1 ✗") && unary(pair).contains("1 ✓"), "{pair}");
+        let colored = View { color: true, ..View::default() };
+        assert!(terminal(&sample(), None, colored).contains("\x1b["));
+        assert!(terminal(&clean(), None, View::default()).contains("\npassed  8 of 9 cells executed"));
+    }
+
+    #[test]
+    fn the_table_of_a_pair_is_shown_where_it_fails_or_on_request() {
+        let verbose = View { verbose: true, ..View::default() };
+        let brief = terminal(&sample(), None, View::default());
+        assert!(brief.contains("\ncuda:0 vs cpu\n") && !brief.contains("\ncpu vs exact\n"), "{brief}");
+        let pair = brief.split_once("\ncuda:0 vs cpu\n").expect("the pair").1;
+        // Of the pair what fails, and the rest on request.
+        assert!(pair.contains("\nreduce ") && !pair.contains("\nbinary "), "{pair}");
+        let all = terminal(&sample(), None, verbose);
+        let pair = all.split_once("\ncuda:0 vs cpu\n").expect("the pair").1;
+        assert!(pair.contains("\nbinary ") && pair.contains("\ncpu vs exact\n"), "{pair}");
+        let passed = terminal(&clean(), None, View::default());
+        assert!(!passed.contains(" vs "), "{passed}");
+        assert!(passed.contains("– unsupported  cuda:0, cast f64,f8e4m3: no f8 on this device"), "{passed}");
+    }
+
+    #[test]
+    fn a_report_of_every_cell_fits_a_screen() {
+        let pairs = [("cpu", "cpu"), ("sim-cuda", "cpu"), ("sim-rocm:gfx90a", "cpu"), ("sim-rocm:gfx90a", "sim-cuda")];
+        let of = |(subject, reference): (&str, &str)| {
+            let cell = |c: &Cell| row(c.kind.name(), &c.label(), subject, reference, c.class(), Status::Pass);
+            Cell::all().iter().map(cell).collect::<Vec<_>>()
+        };
+        let rows: Vec<ResultRow> = pairs.into_iter().flat_map(of).collect();
+        let mut report = Report { results: rows, ..clean() };
+        let lines =
+            |report: &Report| terminal(report, None, View::default()).lines().map(String::from).collect::<Vec<_>>();
+        let shown = lines(&report);
+        assert!((24..=40).contains(&shown.len()), "{} lines", shown.len());
+        let width = shown.iter().map(|l| l.chars().count()).max().expect("lines");
+        assert!(width <= 100, "{width} columns");
+        // One fault that shows everywhere is told in part, and whole on request.
+        report.results.iter_mut().filter(|r| r.subject == "sim-cuda").for_each(|r| r.status = Status::Fail);
+        let told = |lines: &[String]| lines.iter().filter(|l| l.starts_with("✗ ")).count();
+        let brief = lines(&report);
+        assert_eq!(told(&brief), 10);
+        assert!(
+            brief
+                .iter()
+                .any(|l| l
+                    == &format!("  and {} failures more, in the files and with --verbose", Cell::all().len() - 10))
+        );
+        let verbose = terminal(&report, None, View { verbose: true, ..View::default() });
+        assert_eq!(told(&verbose.lines().map(String::from).collect::<Vec<_>>()), Cell::all().len());
+    }
+
+    #[test]
+    fn the_page_begins_with_all_pairs() {
+        let page = html(&sample());
+        let all = page.find("<section id=\"all\"").expect("the merged table");
+        assert!(all < page.find("class=\"pair\"").expect("a pair"));
+        let merged = &page[all..page[all..].find("</section>").expect("its end") + all];
+        assert!(merged.contains("title=\"unary f16: 1 of 1 fail\">1 ✗</b>"), "{merged}");
+        assert!(merged.contains("the worst of the 2 pairs"), "{merged}");
     }
 
     #[test]

@@ -71,6 +71,10 @@ pub struct Args {
     #[arg(long, requires = "matrix")]
     pub check: bool,
 
+    /// Show the table of every pair of devices, and everything that did not pass; without this, what fits a screen.
+    #[arg(long, short)]
+    pub verbose: bool,
+
     /// Seconds after which a case of a worker counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,

@@ -139,7 +139,7 @@ fn on_device(args: &Args, workers: Workers, selected: &Selected<'_>, options: &O
 /// A device whose workers deal the cells among themselves.
 fn on_workers(args: &Args, workers: Workers, cells: &[&'static Cell], options: &Options) -> Result<Outcome> {
     let Workers { id, shards } = workers;
-    let progress = Progress::new(&id, cells.len());
+    let progress = Progress::of(&id, cells);
     let count = shards.len();
     let dealt = |shard: usize| cells.iter().copied().skip(shard).step_by(count).collect::<Vec<_>>();
     let run = |shard: usize, worker: Worker| {
@@ -173,11 +173,11 @@ fn on_workers(args: &Args, workers: Workers, cells: &[&'static Cell], options: &
 /// The CPU, which is its own reference: held to writing what it must, where it must, twice the same.
 fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
     let options = Options { reference: Reference::Itself, ..options.clone() };
-    let progress = Progress::new("cpu", cells.len());
+    let progress = Progress::of("cpu", cells);
     let runs = Mutex::new(Vec::new());
     run_cells(&AnyDevice::cpu(), "cpu", cells, &options, threads(), false, |event| {
         if let Event::Done { cell, run } = event {
-            progress.step(&cells[cell].to_string());
+            progress.step(&run.row);
             runs.lock().expect("no thread dies here").push((cell, *run));
         }
     });
@@ -203,7 +203,7 @@ fn check_reference(args: &Args, found: &mut Found) -> Result<()> {
         samples: if args.quick { defaults.samples / 8 } else { defaults.samples },
         seed: args.seed,
     };
-    let progress = Progress::new("accuracy", 0);
-    found.rows.extend(accuracy::run(&options, |row| progress.step(&format!("{} {}", row.op, row.dtypes)))?);
+    let progress = Progress::new("cpu, accuracy", 0);
+    found.rows.extend(accuracy::run(&options, |row| progress.step(row))?);
     Ok(())
 }

@@ -93,7 +93,7 @@ pub fn on_cpu(args: &Args, groups: &[Group]) -> Vec<GroupRun> {
     let progress = Progress::new("cpu, groups", groups.len());
     let run = |&group: &Group| {
         let run = run_group(&AnyDevice::cpu(), "cpu", group, &options, |_| {});
-        progress.step(group.name());
+        progress.step(&run.row);
         run
     };
     groups.iter().map(run).collect()
@@ -153,7 +153,7 @@ fn listen(
             match worker.messages.recv_timeout(Duration::from_millis(500)) {
                 Ok(Message::Group(GroupEvent::Case(index))) => (case, since) = (Some(index), Instant::now()),
                 Ok(Message::Group(GroupEvent::Done(run))) => {
-                    progress.step(&run.row.op);
+                    progress.step(&run.row);
                     out.runs.push(*run);
                     left.pop_front();
                     (case, since) = (None, Instant::now());
@@ -174,7 +174,7 @@ fn listen(
             let index = case.unwrap_or(0);
             run.row.cases = index + 1;
             run.fail(args.seed, index, &why, &[]);
-            progress.step(group.name());
+            progress.step(&run.row);
             out.runs.push(run);
         }
     }

@@ -21,6 +21,7 @@ mod simulated;
 mod simulator;
 mod stress;
 mod supervise;
+mod tally;
 mod worker;
 
 use args::{Args, Command};

@@ -1,23 +1,45 @@
-//! Progress: a bar a device on a terminal, a line a quarter of the way elsewhere.
+//! What is seen of a run while it goes on: a line for each family of operations that a device is through with, failures at once, and on a terminal
+//! a bar a device below them.
 
+use super::tally::Tally;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use isobit_conformance::cells::Cell;
+use isobit_conformance::report::matrix::{State, family};
+use isobit_conformance::report::terminal::{Style, paint};
+use isobit_conformance::report::{ResultRow, Status};
 use std::io::IsTerminal;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The bars of devices that run at the same time, one under the other.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// Without a terminal nothing moves: after so long without a line there is one that says how far a device is.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// More failures than this of a device are one fault that shows everywhere: they are in the report.
+const MOST_FAILURES: u64 = 20;
 
 /// The progress of one device.
 pub struct Progress {
     bar: Option<ProgressBar>,
     device: String,
     total: u64,
-    done: AtomicU64,
+    state: Mutex<Done>,
+}
+
+/// What is done.
+struct Done {
+    rows: u64,
+    failures: u64,
+    /// The families that are begun, or still to come, in the order in which they were named.
+    families: Vec<Tally>,
+    /// When the device last said something.
+    said: Instant,
 }
 
 impl Progress {
-    /// Of so many cells; 0 where that is not known.
+    /// Of so many rows; 0 where that is not known.
     pub fn new(device: &str, total: usize) -> Self {
         let total = total as u64;
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -28,23 +50,48 @@ impl Progress {
             let style = ProgressStyle::with_template(template).expect("the template is well formed");
             BARS.add(bar.with_prefix(device.to_string()).with_style(style))
         });
-        Self { bar, device: device.into(), total, done: AtomicU64::new(0) }
+        let state = Done { rows: 0, failures: 0, families: Vec::new(), said: Instant::now() };
+        Self { bar, device: device.into(), total, state: Mutex::new(state) }
+    }
+
+    /// Of cells: a family's line comes when the last of its own is done.
+    pub fn of(device: &str, cells: &[&Cell]) -> Self {
+        let mut families: Vec<Tally> = Vec::new();
+        for cell in cells {
+            Tally::of(&mut families, family(cell.kind.name())).expected += 1;
+        }
+        let mut progress = Self::new(device, cells.len());
+        progress.state.get_mut().unwrap_or_else(PoisonError::into_inner).families = families;
+        progress
     }
 
     /// One more is done.
-    pub fn step(&self, what: &str) {
-        let before = self.done.fetch_add(1, Ordering::Relaxed);
-        match &self.bar {
-            Some(bar) => {
-                bar.set_message(what.to_string());
-                bar.inc(1);
-            }
-            None => {
-                let quarter = |n: u64| (n * 4).checked_div(self.total).unwrap_or(0);
-                if quarter(before + 1) > quarter(before) {
-                    eprintln!("{}: {} of {} cells", self.device, before + 1, self.total);
+    pub fn step(&self, row: &ResultRow) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{} {}", row.op, row.dtypes));
+            bar.inc(1);
+        }
+        let mut done = self.done();
+        done.rows += 1;
+        if matches!(row.status, Status::Fail | Status::UnexpectedPass) {
+            done.failures += 1;
+            match done.failures {
+                n if n <= MOST_FAILURES => self.say(&mut done, &failure(&self.device, row)),
+                n if n == MOST_FAILURES + 1 => {
+                    self.say(&mut done, &format!("{}: what else fails is in the report", self.device));
                 }
+                _ => {}
             }
+        }
+        let family = Tally::of(&mut done.families, family(&row.op));
+        family.add(row);
+        if family.is_complete() {
+            let line = family.line(&self.device, colored());
+            self.say(&mut done, &line);
+        } else if self.bar.is_none() && done.said.elapsed() > SILENCE {
+            let of = if self.total > 0 { format!(" of {}", self.total) } else { String::new() };
+            let line = format!("{}: {}{of} cells", self.device, done.rows);
+            self.say(&mut done, &line);
         }
     }
 
@@ -54,12 +101,62 @@ impl Progress {
             bar.set_message(what.to_string());
         }
     }
+
+    fn done(&self) -> MutexGuard<'_, Done> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A line above the bars.
+    fn say(&self, done: &mut Done, line: &str) {
+        match &self.bar {
+            // A terminal that is gone is told nothing.
+            Some(_) => drop(BARS.println(line)),
+            None => eprintln!("{line}"),
+        }
+        done.said = Instant::now();
+    }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        let mut done = self.done();
+        // Of families whose number nobody knew, or that a device did not get through.
+        let left: Vec<String> = done.families.iter().filter_map(|f| f.rest(&self.device, colored())).collect();
+        left.iter().for_each(|line| self.say(&mut done, line));
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+fn colored() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// A failure in one line: which cell, how many cases, and why.
+fn failure(device: &str, row: &ResultRow) -> String {
+    let state = State::of(row);
+    let what = format!("{} {} {}", state.symbol(), row.op, row.dtypes);
+    let why = row.worst.as_ref().or(row.reason.as_ref()).map(|text| text.lines().next().unwrap_or_default());
+    let cases = format!("{} of {} cases", row.failed, row.cases);
+    let why = why.map_or(cases.clone(), |why| format!("{cases}, {why}"));
+    format!("{device:16} {}  {why}", paint(&what, Style::State(state), colored()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isobit_conformance::report::Class;
+
+    #[test]
+    fn a_failure_is_one_line_with_its_reason() {
+        let mut row = ResultRow::new("exp", "f16", "sim-cuda", "cpu", Class::Defined);
+        (row.status, row.cases, row.failed) = (Status::Fail, 64, 3);
+        row.worst = Some("index 7: expected 1, got 2\n  and a program".into());
+        let line = failure("sim-cuda", &row);
+        assert_eq!(line, "sim-cuda         ✗ exp f16  3 of 64 cases, index 7: expected 1, got 2");
+        (row.worst, row.cases, row.failed) = (None, 0, 0);
+        row.reason = Some("the device refuses it".into());
+        assert!(failure("sim-cuda", &row).ends_with("0 of 0 cases, the device refuses it"));
     }
 }

@@ -6,6 +6,7 @@ use super::execute::Selected;
 use super::{build, execute, save, select};
 use anyhow::{Context, Result, bail};
 use isobit_conformance::device::GroupRun;
+use isobit_conformance::report::terminal::{View, terminal};
 use isobit_conformance::report::{self, DeviceRow, Finding, Memory, NotRun, Report, ResultRow, SCHEMA};
 use isobit_conformance::run::{CellRun, DeviceDigests, Digests, Options};
 use std::collections::BTreeSet;
@@ -112,6 +113,7 @@ pub fn main(args: &Args) -> Result<bool> {
         bail!("nothing ran: no cell is left by the filters for the devices that are here");
     }
     let written = report::write(&report, &args.out)?;
-    print!("{}", report::terminal::terminal(&report, Some(&written), std::io::stdout().is_terminal()));
+    let view = View { color: std::io::stdout().is_terminal(), verbose: args.verbose };
+    print!("{}", terminal(&report, Some(&written), view));
     Ok(report.passed())
 }

@@ -79,7 +79,7 @@ pub fn run(
         let mut executed = 0;
         let end = one(worker, &given, &job, *timeout, |told| match told {
             Told::Done(cell, run) => {
-                progress.step(&cells[cell].to_string());
+                progress.step(&run.row);
                 done.insert(cell, *run);
             }
             Told::Row(row) => outcome.rows.push(row),
@@ -103,7 +103,7 @@ pub fn run(
             // Found: the case that was told last, in the only cell that ran.
             (true, Some((cell, index))) => {
                 let run = crashed(cells[cell], device, index, options, why);
-                progress.step(&cells[cell].to_string());
+                progress.step(&run.row);
                 done.insert(cell, run);
                 suspects.retain(|&c| c != cell);
             }
@@ -111,7 +111,9 @@ pub fn run(
             _ if begun.is_empty() => bail!("device {device}: the worker ended with no cell begun ({why})"),
             (true, None) => {
                 for cell in begun {
-                    done.insert(cell, CellRun::new(cells[cell], device, Reference::Cpu).fail(why.clone()));
+                    let run = CellRun::new(cells[cell], device, Reference::Cpu).fail(why.clone());
+                    progress.step(&run.row);
+                    done.insert(cell, run);
                     suspects.retain(|&c| c != cell);
                 }
             }

@@ -1,6 +1,7 @@
 //! `report.html`: one page with everything in it, which reads without scripts and without a network.
 
 use super::matrix::{Cell, Line, Matrix, Pair, State};
+use super::merged::{Merged, Tally};
 use super::terminal::ulps;
 use super::{Class, Numerics, Report, ResultRow};
 use minijinja::value::Serde;
@@ -43,6 +44,7 @@ struct Page<'a> {
     passed: bool,
     columns: Vec<&'a str>,
     states: Vec<Counted>,
+    families: Vec<MergedView>,
     pairs: Vec<PairView<'a>>,
     failures: Vec<RowView<'a>>,
     memory: Vec<(&'static str, u64)>,
@@ -57,6 +59,26 @@ struct Counted {
     symbol: &'static str,
     count: usize,
     percent: f64,
+}
+
+/// A line of the table of all pairs.
+#[derive(Serialize)]
+struct MergedView {
+    name: &'static str,
+    cells: Vec<TallyView>,
+}
+
+#[derive(Serialize)]
+struct TallyView {
+    state: &'static str,
+    text: String,
+    words: String,
+}
+
+impl TallyView {
+    fn of(tally: &Tally) -> Self {
+        Self { state: tally.state.key(), text: tally.text(), words: tally.words() }
+    }
 }
 
 #[derive(Serialize)]
@@ -77,7 +99,7 @@ struct FamilyView<'a> {
 #[derive(Serialize)]
 struct LineView<'a> {
     op: &'a str,
-    leading: String,
+    beside: &'a str,
     cells: Vec<CellView<'a>>,
 }
 
@@ -137,6 +159,9 @@ fn counted(count: impl Fn(State) -> usize) -> Vec<Counted> {
 impl<'a> Page<'a> {
     fn of(report: &'a Report) -> Self {
         let matrix = Matrix::of(report);
+        let families = Merged::of(&matrix).families.into_iter();
+        let families =
+            families.map(|f| MergedView { name: f.name, cells: f.tallies.iter().map(TallyView::of).collect() });
         let failures = report.results.iter().filter(|r| State::of(r).is_failure()).map(RowView::of).collect();
         let pairs = matrix.pairs.iter().enumerate().map(|(i, p)| PairView::of(i, p, &matrix.columns)).collect();
         let seconds = report.duration_s;
@@ -144,6 +169,7 @@ impl<'a> Page<'a> {
             passed: report.passed(),
             states: counted(|s| matrix.pairs.iter().map(|p| p.count(s)).sum()),
             columns: matrix.columns,
+            families: families.collect(),
             pairs,
             failures,
             memory: report.memory.counts().into_iter().filter(|c| c.1 > 0).collect(),
@@ -182,7 +208,7 @@ impl<'a> LineView<'a> {
         let cells = line.cells.iter().zip(columns).enumerate();
         Self {
             op: line.op,
-            leading: line.leading.clone(),
+            beside: line.beside,
             cells: cells.map(|(c, (cell, column))| CellView::of(format!("{id}-{c}"), cell, column)).collect(),
         }
     }

@@ -120,10 +120,12 @@ impl Cell<'_> {
 pub struct Line<'a> {
     /// The family, as [`family`] names it.
     pub family: &'static str,
+    /// The family's place among families.
+    pub rank: usize,
     /// The operation.
     pub op: &'a str,
-    /// The dtypes that come before the column's own: the source of a cast, the condition of a where. Often empty.
-    pub leading: String,
+    /// The dtypes beside the column's own: the source of a cast, the condition of a where, the ids of a gather. Often empty.
+    pub beside: &'a str,
     /// One cell a column.
     pub cells: Vec<Cell<'a>>,
 }
@@ -135,7 +137,7 @@ pub struct Pair<'a> {
     pub subject: &'a str,
     /// What it was held to.
     pub reference: &'a str,
-    /// Its lines, by family, operation and leading dtypes.
+    /// Its lines, by family, operation and the dtypes beside.
     pub lines: Vec<Line<'a>>,
     /// Rows of each state.
     pub counts: BTreeMap<State, usize>,
@@ -171,7 +173,7 @@ const SURROUNDINGS: &str = "device";
 const OTHER: &str = "other";
 
 /// The family of an operation and its rank: in the order of families, and within its family.
-fn place(op: &str) -> (usize, &'static str, usize) {
+fn rank(op: &str) -> (usize, &'static str, usize) {
     fn at(names: impl Iterator<Item = &'static str>, op: &str) -> Option<usize> {
         names.into_iter().position(|n| n == op)
     }
@@ -203,30 +205,51 @@ fn place(op: &str) -> (usize, &'static str, usize) {
 
 /// The family of an operation: that of the kernel tree, `other` for one that this version does not know.
 pub fn family(op: &str) -> &'static str {
-    place(op).1
+    rank(op).1
 }
 
-/// Leading dtypes and the column of a row's `dtypes`: `f32` is `("", "f32")`, `u8,f32` is `("u8", "f32")`.
-fn split_dtypes(dtypes: &str) -> (&str, &str) {
-    dtypes.rsplit_once(',').unwrap_or(("", dtypes))
+/// The dtypes beside the values' own, and that one, which is the column: of `cast` with `f64,f16` they are `("f64", "f16")`, of `gather`, which
+/// names the values first, with `f32,u8` `("u8", "f32")`.
+fn split_dtypes<'a>(op: &str, dtypes: &'a str) -> (&'a str, &'a str) {
+    match Member::find(op) {
+        Some(_) => dtypes.split_once(',').map(|(column, others)| (others, column)),
+        None => dtypes.rsplit_once(','),
+    }
+    .unwrap_or(("", dtypes))
 }
 
 fn dtype_rank(name: &str) -> usize {
     name.parse::<DType>().map_or(usize::MAX, DType::index)
 }
 
+/// Where a row stands in the matrix of its pair.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place<'a> {
+    op: &'a str,
+    beside: &'a str,
+    column: &'a str,
+}
+
+impl<'a> Place<'a> {
+    fn of(row: &'a ResultRow) -> Self {
+        let (beside, column) = split_dtypes(&row.op, &row.dtypes);
+        Self { op: &row.op, beside, column }
+    }
+}
+
 /// The rank of each of several dtypes, to sort by.
-fn leading_rank(leading: &str) -> Vec<usize> {
-    leading.split(',').map(dtype_rank).collect()
+fn ranks(dtypes: &str) -> Vec<usize> {
+    dtypes.split(',').map(dtype_rank).collect()
 }
 
 impl<'a> Matrix<'a> {
     /// Arranges a report.
     pub fn of(report: &'a Report) -> Self {
-        let mut columns: Vec<&str> = report.results.iter().map(|r| split_dtypes(&r.dtypes).1).collect();
+        let place = |r: &'a ResultRow| Place::of(r);
+        let mut columns: Vec<&str> = report.results.iter().map(|r| place(r).column).collect();
         columns.sort_by_key(|c| (dtype_rank(c), *c));
         columns.dedup();
-        let defined: BTreeSet<(&str, &str)> = report.results.iter().map(|r| (&*r.op, &*r.dtypes)).collect();
+        let defined: BTreeSet<Place<'_>> = report.results.iter().map(place).collect();
 
         let mut order: Vec<(&str, &str)> = Vec::new();
         let mut by_pair: BTreeMap<(&str, &str), Vec<&ResultRow>> = BTreeMap::new();
@@ -246,39 +269,33 @@ impl<'a> Pair<'a> {
     fn of(
         (subject, reference): (&'a str, &'a str),
         rows: &[&'a ResultRow],
-        columns: &[&str],
-        defined: &BTreeSet<(&str, &str)>,
+        columns: &[&'a str],
+        defined: &BTreeSet<Place<'_>>,
     ) -> Self {
         let mut counts = BTreeMap::new();
-        let mut places: BTreeMap<(&str, &str), Vec<&ResultRow>> = BTreeMap::new();
+        let mut places: BTreeMap<Place<'_>, Vec<&ResultRow>> = BTreeMap::new();
         for &row in rows {
             *counts.entry(State::of(row)).or_insert(0) += 1;
-            places.entry((&row.op, &row.dtypes)).or_default().push(row);
+            places.entry(Place::of(row)).or_default().push(row);
         }
         // Operations that a pair has nothing of get no line: golden vectors and accuracy cover some families by design.
-        let mut lines: Vec<(&str, &str)> = places
-            .keys()
-            .map(|&(op, dtypes)| (op, split_dtypes(dtypes).0))
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect();
-        lines.sort_by_cached_key(|(op, leading)| (place(op), *op, leading_rank(leading)));
+        let lines: BTreeSet<(&str, &str)> = places.keys().map(|p| (p.op, p.beside)).collect();
+        let mut lines: Vec<_> = lines.into_iter().collect();
+        lines.sort_by_cached_key(|(op, beside)| (rank(op), *op, ranks(beside)));
+        let cell = |op, beside, column| {
+            let place = Place { op, beside, column };
+            let rows = places.get(&place).cloned().unwrap_or_default();
+            let absent = if defined.contains(&place) { State::NotRun } else { State::Undefined };
+            Cell { state: rows.iter().map(|r| State::of(r)).min().unwrap_or(absent), rows }
+        };
         let lines = lines
             .into_iter()
-            .map(|(op, leading)| Line {
+            .map(|(op, beside)| Line {
                 family: family(op),
+                rank: rank(op).0,
                 op,
-                leading: leading.to_string(),
-                cells: columns
-                    .iter()
-                    .map(|column| {
-                        let dtypes =
-                            if leading.is_empty() { column.to_string() } else { format!("{leading},{column}") };
-                        let rows = places.get(&(op, &*dtypes)).cloned().unwrap_or_default();
-                        let absent = if defined.contains(&(op, &*dtypes)) { State::NotRun } else { State::Undefined };
-                        Cell { state: rows.iter().map(|r| State::of(r)).min().unwrap_or(absent), rows }
-                    })
-                    .collect(),
+                beside,
+                cells: columns.iter().map(|column| cell(op, beside, column)).collect(),
             })
             .collect::<Vec<_>>();
         let not_run = lines.iter().flat_map(|l| &l.cells).filter(|c| c.state == State::NotRun).count();

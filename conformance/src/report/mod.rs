@@ -1,13 +1,14 @@
 //! Reports: what a run found, as a value, as files and on the terminal.
 //!
-//! [`Report`] is schema 1 of `report.json`. [`matrix`] arranges its rows for readers; with the feature `cli`, [`write`](fn@write) makes the
-//! files and [`terminal`] the table.
+//! [`Report`] is schema 1 of `report.json`. [`matrix`] arranges its rows for readers, and [`merged`] makes one table of all pairs; with the
+//! feature `cli`, [`write`](fn@write) makes the files and [`terminal`] what the screen shows.
 
 #[cfg(feature = "cli")]
 mod html;
 #[cfg(feature = "cli")]
 mod junit;
 pub mod matrix;
+pub mod merged;
 mod schema;
 #[cfg(feature = "cli")]
 pub mod terminal;

@@ -188,7 +188,7 @@ fn the_schema_is_the_documented_one() {
         assert_eq!(found, sorted(names));
     };
     expect(&value, "schema seed cases build devices not_run results memory findings totals duration_s");
-    expect(&value["build"], "version git rustc kernel_compiler kernel_flags");
+    expect(&value["build"], "version git rustc kernel_compiler kernel_flags numerics_version");
     expect(
         &value["devices"][0],
         "id driver name arch simulated warp_size memory_bytes driver_version instructions_executed",

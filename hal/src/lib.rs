@@ -75,6 +75,12 @@ pub use storage::{BackendStorage, Src};
 pub use stream::{Stream, StreamGuard, StreamId};
 pub use support::Support;
 
+/// The version of the portable results. It changes whenever any bit of any of them does, so whoever keeps results (a cache, golden files)
+/// keeps this number with them: equal numbers mean equal bits, from any release and on any device.
+///
+/// The policy stands in `docs/numerics.md`; `conformance/digests.tsv` holds a short run of the suite to it.
+pub const NUMERICS_VERSION: u32 = 1;
+
 #[doc(hidden)]
 pub use dynamic::LoadedBy;
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "isobit-conformance", bin_name = "cargo xtask conformance", version)]
 #[command(
-    after_help = "Exit status: 0 all passed; 1 something failed; 2 it could not run (bad arguments, absent device)."
+    after_help = "Exit status: 0 all passed; 1 something failed, or with --against differs; 2 it could not run (bad arguments, absent device)."
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -62,6 +62,12 @@ pub struct Args {
     /// the folder of a run, or its digests.json.
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "replay")]
     pub compare: Vec<PathBuf>,
+
+    /// Compare the digests of this run with those of an earlier one of another build, of the same seed: cells added and lost, cases and results
+    /// changed. With NEW nothing runs, and NEW is compared with OLD. Each is the folder of a run, or its digests.json. The filters hold. Status 1
+    /// where a result changed that no numerics version announces, a case changed or a cell was lost.
+    #[arg(long, value_names = ["OLD", "NEW"], num_args = 1..=2, conflicts_with_all = ["replay", "compare", "matrix", "case"])]
+    pub against: Vec<PathBuf>,
 
     /// Write which device supports what to docs/support.md, and run nothing. Without --devices, of the CPU and of a simulated GPU of each vendor.
     #[arg(long, conflicts_with_all = ["replay", "compare"])]

@@ -12,6 +12,7 @@ pub fn info() -> Build {
         rustc: env!("ISOBIT_RUSTC").into(),
         kernel_compiler,
         kernel_flags,
+        numerics_version: Some(isobit_hal::NUMERICS_VERSION),
     }
 }
 

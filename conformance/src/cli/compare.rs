@@ -7,7 +7,7 @@ use isobit_conformance::cells::Cell;
 use isobit_conformance::report::{Build, Report, ResultRow};
 use isobit_conformance::run::Digests;
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A run, as it was left by the machine it was on.
 #[derive(Debug)]
@@ -28,8 +28,7 @@ impl Run {
     /// # Errors
     /// It cannot be read, or is something else.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = if path.is_dir() { path.join(Digests::FILE) } else { path.to_path_buf() };
-        let digests = Digests::read(&file).with_context(|| format!("cannot read the digests {}", file.display()))?;
+        let (file, digests) = (digests_of(path), read_digests(path)?);
         // A folder is named by itself, and a file that was renamed by its new name.
         let by_folder = file.file_name().is_some_and(|name| name == Digests::FILE);
         let folder = std::path::absolute(&file)?.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -56,6 +55,20 @@ impl Run {
     fn has_rows(&self) -> bool {
         self.here || self.report.is_some()
     }
+}
+
+/// The file of digests that a run left in its folder, or that is named itself.
+fn digests_of(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(Digests::FILE) } else { path.to_path_buf() }
+}
+
+/// The digests of a folder, or of a file.
+///
+/// # Errors
+/// It cannot be read, or is something else.
+pub fn read_digests(path: &Path) -> Result<Digests> {
+    let file = digests_of(path);
+    Digests::read(&file).with_context(|| format!("cannot read the digests {}", file.display()))
 }
 
 /// Adds the pairs of devices to what was found, and of runs that were read their devices and what they reported.
@@ -162,9 +175,10 @@ fn comparable(a: &Run, b: &Run) -> Result<()> {
     if a.digests.seed != b.digests.seed {
         bail!("the runs {labels} are of seeds {} and {}: other cases", a.digests.seed, b.digests.seed);
     }
-    let parts = |b: &Build| [b.version.clone(), b.git.clone(), b.kernel_flags.clone()];
+    let numerics = |b: &Build| b.numerics_version.map(|v| v.to_string()).unwrap_or_default();
+    let parts = |b: &Build| [b.version.clone(), b.git.clone(), b.kernel_flags.clone(), numerics(b)];
     let pairs = parts(&a.digests.build).into_iter().zip(parts(&b.digests.build));
-    for (what, (a, b)) in ["version", "commit", "kernel flags"].into_iter().zip(pairs) {
+    for (what, (a, b)) in ["version", "commit", "kernel flags", "numerics version"].into_iter().zip(pairs) {
         // A build without kernels or outside a checkout does not know.
         if a != b && !a.is_empty() && !b.is_empty() {
             bail!("the runs {labels} are of different builds, whose results need not agree: {what} {a}, and {b}");

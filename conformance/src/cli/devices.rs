@@ -67,7 +67,10 @@ pub fn plan(asked: &[String]) -> Result<Plan> {
 }
 
 /// The name in reports: `cpu` for `cpu:0`, `cuda:0` for `cuda`.
-fn canonical(id: &str) -> Result<String> {
+///
+/// # Errors
+/// A name that is no device's.
+pub fn canonical(id: &str) -> Result<String> {
     let (driver, rest) = id.split_once(':').map_or((id, None), |(d, r)| (d, Some(r)));
     super::select::known("driver", driver, DRIVERS)?;
     if driver.starts_with("sim-") {

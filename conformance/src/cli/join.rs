@@ -90,19 +90,9 @@ fn worst(cell: &Cell, seed: u64, first: usize, count: usize, ids: [&str; 2], dig
 
 /// What runs the cells up to the case again: one command where one machine has both devices, else one for each.
 fn repro(cell: &Cell, seed: u64, first: usize, subject: Side<'_>, reference: Side<'_>) -> String {
-    let numerics = match cell.numerics {
-        Some(Numerics::Vendor) => " --numerics vendor",
-        Some(Numerics::Portable) => " --numerics portable",
-        None => "",
-    };
-    let command = |devices: &str| {
-        format!(
-            "cargo xtask conformance --devices {devices} --ops {} --dtypes {}{numerics} --seed {seed} --cases {}",
-            cell.kind.name(),
-            super::select::dashed(cell),
-            first + 1
-        )
-    };
+    let label = cell.label();
+    let command =
+        |devices: &str| super::select::rerun(devices, (cell.kind.name(), &label, cell.numerics), seed, first as u64);
     let (a, b) = (&subject.digests.device.id, &reference.digests.device.id);
     if subject.run == reference.run {
         return command(&format!("{a},{b}"));

@@ -3,6 +3,7 @@
 //! The CPU runs in this process. Every other device runs in a worker process of its own (this binary, started again), so that a crash or a
 //! hang costs one case and not the report.
 
+mod against;
 mod args;
 mod build;
 mod compare;
@@ -47,6 +48,7 @@ pub fn main() -> ExitCode {
         Some(Command::Worker(worker)) => worker::main(worker).map(|()| true),
         Some(Command::Stress(stress)) => stress::main(stress),
         None if args.matrix => matrix::main(&args),
+        None if args.against.len() == 2 => against::folders(&args, &args.against[0], &args.against[1]),
         None => run::main(&args),
     };
     match outcome {

@@ -1,5 +1,6 @@
 //! A run from arguments to report.
 
+use super::against::Earlier;
 use super::args::Args;
 use super::compare::{self, Run};
 use super::execute::Selected;
@@ -83,6 +84,15 @@ pub fn main(args: &Args) -> Result<bool> {
     } else {
         options.first = save::regressions(&args.out)?;
     }
+    let earlier = args.against.first().map(|path| Earlier::read(path)).transpose()?;
+    if let Some(earlier) = &earlier {
+        earlier.is_of(args.seed)?;
+        if cells.is_empty() {
+            bail!(
+                "--against compares cells, and the filters leave none: groups of what surrounds the operations have no digests"
+            );
+        }
+    }
     let mut runs = args.compare.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>>>()?;
     let joined_alone = !runs.is_empty() && asked.is_empty();
     if joined_alone && runs.len() == 1 {
@@ -90,6 +100,7 @@ pub fn main(args: &Args) -> Result<bool> {
     }
 
     let mut found = Found::default();
+    let mut against = None;
     if !joined_alone {
         execute::run_devices(args, &asked, &Selected { cells: &cells, groups: &groups }, &options, &mut found)?;
         let devices = std::mem::take(&mut found.digests);
@@ -100,6 +111,7 @@ pub fn main(args: &Args) -> Result<bool> {
             std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
             digests.write(&path).with_context(|| format!("cannot write {}", path.display()))?;
         }
+        against = earlier.map(|earlier| earlier.with(args, &digests, "this run", &cells));
         runs.insert(0, Run::here(digests));
     }
     // Of runs that are joined the first says what they have in common.
@@ -115,5 +127,12 @@ pub fn main(args: &Args) -> Result<bool> {
     let written = report::write(&report, &args.out)?;
     let view = View { color: std::io::stdout().is_terminal(), verbose: args.verbose };
     print!("{}", terminal(&report, Some(&written), view));
-    Ok(report.passed())
+    let unchanged = match against {
+        Some(compared) => {
+            println!();
+            compared?.show(args.verbose)
+        }
+        None => true,
+    };
+    Ok(report.passed() && unchanged)
 }

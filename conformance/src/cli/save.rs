@@ -52,7 +52,8 @@ pub fn failure(out: &Path, run: &mut CellRun) -> Result<()> {
     Ok(())
 }
 
-fn quoted(path: &Path) -> String {
+/// A path as a shell takes it.
+pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));
     if plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }

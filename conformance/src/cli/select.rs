@@ -73,6 +73,23 @@ pub fn dashed(cell: &Cell) -> String {
     cell.label().replace(',', "-")
 }
 
+/// What the command line calls numerics.
+pub fn numerics_name(numerics: Numerics) -> &'static str {
+    match numerics {
+        Numerics::Vendor => "vendor",
+        Numerics::Portable => "portable",
+    }
+}
+
+/// The command that runs a cell, given by its name, dtypes and numerics, up to a case on devices.
+pub fn rerun(devices: &str, (op, dtypes, numerics): (&str, &str, Option<Numerics>), seed: u64, index: u64) -> String {
+    let numerics = numerics.map(|n| format!(" --numerics {}", numerics_name(n))).unwrap_or_default();
+    let (dtypes, cases) = (dtypes.replace(',', "-"), index + 1);
+    format!(
+        "cargo xtask conformance --devices {devices} --ops {op} --dtypes {dtypes}{numerics} --seed {seed} --cases {cases}"
+    )
+}
+
 /// Refuses a name that is none of the known ones, naming those that it may have meant.
 ///
 /// # Errors

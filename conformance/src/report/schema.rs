@@ -46,6 +46,8 @@ pub struct Build {
     pub kernel_compiler: String,
     /// The flags that kernels are compiled with.
     pub kernel_flags: String,
+    /// [`isobit_hal::NUMERICS_VERSION`]; none in a file of a build that had none yet.
+    pub numerics_version: Option<u32>,
 }
 
 /// A device that ran.

@@ -58,7 +58,7 @@ impl Run {
 }
 
 /// The file of digests that a run left in its folder, or that is named itself.
-fn digests_of(path: &Path) -> PathBuf {
+pub fn digests_of(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(Digests::FILE) } else { path.to_path_buf() }
 }
 

@@ -86,12 +86,7 @@ pub fn main(args: &Args) -> Result<bool> {
     }
     let earlier = args.against.first().map(|path| Earlier::read(path)).transpose()?;
     if let Some(earlier) = &earlier {
-        earlier.is_of(args.seed)?;
-        if cells.is_empty() {
-            bail!(
-                "--against compares cells, and the filters leave none: groups of what surrounds the operations have no digests"
-            );
-        }
+        earlier.admits(args, &cells)?;
     }
     let mut runs = args.compare.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>>>()?;
     let joined_alone = !runs.is_empty() && asked.is_empty();

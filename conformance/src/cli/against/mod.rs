@@ -4,7 +4,7 @@ mod diff;
 mod show;
 
 use super::args::Args;
-use super::compare::read_digests;
+use super::compare::{digests_of, read_digests};
 use super::save::quoted;
 use super::{devices, select};
 use anyhow::{Result, bail};
@@ -15,7 +15,7 @@ use isobit_conformance::report::terminal::View;
 use isobit_conformance::run::Digests;
 use std::collections::HashSet;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One of the two runs.
 #[derive(Debug)]
@@ -77,6 +77,7 @@ impl Comparison {
 #[derive(Debug)]
 pub struct Earlier {
     side: Side,
+    file: PathBuf,
     digests: Digests,
 }
 
@@ -89,14 +90,36 @@ impl Earlier {
         let digests = read_digests(path)?;
         let label = path.display().to_string();
         let side = Side { label, path: quoted(path), build: digests.build.clone(), cases: digests.cases };
-        Ok(Self { side, digests })
+        Ok(Self { side, file: digests_of(path), digests })
+    }
+
+    /// Refuses what a run that is about to start could not be compared with: another seed, and the digests that it would write over.
+    ///
+    /// # Errors
+    /// The seeds differ; the earlier run lies where this one goes.
+    pub fn admits(&self, args: &Args, cells: &[&Cell]) -> Result<()> {
+        self.is_of(args.seed)?;
+        let place = |path: &Path| path.canonicalize().ok();
+        let here = place(&args.out.join(Digests::FILE));
+        if here.is_some() && here == place(&self.file) {
+            bail!(
+                "this run would write over {}, with which it is to be compared: --out names another folder",
+                self.side.label
+            );
+        }
+        if cells.is_empty() {
+            bail!(
+                "--against compares cells, and the filters leave none: groups of what surrounds the operations have no digests"
+            );
+        }
+        Ok(())
     }
 
     /// Refuses a run of another seed, in which no case is the same.
     ///
     /// # Errors
     /// The seeds differ.
-    pub fn is_of(&self, seed: u64) -> Result<()> {
+    fn is_of(&self, seed: u64) -> Result<()> {
         match self.digests.seed == seed {
             true => Ok(()),
             false => bail!(
@@ -112,7 +135,7 @@ impl Earlier {
     /// # Errors
     /// Nothing is left to compare.
     pub fn with(self, args: &Args, new: &Digests, label: &str, cells: &[&Cell]) -> Result<Comparison> {
-        let Earlier { side: old, digests } = self;
+        let Earlier { side: old, digests, .. } = self;
         let asked = args.devices.iter().map(|id| devices::canonical(id)).collect::<Result<HashSet<_>>>()?;
         let wanted = Wanted::new(args, cells);
         let device = |id: &str| asked.is_empty() || asked.contains(id);

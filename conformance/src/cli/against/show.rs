@@ -3,14 +3,16 @@
 use super::diff::{Change, Device, Key, Kind, Presence};
 use super::{Comparison, Verdict};
 use crate::cli::select;
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use isobit_conformance::report::matrix::State;
-use isobit_conformance::report::terminal::{Style, View, paint};
+use isobit_conformance::report::terminal::{Style, View, paint, plain};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A changed recipe changes many cells: without `--verbose` so many of each kind are named.
 const MOST: usize = 8;
+
+/// Where a cell that is run again leaves its report, beside that of the whole run.
+const RERUN: &str = "target/conformance-rerun";
 
 /// The summary.
 pub fn text(found: &Comparison, view: View) -> String {
@@ -56,24 +58,13 @@ fn heading(kind: Kind) -> &'static str {
 }
 
 /// A line a device: how many cells differ how.
-fn table(found: &Comparison, view: View) -> Table {
-    let mut table = Table::new();
-    let ruled = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-    table.load_style(ruled).set_content_arrangement(ContentArrangement::Disabled);
-    if view.color {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    table.set_header(["cells", "compared", "same"].into_iter().chain(Kind::ALL.map(heading)));
-    for device in &found.devices {
-        let counts = [device.compared, device.same].into_iter().chain(Kind::ALL.map(|kind| device.count(kind)));
-        table.add_row(std::iter::once(device.id.clone()).chain(counts.map(|n| n.to_string())));
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+fn table(found: &Comparison, view: View) -> String {
+    let columns = ["compared", "same", "results\nchanged", "lost", "cases\nchanged", "vendor\nchanged", "added"];
+    let row = |d: &Device| {
+        let [results, lost, cases, vendor, added] = Kind::ALL.map(|kind| d.count(kind));
+        (d.id.clone(), [d.compared, d.same, results, lost, cases, vendor, added])
+    };
+    plain(columns, found.devices.iter().map(row), view)
 }
 
 /// A cell that differs, with the devices on which it does.
@@ -110,9 +101,11 @@ fn cells(out: &mut String, found: &Comparison, kind: Kind, view: View) {
     if cells.is_empty() && devices.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n{}:", paint(heading(kind), Style::Bold, view.color));
+    let outside = if kind == Kind::Vendor { " (no version promises them)" } else { "" };
+    let _ = writeln!(out, "\n{}{outside}:", paint(heading(kind), Style::Bold, view.color));
     for device in devices {
-        let _ = writeln!(out, "  all {} cells of {}, which ran in one of the two alone", device.count(kind), device.id);
+        let who = if kind == Kind::Lost { "later" } else { "earlier" };
+        let _ = writeln!(out, "  all {} cells of {}, which the {who} run does not have", device.count(kind), device.id);
     }
     let most = if view.verbose { cells.len() } else { MOST };
     for Named { change, devices } in cells.iter().take(most) {
@@ -128,7 +121,7 @@ fn cells(out: &mut String, found: &Comparison, kind: Kind, view: View) {
         if matches!(kind, Kind::Results | Kind::Vendor) {
             let cell = (op.as_str(), dtypes.as_str(), *numerics);
             let rerun = select::rerun(devices[0], cell, found.seed, change.first as u64);
-            let _ = writeln!(out, "    {rerun} --against {}", found.old.path);
+            let _ = writeln!(out, "    {rerun} --against {} --out {RERUN}", found.old.path);
         }
     }
     if let Some(more) = cells.len().checked_sub(most).filter(|&n| n > 0) {

@@ -4,6 +4,7 @@ mod paint;
 mod table;
 
 pub use paint::{Style, paint};
+pub use table::plain;
 
 use super::matrix::{Matrix, Pair, State};
 use super::merged::Merged;

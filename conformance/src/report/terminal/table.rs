@@ -34,6 +34,19 @@ fn aligned(mut table: Table) -> String {
     table.trim_fmt()
 }
 
+/// A line a name, with numbers.
+pub fn plain<const N: usize>(
+    columns: [&str; N],
+    rows: impl IntoIterator<Item = (String, [usize; N])>,
+    view: View,
+) -> String {
+    let mut table = ruled(columns.into_iter(), view);
+    for (name, numbers) in rows {
+        table.add_row(std::iter::once(name).chain(numbers.map(|n| n.to_string())));
+    }
+    aligned(table)
+}
+
 /// All pairs: a line a family.
 pub fn merged(merged: &Merged<'_>, view: View) -> String {
     let mut table = ruled(merged.columns.iter().copied(), view);

@@ -142,6 +142,11 @@ fn what_cannot_be_compared_is_refused() {
     machines.refused("different builds");
     machines.change(|digests| {
         digests.build.version = env!("CARGO_PKG_VERSION").into();
+        digests.build.numerics_version = Some(0);
+    });
+    machines.refused(&format!("numerics version {}, and 0", isobit_hal::NUMERICS_VERSION));
+    machines.change(|digests| {
+        digests.build.numerics_version = Some(isobit_hal::NUMERICS_VERSION);
         digests.devices[0].cells[0].cases[2] = "0".into();
     });
     machines.refused("index 2: cpu@b and cpu ran different cases");

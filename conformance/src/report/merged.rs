@@ -47,16 +47,16 @@ impl Tally {
         }
     }
 
-    /// As a reader sees it: `3/9 ✗` where three of nine are so, `8/9 ✓` where all pass that are supported, `9 ✓` where all do.
+    /// As a reader sees it: `3/9✗` where three of nine are so, `8/9✓` where all pass that are supported, `9 ✓` where all do.
     pub fn text(&self) -> String {
         let symbol = self.state.symbol();
         match self.state {
             State::Undefined => String::new(),
             State::Bound | State::Exact if self.unsupported > 0 => {
-                format!("{}/{} {symbol}", self.count - self.unsupported, self.count)
+                format!("{}/{}{symbol}", self.count - self.unsupported, self.count)
             }
             State::Fail | State::UnexpectedPass | State::ExpectedFailure if self.count > 1 => {
-                format!("{}/{} {symbol}", self.worst, self.count)
+                format!("{}/{}{symbol}", self.worst, self.count)
             }
             _ => format!("{} {symbol}", self.count),
         }

@@ -1,17 +1,18 @@
 //! The families' lists of kernels, in one place for the manifest.
 
 use super::Module;
+use isobit_hal::DType;
 
 #[path = "activation/instances.rs"]
 pub(crate) mod activation;
 #[path = "affine/instances.rs"]
-mod affine;
+pub(crate) mod affine;
 #[path = "binary/instances.rs"]
-mod binary;
+pub(crate) mod binary;
 #[path = "cast/instances.rs"]
-mod cast;
+pub(crate) mod cast;
 #[path = "compare/instances.rs"]
-mod compare;
+pub(crate) mod compare;
 #[path = "conv/instances.rs"]
 pub(crate) mod conv;
 #[path = "copy/instances.rs"]
@@ -43,9 +44,19 @@ mod ternary;
 #[path = "triangle/instances.rs"]
 pub(crate) mod triangle;
 #[path = "unary/instances.rs"]
-mod unary;
+pub(crate) mod unary;
 #[path = "upsample/instances.rs"]
 pub(crate) mod upsample;
+
+/// The dtype whose kernels an integer shares where a sign changes no bit of a result: sums, differences and products wrap alike, and so does what
+/// is equal or cut short.
+pub(crate) const fn without_sign(dtype: DType) -> DType {
+    match dtype {
+        DType::I8 => DType::U8,
+        DType::I32 => DType::U32,
+        other => other,
+    }
+}
 
 /// Adds every family's modules.
 pub fn add(modules: &mut Vec<Module>) {

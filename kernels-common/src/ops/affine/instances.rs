@@ -1,21 +1,35 @@
-//! Two kernels for each operation and dtype: affine and clamp for every dtype, powf and elu for floats.
+//! Two kernels for each operation and dtype: affine and clamp for every dtype, powf and elu for floats. Of integers that differ in their sign alone, the
+//! unsigned ones have `affine`.
 
+use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
+
+/// `affine` and `clamp` as keys number them; powf and elu are 1 and 2.
+pub const AFFINE: usize = 0;
+/// See [`AFFINE`].
+pub const CLAMP: usize = 3;
+
+/// The dtype under whose key the kernels are: a product and a sum of integers are the same bits with a sign or without.
+pub fn carrier(op: usize, dtype: DType) -> DType {
+    if op == AFFINE { without_sign(dtype) } else { dtype }
+}
 
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
         let ty = dtype.as_str();
         let key = |op, variant| Key::new(Family::Affine, op, &[dtype], variant);
-        let mut affine = Module::new(format!("affine_{dtype}"), "ops/affine/affine.cu");
-        affine.kernel(key(0, Key::CONTIGUOUS), format!("affine_{dtype}"), "ISOBIT_AFFINE", &[ty]);
-        affine.kernel(key(0, Key::STRIDED), format!("affine_strided_{dtype}"), "ISOBIT_AFFINE_STRIDED", &[ty]);
-        modules.push(affine);
+        if carrier(AFFINE, dtype) == dtype {
+            let mut affine = Module::new(format!("affine_{dtype}"), "ops/affine/affine.cu");
+            affine.kernel(key(AFFINE, Key::CONTIGUOUS), format!("affine_{dtype}"), "ISOBIT_AFFINE", &[ty]);
+            affine.kernel(key(AFFINE, Key::STRIDED), format!("affine_strided_{dtype}"), "ISOBIT_AFFINE_STRIDED", &[ty]);
+            modules.push(affine);
+        }
         let mut clamp = Module::new(format!("clamp_{dtype}"), "ops/affine/clamp.cu");
-        clamp.kernel(key(3, Key::CONTIGUOUS), format!("clamp_{dtype}"), "ISOBIT_CLAMP", &[ty]);
-        clamp.kernel(key(3, Key::STRIDED), format!("clamp_strided_{dtype}"), "ISOBIT_CLAMP_STRIDED", &[ty]);
+        clamp.kernel(key(CLAMP, Key::CONTIGUOUS), format!("clamp_{dtype}"), "ISOBIT_CLAMP", &[ty]);
+        clamp.kernel(key(CLAMP, Key::STRIDED), format!("clamp_strided_{dtype}"), "ISOBIT_CLAMP_STRIDED", &[ty]);
         modules.push(clamp);
         if dtype.is_int() {
             continue;

@@ -2,6 +2,7 @@
 
 use crate::elementwise::{Kernels, address, recipe_unroll, run};
 use crate::key::{Family, Key};
+use crate::manifest::instances::affine::{AFFINE, CLAMP, carrier};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
@@ -11,10 +12,10 @@ fn kernels(op: &Op, dtype: DType) -> Kernels {
     let (number, unroll) = match op {
         Op::Powf(_) => (1, recipe_unroll(dtype)),
         Op::Elu(_) => (2, recipe_unroll(dtype)),
-        Op::Clamp(_) => (3, 2),
-        _ => (0, 2),
+        Op::Clamp(_) => (CLAMP, 2),
+        _ => (AFFINE, 2),
     };
-    Kernels::new(Key::new(Family::Affine, number, &[dtype], Key::CONTIGUOUS), unroll)
+    Kernels::new(Key::new(Family::Affine, number, &[carrier(number, dtype)], Key::CONTIGUOUS), unroll)
 }
 
 /// The kernels that the operation may launch for these dtypes.

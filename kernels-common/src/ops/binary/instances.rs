@@ -1,10 +1,17 @@
-//! Three kernels for each operation and dtype, dense operands in modules of their own.
+//! Three kernels for each operation and dtype, dense operands in modules of their own. Of integers that differ in their sign alone, the unsigned ones
+//! have those that wrap.
 
+use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{BinaryOp, DType};
 
 use BinaryOp::*;
+
+/// The dtype under whose key the kernels are: sums, differences and products of integers are the same bits with a sign or without.
+pub fn carrier(op: BinaryOp, dtype: DType) -> DType {
+    if matches!(op, Add | Sub | Mul) { without_sign(dtype) } else { dtype }
+}
 
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
@@ -25,7 +32,7 @@ pub fn add(modules: &mut Vec<Module>) {
 fn pair(modules: &mut Vec<Module>, group: &str, dtype: DType, source: &'static str, ops: &[BinaryOp]) {
     let mut dense = Module::new(format!("binary_{group}_{dtype}"), source);
     let mut broadcast = Module::new(format!("binary_{group}_broadcast_{dtype}"), source);
-    for &op in ops {
+    for &op in ops.iter().filter(|&&op| carrier(op, dtype) == dtype) {
         let key = |variant| Key::new(Family::Binary, op.index(), &[dtype], variant);
         let args = [op.name(), dtype.as_str()];
         dense.kernel(key(Key::CONTIGUOUS), format!("{op}_{dtype}"), "ISOBIT_BINARY", &args);

@@ -2,12 +2,13 @@
 
 use crate::elementwise::{Kernels, run};
 use crate::key::{Family, Key};
+use crate::manifest::instances::binary::carrier;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, BinaryOp, DType, Layout, Op, Result, Src};
 
 fn kernels(op: BinaryOp, dtype: DType) -> Kernels {
-    Kernels::with_rows(Key::new(Family::Binary, op.index(), &[dtype], Key::CONTIGUOUS), 2)
+    Kernels::with_rows(Key::new(Family::Binary, op.index(), &[carrier(op, dtype)], Key::CONTIGUOUS), 2)
 }
 
 /// The kernels that the operation may launch for these dtypes.

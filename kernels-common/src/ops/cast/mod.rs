@@ -2,12 +2,14 @@
 
 use crate::elementwise::{Kernels, dtype_of, run};
 use crate::key::{Family, Key};
+use crate::manifest::instances::cast::carriers;
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
 fn kernels(from: DType, to: DType) -> Kernels {
+    let (from, to) = carriers(from, to);
     Kernels::new(Key::new(Family::Cast, 0, &[from, to], Key::CONTIGUOUS), 2)
 }
 

@@ -1,15 +1,31 @@
-//! Three kernels for each comparison and dtype, dense operands in a module of their own.
+//! Three kernels for each comparison and dtype, dense operands in a module of their own. `lt` and `le` have none: they are `gt` and `ge` of exchanged
+//! operands, NaNs included.
 
+use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{CmpOp, DType};
+
+/// The comparison that has kernels, and whether it takes the operands in the other order.
+pub fn exchanged(op: CmpOp) -> (CmpOp, bool) {
+    match op {
+        CmpOp::Lt => (CmpOp::Gt, true),
+        CmpOp::Le => (CmpOp::Ge, true),
+        op => (op, false),
+    }
+}
+
+/// The dtype under whose key the kernels are: whether the bits of two integers are equal does not depend on their sign.
+pub fn carrier(op: CmpOp, dtype: DType) -> DType {
+    if matches!(op, CmpOp::Eq | CmpOp::Ne) { without_sign(dtype) } else { dtype }
+}
 
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
         let mut dense = Module::new(format!("compare_{dtype}"), "ops/compare/compare.cu");
         let mut broadcast = Module::new(format!("compare_broadcast_{dtype}"), "ops/compare/compare.cu");
-        for &op in CmpOp::ALL {
+        for &op in CmpOp::ALL.iter().filter(|&&op| exchanged(op) == (op, false) && carrier(op, dtype) == dtype) {
             let key = |variant| Key::new(Family::Compare, op.index(), &[dtype], variant);
             let args = [op.name(), dtype.as_str()];
             dense.kernel(key(Key::CONTIGUOUS), format!("{op}_{dtype}"), "ISOBIT_COMPARE", &args);

@@ -2,12 +2,14 @@
 
 use crate::elementwise::{Kernels, dtype_of, run};
 use crate::key::{Family, Key};
+use crate::manifest::instances::compare::{carrier, exchanged};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{CmpOp, DType, Layout, Op, Result, Src};
 
 fn kernels(op: CmpOp, dtype: DType) -> Kernels {
-    Kernels::with_rows(Key::new(Family::Compare, op.index(), &[dtype], Key::CONTIGUOUS), 2)
+    let (op, _) = exchanged(op);
+    Kernels::with_rows(Key::new(Family::Compare, op.index(), &[carrier(op, dtype)], Key::CONTIGUOUS), 2)
 }
 
 /// The kernels that the operation may launch for these dtypes.
@@ -26,5 +28,6 @@ pub(crate) fn apply_into<R: GpuRuntime>(
 ) -> Result<()> {
     let &Op::Cmp(function) = op else { unreachable!("not an operation of the family") };
     let dtype = dtype_of(srcs[0], dst);
-    run(|| kernels(function, dtype), srcs, dst, dst_layout, &[])
+    let operands = if exchanged(function).1 { [srcs[1], srcs[0]] } else { [srcs[0], srcs[1]] };
+    run(|| kernels(function, dtype), &operands, dst, dst_layout, &[])
 }

@@ -3,7 +3,7 @@
 use crate::args;
 use crate::device::GpuDevice;
 use crate::index::{Dim, Dims, Divisor, Index, MAX_RANK, count, push, split};
-use crate::key::{Family, Key};
+use crate::key::Key;
 use crate::launch::Launch;
 use crate::ops::copy::copy_walk;
 use crate::ops::stored;
@@ -11,7 +11,7 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, F8E4M3, Layout, Op, ReduceOp, Result, Scalar, Src, bf16, f16};
 
-use crate::manifest::instances::reduce::{AGAIN, COLUMNS, ROWS};
+use crate::manifest::instances::reduce::{AGAIN, COLUMNS, ROWS, key};
 
 /// Elements of a segment, and its lanes.
 const SEGMENT: usize = 65_536;
@@ -21,10 +21,6 @@ const LANES: usize = 256;
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let Op::Reduce(reduce) = op else { return Vec::new() };
     [ROWS, COLUMNS, AGAIN].map(|variant| key(reduce.op, dtypes[0], variant)).into()
-}
-
-fn key(op: ReduceOp, dtype: DType, variant: u8) -> Key {
-    Key::new(Family::Reduce, op.index(), &[dtype], variant)
 }
 
 pub(crate) fn apply_into<R: GpuRuntime>(

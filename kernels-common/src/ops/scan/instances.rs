@@ -1,5 +1,6 @@
-//! Three kernels for each dtype, and one for each type that sums are made in.
+//! Three kernels for each dtype, and one for each type that sums are made in. Integers that differ in their sign alone have the same ones.
 
+use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
@@ -22,12 +23,17 @@ pub const fn accumulator(dtype: DType) -> DType {
     }
 }
 
+/// The key of a kernel. Running sums of integers are the same bits with a sign or without.
+pub const fn key(dtype: DType, variant: u8) -> Key {
+    Key::new(Family::Scan, 0, &[without_sign(dtype)], variant)
+}
+
 /// Adds the modules.
 pub fn add(modules: &mut Vec<Module>) {
-    for &dtype in DType::ALL {
+    for &dtype in DType::ALL.iter().filter(|&&dtype| without_sign(dtype) == dtype) {
         let ty = dtype.as_str();
         let mut module = Module::new(format!("scan_{dtype}"), "ops/scan/scan.cu");
-        let key = |variant| Key::new(Family::Scan, 0, &[dtype], variant);
+        let key = |variant| key(dtype, variant);
         module.kernel(key(ROWS), format!("cumsum_rows_{dtype}"), "ISOBIT_SCAN_ROWS", &["SUMS", ty]);
         module.kernel(key(TOTALS), format!("cumsum_totals_{dtype}"), "ISOBIT_SCAN_ROWS", &["TOTALS", ty]);
         module.kernel(key(COLUMNS), format!("cumsum_columns_{dtype}"), "ISOBIT_SCAN_COLUMNS", &[ty]);

@@ -3,9 +3,9 @@
 use crate::args;
 use crate::device::GpuDevice;
 use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
-use crate::key::{Family, Key};
+use crate::key::Key;
 use crate::launch::Launch;
-use crate::manifest::instances::scan::{BEFORE, COLUMNS, ROWS, TOTALS, accumulator};
+use crate::manifest::instances::scan::{BEFORE, COLUMNS, ROWS, TOTALS, accumulator, key};
 use crate::ops::copy::{self, copy_walk};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -23,10 +23,6 @@ const SPREAD: usize = 4 * TILE;
 /// Sequences of one launch, times their tiles or runs: a grid has less than 2^32 threads.
 const MOST_TILES: usize = 1 << 23;
 const MOST_COLUMNS: usize = 1 << 26;
-
-fn key(dtype: DType, variant: u8) -> Key {
-    Key::new(Family::Scan, 0, &[dtype], variant)
-}
 
 /// The kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {

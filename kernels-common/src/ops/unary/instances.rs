@@ -1,5 +1,7 @@
-//! Two kernels for each operation and dtype. What an integer returns as it is has none: that is a copy.
+//! Two kernels for each operation and dtype. What an integer returns as it is has none: that is a copy. Of integers that differ in their sign alone, the
+//! unsigned ones have those that wrap.
 
+use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{DType, UnaryOp};
@@ -35,8 +37,14 @@ pub fn add(modules: &mut Vec<Module>) {
     }
 }
 
+/// The dtype under whose key the kernels are: the negative and the square of an integer are the same bits with a sign or without.
+pub fn carrier(op: UnaryOp, dtype: DType) -> DType {
+    if matches!(op, Neg | Sqr) { without_sign(dtype) } else { dtype }
+}
+
 fn has_kernel(op: UnaryOp, dtype: DType) -> bool {
-    dtype.is_float() || !(op.is_float_only() || matches!(op, Ceil | Floor | Round | Trunc))
+    let copies = matches!(op, Ceil | Floor | Round | Trunc);
+    dtype.is_float() || !op.is_float_only() && !copies && carrier(op, dtype) == dtype
 }
 
 fn module(group: &str, dtype: DType, source: &'static str, ops: &[UnaryOp]) -> Module {

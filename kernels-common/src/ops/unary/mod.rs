@@ -2,6 +2,7 @@
 
 use crate::elementwise::{Kernels, recipe_unroll, run};
 use crate::key::{Family, Key};
+use crate::manifest::instances::unary::carrier;
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -15,7 +16,7 @@ fn is_copy(op: UnaryOp, dtype: DType) -> bool {
 fn kernels(op: UnaryOp, dtype: DType) -> Kernels {
     let exact = !op.is_float_only() || matches!(op, UnaryOp::Sqrt | UnaryOp::Recip);
     let unroll = if exact { 2 } else { recipe_unroll(dtype) };
-    Kernels::new(Key::new(Family::Unary, op.index(), &[dtype], Key::CONTIGUOUS), unroll)
+    Kernels::new(Key::new(Family::Unary, op.index(), &[carrier(op, dtype)], Key::CONTIGUOUS), unroll)
 }
 
 /// The kernels that the operation may launch for these dtypes.

@@ -114,7 +114,8 @@ struct Team {
         t.number = WHOLE ? thread / (NORM_LANES / V) : thread >> p.team_shift;
         t.row = block_x() * (WHOLE ? block_dim_x() / (NORM_LANES / V) : block_dim_x() >> p.team_shift) + t.number;
         const u32 in_team = thread & (t.threads - 1);
-        t.vectors = p.vectors != 0;
+        // A lane is where it is, alone or as a vector: of one there is one way.
+        t.vectors = V == 1 || p.vectors != 0;
         t.first = t.vectors ? in_team * V : in_team;
         t.distance = t.vectors ? 1 : t.threads;
         return t;

@@ -123,7 +123,7 @@ ISOBIT_FN Pack<V * U, T> gather(const T *base, const Offsets<U> &offsets, bool s
     return x;
 }
 
-// U units from `first`, a block's width apart.
+// Those of U units from `first`, a block's width apart, that the walk has: the first one, which stands in for the others where they are read.
 template <int V, int U, typename F, typename Out, int... I, typename... In>
 ISOBIT_FN void units(const F &f, const Walk<1 + (int)sizeof...(In)> &walk, u32 first, Indices<I...>, Out *dst,
                      const In *...in) {
@@ -132,7 +132,8 @@ ISOBIT_FN void units(const F &f, const Walk<1 + (int)sizeof...(In)> &walk, u32 f
     u32 left[U];
 #pragma unroll
     for (int u = 0; u < U; u++) {
-        left[u] = first + (u32)(u * ELEMENTWISE_BLOCK);
+        const u32 unit = first + (u32)(u * ELEMENTWISE_BLOCK);
+        left[u] = unit < walk.units ? unit : first;
 #pragma unroll
         for (int o = 0; o < OPERANDS; o++)
             offsets[o].at[u] = 0;
@@ -158,7 +159,8 @@ ISOBIT_FN void units(const F &f, const Walk<1 + (int)sizeof...(In)> &walk, u32 f
     const auto y = map<V * U>(f, gather<V, U>(in, offsets[1 + I], (walk.splat >> (1 + I) & 1) != 0)...);
 #pragma unroll
     for (int u = 0; u < U; u++)
-        store((Out *)((u8 *)dst + offsets[0].at[u]), part_of<V>(y, u));
+        if (u == 0 || first + (u32)(u * ELEMENTWISE_BLOCK) < walk.units)
+            store((Out *)((u8 *)dst + offsets[0].at[u]), part_of<V>(y, u));
 }
 
 } // namespace elementwise_detail
@@ -196,13 +198,9 @@ ISOBIT_FN void strided(Indices<I...> indices, const F &f, const Walk<1 + (int)si
     constexpr u32 TILE = ELEMENTWISE_BLOCK * U;
     const u64 step = (u64)grid_dim_x() * TILE;
     for (u64 tile = (u64)block_x() * TILE; tile < walk.units; tile += step) {
-        if (U > 1 && tile + TILE <= walk.units) {
-            units<V, U>(f, walk, (u32)tile + thread_x(), indices, dst, in...);
-        } else {
-#pragma unroll 1
-            for (u32 i = (u32)tile + thread_x(); i < walk.units && i < (u32)tile + TILE; i += ELEMENTWISE_BLOCK)
-                units<V, 1>(f, walk, i, indices, dst, in...);
-        }
+        const u32 first = (u32)tile + thread_x();
+        if (first < walk.units)
+            units<V, U>(f, walk, first, indices, dst, in...);
     }
 }
 

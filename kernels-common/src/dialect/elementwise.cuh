@@ -64,13 +64,15 @@ ISOBIT_FN auto map(const F &f, const Pack<N, In> &...x) {
     return y;
 }
 
-// U packs of V elements, a block's width apart.
+// U packs of V elements, a block's width apart, of which those exist that are less than `left` packs away. The first one, which does, is read in place of
+// the others: no load waits for a branch.
 template <int V, int U, typename T>
-ISOBIT_FN Pack<V * U, T> load_tile(const T *from) {
+ISOBIT_FN Pack<V * U, T> load_tile(const T *from, u32 left) {
     Pack<V * U, T> x;
 #pragma unroll
     for (int u = 0; u < U; u++) {
-        const Pack<V, T> part = load<V>(from + u * ELEMENTWISE_BLOCK * V);
+        const u32 away = (u32)(u * ELEMENTWISE_BLOCK);
+        const Pack<V, T> part = load<V>(from + (away < left ? away * V : 0));
 #pragma unroll
         for (int i = 0; i < V; i++)
             x.v[u * V + i] = part.v[i];
@@ -88,10 +90,11 @@ ISOBIT_FN Pack<V, T> part_of(const Pack<N, T> &x, int u) {
 }
 
 template <int V, int U, typename T>
-ISOBIT_FN void store_tile(T *to, const Pack<V * U, T> &x) {
+ISOBIT_FN void store_tile(T *to, const Pack<V * U, T> &x, u32 left) {
 #pragma unroll
     for (int u = 0; u < U; u++)
-        store(to + u * ELEMENTWISE_BLOCK * V, part_of<V>(x, u));
+        if (u == 0 || (u32)(u * ELEMENTWISE_BLOCK) < left)
+            store(to + u * ELEMENTWISE_BLOCK * V, part_of<V>(x, u));
 }
 
 template <int U>
@@ -173,14 +176,11 @@ ISOBIT_FN void contiguous(const F &f, u64 n, Out *dst, const In *...in) {
     const u64 packs = n / V;
     const u64 step = grid_dim_x() * TILE;
     for (u64 tile = block_x() * TILE; tile < packs; tile += step) {
-        if (U > 1 && tile + TILE <= packs) {
+        const u32 count = packs - tile < TILE ? (u32)(packs - tile) : (u32)TILE;
+        if (thread_x() < count) {
             const u64 i = (tile + thread_x()) * V;
-            store_tile<V, U>(dst + i, map<V * U>(f, load_tile<V, U>(in + i)...));
-        } else {
-            const u64 end = tile + TILE < packs ? tile + TILE : packs;
-#pragma unroll 1
-            for (u64 p = tile + thread_x(); p < end; p += ELEMENTWISE_BLOCK)
-                store(dst + p * V, map<V>(f, load<V>(in + p * V)...));
+            const u32 left = count - thread_x();
+            store_tile<V, U>(dst + i, map<V * U>(f, load_tile<V, U>(in + i, left)...), left);
         }
     }
     if (V > 1) {

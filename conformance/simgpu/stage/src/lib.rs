@@ -17,11 +17,22 @@ use std::process::Command;
 /// Tells a test that it is the process which [`Staged::child`] starts.
 const INSIDE: &str = "ISOBIT_SIMGPU_CHILD";
 
+/// A vendor's libraries, and how programs find them.
+struct Vendor {
+    /// The name of its folder.
+    name: &'static str,
+    libraries: &'static [Library],
+    /// The variable that names the vendor's installation, where programs ask one.
+    home: Option<&'static str>,
+}
+
+const CUDA_VENDOR: Vendor = Vendor { name: "cuda", libraries: CUDA, home: None };
+const ROCM_VENDOR: Vendor = Vendor { name: "rocm", libraries: ROCM, home: Some("ROCM_PATH") };
+
 /// The libraries of a simulated GPU, built and laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staged {
     root: PathBuf,
-    /// The variable that names the vendor's installation, where programs ask one.
     home: Option<&'static str>,
 }
 
@@ -30,7 +41,7 @@ pub struct Staged {
 /// # Errors
 /// Cargo cannot build them, or the file system refuses.
 pub fn rocm() -> Result<Staged> {
-    stage("rocm", ROCM, Some("ROCM_PATH"))
+    stage([ROCM_VENDOR]).map(|[staged]| staged)
 }
 
 /// The simulated NVIDIA GPU's libraries, in place of the driver's and the toolkit's: programs find those by the library path alone.
@@ -38,7 +49,7 @@ pub fn rocm() -> Result<Staged> {
 /// # Errors
 /// As [`rocm`].
 pub fn cuda() -> Result<Staged> {
-    stage("cuda", CUDA, None)
+    stage([CUDA_VENDOR]).map(|[staged]| staged)
 }
 
 /// The folder that holds every simulator, one folder each: what `ISOBIT_SIMGPU` names.
@@ -49,26 +60,28 @@ pub fn folder() -> Result<PathBuf> {
     Ok(cargo::target_dir()?.join("simgpu"))
 }
 
-/// Every simulator, each in its folder of [`folder`], which is returned.
+/// Every simulator, each in its folder of [`folder`], which is returned. One build makes them all, so that the end of one vendor's does not
+/// leave a processor without work.
 ///
 /// # Errors
 /// As [`rocm`].
 pub fn all() -> Result<PathBuf> {
-    cuda()?;
-    rocm()?;
+    stage([CUDA_VENDOR, ROCM_VENDOR])?;
     folder()
 }
 
-fn stage(vendor: &str, libraries: &[Library], home: Option<&'static str>) -> Result<Staged> {
+fn stage<const N: usize>(vendors: [Vendor; N]) -> Result<[Staged; N]> {
     let folder = folder()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     // Several test processes come here at once: one builds and lays out, the others find it done.
     let path = folder.join(".lock");
     let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
     fs4::fs_std::FileExt::lock_exclusive(&lock).with_context(|| format!("cannot lock {}", path.display()))?;
-    let built = cargo::build(libraries.iter().map(|l| l.package))?;
-    let staged = Staged { root: folder.join(vendor), home };
-    library::lay_out(libraries, &built, &staged.lib())?;
+    let built = cargo::build(vendors.iter().flat_map(|vendor| vendor.libraries).map(|l| l.package))?;
+    let staged = vendors.each_ref().map(|vendor| Staged { root: folder.join(vendor.name), home: vendor.home });
+    for (vendor, staged) in vendors.iter().zip(&staged) {
+        library::lay_out(vendor.libraries, &built, &staged.lib())?;
+    }
     Ok(staged)
 }
 

@@ -6,7 +6,13 @@
 //!   [`BackendDevice::supports`], errors and reports.
 //! - [`Stream`], [`Event`], [`Graph`], [`PinnedBuffer`] and [`Func`] are the driver's own behind one type each. A driver that has none gets them in plain words.
 //! - [`DynDevice`] and [`DynStorage`] are a driver as an object, for programs that choose it at run time.
-//! - [`cpu`] is the reference driver. It implements everything declared here, and is what every other driver is held to.
+#![cfg_attr(
+    feature = "cpu",
+    doc = "- [`cpu`] is the reference driver. It implements everything declared here, and is what every other driver is held to."
+)]
+//!
+//! The feature `cpu`, which is on by default, holds the reference driver. Without it the crate is what a driver, or a build script, needs to
+//! know, and costs a tenth to compile.
 //!
 //! # Contract
 //!
@@ -25,7 +31,9 @@ mod counters;
 mod device;
 #[macro_use]
 mod dtype;
+#[cfg(feature = "cpu")]
 pub mod cpu;
+mod cpu_storage;
 mod dynamic;
 mod error;
 pub mod event;
@@ -49,7 +57,9 @@ pub mod transfer;
 pub mod validate;
 
 pub use counters::Counters;
-pub use cpu::{CpuDevice, CpuStorage};
+#[cfg(feature = "cpu")]
+pub use cpu::CpuDevice;
+pub use cpu_storage::CpuStorage;
 pub use device::{BackendDevice, DeviceId, DeviceLocation, Numerics};
 pub use dtype::{DType, WithDType};
 pub use dynamic::{DynDevice, DynStorage};

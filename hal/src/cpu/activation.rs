@@ -5,7 +5,7 @@ use super::compute::Compute;
 use super::recipes::Recipes;
 use super::vector::{Kernel, vectorised};
 use super::walk::{Walk, dispatch_float, zeroed};
-use crate::{Activation, BackendStorage, Layout, Src};
+use crate::{Activation, Layout, Src};
 
 struct Add<'a, C>([&'a [C]; 2], &'a mut [C]);
 

@@ -5,7 +5,7 @@ use super::compute::Compute;
 use super::element::Element;
 use super::recipes::Recipes;
 use super::walk::{Function, dispatch_float, map};
-use crate::{Affine, BackendStorage, Clamp, Elu, Layout, Powf, Src};
+use crate::{Affine, Clamp, Elu, Layout, Powf, Src};
 use std::marker::PhantomData;
 
 #[derive(Clone, Copy)]

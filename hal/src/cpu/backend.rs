@@ -1,24 +1,20 @@
 //! The operations of host storages: validated, then handed to the family's file.
 
-use super::storage::with_vec;
 use super::{
     CpuDevice, CpuStorage, activation, affine, binary, cast, compare, conv, copy, fill, indexing, matmul, norm, pool,
     quantized, random, reduce, rope, scan, sort, ternary, triangle, unary, upsample,
 };
-use crate::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Scalar, Src, WithDType, trace, validate};
+use crate::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Scalar, Src, trace, validate};
 
 impl BackendStorage for CpuStorage {
     type Device = CpuDevice;
 
     fn dtype(&self) -> DType {
-        fn of<T: WithDType>(_: &[T]) -> DType {
-            T::DTYPE
-        }
-        with_vec!(self, v => of(v))
+        self.dtype()
     }
 
     fn len(&self) -> usize {
-        with_vec!(self, v => v.len())
+        self.as_bytes().len() / self.dtype().size_in_bytes()
     }
 
     fn device(&self) -> &CpuDevice {

@@ -4,7 +4,7 @@ use super::CpuStorage;
 use super::compute::Compute;
 use super::element::Element;
 use super::walk::{Function, map};
-use crate::{BackendStorage, BinaryOp, Layout, Src};
+use crate::{BinaryOp, Layout, Src};
 use std::marker::PhantomData;
 
 macro_rules! functions {

@@ -4,7 +4,7 @@ use super::CpuStorage;
 use super::compute::{Convert, OddF32};
 use super::element::Element;
 use super::walk::{Function, map};
-use crate::{BackendStorage, Layout, Src};
+use crate::{Layout, Src};
 use std::marker::PhantomData;
 
 struct To<D>(PhantomData<D>);

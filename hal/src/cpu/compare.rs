@@ -4,7 +4,7 @@ use super::CpuStorage;
 use super::compute::Compute;
 use super::element::Element;
 use super::walk::{Function, map};
-use crate::{BackendStorage, CmpOp, Layout, Src};
+use crate::{CmpOp, Layout, Src};
 
 macro_rules! functions {
     ($($op:ident $operator:tt)*) => {

@@ -2,7 +2,7 @@
 
 use super::CpuStorage;
 use super::walk::{Walk, dispatch_size, zeroed};
-use crate::{BackendStorage, Layout, Src};
+use crate::{Layout, Src};
 
 pub(super) fn copy(src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
     if matches!(src, Src::Dst) {

@@ -2,7 +2,7 @@
 
 use super::CpuStorage;
 use super::walk::{Walk, dispatch_size, zeroed};
-use crate::{BackendStorage, Layout, Scalar};
+use crate::{Layout, Scalar};
 
 pub(super) fn fill(value: Scalar, dst: &mut CpuStorage, layout: &Layout) {
     dispatch_size!(dst.dtype(), T => {

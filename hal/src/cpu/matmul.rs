@@ -4,7 +4,7 @@ use super::CpuStorage;
 use super::blocked::{Destination, Line, MC, NC, Panels, Scratch, Tiled, group};
 use super::element::Element;
 use super::walk::{dispatch_float, for_runs, gather, parallel, scatter};
-use crate::{BackendStorage, Layout};
+use crate::Layout;
 
 /// A strided matrix, `lines` (rows of the left, columns of the right operand) by k.
 struct Operand<T> {

@@ -29,7 +29,6 @@ mod reduce;
 mod rope;
 mod scan;
 mod sort;
-mod storage;
 mod ternary;
 mod triangle;
 mod unary;
@@ -40,5 +39,5 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub use crate::CpuStorage;
 pub use device::CpuDevice;
-pub use storage::CpuStorage;

@@ -2,7 +2,7 @@
 
 use super::walk::{gather, parallel, scatter};
 use super::{CpuStorage, element::Element};
-use crate::{BackendStorage, Dims, Layout};
+use crate::{Dims, Layout};
 use std::marker::PhantomData;
 use std::ops::Range;
 

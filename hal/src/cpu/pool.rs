@@ -6,7 +6,7 @@ use super::element::Element;
 use super::planes::{Planes, Widened};
 use super::vector::{Kernel, vectorised};
 use super::walk::dispatch_float;
-use crate::{BackendStorage, Layout, Pool2d};
+use crate::{Layout, Pool2d};
 use std::ops::Range;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);

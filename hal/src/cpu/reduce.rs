@@ -5,7 +5,7 @@ use super::compute::{Compute, FloatCompute};
 use super::element::Element;
 use super::vector::{Kernel, vectorised};
 use super::walk::{BLOCK, dispatch_float, for_runs, gather, parallel};
-use crate::{BackendStorage, Collapsed, Dims, Layout, Reduce, ReduceOp, collapse};
+use crate::{Collapsed, Dims, Layout, Reduce, ReduceOp, collapse};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -5,7 +5,7 @@ use super::compute::FloatCompute;
 use super::element::Element;
 use super::vector::{Kernel, vectorised};
 use super::walk::{dispatch_float, gather, parallel, scatter};
-use crate::{BackendStorage, Layout, RopeForm};
+use crate::{Layout, RopeForm};
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 

@@ -4,7 +4,7 @@ use super::CpuStorage;
 use super::compute::Compute;
 use super::element::Element;
 use super::walk::{BLOCK, for_runs, gather, parallel, scatter};
-use crate::{BackendStorage, CumSum, Dims, Layout, collapse};
+use crate::{CumSum, Dims, Layout, collapse};
 use smallvec::SmallVec;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);

@@ -4,7 +4,7 @@
 
 use super::CpuStorage;
 use super::walk::{dispatch_size, for_runs, parallel};
-use crate::{BackendStorage, F8E4M3, Layout, Op, Sort, WithDType, collapse};
+use crate::{F8E4M3, Layout, Op, Sort, WithDType, collapse};
 use half::{bf16, f16};
 use rayon::prelude::*;
 

@@ -4,7 +4,7 @@ use super::CpuStorage;
 use super::compute::Compute;
 use super::vector::{Kernel, vectorised};
 use super::walk::{Walk, dispatch_size, zeroed};
-use crate::{BackendStorage, Layout, Src};
+use crate::{Layout, Src};
 
 struct Choose<'a, M, T> {
     cond: &'a [M],

@@ -2,7 +2,7 @@
 
 use super::CpuStorage;
 use super::walk::{Walk, dispatch_size, zeroed};
-use crate::{BackendStorage, Layout, Src, Triangle};
+use crate::{Layout, Src, Triangle};
 use std::ops::Range;
 
 /// The columns of a row that stay.

@@ -5,7 +5,7 @@ use super::compute::{Compute, FloatCompute};
 use super::element::Element;
 use super::recipes::Recipes;
 use super::walk::{Function, dispatch_float, map};
-use crate::{BackendStorage, Layout, Src, UnaryOp};
+use crate::{Layout, Src, UnaryOp};
 use std::marker::PhantomData;
 
 /// A type for each operation, which calls the method of that name, and a function from the operation to the pass with that type.

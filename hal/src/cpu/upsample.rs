@@ -6,7 +6,7 @@ use super::element::Element;
 use super::planes::{Planes, Widened};
 use super::vector::{Kernel, vectorised};
 use super::walk::{dispatch_float, dispatch_size};
-use crate::{BackendStorage, Layout, Op, UpsampleBilinear2d};
+use crate::{Layout, Op, UpsampleBilinear2d};
 use bytemuck::Zeroable;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);

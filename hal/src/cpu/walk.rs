@@ -6,7 +6,7 @@
 use super::CpuStorage;
 use super::element::Element;
 use super::vector::{Kernel, vectorised};
-use crate::{BackendStorage, Dims, Layout, Src, collapse};
+use crate::{Dims, Layout, Src, collapse};
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::Range;

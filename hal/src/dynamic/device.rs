@@ -2,7 +2,7 @@
 
 use super::func::LoadedBy;
 use super::storage::{DynStorage, ErasedStorage, inside, inside_mut};
-use crate::{BackendDevice, BackendStorage, CpuDevice, Func, KernelArg, LaunchConfig, Result};
+use crate::{BackendDevice, BackendStorage, Func, KernelArg, LaunchConfig, Result};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -122,8 +122,21 @@ impl BackendDevice for DynDevice {
     type Storage = DynStorage;
 
     /// The host: a name for another driver's device is the facade's `AnyDevice::open`.
+    #[cfg(feature = "cpu")]
     fn new(ordinal: usize) -> Result<Self> {
-        CpuDevice::new(ordinal).map(Self::from_backend)
+        crate::CpuDevice::new(ordinal).map(Self::from_backend)
+    }
+
+    /// The host, which this build was made without.
+    #[cfg(not(feature = "cpu"))]
+    fn new(ordinal: usize) -> Result<Self> {
+        Err(crate::Error::new(
+            crate::ErrorKind::InvalidArgument,
+            format!(
+                "cpu:{ordinal} was asked for, and isobit-hal was built without its feature `cpu`: turn it on, or make a \
+                 device of another driver and hand it to `DynDevice::from_backend`"
+            ),
+        ))
     }
 
     fn can_access_peer(&self, other: &Self) -> bool {

@@ -7,7 +7,7 @@ use super::CpuStorage;
 use super::blocked::{Destination, Line, MC, NC, Panels, Scratch, Tiled, group};
 use super::element::Element;
 use super::walk::{gather, parallel};
-use crate::{BackendStorage, Layout, Op, collapse};
+use crate::{Layout, Op, collapse};
 use axis::{Axis, Window};
 use std::ops::Range;
 

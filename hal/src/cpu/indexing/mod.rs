@@ -8,7 +8,7 @@ mod take;
 
 use super::CpuStorage;
 use super::walk::{dispatch_size, for_runs};
-use crate::{BackendStorage, DType, Dims, Error, ErrorKind, Layout, Op, Result};
+use crate::{DType, Dims, Error, ErrorKind, Layout, Op, Result};
 use lines::Lines;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

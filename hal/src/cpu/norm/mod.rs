@@ -11,7 +11,7 @@ use super::recipes::Recipes;
 use super::reduce::{Lanes, SEGMENT, reduce_segments};
 use super::vector::{Kernel, vectorised};
 use super::walk::{Function, dispatch_float};
-use crate::{BackendStorage, Layout, Op};
+use crate::{Layout, Op};
 use exp::ExpDown;
 use rayon::prelude::*;
 use rows::{Rows, widened};

@@ -1,6 +1,6 @@
-//! Host memory: one typed vector a dtype.
+//! Host memory: one typed vector a dtype. What a driver hands to the host and takes from it; the CPU driver computes on it.
 
-use crate::{BackendStorage, DType, Error, ErrorKind, F8E4M3, Result, WithDType};
+use crate::{DType, Error, ErrorKind, F8E4M3, Result, WithDType};
 use half::{bf16, f16};
 
 /// A buffer in host memory.
@@ -39,8 +39,6 @@ macro_rules! with_vec {
         }
     };
 }
-
-pub(super) use with_vec;
 
 macro_rules! from_vec {
     ($($variant:ident $ty:ty)*) => {$(
@@ -90,6 +88,14 @@ impl CpuStorage {
         let mut storage = Self::zeros(bytes.len() / size, dtype)?;
         storage.as_bytes_mut().copy_from_slice(bytes);
         Ok(storage)
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        fn of<T: WithDType>(_: &[T]) -> DType {
+            T::DTYPE
+        }
+        with_vec!(self, v => of(v))
     }
 
     /// The elements as bytes.

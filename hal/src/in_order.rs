@@ -181,6 +181,3 @@ impl PinnedMemory for HostMemory {
         self.len
     }
 }
-
-#[cfg(test)]
-mod tests;

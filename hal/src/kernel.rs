@@ -2,7 +2,8 @@
 
 mod check;
 
-pub(crate) use check::{arguments, configuration};
+#[doc(hidden)]
+pub use check::{arguments, configuration};
 
 use crate::{BackendStorage, DeviceId, F8E4M3, Result, Scalar};
 use half::{bf16, f16};

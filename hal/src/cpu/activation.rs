@@ -1,60 +1,9 @@
 //! Fused additions: the sum as `add` rounds it, then the function of one argument of the dtype.
 
-use super::CpuStorage;
-use super::compute::Compute;
-use super::recipes::Recipes;
-use super::vector::{Kernel, vectorised};
-use super::walk::{Walk, dispatch_float, zeroed};
-use crate::{Activation, Layout, Src};
-
-struct Add<'a, C>([&'a [C]; 2], &'a mut [C]);
-
-impl<C: Compute> Kernel for Add<'_, C> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Add([x, bias], sums) = self;
-        for (sum, (&x, &bias)) in sums.iter_mut().zip(x.iter().zip(bias)) {
-            *sum = x.add(bias);
-        }
-    }
-}
-
-struct Map<'a, C, F>(F, &'a [C], &'a mut [C]);
-
-impl<C: Compute, F: Fn(C) -> C> Kernel for Map<'_, C, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (out, &x) in self.2.iter_mut().zip(self.1) {
-            *out = (self.0)(x);
-        }
-    }
-}
-
-fn run<T: Recipes>(
-    function: impl Fn(T::Compute) -> T::Compute + Copy + Sync,
-    srcs: [Src<'_, CpuStorage>; 2],
-    dst: &mut CpuStorage,
-    dst_layout: &Layout,
-) {
-    Walk::new(srcs, dst, dst_layout).run(&|blocks| {
-        let (mut elements, mut widened) = ([zeroed::<T>(); 2], [zeroed::<T::Compute>(); 2]);
-        let (mut rounded, mut scratch, mut scattered) = (zeroed::<T>(), zeroed::<T::Compute>(), zeroed::<T>());
-        for block in blocks {
-            let ([x, bias], [wide_x, wide_bias]) = (&mut elements, &mut widened);
-            let operands = [T::load(block.source(0, x), wide_x), T::load(block.source(1, bias), wide_bias)];
-            let sums = &mut rounded[..block.len()];
-            T::store(sums, &mut scratch, |out| vectorised(Add(operands, out)));
-            let sums = T::load(sums, wide_x);
-            block.target(&mut scattered, |out| {
-                T::store(out, &mut scratch, |out| vectorised(Map(function, sums, out)));
-            });
-        }
-    });
-}
+use super::element::Codec;
+use super::walk::{Buffer, Walk};
+use super::{CpuStorage, binary, unary};
+use crate::{Activation, BinaryOp, Layout, Src};
 
 pub(super) fn add_activation(
     op: Activation,
@@ -62,10 +11,22 @@ pub(super) fn add_activation(
     dst: &mut CpuStorage,
     dst_layout: &Layout,
 ) {
-    dispatch_float!(dst.dtype(), T => match op {
-        Activation::Relu => run::<T>(Compute::relu, srcs, dst, dst_layout),
-        Activation::Gelu => run::<T>(T::gelu, srcs, dst, dst_layout),
-        Activation::GeluErf => run::<T>(T::gelu_erf, srcs, dst, dst_layout),
-        Activation::Silu => run::<T>(T::silu, srcs, dst, dst_layout),
+    let dtype = dst.dtype();
+    let codec = Codec::of(dtype);
+    let (add, function) = (binary::function(BinaryOp::Add, dtype), unary::function(op.unary(), dtype));
+    Walk::new(srcs, dst, dst_layout).run(&|blocks| {
+        let mut buffers: [Buffer; 8] = Default::default();
+        let [x, bias, wide_x, wide_bias, sums, wide_sums, scratch, scattered] = &mut buffers;
+        for block in blocks {
+            let size = codec.size;
+            let operands = [(0, &mut *x, &mut *wide_x), (1, &mut *bias, &mut *wide_bias)]
+                .map(|(i, elements, widened)| codec.widened(block.source_bytes(i, size, elements), widened));
+            let sums = sums.bytes(block.len() * size);
+            codec.rounded(sums, scratch, |out| add.apply(operands, out));
+            let sums = codec.widened(sums, wide_sums);
+            block.target_bytes(size, scattered, |out| {
+                codec.rounded(out, scratch, |out| function.apply([sums], out));
+            });
+        }
     });
 }

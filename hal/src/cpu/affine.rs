@@ -4,9 +4,8 @@ use super::CpuStorage;
 use super::compute::Compute;
 use super::element::Element;
 use super::recipes::Recipes;
-use super::walk::{Function, dispatch_float, map};
+use super::walk::{Each, Function, dispatch_compute, dispatch_recipes, map};
 use crate::{Affine, Clamp, Elu, Layout, Powf, Src};
-use std::marker::PhantomData;
 
 #[derive(Clone, Copy)]
 struct MulAdd<C> {
@@ -37,19 +36,19 @@ impl<C: Compute> Function<1, C, C> for Between<C> {
 /// A function of the element and one parameter, by the recipe of the dtype.
 macro_rules! with_parameter {
     ($name:ident, $recipe:ident) => {
-        struct $name<T: Element>(T::Compute, PhantomData<T>);
+        struct $name<R: Recipes>(R::Compute);
 
-        impl<T: Element> Clone for $name<T> {
+        impl<R: Recipes> Clone for $name<R> {
             fn clone(&self) -> Self {
                 *self
             }
         }
-        impl<T: Element> Copy for $name<T> {}
+        impl<R: Recipes> Copy for $name<R> {}
 
-        impl<T: Recipes> Function<1, T::Compute, T::Compute> for $name<T> {
+        impl<R: Recipes> Function<1, R::Compute, R::Compute> for $name<R> {
             #[inline(always)]
-            fn call(self, [x]: [T::Compute; 1]) -> T::Compute {
-                T::$recipe(x, self.0)
+            fn call(self, [x]: [R::Compute; 1]) -> R::Compute {
+                R::$recipe(x, self.0)
             }
         }
     };
@@ -58,29 +57,29 @@ with_parameter!(Power, pow);
 with_parameter!(ExpLinear, elu);
 
 pub(super) fn affine(op: Affine, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    dispatch_dtype!(dst.dtype(), T => {
-        type C = <T as Element>::Compute;
+    dispatch_compute!(dst.dtype(), C => {
         let f = MulAdd { mul: C::from_parameter(op.mul), add: C::from_parameter(op.add) };
-        map::<1, T, T>(f, [src], dst, dst_layout);
+        map(&Each::<_, C, C>::value(f), [src], dst, dst_layout);
     });
 }
 
 pub(super) fn clamp(op: Clamp, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    dispatch_dtype!(dst.dtype(), T => {
-        type C = <T as Element>::Compute;
+    dispatch_compute!(dst.dtype(), C => {
         let f = Between { min: C::from_parameter(op.min), max: C::from_parameter(op.max) };
-        map::<1, T, T>(f, [src], dst, dst_layout);
+        map(&Each::<_, C, C>::value(f), [src], dst, dst_layout);
     });
 }
 
 pub(super) fn powf(op: Powf, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    dispatch_float!(dst.dtype(), T => {
-        map::<1, T, T>(Power::<T>(Compute::from_parameter(op.exponent), PhantomData), [src], dst, dst_layout);
+    dispatch_recipes!(dst.dtype(), R => {
+        type C = <R as Element>::Compute;
+        map(&Each::<_, C, C>::value(Power::<R>(C::from_parameter(op.exponent))), [src], dst, dst_layout);
     });
 }
 
 pub(super) fn elu(op: Elu, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    dispatch_float!(dst.dtype(), T => {
-        map::<1, T, T>(ExpLinear::<T>(Compute::from_parameter(op.alpha), PhantomData), [src], dst, dst_layout);
+    dispatch_recipes!(dst.dtype(), R => {
+        type C = <R as Element>::Compute;
+        map(&Each::<_, C, C>::value(ExpLinear::<R>(C::from_parameter(op.alpha))), [src], dst, dst_layout);
     });
 }

@@ -1,35 +1,30 @@
 //! Functions of two arguments of one dtype.
 
 use super::CpuStorage;
-use super::compute::Compute;
-use super::element::Element;
-use super::walk::{Function, map};
-use crate::{BinaryOp, Layout, Src};
+use super::compute::{Compute, IntegerPow};
+use super::recipes::Recipes;
+use super::walk::{BlockFunction, Each, Function, dispatch_compute, dispatch_recipes, map};
+use crate::{BinaryOp, DType, Layout, Src};
 use std::marker::PhantomData;
 
 macro_rules! functions {
     ($($op:ident($x:ident, $y:ident) => $result:expr;)*) => {
         $(
-            struct $op<T>(PhantomData<T>);
+            #[derive(Clone, Copy)]
+            struct $op;
 
-            impl<T> Clone for $op<T> {
-                fn clone(&self) -> Self {
-                    *self
-                }
-            }
-            impl<T> Copy for $op<T> {}
-
-            impl<T: Element> Function<2, T::Compute, T::Compute> for $op<T> {
+            impl<C: Compute> Function<2, C, C> for $op {
                 #[inline(always)]
-                fn call(self, [$x, $y]: [T::Compute; 2]) -> T::Compute {
+                fn call(self, [$x, $y]: [C; 2]) -> C {
                     $result
                 }
             }
         )*
 
-        fn run<T: Element>(op: BinaryOp, srcs: [Src<'_, CpuStorage>; 2], dst: &mut CpuStorage, dst_layout: &Layout) {
+        fn exact<C: Compute>(op: BinaryOp) -> &'static dyn BlockFunction<2> {
             match op {
-                $(BinaryOp::$op => map::<2, T, T>($op::<T>(PhantomData), srcs, dst, dst_layout),)*
+                $(BinaryOp::$op => const { &Each::<_, C, C>::value($op) },)*
+                BinaryOp::Pow => unreachable!("a recipe"),
             }
         }
     };
@@ -41,11 +36,56 @@ functions! {
     Mul(x, y) => x.mul(y);
     Div(x, y) => x.div(y);
     Rem(x, y) => x.rem(y);
-    Pow(x, y) => T::power(x, y);
     Maximum(x, y) => x.maximum(y);
     Minimum(x, y) => x.minimum(y);
 }
 
+#[derive(Clone, Copy)]
+struct IntegerPower;
+
+impl<C: IntegerPow> Function<2, C, C> for IntegerPower {
+    #[inline(always)]
+    fn call(self, [x, y]: [C; 2]) -> C {
+        x.pow(y)
+    }
+}
+
+/// By the recipe of a dtype.
+struct Power<R>(PhantomData<fn() -> R>);
+
+impl<R> Clone for Power<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R> Copy for Power<R> {}
+
+impl<R: Recipes> Function<2, R::Compute, R::Compute> for Power<R> {
+    #[inline(always)]
+    fn call(self, [x, y]: [R::Compute; 2]) -> R::Compute {
+        R::pow(x, y)
+    }
+}
+
+fn integer_power<C: IntegerPow>() -> &'static dyn BlockFunction<2> {
+    const { &Each::<_, C, C>::value(IntegerPower) }
+}
+
+fn power<R: Recipes>() -> &'static dyn BlockFunction<2> {
+    const { &Each::<_, R::Compute, R::Compute>::value(Power::<R>(PhantomData)) }
+}
+
+/// The operation on blocks of a dtype's compute type.
+pub(super) fn function(op: BinaryOp, dtype: DType) -> &'static dyn BlockFunction<2> {
+    match op {
+        BinaryOp::Pow if dtype.is_float() => dispatch_recipes!(dtype, R => power::<R>()),
+        BinaryOp::Pow => {
+            crate::dispatch_dtype!(@arms dtype, C, integer_power::<C>(), U8 u8, I8 i8, U32 u32, I16 i16, I32 i32, I64 i64)
+        }
+        _ => dispatch_compute!(dtype, C => exact::<C>(op)),
+    }
+}
+
 pub(super) fn binary(op: BinaryOp, srcs: [Src<'_, CpuStorage>; 2], dst: &mut CpuStorage, dst_layout: &Layout) {
-    dispatch_dtype!(dst.dtype(), T => run::<T>(op, srcs, dst, dst_layout))
+    map(function(op, dst.dtype()), srcs, dst, dst_layout);
 }

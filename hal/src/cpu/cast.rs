@@ -1,34 +1,50 @@
 //! `cast_into`: every dtype to every dtype, with one rounding from the exact value.
 
 use super::CpuStorage;
-use super::compute::{Convert, OddF32};
-use super::element::Element;
-use super::walk::{Function, map};
+use super::compute::{Compute, Convert, OddF32};
+use super::walk::{BlockFunction, Each, Function, dispatch_compute, map};
 use crate::{Layout, Src};
-use std::marker::PhantomData;
 
-struct To<D>(PhantomData<D>);
+/// To another compute type.
+#[derive(Clone, Copy)]
+struct To;
 
-impl<D> Clone for To<D> {
-    fn clone(&self) -> Self {
-        *self
+impl<C: Compute + Convert<D>, D: Compute> Function<1, C, D> for To {
+    #[inline(always)]
+    fn call(self, [x]: [C; 1]) -> D {
+        x.convert()
     }
 }
-impl<D> Copy for To<D> {}
 
-impl<D: Element, C: Convert<D::Compute> + OddF32> Function<1, C, D::Compute> for To<D> {
+/// To an f32 that rounds to a narrow float as the value itself would.
+#[derive(Clone, Copy)]
+struct ToOdd;
+
+impl<C: Compute + OddF32> Function<1, C, f32> for ToOdd {
     #[inline(always)]
-    fn call(self, [x]: [C; 1]) -> D::Compute {
-        D::prepare(x)
+    fn call(self, [x]: [C; 1]) -> f32 {
+        x.odd_f32()
     }
+}
+
+fn to<C: Compute + Convert<D>, D: Compute>() -> &'static dyn BlockFunction<1> {
+    const { &Each::<_, C, D>::value(To) }
+}
+
+fn to_odd<C: Compute + OddF32>() -> &'static dyn BlockFunction<1> {
+    const { &Each::<_, C, f32>::value(ToOdd) }
 }
 
 pub(super) fn cast(src: &CpuStorage, src_layout: &Layout, dst: &mut CpuStorage, dst_layout: &Layout) {
     let srcs = [Src::Storage(src, src_layout)];
-    if src.dtype() == dst.dtype() {
+    let (from, into) = (src.dtype(), dst.dtype());
+    if from == into {
         return super::copy::copy(srcs[0], dst, dst_layout);
     }
-    dispatch_dtype!(src.dtype(), S => dispatch_dtype!(dst.dtype(), D => {
-        map::<1, S, D>(To::<D>(PhantomData), srcs, dst, dst_layout);
-    }));
+    let function = dispatch_compute!(from, C => if into.is_narrow_float() {
+        to_odd::<C>()
+    } else {
+        dispatch_compute!(into, D => to::<C, D>())
+    });
+    map(function, srcs, dst, dst_layout);
 }

@@ -2,8 +2,7 @@
 
 use super::CpuStorage;
 use super::compute::Compute;
-use super::element::Element;
-use super::walk::{Function, map};
+use super::walk::{BlockFunction, Each, Function, dispatch_compute, map};
 use crate::{CmpOp, Layout, Src};
 
 macro_rules! functions {
@@ -20,9 +19,9 @@ macro_rules! functions {
             }
         )*
 
-        fn run<T: Element>(op: CmpOp, srcs: [Src<'_, CpuStorage>; 2], dst: &mut CpuStorage, dst_layout: &Layout) {
+        fn function<C: Compute>(op: CmpOp) -> &'static dyn BlockFunction<2> {
             match op {
-                $(CmpOp::$op => map::<2, T, u8>($op, srcs, dst, dst_layout),)*
+                $(CmpOp::$op => const { &Each::<_, C, u8>::value($op) },)*
             }
         }
     };
@@ -34,5 +33,5 @@ pub(super) fn compare(op: CmpOp, srcs: [Src<'_, CpuStorage>; 2], dst: &mut CpuSt
         [Src::Storage(s, _), _] | [_, Src::Storage(s, _)] => s.dtype(),
         [Src::Dst, Src::Dst] => dst.dtype(),
     };
-    dispatch_dtype!(dtype, T => run::<T>(op, srcs, dst, dst_layout))
+    map(dispatch_compute!(dtype, C => function::<C>(op)), srcs, dst, dst_layout);
 }

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 /// A type that arithmetic is done in: the integers, f32 and f64.
-pub(super) trait Compute: bytemuck::Pod + PartialOrd + Debug + Send + Sync {
+pub(super) trait Compute: bytemuck::Pod + PartialOrd + Debug + Send + Sync + 'static {
     const ZERO: Self;
     const ONE: Self;
     /// What no value is below.

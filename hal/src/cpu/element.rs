@@ -1,9 +1,9 @@
 //! How the elements of each dtype become values of its compute type and back, a block at a time.
 
-use super::compute::{Compute, Convert, IntegerPow, OddF32};
-use super::recipes::Recipes;
+use super::compute::Compute;
 use super::vector::{Kernel, vectorised};
-use crate::{F8E4M3, WithDType};
+use super::walk::{Buffer, values, values_mut};
+use crate::{DType, F8E4M3, WithDType};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
@@ -18,18 +18,86 @@ pub(super) trait Element: WithDType {
     /// Fills `dst` with what `fill` writes, rounded; `buf` has room for as many elements.
     fn store(dst: &mut [Self], buf: &mut [Self::Compute], fill: impl FnOnce(&mut [Self::Compute]));
 
+    /// Values rounded, as many as there are elements.
+    fn round_all(values: &[Self::Compute], dst: &mut [Self]);
+
     /// One value, rounded.
     fn round(value: Self::Compute) -> Self;
+}
 
-    /// What to hand to [`store`](Self::store) so that it rounds `value` once.
-    fn prepare<V: Convert<Self::Compute> + OddF32>(value: V) -> Self::Compute;
+/// The same of a dtype that is known at run time alone: what only moves and converts blocks is compiled once.
+#[derive(Clone, Copy)]
+pub(super) struct Codec {
+    /// Bytes of an element, and of a value of the compute type.
+    pub size: usize,
+    pub wide_size: usize,
+    /// The conversions of a float narrower than f32, of as many elements as values.
+    narrow: Option<Narrow>,
+}
 
-    /// [`BinaryOp::Pow`](crate::BinaryOp::Pow) before it is rounded.
-    fn power(x: Self::Compute, y: Self::Compute) -> Self::Compute;
+#[derive(Clone, Copy)]
+struct Narrow {
+    widen: fn(&[u8], &mut [f32]),
+    round: fn(&[f32], &mut [u8]),
+}
+
+impl Codec {
+    pub fn of(dtype: DType) -> Self {
+        let narrow = match dtype {
+            DType::F8E4M3 => Some(Narrow::of::<F8E4M3>()),
+            DType::F16 => Some(Narrow::of::<f16>()),
+            DType::BF16 => Some(Narrow::of::<bf16>()),
+            _ => None,
+        };
+        Self { size: dtype.size_in_bytes(), wide_size: dtype.compute().size_in_bytes(), narrow }
+    }
+
+    /// The elements widened, in `buf` where they must be moved for that.
+    pub fn widened<'a>(&self, src: &'a [u8], buf: &'a mut Buffer) -> &'a [u8] {
+        let Some(narrow) = self.narrow else { return src };
+        let out = buf.bytes(src.len() / self.size * self.wide_size);
+        (narrow.widen)(src, values_mut(out));
+        out
+    }
+
+    /// Fills `dst` with what `fill` writes, rounded.
+    pub fn rounded(&self, dst: &mut [u8], buf: &mut Buffer, fill: impl FnOnce(&mut [u8])) {
+        let Some(narrow) = self.narrow else { return fill(dst) };
+        let wide = buf.bytes(dst.len() / self.size * self.wide_size);
+        fill(wide);
+        (narrow.round)(values(wide), dst);
+    }
+
+    /// Elements widened into `out`, which has as many values.
+    pub fn widen<C: Compute>(&self, src: &[u8], out: &mut [C]) {
+        match self.narrow {
+            None => out.copy_from_slice(values(src)),
+            Some(narrow) => (narrow.widen)(src, bytemuck::cast_slice_mut(out)),
+        }
+    }
+
+    /// Values rounded into `dst`, which has as many elements.
+    pub fn round<C: Compute>(&self, values: &[C], dst: &mut [u8]) {
+        match self.narrow {
+            None => dst.copy_from_slice(bytemuck::cast_slice(values)),
+            Some(narrow) => (narrow.round)(bytemuck::cast_slice(values), dst),
+        }
+    }
+}
+
+impl Narrow {
+    fn of<T: Element<Compute = f32>>() -> Self {
+        Self {
+            widen: |src, out| {
+                T::load(values(src), out);
+            },
+            round: |values, dst| T::round_all(values, values_mut(dst)),
+        }
+    }
 }
 
 macro_rules! same_as_compute {
-    ($($ty:ident $trait:ident;)*) => {$(
+    ($($ty:ident)*) => {$(
         impl Element for $ty {
             type Compute = $ty;
 
@@ -41,33 +109,18 @@ macro_rules! same_as_compute {
                 fill(dst);
             }
 
+            fn round_all(values: &[$ty], dst: &mut [Self]) {
+                dst.copy_from_slice(values);
+            }
+
             #[inline(always)]
             fn round(value: $ty) -> Self {
                 value
             }
-
-            #[inline(always)]
-            fn prepare<V: Convert<$ty> + OddF32>(value: V) -> $ty {
-                value.convert()
-            }
-
-            #[inline(always)]
-            fn power(x: $ty, y: $ty) -> $ty {
-                <$ty as $trait>::pow(x, y)
-            }
         }
     )*};
 }
-same_as_compute! {
-    u8 IntegerPow;
-    i8 IntegerPow;
-    u32 IntegerPow;
-    i16 IntegerPow;
-    i32 IntegerPow;
-    i64 IntegerPow;
-    f32 Recipes;
-    f64 Recipes;
-}
+same_as_compute! { u8 i8 u32 i16 i32 i64 f32 f64 }
 
 macro_rules! narrow_floats {
     ($($ty:ident $widen:path, $round:path;)*) => {$(
@@ -86,19 +139,13 @@ macro_rules! narrow_floats {
                 $round(buf, dst);
             }
 
+            fn round_all(values: &[f32], dst: &mut [Self]) {
+                $round(values, dst);
+            }
+
             #[inline(always)]
             fn round(value: f32) -> Self {
                 $ty::from_f32(value)
-            }
-
-            #[inline(always)]
-            fn prepare<V: Convert<f32> + OddF32>(value: V) -> f32 {
-                value.odd_f32()
-            }
-
-            #[inline(always)]
-            fn power(x: f32, y: f32) -> f32 {
-                <$ty as Recipes>::pow(x, y)
             }
         }
     )*};

@@ -17,6 +17,8 @@ mod device;
 mod element;
 mod fill;
 mod indexing;
+#[doc(hidden)]
+pub mod internals;
 mod math;
 mod matmul;
 mod norm;
@@ -35,9 +37,6 @@ mod unary;
 mod upsample;
 mod vector;
 mod walk;
-
-#[cfg(test)]
-mod tests;
 
 pub use crate::CpuStorage;
 pub use device::CpuDevice;

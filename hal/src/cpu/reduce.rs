@@ -2,13 +2,13 @@
 
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
-use super::element::Element;
+use super::element::{Codec, Element};
 use super::vector::{Kernel, vectorised};
-use super::walk::{BLOCK, dispatch_float, for_runs, gather, parallel};
-use crate::{Collapsed, Dims, Layout, Reduce, ReduceOp, collapse};
-use std::marker::PhantomData;
+use super::walk::{BLOCK, Buffer, dispatch_compute, dispatch_float_compute, for_runs, gather_bits, parallel};
+use crate::{Collapsed, DType, Dims, Layout, Reduce, ReduceOp, collapse};
+use std::any::Any;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 pub(super) const SEGMENT: usize = 65_536;
 const LANES: usize = 256;
@@ -16,16 +16,17 @@ const LANES: usize = 256;
 /// Elements below which splitting over threads costs more than it saves.
 const SERIAL: usize = 32_768;
 
-/// What a reduction does with the elements of one result. All functions must be `#[inline(always)]`.
-trait Fold<T: Element>: 'static {
-    type Acc: Copy + Send + Sync;
-    type Out: Element;
+/// What a reduction does with the values of one result. All functions must be `#[inline(always)]`.
+trait Fold<C>: Send + 'static {
+    type Acc: Copy + Send + 'static;
+    /// What the result is before it is rounded.
+    type Out: bytemuck::Pod;
 
     /// The start of a lane: its first element, at an index of the sequence.
-    fn first(x: T::Compute, index: usize) -> Self::Acc;
+    fn first(x: C, index: usize) -> Self::Acc;
     fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
-    /// The result of `count` elements; `acc` is `None` where that is 0.
-    fn finish(acc: Option<Self::Acc>, count: usize) -> Self::Out;
+    /// `acc` is `None` where there are no elements.
+    fn finish(acc: Option<Self::Acc>) -> Self::Out;
 }
 
 /// The lanes of a segment, fed in multiples of their number.
@@ -92,45 +93,101 @@ impl<A: Copy> Lanes<A> {
     }
 }
 
-/// The segments' values, reduced by the same rule until one is left.
+/// The segments' values, reduced by the same rule until one is left. They are few, so that this loop is not a vectorised one.
 pub(super) fn reduce_segments<A: Copy>(
     mut values: Vec<A>,
     lanes: &mut Lanes<A>,
     combine: impl Fn(A, A) -> A + Copy,
 ) -> Option<A> {
     while values.len() > 1 {
-        values = values
-            .chunks(SEGMENT)
-            .filter_map(|segment| {
-                lanes.feed(segment, 0, |value, _| value, combine);
-                lanes.take(combine)
-            })
-            .collect();
+        let mut next = Vec::with_capacity(values.len().div_ceil(SEGMENT));
+        for segment in values.chunks(SEGMENT) {
+            let (first, rest) = segment.split_at(segment.len().min(LANES));
+            lanes.0.extend_from_slice(first);
+            for row in rest.chunks(LANES) {
+                lanes.0.iter_mut().zip(row).for_each(|(acc, &x)| *acc = combine(*acc, x));
+            }
+            next.extend(lanes.take(combine));
+        }
+        values = next;
     }
     values.pop()
 }
 
-/// What a thread reuses from segment to segment.
-struct Scratch<T: Element, A> {
-    elements: Box<[T]>,
-    widened: Box<[T::Compute]>,
-    lanes: Lanes<A>,
+/// The bytes of a value of at most 8.
+type Cell = [u8; 8];
+
+fn cell<V: bytemuck::Pod>(value: V) -> Cell {
+    let mut cell = Cell::default();
+    cell[..size_of::<V>()].copy_from_slice(bytemuck::bytes_of(&value));
+    cell
 }
 
-impl<T: Element, A: Copy> Scratch<T, A> {
-    fn new() -> Self {
-        Self {
-            elements: vec![T::zeroed(); BLOCK].into(),
-            widened: vec![bytemuck::Zeroable::zeroed(); BLOCK].into(),
-            lanes: Lanes::new(),
-        }
+fn of_cell<V: bytemuck::Pod>(cell: Cell) -> V {
+    bytemuck::pod_read_unaligned(&cell[..size_of::<V>()])
+}
+
+/// The reduction of one result on its way, of types that it alone knows: all that leads elements to it is compiled once.
+trait Folding: Any + Send {
+    /// Adds values that follow those before; `index` is that of their first in the sequence.
+    fn feed(&mut self, values: &[u8], index: usize);
+
+    /// The segment is complete.
+    fn end_segment(&mut self);
+
+    /// Adds the segments of another part of the sequence, which follow those before.
+    fn append(&mut self, other: Box<dyn Folding>);
+
+    /// The result, before it is rounded; the next begins.
+    fn finish(&mut self) -> Cell;
+}
+
+struct State<C, F: Fold<C>> {
+    lanes: Lanes<F::Acc>,
+    /// Those of complete segments.
+    values: Vec<F::Acc>,
+}
+
+impl<C: Compute, F: Fold<C>> Folding for State<C, F> {
+    fn feed(&mut self, values: &[u8], index: usize) {
+        self.lanes.feed(bytemuck::cast_slice::<_, C>(values), index, F::first, F::combine);
+    }
+
+    fn end_segment(&mut self) {
+        self.values.extend(self.lanes.take(F::combine));
+    }
+
+    fn append(&mut self, other: Box<dyn Folding>) {
+        let other: Box<Self> = (other as Box<dyn Any>).downcast().expect("parts of one reduction");
+        self.values.extend(other.values);
+    }
+
+    fn finish(&mut self) -> Cell {
+        let value = match self.values[..] {
+            [] | [_] => self.values.pop(),
+            _ => reduce_segments(std::mem::take(&mut self.values), &mut self.lanes, F::combine),
+        };
+        cell(F::finish(value))
     }
 }
 
+fn state<C: Compute, F: Fold<C>>() -> Box<dyn Folding> {
+    Box::new(State::<C, F> { lanes: Lanes::new(), values: Vec::new() })
+}
+
+/// What a thread reuses from block to block.
+#[derive(Default)]
+struct Scratch {
+    elements: Buffer,
+    widened: Buffer,
+}
+
 /// The elements that reduce to each result, and where the results go.
-struct Plan<T, O> {
-    src: *const T,
-    dst: *mut O,
+struct Plan {
+    src: *const u8,
+    codec: Codec,
+    dst: *mut u8,
+    dtype: DType,
     /// The reduced dimensions, in the source.
     inner: Collapsed,
     /// How many elements reduce to one result.
@@ -138,31 +195,37 @@ struct Plan<T, O> {
     /// The kept dimensions, in the source and in the destination.
     outer: Collapsed,
     results: usize,
+    op: ReduceOp,
+    /// Begins a result.
+    start: fn() -> Box<dyn Folding>,
 }
 
 // SAFETY: the pointers are into a source that is borrowed and read, and a destination that is borrowed alone, of which threads write disjoint elements.
-unsafe impl<T: Sync, O: Send> Sync for Plan<T, O> {}
+unsafe impl Sync for Plan {}
 
-impl<T: Element, O: Element> Plan<T, O> {
-    fn new(dims: &[usize], src: &CpuStorage, src_layout: &Layout, dst: &mut CpuStorage, dst_layout: &Layout) -> Self {
+impl Plan {
+    fn new(op: &Reduce, src: &CpuStorage, src_layout: &Layout, dst: &mut CpuStorage, dst_layout: &Layout) -> Self {
         let part = |layout: &Layout, reduced: bool| {
             let of = |values: &[usize]| -> Dims {
-                values.iter().enumerate().filter(|(d, _)| dims.contains(d) == reduced).map(|(_, &v)| v).collect()
+                values.iter().enumerate().filter(|(d, _)| op.dims.contains(d) == reduced).map(|(_, &v)| v).collect()
             };
             Layout::new(of(src_layout.dims()), of(layout.stride()), 0).expect("one stride a dimension")
         };
         let reduced = part(src_layout, true);
         let (kept, results) = (part(src_layout, false), part(dst_layout, false));
-        let src = src.as_slice::<T>().expect("the dtype was dispatched on").as_ptr();
-        let dst = dst.as_mut_slice::<O>().expect("the dtype was validated").as_mut_ptr();
+        let (from, into) = (src.dtype(), dst.dtype());
         Self {
             // A layout without elements may have any offset, and none of its elements is touched.
-            src: src.wrapping_add(src_layout.start_offset()),
-            dst: dst.wrapping_add(dst_layout.start_offset()),
+            src: src.as_bytes().as_ptr().wrapping_add(src_layout.start_offset() * from.size_in_bytes()),
+            codec: Codec::of(from),
+            dst: dst.as_bytes_mut().as_mut_ptr().wrapping_add(dst_layout.start_offset() * into.size_in_bytes()),
+            dtype: into,
             count: reduced.elem_count(),
             inner: collapse(&[&reduced]),
             results: kept.elem_count(),
             outer: collapse(&[&kept, &results]),
+            op: op.op,
+            start: dispatch_compute!(from, C => fold::<C>(op.op)),
         }
     }
 
@@ -176,69 +239,78 @@ impl<T: Element, O: Element> Plan<T, O> {
         (at(&self.outer.strides[0]), at(&self.outer.strides[1]))
     }
 
-    /// The value of one segment of one result.
-    fn segment<F: Fold<T>>(
-        &self,
-        offset: usize,
-        range: Range<usize>,
-        scratch: &mut Scratch<T, F::Acc>,
-    ) -> Option<F::Acc> {
+    /// Feeds one segment of one result.
+    fn segment(&self, offset: usize, range: Range<usize>, scratch: &mut Scratch, folding: &mut dyn Folding) {
         let contiguous = matches!((&self.inner.dims[..], &self.inner.strides[0][..]), ([], _) | ([_], [1]));
+        let size = self.codec.size;
+        let base = self.src.wrapping_add(offset * size);
         let mut start = range.start;
         while start < range.end {
             let block = start..range.end.min(start + BLOCK);
-            let base = self.src.wrapping_add(offset);
             let elements = if contiguous {
                 // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written.
-                unsafe { std::slice::from_raw_parts(base.add(start), block.len()) }
+                unsafe { std::slice::from_raw_parts(base.add(start * size), block.len() * size) }
             } else {
-                let out = &mut scratch.elements[..block.len()];
-                // SAFETY: as above.
-                unsafe { gather(base, &self.inner.dims, &self.inner.strides[0], block.clone(), out) };
+                let out = scratch.elements.bytes(block.len() * size);
+                // SAFETY: as above; `out` has room for the block.
+                unsafe {
+                    gather_bits(size, base, &self.inner.dims, &self.inner.strides[0], block.clone(), out.as_mut_ptr());
+                }
                 out
             };
-            scratch.lanes.feed(T::load(elements, &mut scratch.widened), start, F::first, F::combine);
+            folding.feed(self.codec.widened(elements, &mut scratch.widened), start);
             start = block.end;
         }
-        scratch.lanes.take(F::combine)
+        folding.end_segment();
     }
 
     fn segment_range(&self, segment: usize) -> Range<usize> {
         segment * SEGMENT..self.count.min((segment + 1) * SEGMENT)
     }
 
-    fn write(&self, offset: usize, value: O) {
-        // SAFETY: the destination was validated to lie in its buffer and not to overlap itself, and each result is written once, by one thread.
-        unsafe { *self.dst.wrapping_add(offset) = value };
+    /// Writes a result.
+    fn write(&self, offset: usize, value: Cell) {
+        let value = match self.op {
+            ReduceOp::Mean => dispatch_float_compute!(self.dtype, C => {
+                cell(of_cell::<C>(value).div(C::from_count(self.count)))
+            }),
+            _ => value,
+        };
+        crate::dispatch_dtype!(self.dtype, T => {
+            let value = <T as Element>::round(of_cell(value));
+            // SAFETY: the destination was validated to lie in its buffer and not to overlap itself, and each result is written once, by one thread.
+            unsafe { *self.dst.cast::<T>().wrapping_add(offset) = value };
+        });
     }
 
-    fn run<F: Fold<T, Out = O>>(&self) {
-        let whole = |scratch: &mut Scratch<T, F::Acc>, result: usize| {
-            let (src, dst) = self.offsets(result);
-            let values = (0..self.count.div_ceil(SEGMENT))
-                .filter_map(|s| self.segment::<F>(src, self.segment_range(s), scratch))
-                .collect();
-            self.write(dst, F::finish(reduce_segments(values, &mut scratch.lanes, F::combine), self.count));
-        };
+    fn run(&self) {
+        let segments = self.count.div_ceil(SEGMENT);
         if self.results >= rayon::current_num_threads() || self.count <= SEGMENT {
             parallel(self.results, (SERIAL / self.count.max(1)).max(1), &|results| {
-                let mut scratch = Scratch::new();
-                results.for_each(|r| whole(&mut scratch, r));
+                let (mut scratch, mut folding) = (Scratch::default(), (self.start)());
+                for result in results {
+                    let (src, dst) = self.offsets(result);
+                    (0..segments).for_each(|s| self.segment(src, self.segment_range(s), &mut scratch, &mut *folding));
+                    self.write(dst, folding.finish());
+                }
             });
         } else {
-            let segments = self.count.div_ceil(SEGMENT);
             for result in 0..self.results {
                 let (src, dst) = self.offsets(result);
-                let values: Vec<_> = (0..segments).map(|_| OnceLock::new()).collect();
+                let parts: Vec<Mutex<Option<Box<dyn Folding>>>> = (0..segments).map(|_| Mutex::default()).collect();
                 parallel(segments, 1, &|range| {
-                    let mut scratch = Scratch::new();
+                    let mut scratch = Scratch::default();
                     for s in range {
-                        let value = self.segment::<F>(src, self.segment_range(s), &mut scratch);
-                        values[s].get_or_init(|| value);
+                        let mut folding = (self.start)();
+                        self.segment(src, self.segment_range(s), &mut scratch, &mut *folding);
+                        *parts[s].lock().unwrap_or_else(PoisonError::into_inner) = Some(folding);
                     }
                 });
-                let values = values.into_iter().filter_map(|v| v.into_inner().flatten()).collect();
-                self.write(dst, F::finish(reduce_segments(values, &mut Lanes::new(), F::combine), self.count));
+                let mut whole = (self.start)();
+                for part in parts {
+                    whole.append(part.into_inner().unwrap_or_else(PoisonError::into_inner).expect("each was fed"));
+                }
+                self.write(dst, whole.finish());
             }
         }
     }
@@ -246,50 +318,48 @@ impl<T: Element, O: Element> Plan<T, O> {
 
 /// A fold whose accumulator is a value of the compute type.
 macro_rules! folds {
-    ($($op:ident<$bound:ident>($a:ident, $b:ident) => $combine:expr, $empty:expr, ($acc:ident, $count:ident) => $finish:expr;)*) => {$(
+    ($($op:ident($a:ident, $b:ident) => $combine:expr, $empty:expr;)*) => {$(
         struct $op;
 
-        impl<T: Element<Compute: $bound>> Fold<T> for $op {
-            type Acc = T::Compute;
-            type Out = T;
+        impl<C: Compute> Fold<C> for $op {
+            type Acc = C;
+            type Out = C;
 
             #[inline(always)]
-            fn first(x: T::Compute, _: usize) -> T::Compute {
+            fn first(x: C, _: usize) -> C {
                 x
             }
 
             #[inline(always)]
-            fn combine($a: T::Compute, $b: T::Compute) -> T::Compute {
+            fn combine($a: C, $b: C) -> C {
                 $combine
             }
 
             #[inline(always)]
-            fn finish(acc: Option<T::Compute>, $count: usize) -> T {
-                let $acc = acc.unwrap_or_else(|| $empty);
-                T::round($finish)
+            fn finish(acc: Option<C>) -> C {
+                acc.unwrap_or_else(|| $empty)
             }
         }
     )*};
 }
 folds! {
-    Sum<Compute>(a, b) => a.add(b), T::Compute::ZERO, (acc, _count) => acc;
-    Prod<Compute>(a, b) => a.mul(b), T::Compute::ONE, (acc, _count) => acc;
-    Mean<FloatCompute>(a, b) => a.add(b), T::Compute::ZERO, (acc, count) => acc.div(T::Compute::from_count(count));
-    Min<Compute>(a, b) => a.minimum(b), unreachable!("validated to have elements"), (acc, _count) => acc;
-    Max<Compute>(a, b) => a.maximum(b), unreachable!("validated to have elements"), (acc, _count) => acc;
+    Sum(a, b) => a.add(b), C::ZERO;
+    Prod(a, b) => a.mul(b), C::ONE;
+    Min(a, b) => a.minimum(b), unreachable!("validated to have elements");
+    Max(a, b) => a.maximum(b), unreachable!("validated to have elements");
 }
 
 /// The element that goes first: the first NaN, else the first of those that `$before` the others.
 macro_rules! arg_folds {
     ($($op:ident $before:tt)*) => {$(
-        struct $op<T>(PhantomData<T>);
+        struct $op;
 
-        impl<T: Element> Fold<T> for $op<T> {
-            type Acc = (T::Compute, u32);
+        impl<C: Compute> Fold<C> for $op {
+            type Acc = (C, u32);
             type Out = u32;
 
             #[inline(always)]
-            fn first(x: T::Compute, index: usize) -> Self::Acc {
+            fn first(x: C, index: usize) -> Self::Acc {
                 (x, index as u32)
             }
 
@@ -305,7 +375,7 @@ macro_rules! arg_folds {
             }
 
             #[inline(always)]
-            fn finish(acc: Option<Self::Acc>, _: usize) -> u32 {
+            fn finish(acc: Option<Self::Acc>) -> u32 {
                 acc.expect("validated to have elements").1
             }
         }
@@ -313,22 +383,18 @@ macro_rules! arg_folds {
 }
 arg_folds! { ArgMin < ArgMax > }
 
+/// What begins a result; a mean is a sum until it is written.
+fn fold<C: Compute>(op: ReduceOp) -> fn() -> Box<dyn Folding> {
+    match op {
+        ReduceOp::Sum | ReduceOp::Mean => state::<C, Sum>,
+        ReduceOp::Prod => state::<C, Prod>,
+        ReduceOp::Min => state::<C, Min>,
+        ReduceOp::Max => state::<C, Max>,
+        ReduceOp::ArgMin => state::<C, ArgMin>,
+        ReduceOp::ArgMax => state::<C, ArgMax>,
+    }
+}
+
 pub(super) fn reduce(op: &Reduce, src: &CpuStorage, src_layout: &Layout, dst: &mut CpuStorage, dst_layout: &Layout) {
-    macro_rules! run {
-        ($T:ty, $O:ty, $fold:ty) => {
-            Plan::<$T, $O>::new(&op.dims, src, src_layout, dst, dst_layout).run::<$fold>()
-        };
-    }
-    if op.op == ReduceOp::Mean {
-        return dispatch_float!(src.dtype(), T => run!(T, T, Mean));
-    }
-    dispatch_dtype!(src.dtype(), T => match op.op {
-        ReduceOp::Sum => run!(T, T, Sum),
-        ReduceOp::Prod => run!(T, T, Prod),
-        ReduceOp::Min => run!(T, T, Min),
-        ReduceOp::Max => run!(T, T, Max),
-        ReduceOp::ArgMin => run!(T, u32, ArgMin<T>),
-        ReduceOp::ArgMax => run!(T, u32, ArgMax<T>),
-        ReduceOp::Mean => unreachable!("done above"),
-    })
+    Plan::new(op, src, src_layout, dst, dst_layout).run();
 }

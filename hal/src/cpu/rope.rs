@@ -58,7 +58,7 @@ impl<P> Rows<'_, P> {
 // written by one thread.
 unsafe impl<P> Sync for Rows<'_, P> {}
 
-impl<T: Copy> Rows<'_, *const T> {
+impl<T: bytemuck::Pod> Rows<'_, *const T> {
     /// # Safety
     /// The row lies in the buffer.
     unsafe fn read(&self, index: &[usize], out: &mut [T]) {

@@ -2,17 +2,16 @@
 
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
-use super::element::Element;
 use super::recipes::Recipes;
-use super::walk::{Function, dispatch_float, map};
-use crate::{Layout, Src, UnaryOp};
+use super::walk::{BlockFunction, Each, Function, dispatch_compute, dispatch_float_compute, dispatch_recipes, map};
+use crate::{DType, Layout, Src, UnaryOp};
 use std::marker::PhantomData;
 
-/// A type for each operation, which calls the method of that name, and a function from the operation to the pass with that type.
+/// A type for each operation, which calls the method of that name, and a function from the operation to its pass over blocks.
 macro_rules! functions {
-    ($(#[$meta:meta])* $dispatch:ident<T: $element:ident<Compute: $compute:ident>> { $($op:ident($x:ident) => $result:expr;)* }) => {
+    ($(#[$meta:meta])* $find:ident<$T:ident: $bound:path, $C:ty> { $($op:ident($x:ident) => $result:expr;)* }) => {
         $(
-            struct $op<T>(PhantomData<T>);
+            struct $op<T>(PhantomData<fn() -> T>);
 
             impl<T> Clone for $op<T> {
                 fn clone(&self) -> Self {
@@ -21,24 +20,19 @@ macro_rules! functions {
             }
             impl<T> Copy for $op<T> {}
 
-            impl<T: $element<Compute: $compute>> Function<1, T::Compute, T::Compute> for $op<T> {
+            impl<$T: $bound> Function<1, $C, $C> for $op<$T> {
                 #[inline(always)]
-                fn call(self, [$x]: [T::Compute; 1]) -> T::Compute {
+                fn call(self, [$x]: [$C; 1]) -> $C {
                     $result
                 }
             }
         )*
 
         $(#[$meta])*
-        fn $dispatch<T: $element<Compute: $compute>>(
-            op: UnaryOp,
-            src: Src<'_, CpuStorage>,
-            dst: &mut CpuStorage,
-            dst_layout: &Layout,
-        ) {
+        fn $find<$T: $bound + 'static>(op: UnaryOp) -> &'static dyn BlockFunction<1> {
             match op {
-                $(UnaryOp::$op => map::<1, T, T>($op::<T>(PhantomData), [src], dst, dst_layout),)*
-                _ => unreachable!("`is_float_only` says to which function an operation belongs"),
+                $(UnaryOp::$op => const { &Each::<_, $C, $C>::value($op::<$T>(PhantomData)) },)*
+                _ => unreachable!("`function` says to which group an operation belongs"),
             }
         }
     };
@@ -46,52 +40,68 @@ macro_rules! functions {
 
 functions! {
     /// Those of every dtype.
-    any_dtype<T: Element<Compute: Compute>> {
+    any_dtype<C: Compute, C> {
         Neg(x) => x.neg();
         Abs(x) => x.abs();
         Sign(x) => x.sign();
         Sqr(x) => x.mul(x);
         Relu(x) => x.relu();
-        Ceil(x) => x.ceil();
-        Floor(x) => x.floor();
-        Round(x) => x.round();
-        Trunc(x) => x.trunc();
     }
 }
 
 functions! {
-    /// Those of floats.
-    floats<T: Recipes<Compute: FloatCompute>> {
+    /// Those that leave integers as they are.
+    roundings<C: FloatCompute, C> {
+        Ceil(x) => x.ceil();
+        Floor(x) => x.floor();
+        Round(x) => x.round();
+        Trunc(x) => x.trunc();
         Sqrt(x) => x.sqrt();
-        Recip(x) => T::recip(x);
-        Rsqrt(x) => T::rsqrt(x);
-        Exp(x) => T::exp(x);
-        Exp2(x) => T::exp2(x);
-        Log(x) => T::log(x);
-        Log2(x) => T::log2(x);
-        Log1p(x) => T::log1p(x);
-        Expm1(x) => T::expm1(x);
-        Sin(x) => T::sin(x);
-        Cos(x) => T::cos(x);
-        Tan(x) => T::tan(x);
-        Tanh(x) => T::tanh(x);
-        Sinh(x) => T::sinh(x);
-        Cosh(x) => T::cosh(x);
-        Asin(x) => T::asin(x);
-        Acos(x) => T::acos(x);
-        Atan(x) => T::atan(x);
-        Erf(x) => T::erf(x);
-        Gelu(x) => T::gelu(x);
-        GeluErf(x) => T::gelu_erf(x);
-        Silu(x) => T::silu(x);
-        Sigmoid(x) => T::sigmoid(x);
+    }
+}
+
+functions! {
+    /// Those of floats that have recipes.
+    recipes<R: Recipes, R::Compute> {
+        Recip(x) => R::recip(x);
+        Rsqrt(x) => R::rsqrt(x);
+        Exp(x) => R::exp(x);
+        Exp2(x) => R::exp2(x);
+        Log(x) => R::log(x);
+        Log2(x) => R::log2(x);
+        Log1p(x) => R::log1p(x);
+        Expm1(x) => R::expm1(x);
+        Sin(x) => R::sin(x);
+        Cos(x) => R::cos(x);
+        Tan(x) => R::tan(x);
+        Tanh(x) => R::tanh(x);
+        Sinh(x) => R::sinh(x);
+        Cosh(x) => R::cosh(x);
+        Asin(x) => R::asin(x);
+        Acos(x) => R::acos(x);
+        Atan(x) => R::atan(x);
+        Erf(x) => R::erf(x);
+        Gelu(x) => R::gelu(x);
+        GeluErf(x) => R::gelu_erf(x);
+        Silu(x) => R::silu(x);
+        Sigmoid(x) => R::sigmoid(x);
+    }
+}
+
+/// The operation on blocks of a dtype's compute type.
+pub(super) fn function(op: UnaryOp, dtype: DType) -> &'static dyn BlockFunction<1> {
+    use UnaryOp::*;
+    match op {
+        Neg | Abs | Sign | Sqr | Relu => dispatch_compute!(dtype, C => any_dtype::<C>(op)),
+        Ceil | Floor | Round | Trunc | Sqrt => dispatch_float_compute!(dtype, C => roundings::<C>(op)),
+        _ => dispatch_recipes!(dtype, R => recipes::<R>(op)),
     }
 }
 
 pub(super) fn unary(op: UnaryOp, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    if op.is_float_only() {
-        dispatch_float!(dst.dtype(), T => floats::<T>(op, src, dst, dst_layout))
-    } else {
-        dispatch_dtype!(dst.dtype(), T => any_dtype::<T>(op, src, dst, dst_layout))
+    let dtype = dst.dtype();
+    if dtype.is_int() && matches!(op, UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Round | UnaryOp::Trunc) {
+        return super::copy::copy(src, dst, dst_layout);
     }
+    map(function(op, dtype), [src], dst, dst_layout);
 }

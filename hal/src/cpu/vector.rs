@@ -4,7 +4,7 @@
 //! on it: the loops hold IEEE operations in a fixed order, which every instruction set computes alike. AVX-512 as a third version was left out: it adds half again to
 //! the build time of the crate and the outer loops are bound by memory.
 
-use multiversion::multiversion;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An inner loop. `run` must be `#[inline(always)]`, and so must all that it calls, or it is compiled for the baseline alone.
 pub(super) trait Kernel {
@@ -13,17 +13,54 @@ pub(super) trait Kernel {
 }
 
 /// Runs a loop in the version for this machine.
+#[inline]
 pub(super) fn vectorised<K: Kernel>(kernel: K) -> K::Output {
-    #[cfg(test)]
-    if baseline::is_forced() {
-        return kernel.run();
+    #[cfg(target_arch = "x86_64")]
+    if is_wide() {
+        // SAFETY: the processor has the features.
+        return unsafe { wide(kernel) };
     }
-    versions(kernel)
+    baseline(kernel)
 }
 
-#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+f16c+fma+lzcnt+popcnt+sse3+sse4.1+sse4.2+ssse3"))]
-fn versions<K: Kernel>(kernel: K) -> K::Output {
+#[inline(never)]
+fn baseline<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
+}
+
+/// The loop with the features that [`is_wide`] looks for.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,popcnt,sse3,sse4.1,sse4.2,ssse3")]
+fn wide<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+/// How many callers want the baseline version.
+static FORCED: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether loops run in the wide version: one that the processor has, and that nobody has switched off.
+#[cfg(target_arch = "x86_64")]
+fn is_wide() -> bool {
+    macro_rules! all_detected {
+        ($($feature:tt)*) => { true $(&& is_x86_feature_detected!($feature))* };
+    }
+    static FOUND: std::sync::LazyLock<bool> = std::sync::LazyLock::new(
+        || all_detected!("avx" "avx2" "bmi1" "bmi2" "f16c" "fma" "lzcnt" "popcnt" "sse3" "sse4.1" "sse4.2" "ssse3"),
+    );
+    *FOUND && FORCED.load(Ordering::Relaxed) == 0
+}
+
+/// Makes every loop that begins meanwhile run in its baseline version, on all threads, to show that the bits are the same.
+pub fn force_baseline<R>(f: impl FnOnce() -> R) -> R {
+    struct Release;
+    impl Drop for Release {
+        fn drop(&mut self) {
+            FORCED.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    FORCED.fetch_add(1, Ordering::SeqCst);
+    let _release = Release;
+    f()
 }
 
 /// The features found that `versions` looks for, as the architecture's name shows them.
@@ -41,28 +78,4 @@ pub(super) fn arch() -> String {
         }
     }
     arch
-}
-
-/// Makes every loop run in its baseline version, to show that the bits are the same. Tests that run meanwhile see the baseline too, and must not mind.
-#[cfg(test)]
-pub(super) mod baseline {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    static FORCED: AtomicUsize = AtomicUsize::new(0);
-
-    pub(in crate::cpu) fn is_forced() -> bool {
-        FORCED.load(Ordering::Relaxed) != 0
-    }
-
-    pub(in crate::cpu) fn force<R>(f: impl FnOnce() -> R) -> R {
-        struct Release;
-        impl Drop for Release {
-            fn drop(&mut self) {
-                FORCED.fetch_sub(1, Ordering::SeqCst);
-            }
-        }
-        FORCED.fetch_add(1, Ordering::SeqCst);
-        let _release = Release;
-        f()
-    }
 }

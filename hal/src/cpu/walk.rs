@@ -4,7 +4,7 @@
 //! inner loop, over slices, whatever the layouts; a loop for each combination of strides took several times as long to compile.
 
 use super::CpuStorage;
-use super::element::Element;
+use super::element::Codec;
 use super::vector::{Kernel, vectorised};
 use crate::{Dims, Layout, Src, collapse};
 use rayon::prelude::*;
@@ -58,11 +58,36 @@ pub(super) fn for_runs(dims: &[usize], strides: &[usize], range: Range<usize>, m
     }
 }
 
+/// Runs an expression with a type name bound to the unsigned integer of a size.
+macro_rules! by_size {
+    ($size:expr, $T:ident => $body:expr) => {
+        match $size {
+            1 => {
+                type $T = u8;
+                $body
+            }
+            2 => {
+                type $T = u16;
+                $body
+            }
+            4 => {
+                type $T = u32;
+                $body
+            }
+            _ => {
+                type $T = u64;
+                $body
+            }
+        }
+    };
+}
+pub(super) use by_size;
+
 /// Reads elements of a strided view, in logical order, into `out`.
 ///
 /// # Safety
 /// Every element of the view that `range` names must lie in a live buffer of `T` that `base` points into, and none may be written meanwhile.
-pub(super) unsafe fn gather<T: Copy>(
+pub(super) unsafe fn gather<T: bytemuck::Pod>(
     base: *const T,
     dims: &[usize],
     strides: &[usize],
@@ -70,19 +95,51 @@ pub(super) unsafe fn gather<T: Copy>(
     out: &mut [T],
 ) {
     debug_assert_eq!(range.len(), out.len());
-    let stride = strides.last().copied().unwrap_or(1);
-    let mut done = 0;
-    for_runs(dims, strides, range, |offset, n| {
-        let run = &mut out[done..done + n];
-        done += n;
-        if stride == 1 {
-            // SAFETY: the caller's promise; the run lies in the buffer, and `out` is borrowed by us alone.
-            unsafe { std::ptr::copy_nonoverlapping(base.add(offset), run.as_mut_ptr(), n) };
-        } else {
-            // SAFETY: the caller's promise; each is an element of the view.
-            run.iter_mut().enumerate().for_each(|(i, o)| *o = unsafe { *base.add(offset + i * stride) });
-        }
+    // SAFETY: the caller's promise; `out` is borrowed by us alone and has room for the range.
+    unsafe { gather_bits(size_of::<T>(), base.cast(), dims, strides, range, out.as_mut_ptr().cast()) };
+}
+
+/// The same for elements of a size, so that it is compiled once a size.
+///
+/// # Safety
+/// As [`gather`]; `out` has room for the range and nothing else touches it.
+pub(super) unsafe fn gather_bits(
+    size: usize,
+    base: *const u8,
+    dims: &[usize],
+    strides: &[usize],
+    range: Range<usize>,
+    out: *mut u8,
+) {
+    by_size!(size, B => {
+        let (base, mut out) = (base.cast::<B>(), out.cast::<B>());
+        let stride = strides.last().copied().unwrap_or(1);
+        for_runs(dims, strides, range, |offset, n| {
+            // SAFETY: the caller's promise; each is an element of the view, and `out` has room for every run.
+            unsafe {
+                if stride == 1 {
+                    std::ptr::copy_nonoverlapping(base.add(offset), out, n);
+                } else {
+                    (0..n).for_each(|i| *out.add(i) = *base.add(offset + i * stride));
+                }
+                out = out.add(n);
+            }
+        });
     });
+}
+
+/// Memory that a thread reuses from block to block, as large as it ever had to be.
+#[derive(Default)]
+pub(super) struct Buffer(Vec<u64>);
+
+impl Buffer {
+    /// So many bytes, of any content, aligned for every element.
+    pub fn bytes(&mut self, n: usize) -> &mut [u8] {
+        if self.0.len() * 8 < n {
+            self.0.resize(n.div_ceil(8), 0);
+        }
+        &mut bytemuck::cast_slice_mut(&mut self.0)[..n]
+    }
 }
 
 /// Where an operand's elements are: a typed pointer is made of it where the type is known.
@@ -183,35 +240,95 @@ impl<const N: usize> Block<'_, N> {
         self.range.start
     }
 
-    /// The elements of a source; `T` has the size of its elements.
-    pub fn source<'s, T: bytemuck::Pod>(&'s self, i: usize, buf: &'s mut [T; BLOCK]) -> &'s [T] {
+    /// Where a source's elements lie one after another, if they do and are not written meanwhile.
+    fn direct(&self, i: usize, size: usize) -> Option<*const u8> {
         let view = &self.walk.srcs[i];
-        let base = view.base.cast::<T>().cast_const();
-        if view.contiguous && !view.in_place {
-            // SAFETY: the layout was validated to lie in the buffer, which is borrowed for the walk and not written: only the destination is, through its own
-            // storage, which no other source can be.
-            return unsafe { std::slice::from_raw_parts(base.add(self.range.start), self.len()) };
-        }
-        let buf = &mut buf[..self.len()];
+        // A block begins in the buffer, as the layout was validated to lie in it.
+        (view.contiguous && !view.in_place).then(|| view.base.cast_const().wrapping_add(self.range.start * size))
+    }
+
+    /// Reads a source into memory that has room for its elements of the block.
+    ///
+    /// # Safety
+    /// `out` has that room, and nothing else touches it.
+    unsafe fn gather(&self, i: usize, size: usize, out: *mut u8) {
+        let view = &self.walk.srcs[i];
         // SAFETY: the layout was validated to lie in the buffer. Where it is the destination's own, other threads write other blocks, whose elements are
         // others, as the destination was validated not to overlap itself.
-        unsafe { gather(base, &self.walk.dims, &view.strides, self.range.clone(), buf) };
+        unsafe { gather_bits(size, view.base, &self.walk.dims, &view.strides, self.range.clone(), out) };
+    }
+
+    /// The elements of a source; `T` has the size of its elements.
+    pub fn source<'s, T: bytemuck::Pod>(&'s self, i: usize, buf: &'s mut [T; BLOCK]) -> &'s [T] {
+        if let Some(base) = self.direct(i, size_of::<T>()) {
+            // SAFETY: the layout was validated to lie in the buffer, which is borrowed for the walk and not written: only the destination is, through its own
+            // storage, which no other source can be.
+            return unsafe { std::slice::from_raw_parts(base.cast(), self.len()) };
+        }
+        let buf = &mut buf[..self.len()];
+        // SAFETY: `buf` has room for the block.
+        unsafe { self.gather(i, size_of::<T>(), buf.as_mut_ptr().cast()) };
         buf
+    }
+
+    /// The bytes of a source's elements, which have a size.
+    pub fn source_bytes<'s>(&'s self, i: usize, size: usize, buf: &'s mut Buffer) -> &'s [u8] {
+        if let Some(base) = self.direct(i, size) {
+            // SAFETY: as in `source`.
+            return unsafe { std::slice::from_raw_parts(base, self.len() * size) };
+        }
+        let buf = buf.bytes(self.len() * size);
+        // SAFETY: `buf` has room for the block.
+        unsafe { self.gather(i, size, buf.as_mut_ptr()) };
+        buf
+    }
+
+    /// Where the destination's elements lie one after another, if they do.
+    fn direct_target(&self, size: usize) -> Option<*mut u8> {
+        let view = &self.walk.dst;
+        view.contiguous.then(|| view.base.wrapping_add(self.range.start * size))
+    }
+
+    /// Writes the destination's elements of the block.
+    ///
+    /// # Safety
+    /// `src` has as many.
+    unsafe fn scatter(&self, size: usize, src: *const u8) {
+        let view = &self.walk.dst;
+        // SAFETY: the layout was validated to lie in the buffer, which the walk borrows alone; no other block names these elements, and sources in place were
+        // copied out before.
+        unsafe { scatter_bits(size, src, view.base, &self.walk.dims, &view.strides, self.range.clone()) };
     }
 
     /// Writes the elements of the destination: `fill` gets a slice of them in logical order and must write all; `T` has the size of its elements.
     pub fn target<T: bytemuck::Pod>(&self, buf: &mut [T; BLOCK], fill: impl FnOnce(&mut [T])) {
-        let view = &self.walk.dst;
-        let base = view.base.cast::<T>();
-        if view.contiguous {
+        let direct = self.direct_target(size_of::<T>());
+        let out = match direct {
             // SAFETY: the layout was validated to lie in the buffer, which the walk borrows alone; no other block names these elements, and sources in place were
             // copied out before.
-            return fill(unsafe { std::slice::from_raw_parts_mut(base.add(self.range.start), self.len()) });
+            Some(base) => unsafe { std::slice::from_raw_parts_mut(base.cast(), self.len()) },
+            None => &mut buf[..self.len()],
+        };
+        fill(out);
+        if direct.is_none() {
+            // SAFETY: `out` has the block's elements.
+            unsafe { self.scatter(size_of::<T>(), out.as_ptr().cast()) };
         }
-        let buf = &mut buf[..self.len()];
-        fill(buf);
-        // SAFETY: as above, element by element.
-        unsafe { scatter(buf, base, &self.walk.dims, &view.strides, self.range.clone()) };
+    }
+
+    /// The same by the bytes of elements, which have a size.
+    pub fn target_bytes(&self, size: usize, buf: &mut Buffer, fill: impl FnOnce(&mut [u8])) {
+        let (direct, n) = (self.direct_target(size), self.len() * size);
+        let out = match direct {
+            // SAFETY: as in `target`.
+            Some(base) => unsafe { std::slice::from_raw_parts_mut(base, n) },
+            None => buf.bytes(n),
+        };
+        fill(out);
+        if direct.is_none() {
+            // SAFETY: `out` has the block's elements.
+            unsafe { self.scatter(size, out.as_ptr()) };
+        }
     }
 }
 
@@ -219,15 +336,44 @@ impl<const N: usize> Block<'_, N> {
 ///
 /// # Safety
 /// Every element of the view that `range` names must lie in a live buffer of `T` that `base` points into, and nothing else may touch it meanwhile.
-pub(super) unsafe fn scatter<T: Copy>(src: &[T], base: *mut T, dims: &[usize], strides: &[usize], range: Range<usize>) {
+pub(super) unsafe fn scatter<T: bytemuck::Pod>(
+    src: &[T],
+    base: *mut T,
+    dims: &[usize],
+    strides: &[usize],
+    range: Range<usize>,
+) {
     debug_assert_eq!(range.len(), src.len());
-    let stride = strides.last().copied().unwrap_or(1);
-    let mut done = 0;
-    for_runs(dims, strides, range, |offset, n| {
-        let run = &src[done..done + n];
-        done += n;
-        // SAFETY: the caller's promise; each is an element of the view.
-        run.iter().enumerate().for_each(|(i, &v)| unsafe { *base.add(offset + i * stride) = v });
+    // SAFETY: the caller's promise; `src` has as many elements as the range.
+    unsafe { scatter_bits(size_of::<T>(), src.as_ptr().cast(), base.cast(), dims, strides, range) };
+}
+
+/// The same for elements of a size, so that it is compiled once a size.
+///
+/// # Safety
+/// As [`scatter`]; `src` has as many elements as the range.
+pub(super) unsafe fn scatter_bits(
+    size: usize,
+    src: *const u8,
+    base: *mut u8,
+    dims: &[usize],
+    strides: &[usize],
+    range: Range<usize>,
+) {
+    by_size!(size, B => {
+        let (mut src, base) = (src.cast::<B>(), base.cast::<B>());
+        let stride = strides.last().copied().unwrap_or(1);
+        for_runs(dims, strides, range, |offset, n| {
+            // SAFETY: the caller's promise; each is an element of the view, and `src` has those of every run.
+            unsafe {
+                if stride == 1 {
+                    std::ptr::copy_nonoverlapping(src, base.add(offset), n);
+                } else {
+                    (0..n).for_each(|i| *base.add(offset + i * stride) = *src.add(i));
+                }
+                src = src.add(n);
+            }
+        });
     });
 }
 
@@ -236,19 +382,67 @@ pub(super) trait Function<const N: usize, C, O>: Copy + Send + Sync {
     fn call(self, x: [C; N]) -> O;
 }
 
+/// A function of blocks of values of one compute type, whose types are known to itself alone: what goes through layouts is compiled once for all of them.
+pub(super) trait BlockFunction<const N: usize>: Sync {
+    /// Writes `out`, a block of values of the result's compute type.
+    fn apply(&self, srcs: [&[u8]; N], out: &mut [u8]);
+}
+
+/// A function of values for each value of a block.
+pub(super) struct Each<F, C, O>(F, PhantomData<fn(C) -> O>);
+
+impl<F, C, O> Each<F, C, O> {
+    pub const fn value(f: F) -> Self {
+        Self(f, PhantomData)
+    }
+}
+
 struct Apply<'a, const N: usize, C, O, F>(F, [&'a [C]; N], &'a mut [O]);
 
-impl<const N: usize, C: Copy, O, F: Function<N, C, O>> Kernel for Apply<'_, N, C, O, F> {
+impl<C: Copy, O, F: Function<1, C, O>> Kernel for Apply<'_, 1, C, O, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Apply(f, srcs, out) = self;
-        let srcs = srcs.map(|s| &s[..out.len()]);
-        for (i, o) in out.iter_mut().enumerate() {
-            *o = f.call(srcs.map(|s| s[i]));
+        let Apply(f, [x], out) = self;
+        for (o, &x) in out.iter_mut().zip(x) {
+            *o = f.call([x]);
         }
     }
+}
+
+impl<C: Copy, O, F: Function<2, C, O>> Kernel for Apply<'_, 2, C, O, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Apply(f, [x, y], out) = self;
+        for (o, (&x, &y)) in out.iter_mut().zip(x.iter().zip(y)) {
+            *o = f.call([x, y]);
+        }
+    }
+}
+
+impl<C: bytemuck::Pod, O: bytemuck::Pod, F: Function<1, C, O>> BlockFunction<1> for Each<F, C, O> {
+    fn apply(&self, [x]: [&[u8]; 1], out: &mut [u8]) {
+        vectorised(Apply(self.0, [values(x)], values_mut(out)));
+    }
+}
+
+impl<C: bytemuck::Pod, O: bytemuck::Pod, F: Function<2, C, O>> BlockFunction<2> for Each<F, C, O> {
+    fn apply(&self, [x, y]: [&[u8]; 2], out: &mut [u8]) {
+        vectorised(Apply(self.0, [values(x), values(y)], values_mut(out)));
+    }
+}
+
+/// The values that a block's bytes are.
+pub(super) fn values<C: bytemuck::Pod>(bytes: &[u8]) -> &[C] {
+    bytemuck::cast_slice(bytes)
+}
+
+/// The same, to write.
+pub(super) fn values_mut<C: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [C] {
+    bytemuck::cast_slice_mut(bytes)
 }
 
 /// What a thread gathers a block into.
@@ -256,36 +450,24 @@ pub(super) fn zeroed<T: bytemuck::Pod>() -> [T; BLOCK] {
     [T::zeroed(); BLOCK]
 }
 
-/// `dst = f(srcs)`, element by element: widened to the compute type before, rounded to the destination's dtype after.
-pub(super) fn map<const N: usize, T: Element, O: Element>(
-    f: impl Function<N, T::Compute, O::Compute>,
+/// `dst = f(srcs)`, element by element: widened to the compute type before, rounded to the destination's dtype after. The sources have one dtype.
+pub(super) fn map<const N: usize>(
+    f: &dyn BlockFunction<N>,
     srcs: [Src<'_, CpuStorage>; N],
     dst: &mut CpuStorage,
     dst_layout: &Layout,
 ) {
-    map_blocks::<N, T, O>(&|srcs, out| vectorised(Apply(f, srcs, out)), srcs, dst, dst_layout);
-}
-
-/// `f` of a block of widened sources, for the results before they are rounded.
-type BlockFunction<'a, const N: usize, T, O> =
-    dyn Fn([&[<T as Element>::Compute]; N], &mut [<O as Element>::Compute]) + Sync + 'a;
-
-fn map_blocks<const N: usize, T: Element, O: Element>(
-    f: &BlockFunction<'_, N, T, O>,
-    srcs: [Src<'_, CpuStorage>; N],
-    dst: &mut CpuStorage,
-    dst_layout: &Layout,
-) {
+    let to = Codec::of(dst.dtype());
+    let from = srcs.iter().find_map(|src| src.storage()).map_or(to, |(storage, _)| Codec::of(storage.dtype()));
     Walk::new(srcs, dst, dst_layout).run(&|blocks| {
-        let (mut elements, mut widened) = ([zeroed::<T>(); N], [zeroed::<T::Compute>(); N]);
-        let (mut results, mut rounded) = (zeroed::<O::Compute>(), zeroed::<O>());
+        let mut buffers: [[Buffer; 2]; N] = std::array::from_fn(|_| Default::default());
+        let [mut results, mut rounded] = [Buffer::default(), Buffer::default()];
         for block in blocks {
-            let mut buffers = elements.iter_mut().zip(&mut widened);
-            let srcs = std::array::from_fn(|i| {
-                let (elements, widened) = buffers.next().expect("a pair of buffers a source");
-                T::load(block.source(i, elements), widened)
-            });
-            block.target(&mut rounded, |out| O::store(out, &mut results, |out| f(srcs, out)));
+            let mut srcs: [&[u8]; N] = [&[]; N];
+            for (i, (src, [elements, widened])) in srcs.iter_mut().zip(&mut buffers).enumerate() {
+                *src = from.widened(block.source_bytes(i, from.size, elements), widened);
+            }
+            block.target_bytes(to.size, &mut rounded, |out| to.rounded(out, &mut results, |out| f.apply(srcs, out)));
         }
     });
 }
@@ -293,24 +475,7 @@ fn map_blocks<const N: usize, T: Element, O: Element>(
 /// Runs an expression with a type name bound to the unsigned integer of an element's size, for operations that carry bits.
 macro_rules! dispatch_size {
     ($dtype:expr, $T:ident => $body:expr) => {
-        match $dtype.size_in_bytes() {
-            1 => {
-                type $T = u8;
-                $body
-            }
-            2 => {
-                type $T = u16;
-                $body
-            }
-            4 => {
-                type $T = u32;
-                $body
-            }
-            _ => {
-                type $T = u64;
-                $body
-            }
-        }
+        $crate::cpu::walk::by_size!($dtype.size_in_bytes(), $T => $body)
     };
 }
 pub(super) use dispatch_size;
@@ -322,3 +487,31 @@ macro_rules! dispatch_float {
     };
 }
 pub(super) use dispatch_float;
+
+/// Runs an expression with a type name bound to the compute type of a dtype.
+macro_rules! dispatch_compute {
+    ($dtype:expr, $C:ident => $body:expr) => {
+        $crate::dispatch_dtype!(@arms $dtype.compute(), $C, $body, U8 u8, I8 i8, U32 u32, I16 i16, I32 i32, I64 i64, F32 f32, F64 f64)
+    };
+}
+pub(super) use dispatch_compute;
+
+/// The same for dtypes of floats. Others were refused by [`crate::validate`].
+macro_rules! dispatch_float_compute {
+    ($dtype:expr, $C:ident => $body:expr) => {
+        $crate::dispatch_dtype!(@arms $dtype.compute(), $C, $body, F32 f32, F64 f64)
+    };
+}
+pub(super) use dispatch_float_compute;
+
+/// Runs an expression with a type name bound to a type that has a dtype's recipes: f8e4m3 takes those of f16.
+macro_rules! dispatch_recipes {
+    ($dtype:expr, $R:ident => $body:expr) => {{
+        let dtype = match $dtype {
+            $crate::DType::F8E4M3 => $crate::DType::F16,
+            other => other,
+        };
+        $crate::dispatch_dtype!(@arms dtype, $R, $body, F16 f16, BF16 bf16, F32 f32, F64 f64)
+    }};
+}
+pub(super) use dispatch_recipes;

@@ -6,8 +6,6 @@ mod device;
 mod func;
 mod methods;
 mod storage;
-#[cfg(test)]
-mod tests;
 
 pub use device::DynDevice;
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! Setting and adding along lines, in ascending order.
 
-use super::{Faults, Id, Input, Read, Shared, at_zero, offsets, start};
+use super::{Faults, Ids, Input, Read, Shared, at_zero, offsets, start};
 use crate::cpu::CpuStorage;
 use crate::cpu::compute::Compute;
 use crate::cpu::element::Element;
@@ -11,9 +11,9 @@ use crate::{Dims, Layout, collapse};
 const LINES: usize = 16;
 
 /// A scatter as lines along its dimension, which share no destination.
-pub(super) struct Lines<'a, T, I> {
+pub(super) struct Lines<'a, T> {
     dst: Shared<T>,
-    ids: Read<I>,
+    ids: Ids,
     src: Read<T>,
     /// The other dimensions, and what each of destination, ids and source moves by along them.
     dims: Dims,
@@ -26,10 +26,10 @@ pub(super) struct Lines<'a, T, I> {
     faults: &'a Faults,
 }
 
-impl<'a, T: bytemuck::Pod + Send + Sync, I: Id> Lines<'a, T, I> {
+impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
     pub(super) fn new(
         dim: usize,
-        (ids, ids_layout): Input<'_>,
+        ids @ (_, ids_layout): Input<'_>,
         (src, src_layout): Input<'_>,
         dst: &mut CpuStorage,
         dl: &Layout,
@@ -43,7 +43,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync, I: Id> Lines<'a, T, I> {
         let mut strides = walk.strides.into_iter();
         Self {
             dst: Shared::of(dst, dl),
-            ids: Read(start(ids, ids_layout)),
+            ids: Ids::new(ids),
             src: Read(start(src, src_layout)),
             dims: walk.dims,
             strides: std::array::from_fn(|_| strides.next().expect("one set of strides a layout")),
@@ -76,8 +76,8 @@ impl<'a, T: bytemuck::Pod + Send + Sync, I: Id> Lines<'a, T, I> {
     fn place(&self, ids: usize, k: usize) -> Option<usize> {
         let at = ids + k * self.step[1];
         // SAFETY: the layout was validated to lie in the buffer of ids, which is borrowed and not written.
-        let id = unsafe { *self.ids.at(at) };
-        self.faults.place(id, self.size, at)
+        let id = unsafe { self.ids.at(at) };
+        self.faults.place(id, self.ids.padding, self.size, at)
     }
 
     /// The value of source `k` of a line, given the offset of the line's source.
@@ -107,7 +107,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync, I: Id> Lines<'a, T, I> {
     }
 }
 
-impl<T: Element, I: Id> Lines<'_, T, I> {
+impl<T: Element> Lines<'_, T> {
     pub(super) fn add(&self) {
         self.groups(&|[dst, ids, src]| {
             let lines = dst.len();

@@ -15,22 +15,46 @@ use std::sync::{Mutex, PoisonError};
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// An element of a tensor of ids.
-trait Id: bytemuck::Pod + Send + Sync {
+/// A tensor of ids, read one by one: what is indexed is compiled once for all of their types.
+struct Ids {
+    base: *const u8,
+    dtype: DType,
     /// The mark of an element that is left out.
-    const PADDING: Option<Self>;
-    fn wide(self) -> i64;
+    padding: Option<i64>,
 }
 
-macro_rules! ids {
-    ($($ty:ident $padding:expr;)*) => {$(
-        impl Id for $ty {
-            const PADDING: Option<Self> = $padding;
-            fn wide(self) -> i64 { i64::from(self) }
+// SAFETY: it points into ids that the operation borrows, and nothing is written through it.
+unsafe impl Sync for Ids {}
+
+impl Ids {
+    fn new((ids, layout): Input<'_>) -> Self {
+        let dtype = ids.dtype();
+        let padding = match dtype {
+            DType::U8 => None,
+            DType::U32 => Some(u32::MAX.into()),
+            _ => Some(i64::MAX),
+        };
+        // A layout without elements may have any offset, and none of its elements is touched.
+        let base = ids.as_bytes().as_ptr().wrapping_add(layout.start_offset() * dtype.size_in_bytes());
+        Self { base, dtype, padding }
+    }
+
+    /// The id at an offset from the first.
+    ///
+    /// # Safety
+    /// It is one of the layout.
+    #[inline]
+    unsafe fn at(&self, offset: usize) -> i64 {
+        // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written; the caller names one of its elements.
+        unsafe {
+            match self.dtype {
+                DType::U8 => (*self.base.wrapping_add(offset)).into(),
+                DType::U32 => (*self.base.cast::<u32>().wrapping_add(offset)).into(),
+                _ => *self.base.cast::<i64>().wrapping_add(offset),
+            }
         }
-    )*};
+    }
 }
-ids! { u8 None; u32 Some(u32::MAX); i64 Some(i64::MAX); }
 
 /// The first id out of range, in the order of the ids, whichever thread found it.
 #[derive(Default)]
@@ -47,13 +71,14 @@ impl Faults {
 
     /// The position that an id names among `size`; none for padding, and for what is out of range, which is kept for the report. `at` is the id's
     /// place in the order of the ids.
-    fn place<I: Id>(&self, id: I, size: usize, at: usize) -> Option<usize> {
-        if I::PADDING.is_some_and(|padding| padding.wide() == id.wide()) {
+    #[inline]
+    fn place(&self, id: i64, padding: Option<i64>, size: usize, at: usize) -> Option<usize> {
+        if padding == Some(id) {
             return None;
         }
-        let place = usize::try_from(id.wide()).ok().filter(|&place| place < size);
+        let place = usize::try_from(id).ok().filter(|&place| place < size);
         if place.is_none() {
-            self.found(at, id.wide());
+            self.found(at, id);
         }
         place
     }
@@ -66,25 +91,6 @@ impl Faults {
         );
         Err(Error::new(ErrorKind::IndexOutOfRange, message).with_op(op))
     }
-}
-
-macro_rules! dispatch_ids {
-    ($dtype:expr, $I:ident => $body:expr) => {
-        match $dtype {
-            DType::U8 => {
-                type $I = u8;
-                $body
-            }
-            DType::U32 => {
-                type $I = u32;
-                $body
-            }
-            _ => {
-                type $I = i64;
-                $body
-            }
-        }
-    };
 }
 
 /// Ids of one dimension as ids of a full shape, of which dimension `dim` has as many.
@@ -163,7 +169,7 @@ pub(super) fn index_select(
 /// Elements of `src` at the places that ids of the result's shape name.
 fn take(op: &Op, dim: usize, src: Input<'_>, ids: Input<'_>, dst: &mut CpuStorage, dl: &Layout) -> Result<()> {
     let faults = Faults::default();
-    dispatch_size!(dst.dtype(), T => dispatch_ids!(ids.0.dtype(), I => take::take::<T, I>(dim, src, ids, dst, dl, &faults)));
+    dispatch_size!(dst.dtype(), T => take::take::<T>(dim, src, ids, dst, dl, &faults));
     faults.report(op, dim, src.1.dims()[dim])
 }
 
@@ -180,12 +186,12 @@ pub(super) fn scatter(op: &Op, ids: Input<'_>, src: Input<'_>, dst: &mut CpuStor
         _ => unreachable!("not an operation of the family"),
     };
     match op {
-        Op::ScatterSet { .. } => dispatch_size!(dst.dtype(), T => dispatch_ids!(ids.0.dtype(), I => {
-            Lines::<T, I>::new(dim, ids, src, dst, dl, &faults).set();
-        })),
-        _ => crate::dispatch_dtype!(dst.dtype(), T => dispatch_ids!(ids.0.dtype(), I => {
-            Lines::<T, I>::new(dim, ids, src, dst, dl, &faults).add();
-        })),
+        Op::ScatterSet { .. } => dispatch_size!(dst.dtype(), T => {
+            Lines::<T>::new(dim, ids, src, dst, dl, &faults).set();
+        }),
+        _ => crate::dispatch_dtype!(dst.dtype(), T => {
+            Lines::<T>::new(dim, ids, src, dst, dl, &faults).add();
+        }),
     }
     faults.report(op, dim, dl.dims()[dim])
 }

@@ -1,15 +1,15 @@
 //! Taking elements from positions, block by block through the result, or slice by slice where a slice has one id.
 
-use super::{Faults, Id, Input, Read, Shared, at_zero, offsets, start};
+use super::{Faults, Ids, Input, Read, Shared, at_zero, offsets, start};
 use crate::cpu::CpuStorage;
-use crate::cpu::walk::{BLOCK, gather, parallel};
+use crate::cpu::walk::{BLOCK, parallel};
 use crate::{Layout, collapse};
 
 /// Elements of a source at the places that ids of the result's shape name.
-pub(super) fn take<T: bytemuck::Pod + Send + Sync, I: Id>(
+pub(super) fn take<T: bytemuck::Pod + Send + Sync>(
     dim: usize,
     (src, src_layout): Input<'_>,
-    (ids, ids_layout): Input<'_>,
+    ids @ (_, ids_layout): Input<'_>,
     dst: &mut CpuStorage,
     dl: &Layout,
     faults: &Faults,
@@ -17,7 +17,7 @@ pub(super) fn take<T: bytemuck::Pod + Send + Sync, I: Id>(
     let (size, step) = (src_layout.dims()[dim], src_layout.stride()[dim]);
     let base = at_zero(src_layout, dl.dims(), dim);
     let walk = collapse(&[dl, ids_layout, &base]);
-    let (src, ids) = (Read(start::<T>(src, src_layout)), Read(start::<I>(ids, ids_layout)));
+    let (src, ids) = (Read(start::<T>(src, src_layout)), Ids::new(ids));
     let (dst, dims) = (Shared::<T>::of(dst, dl), &walk.dims[..]);
     let [to, from_ids, from] = [0, 1, 2].map(|i| &walk.strides[i][..]);
     // Slices that lie without gaps on both sides, each of one id, move whole.
@@ -28,18 +28,18 @@ pub(super) fn take<T: bytemuck::Pod + Send + Sync, I: Id>(
     let [to, from_ids, from] = [to, from_ids, from].map(|s| &s[..outer.len()]);
     let count: usize = outer.iter().product();
     parallel(count.div_ceil(BLOCK), (16 / run).max(1), &|blocks| {
-        let mut id = [I::zeroed(); BLOCK];
-        let [mut place, mut base] = [[0usize; BLOCK]; 2];
+        let [mut from_id, mut place, mut base] = [[0usize; BLOCK]; 3];
         for block in blocks {
             let range = block * BLOCK..count.min((block + 1) * BLOCK);
             let n = range.len();
-            // SAFETY: the layout was validated to lie in the buffer of ids, which is borrowed and not written.
-            unsafe { gather(ids.at(0), outer, from_ids, range.clone(), &mut id[..n]) };
+            offsets(outer, from_ids, range.clone(), &mut from_id);
             offsets(outer, to, range.clone(), &mut place);
             offsets(outer, from, range.clone(), &mut base);
             for i in 0..n {
                 let to = dst.at(place[i]);
-                match faults.place(id[i], size, range.start + i) {
+                // SAFETY: the offset is of an element of the layout.
+                let id = unsafe { ids.at(from_id[i]) };
+                match faults.place(id, ids.padding, size, range.start + i) {
                     // SAFETY: the id is inside the dimension, so the run lies in the validated layout of the source; the destination was validated to
                     // lie in its buffer and not to overlap itself, so that no other run has these places.
                     Some(at) => unsafe { std::ptr::copy_nonoverlapping(src.at(base[i] + at * step), to, run) },

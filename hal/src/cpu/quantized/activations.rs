@@ -1,7 +1,8 @@
 //! The activations of a product, dense and ready: widened to f32, or quantized to q8_1.
 
-use super::super::element::Element;
+use super::super::element::Codec;
 use super::super::vector::{Kernel, vectorised};
+use super::super::walk::Buffer;
 use super::bytes::scaled_sum;
 use super::convert::quantize_block;
 use super::format::{Format, Scale};
@@ -60,13 +61,13 @@ fn filled<V: Copy + Send + Sync>(rows: usize, len: usize, zero: V, fill: &(dyn F
 }
 
 /// The rows widened to f32.
-pub(super) fn widened<T: Element<Compute = f32>>(x: &Rows<'_, T>) -> Vec<f32> {
+pub(super) fn widened(x: &Rows<'_>, codec: Codec) -> Vec<f32> {
     let k = x.len();
     filled(x.count(), k, 0.0, &|row, out| {
-        let mut elements = vec![T::default(); k];
-        let mut buf = vec![0.0; k];
-        x.read(row, 0, &mut elements);
-        out.copy_from_slice(T::load(&elements, &mut buf));
+        let mut elements = Buffer::default();
+        let elements = elements.bytes(k * codec.size);
+        x.read(row, 0, elements);
+        codec.widen(elements, out);
     })
 }
 

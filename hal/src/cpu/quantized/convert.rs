@@ -1,11 +1,12 @@
 //! `quantize` and `dequantize`: a block at a time.
 
-use super::super::element::Element;
+use super::super::element::Codec;
 use super::super::vector::{Kernel, vectorised};
 use super::super::walk::parallel;
 use super::format::{Format, SEGMENT, SUB_BLOCKS, Scale, Summand};
 use super::rows::{Rows, RowsMut};
 use crate::GgmlDType;
+use std::marker::PhantomData;
 
 /// The most bytes of a block.
 const BYTES: usize = GgmlDType::Q8K.block_bytes();
@@ -25,22 +26,7 @@ pub(super) fn quantize_block<F: Format>(x: &[f32], block: &mut [u8]) {
     }
 }
 
-/// Reads a block: the integers times their factors, and the summands added.
-#[inline(always)]
-pub(super) fn dequantize_block<F: Format>(block: &[u8], out: &mut [f32]) {
-    let (mut q, mut scales) = ([0; SEGMENT], [Scale::default(); SUB_BLOCKS]);
-    let (q, scales) = (&mut q[..out.len()], &mut scales[..out.len() / F::SUB]);
-    F::integers(block, q);
-    F::scales(block, scales);
-    for ((q, out), scale) in q.chunks_exact(F::SUB).zip(out.chunks_exact_mut(F::SUB)).zip(scales) {
-        for (&q, o) in q.iter().zip(out) {
-            let product = scale.factor * f32::from(q);
-            *o = if F::SUMMAND == Summand::None { product } else { product + scale.summand };
-        }
-    }
-}
-
-struct Quantize<'a, F>(&'a [f32], &'a mut [u8], std::marker::PhantomData<F>);
+struct Quantize<'a, F>(&'a [f32], &'a mut [u8], PhantomData<F>);
 
 impl<F: Format> Kernel for Quantize<'_, F> {
     type Output = ();
@@ -51,31 +37,72 @@ impl<F: Format> Kernel for Quantize<'_, F> {
     }
 }
 
-struct Dequantize<'a, F>(&'a [u8], &'a mut [f32], std::marker::PhantomData<F>);
+struct Unpack<'a, F>(&'a [u8], &'a mut [i8], &'a mut [Scale], PhantomData<F>);
 
-impl<F: Format> Kernel for Dequantize<'_, F> {
+impl<F: Format> Kernel for Unpack<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        dequantize_block::<F>(self.0, self.1);
+        F::integers(self.0, self.1);
+        F::scales(self.0, self.2);
     }
 }
 
-/// What a format's functions are once compiled: a dtype's loop calls them.
+/// The integers times their factors, and the summands added.
+struct Scaled<'a> {
+    q: &'a [i8],
+    scales: &'a [Scale],
+    /// Elements of a sub-block.
+    sub: usize,
+    has_summands: bool,
+    out: &'a mut [f32],
+}
+
+impl Kernel for Scaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let subs = self.q.chunks_exact(self.sub).zip(self.out.chunks_exact_mut(self.sub));
+        for ((q, out), scale) in subs.zip(self.scales) {
+            for (&q, o) in q.iter().zip(out) {
+                let product = scale.factor * f32::from(q);
+                *o = if self.has_summands { product + scale.summand } else { product };
+            }
+        }
+    }
+}
+
+/// What a format's functions are once compiled: all loops over blocks call them.
+#[derive(Clone, Copy)]
 pub(super) struct Functions {
-    format: GgmlDType,
+    pub format: GgmlDType,
+    /// Elements of a sub-block.
+    pub sub: usize,
+    pub summand: Summand,
     quantize: fn(&[f32], &mut [u8]),
-    dequantize: fn(&[u8], &mut [f32]),
+    /// Reads the integers of a block, and its scales.
+    pub unpack: fn(&[u8], &mut [i8], &mut [Scale]),
 }
 
 impl Functions {
     pub fn of<F: Format>() -> Self {
         Self {
             format: F::FORMAT,
-            quantize: |x, block| vectorised(Quantize::<F>(x, block, std::marker::PhantomData)),
-            dequantize: |block, out| vectorised(Dequantize::<F>(block, out, std::marker::PhantomData)),
+            sub: F::SUB,
+            summand: F::SUMMAND,
+            quantize: |x, block| vectorised(Quantize::<F>(x, block, PhantomData)),
+            unpack: |block, q, scales| vectorised(Unpack::<F>(block, q, scales, PhantomData)),
         }
+    }
+
+    /// Reads the elements of a block.
+    pub fn dequantize(&self, block: &[u8], out: &mut [f32]) {
+        let (mut q, mut scales) = ([0; SEGMENT], [Scale::default(); SUB_BLOCKS]);
+        let (q, scales) = (&mut q[..out.len()], &mut scales[..out.len() / self.sub]);
+        (self.unpack)(block, q, scales);
+        vectorised(Scaled { q, scales, sub: self.sub, has_summands: self.summand != Summand::None, out });
     }
 
     /// Calls `body` with the row and the place in it of every block, in parallel.
@@ -84,25 +111,29 @@ impl Functions {
         parallel(rows * blocks, GROUP, &|range| range.for_each(|i| body(i / blocks, i % blocks)));
     }
 
-    pub fn quantize<T: Element<Compute = f32>>(&self, src: &Rows<'_, T>, dst: &RowsMut<'_, u8>) {
+    pub fn write(&self, src: &Rows<'_>, codec: Codec, dst: &RowsMut<'_>) {
         let (size, bytes) = (self.format.block_size(), self.format.block_bytes());
         self.blocks(src.count(), src.len(), &|row, block| {
-            let (mut elements, mut values, mut written) = ([T::default(); SEGMENT], [0.0; SEGMENT], [0; BYTES]);
-            let (elements, written) = (&mut elements[..size], &mut written[..bytes]);
+            let (mut elements, mut values, mut written) = ([0u64; SEGMENT / 2], [0.0; SEGMENT], [0; BYTES]);
+            let elements = &mut bytemuck::cast_slice_mut(&mut elements)[..size * codec.size];
+            let (values, written) = (&mut values[..size], &mut written[..bytes]);
             src.read(row, block * size, elements);
-            (self.quantize)(T::load(elements, &mut values), written);
+            codec.widen(elements, values);
+            (self.quantize)(values, written);
             // SAFETY: no other task has this block.
             unsafe { dst.write(row, block * bytes, written) };
         });
     }
 
-    pub fn dequantize<T: Element<Compute = f32>>(&self, src: &Rows<'_, u8>, dst: &RowsMut<'_, T>) {
+    pub fn read(&self, src: &Rows<'_>, codec: Codec, dst: &RowsMut<'_>) {
         let (size, bytes) = (self.format.block_size(), self.format.block_bytes());
         self.blocks(dst.count(), dst.len(), &|row, block| {
-            let (mut read, mut values, mut rounded) = ([0; BYTES], [0.0; SEGMENT], [T::default(); SEGMENT]);
-            let (read, rounded) = (&mut read[..bytes], &mut rounded[..size]);
+            let (mut read, mut values, mut rounded) = ([0; BYTES], [0.0; SEGMENT], [0u64; SEGMENT / 2]);
+            let (read, values) = (&mut read[..bytes], &mut values[..size]);
+            let rounded = &mut bytemuck::cast_slice_mut(&mut rounded)[..size * codec.size];
             src.read(row, block * bytes, read);
-            T::store(rounded, &mut values, |out| (self.dequantize)(read, out));
+            self.dequantize(read, values);
+            codec.round(values, rounded);
             // SAFETY: no other task has this block.
             unsafe { dst.write(row, block * size, rounded) };
         });

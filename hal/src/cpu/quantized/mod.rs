@@ -15,7 +15,7 @@ mod super_blocks;
 mod thirty_twos;
 
 use super::CpuStorage;
-use super::element::Element;
+use super::element::Codec;
 use crate::*;
 use activations::{quantized, widened};
 use convert::Functions;
@@ -26,51 +26,29 @@ use std::collections::BTreeMap;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-const DISPATCHED: &str = "the dtype is that of the arm";
-
-/// Runs an expression with a type name bound to the Rust type of an activation's dtype. Others were refused by [`validate`].
-macro_rules! dispatch_activation {
-    ($dtype:expr, $T:ident => $body:expr) => {
-        dispatch_dtype!(@arms $dtype, $T, $body, F16 f16, BF16 bf16, F32 f32)
-    };
-}
-
-fn rows<'a, T: WithDType>(input: Input<'a>) -> Rows<'a, T> {
-    Rows::new(input.0.as_slice().expect(DISPATCHED), input.1)
-}
-
-fn rows_mut<'a, T: WithDType>(dst: &'a mut CpuStorage, layout: &Layout) -> RowsMut<'a, T> {
-    RowsMut::new(dst.as_mut_slice().expect(DISPATCHED), layout)
+fn functions(format: GgmlDType) -> Functions {
+    dispatch_format!(format, F => Functions::of::<F>())
 }
 
 pub(super) fn quantize(format: GgmlDType, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
-    if dl.elem_count() == 0 {
-        return;
+    if dl.elem_count() > 0 {
+        functions(format).write(&Rows::new(src), Codec::of(src.0.dtype()), &RowsMut::new(dst, dl));
     }
-    let functions = dispatch_format!(format, F => Functions::of::<F>());
-    dispatch_activation!(src.0.dtype(), T => functions.quantize(&rows::<T>(src), &rows_mut(dst, dl)));
 }
 
 pub(super) fn dequantize(format: GgmlDType, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
-    if dl.elem_count() == 0 {
-        return;
+    if dl.elem_count() > 0 {
+        let codec = Codec::of(dst.dtype());
+        functions(format).read(&Rows::new(src), codec, &RowsMut::new(dst, dl));
     }
-    let functions = dispatch_format!(format, F => Functions::of::<F>());
-    dispatch_activation!(dst.dtype(), T => functions.dequantize(&rows(src), &rows_mut::<T>(dst, dl)));
 }
 
 /// Products of groups of rows; `share` rows of results in a row have one row of activations.
-fn product<T: Element<Compute = f32>>(
-    op: QMatmul,
-    weight: Input<'_>,
-    x: Input<'_>,
-    groups: &[Group],
-    share: usize,
-    dst: &RowsMut<'_, T>,
-) {
-    let (x, weights) = (rows::<T>(x), rows(weight));
+fn product(op: QMatmul, weight: Input<'_>, x: Input<'_>, groups: &[Group], share: usize, dst: &RowsMut<'_>) {
+    let codec = Codec::of(x.0.dtype());
+    let (x, weights) = (Rows::new(x), Rows::new(weight));
     let (n, k) = (dst.len(), x.len());
-    let floats = widened(&x);
+    let floats = widened(&x, codec);
     let blocks = match op.activations {
         QActivations::Float => Vec::new(),
         QActivations::Q8_1 => quantized(&floats, k),
@@ -80,26 +58,21 @@ fn product<T: Element<Compute = f32>>(
         QActivations::Q8_1 => Activations::Q8_1(&blocks),
     };
     let store = |row: usize, column: usize, values: &[f32]| {
-        let mut rounded = [T::default(); product::COLUMNS];
-        let mut buf = [0.0; product::COLUMNS];
-        let rounded = &mut rounded[..values.len()];
-        T::store(rounded, &mut buf, |out| out.copy_from_slice(values));
+        let mut rounded = [0u32; product::COLUMNS];
+        let rounded = &mut bytemuck::cast_slice_mut(&mut rounded)[..values.len() * codec.size];
+        codec.round(values, rounded);
         // SAFETY: every row is in one group at most, and a tile has these columns of it alone.
         unsafe { dst.write(row, column, rounded) };
     };
-    let product = Product { weights, n, k, activations, share, store: &store };
-    dispatch_format!(op.format, F => product.run::<F>(groups));
+    Product { functions: functions(op.format), weights, n, k, activations, share, store: &store }.run(groups);
 }
 
 pub(super) fn qmatmul(op: QMatmul, weight: Input<'_>, x: Input<'_>, dst: &mut CpuStorage, dl: &Layout) {
-    if dl.elem_count() == 0 {
-        return;
-    }
-    dispatch_activation!(x.0.dtype(), T => {
-        let dst = rows_mut::<T>(dst, dl);
+    if dl.elem_count() > 0 {
+        let dst = RowsMut::new(dst, dl);
         let all = Group { first: 0, rows: (0..dst.count()).collect() };
         product(op, weight, x, &[all], 1, &dst);
-    });
+    }
 }
 
 /// The id that marks padding.
@@ -120,9 +93,10 @@ pub(super) fn qmatmul_id(
         unreachable!("validated to have these ranks");
     };
     let experts = *experts;
-    let ids: Rows<'_, u32> = rows(ids);
-    let mut chosen = vec![0; ids.count() * ids.len()];
-    chosen.chunks_exact_mut(*top).enumerate().for_each(|(token, out)| ids.read(token, 0, out));
+    let ids = Rows::new(ids);
+    let mut chosen = vec![0u32; ids.count() * ids.len()];
+    let tokens = chosen.chunks_exact_mut(*top).enumerate();
+    tokens.for_each(|(token, out)| ids.read(token, 0, bytemuck::cast_slice_mut(out)));
     let (mut chosen_by, mut without, mut wrong) = (BTreeMap::<_, Vec<usize>>::new(), Vec::new(), None);
     for (row, &id) in chosen.iter().enumerate() {
         if id != PADDING && (id as usize) < experts {
@@ -136,13 +110,11 @@ pub(super) fn qmatmul_id(
     // Where a token has one row of activations, its rows of results share it.
     let share = if *rows_of_x == 1 { *top } else { 1 };
     if dl.elem_count() > 0 {
-        dispatch_activation!(x.0.dtype(), T => {
-            let dst = rows_mut::<T>(dst, dl);
-            product(op, weight, x, &groups, share, &dst);
-            let zeros = vec![T::default(); dst.len()];
-            // SAFETY: the products are done, and they had other rows.
-            without.iter().for_each(|&row| unsafe { dst.write(row, 0, &zeros) });
-        });
+        let zeros = vec![0; n * dst.dtype().size_in_bytes()];
+        let dst = RowsMut::new(dst, dl);
+        product(op, weight, x, &groups, share, &dst);
+        // SAFETY: the products are done, and they had other rows.
+        without.iter().for_each(|&row| unsafe { dst.write(row, 0, &zeros) });
     }
     match wrong {
         None => Ok(()),

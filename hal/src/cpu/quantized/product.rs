@@ -4,10 +4,9 @@
 use super::super::vector::{Kernel, vectorised};
 use super::super::walk::parallel;
 use super::activations::{BLOCK, Block};
-use super::convert::dequantize_block;
-use super::format::{Format, SEGMENT, SUB_BLOCKS, Scale, Summand};
+use super::convert::Functions;
+use super::format::{SEGMENT, SUB_BLOCKS, Scale, Summand};
 use super::rows::Rows;
-use std::marker::PhantomData;
 
 /// Rows of weights of a tile: two AVX registers of results.
 pub(super) const COLUMNS: usize = 16;
@@ -36,7 +35,8 @@ pub(super) struct Group {
 
 /// One product.
 pub(super) struct Product<'a> {
-    pub weights: Rows<'a, u8>,
+    pub functions: Functions,
+    pub weights: Rows<'a>,
     /// Rows of a matrix.
     pub n: usize,
     pub k: usize,
@@ -49,33 +49,36 @@ pub(super) struct Product<'a> {
 
 impl Product<'_> {
     /// Computes the rows of results of every group.
-    pub fn run<F: Format>(&self, groups: &[Group]) {
+    pub fn run(&self, groups: &[Group]) {
         let tiles = self.n.div_ceil(COLUMNS);
         let tasks: Vec<(usize, &[usize])> =
             groups.iter().flat_map(|g| g.rows.chunks(ROWS).map(|rows| (g.first, rows))).collect();
         parallel(tasks.len() * tiles, 1, &|range| {
             for i in range {
                 let ((first, rows), column) = (tasks[i / tiles], i % tiles * COLUMNS);
-                self.tile::<F>(first, column, rows);
+                self.tile(first, column, rows);
             }
         });
     }
 
-    fn tile<F: Format>(&self, first: usize, column: usize, rows: &[usize]) {
+    fn tile(&self, first: usize, column: usize, rows: &[usize]) {
         let columns = COLUMNS.min(self.n - column);
         let mut bytes = [[0; SEGMENT_BYTES]; COLUMNS];
         let mut sums = [[0.0; COLUMNS]; ROWS];
         for start in (0..self.k).step_by(SEGMENT) {
             let depth = SEGMENT.min(self.k - start);
-            let at = |element: usize| element / F::FORMAT.block_size() * F::FORMAT.block_bytes();
+            let format = self.functions.format;
+            let at = |element: usize| element / format.block_size() * format.block_bytes();
             let weights = &mut bytes[..columns];
             for (c, bytes) in weights.iter_mut().enumerate() {
                 self.weights.read(first + column + c, at(start), &mut bytes[..at(depth)]);
             }
-            let segment = Segment { weights, start, depth, k: self.k, rows, share: self.share, sums: &mut sums };
+            let functions = self.functions;
+            let segment =
+                Segment { functions, weights, start, depth, k: self.k, rows, share: self.share, sums: &mut sums };
             match self.activations {
-                Activations::Float(x) => vectorised(Floats::<F>(segment, x, PhantomData)),
-                Activations::Q8_1(x) => vectorised(Integers::<F>(segment, x, PhantomData)),
+                Activations::Float(x) => segment.floats(x),
+                Activations::Q8_1(x) => segment.integers(x),
             }
         }
         for (&row, sums) in rows.iter().zip(&sums) {
@@ -86,6 +89,7 @@ impl Product<'_> {
 
 /// A segment of k of a tile.
 struct Segment<'a> {
+    functions: Functions,
     weights: &'a [[u8; SEGMENT_BYTES]],
     start: usize,
     depth: usize,
@@ -107,17 +111,44 @@ impl Segment<'_> {
     }
 
     /// Calls `f` with every block of a row of weights and its place in the segment.
-    #[inline(always)]
-    fn blocks<F: Format>(&self, column: usize, mut f: impl FnMut(&[u8], usize)) {
-        let (size, bytes) = (F::FORMAT.block_size(), F::FORMAT.block_bytes());
+    fn blocks(&self, column: usize, f: &mut dyn FnMut(&[u8], usize)) {
+        let (size, bytes) = (self.functions.format.block_size(), self.functions.format.block_bytes());
         for b in 0..self.depth / size {
             f(&self.weights[column][b * bytes..][..bytes], b * size);
+        }
+    }
+
+    fn floats(self, x: &[f32]) {
+        let (functions, size) = (self.functions, self.functions.format.block_size());
+        let mut panel: Panel = [[0.0; COLUMNS]; SEGMENT];
+        for c in 0..self.weights.len() {
+            let mut elements = [0.0; SEGMENT];
+            self.blocks(c, &mut |block, at| functions.dequantize(block, &mut elements[at..][..size]));
+            panel.iter_mut().zip(elements).for_each(|(p, v)| p[c] = v);
+        }
+        vectorised(Floats(self, x, &panel));
+    }
+
+    fn integers(self, x: &[Block]) {
+        let (functions, size) = (self.functions, self.functions.format.block_size());
+        let mut weights = [Row { q: [0; SEGMENT], scales: [Scale::default(); SUB_BLOCKS] }; COLUMNS];
+        for (c, row) in weights.iter_mut().enumerate().take(self.weights.len()) {
+            self.blocks(c, &mut |block, at| {
+                let scales = &mut row.scales[at / functions.sub..][..size / functions.sub];
+                (functions.unpack)(block, &mut row.q[at..][..size], scales);
+            });
+        }
+        match (functions.sub, functions.summand) {
+            (16, Summand::None) => vectorised(Integers::<16, _>(self, x, &weights, no_summand)),
+            (16, _) => vectorised(Integers::<16, _>(self, x, &weights, of_sub_block)),
+            (_, Summand::None) => vectorised(Integers::<32, _>(self, x, &weights, no_summand)),
+            _ => vectorised(Integers::<32, _>(self, x, &weights, of_block)),
         }
     }
 }
 
 /// Activations as they come, and the weights dequantized.
-struct Floats<'a, F>(Segment<'a>, &'a [f32], PhantomData<F>);
+struct Floats<'a>(Segment<'a>, &'a [f32], &'a Panel);
 
 /// The weights of a segment, those of one place in k side by side.
 type Panel = [[f32; COLUMNS]; SEGMENT];
@@ -141,20 +172,12 @@ fn chains<const N: usize>(rows: [&[f32]; N], panel: &[[f32; COLUMNS]]) -> [[f32;
     sums
 }
 
-impl<F: Format> Kernel for Floats<'_, F> {
+impl Kernel for Floats<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Floats(mut segment, x, _) = self;
-        let mut panel: Panel = [[0.0; COLUMNS]; SEGMENT];
-        for c in 0..segment.weights.len() {
-            let mut elements = [0.0; SEGMENT];
-            segment.blocks::<F>(c, |block, at| {
-                dequantize_block::<F>(block, &mut elements[at..][..F::FORMAT.block_size()]);
-            });
-            panel.iter_mut().zip(elements).for_each(|(p, v)| p[c] = v);
-        }
+        let Floats(mut segment, x, panel) = self;
         let panel = &panel[..segment.depth];
         let (rows, share, k, start) = (segment.rows, segment.share, segment.k, segment.start);
         let x = |row: usize| &x[row / share * k + start..];
@@ -170,8 +193,26 @@ impl<F: Format> Kernel for Floats<'_, F> {
     }
 }
 
-/// Activations of q8_1, and the weights as integers.
-struct Integers<'a, F>(Segment<'a>, &'a [Block], PhantomData<F>);
+/// Activations of q8_1, and the weights as integers in sub-blocks of `SUB`, with what adds a sub-block's summand.
+struct Integers<'a, const SUB: usize, A>(Segment<'a>, &'a [Block], &'a [Row; COLUMNS], A);
+
+/// Of formats without summands.
+#[inline(always)]
+fn no_summand(sum: f32, _: Scale, _: &Block, _: usize) -> f32 {
+    sum
+}
+
+/// Summands of the sum that a block holds.
+#[inline(always)]
+fn of_block(sum: f32, scale: Scale, x: &Block, _: usize) -> f32 {
+    scale.summand.mul_add(x.s, sum)
+}
+
+/// Summands of the sum of a sub-block's own integers.
+#[inline(always)]
+fn of_sub_block(sum: f32, scale: Scale, x: &Block, sub: usize) -> f32 {
+    scale.summand.mul_add(x.halves[sub], sum)
+}
 
 /// A segment of a row of weights.
 #[derive(Clone, Copy)]
@@ -189,45 +230,33 @@ fn dot(a: &[i8], b: &[i8]) -> i32 {
 impl Row {
     /// The segment's value against a row of activations.
     #[inline(always)]
-    fn value<F: Format>(&self, x: &[Block]) -> f32 {
-        let subs = BLOCK / F::SUB;
+    fn value<const SUB: usize>(&self, x: &[Block], add: impl Fn(f32, Scale, &Block, usize) -> f32) -> f32 {
+        let subs = BLOCK / SUB;
         let mut sum = 0.0f32;
         for (b, x) in x.iter().enumerate() {
             for sub in 0..subs {
                 let scale = self.scales[b * subs + sub];
-                let integers = dot(&self.q[b * BLOCK + sub * F::SUB..][..F::SUB], &x.q[sub * F::SUB..][..F::SUB]);
+                let integers = dot(&self.q[b * BLOCK + sub * SUB..][..SUB], &x.q[sub * SUB..][..SUB]);
                 sum = (scale.factor * x.d).mul_add(integers as f32, sum);
-                match F::SUMMAND {
-                    Summand::None => {}
-                    Summand::OfBlock => sum = scale.summand.mul_add(x.s, sum),
-                    Summand::OfSubBlock => sum = scale.summand.mul_add(x.halves[sub], sum),
-                }
+                sum = add(sum, scale, x, sub);
             }
         }
         sum
     }
 }
 
-impl<F: Format> Kernel for Integers<'_, F> {
+impl<const SUB: usize, A: Fn(f32, Scale, &Block, usize) -> f32 + Copy> Kernel for Integers<'_, SUB, A> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Integers(mut segment, x, _) = self;
-        let mut weights = [Row { q: [0; SEGMENT], scales: [Scale::default(); SUB_BLOCKS] }; COLUMNS];
-        for (c, row) in weights.iter_mut().enumerate().take(segment.weights.len()) {
-            segment.blocks::<F>(c, |block, at| {
-                let size = F::FORMAT.block_size();
-                F::integers(block, &mut row.q[at..][..size]);
-                F::scales(block, &mut row.scales[at / F::SUB..][..size / F::SUB]);
-            });
-        }
+        let Integers(mut segment, x, weights, add) = self;
         let (columns, blocks) = (segment.weights.len(), segment.k / BLOCK);
         for (i, &row) in segment.rows.iter().enumerate() {
             let x = &x[row / segment.share * blocks + segment.start / BLOCK..][..segment.depth / BLOCK];
             let mut values = [0.0; COLUMNS];
             for (value, weights) in values.iter_mut().zip(&weights[..columns]) {
-                *value = weights.value::<F>(x);
+                *value = weights.value::<SUB>(x, add);
             }
             segment.add(i, &values);
         }

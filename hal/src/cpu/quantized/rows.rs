@@ -1,7 +1,7 @@
 //! The rows of an operand, in any layout: stretches of the last dimension, read from and written to where they are.
 
-use super::super::walk::{for_runs, gather, scatter};
-use crate::Layout;
+use super::super::walk::{for_runs, gather_bits, scatter_bits};
+use crate::{CpuStorage, Layout};
 use std::marker::PhantomData;
 
 /// The offsets of rows, in logical order, and the stride along them.
@@ -39,21 +39,23 @@ impl Places {
     }
 }
 
-/// Rows to read.
-pub(super) struct Rows<'a, T> {
-    base: *const T,
+/// Rows to read, by the bytes of their elements.
+pub(super) struct Rows<'a> {
+    base: *const u8,
+    size: usize,
     places: Places,
-    borrow: PhantomData<&'a [T]>,
+    borrow: PhantomData<&'a CpuStorage>,
 }
 
 // SAFETY: it stands for a shared borrow of the buffer.
-unsafe impl<T: Sync> Sync for Rows<'_, T> {}
+unsafe impl Sync for Rows<'_> {}
 
-impl<'a, T: Copy> Rows<'a, T> {
+impl<'a> Rows<'a> {
     /// The rows of a validated operand.
-    pub fn new(buffer: &'a [T], layout: &Layout) -> Self {
-        assert!(layout.required_len().is_some_and(|n| n <= buffer.len()), "validated to lie in its buffer");
-        Self { base: buffer.as_ptr(), places: Places::new(layout), borrow: PhantomData }
+    pub fn new((storage, layout): (&'a CpuStorage, &Layout)) -> Self {
+        let (size, buffer) = (storage.dtype().size_in_bytes(), storage.as_bytes());
+        assert!(layout.required_len().is_some_and(|n| n <= buffer.len() / size), "validated to lie in its buffer");
+        Self { base: buffer.as_ptr(), size, places: Places::new(layout), borrow: PhantomData }
     }
 
     pub fn count(&self) -> usize {
@@ -64,29 +66,34 @@ impl<'a, T: Copy> Rows<'a, T> {
         self.places.len
     }
 
-    /// Reads a stretch of a row.
-    pub fn read(&self, row: usize, column: usize, out: &mut [T]) {
-        let start = self.places.at(row, column, out.len());
-        // SAFETY: the elements are some of a layout that was shown to lie in the buffer, which is borrowed.
-        unsafe { gather(self.base.wrapping_add(start), &[out.len()], &[self.places.stride], 0..out.len(), out) };
+    /// Reads a stretch of a row: as many elements as `out` has bytes for.
+    pub fn read(&self, row: usize, column: usize, out: &mut [u8]) {
+        let n = out.len() / self.size;
+        let start = self.places.at(row, column, n);
+        let base = self.base.wrapping_add(start * self.size);
+        // SAFETY: the elements are some of a layout that was shown to lie in the buffer, which is borrowed; `out` has room for them.
+        unsafe { gather_bits(self.size, base, &[n], &[self.places.stride], 0..n, out.as_mut_ptr()) };
     }
 }
 
-/// Rows to write.
-pub(super) struct RowsMut<'a, T> {
-    base: *mut T,
+/// Rows to write, by the bytes of their elements.
+pub(super) struct RowsMut<'a> {
+    base: *mut u8,
+    size: usize,
     places: Places,
-    borrow: PhantomData<&'a mut [T]>,
+    borrow: PhantomData<&'a mut CpuStorage>,
 }
 
 // SAFETY: it stands for the only borrow of the buffer, and `write` asks of its callers that threads write disjoint elements.
-unsafe impl<T: Send> Sync for RowsMut<'_, T> {}
+unsafe impl Sync for RowsMut<'_> {}
 
-impl<'a, T: Copy> RowsMut<'a, T> {
+impl<'a> RowsMut<'a> {
     /// The rows of a validated destination.
-    pub fn new(buffer: &'a mut [T], layout: &Layout) -> Self {
-        assert!(layout.required_len().is_some_and(|n| n <= buffer.len()), "validated to lie in its buffer");
-        Self { base: buffer.as_mut_ptr(), places: Places::new(layout), borrow: PhantomData }
+    pub fn new(storage: &'a mut CpuStorage, layout: &Layout) -> Self {
+        let size = storage.dtype().size_in_bytes();
+        let buffer = storage.as_bytes_mut();
+        assert!(layout.required_len().is_some_and(|n| n <= buffer.len() / size), "validated to lie in its buffer");
+        Self { base: buffer.as_mut_ptr(), size, places: Places::new(layout), borrow: PhantomData }
     }
 
     pub fn count(&self) -> usize {
@@ -97,16 +104,16 @@ impl<'a, T: Copy> RowsMut<'a, T> {
         self.places.len
     }
 
-    /// Writes a stretch of a row.
+    /// Writes a stretch of a row: the elements whose bytes these are.
     ///
     /// # Safety
     /// No other thread may write elements of the stretch meanwhile.
-    pub unsafe fn write(&self, row: usize, column: usize, values: &[T]) {
-        let start = self.places.at(row, column, values.len());
+    pub unsafe fn write(&self, row: usize, column: usize, values: &[u8]) {
+        let n = values.len() / self.size;
+        let start = self.places.at(row, column, n);
+        let base = self.base.wrapping_add(start * self.size);
         // SAFETY: the elements are some of a layout that was shown to lie in the buffer, which is borrowed alone; no element has two places, and no other
         // thread writes these.
-        unsafe {
-            scatter(values, self.base.wrapping_add(start), &[values.len()], &[self.places.stride], 0..values.len());
-        }
+        unsafe { scatter_bits(self.size, values.as_ptr(), base, &[n], &[self.places.stride], 0..n) };
     }
 }

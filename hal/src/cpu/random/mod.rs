@@ -14,8 +14,7 @@ use normal::Normal;
 use philox::{LANES, Words};
 use uniform::Uniform;
 
-#[cfg(test)]
-pub(super) use philox::block;
+pub use philox::block;
 
 /// A type that random numbers are computed in.
 trait Real: Compute {

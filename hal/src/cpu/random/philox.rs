@@ -40,7 +40,6 @@ pub(super) fn blocks(seed: u64, stream: u32, first: u64) -> Words {
 }
 
 /// The block of any counter and key.
-#[cfg(test)]
-pub(in crate::cpu) fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
+pub fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     rounds(counter.map(|c| [c; LANES]), key).map(|words| words[LANES - 1])
 }

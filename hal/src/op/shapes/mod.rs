@@ -1,8 +1,6 @@
 //! Which shape each operation gives, and which shapes of operands suit it: asked before anything runs, by every driver alike.
 
 mod quantized;
-#[cfg(test)]
-mod tests;
 mod windows;
 
 use super::{Op, Reduce};

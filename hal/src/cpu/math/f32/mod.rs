@@ -24,6 +24,3 @@ pub use log::{log, log1p, log2};
 pub use pow::pow;
 pub use root::{recip, rsqrt};
 pub use trig::{cos, sin, tan};
-
-#[cfg(test)]
-mod tests;

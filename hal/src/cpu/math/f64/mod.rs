@@ -12,8 +12,6 @@ mod inverse_trig;
 mod log;
 mod pow;
 mod root;
-#[cfg(test)]
-mod tests;
 mod trig;
 mod trig_reduce;
 

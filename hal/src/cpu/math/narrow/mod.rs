@@ -15,9 +15,6 @@ mod pow;
 mod root;
 mod trig;
 
-#[cfg(test)]
-mod tests;
-
 pub use activations::{elu, gelu, gelu_erf, sigmoid, silu};
 pub use erf::erf;
 pub use exp::{exp, exp_down, exp2, expm1};

@@ -1,0 +1,68 @@
+//! The baseline versions of the inner loops give the bits of the vectorised ones.
+
+use super::*;
+use isobit_hal::cpu::internals::force_baseline;
+use isobit_hal::{Affine, BinaryOp, CmpOp, Matmul, Reduce, ReduceOp, UnaryOp};
+
+#[track_caller]
+fn same_bits(what: impl std::fmt::Debug, run: impl Fn() -> CpuStorage) {
+    let (fast, slow) = (run(), force_baseline(&run));
+    assert_eq!(canonical(&fast), canonical(&slow), "{what:?}");
+}
+
+/// Random bits, and values of moderate size, which random bits seldom are.
+fn values(rng: &mut Rng, dtype: DType, n: usize) -> CpuStorage {
+    let mut x = CpuStorage::from_bytes(dtype, &rng.bits::<u8>(n * dtype.size_in_bytes())).unwrap();
+    if dtype.is_float() {
+        let moderate = rng.floats(n / 2).iter().map(|v| v * 8.0).collect::<Vec<f32>>();
+        let half = Layout::contiguous(n / 2);
+        CpuStorage::cast_into(&storage(&moderate), &half, &mut x, &half).unwrap();
+    }
+    x
+}
+
+#[test]
+fn elementwise() {
+    let mut rng = Rng(20);
+    let n = 1500;
+    let l = Layout::contiguous(n);
+    for &d in DType::ALL {
+        let (x, y) = (values(&mut rng, d, n), values(&mut rng, d, n));
+        for &op in UnaryOp::ALL {
+            if d.is_float() || !op.is_float_only() {
+                same_bits((op, d), || x.unary(&l, op).unwrap());
+            }
+        }
+        for &op in BinaryOp::ALL {
+            same_bits((op, d), || x.binary(&l, &y, &l, op).unwrap());
+        }
+        same_bits((CmpOp::Lt, d), || x.cmp(&l, &y, &l, CmpOp::Lt).unwrap());
+        same_bits(("affine", d), || x.affine(&l, Affine::new(1.1, -0.3).mul, 0.7).unwrap());
+        for &e in DType::ALL {
+            same_bits((d, e), || x.to_dtype(&l, e).unwrap());
+        }
+        if d.is_float() {
+            same_bits(("powf", d), || x.powf(&l, 1.7).unwrap());
+            same_bits(("elu", d), || x.elu(&l, 1.7).unwrap());
+        }
+    }
+}
+
+#[test]
+fn reductions_and_products() {
+    let mut rng = Rng(21);
+    let l = Layout::contiguous([3, 700]);
+    let (a, b) = (Layout::contiguous([13, 300]), Layout::contiguous([300, 19]));
+    for &d in DType::ALL {
+        let x = values(&mut rng, d, 2100);
+        for &op in ReduceOp::ALL {
+            if d.is_float() || op != ReduceOp::Mean {
+                same_bits((op, d), || x.reduce(&l, &Reduce::new(op, &[1])).unwrap());
+            }
+        }
+        if d.is_float() {
+            let (x, y) = (values(&mut rng, d, 13 * 300), values(&mut rng, d, 300 * 19));
+            same_bits(("matmul", d), || x.matmul(&a, &y, &b, Matmul::default()).unwrap());
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Convolutions against the rule of `docs/numerics/conv.md`, written out output by output, and transposed ones against their definition as a sum over inputs.
+
+use super::*;
+use half::bf16;
+use isobit_hal::cpu::internals::force_baseline;
+use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Op, Src};
+
+/// Sizes and parameters in two dimensions.
+#[derive(Debug, Clone, Copy)]
+struct Setup {
+    batch: usize,
+    groups: usize,
+    /// Of a group, in and out.
+    channels: [usize; 2],
+    size: [usize; 2],
+    taps: [usize; 2],
+    stride: [usize; 2],
+    padding: [usize; 2],
+    dilation: [usize; 2],
+    output_padding: [usize; 2],
+    transposed: bool,
+}
+
+impl Setup {
+    fn draw(rng: &mut Rng, transposed: bool, rank: usize) -> Self {
+        let mut pair = |from: usize, below: usize| {
+            [0, 1].map(|d| if d < 2 - rank { from.min(1) } else { from + rng.below(below) })
+        };
+        let (stride, dilation) = (pair(1, 4), pair(1, 3));
+        let mut setup = Self {
+            size: pair(1, 12),
+            taps: pair(1, 5),
+            padding: pair(0, 4),
+            output_padding: pair(0, 3),
+            batch: 1 + rng.below(3),
+            groups: 1 + rng.below(3),
+            channels: [1 + rng.below(9), 1 + rng.below(8)],
+            stride,
+            dilation,
+            transposed,
+        };
+        for d in 0..2 {
+            setup.output_padding[d] = setup.output_padding[d].min(stride[d].max(dilation[d]) - 1);
+            let extent = dilation[d] * (setup.taps[d] - 1);
+            if transposed {
+                setup.padding[d] = setup.padding[d].min((setup.size[d] - 1) * stride[d] / 2 + extent / 2);
+            } else {
+                setup.size[d] += (extent + 1).saturating_sub(setup.size[d] + 2 * setup.padding[d]);
+            }
+        }
+        setup
+    }
+
+    fn src(&self) -> [usize; 4] {
+        [self.batch, self.groups * self.channels[0], self.size[0], self.size[1]]
+    }
+
+    fn kernel(&self) -> [usize; 4] {
+        let [cin, cout] = self.channels;
+        let [first, second] = if self.transposed { [self.groups * cin, cout] } else { [self.groups * cout, cin] };
+        [first, second, self.taps[0], self.taps[1]]
+    }
+
+    fn op(&self) -> Op {
+        let Self { stride, padding, dilation, groups, output_padding, .. } = *self;
+        if self.transposed {
+            let op = ConvTranspose2d::default().with_stride(stride).with_padding(padding).with_dilation(dilation);
+            Op::ConvTranspose2d(op.with_groups(groups).with_output_padding(output_padding))
+        } else {
+            let op = Conv2d::default().with_stride(stride).with_padding(padding).with_dilation(dilation);
+            Op::Conv2d(op.with_groups(groups))
+        }
+    }
+
+    /// The same in one dimension, the second.
+    fn op1d(&self) -> Op {
+        let [stride, padding, dilation, output_padding] =
+            [self.stride, self.padding, self.dilation, self.output_padding].map(|p| [p[1]]);
+        if self.transposed {
+            let op = ConvTranspose1d::default().with_stride(stride).with_padding(padding).with_dilation(dilation);
+            Op::ConvTranspose1d(op.with_groups(self.groups).with_output_padding(output_padding))
+        } else {
+            let op = Conv1d::default().with_stride(stride).with_padding(padding).with_dilation(dilation);
+            Op::Conv1d(op.with_groups(self.groups))
+        }
+    }
+
+    fn dst(&self) -> [usize; 4] {
+        let out = |d: usize| {
+            let extent = self.dilation[d] * (self.taps[d] - 1);
+            if self.transposed {
+                (self.size[d] - 1) * self.stride[d] + extent + self.output_padding[d] + 1 - 2 * self.padding[d]
+            } else {
+                (self.size[d] + 2 * self.padding[d] - extent - 1) / self.stride[d] + 1
+            }
+        };
+        [self.batch, self.groups * self.channels[1], out(0), out(1)]
+    }
+
+    /// The input position that an output meets through a tap, which may lie outside; none where the tap is no part of its sequence.
+    fn position(&self, d: usize, output: usize, tap: usize) -> Option<i64> {
+        let [output, tap, stride, padding, dilation] =
+            [output, tap, self.stride[d], self.padding[d], self.dilation[d]].map(|v| v as i64);
+        if self.transposed {
+            let reached = output + padding - tap * dilation;
+            (reached % stride == 0).then_some(reached / stride)
+        } else {
+            Some(output * stride + tap * dilation - padding)
+        }
+    }
+
+    /// The rule: for every output its sequence of factors, in order, to a value.
+    fn by_the_rule<T: Copy>(&self, x: &[T], k: &[T], zero: T, result: impl Fn(&[(T, T)]) -> T) -> Vec<T> {
+        let [batch, channels, out_h, out_w] = self.dst();
+        let ([cin, cout], [size_h, size_w]) = (self.channels, self.size);
+        let (all_in, taps) = (self.groups * cin, self.taps);
+        let mut out = Vec::new();
+        for (n, c) in (0..batch).flat_map(|n| (0..channels).map(move |c| (n, c))) {
+            let group = c / cout;
+            for (oh, ow) in (0..out_h).flat_map(|h| (0..out_w).map(move |w| (h, w))) {
+                let mut factors = Vec::new();
+                for ci in 0..cin {
+                    for (th, tw) in (0..taps[0]).flat_map(|h| (0..taps[1]).map(move |w| (h, w))) {
+                        let (Some(h), Some(w)) = (self.position(0, oh, th), self.position(1, ow, tw)) else { continue };
+                        let inside = (0..size_h as i64).contains(&h) && (0..size_w as i64).contains(&w);
+                        let at = || ((n * all_in + group * cin + ci) * size_h + h as usize) * size_w + w as usize;
+                        let [first, second] =
+                            if self.transposed { [(group * cin + ci) * cout, c % cout] } else { [c * cin, ci] };
+                        let weight = k[((first + second) * taps[0] + th) * taps[1] + tw];
+                        factors.push((weight, if inside { x[at()] } else { zero }));
+                    }
+                }
+                out.push(result(&factors));
+            }
+        }
+        out
+    }
+}
+
+/// Section 9 of the numerics for one result.
+fn segments<C: Copy>(factors: &[(C, C)], zero: C, fma: fn(C, C, C) -> C, add: fn(C, C) -> C) -> C {
+    let values = factors.chunks(256).map(|s| s.iter().fold(zero, |p, &(a, b)| fma(a, b, p)));
+    values.reduce(add).unwrap_or(zero)
+}
+
+fn segments_f32(factors: &[(f32, f32)]) -> f32 {
+    segments(factors, 0.0, f32::mul_add, |a, b| a + b)
+}
+
+fn product(dims: &[usize]) -> usize {
+    dims.iter().product()
+}
+
+fn apply(op: &Op, x: &CpuStorage, xl: &Layout, k: &CpuStorage, kl: &Layout) -> CpuStorage {
+    CpuStorage::apply(op, &[(x, xl), (k, kl)]).unwrap()
+}
+
+#[test]
+fn every_output_keeps_the_order() {
+    let mut rng = Rng(60);
+    for case in 0..120 {
+        let setup = Setup::draw(&mut rng, case % 2 == 1, 1 + case / 2 % 2);
+        let (x, k) = (rng.floats(product(&setup.src())), rng.floats(product(&setup.kernel())));
+        let want = setup.by_the_rule(&x, &k, 0.0, segments_f32);
+        let (xl, kl) = (Layout::contiguous(setup.src()), Layout::contiguous(setup.kernel()));
+        assert_same(&vec::<f32>(&apply(&setup.op(), &storage(&x), &xl, &storage(&k), &kl)), &want);
+        if setup.size[0] == 1 && setup.taps[0] == 1 && setup.stride[0] == 1 && setup.padding[0] == 0 {
+            let flat = |[a, b, _, d]: [usize; 4]| Layout::contiguous([a, b, d]);
+            let got = apply(&setup.op1d(), &storage(&x), &flat(setup.src()), &storage(&k), &flat(setup.kernel()));
+            assert_same(&vec::<f32>(&got), &want);
+        }
+    }
+}
+
+#[test]
+fn blocks_and_segments_meet_at_every_size() {
+    let mut rng = Rng(61);
+    let base = Setup {
+        batch: 2,
+        groups: 1,
+        channels: [1, 1],
+        size: [9, 31],
+        taps: [3, 3],
+        stride: [1, 1],
+        padding: [1, 1],
+        dilation: [1, 1],
+        output_padding: [0, 0],
+        transposed: false,
+    };
+    let setups = [
+        Setup { channels: [29, 7], ..base },
+        Setup { channels: [3, 200], ..base },
+        Setup { channels: [260, 1], taps: [1, 1], padding: [0, 0], ..base },
+        Setup { channels: [1, 1], groups: 40, ..base },
+        Setup { channels: [2, 3], groups: 5, stride: [2, 3], ..base },
+        Setup { channels: [70, 5], transposed: true, stride: [2, 2], output_padding: [1, 0], ..base },
+        Setup { channels: [1, 2], transposed: true, stride: [5, 7], taps: [2, 2], padding: [0, 1], ..base },
+        Setup { channels: [300, 2], transposed: true, stride: [3, 2], dilation: [2, 2], size: [2, 3], ..base },
+    ];
+    for setup in setups {
+        let (x, k) = (rng.floats(product(&setup.src())), rng.floats(product(&setup.kernel())));
+        let want = setup.by_the_rule(&x, &k, 0.0, segments_f32);
+        let (xl, kl) = (Layout::contiguous(setup.src()), Layout::contiguous(setup.kernel()));
+        assert_same(&vec::<f32>(&apply(&setup.op(), &storage(&x), &xl, &storage(&k), &kl)), &want);
+    }
+}
+
+#[test]
+fn any_layout_on_every_operand() {
+    let mut rng = Rng(62);
+    let strided = |rng: &mut Rng, dims: [usize; 4]| {
+        let kind = rng.below(4);
+        let [a, b, c, d] = dims;
+        let layout = match kind {
+            0 => Layout::contiguous([a, c, d, b]).permute(&[0, 3, 1, 2]).unwrap(),
+            1 => Layout::contiguous([a, b, c, d + 3]).narrow(3, 2, d).unwrap(),
+            2 => Layout::contiguous([a, b, 2 * c, d]).step(2, 2).unwrap(),
+            _ => Layout::contiguous([d, c, b, a]).permute(&[3, 2, 1, 0]).unwrap(),
+        };
+        let len = layout.required_len().unwrap();
+        (layout, len)
+    };
+    for case in 0..60 {
+        let setup = Setup::draw(&mut rng, case % 2 == 1, 2);
+        let ((xl, x_len), (kl, k_len)) = (strided(&mut rng, setup.src()), strided(&mut rng, setup.kernel()));
+        let (dl, d_len) = strided(&mut rng, setup.dst());
+        let (x, k) = (rng.floats(x_len), rng.floats(k_len));
+        let logical = |data: &[f32], l: &Layout| l.strided_index().map(|i| data[i]).collect::<Vec<_>>();
+        let want = setup.by_the_rule(&logical(&x, &xl), &logical(&k, &kl), 0.0, segments_f32);
+        let mut dst = storage(&vec![9f32; d_len]);
+        let (sx, sk) = (storage(&x), storage(&k));
+        let inputs = [Src::Storage(&sx, &xl), Src::Storage(&sk, &kl)];
+        CpuStorage::apply_into(&setup.op(), &inputs, &mut dst, &dl).unwrap();
+        let mut expected = vec![9f32; d_len];
+        dl.strided_index().zip(want).for_each(|(i, v)| expected[i] = v);
+        assert_same(&vec::<f32>(&dst), &expected);
+    }
+}
+
+#[test]
+fn narrow_floats_accumulate_in_f32_and_f64_in_f64() {
+    let mut rng = Rng(63);
+    for transposed in [false, true] {
+        let setup = Setup { channels: [40, 3], ..Setup::draw(&mut rng, transposed, 2) };
+        let (xl, kl) = (Layout::contiguous(setup.src()), Layout::contiguous(setup.kernel()));
+        let (x, k) = (rng.floats(xl.elem_count()), rng.floats(kl.elem_count()));
+        for dtype in [DType::F16, DType::BF16] {
+            let (sx, sk) = (storage(&x).to_dtype(&xl, dtype).unwrap(), storage(&k).to_dtype(&kl, dtype).unwrap());
+            let widen = |s: &CpuStorage, l| vec::<f32>(&s.to_dtype(l, DType::F32).unwrap());
+            let want = storage(&setup.by_the_rule(&widen(&sx, &xl), &widen(&sk, &kl), 0.0, segments_f32));
+            let want = want.to_dtype(&Layout::contiguous(setup.dst()), dtype).unwrap();
+            assert_eq!(canonical(&apply(&setup.op(), &sx, &xl, &sk, &kl)), canonical(&want), "{dtype} {setup:?}");
+        }
+        let [x, k] = [x, k].map(|v| v.iter().map(|&v| f64::from(v) / 3.0).collect::<Vec<f64>>());
+        let want = setup.by_the_rule(&x, &k, 0.0, |f| segments(f, 0.0, f64::mul_add, |a, b| a + b));
+        assert_same(&vec::<f64>(&apply(&setup.op(), &storage(&x), &xl, &storage(&k), &kl)), &want);
+    }
+}
+
+/// Small integers are summed exactly in any order: each input spreads to the outputs that its taps reach.
+#[test]
+fn a_transpose_is_what_its_inputs_spread() {
+    let mut rng = Rng(64);
+    for _ in 0..60 {
+        let setup = Setup::draw(&mut rng, true, 2);
+        let mut small = |n: usize| (0..n).map(|_| rng.below(17) as f32 - 8.0).collect::<Vec<_>>();
+        let (x, k) = (small(product(&setup.src())), small(product(&setup.kernel())));
+        let [batch, channels, out_h, out_w] = setup.dst();
+        let ([cin, cout], [size_h, size_w], [taps_h, taps_w]) = (setup.channels, setup.size, setup.taps);
+        let mut want = vec![0f32; product(&setup.dst())];
+        for (at, &value) in x.iter().enumerate() {
+            let (w, h) = (at % size_w, at / size_w % size_h);
+            let (ci, n) = (at / size_w / size_h % (setup.groups * cin), at / size_w / size_h / (setup.groups * cin));
+            for (co, tap) in (0..cout).flat_map(|c| (0..taps_h * taps_w).map(move |t| (c, t))) {
+                let reach = |d: usize, i: usize, t: usize| {
+                    (i * setup.stride[d] + t * setup.dilation[d]).checked_sub(setup.padding[d])
+                };
+                let (Some(y), Some(x)) = (reach(0, h, tap / taps_w), reach(1, w, tap % taps_w)) else { continue };
+                if y < out_h && x < out_w {
+                    let c = ci / cin * cout + co;
+                    want[((n * channels + c) * out_h + y) * out_w + x] +=
+                        value * k[(ci * cout + co) * taps_h * taps_w + tap];
+                }
+            }
+        }
+        assert_eq!(batch, setup.batch);
+        let (xl, kl) = (Layout::contiguous(setup.src()), Layout::contiguous(setup.kernel()));
+        assert_eq!(vec::<f32>(&apply(&setup.op(), &storage(&x), &xl, &storage(&k), &kl)), want, "{setup:?}");
+    }
+}
+
+#[test]
+fn padding_takes_part_as_zeros() {
+    let l = Layout::contiguous([1, 1, 1]);
+    let k = Layout::contiguous([1, 1, 3]);
+    let op = Op::Conv1d(Conv1d::default().with_padding([1]));
+    let at = |x: f32, w: [f32; 3]| vec::<f32>(&apply(&op, &storage(&[x]), &l, &storage(&w), &k))[0];
+    assert_eq!(at(2.0, [5.0, 3.0, 7.0]), 6.0);
+    assert!(at(2.0, [f32::INFINITY, 3.0, 7.0]).is_nan(), "infinity times a zero of the padding");
+    // An underflow to -0 becomes +0 with the zero that follows it, or stays with a negative weight's.
+    let tiny = 1e-30f32;
+    assert_eq!(at(-tiny, [0.0, tiny, 1.0]).to_bits(), 0);
+    assert_eq!(at(-tiny, [0.0, tiny, -1.0]).to_bits(), (-0f32).to_bits());
+}
+
+#[test]
+fn nothing_to_sum_is_zero() {
+    let x = storage::<bf16>(&[]);
+    let (xl, kl) = (Layout::contiguous([2, 0, 3, 3]), Layout::contiguous([4, 0, 2, 2]));
+    let got = apply(&Op::Conv2d(Conv2d::default()), &x, &xl, &x, &kl);
+    assert_same(&vec::<bf16>(&got), &[bf16::ZERO; 2 * 4 * 2 * 2]);
+    // Outputs between the reach of the taps.
+    let op = Op::ConvTranspose1d(ConvTranspose1d::default().with_stride([3]));
+    let (l, k) = (Layout::contiguous([1, 1, 2]), Layout::contiguous([1, 1, 1]));
+    assert_same(&vec::<f32>(&apply(&op, &storage(&[2f32, 3.0]), &l, &storage(&[5f32]), &k)), &[10.0, 0.0, 0.0, 15.0]);
+    // An input of no width between paddings.
+    let op = Op::Conv1d(Conv1d::default().with_padding([2]));
+    let got = apply(
+        &op,
+        &storage::<f32>(&[]),
+        &Layout::contiguous([1, 1, 0]),
+        &storage(&[1f32, 2.0]),
+        &Layout::contiguous([1, 1, 2]),
+    );
+    assert_same(&vec::<f32>(&got), &[0.0; 3]);
+}
+
+#[test]
+fn extreme_parameters_are_no_trouble() {
+    let l = Layout::contiguous([1, 1, 3]);
+    let x = storage(&[1f32, 2.0, 3.0]);
+    let far = usize::MAX / 4;
+    let op = Op::Conv1d(Conv1d::default().with_padding([far]).with_stride([far]));
+    let one = Layout::contiguous([1, 1, 1]);
+    assert_same(&vec::<f32>(&apply(&op, &x, &l, &storage(&[2f32]), &one)), &[0.0, 2.0, 0.0]);
+    let op = Op::Conv1d(Conv1d::default().with_padding([far]).with_dilation([far]));
+    let three = Layout::contiguous([1, 1, 3]);
+    assert_same(&vec::<f32>(&apply(&op, &x, &l, &storage(&[7f32, 2.0, 5.0]), &three)), &[2.0, 4.0, 6.0]);
+    let op = Op::ConvTranspose1d(ConvTranspose1d::default().with_stride([usize::MAX]));
+    assert_same(
+        &vec::<f32>(&apply(&op, &storage(&[3f32]), &one, &storage(&[2f32, 4.0]), &Layout::contiguous([1, 1, 2]))),
+        &[6.0, 12.0],
+    );
+    let op = Op::ConvTranspose1d(ConvTranspose1d::default().with_stride([usize::MAX / 2]).with_dilation([usize::MAX]));
+    let error = CpuStorage::apply(&op, &[(&x, &l), (&storage(&[7f32, 2.0, 5.0]), &three)]).unwrap_err();
+    assert_eq!(error.kind(), isobit_hal::ErrorKind::InvalidArgument, "{error}");
+}
+
+#[test]
+fn the_baseline_gives_the_same_bits() {
+    let mut rng = Rng(65);
+    for (groups, channels) in [(1, [30, 13]), (6, [1, 1])] {
+        let mut setup = Setup::draw(&mut rng, false, 2);
+        (setup.groups, setup.channels) = (groups, channels);
+        let (xl, kl) = (Layout::contiguous(setup.src()), Layout::contiguous(setup.kernel()));
+        let (x, k) = (storage(&rng.floats(xl.elem_count())), storage(&rng.floats(kl.elem_count())));
+        let run = || apply(&setup.op(), &x, &xl, &k, &kl);
+        assert_eq!(canonical(&run()), canonical(&force_baseline(run)), "{setup:?}");
+    }
+}

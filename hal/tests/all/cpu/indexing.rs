@@ -1,0 +1,222 @@
+//! Indexing against the definitions of `docs/numerics/indexing.md`, element by element.
+
+use super::*;
+use half::f16;
+use isobit_hal::{Dims, ErrorKind, Op, Src};
+
+/// Every index of a shape, in row-major order.
+fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
+    dims.iter().fold(vec![vec![]], |all, &d| {
+        all.into_iter().flat_map(|index| (0..d).map(move |i| [&index[..], &[i]].concat())).collect()
+    })
+}
+
+fn offset(layout: &Layout, index: &[usize]) -> usize {
+    layout.start_offset() + index.iter().zip(layout.stride()).map(|(i, s)| i * s).sum::<usize>()
+}
+
+fn with(index: &[usize], dim: usize, at: usize) -> Vec<usize> {
+    let mut index = index.to_vec();
+    index[dim] = at;
+    index
+}
+
+/// Layouts of a shape with the size of the buffer each needs: plain, transposed, stepped with an offset, and where elements may repeat, broadcast.
+fn layouts(dims: &[usize], may_repeat: bool) -> Vec<(Layout, usize)> {
+    let plain = Layout::contiguous(dims);
+    let reversed: Vec<usize> = dims.iter().rev().copied().collect();
+    let order: Vec<usize> = (0..dims.len()).rev().collect();
+    let transposed = Layout::contiguous(&reversed[..]).permute(&order).unwrap();
+    let wide: Vec<usize> = dims.iter().map(|d| 2 * d + 1).collect();
+    let stepped = (0..dims.len())
+        .fold(Layout::contiguous(&wide[..]), |l, d| l.narrow(d, 1, 2 * dims[d]).and_then(|l| l.step(d, 2)).unwrap());
+    let mut all = vec![plain, transposed, stepped];
+    if may_repeat {
+        let mut stride = Dims::from_elem(0, dims.len());
+        stride[dims.len() - 1] = 1;
+        all.push(Layout::new(Dims::from_slice(dims), stride, 2).unwrap());
+    }
+    all.into_iter().map(|l| (l.required_len().unwrap() + 1, l)).map(|(n, l)| (l, n)).collect()
+}
+
+const CASES: [(&[usize], usize, usize); 8] = [
+    (&[7], 0, 5),
+    (&[1], 0, 1),
+    (&[3, 5], 0, 4),
+    (&[3, 5], 1, 9),
+    (&[4, 3, 6], 1, 2),
+    (&[2, 40, 3], 1, 300),
+    (&[20, 17], 0, 1),
+    (&[2, 2100], 1, 70),
+];
+
+/// The definitions: what becomes of `dst`, given for each element that moves where it goes.
+#[test]
+fn every_operation_does_what_it_says_in_every_layout() {
+    let mut rng = Rng(60);
+    for (moved, dim, size) in CASES {
+        let mut tensor = moved.to_vec();
+        tensor[dim] = size;
+        for (ids_layout, ids_len) in layouts(moved, true) {
+            let ids: Vec<u32> = (0..ids_len).map(|_| rng.below(size) as u32).collect();
+            let id = |index: &[usize]| ids[offset(&ids_layout, index)] as usize;
+            for ((from, from_len), (to, to_len)) in layouts(moved, true).into_iter().zip(layouts(&tensor, false)) {
+                let source: Vec<f32> = rng.floats(from_len);
+                let target: Vec<f32> = rng.floats(to_len);
+                let (ids, src) = (storage(&ids), storage(&source));
+                let inputs = [Src::Dst, Src::Storage(&ids, &ids_layout), Src::Storage(&src, &from)];
+
+                let (mut set, mut added) = (target.clone(), target.clone());
+                for index in indices(moved) {
+                    let at = offset(&to, &with(&index, dim, id(&index)));
+                    set[at] = source[offset(&from, &index)];
+                    added[at] += source[offset(&from, &index)];
+                }
+                for (op, want) in [(Op::ScatterSet { dim }, set), (Op::ScatterAdd { dim }, added)] {
+                    let mut dst = storage(&target);
+                    CpuStorage::apply_into(&op, &inputs, &mut dst, &to).unwrap();
+                    assert_same(&vec::<f32>(&dst), &want);
+                }
+
+                let tensor = storage(&target);
+                let got = tensor.gather(&to, &ids, &ids_layout, dim).unwrap();
+                let want: Vec<f32> = indices(moved).iter().map(|i| target[offset(&to, &with(i, dim, id(i)))]).collect();
+                assert_same(&vec::<f32>(&got), &want);
+            }
+        }
+    }
+}
+
+#[test]
+fn ids_of_one_dimension_serve_every_slice() {
+    let mut rng = Rng(61);
+    for (moved, dim, size) in CASES {
+        let mut tensor = moved.to_vec();
+        tensor[dim] = size;
+        let ids: Vec<i64> = (0..2 * moved[dim]).map(|_| rng.below(size) as i64).collect();
+        let every_second = Layout::contiguous(2 * moved[dim]).step(0, 2).unwrap();
+        let stored = storage(&ids);
+        for ((from, from_len), (to, to_len)) in layouts(moved, true).into_iter().zip(layouts(&tensor, false)) {
+            let (source, target) = (rng.floats(from_len), rng.floats(to_len));
+            let at = |index: &[usize]| offset(&to, &with(index, dim, ids[2 * index[dim]] as usize));
+            let got = storage(&target).index_select(&stored, &to, &every_second, dim).unwrap();
+            let want: Vec<f32> = indices(moved).iter().map(|i| target[at(i)]).collect();
+            assert_same(&vec::<f32>(&got), &want);
+
+            let mut added = target.clone();
+            indices(moved).iter().for_each(|i| added[at(i)] += source[offset(&from, i)]);
+            let got = storage(&target).index_add(&to, &stored, &every_second, &storage(&source), &from, dim).unwrap();
+            let want: Vec<f32> = to.strided_index().map(|i| added[i]).collect();
+            assert_same(&vec::<f32>(&got), &want);
+        }
+    }
+}
+
+#[test]
+fn sums_of_narrow_floats_are_rounded_once_and_integers_wrap() {
+    let l = |n: usize| Layout::contiguous(n);
+    // 2048 + 1 is 2048 in f16: step by step nothing would change.
+    let mut dst = storage(&[f16::from_f32(2048.0), f16::from_f32(-0.0)]);
+    let ones = storage(&[f16::ONE; 4]);
+    dst.scatter_add_set(&l(2), &storage(&[0u8; 4]), &l(4), &ones, &l(4), 0).unwrap();
+    assert_eq!(vec::<f16>(&dst), [f16::from_f32(2052.0), f16::from_f32(-0.0)]);
+    assert!(vec::<f16>(&dst)[1].is_sign_negative(), "nothing was added there");
+    // In f32 the order shows: 2^24 + 1 stays 2^24.
+    for (order, want) in [([16_777_216f32, 1.0, 1.0], 16_777_216.0), ([1.0, 1.0, 16_777_216.0], 16_777_218.0)] {
+        let mut dst = storage(&[0f32]);
+        dst.scatter_add_set(&l(1), &storage(&[0u32; 3]), &l(3), &storage(&order), &l(3), 0).unwrap();
+        assert_eq!(vec::<f32>(&dst), [want]);
+    }
+    let mut dst = storage(&[250u8, 1]);
+    dst.scatter_add_set(&l(2), &storage(&[0i64, 0, 1]), &l(3), &storage(&[5u8, 7, 255]), &l(3), 0).unwrap();
+    assert_eq!(vec::<u8>(&dst), [6, 0]);
+    let nan = f16::from_bits(0x7d2a);
+    let mut dst = storage(&[nan, f16::ONE]);
+    dst.scatter_add_set(&l(2), &storage(&[1u8]), &l(1), &storage(&[f16::ONE]), &l(1), 0).unwrap();
+    assert_eq!(vec::<f16>(&dst)[0].to_bits(), nan.to_bits(), "what nothing is added to keeps its bits");
+}
+
+/// Whatever is wrong with an id, the rest is done; the error names the first of them.
+#[track_caller]
+fn out_of_range(result: Result<()>, id: &str) {
+    let error = result.expect_err("an id is out of range");
+    assert_eq!(error.kind(), ErrorKind::IndexOutOfRange, "{error}");
+    assert!(error.message().contains(&format!("the id {id} ")), "{error}");
+}
+
+#[test]
+fn padding_is_left_out_and_what_is_out_of_range_is_reported_too() {
+    let l = |n: usize| Layout::contiguous(n);
+    let src = storage(&[10i32, 11, 12]);
+    let mut dst = storage(&[-1i32; 4]);
+    let mut take = |ids: &CpuStorage| {
+        let result = CpuStorage::apply_into(
+            &Op::Gather { dim: 0 },
+            &[Src::Storage(&src, &l(3)), Src::Storage(ids, &l(4))],
+            &mut dst,
+            &l(4),
+        );
+        (result, vec::<i32>(&dst))
+    };
+    let (padded, values) = take(&storage(&[2u32, u32::MAX, 0, 1]));
+    padded.unwrap();
+    assert_eq!(values, [12, 0, 10, 11]);
+    let (padded, values) = take(&storage(&[i64::MAX, 1, 0, 1]));
+    padded.unwrap();
+    assert_eq!(values, [0, 11, 10, 11]);
+    let (wrong, values) = take(&storage(&[2i64, -1, 1, 3]));
+    out_of_range(wrong, "-1");
+    assert_eq!(values, [12, 0, 11, 0]);
+    let (wrong, values) = take(&storage(&[i64::from(u32::MAX), i64::MIN, 1, 2]));
+    out_of_range(wrong, "4294967295");
+    assert_eq!(values, [0, 0, 11, 12]);
+    let (wrong, values) = take(&storage(&[3u8, 255, 1, 2]));
+    out_of_range(wrong, "3");
+    assert_eq!(values, [0, 0, 11, 12], "a u8 has no padding mark: 255 is out of range of three");
+
+    let many = storage(&(0..300).collect::<Vec<i32>>());
+    let got = many.index_select(&storage(&[255u8, 0]), &l(300), &l(2), 0).unwrap();
+    assert_eq!(vec::<i32>(&got), [255, 0]);
+
+    for add in [false, true] {
+        let mut dst = storage(&[5i32, 6]);
+        let (ids, src) = (storage(&[1i64, 2, i64::MAX, 0]), storage(&[1i32, 2, 3, 4]));
+        let call = if add { CpuStorage::scatter_add_set } else { CpuStorage::scatter_set };
+        out_of_range(call(&mut dst, &l(2), &ids, &l(4), &src, &l(4), 0), "2");
+        assert_eq!(vec::<i32>(&dst), if add { [9, 7] } else { [4, 1] });
+    }
+}
+
+#[test]
+fn there_may_be_nothing_to_take_or_nowhere_to_put_it() {
+    let none = storage::<f32>(&[]);
+    let ids = storage(&[u32::MAX, 0]);
+    let (empty, two) = (Layout::contiguous(0), Layout::contiguous(2));
+    let mut dst = storage(&[1f32, 1.0]);
+    let inputs = [Src::Storage(&none, &empty), Src::Storage(&ids, &two)];
+    out_of_range(CpuStorage::apply_into(&Op::Gather { dim: 0 }, &inputs, &mut dst, &two), "0");
+    assert_eq!(vec::<f32>(&dst), [0.0, 0.0]);
+    let mut nowhere = storage::<f32>(&[]);
+    out_of_range(nowhere.scatter_set(&empty, &ids, &two, &dst, &two, 0), "0");
+    let no_ids = storage::<u8>(&[]);
+    dst.scatter_add_set(&two, &no_ids, &empty, &none, &empty, 0).unwrap();
+    assert_eq!(vec::<f32>(&dst), [0.0, 0.0]);
+    assert!(dst.index_select(&no_ids, &two, &empty, 0).unwrap().is_empty());
+}
+
+#[test]
+fn many_lines_on_many_threads_give_what_one_does() {
+    let mut rng = Rng(62);
+    let dims = [300, 7, 33];
+    let (l, n) = (Layout::contiguous(dims), dims.iter().product());
+    let ids: Vec<u8> = (0..n).map(|_| rng.below(7) as u8).collect();
+    let (src, dst) = (rng.floats(n), rng.floats(n));
+    let mut want = dst.clone();
+    for index in indices(&dims) {
+        let at = with(&index, 1, ids[offset(&l, &index)] as usize);
+        want[offset(&l, &at)] += src[offset(&l, &index)];
+    }
+    let mut got = storage(&dst);
+    got.scatter_add_set(&l, &storage(&ids), &l, &storage(&src), &l, 1).unwrap();
+    assert_same(&vec::<f32>(&got), &want);
+}

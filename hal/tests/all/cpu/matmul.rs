@@ -1,0 +1,118 @@
+//! The portable matrix product against the rule of `docs/numerics.md` section 9, written out.
+
+use super::*;
+use half::f16;
+use isobit_hal::Matmul;
+
+/// Section 9 for one result: `a` and `b` along k.
+fn by_the_rule<C: Copy>(a: &[C], b: &[C], zero: C, fma: fn(C, C, C) -> C, add: fn(C, C) -> C) -> C {
+    let segments =
+        a.chunks(256).zip(b.chunks(256)).map(|(a, b)| a.iter().zip(b).fold(zero, |p, (&a, &b)| fma(a, b, p)));
+    segments.reduce(add).unwrap_or(zero)
+}
+
+fn product(x: &[f32], a: &Layout, y: &[f32], b: &Layout) -> Vec<f32> {
+    let rank = a.dims().len();
+    let (m, k, n) = (a.dims()[rank - 2], a.dims()[rank - 1], b.dims()[rank - 1]);
+    let left: Vec<f32> = a.strided_index().map(|i| x[i]).collect();
+    let right: Vec<f32> = b.transpose(rank - 2, rank - 1).unwrap().strided_index().map(|i| y[i]).collect();
+    let batches: usize = a.dims()[..rank - 2].iter().product();
+    let mut result = Vec::new();
+    for batch in 0..batches {
+        for i in 0..m {
+            for j in 0..n {
+                let (row, column) = (&left[(batch * m + i) * k..][..k], &right[(batch * n + j) * k..][..k]);
+                result.push(by_the_rule(row, column, 0.0, f32::mul_add, |a, b| a + b));
+            }
+        }
+    }
+    result
+}
+
+#[test]
+fn results_keep_the_order_for_all_sizes() {
+    let mut rng = Rng(50);
+    let sizes = [
+        (1, 1, 1),
+        (3, 0, 5),
+        (0, 4, 2),
+        (7, 255, 17),
+        (6, 256, 16),
+        (5, 257, 15),
+        (200, 33, 3),
+        (2, 5, 300),
+        (1, 600, 9),
+        (13, 1030, 31),
+    ];
+    for (m, k, n) in sizes {
+        let (x, y) = (rng.floats(m * k), rng.floats(k * n));
+        let (a, b) = (Layout::contiguous([m, k]), Layout::contiguous([k, n]));
+        let got = storage(&x).matmul(&a, &storage(&y), &b, Matmul::default()).unwrap();
+        assert_same(&vec::<f32>(&got), &product(&x, &a, &y, &b));
+    }
+}
+
+#[test]
+fn any_strides_and_batches() {
+    let mut rng = Rng(51);
+    let (x, y) = (rng.floats(2 * 3 * 40 * 300), rng.floats(2 * 3 * 300 * 20));
+    let a = Layout::contiguous([2, 3, 300, 40]).transpose(2, 3).unwrap();
+    let plain = Layout::contiguous([2, 3, 300, 20]);
+    let rights = [
+        plain.clone(),
+        Layout::contiguous([2, 3, 20, 300]).transpose(2, 3).unwrap(),
+        plain.narrow(0, 1, 1).unwrap().narrow(1, 0, 1).unwrap().broadcast_as([2, 3, 300, 20]).unwrap(),
+        plain.step(3, 3).unwrap(),
+        Layout::contiguous([3, 2, 20, 300]).permute(&[1, 0, 3, 2]).unwrap(),
+    ];
+    for b in rights {
+        let want = product(&x, &a, &y, &b);
+        let got = storage(&x).matmul(&a, &storage(&y), &b, Matmul::default()).unwrap();
+        assert_same(&vec::<f32>(&got), &want);
+        // Into a destination that is transposed and has gaps.
+        let n = b.dims()[3];
+        let wide = Layout::contiguous([2, 3, n, 45]).narrow(3, 2, 40).unwrap().transpose(2, 3).unwrap();
+        let mut dst = storage(&vec![9f32; 2 * 3 * n * 45]);
+        CpuStorage::matmul_into(Matmul::default(), &storage(&x), &a, &storage(&y), &b, &mut dst, &wide).unwrap();
+        let mut expected = vec![9f32; 2 * 3 * n * 45];
+        wide.strided_index().zip(want).for_each(|(i, v)| expected[i] = v);
+        assert_same(&vec::<f32>(&dst), &expected);
+    }
+}
+
+#[test]
+fn narrow_floats_accumulate_in_f32_and_f64_in_f64() {
+    let mut rng = Rng(52);
+    let (m, k, n) = (9, 530, 21);
+    let (a, b) = (Layout::contiguous([m, k]), Layout::contiguous([k, n]));
+    let (x, y) = (rng.floats(m * k), rng.floats(k * n));
+    for dtype in [DType::F8E4M3, DType::F16, DType::BF16] {
+        let (lhs, rhs) = (storage(&x).to_dtype(&a, dtype).unwrap(), storage(&y).to_dtype(&b, dtype).unwrap());
+        let widen = |s: &CpuStorage, l| vec::<f32>(&s.to_dtype(l, DType::F32).unwrap());
+        let want = storage(&product(&widen(&lhs, &a), &a, &widen(&rhs, &b), &b));
+        let want = want.to_dtype(&Layout::contiguous([m, n]), dtype).unwrap();
+        assert_eq!(canonical(&lhs.matmul(&a, &rhs, &b, Matmul::default()).unwrap()), canonical(&want), "{dtype}");
+    }
+    let (x, y): (Vec<f64>, Vec<f64>) =
+        (x.iter().map(|&v| f64::from(v) / 3.0).collect(), y.iter().map(|&v| f64::from(v) / 7.0).collect());
+    let got: Vec<f64> = vec(&storage(&x).matmul(&a, &storage(&y), &b, Matmul::default()).unwrap());
+    for i in 0..m {
+        for j in 0..n {
+            let column: Vec<f64> = (0..k).map(|p| y[p * n + j]).collect();
+            let want = by_the_rule(&x[i * k..][..k], &column, 0.0, f64::mul_add, |a, b| a + b);
+            assert_eq!(got[i * n + j].to_bits(), want.to_bits());
+        }
+    }
+}
+
+#[test]
+fn edges() {
+    let one = Layout::contiguous([1, 1]);
+    let times =
+        |a: f32, b: f32| vec::<f32>(&storage(&[a]).matmul(&one, &storage(&[b]), &one, Matmul::default()).unwrap())[0];
+    assert_eq!(times(-0.0, 1.0).to_bits(), 0, "a segment starts from +0");
+    assert!(times(0.0, f32::INFINITY).is_nan(), "no zero is skipped");
+    let none = storage::<f16>(&[]);
+    let (a, b) = (Layout::contiguous([2, 0]), Layout::contiguous([0, 2]));
+    assert_same(&vec::<f16>(&none.matmul(&a, &none, &b, Matmul::default()).unwrap()), &[f16::ZERO; 4]);
+}

@@ -1,0 +1,259 @@
+//! Softmax and the norms against the recipe of `docs/numerics/norm.md`, written out word by word, and against the truth in f64.
+
+use super::reduce::by_the_rule;
+use super::*;
+use half::{bf16, f16};
+use isobit_hal::F8E4M3;
+use isobit_hal::cpu::internals::{f32 as single, f64 as double, narrow};
+
+/// A dtype, by its conversions to and from what its rows are computed in.
+trait Dtype: WithDType {
+    type C: Copy + PartialOrd + Into<f64>;
+    fn wide(self) -> Self::C;
+    fn narrowed(c: Self::C) -> Self;
+    fn exp(c: Self::C) -> Self::C;
+}
+
+macro_rules! dtypes {
+    ($($ty:ident $c:ident $wide:expr, $narrowed:expr, $exp:expr;)*) => {$(
+        impl Dtype for $ty {
+            type C = $c;
+            fn wide(self) -> $c { $wide(self) }
+            fn narrowed(c: $c) -> Self { $narrowed(c) }
+            fn exp(c: $c) -> $c { $exp(c) }
+        }
+    )*};
+}
+dtypes! {
+    f32 f32 |x| x, |x| x, single::exp;
+    f64 f64 |x| x, |x| x, double::exp;
+    f16 f32 f16::to_f32, f16::from_f32, narrow_exp;
+    bf16 f32 bf16::to_f32, bf16::from_f32, narrow_exp;
+    F8E4M3 f32 F8E4M3::to_f32, F8E4M3::from_f32, narrow_exp;
+}
+
+/// The page's recipe of e^x for narrow floats, with the last two products as one scaling by steps of 2.
+fn narrow_exp(x: f32) -> f32 {
+    let x = if x < -104.0 { -104.0 } else { x };
+    let n = (f64::from(x) * f64::from(0x00b8_aa3b) / f64::from(1 << 23)).round_ties_even() as f32;
+    let r = n.mul_add(-f32::from_bits(0x3f31_7218), x);
+    let c = [0x3c07_c488, 0x3d2b_99e3, 0x3e2a_b32e, 0x3eff_ff9a, 0x3f7f_ffe8, 0x3f80_0000].map(f32::from_bits);
+    let p = c[1..].iter().fold(c[0], |p, &c| p.mul_add(r, c));
+    (f64::from(p) * 2f64.powi(n as i32)) as f32
+}
+
+/// What the page says of one row, for a compute type.
+macro_rules! rules {
+    ($module:ident $c:ident $log:path) => {
+        mod $module {
+            use super::*;
+
+            pub fn softmax<T: Dtype<C = $c>>(x: &[T], log: bool) -> Vec<T> {
+                let x: Vec<$c> = x.iter().map(|x| x.wide()).collect();
+                let mut largest = <$c>::NEG_INFINITY;
+                for &x in &x {
+                    largest = if x.is_nan() || x > largest { x } else { largest };
+                }
+                let e: Vec<$c> = x.iter().map(|x| T::exp(x - largest)).collect();
+                let sum = by_the_rule(&e, &|a, b| a + b);
+                let y = |i: usize| if log { (x[i] - largest) - $log(sum) } else { e[i] * (1.0 / sum) };
+                (0..x.len()).map(|i| T::narrowed(y(i))).collect()
+            }
+
+            pub fn rms<T: Dtype<C = $c>>(x: &[T], w: &[T], eps: f64) -> Vec<T> {
+                let squares: Vec<$c> = x.iter().map(|x| x.wide() * x.wide()).collect();
+                let mean = by_the_rule(&squares, &|a, b| a + b) / x.len() as $c;
+                let scale = 1.0 / (mean + eps as $c).sqrt();
+                x.iter().zip(w).map(|(x, w)| T::narrowed((x.wide() * scale) * w.wide())).collect()
+            }
+
+            pub fn layer<T: Dtype<C = $c>>(x: &[T], w: &[T], b: &[T], eps: f64) -> Vec<T> {
+                let x: Vec<$c> = x.iter().map(|x| x.wide()).collect();
+                let mean = by_the_rule(&x, &|a, b| a + b) / x.len() as $c;
+                let centred: Vec<$c> = x.iter().map(|x| x - mean).collect();
+                let squares: Vec<$c> = centred.iter().map(|c| c * c).collect();
+                let variance = by_the_rule(&squares, &|a, b| a + b) / x.len() as $c;
+                let scale = 1.0 / (variance + eps as $c).sqrt();
+                (0..x.len()).map(|i| T::narrowed((centred[i] * scale).mul_add(w[i].wide(), b[i].wide()))).collect()
+            }
+        }
+    };
+}
+rules! { in_f32 f32 single::log }
+rules! { in_f64 f64 double::log }
+
+const EPS: f64 = 1e-5;
+
+fn row<T: WithDType>(x: &[T]) -> (CpuStorage, Layout) {
+    (storage(x), Layout::contiguous(x.len()))
+}
+
+fn softmax<T: WithDType>(x: &[T], log: bool) -> Vec<T> {
+    let (s, l) = row(x);
+    vec(&if log { s.log_softmax_last_dim(&l) } else { s.softmax_last_dim(&l) }.unwrap())
+}
+
+fn rms<T: WithDType>(x: &[T], w: &[T], eps: f64) -> Vec<T> {
+    let ((s, l), (w, wl)) = (row(x), row(w));
+    vec(&s.rms_norm(&l, &w, &wl, eps).unwrap())
+}
+
+fn layer<T: WithDType>(x: &[T], w: &[T], b: &[T], eps: f64) -> Vec<T> {
+    let ((s, l), (w, wl), (b, bl)) = (row(x), row(w), row(b));
+    vec(&s.layer_norm(&l, &w, &wl, &b, &bl, eps).unwrap())
+}
+
+const SIZES: [usize; 12] = [1, 2, 3, 33, 255, 256, 257, 1025, 4096, 65_536, 65_537, 131_073];
+
+#[test]
+fn every_length_is_by_the_rule() {
+    let mut rng = Rng(70);
+    macro_rules! check {
+        ($T:ty, $rules:ident, $from:expr, $n:expr) => {{
+            let mut floats = |by: f32| -> Vec<$T> { rng.floats($n).into_iter().map(|v| $from(v * by)).collect() };
+            let (x, w, b) = (floats(9.0), floats(2.0), floats(1.0));
+            assert_same(&softmax(&x, false), &$rules::softmax(&x, false));
+            assert_same(&softmax(&x, true), &$rules::softmax(&x, true));
+            assert_same(&rms(&x, &w, EPS), &$rules::rms(&x, &w, EPS));
+            assert_same(&layer(&x, &w, &b, EPS), &$rules::layer(&x, &w, &b, EPS));
+        }};
+    }
+    for n in SIZES {
+        check!(f32, in_f32, |v: f32| v, n);
+        check!(f64, in_f64, |v: f32| f64::from(v) / 3.0, n);
+        check!(f16, in_f32, f16::from_f32, n);
+        check!(bf16, in_f32, bf16::from_f32, n);
+        check!(F8E4M3, in_f32, F8E4M3::from_f32, n);
+    }
+}
+
+/// Values that spread over all of e^x, and any bits at all.
+#[test]
+fn extremes_are_by_the_rule() {
+    let mut rng = Rng(71);
+    for by in [1e-40, 1e-3, 60.0, 110.0, 1e4, 3e38] {
+        let x: Vec<f32> = rng.floats(300).into_iter().map(|v| v * by).collect();
+        let narrow: Vec<bf16> = x.iter().map(|&v| bf16::from_f32(v)).collect();
+        for log in [false, true] {
+            assert_same(&softmax(&x, log), &in_f32::softmax(&x, log));
+            assert_same(&softmax(&narrow, log), &in_f32::softmax(&narrow, log));
+        }
+        assert_same(&rms(&x, &x, EPS), &in_f32::rms(&x, &x, EPS));
+        assert_same(&layer(&x, &x, &x, EPS), &in_f32::layer(&x, &x, &x, EPS));
+    }
+    for _ in 0..200 {
+        let n = 1 + rng.below(4);
+        let (x, wide): (Vec<f16>, Vec<f64>) = (rng.bits(n), rng.bits(n));
+        for log in [false, true] {
+            assert_same(&softmax(&x, log), &in_f32::softmax(&x, log));
+            assert_same(&softmax(&wide, log), &in_f64::softmax(&wide, log));
+        }
+        assert_same(&layer(&x, &x, &x, EPS), &in_f32::layer(&x, &x, &x, EPS));
+        assert_same(&rms(&wide, &wide, EPS), &in_f64::rms(&wide, &wide, EPS));
+    }
+}
+
+#[test]
+fn edges() {
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    // What is masked with -infinity is exactly 0, and a row of nothing else has no answer.
+    assert_same(&softmax(&[0.0, -inf, 0.0], false), &[0.5, 0.0, 0.5]);
+    assert_same(&softmax(&[-inf, -inf], false), &[nan, nan]);
+    assert_same(&softmax(&[inf, 0.0], false), &[nan, nan]);
+    assert_same(&softmax(&[1.0, nan], false), &[nan, nan]);
+    assert_same(&softmax(&[-7.5f32], false), &[1.0]);
+    assert_same(&softmax(&[-0.0f32], true), &[0.0]);
+    assert_same(&softmax(&[3.0, -inf], true), &[0.0, -inf]);
+    assert_same(&softmax(&[3.0, nan], true), &[nan, nan]);
+    let half: Vec<bf16> = [0.0, -inf, -200.0].map(bf16::from_f32).into();
+    assert_same(&softmax(&half, false), &[1.0, 0.0, 0.0].map(bf16::from_f32));
+    // f8e4m3 has no infinities: -448 is as far from 448 as its values get, and log_softmax ends there.
+    let eight: Vec<F8E4M3> = [448.0, -448.0].map(F8E4M3::from_f32).into();
+    assert_same(&softmax(&eight, true), &[0.0, -448.0].map(F8E4M3::from_f32));
+    // Nothing to divide by: 0 / 0, unless eps keeps the root from 0.
+    assert_same(&rms(&[0.0f32, 0.0], &[1.0, 1.0], 0.0), &[nan, nan]);
+    assert_same(&rms(&[0.0f32, -0.0], &[1.0, 1.0], 1e-5), &[0.0, -0.0]);
+    assert_same(&rms(&[inf, 1.0], &[1.0, 1.0], 1e-5), &[nan, 0.0]);
+    assert_same(&layer(&[5.0f32], &[2.0], &[3.0], 1e-5), &[3.0]);
+    assert_same(&layer(&[5.0f32], &[2.0], &[3.0], 0.0), &[nan]);
+    assert_same(&layer(&[inf, 1.0], &[1.0, 1.0], &[0.0, 0.0], 1e-5), &[nan, nan]);
+    // A negative sum under the root.
+    assert_same(&rms(&[1.0f32, 1.0], &[1.0, 1.0], -2.0), &[nan, nan]);
+}
+
+#[test]
+fn rows_of_any_layout() {
+    let mut rng = Rng(72);
+    let (rows, n) = (7, 300);
+    let x = rng.floats(rows * n);
+    let w = rng.floats(2 * n);
+    let every_other = Layout::new(n, &[2][..], 1).unwrap();
+    let weight: Vec<f32> = (0..n).map(|i| w[2 * i + 1]).collect();
+    // Element [r, i] at i * rows + r, and one row again and again.
+    for (layout, at) in [
+        (Layout::new((rows, n), &[1, rows][..], 0).unwrap(), &(|r, i| i * rows + r) as &dyn Fn(usize, usize) -> usize),
+        (Layout::new((rows, n), &[0, 1][..], 5).unwrap(), &|_, i| 5 + i),
+        (Layout::new((rows, n), &[n, 0][..], 0).unwrap(), &|r, _| r * n),
+    ] {
+        let source = storage(&x);
+        let soft = vec::<f32>(&source.softmax_last_dim(&layout).unwrap());
+        let norm = vec::<f32>(&source.rms_norm(&layout, &storage(&w), &every_other, EPS).unwrap());
+        for r in 0..rows {
+            let row: Vec<f32> = (0..n).map(|i| x[at(r, i)]).collect();
+            assert_same(&soft[r * n..(r + 1) * n], &in_f32::softmax(&row, false));
+            assert_same(&norm[r * n..(r + 1) * n], &in_f32::rms(&row, &weight, EPS));
+        }
+    }
+    // Into a transposed destination, in whose gaps nothing is written.
+    let mut dst = storage(&vec![9.0f32; 2 * rows * n]);
+    let into = Layout::new((rows, n), &[2, 2 * rows][..], 1).unwrap();
+    let (source, from) = (storage(&x), Layout::contiguous((rows, n)));
+    CpuStorage::apply_into(&isobit_hal::Op::LogSoftmax, &[isobit_hal::Src::Storage(&source, &from)], &mut dst, &into)
+        .unwrap();
+    let got = vec::<f32>(&dst);
+    assert!(got.iter().step_by(2).all(|&v| v == 9.0));
+    for r in 0..rows {
+        let written: Vec<f32> = (0..n).map(|i| got[1 + 2 * r + 2 * rows * i]).collect();
+        assert_same(&written, &in_f32::softmax(&x[r * n..(r + 1) * n], true));
+    }
+    // No rows, and rows of nothing.
+    for shape in [(0, 5), (5, 0)] {
+        let empty = storage::<f32>(&[]).softmax_last_dim(&Layout::contiguous(shape)).unwrap();
+        assert_eq!(empty.len(), 0);
+    }
+}
+
+/// The bounds of the page, against f64.
+#[test]
+fn within_the_bounds() {
+    let mut rng = Rng(73);
+    for n in [1, 10, 1000, 70_000] {
+        let x: Vec<f32> = rng.floats(n).into_iter().map(|v| v * 20.0).collect();
+        let wide: Vec<f64> = x.iter().map(|&v| f64::from(v)).collect();
+        let largest = wide.iter().copied().fold(f64::MIN, f64::max);
+        let sum: f64 = wide.iter().map(|v| (v - largest).exp()).sum();
+        let u = 2f64.powi(-24);
+        for ((&y, &l), v) in softmax(&x, false).iter().zip(&softmax(&x, true)).zip(&wide) {
+            let (d, want) = (v - largest, (v - largest).exp() / sum);
+            assert!((f64::from(y) - want).abs() <= want * u * (2.0 * d.abs() + 2.0 * 64.0 + 280.0), "{y} {want}");
+            let log = d - sum.ln();
+            assert!((f64::from(l) - log).abs() <= u * (2.0 * d.abs() + 400.0 + 3.0 * log.abs()), "{l} {log}");
+        }
+    }
+}
+
+/// Of e^x alone: every f32 step of its domain would be 1.1 * 10^9 arguments; these are every 997th.
+#[test]
+fn the_narrow_exponential() {
+    let (mut worst, mut bits) = (0f64, 0x8000_0000u32);
+    assert_eq!([-0.0, -104.0, f32::NEG_INFINITY].map(narrow::exp_down), [1.0, 0.0, 0.0]);
+    assert!(narrow::exp_down(f32::NAN).is_nan());
+    while bits < 0xc2ae_0000 {
+        let x = f32::from_bits(bits);
+        let truth = f64::from(x).exp();
+        worst = worst.max(((f64::from(narrow::exp_down(x)) - truth) / truth).abs());
+        assert_eq!(narrow::exp_down(x).to_bits(), narrow_exp(x).to_bits(), "{x}");
+        bits += 997;
+    }
+    assert!(worst < 2f64.powi(-19), "{worst:e}");
+}

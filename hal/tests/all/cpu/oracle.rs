@@ -1,0 +1,106 @@
+//! Rounding of exact values by integers, as the specifications of the formats say it.
+
+use isobit_hal::{DType, Scalar};
+
+/// Precision, exponent of the unit of the subnormals, largest finite value, and whether overflow saturates.
+fn format(dtype: DType) -> (u32, i32, f64, bool) {
+    match dtype {
+        DType::F8E4M3 => (4, -9, 448.0, true),
+        DType::F16 => (11, -24, 65504.0, false),
+        DType::BF16 => (8, -133, f32::from_bits(0x7f7f_0000).into(), false),
+        DType::F32 => (24, -149, f32::MAX.into(), false),
+        DType::F64 => (53, -1074, f64::MAX, false),
+        _ => panic!("{dtype} is no float"),
+    }
+}
+
+/// `±m * 2^e` with `m` below 2^100.
+#[derive(Clone, Copy, Debug)]
+pub struct Exact {
+    pub negative: bool,
+    pub m: u128,
+    pub e: i32,
+}
+
+impl From<i128> for Exact {
+    fn from(v: i128) -> Self {
+        Self { negative: v < 0, m: v.unsigned_abs(), e: 0 }
+    }
+}
+
+impl Exact {
+    /// A finite float's value.
+    pub fn of(v: f64) -> Self {
+        let bits = v.to_bits();
+        let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, u128::from(bits & ((1 << 52) - 1)));
+        let (m, e) = if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) };
+        Self { negative: v.is_sign_negative(), m, e }
+    }
+
+    /// The nearest value of a format, ties to even.
+    pub fn round(self, dtype: DType) -> f64 {
+        let (precision, unit, max, saturates) = format(dtype);
+        let digits = 128 - self.m.leading_zeros() as i32;
+        // The exponent of the last place of the result.
+        let last = (self.e + digits - precision as i32).max(unit);
+        let drop = last - self.e;
+        let kept = if drop <= 0 {
+            self.m << -drop
+        } else if drop > 127 {
+            0
+        } else {
+            let (kept, rest, half) = (self.m >> drop, self.m & ((1 << drop) - 1), 1u128 << (drop - 1));
+            kept + u128::from(rest > half || (rest == half && kept & 1 == 1))
+        };
+        let magnitude = scale(kept, last);
+        let overflow = if saturates { max } else { f64::INFINITY };
+        let magnitude = if magnitude > max { overflow } else { magnitude };
+        if self.negative { -magnitude } else { magnitude }
+    }
+}
+
+/// `m * 2^e` where it is a float or overflows, in steps that are exact.
+fn scale(m: u128, e: i32) -> f64 {
+    let mut v = m as f64;
+    let mut e = e;
+    while e > 0 {
+        let step = e.min(512);
+        v *= 2f64.powi(step);
+        e -= step;
+    }
+    while e < 0 {
+        let step = e.max(-512);
+        v *= 2f64.powi(step);
+        e -= step;
+    }
+    v
+}
+
+/// Any finite or infinite f64 or NaN, rounded to a format.
+pub fn round(v: f64, dtype: DType) -> f64 {
+    if v.is_nan() {
+        v
+    } else if v.is_infinite() {
+        if format(dtype).3 { 448f64.copysign(v) } else { v }
+    } else {
+        Exact::of(v).round(dtype)
+    }
+}
+
+/// The exact value of a scalar of floats.
+pub fn value(scalar: Scalar) -> f64 {
+    match scalar {
+        Scalar::F8E4M3(v) => v.to_f32().into(),
+        Scalar::F16(v) => v.to_f64(),
+        Scalar::BF16(v) => v.to_f64(),
+        Scalar::F32(v) => v.into(),
+        Scalar::F64(v) => v,
+        _ => panic!("no float"),
+    }
+}
+
+#[track_caller]
+pub fn assert_value(got: f64, want: f64, what: impl std::fmt::Debug) {
+    let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
+    assert!(same, "{what:?} gives {got:e}, not {want:e}");
+}

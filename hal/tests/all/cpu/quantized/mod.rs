@@ -1,0 +1,123 @@
+//! Quantized matrices against `docs/numerics/quantized.md`, written out element by element.
+
+mod blocks;
+mod products;
+mod vectors;
+
+use super::*;
+use half::f16;
+use isobit_hal::GgmlDType::{self, *};
+
+/// Bytes of a block, addressed as the page does.
+struct Block<'a>(&'a [u8]);
+
+impl Block<'_> {
+    fn byte(&self, at: usize) -> i32 {
+        self.0[at].into()
+    }
+
+    fn nibble(&self, at: usize, high: usize) -> i32 {
+        self.byte(at) >> (4 * high) & 15
+    }
+
+    fn bit(&self, at: usize, n: usize) -> i32 {
+        self.byte(at + n / 8) >> (n % 8) & 1
+    }
+
+    fn half(&self, at: usize) -> f64 {
+        f16::from_le_bytes([self.0[at], self.0[at + 1]]).to_f64()
+    }
+}
+
+/// The integer of an element: section 1, first table.
+fn integer(format: GgmlDType, block: &[u8], i: usize) -> i32 {
+    let b = Block(block);
+    let (p, l) = (i / 16, i % 16);
+    let (h, quarter, g, half, m) = (i / 128, i / 32 % 4, i / 64, i / 32 % 2, i % 32);
+    let pair = |at: usize| b.byte(at + 32 * h + m) >> (2 * quarter) & 3;
+    match format {
+        Q4_0 => b.nibble(2 + l, p) - 8,
+        Q4_1 => b.nibble(4 + l, p),
+        Q5_0 => b.nibble(6 + l, p) + 16 * b.bit(2, i) - 16,
+        Q5_1 => b.nibble(8 + l, p) + 16 * b.bit(4, i),
+        Q8_0 => (b.0[2 + i] as i8).into(),
+        Q8_1 | Q8K => (b.0[4 + i] as i8).into(),
+        Q2K => pair(16),
+        Q3K => pair(32) + 4 * (b.byte(m) >> (4 * h + quarter) & 1) - 4,
+        Q4K => b.nibble(16 + 32 * g + m, half),
+        Q5K => b.nibble(48 + 32 * g + m, half) + 16 * (b.byte(16 + m) >> (2 * g + half) & 1),
+        Q6K => b.nibble(64 * h + 32 * (quarter % 2) + m, quarter / 2) + 16 * pair(128) - 32,
+        other => panic!("{other} is not written here"),
+    }
+}
+
+/// Elements of a sub-block.
+fn sub_block(format: GgmlDType) -> usize {
+    if matches!(format, Q2K | Q3K | Q6K) { 16 } else { 32 }
+}
+
+/// Whether there are summands.
+fn has_summand(format: GgmlDType) -> bool {
+    matches!(format, Q4_1 | Q5_1 | Q2K | Q4K | Q5K)
+}
+
+/// `dl` and `ml` of an element: section 1, second table, and section 2. f64 holds them exactly, but f32 holds them too.
+fn scale(format: GgmlDType, block: &[u8], i: usize) -> (f64, f64) {
+    let b = Block(block);
+    let j = i / sub_block(format);
+    match format {
+        Q4_0 | Q5_0 | Q8_0 | Q8_1 => (b.half(0), 0.0),
+        Q4_1 | Q5_1 => (b.half(0), b.half(2)),
+        Q8K => (f32::from_le_bytes(block[..4].try_into().unwrap()).into(), 0.0),
+        Q2K => (b.half(80) * f64::from(b.nibble(j, 0)), -(b.half(82) * f64::from(b.nibble(j, 1)))),
+        Q3K => {
+            let high = b.byte(96 + 8 + j % 4) >> (2 * (j / 4)) & 3;
+            (b.half(108) * f64::from(b.nibble(96 + j % 8, j / 8) + 16 * high - 32), 0.0)
+        }
+        Q4K | Q5K => {
+            let (sc, m) = match j < 4 {
+                true => (b.byte(4 + j) % 64, b.byte(4 + j + 4) % 64),
+                false => (
+                    b.nibble(4 + j + 4, 0) + 16 * (b.byte(4 + j - 4) / 64),
+                    b.nibble(4 + j + 4, 1) + 16 * (b.byte(4 + j) / 64),
+                ),
+            };
+            (b.half(0) * f64::from(sc), -(b.half(2) * f64::from(m)))
+        }
+        Q6K => (b.half(208) * f64::from(b.0[192 + j] as i8), 0.0),
+        other => panic!("{other} is not written here"),
+    }
+}
+
+/// An element in f32. In f64 the products are exact, and so are the sums: all are multiples of 2^-24 below 2^28.
+fn element(format: GgmlDType, block: &[u8], i: usize) -> f32 {
+    let ((dl, ml), q) = (scale(format, block, i), f64::from(integer(format, block, i)));
+    if has_summand(format) { (dl * q + ml) as f32 } else { (dl * q) as f32 }
+}
+
+/// Every element of contiguous blocks.
+fn elements(format: GgmlDType, bytes: &[u8]) -> Vec<f32> {
+    let blocks = bytes.chunks_exact(format.block_bytes());
+    blocks.flat_map(|b| (0..format.block_size()).map(|i| element(format, b, i))).collect()
+}
+
+/// Blocks of random integers with scales of moderate size.
+fn blocks(rng: &mut Rng, format: GgmlDType, n: usize) -> Vec<u8> {
+    let mut bytes: Vec<u8> = rng.bits(n * format.block_bytes());
+    for block in bytes.chunks_exact_mut(format.block_bytes()) {
+        let mut half = |at: usize| {
+            let v = f16::from_f32(rng.floats(1)[0] / 16.0);
+            block[at..at + 2].copy_from_slice(&v.to_le_bytes());
+        };
+        match format {
+            Q4_0 | Q5_0 | Q8_0 => half(0),
+            Q4_1 | Q5_1 | Q8_1 | Q4K | Q5K => [0, 2].map(half).into_iter().collect(),
+            Q2K => [80, 82].map(half).into_iter().collect(),
+            Q3K => half(108),
+            Q6K => half(208),
+            Q8K => block[..4].copy_from_slice(&(rng.floats(1)[0] / 16.0).to_le_bytes()),
+            other => panic!("{other} is not written here"),
+        }
+    }
+    bytes
+}

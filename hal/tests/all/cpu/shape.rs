@@ -1,0 +1,268 @@
+//! Pooling, upsampling, triangles, fused additions, clamp and rotary embedding against `docs/numerics/shape.md`, element by element: what the definition
+//! says of one result, for every result.
+
+use super::*;
+use half::f16;
+use isobit_hal::{
+    Activation, BinaryOp, ErrorKind, Op, Pool2d, RopeForm, Src, Triangle, UnaryOp, UpsampleBilinear2d,
+    UpsampleNearest1d, UpsampleNearest2d,
+};
+
+/// What the elements of `[1, c, h, w]` give for windows, as `f` makes one result of them in row-major order and the count.
+fn windows<T: Copy, R>(x: &[T], [c, h, w]: [usize; 3], p: Pool2d, f: impl Fn(Vec<T>, usize) -> R) -> Vec<R> {
+    let out = |d: usize, size: usize| (size + 2 * p.padding[d] - p.kernel[d]) / p.stride[d] + 1;
+    let mut results = Vec::new();
+    for plane in 0..c {
+        for oy in 0..out(0, h) {
+            for ox in 0..out(1, w) {
+                let mut elements = Vec::new();
+                for i in 0..p.kernel[0] {
+                    for j in 0..p.kernel[1] {
+                        let y = (oy * p.stride[0] + i) as isize - p.padding[0] as isize;
+                        let column = (ox * p.stride[1] + j) as isize - p.padding[1] as isize;
+                        if (0..h as isize).contains(&y) && (0..w as isize).contains(&column) {
+                            elements.push(x[(plane * h + y as usize) * w + column as usize]);
+                        }
+                    }
+                }
+                let count = if p.count_include_pad { p.kernel[0] * p.kernel[1] } else { elements.len() };
+                results.push(f(elements, count));
+            }
+        }
+    }
+    results
+}
+
+fn pools() -> Vec<Pool2d> {
+    vec![
+        Pool2d::new([2, 2]),
+        Pool2d::new([3, 2]).with_stride([1, 3]),
+        Pool2d::new([3, 3]).with_stride([2, 2]).with_padding([1, 1]),
+        Pool2d::new([4, 5]).with_stride([1, 1]).with_padding([2, 2]).with_count_include_pad(false),
+        Pool2d::new([7, 9]),
+        Pool2d::new([1, 1]).with_stride([9, 9]),
+    ]
+}
+
+#[test]
+fn windows_are_averaged_in_row_major_order() {
+    let mut rng = Rng(91);
+    let (dims, l) = ([3, 7, 9], Layout::contiguous([1, 3, 7, 9]));
+    let x = rng.floats(3 * 7 * 9);
+    for pool in pools() {
+        let mean = |v: Vec<f32>, n: usize| v.iter().fold(0.0, |s, x| s + x) / n as f32;
+        assert_same(&vec::<f32>(&storage(&x).avg_pool2d(&l, pool).unwrap()), &windows(&x, dims, pool, mean));
+        let wide: Vec<f64> = x.iter().map(|&v| f64::from(v) / 3.0).collect();
+        let mean = |v: Vec<f64>, n: usize| v.iter().fold(0.0, |s, x| s + x) / n as f64;
+        assert_same(&vec::<f64>(&storage(&wide).avg_pool2d(&l, pool).unwrap()), &windows(&wide, dims, pool, mean));
+        let half: Vec<f16> = x.iter().map(|&v| f16::from_f32(v)).collect();
+        let mean = |v: Vec<f16>, n: usize| f16::from_f32(v.iter().fold(0.0, |s, x| s + x.to_f32()) / n as f32);
+        assert_same(&vec::<f16>(&storage(&half).avg_pool2d(&l, pool).unwrap()), &windows(&half, dims, pool, mean));
+    }
+    let zeros = storage(&[-0.0f32; 4]).avg_pool2d(&Layout::contiguous([1, 1, 2, 2]), Pool2d::new([2, 2])).unwrap();
+    assert_same(&vec::<f32>(&zeros), &[0.0]);
+}
+
+#[test]
+fn windows_have_maxima() {
+    let mut rng = Rng(92);
+    let (dims, l) = ([3, 7, 9], Layout::contiguous([1, 3, 7, 9]));
+    // Few values, zeros of both signs and NaN among them.
+    let x: Vec<f32> = (0..189).map(|_| [-1.0, -0.0, 0.0, -2.5, f32::NEG_INFINITY, f32::NAN][rng.below(6)]).collect();
+    let key =
+        |v: f32| if v.is_nan() { i64::MAX } else { i64::from((v * 4.0) as i32) * 2 - i64::from(v.is_sign_negative()) };
+    let ints: Vec<i8> = rng.bits(189);
+    for pool in pools() {
+        let largest = |v: Vec<f32>, _| v.into_iter().max_by_key(|&v| key(v)).unwrap();
+        assert_same(&vec::<f32>(&storage(&x).max_pool2d(&l, pool).unwrap()), &windows(&x, dims, pool, largest));
+        let largest = |v: Vec<i8>, _| v.into_iter().max().unwrap();
+        assert_same(&vec::<i8>(&storage(&ints).max_pool2d(&l, pool).unwrap()), &windows(&ints, dims, pool, largest));
+    }
+}
+
+#[test]
+fn windows_of_nothing_are_refused() {
+    let x = storage::<f32>(&[]);
+    let pool = Pool2d::new([2, 1]).with_padding([1, 0]);
+    let error = x.avg_pool2d(&Layout::contiguous([1, 1, 0, 3]), pool).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    // As wide as can be: over one element it covers that, over more its end cannot be counted.
+    for widest in [[usize::MAX, 1], [1, usize::MAX]] {
+        let pool = Pool2d::new(widest).with_padding(widest.map(|k| k / 2));
+        let got = storage(&[3f32]).max_pool2d(&Layout::contiguous([1, 1, 1, 1]), pool).unwrap();
+        assert_same(&vec::<f32>(&got), &[3.0]);
+        let error = storage(&[3f32; 4]).max_pool2d(&Layout::contiguous([1, 1, 2, 2]), pool).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    }
+    let images = x.max_pool2d(&Layout::contiguous([0, 2, 4, 4]), Pool2d::new([2, 2])).unwrap();
+    assert_eq!(images.len(), 0);
+}
+
+#[test]
+fn nearest_neighbours_are_at_the_positions_of_the_rule() {
+    for (from, to, factor) in
+        [(5, 10, None), (7, 3, None), (4, 4, None), (3, 8, Some(2.7)), (9, 6, Some(1e-39)), (6, 5, Some(1e30))]
+    {
+        let step = factor.map_or(from as f32 / to as f32, |f: f64| (1.0 / f) as f32);
+        let place = |i: usize| ((i as f32 * step).floor() as usize).min(from - 1);
+        let line: Vec<i32> = (0..2 * from as i32).collect();
+        let mut op = UpsampleNearest1d::new([to]);
+        op.scale = [factor];
+        let got = storage(&line).upsample_nearest1d(&Layout::contiguous([1, 2, from]), op).unwrap();
+        let want: Vec<i32> = (0..2 * to).map(|i| line[i / to * from + place(i % to)]).collect();
+        assert_same(&vec::<i32>(&got), &want);
+        let plane: Vec<u8> = (0..3 * from).map(|i| i as u8).collect();
+        let mut op = UpsampleNearest2d::new([to, 3]);
+        op.scale[0] = factor;
+        // Turned: rows lie side by side.
+        let turned = Layout::contiguous([1, 1, 3, from]).transpose(2, 3).unwrap();
+        let got = storage(&plane).upsample_nearest2d(&turned, op).unwrap();
+        let want: Vec<u8> = (0..3 * to).map(|i| plane[i % 3 * from + place(i / 3)]).collect();
+        assert_same(&vec::<u8>(&got), &want);
+    }
+}
+
+#[test]
+fn bilinear_interpolation_keeps_the_order() {
+    let mut rng = Rng(93);
+    let cases =
+        [([4, 5], [8, 10], None), ([5, 3], [2, 7], None), ([3, 4], [3, 9], Some([1.5, 2.2])), ([1, 6], [4, 1], None)];
+    for (([h, w], to, factors), align) in cases.into_iter().flat_map(|c| [(c, false), (c, true)]) {
+        let (x, l) = (rng.floats(h * w), Layout::contiguous([1, 1, h, w]));
+        let mut op = UpsampleBilinear2d::new(to).with_align_corners(align);
+        if let Some(factors) = factors {
+            op = op.with_scale(factors);
+        }
+        let side = |i: usize, from: usize, to: usize, factor: Option<f64>| -> (usize, usize, f32, f32) {
+            if from == to {
+                return (i, i, 1.0, 0.0);
+            }
+            let step = factor.map_or(from as f32 / to as f32, |f| (1.0 / f) as f32);
+            let position = match align {
+                true if to > 1 => (from - 1) as f32 / (to - 1) as f32 * i as f32,
+                true => 0.0,
+                false => (step * (i as f32 + 0.5) - 0.5).max(0.0),
+            };
+            let low = (position.floor() as usize).min(from - 1);
+            let weight = (position - low as f32).clamp(0.0, 1.0);
+            (low, (low + 1).min(from - 1), 1.0 - weight, weight)
+        };
+        let mut want = Vec::new();
+        for y in 0..to[0] {
+            for column in 0..to[1] {
+                let (y0, y1, v0, v1) = side(y, h, to[0], factors.map(|f| f[0]));
+                let (x0, x1, w0, w1) = side(column, w, to[1], factors.map(|f| f[1]));
+                let across = |y: usize| x[y * w + x1].mul_add(w1, x[y * w + x0] * w0);
+                want.push(across(y1).mul_add(v1, across(y0) * v0));
+            }
+        }
+        assert_same(&vec::<f32>(&storage(&x).upsample_bilinear2d(&l, op).unwrap()), &want);
+        let half: Vec<f16> = x.iter().map(|_| f16::from_f32(0.625)).collect();
+        let same = vec::<f16>(&storage(&half).upsample_bilinear2d(&l, op).unwrap());
+        assert_same(&same, &vec![f16::from_f32(0.625); to[0] * to[1]]);
+    }
+}
+
+#[test]
+fn triangles_keep_one_side_of_the_diagonal() {
+    let dims = [2, 5, 7];
+    let x: Vec<i16> = (1..=70).collect();
+    for diagonal in [0, 1, -1, 3, -4, 6, 7, -5, 100, -100, i64::MAX, i64::MIN] {
+        for (op, keeps) in [
+            (Triangle::lower(diagonal), (|d, k| d <= k) as fn(i128, i128) -> bool),
+            (Triangle::upper(diagonal), |d, k| d >= k),
+        ] {
+            let kept = |i: usize| keeps((i % 7) as i128 - (i / 7 % 5) as i128, diagonal.into());
+            let want: Vec<i16> = x.iter().enumerate().map(|(i, &v)| if kept(i) { v } else { 0 }).collect();
+            let (l, op) = (Layout::contiguous(dims), Op::Triangle(op));
+            assert_same(&vec::<i16>(&CpuStorage::apply(&op, &[(&storage(&x), &l)]).unwrap()), &want);
+            let mut own = storage(&x);
+            CpuStorage::apply_into(&op, &[Src::Dst], &mut own, &l).unwrap();
+            assert_same(&vec::<i16>(&own), &want);
+            // Columns of every third element, of a matrix that lies turned.
+            let wide = Layout::contiguous([2, 21, 5]).step(1, 3).unwrap().transpose(1, 2).unwrap();
+            let mut spread = storage(&vec![-1i16; 210]);
+            CpuStorage::apply_into(&op, &[(&storage(&x), &l).into()], &mut spread, &wide).unwrap();
+            assert_same(&vec::<i16>(&spread.try_clone(&wide).unwrap()), &want);
+        }
+    }
+}
+
+#[test]
+fn fused_additions_are_the_two_operations() {
+    let mut rng = Rng(94);
+    let (n, m) = (37, 65);
+    let l = Layout::contiguous([n, m]);
+    let row = Layout::contiguous([1, m]).broadcast_as([n, m]).unwrap();
+    fn check<T: WithDType>(x: &[T], bias: &[T], l: &Layout, row: &Layout) {
+        let (x, bias) = (storage(x), storage(bias));
+        for &op in Activation::ALL {
+            let sum = x.binary(l, &bias, row, BinaryOp::Add).unwrap();
+            let want = canonical(&sum.unary(l, op.unary()).unwrap());
+            assert_eq!(canonical(&x.add_activation(l, &bias, row, op).unwrap()), want, "{op} {}", T::DTYPE);
+            let mut own = x.clone();
+            let inputs = [Src::Dst, Src::Storage(&bias, row)];
+            CpuStorage::apply_into(&Op::AddActivation(op), &inputs, &mut own, l).unwrap();
+            assert_eq!(canonical(&own), want);
+        }
+        assert!(UnaryOp::ALL.contains(&Activation::Silu.unary()));
+    }
+    check::<isobit_hal::F8E4M3>(&rng.bits(n * m), &rng.bits(m), &l, &row);
+    check::<f16>(&rng.bits(n * m), &rng.bits(m), &l, &row);
+    check::<half::bf16>(&rng.bits(n * m), &rng.bits(m), &l, &row);
+    check::<f32>(&rng.floats(n * m), &rng.floats(m), &l, &row);
+    check::<f64>(&rng.bits(n * m), &rng.bits(m), &l, &row);
+}
+
+#[test]
+fn clamps_stay_between_their_limits() {
+    let l = Layout::contiguous(7);
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let x = storage(&[-inf, -2.0, -0.0, 0.0, 1.5, inf, nan]);
+    let clamp = |min, max| vec::<f32>(&x.clamp(&l, min, max).unwrap());
+    assert_same(&clamp(-1.0, 1.0), &[-1.0, -1.0, -0.0, 0.0, 1.0, 1.0, nan]);
+    assert_same(&clamp(0.0, -0.0), &[-0.0, -0.0, -0.0, -0.0, -0.0, -0.0, nan]);
+    assert_same(&clamp(3.0, -3.0), &[-3.0, -3.0, -3.0, -3.0, -3.0, -3.0, nan]);
+    assert_same(&clamp(f64::NAN, 1.0), &[nan; 7]);
+    let bytes = storage(&[0u8, 3, 200, 255]);
+    let four = Layout::contiguous(4);
+    assert_same(&vec::<u8>(&bytes.clamp(&four, 2.9, 200.7).unwrap()), &[2, 3, 200, 200]);
+    assert_same(&vec::<u8>(&bytes.clamp(&four, -5.0, f64::NAN).unwrap()), &[0; 4]);
+    // A limit that bf16 does not have is rounded with the result.
+    let narrow = storage(&[half::bf16::from_f32(9.0)]);
+    let limited = narrow.clamp(&Layout::contiguous(1), 0.0, 1.0 / 3.0).unwrap();
+    assert_same(&vec::<half::bf16>(&limited), &[half::bf16::from_f32(1.0 / 3.0)]);
+}
+
+#[test]
+fn pairs_are_turned() {
+    let mut rng = Rng(95);
+    let (batch, heads, time) = (2, 3, 5);
+    for (d, batched) in [(2, false), (10, true), (64, false), (0, true)] {
+        let half = d / 2;
+        let x = rng.floats(batch * heads * time * d);
+        let tables = if batched { batch } else { 1 } * time * half;
+        let (cos, sin) = (rng.floats(tables), rng.floats(tables));
+        let table = if batched { Layout::contiguous([batch, time, half]) } else { Layout::contiguous([time, half]) };
+        for &form in RopeForm::ALL {
+            let dims = if form == RopeForm::Thd { [batch, time, heads, d] } else { [batch, heads, time, d] };
+            let l = Layout::contiguous(dims);
+            let got = storage(&x).rope(&l, &storage(&cos), &table, &storage(&sin), &table, form).unwrap();
+            let mut want = vec![0f32; x.len()];
+            for head in 0..batch * heads * time {
+                let (b, t) =
+                    (head / (heads * time), if form == RopeForm::Thd { head / heads % time } else { head % time });
+                for i in 0..half {
+                    let angle = if batched { (b * time + t) * half + i } else { t * half + i };
+                    let (first, second) =
+                        if form == RopeForm::Interleaved { (2 * i, 2 * i + 1) } else { (i, i + half) };
+                    let (first, second) = (head * d + first, head * d + second);
+                    let (c, s) = (cos[angle], sin[angle]);
+                    want[first] = x[first].mul_add(c, -(x[second] * s));
+                    want[second] = x[first].mul_add(s, x[second] * c);
+                }
+            }
+            assert_same(&vec::<f32>(&got), &want);
+        }
+    }
+}

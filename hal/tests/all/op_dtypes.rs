@@ -1,0 +1,49 @@
+//! Which dtypes operations take.
+
+use isobit_hal::*;
+
+/// For every operation, which of all combinations of dtypes are taken.
+#[test]
+fn dtypes_are_judged_as_the_documentation_says() {
+    use DType::*;
+    let matmul = Op::Matmul(Matmul::default());
+    let reduce = |op| Op::Reduce(Reduce::new(op, &[0]));
+    for &a in DType::ALL {
+        for &b in DType::ALL {
+            let two = |op: Op| op.check_dtypes(&[a, b]).is_ok();
+            assert!(two(Op::Cast));
+            assert_eq!(two(Op::Copy), a == b);
+            assert_eq!(two(Op::Affine(Affine::new(1.0, 0.0))), a == b);
+            assert_eq!(two(Op::Powf(Powf::new(1.0))), a == b && a.is_float());
+            assert_eq!(two(Op::Elu(Elu::new(1.0))), a == b && a.is_float());
+            assert_eq!(two(Op::Unary(UnaryOp::Sqr)), a == b);
+            assert_eq!(two(Op::Unary(UnaryOp::Sqrt)), a == b && a.is_float());
+            assert_eq!(two(reduce(ReduceOp::Sum)), a == b);
+            assert_eq!(two(reduce(ReduceOp::Mean)), a == b && a.is_float());
+            assert_eq!(two(reduce(ReduceOp::ArgMin)), b == U32);
+            for &c in DType::ALL {
+                let three = |op: &Op| op.check_dtypes(&[a, b, c]).is_ok();
+                assert_eq!(three(&Op::Binary(BinaryOp::Rem)), a == b && b == c);
+                assert_eq!(three(&Op::Cmp(CmpOp::Lt)), a == b && c == U8);
+                assert_eq!(three(&matmul), a == b && b == c && a.is_float());
+                let chosen = Op::WhereCond.check_dtypes(&[a, b, c, c]).is_ok();
+                assert_eq!(chosen, matches!(a, U8 | U32 | I64) && b == c);
+            }
+        }
+        assert!(Op::ConstSet.check_dtypes(&[a]).is_ok());
+    }
+}
+
+#[test]
+fn a_wrong_number_of_operands_is_its_own_error() {
+    for op in [Op::ConstSet, Op::Copy, Op::Cast, Op::WhereCond, Op::Binary(BinaryOp::Add), Op::Cmp(CmpOp::Eq)] {
+        for dtypes in [&[][..], &[DType::F32; 5]] {
+            let error = op.check_dtypes(dtypes).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+        }
+    }
+    for &op in ReduceOp::ALL {
+        let error = Op::Reduce(Reduce::new(op, &[])).check_dtypes(&[]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    }
+}

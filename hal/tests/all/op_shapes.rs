@@ -1,0 +1,118 @@
+//! Shapes that PyTorch 2.11 gives for the same calls (convolutions, pooling), and what is refused.
+
+use isobit_hal::*;
+
+fn shape(op: Op, inputs: &[&[usize]]) -> Result<Vec<usize>> {
+    let shapes: Vec<Shape> = inputs.iter().map(|&d| d.into()).collect();
+    let result = op.result_shape(&shapes.iter().collect::<Vec<_>>())?;
+    Ok(result.expect("the inputs say what the result is").dims().to_vec())
+}
+
+fn refused(op: Op, inputs: &[&[usize]], kind: ErrorKind, says: &str) {
+    let error = shape(op, inputs).unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.message().contains(says), "`{}` does not say `{says}`", error.message());
+}
+
+#[test]
+fn convolutions_have_pytorchs_shapes() {
+    let two = |op: Op, x: &[usize], k: &[usize]| shape(op, &[x, k]).unwrap();
+    let plain = Conv2d::default();
+    assert_eq!(two(Op::Conv2d(plain), &[2, 4, 9, 11], &[6, 4, 3, 5]), [2, 6, 7, 7]);
+    let strided = plain.with_stride([2, 3]).with_padding([1, 2]).with_dilation([2, 1]);
+    assert_eq!(two(Op::Conv2d(strided), &[2, 4, 9, 11], &[6, 4, 3, 5]), [2, 6, 4, 4]);
+    assert_eq!(two(Op::Conv2d(plain.with_groups(4)), &[1, 8, 5, 5], &[12, 2, 1, 1]), [1, 12, 5, 5]);
+    assert_eq!(two(Op::Conv1d(Conv1d::default().with_stride([4])), &[3, 2, 10], &[5, 2, 3]), [3, 5, 2]);
+    let transposed = ConvTranspose2d::default().with_stride([2, 3]).with_padding([1, 0]).with_output_padding([1, 2]);
+    assert_eq!(two(Op::ConvTranspose2d(transposed), &[2, 4, 5, 6], &[4, 3, 3, 2]), [2, 3, 10, 19]);
+    let grouped = ConvTranspose1d::default().with_groups(2).with_dilation([3]);
+    assert_eq!(two(Op::ConvTranspose1d(grouped), &[2, 4, 5], &[4, 3, 2]), [2, 6, 8]);
+    assert_eq!(two(Op::Conv2d(plain), &[0, 4, 9, 11], &[6, 4, 3, 5]), [0, 6, 7, 7]);
+}
+
+#[test]
+fn convolutions_that_have_no_result_are_refused() {
+    let (x, k): (&[usize], &[usize]) = (&[2, 4, 9], &[6, 4, 3]);
+    let op = |c: Conv1d| Op::Conv1d(c);
+    let plain = Conv1d::default();
+    refused(op(plain.with_stride([0])), &[x, k], ErrorKind::InvalidArgument, "at least 1");
+    refused(op(plain.with_groups(0)), &[x, k], ErrorKind::InvalidArgument, "at least 1");
+    refused(op(plain.with_groups(3)), &[x, k], ErrorKind::ShapeMismatch, "4 channels");
+    refused(op(plain.with_dilation([5])), &[x, k], ErrorKind::InvalidArgument, "no window");
+    refused(op(plain.with_padding([usize::MAX])), &[x, k], ErrorKind::InvalidArgument, "no window");
+    refused(op(plain), &[x, &[6, 4, 0]], ErrorKind::InvalidArgument, "no window");
+    refused(op(plain), &[&[2, 4], k], ErrorKind::ShapeMismatch, "rank 3");
+    let transposed = ConvTranspose1d::default().with_output_padding([1]);
+    refused(Op::ConvTranspose1d(transposed), &[x, &[4, 2, 3]], ErrorKind::InvalidArgument, "output padding");
+    let cut = ConvTranspose1d::default().with_padding([6]);
+    refused(Op::ConvTranspose1d(cut), &[x, &[4, 2, 3]], ErrorKind::InvalidArgument, "no window");
+}
+
+#[test]
+fn windows_have_pytorchs_shapes() {
+    let pool = Pool2d::new([3, 2]).with_stride([2, 1]).with_padding([1, 1]);
+    assert_eq!(shape(Op::MaxPool2d(pool), &[&[1, 2, 7, 5]]).unwrap(), [1, 2, 4, 6]);
+    refused(Op::AvgPool2d(pool.with_padding([2, 0])), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "half");
+    refused(Op::AvgPool2d(Pool2d::new([9, 1])), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "larger");
+    assert_eq!(shape(Op::UpsampleNearest1d(UpsampleNearest1d::new([7])), &[&[1, 2, 3]]).unwrap(), [1, 2, 7]);
+    let nothing = Op::UpsampleNearest2d(UpsampleNearest2d::new([2, 2]));
+    refused(nothing, &[&[1, 2, 0, 3]], ErrorKind::InvalidArgument, "nothing to enlarge");
+    let scaled = Op::UpsampleBilinear2d(UpsampleBilinear2d::new([2, 2]).with_scale([f64::NAN, 1.0]));
+    refused(scaled, &[&[1, 2, 3, 3]], ErrorKind::InvalidArgument, "positive");
+}
+
+#[test]
+fn ids_must_suit_what_they_count_in() {
+    let gather = Op::Gather { dim: 1 };
+    assert_eq!(shape(gather.clone(), &[&[4, 5], &[3, 9]]).unwrap(), [3, 9]);
+    refused(gather.clone(), &[&[4, 5], &[5, 1]], ErrorKind::ShapeMismatch, "another dimension");
+    refused(gather, &[&[4], &[3]], ErrorKind::InvalidArgument, "dimension 1");
+    assert_eq!(shape(Op::IndexSelect { dim: 0 }, &[&[4, 5], &[9]]).unwrap(), [9, 5]);
+    refused(Op::IndexSelect { dim: 0 }, &[&[4, 5], &[9, 1]], ErrorKind::ShapeMismatch, "rank 1");
+    assert_eq!(shape(Op::ScatterAdd { dim: 0 }, &[&[4, 5], &[9, 2], &[9, 2]]).unwrap(), [4, 5]);
+    refused(Op::ScatterSet { dim: 0 }, &[&[4, 5], &[9, 2], &[9, 3]], ErrorKind::ShapeMismatch, "different shapes");
+    assert_eq!(shape(Op::IndexAdd { dim: 1 }, &[&[4, 5], &[9], &[4, 9]]).unwrap(), [4, 5]);
+    refused(Op::IndexAdd { dim: 1 }, &[&[4, 5], &[9], &[4, 8]], ErrorKind::ShapeMismatch, "9");
+}
+
+#[test]
+fn rows_and_their_parameters_must_fit() {
+    refused(Op::Softmax, &[&[]], ErrorKind::InvalidArgument, "rank 0");
+    refused(Op::RmsNorm { eps: 0.0 }, &[&[2, 3], &[2]], ErrorKind::ShapeMismatch, "[3]");
+    refused(Op::LayerNorm { eps: 0.0 }, &[&[2, 3], &[3], &[1, 3]], ErrorKind::ShapeMismatch, "[3]");
+    assert_eq!(shape(Op::TopK(TopK::largest(2)), &[&[2, 3]]).unwrap(), [2, 2]);
+    refused(Op::ArgTopK(TopK::smallest(4)), &[&[2, 3]], ErrorKind::InvalidArgument, "first 4 of 3");
+    refused(Op::CumSum(CumSum::new(2)), &[&[2, 3]], ErrorKind::InvalidArgument, "dimension 2");
+    refused(Op::Triangle(Triangle::lower(0)), &[&[3]], ErrorKind::ShapeMismatch, "two dimensions");
+    let rope = |form| Op::Rope(form);
+    assert_eq!(shape(rope(RopeForm::Thd), &[&[2, 5, 3, 8], &[5, 4], &[5, 4]]).unwrap(), [2, 5, 3, 8]);
+    assert_eq!(shape(rope(RopeForm::Halves), &[&[2, 3, 5, 8], &[2, 5, 4], &[2, 5, 4]]).unwrap(), [2, 3, 5, 8]);
+    refused(rope(RopeForm::Halves), &[&[2, 5, 3, 8], &[5, 4], &[5, 4]], ErrorKind::ShapeMismatch, "[3, 4]");
+    refused(rope(RopeForm::Halves), &[&[2, 5, 3, 7], &[3, 3], &[3, 3]], ErrorKind::ShapeMismatch, "even");
+}
+
+#[test]
+fn quantized_rows_are_whole_blocks() {
+    let q = QMatmul::new(GgmlDType::Q4K);
+    assert_eq!(shape(Op::Quantize(GgmlDType::Q4K), &[&[3, 512]]).unwrap(), [3, 288]);
+    assert_eq!(shape(Op::Dequantize(GgmlDType::Q4_0), &[&[3, 36]]).unwrap(), [3, 64]);
+    refused(Op::Quantize(GgmlDType::Q4K), &[&[3, 300]], ErrorKind::InvalidArgument, "blocks of 256");
+    refused(Op::Dequantize(GgmlDType::Q4_0), &[&[3, 35]], ErrorKind::InvalidArgument, "18 bytes");
+    assert_eq!(shape(Op::QMatmul(q), &[&[7, 288], &[2, 5, 512]]).unwrap(), [2, 5, 7]);
+    refused(Op::QMatmul(q), &[&[7, 288], &[5, 256]], ErrorKind::ShapeMismatch, "hold 512");
+    assert_eq!(shape(Op::QMatmulId(q), &[&[4, 7, 144], &[9, 1, 256], &[9, 2]]).unwrap(), [9, 2, 7]);
+    refused(Op::QMatmulId(q), &[&[4, 7, 144], &[9, 3, 256], &[9, 2]], ErrorKind::ShapeMismatch, "1 or top");
+}
+
+#[test]
+fn calls_whose_inputs_do_not_say_their_result_say_so() {
+    let x = CpuStorage::F32(vec![1.0; 4]);
+    let l = Layout::contiguous(4);
+    let error = CpuStorage::apply(&Op::Cast, &[(&x, &l)]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    let mut dst = x.clone();
+    let error = CpuStorage::apply_into(&Op::Softmax, &[Src::Dst], &mut dst, &l).unwrap_err();
+    assert!(error.message().contains("a storage of its own"), "{error}");
+    let error = CpuStorage::apply_into(&Op::RandUniform(RandUniform::new(1.0, 0.0)), &[], &mut dst, &l).unwrap_err();
+    assert_eq!((error.kind(), error.op()), (ErrorKind::InvalidArgument, Some("rand_uniform")));
+}

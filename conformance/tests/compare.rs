@@ -109,6 +109,27 @@ fn folders_and_files_are_joined_into_one_report() {
 }
 
 #[test]
+fn a_failed_group_of_one_run_fails_the_joined_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    for name in ["a", "b"] {
+        let output = program(&["--devices", "cpu", "--ops", "add,device.pool", "--cases", "4"], &path(name));
+        assert_eq!(status(&output), 0, "{}", error(&output));
+    }
+    let joined = || {
+        let [a, b] = ["a", "b"].map(|name| path(name).to_str().unwrap().to_string());
+        let output = program(&["--compare", &a, &b], &path("joined"));
+        let row = pair(&report(&path("joined")), "device.pool", "cpu@b", "cpu@b").status;
+        (status(&output), row)
+    };
+    assert_eq!(joined(), (0, Status::Pass));
+    let mut failed = report(&path("b"));
+    failed.results.iter_mut().filter(|r| r.op == "device.pool").for_each(|r| r.status = Status::Fail);
+    std::fs::write(path("b").join("report.json"), serde_json::to_vec(&failed).unwrap()).unwrap();
+    assert_eq!(joined(), (1, Status::Fail));
+}
+
+#[test]
 fn a_changed_byte_of_one_digest_is_found_and_named() {
     let machines = Machines::new(&["12"]);
     std::fs::remove_file(machines.path("b/report.json")).unwrap();

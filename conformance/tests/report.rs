@@ -1,7 +1,6 @@
 //! Reports on small made-up results: the totals, the contract that a report is judged by, and what each form of it shows.
 
 use isobit_conformance::case::Kind;
-use isobit_conformance::cells::Cell;
 use isobit_conformance::report::matrix::{Matrix, State, family};
 use isobit_conformance::report::merged::{Merged, Tally};
 use isobit_conformance::report::{
@@ -286,6 +285,7 @@ fn every_operation_has_a_family() {
 #[cfg(feature = "cli")]
 mod forms {
     use super::*;
+    use isobit_conformance::cells::Cell;
     use isobit_conformance::report::terminal::{View, terminal};
     use isobit_conformance::report::{html, junit, write};
 
@@ -374,6 +374,10 @@ mod forms {
         assert!((24..=40).contains(&shown.len()), "{} lines", shown.len());
         let width = shown.iter().map(|l| l.chars().count()).max().expect("lines");
         assert!(width <= 100, "{width} columns");
+        report.not_run[0].reason = "a library was looked for in many places ".repeat(20);
+        let view = |verbose| terminal(&report, None, View { verbose, ..View::default() });
+        assert!(view(true).contains(&report.not_run[0].reason) && !view(false).contains(&report.not_run[0].reason));
+        assert!(view(false).lines().any(|l| l.starts_with("not run  rocm:0: a library") && l.len() < 250));
         // One fault that shows everywhere is told in part, and whole on request.
         report.results.iter_mut().filter(|r| r.subject == "sim-cuda").for_each(|r| r.status = Status::Fail);
         let told = |lines: &[String]| lines.iter().filter(|l| l.starts_with("✗ ")).count();

@@ -4,6 +4,7 @@ use super::join::{self, Side};
 use super::run::Found;
 use anyhow::{Context, Result, bail};
 use isobit_conformance::cells::Cell;
+use isobit_conformance::device::Group;
 use isobit_conformance::report::{Build, Report, ResultRow};
 use isobit_conformance::run::Digests;
 use std::collections::HashSet;
@@ -75,7 +76,7 @@ pub fn read_digests(path: &Path) -> Result<Digests> {
 ///
 /// # Errors
 /// The runs are not of the same cases and the same build.
-pub fn join(runs: Vec<Run>, cells: &[&Cell], found: &mut Found) -> Result<()> {
+pub fn join(runs: Vec<Run>, cells: &[&Cell], groups: &[Group], found: &mut Found) -> Result<()> {
     for other in &runs[1..] {
         comparable(&runs[0], other)?;
     }
@@ -91,7 +92,7 @@ pub fn join(runs: Vec<Run>, cells: &[&Cell], found: &mut Found) -> Result<()> {
             found.devices.push(row);
         }
         if let Some(report) = &run.report {
-            take(report, name, cells, found);
+            take(report, name, cells, groups, found);
         }
     }
     let ran: HashSet<&str> = found.devices.iter().map(|d| d.id.as_str()).collect();
@@ -146,11 +147,12 @@ fn ids(runs: &[Run]) -> Vec<Vec<String>> {
     runs.iter().map(|run| of(run, &mut unique)).collect()
 }
 
-/// Takes in what a run reported of the cells, but for pairs by digest, which are made anew.
-fn take(report: &Report, name: impl Fn(&str) -> String, cells: &[&Cell], found: &mut Found) {
+/// Takes in what a run reported of the cells and groups, but for pairs by digest, which are made anew.
+fn take(report: &Report, name: impl Fn(&str) -> String, cells: &[&Cell], groups: &[Group], found: &mut Found) {
     let selected = |row: &&ResultRow| {
         let same_op = |cell: &&&Cell| cell.kind.name() == row.op;
         match row.reference.as_str() {
+            "cpu" if groups.iter().any(|g| g.name() == row.op) => true,
             "cpu" => cells.iter().filter(same_op).any(|c| c.label() == row.dtypes && c.numerics == row.numerics),
             "golden" | "exact" => cells.iter().any(|cell| same_op(&cell)),
             _ => false,

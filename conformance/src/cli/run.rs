@@ -112,7 +112,7 @@ pub fn main(args: &Args) -> Result<bool> {
     // Of runs that are joined the first says what they have in common.
     let of = &runs[0].digests;
     let (seed, cases, build) = (of.seed, runs.iter().map(|r| r.digests.cases).min().unwrap_or(0), of.build.clone());
-    compare::join(runs, &cells, &mut found)?;
+    compare::join(runs, &cells, &groups, &mut found)?;
 
     let Found { devices, not_run, rows, memory, findings, .. } = found;
     let report = Report::assemble(seed, cases, build, devices, not_run, rows, memory, findings, started.elapsed());

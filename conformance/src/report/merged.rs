@@ -84,19 +84,21 @@ struct Place {
     unsupported: bool,
 }
 
+/// The rank and the name of a family, and what tells a line from its siblings: the operation and the dtypes beside.
+type Key<'a> = (usize, &'static str, &'a str, &'a str);
+
 impl<'a> Merged<'a> {
     /// Merges the pairs.
     pub fn of(matrix: &Matrix<'a>) -> Self {
-        // By rank of the family, then by what tells a line from its siblings; one place a column.
-        let mut lines: BTreeMap<(usize, &str, &str), (&'static str, Vec<Option<Place>>)> = BTreeMap::new();
+        // One place a column.
+        let mut lines: BTreeMap<Key<'_>, Vec<Option<Place>>> = BTreeMap::new();
         let columns = matrix.columns.len();
         for line in matrix.pairs.iter().flat_map(|p| &p.lines) {
-            let key = (line.rank, line.op, line.beside);
-            let (_, places) = lines.entry(key).or_insert_with(|| (line.family, vec![None; columns]));
-            merge(places, line);
+            let key = (line.rank, line.family, line.op, line.beside);
+            merge(lines.entry(key).or_insert_with(|| vec![None; columns]), line);
         }
         let mut families: Vec<Family> = Vec::new();
-        for (name, places) in lines.into_values() {
+        for ((_, name, ..), places) in lines {
             if families.last().is_none_or(|f| f.name != name) {
                 families.push(Family { name, tallies: vec![Tally::NONE; columns] });
             }

@@ -135,6 +135,17 @@ fn excused(out: &mut String, report: &Report, view: View) {
     more(out, view, groups.len(), "reasons");
 }
 
+/// So much of a reason takes two lines.
+const BRIEF: usize = 180;
+
+/// The beginning of a long reason; on request all of it.
+fn brief(reason: &str, view: View) -> String {
+    match reason.char_indices().nth(BRIEF) {
+        Some((end, _)) if !view.verbose => format!("{} ... (--verbose says it all)", &reason[..end]),
+        _ => reason.to_string(),
+    }
+}
+
 /// What ran, and what did not with its reason.
 fn devices(out: &mut String, report: &Report, view: View) {
     let name = |d: &super::DeviceRow| match d.simulated || d.driver == "cpu" || d.name.is_empty() {
@@ -147,7 +158,7 @@ fn devices(out: &mut String, report: &Report, view: View) {
     let _ = writeln!(out, "{label}      {}  {how}", ran.join(", "));
     for device in &report.not_run {
         let what = paint("not run", Style::State(State::NotRun), view.color);
-        let _ = writeln!(out, "{what}  {}: {}", device.id, device.reason);
+        let _ = writeln!(out, "{what}  {}: {}", device.id, brief(&device.reason, view));
     }
 }
 

@@ -7,6 +7,7 @@ use super::source::fetch;
 use super::value::{Kind, MAX_ROWS, Operands, Results};
 use super::wave::{Env, Wave};
 use crate::isa::{Inst, Select, Unused};
+use std::hint::black_box;
 
 /// A vector instruction.
 pub trait Lanes {
@@ -56,20 +57,52 @@ pub fn lowered<L: Lanes>(lower: &mut Lower, inst: &Inst, kinds: &[Kind]) -> Resu
 
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
 fn fast<L: Lanes>(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
-    run::<true, L>(wave, step, env)
+    run::<true>(wave, step, env, Shape::of::<L>(), compute::<true, L>)
 }
 
 fn base<L: Lanes>(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
-    run::<false, L>(wave, step, env)
+    run_base(wave, step, env, Shape::of::<L>(), compute::<false, L>)
 }
 
+/// The functions without AVX2 share all that is not a lane's function.
+#[inline(never)]
+fn run_base(wave: &mut Wave, step: &Step, env: &mut Env<'_>, shape: Shape, compute: Compute) -> Flow {
+    run::<false>(wave, step, env, shape, compute)
+}
+
+/// What goes into a function and comes out of it.
+#[derive(Clone, Copy)]
+struct Shape {
+    operands: &'static [Kind],
+    result: Option<Kind>,
+    flag: bool,
+}
+
+impl Shape {
+    #[inline(always)]
+    const fn of<L: Lanes>() -> Self {
+        Self { operands: L::In::KINDS, result: L::Out::KIND, flag: L::Out::FLAG }
+    }
+}
+
+/// The results of half a row, and their flags.
+type Computed = ([[u32; HALF]; 2], [u32; HALF]);
+/// The function of half a row.
+type Compute = fn(&[&[u32; HALF]; MAX_ROWS]) -> Computed;
+
 #[inline(always)]
-fn run<const AVX2: bool, L: Lanes>(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
+fn run<const AVX2: bool>(
+    wave: &mut Wave,
+    step: &Step,
+    env: &mut Env<'_>,
+    shape: Shape,
+    compute: impl Fn(&[&[u32; HALF]; MAX_ROWS]) -> Computed,
+) -> Flow {
     let mut rows = [std::ptr::null::<[[u32; HALF]; 2]>(); MAX_ROWS];
     let mut used = 0;
-    for kind in L::In::KINDS {
+    for kind in shape.operands {
         for _ in 0..kind.dwords() {
-            rows[used] = fetch(wave, env, step.rows[used], used).cast();
+            rows[used] = fetch(wave, env, step.rows[used], *kind, used).cast();
             used += 1;
         }
     }
@@ -80,8 +113,8 @@ fn run<const AVX2: bool, L: Lanes>(wave: &mut Wave, step: &Step, env: &mut Env<'
             // SAFETY: `fetch` points to a whole row, two halves; nothing writes it before `compute` has returned.
             *half_row = unsafe { &(&*row)[half & 1] };
         }
-        let (out, bits) = compute::<L>(&halves);
-        if let Some(kind) = L::Out::KIND {
+        let (out, bits) = compute(&halves);
+        if let Some(kind) = shape.result {
             if step.finish != 0 {
                 // A copy: results whose address is passed on are not kept in vector registers.
                 let mut changed = out;
@@ -92,29 +125,39 @@ fn run<const AVX2: bool, L: Lanes>(wave: &mut Wave, step: &Step, env: &mut Env<'
                 }
             }
         }
-        if L::Out::FLAG {
+        if shape.flag {
             flags |= u64::from(gather::<AVX2>(&bits)) << (half * HALF);
         }
     }
-    if L::Out::FLAG {
-        flags &= wave.exec();
-        if let Some(dpp) = env.program.finishes[usize::from(step.finish)].dpp {
-            flags &= super::dpp::written(dpp, wave);
-        }
-        wave.set_mask(step.sdst, flags);
-        if step.sets_exec {
-            wave.set_exec(flags);
-        }
+    if shape.flag {
+        set_flags(wave, step, env, flags);
     }
     Flow::Next
 }
 
-/// All lanes of half a row. The results are the function's own, so that the compiler knows that no operand overlaps them.
+/// Writes the flags of all lanes.
+#[inline(never)]
+fn set_flags(wave: &mut Wave, step: &Step, env: &Env<'_>, flags: u64) {
+    let mut flags = flags & wave.exec();
+    if let Some(dpp) = env.program.finishes[usize::from(step.finish)].dpp {
+        flags &= super::dpp::written(dpp, wave);
+    }
+    wave.set_mask(step.sdst, flags);
+    if step.sets_exec {
+        wave.set_exec(flags);
+    }
+}
+
+/// All lanes of half a row. The results are the function's own, so that the compiler knows that no operand overlaps them. Without AVX2 it may
+/// not know which lane comes next: it makes a loop of one lane at a time, which takes a fraction of the time to compile that vector code takes.
+/// Nearly no processor needs it, and its results are the same.
 #[inline(always)]
-fn compute<L: Lanes>(operands: &[&[u32; HALF]; MAX_ROWS]) -> ([[u32; HALF]; 2], [u32; HALF]) {
+fn compute<const AVX2: bool, L: Lanes>(operands: &[&[u32; HALF]; MAX_ROWS]) -> Computed {
     let (mut out, mut bits) = ([[0; HALF]; 2], [0; HALF]);
-    for lane in 0..HALF {
-        L::lane(L::In::read(operands, lane)).write(&mut out, &mut bits, lane);
+    let mut next = 0;
+    while next < HALF {
+        L::lane(L::In::read(operands, next)).write(&mut out, &mut bits, next);
+        next = if AVX2 { next + 1 } else { black_box(next + 1) };
     }
     (out, bits)
 }

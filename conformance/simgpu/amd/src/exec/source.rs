@@ -68,10 +68,17 @@ pub fn special(wave: &Wave, env: &Env<'_>, which: Special) -> u64 {
     }
 }
 
-/// The words of a source, one a lane; those that are not a register's own are made in row `slot` of the wave's operand rows.
+/// The words of a source of a kind, one a lane; those that are not a register's own are made in row `slot` of the wave's operand rows. What the
+/// kind does not make likely is no part of the caller's code.
 #[inline(always)]
-pub fn fetch(wave: &mut Wave, env: &Env<'_>, source: Source, slot: usize) -> *const u32 {
+pub fn fetch(wave: &mut Wave, env: &Env<'_>, source: Source, kind: Kind, slot: usize) -> *const u32 {
     match source {
+        Source::Mask(at) if kind == Kind::Mask => {
+            let bits = wave.mask(at);
+            wave.operands[slot].spread(bits);
+            wave.operands[slot].0.as_ptr()
+        }
+        _ if kind == Kind::Mask => fetch_unlikely(wave, env, source, slot),
         Source::Row(row) => wave.v[usize::from(row)].0.as_ptr(),
         Source::Constant(row) => env.program.constants[usize::from(row)].0.as_ptr(),
         Source::Scalar(at) => {
@@ -79,23 +86,26 @@ pub fn fetch(wave: &mut Wave, env: &Env<'_>, source: Source, slot: usize) -> *co
             wave.operands[slot].0.fill(word);
             wave.operands[slot].0.as_ptr()
         }
-        Source::Mask(at) => {
-            let bits = wave.mask(at);
-            wave.operands[slot].spread(bits);
-            wave.operands[slot].0.as_ptr()
-        }
-        Source::Slow(index) => {
-            fetch_slow(wave, env, env.program.slow[usize::from(index)], slot);
-            wave.operands[slot].0.as_ptr()
-        }
+        Source::Mask(_) | Source::Slow(_) => fetch_unlikely(wave, env, source, slot),
     }
 }
 
 #[inline(never)]
+fn fetch_unlikely(wave: &mut Wave, env: &Env<'_>, source: Source, slot: usize) -> *const u32 {
+    match source {
+        Source::Mask(_) => fetch(wave, env, source, Kind::Mask, slot),
+        Source::Slow(index) => {
+            fetch_slow(wave, env, env.program.slow[usize::from(index)], slot);
+            wave.operands[slot].0.as_ptr()
+        }
+        _ => fetch(wave, env, source, Kind::Int32, slot),
+    }
+}
+
 fn fetch_slow(wave: &mut Wave, env: &Env<'_>, slow: Slow, slot: usize) {
     let mut row = match slow.from {
         Base::Plain(source) => {
-            let words = fetch(wave, env, source, slot);
+            let words = fetch(wave, env, source, Kind::Int32, slot);
             // SAFETY: `fetch` points to a whole row, of the wave or of the program, and nothing writes it meanwhile.
             unsafe { *words.cast::<Row>() }
         }

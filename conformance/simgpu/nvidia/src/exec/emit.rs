@@ -1,7 +1,7 @@
 //! What the lowerings of arithmetic share: picking the Rust type and the constants that an instruction's modifiers ask for, and pushing the
 //! step of a function of one lane.
 
-use super::lane::{Lanes, Operands, Outcome, exec};
+use super::lane::{Function, Lanes, function};
 use super::program::{Place, Step};
 use crate::lower::{Lower, Lowering};
 use crate::ptx::ast::{Instruction, Kind, Operand, Type};
@@ -163,21 +163,27 @@ pub fn refused(ty: Type) -> String {
 /// # Errors
 /// Other operands, or of other widths.
 pub fn emit<L: Lanes>(low: &mut Lower<'_>, inst: &Instruction, to: Type, from: &[Type]) -> Result<(), String> {
-    let step = step::<L>(low, inst, to, from)?;
+    let step = step(low, inst, function::<L>(low), to, from)?;
     low.push(step);
     Ok(())
 }
 
-/// The step that [`emit`] pushes.
+/// The step that [`emit`] pushes. It is one for all functions: there are about a thousand of them.
 ///
 /// # Errors
 /// As there.
-pub fn step<L: Lanes>(low: &mut Lower<'_>, inst: &Instruction, to: Type, from: &[Type]) -> Result<Step, String> {
-    let widths = L::In::BITS.iter().filter(|bits| **bits != 0);
-    if !widths.eq(from.iter().map(width).collect::<Vec<_>>().iter()) || L::Out::BITS != width(&to) {
+pub fn step(
+    low: &mut Lower<'_>,
+    inst: &Instruction,
+    function: Function,
+    to: Type,
+    from: &[Type],
+) -> Result<Step, String> {
+    let widths = function.sources.iter().copied().filter(|bits| *bits != 0);
+    if !widths.eq(from.iter().map(width)) || function.result != width(&to) {
         return Err("its function has operands of other widths".into());
     }
-    let mut step = low.step(exec::<L>(low));
+    let mut step = low.step(function.exec);
     (step.dst, step.also) = destination(low, inst.operands.first(), to)?;
     step.src = sources(low, inst.operands.get(1..).unwrap_or_default(), from)?;
     Ok(step)

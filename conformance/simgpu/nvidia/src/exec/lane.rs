@@ -4,6 +4,7 @@ use super::program::{Exec, Flow, Place, Program, Step};
 use super::row::{LANES, Row, gather};
 use super::warp::{Env, Warp};
 use crate::lower::Lower;
+use std::hint::black_box;
 
 /// What an instruction does to a lane.
 pub trait Lanes {
@@ -15,7 +16,23 @@ pub trait Lanes {
     fn lane(operands: Self::In) -> Self::Out;
 }
 
+/// The function of a step, with the widths that its operands have.
+#[derive(Debug, Clone, Copy)]
+pub struct Function {
+    /// The function.
+    pub exec: Exec,
+    /// The widths of its sources, as [`Operands::BITS`].
+    pub sources: &'static [u32],
+    /// The width of its result, as [`Outcome::BITS`].
+    pub result: u32,
+}
+
 /// The function of a step that does `L`.
+pub fn function<L: Lanes>(lower: &Lower<'_>) -> Function {
+    Function { exec: exec::<L>(lower), sources: L::In::BITS, result: L::Out::BITS }
+}
+
+/// The function of a step that does `L`, alone.
 pub fn exec<L: Lanes>(lower: &Lower<'_>) -> Exec {
     lower.choose(fast::<L> as Exec, base::<L> as Exec)
 }
@@ -35,14 +52,23 @@ fn run<const AVX2: bool, L: Lanes>(warp: &mut Warp, step: &Step, env: &mut Env<'
         // SAFETY: lowering gave the step as many sources as the tuple has, of these types.
         let rows = unsafe { L::In::fetch(warp, env.program, step) };
         let mut out = L::Out::NOTHING;
-        for lane in 0..LANES {
+        let mut lane = 0;
+        while lane < LANES {
             L::lane(L::In::lane(&rows, lane)).put(&mut out, lane);
+            lane = after::<AVX2>(lane);
         }
         out
     };
     // SAFETY: lowering gave the step destinations of the outcome's type.
     unsafe { L::Out::write::<AVX2>(&out, warp, step) };
     Flow::Next
+}
+
+/// The lane after one. Without AVX2 the compiler may not know which that is: it makes a loop of one lane at a time, which takes a fraction of
+/// the time to compile that vector code takes. Nearly no processor needs it, and its results are the same.
+#[inline(always)]
+pub fn after<const AVX2: bool>(lane: usize) -> usize {
+    if AVX2 { lane + 1 } else { black_box(lane + 1) }
 }
 
 /// The sources of an instruction.
@@ -152,6 +178,16 @@ pub unsafe fn write<T: Copy>(warp: &mut Warp, place: Place, values: &[T; LANES])
     }
 }
 
+/// As [`write`], as code of its own that all functions without AVX2 share.
+///
+/// # Safety
+/// As there.
+#[inline(never)]
+pub unsafe fn write_base<T: Copy>(warp: &mut Warp, place: Place, values: &[T; LANES]) {
+    // SAFETY: the caller's word.
+    unsafe { write(warp, place, values) }
+}
+
 /// Types whose values lie in a row (or two) as they are in memory, each with its zero.
 macro_rules! number {
     ($($type:ty, $zero:expr;)*) => {$(
@@ -192,7 +228,13 @@ macro_rules! number {
                 step: &$crate::exec::Step,
             ) {
                 // SAFETY: the caller's word.
-                unsafe { $crate::exec::lane::write(warp, step.dst, buffer) };
+                unsafe {
+                    if AVX2 {
+                        $crate::exec::lane::write(warp, step.dst, buffer);
+                    } else {
+                        $crate::exec::lane::write_base(warp, step.dst, buffer);
+                    }
+                }
             }
         }
     )*};

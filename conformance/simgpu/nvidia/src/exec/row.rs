@@ -29,6 +29,11 @@ pub fn gather<const AVX2: bool>(lanes: &[u32; LANES]) -> u32 {
         }
         bits
     } else {
-        lanes.iter().enumerate().fold(0, |bits, (lane, word)| bits | (word >> 31) << lane)
+        gather_base(lanes)
     }
+}
+
+#[inline(never)]
+fn gather_base(lanes: &[u32; LANES]) -> u32 {
+    lanes.iter().enumerate().fold(0, |bits, (lane, word)| bits | (word >> 31) << lane)
 }

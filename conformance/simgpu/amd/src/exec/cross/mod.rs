@@ -58,7 +58,7 @@ fn scalar(lower: &mut Lower, inst: &Inst, exec: Exec, vectors: usize, scalars: u
 
 /// A vector source.
 fn read(wave: &mut Wave, step: &Step, env: &Env<'_>, at: usize) -> Row {
-    let words = fetch(wave, env, step.rows[at], at);
+    let words = fetch(wave, env, step.rows[at], Kind::Int32, at);
     // SAFETY: `fetch` points to a whole row, of the wave or of the program, and nothing writes it meanwhile.
     unsafe { *words.cast::<Row>() }
 }
@@ -70,6 +70,3 @@ fn write(wave: &mut Wave, step: &Step, row: &Row) {
         *old = new & active | *old & !active;
     }
 }
-
-#[cfg(test)]
-mod tests;

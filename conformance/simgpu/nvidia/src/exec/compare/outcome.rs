@@ -27,8 +27,8 @@ pub mod extra {
     pub const ONE_BF16: u32 = 3 << 5;
 }
 
-/// Writes the outcome of masks: of the values, or of the lower and the upper halves.
-#[inline(always)]
+/// Writes the outcome of masks: of the values, or of the lower and the upper halves. All comparisons share it.
+#[inline(never)]
 pub fn finish(warp: &mut Warp, step: &Step, low: u32, high: Option<u32>) {
     let with = |mask: u32| {
         let mask = if step.extra & extra::NEGATED != 0 { !mask } else { mask };

@@ -4,7 +4,7 @@ use super::outcome::finish;
 use crate::exec::emit::{flags, ptx, refused, typed};
 use crate::exec::float::flush;
 use crate::exec::half::Half;
-use crate::exec::lane::{Operands, Outcome};
+use crate::exec::lane::{Operands, Outcome, after};
 use crate::exec::row::{LANES, gather};
 use crate::exec::{Env, Exec, Flow, Step, Warp};
 use crate::lower::Lower;
@@ -93,12 +93,14 @@ fn run<const AVX2: bool, C: Compared>(warp: &mut Warp, step: &Step, env: &mut En
     {
         // SAFETY: lowering gave the step sources of these types.
         let rows = unsafe { C::In::fetch(warp, env.program, step) };
-        for lane in 0..LANES {
+        let mut lane = 0;
+        while lane < LANES {
             let (one, other) = C::compare(C::In::lane(&rows, lane));
             one.put(&mut low, lane);
             if C::PAIR {
                 other.put(&mut high, lane);
             }
+            lane = after::<AVX2>(lane);
         }
     }
     let low = gather::<AVX2>(&low);

@@ -94,12 +94,11 @@ pub fn moving(lower: &Lower<'_>, load: bool, ty: Type, width: u32, count: usize)
 }
 
 fn loads<U: Unit>(lower: &Lower<'_>, count: usize) -> Move {
-    let row = |fast: Whole, base: Whole| Some(if lower.avx2 { fast } else { base });
     Move {
         row: match count {
-            1 => row(load_row_fast::<U, 1>, load_row_base::<U, 1>),
-            2 => row(load_row_fast::<U, 2>, load_row_base::<U, 2>),
-            4 => row(load_row_fast::<U, 4>, load_row_base::<U, 4>),
+            1 if lower.avx2 => Some(load_row::<U, 1>),
+            2 if lower.avx2 => Some(load_row::<U, 2>),
+            4 if lower.avx2 => Some(load_row::<U, 4>),
             _ => None,
         },
         same: Some(load_same::<U>),
@@ -108,12 +107,11 @@ fn loads<U: Unit>(lower: &Lower<'_>, count: usize) -> Move {
 }
 
 fn stores<U: Unit>(lower: &Lower<'_>, count: usize) -> Move {
-    let row = |fast: Whole, base: Whole| Some(if lower.avx2 { fast } else { base });
     Move {
         row: match count {
-            1 => row(store_row_fast::<U, 1>, store_row_base::<U, 1>),
-            2 => row(store_row_fast::<U, 2>, store_row_base::<U, 2>),
-            4 => row(store_row_fast::<U, 4>, store_row_base::<U, 4>),
+            1 if lower.avx2 => Some(store_row::<U, 1>),
+            2 if lower.avx2 => Some(store_row::<U, 2>),
+            4 if lower.avx2 => Some(store_row::<U, 4>),
             _ => None,
         },
         same: None,
@@ -121,26 +119,7 @@ fn stores<U: Unit>(lower: &Lower<'_>, count: usize) -> Move {
     }
 }
 
-/// Declares a function that does the same with AVX2 and its companions, and one without.
-macro_rules! twice {
-    ($fast:ident, $base:ident: $of:ident) => {
-        #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn $fast<U: Unit, const N: usize>(warp: &mut Warp, program: &Program, form: &Form, at: *mut u8) {
-            // SAFETY: the caller's word.
-            unsafe { $of::<U, N>(warp, program, form, at) }
-        }
-
-        unsafe fn $base<U: Unit, const N: usize>(warp: &mut Warp, program: &Program, form: &Form, at: *mut u8) {
-            // SAFETY: the caller's word.
-            unsafe { $of::<U, N>(warp, program, form, at) }
-        }
-    };
-}
-
-twice!(load_row_fast, load_row_base: load_row);
-twice!(store_row_fast, store_row_base: store_row);
-
-#[inline(always)]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn load_row<U: Unit, const N: usize>(warp: &mut Warp, _: &Program, form: &Form, at: *mut u8) {
     let mut values = [[U::ZERO; LANES]; N];
     for lane in 0..LANES {
@@ -158,7 +137,7 @@ unsafe fn load_row<U: Unit, const N: usize>(warp: &mut Warp, _: &Program, form: 
     }
 }
 
-#[inline(always)]
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn store_row<U: Unit, const N: usize>(warp: &mut Warp, program: &Program, form: &Form, at: *mut u8) {
     let mut values = [[U::ZERO; LANES]; N];
     for (place, values) in form.registers.into_iter().zip(&mut values) {

@@ -63,6 +63,3 @@ pub fn written(dpp: Dpp, wave: &Wave) -> u64 {
         lanes | u64::from(through) << lane
     })
 }
-
-#[cfg(test)]
-mod tests;

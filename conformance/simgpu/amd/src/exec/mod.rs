@@ -31,8 +31,6 @@ pub mod run;
 pub mod salu;
 pub mod scalar;
 pub mod source;
-#[cfg(test)]
-pub mod testing;
 pub mod value;
 pub mod wave;
 pub mod whole;

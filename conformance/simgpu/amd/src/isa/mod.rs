@@ -5,7 +5,7 @@ mod inst;
 mod print;
 mod table;
 
-#[cfg(test)]
-pub(crate) use decode::blank;
+#[doc(hidden)]
+pub use decode::blank;
 pub use decode::decode;
 pub use inst::{Arch, Cache, DecodeError, Dpp, Encoding, Inst, Operand, Sdwa, Select, Unused, sreg};

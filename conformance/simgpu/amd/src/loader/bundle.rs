@@ -3,11 +3,12 @@
 use super::LoadError;
 use crate::isa::Arch;
 
-const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
+/// What a bundle starts with.
+pub const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED: &[u8] = b"CCOB";
 
 /// The object of `image` that fits a target: the image itself where it is no bundle.
-pub(super) fn choose(arch: Arch, image: &[u8]) -> Result<&[u8], LoadError> {
+pub fn choose(arch: Arch, image: &[u8]) -> Result<&[u8], LoadError> {
     if image.starts_with(COMPRESSED) {
         return Err(LoadError::Unsupported("a compressed bundle (compile with --no-offload-compress)".into()));
     }
@@ -51,42 +52,5 @@ impl<'a> Reader<'a> {
     fn number(&mut self) -> Result<usize, LoadError> {
         let bytes = self.take(8)?.try_into().expect("eight bytes were taken");
         usize::try_from(u64::from_le_bytes(bytes)).map_err(|_| LoadError::Invalid("a number out of range".into()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
-        let list: usize = entries.iter().map(|(id, _)| 24 + id.len()).sum();
-        let mut offset = MAGIC.len() + 8 + list;
-        let mut out = [MAGIC, &(entries.len() as u64).to_le_bytes()].concat();
-        for (id, code) in entries {
-            for n in [offset, code.len(), id.len()] {
-                out.extend((n as u64).to_le_bytes());
-            }
-            out.extend(id.as_bytes());
-            offset += code.len();
-        }
-        entries.iter().for_each(|(_, code)| out.extend(*code));
-        out
-    }
-
-    #[test]
-    fn the_code_that_fits_best_is_chosen() {
-        let image = bundle(&[
-            ("host-x86_64-unknown-linux", b""),
-            ("hipv4-amdgcn-amd-amdhsa--gfx90a", b"any"),
-            ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", b"plus"),
-            ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", b"minus"),
-            ("hipv4-amdgcn-amd-amdhsa--gfx1030", b"other"),
-        ]);
-        assert_eq!(choose(Arch::Gfx90a, &image).unwrap(), b"minus");
-        let Err(LoadError::NoCode { wanted, found }) = choose(Arch::Gfx1100, &image) else { panic!("it has no code") };
-        assert_eq!((wanted.as_str(), found.len()), ("gfx1100", 4));
-        for cut in 0..image.len() - 15 {
-            assert!(choose(Arch::Gfx90a, &image[..cut]).is_err() || cut < MAGIC.len(), "{cut}");
-        }
     }
 }

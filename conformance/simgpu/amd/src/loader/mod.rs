@@ -1,6 +1,7 @@
 //! Loading code objects as a card's runtime does: choosing among those of a bundle, mapping, relocating, reading what kernels need.
 
-mod bundle;
+#[doc(hidden)]
+pub mod bundle;
 mod elf;
 mod kernel;
 mod metadata;

@@ -1,7 +1,7 @@
 //! Execution: warps of 32 lanes that run steps.
 //!
 //! A register is a row of 32 lanes ([`row`]); nearly every instruction is a function of one lane's operands, declared with its types, which
-//! [`lane`] applies to all lanes and the compiler turns into AVX2 code (each step exists twice, for AVX2 with FMA and for the baseline,
+//! [`lane`] applies to all lanes and the compiler turns into AVX2 code (each step exists twice, for AVX2 with FMA and, a lane at a time, for the baseline,
 //! with the same results). Whole-warp functions do the rest: memory, control, exchanges between lanes.
 
 pub mod alu;
@@ -16,18 +16,16 @@ pub mod fragments;
 mod half;
 mod integer;
 pub mod lane;
-#[cfg(test)]
-mod lanes_testing;
 mod matrix;
 pub mod memory;
 pub mod program;
 pub mod row;
 pub mod run;
 pub mod special;
-#[cfg(test)]
-mod testing;
 pub mod warp;
 
+#[doc(hidden)]
+pub use float::Rounding;
 pub use program::{Exec, Flow, Place, Program, Step};
 pub use row::{LANES, Row};
 pub use warp::{Env, Warp};

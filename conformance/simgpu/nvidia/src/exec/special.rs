@@ -6,9 +6,6 @@ use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::{Instruction, Kind, Operand};
 use std::sync::atomic::Ordering;
 
-#[cfg(test)]
-mod tests;
-
 /// A special register.
 #[derive(Clone, Copy)]
 enum Special {

@@ -10,6 +10,8 @@ mod modifiers;
 mod operands;
 mod order;
 mod tables;
+#[doc(hidden)]
+pub use tables::tables;
 
 pub use function::{Lowered, lower};
 pub use inline::{Functions, inline};

@@ -6,18 +6,17 @@ mod class;
 mod compare;
 mod convert;
 mod divide;
-mod exact;
+#[doc(hidden)]
+pub mod exact;
 mod exponent;
-mod half;
+#[doc(hidden)]
+pub mod half;
 mod legacy;
 mod minmax;
 mod mix;
 mod packed;
 mod round;
 mod trig;
-
-#[cfg(test)]
-mod tests;
 
 /// Their tables.
 pub const TABLES: &[super::Table] = &[

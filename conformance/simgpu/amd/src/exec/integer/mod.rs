@@ -11,9 +11,6 @@ mod packed;
 mod product;
 mod sad;
 
-#[cfg(test)]
-mod tests;
-
 /// Their tables.
 pub const TABLES: &[super::Table] = &[
     arith::CLAMPED,

@@ -1,20 +1,20 @@
 //! Instructions that reach memory: an operation (a load, a store, an atomic) in a space, which makes
 //! the addresses and reaches global, group or private memory with them.
 
-mod atomic;
+#[doc(hidden)]
+pub mod atomic;
 mod buffer;
 mod cache;
 mod flat;
 mod global;
-mod operation;
+#[doc(hidden)]
+pub mod operation;
 mod private;
 mod reach;
 mod scalar;
 mod scratch;
 mod share;
 mod space;
-#[cfg(test)]
-mod tests;
 mod unit;
 
 pub use private::Private;

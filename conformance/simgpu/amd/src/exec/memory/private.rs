@@ -83,9 +83,9 @@ fn tell(wave: &Wave, env: &Env<'_>, kind: FindingKind, lane: usize, offset: i64,
     });
 }
 
-#[cfg(test)]
 impl Private {
-    /// Makes its bytes these, all of them written.
+    /// Makes its bytes these, all of them written: for tests.
+    #[doc(hidden)]
     pub fn fill(&mut self, bytes: &[u8]) {
         self.bytes_mut().copy_from_slice(bytes);
         self.init.fill(1);

@@ -8,9 +8,6 @@ mod exec;
 mod hwreg;
 mod logic;
 
-#[cfg(test)]
-mod tests;
-
 /// Their tables.
 pub const TABLES: &[super::Table] =
     &[arith::TABLE, bits::TABLE, compare::TABLE, constant::TABLE, exec::TABLE, hwreg::TABLE, logic::TABLE];

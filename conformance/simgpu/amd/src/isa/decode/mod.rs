@@ -92,7 +92,7 @@ fn operands(code: &mut Code, inst: &mut Inst) -> Result<(), Failure> {
 }
 
 /// An instruction that has nothing but its names.
-pub(crate) fn blank(encoding: Encoding, mnemonic: &'static str, name: &'static str) -> Inst {
+pub fn blank(encoding: Encoding, mnemonic: &'static str, name: &'static str) -> Inst {
     Inst {
         mnemonic,
         name,

@@ -14,6 +14,3 @@ use crate::lower::Table;
 /// All of them.
 pub const TABLES: &[Table] =
     &[count::TABLE, field::TABLE, logic::TABLE, lop3::TABLE, moves::TABLE, permute::TABLE, select::TABLE, shift::TABLE];
-
-#[cfg(test)]
-mod tests;

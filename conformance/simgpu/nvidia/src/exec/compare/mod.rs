@@ -11,6 +11,3 @@ use crate::lower::Table;
 
 /// `setp` and `set`.
 pub const TABLES: &[Table] = &[set::TABLE];
-
-#[cfg(test)]
-mod tests;

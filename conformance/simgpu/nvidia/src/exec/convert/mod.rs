@@ -139,6 +139,3 @@ fn register(bits: u32) -> Type {
 
 /// Conversions.
 pub const TABLES: &[Table] = &[&[("cvt", cvt)]];
-
-#[cfg(test)]
-mod tests;

@@ -6,8 +6,6 @@
 mod matching;
 mod reduce;
 mod shuffle;
-#[cfg(test)]
-mod tests;
 mod vote;
 mod whole;
 

@@ -73,6 +73,3 @@ pub fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
 
 /// The opcodes that only floating point has.
 pub const TABLES: &[Table] = &[approx::TABLE, divide::TABLE, sign::TABLE];
-
-#[cfg(test)]
-mod tests;

@@ -11,6 +11,3 @@ pub use approx::{ex2, tanh};
 pub use arith::{abs, add, fma, mul, neg, sub};
 pub use order::{max, min};
 pub use value::{BF16, BF16x2, F16, F16x2, Half};
-
-#[cfg(test)]
-mod tests;

@@ -17,6 +17,3 @@ use crate::lower::Table;
 
 /// The opcodes that are for integers alone.
 pub const TABLES: &[Table] = &[carry::TABLE, divide::TABLE, dot::TABLE, product::TABLE];
-
-#[cfg(test)]
-mod tests;

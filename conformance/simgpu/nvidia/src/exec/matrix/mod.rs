@@ -10,6 +10,3 @@ use crate::lower::Table;
 
 /// `mma`
 pub const TABLES: &[Table] = &[mma::TABLE];
-
-#[cfg(test)]
-mod tests;

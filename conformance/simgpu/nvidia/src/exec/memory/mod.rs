@@ -17,8 +17,6 @@ mod pending;
 mod private;
 mod reach;
 mod symbol;
-#[cfg(test)]
-mod tests;
 mod unit;
 
 pub use form::Form;

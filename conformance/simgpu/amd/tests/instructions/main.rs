@@ -1,0 +1,12 @@
+//! Every instruction by itself: on one wave of every target, with and without AVX2, against models and the words of AMD's manuals.
+
+mod bench;
+mod bundle;
+mod cross;
+mod dpp;
+mod float;
+mod integer;
+mod memory;
+mod row;
+mod salu;
+mod value;

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 /// Builds the program and hands it the arguments.
 pub fn run(args: &[String]) -> Result<ExitCode> {
     setup::ensure_clang()?;
-    shell::run(cargo().args(["build", "--release", "--package", "isobit-bench"]))?;
+    shell::build(cargo().args(["build", "--release", "--package", "isobit-bench"]))?;
     let program = || Command::new(target_dir().join("release").join("isobit-bench"));
     if args.iter().any(|arg| arg == "--simgpu") {
         return simulated(program, args);

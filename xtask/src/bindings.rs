@@ -1,7 +1,7 @@
 //! `cargo xtask bindings --check`: finds official headers of ROCm, and has the -sys crates compared with them.
 
 use crate::setup;
-use crate::shell::{cargo, hand_over, root};
+use crate::shell::{self, cargo, hand_over, root};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,30 +13,31 @@ pub fn run(include: &[PathBuf]) -> Result<ExitCode> {
         bail!(
             "no headers of ROCm were found: set ROCM_PATH, name their folder with --include, or run where apt-get can download \
              {} and {}",
-            setup::HIP_HEADERS.0,
-            setup::ROCRAND_HEADERS.0
+            setup::HIP_HEADERS.package,
+            setup::ROCRAND_HEADERS.package
         );
     }
     compare(&found)
 }
 
-/// Compares where there are headers; else says that nothing was compared.
-pub fn run_where_possible() -> Result<()> {
+/// Compares where there are headers; else gives what is left out.
+pub fn run_where_possible() -> Result<Option<String>> {
     let found = headers();
     if found.is_empty() {
-        eprintln!("note: there are no headers of ROCm here, and the bindings were not compared with any");
-        return Ok(());
+        return Ok(Some("there are no headers of ROCm here, and the bindings were not compared with any".into()));
     }
     if compare(&found)? != ExitCode::SUCCESS {
         bail!("the bindings differ from the official headers");
     }
-    Ok(())
+    Ok(None)
 }
 
 fn compare(folders: &[PathBuf]) -> Result<ExitCode> {
     setup::ensure_libclang()?;
+    let package = ["--package", "isobit-bindings"];
+    shell::build(cargo().arg("build").args(package))?;
     let mut check = cargo();
-    check.args(["run", "--quiet", "--package", "isobit-bindings", "--", "--crates"]).arg(root().join("driver-rocm"));
+    check.args(["run", "--quiet"]).args(package).args(["--", "--crates"]).arg(root().join("driver-rocm"));
     for folder in folders {
         check.arg("--include").arg(folder);
     }
@@ -50,7 +51,8 @@ fn headers() -> Vec<PathBuf> {
     if folder.join("hip/hip_runtime_api.h").is_file() {
         return vec![folder];
     }
-    let unpacked = [setup::HIP_HEADERS, setup::ROCRAND_HEADERS].map(setup::ensure_debian);
+    let unpacked =
+        [setup::HIP_HEADERS, setup::ROCRAND_HEADERS].map(|headers| headers.get().map_err(|e| eprintln!("note: {e:#}")));
     // Both packages put their headers below one usr/include.
     let folder = unpacked.into_iter().flatten().next().and_then(|f| Some(f.parent()?.parent()?.to_path_buf()));
     folder.filter(|f: &PathBuf| Path::is_dir(f)).into_iter().collect()

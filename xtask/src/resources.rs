@@ -3,7 +3,6 @@
 
 use crate::setup;
 use anyhow::{Context, Result, anyhow, bail};
-use object::elf::NoteType;
 use object::read::elf::{ElfFile64, SectionHeader as _};
 use object::{Endianness, Object as _};
 use rmpv::Value;
@@ -68,7 +67,7 @@ fn of_ptx(ptxas: &Path, file: &Path, arch: &str) -> Result<Vec<Row>> {
 }
 
 /// The note that holds a code object's metadata (LLVM's AMDGPU usage guide, "Code Object V5 Metadata").
-const NT_AMDGPU_METADATA: NoteType = NoteType(32);
+const NT_AMDGPU_METADATA: u32 = 32;
 
 fn of_code_object(file: &Path) -> Result<Vec<Row>> {
     let bytes = std::fs::read(file)?;

@@ -1,8 +1,20 @@
-//! Starting programs: what is run is printed, and a failure names it.
+//! Starting programs: what is run is printed, and a failure names it and says what to do.
 
+use crate::failure;
+use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal as _, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
+use std::sync::Mutex;
+
+/// What every cargo that this task starts is told: how the set-up came out.
+static TOLD: Mutex<BTreeMap<&'static str, OsString>> = Mutex::new(BTreeMap::new());
+
+/// Of what a program says so much is kept, to see why it failed.
+const KEPT: usize = 64 << 10;
 
 /// The root of the workspace.
 pub fn root() -> &'static Path {
@@ -16,9 +28,19 @@ pub fn target_dir() -> PathBuf {
 
 /// The cargo that started this.
 pub fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root());
+    told(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// A program that starts cargo itself, and so is told the same.
+pub fn told(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root()).envs(TOLD.lock().expect("nothing panics here").iter());
     command
+}
+
+/// Sets a variable for every later [`cargo`].
+pub fn tell(name: &'static str, value: impl Into<OsString>) {
+    TOLD.lock().expect("nothing panics here").insert(name, value.into());
 }
 
 fn line_of(command: &Command) -> String {
@@ -29,24 +51,82 @@ fn line_of(command: &Command) -> String {
 
 /// Runs a step to its end.
 pub fn run(command: &mut Command) -> Result<()> {
-    let line = line_of(command);
-    eprintln!("$ {line}");
-    let status = command.status().with_context(|| format!("`{line}` does not start"))?;
-    if !status.success() {
-        bail!("`{line}` failed ({status})");
-    }
-    Ok(())
+    watched(command, None).map(drop)
 }
 
-/// Runs a step to its end and gives what it printed, without the end of the line.
+/// As [`run`], for a build, of whose kernels it tells how many are compiled.
+pub fn build(command: &mut Command) -> Result<()> {
+    let progress = Progress::start(command);
+    watched(command, Some(progress)).map(drop)
+}
+
+/// As [`build`], and gives what it printed, without the end of the line.
 pub fn output(command: &mut Command) -> Result<String> {
+    let progress = Progress::start(command);
+    let output = watched(command.stdout(Stdio::piped()), Some(progress))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string())
+}
+
+/// Runs a step without showing what it says, unless it fails.
+pub fn quietly(command: &mut Command) -> Result<()> {
+    let line = line_of(command);
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("`{line}` does not start"))?;
+    judge(&line, &output, true)
+}
+
+/// Shows what the program says as it says it, and keeps the end of it.
+fn watched(command: &mut Command, progress: Option<Progress>) -> Result<Output> {
     let line = line_of(command);
     eprintln!("$ {line}");
-    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("`{line}` does not start"))?;
-    if !output.status.success() {
-        bail!("`{line}` failed ({})", output.status);
+    // Its messages go through a pipe, where programs would leave out their colours.
+    if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        command.env("CARGO_TERM_COLOR", "always");
     }
-    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string())
+    let mut child = command.stderr(Stdio::piped()).spawn().with_context(|| format!("`{line}` does not start"))?;
+    let (stdout, stderr) = std::thread::scope(|scope| {
+        let messages = child.stderr.take().expect("it is piped");
+        let shown = scope.spawn(|| show(messages, std::io::stderr(), progress.as_ref()));
+        (printed(&mut child), shown.join().expect("showing does not panic"))
+    });
+    let status = child.wait().with_context(|| format!("`{line}`"))?;
+    drop(progress);
+    let output = Output { status, stdout, stderr };
+    judge(&line, &output, false)?;
+    Ok(output)
+}
+
+fn printed(child: &mut Child) -> Vec<u8> {
+    let mut printed = Vec::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        // What cannot be read is missed where it is used.
+        let _ = stdout.read_to_end(&mut printed);
+    }
+    printed
+}
+
+fn show(mut messages: impl Read, mut to: impl Write, progress: Option<&Progress>) -> Vec<u8> {
+    let (mut kept, mut chunk) = (Vec::new(), [0; 4096]);
+    while let Ok(count @ 1..) = messages.read(&mut chunk) {
+        let said = &chunk[..count];
+        let mut write = || to.write_all(said).and_then(|()| to.flush());
+        // A terminal that went away is no reason to stop.
+        let _ = match progress {
+            Some(progress) => progress.beside(write),
+            None => write(),
+        };
+        kept.extend_from_slice(said);
+        kept.drain(..kept.len().saturating_sub(KEPT));
+    }
+    kept
+}
+
+fn judge(line: &str, output: &Output, silent: bool) -> Result<()> {
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let shown = if silent { format!(":\n{}", said.trim_end()) } else { String::new() };
+    bail!("`{line}` failed ({}){shown}{}", output.status, failure::explain(&said))
 }
 
 /// Runs the program that this task is about, and takes over its exit code.
@@ -54,13 +134,44 @@ pub fn hand_over(command: &mut Command) -> Result<ExitCode> {
     let line = line_of(command);
     let status = command.status().with_context(|| format!("`{line}` does not start"))?;
     match status.code() {
-        Some(code) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(1))),
+        Some(0) => Ok(ExitCode::SUCCESS),
+        Some(code) => {
+            // It has told its own reason; a full disk is one that it may not know of.
+            eprint!("{}", failure::explain(""));
+            Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+        }
         None => bail!("`{line}` was stopped ({status})"),
     }
 }
 
 /// The first line that a program prints of its version, if it is there.
-pub fn version(program: impl AsRef<std::ffi::OsStr>, arg: &str) -> Option<String> {
+pub fn version(program: impl AsRef<OsStr>, arg: &str) -> Option<String> {
     let output = Command::new(program).arg(arg).output().ok().filter(|o| o.status.success())?;
     String::from_utf8_lossy(&output.stdout).lines().map(str::trim).find(|l| !l.is_empty()).map(str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command_and_says_what_to_do() {
+        let script = "echo 'ld: final link failed: No space left on device' >&2; exit 3";
+        for result in [run(Command::new("sh").args(["-c", script])), quietly(Command::new("sh").args(["-c", script]))] {
+            let e = result.unwrap_err().to_string();
+            assert!(e.starts_with("`sh -c ") && e.contains("exit status: 3") && e.contains("the disk is full"), "{e}");
+        }
+        let e = run(&mut Command::new("/nowhere/at-all")).unwrap_err();
+        assert!(format!("{e:#}").contains("`at-all` does not start"), "{e:#}");
+    }
+
+    #[test]
+    fn what_is_printed_comes_back_whole() {
+        let printed = output(Command::new("sh").args(["-c", "seq 1 20000; echo said >&2"])).unwrap();
+        assert_eq!(printed.lines().count(), 20000);
+        let long = vec![b'x'; 3 * KEPT];
+        let mut shown = Vec::new();
+        assert_eq!(show(long.as_slice(), &mut shown, None).len(), KEPT);
+        assert_eq!(shown, long);
+    }
 }

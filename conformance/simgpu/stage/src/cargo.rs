@@ -28,11 +28,14 @@ fn workspace() -> &'static Path {
 /// shared dependencies are the same as in a build of the workspace. Without it the simulators were compiled twice in a run of all tests.
 const TOGETHER: &str = "isobit-conformance";
 
+/// Built with everything: the features of what packages share are the same then, whichever of them are built.
+const FEATURES: &str = "isobit-features";
+
 /// Builds packages and gives the shared library of each, by the package's name.
 pub fn build(packages: impl Iterator<Item = &'static str>) -> Result<HashMap<String, PathBuf>> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace()).args(["build", "--message-format", "json-render-diagnostics", "--target-dir"]);
-    command.arg(target_dir()?).args(packages.chain([TOGETHER]).flat_map(|p| ["--package", p]));
+    command.arg(target_dir()?).args(packages.chain([TOGETHER, FEATURES]).flat_map(|p| ["--package", p]));
     command.args(["--features", &["cli", "cuda", "rocm"].map(|f| format!("{TOGETHER}/{f}")).join(",")]);
     // Its messages are read; what it says to people goes where this program's own words go.
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cargo does not start")?;

@@ -1,0 +1,106 @@
+//! What a failure of another program means for whoever reads it, and what to do about it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The oldest Rust that builds the workspace.
+pub const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
+
+/// Below so many bytes a failure is taken for that of a full disk: what was half written is often removed again.
+const NEARLY_NONE: u64 = 64 << 20;
+
+/// What to do about a failure by what the program said, where that is known.
+pub fn advice(said: &str) -> Option<String> {
+    let says = |any: &[&str]| any.iter().any(|words| said.contains(words));
+    if says(&["No space left on device", "(os error 28)", "errno=28"]) {
+        return Some("the disk is full. Free some space, or name a folder elsewhere in CARGO_TARGET_DIR".into());
+    }
+    if says(&["is not supported by the following package", "requires rustc "]) {
+        return Some(format!("this Rust is too old: Isobit needs {RUST} or newer. `rustup update stable` installs it"));
+    }
+    let unreachable = [
+        "Could not resolve host",
+        "Couldn't resolve host",
+        "Could not resolve hostname",
+        "Temporary failure in name resolution",
+        "Temporary failure resolving",
+        "failed to download from",
+        "failed to query replaced source",
+        "spurious network error",
+        "Unable to connect to",
+        "Failed to establish a new connection",
+        "Could not connect to",
+        "Network is unreachable",
+        "attempting to make an HTTP request, but --offline was specified",
+    ];
+    says(&unreachable).then(|| {
+        "a package registry cannot be reached. Check the network and its proxy (HTTPS_PROXY); mirrors are named in \
+         ~/.cargo/config.toml for crates.io, in pip's configuration for PyPI, in /etc/apt/sources.list.d for Debian"
+            .into()
+    })
+}
+
+/// The end of an error: the advice for what was said, else that the disk is full where it is.
+pub fn explain(said: &str) -> String {
+    let full = || {
+        full_disk().map(|disk| {
+            format!("{} is full. Free some space, or name a folder elsewhere in CARGO_TARGET_DIR", disk.display())
+        })
+    };
+    advice(said).or_else(full).map_or_else(String::new, |advice| format!("\n  {advice}"))
+}
+
+/// A folder that is written to and whose disk has nothing left.
+fn full_disk() -> Option<PathBuf> {
+    let temporary = std::env::temp_dir();
+    [crate::shell::target_dir(), temporary]
+        .into_iter()
+        .find(|folder| free(folder).is_some_and(|free| free < NEARLY_NONE))
+}
+
+/// Bytes that are free where a folder is, or will be.
+pub fn free(folder: &Path) -> Option<u64> {
+    let there = folder.ancestors().find(|f| f.exists())?;
+    let output = Command::new("df").args(["-P", "-k"]).arg(there).output().ok()?;
+    free_in(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// The free bytes that a table of `df -P -k` tells of its one file system.
+fn free_in(table: &str) -> Option<u64> {
+    let kilobytes: u64 = table.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
+    Some(kilobytes << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_programs_say_is_understood() {
+        for (said, expected) in [
+            ("error: failed to write `/t/x.rmeta`: No space left on device (os error 28)", "disk is full"),
+            ("error: couldn't create a temp dir: No space left on device (os error 28) at path", "disk is full"),
+            ("fatal error: error in backend: IO failure on output stream: No space left on device", "disk is full"),
+            (
+                "error: rustc 1.85.0 is not supported by the following packages:\n  xtask@0.1.0 requires rustc 1.88",
+                "too old",
+            ),
+            ("[6] Couldn't resolve host name (Could not resolve host: index.crates.io)", "registry cannot be reached"),
+            ("W: Failed to fetch x  Temporary failure resolving 'deb.example'", "registry cannot be reached"),
+            ("NewConnectionError: Failed to establish a new connection: [Errno -3]", "registry cannot be reached"),
+        ] {
+            assert!(advice(said).is_some_and(|a| a.contains(expected)), "{said}: {:?}", advice(said));
+        }
+        assert_eq!(advice("error[E0308]: mismatched types"), None);
+        assert!(advice("requires rustc 1.88").unwrap().contains(RUST));
+    }
+
+    #[test]
+    fn free_space_is_read_from_df() {
+        let table =
+            "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/vda 263174212 14000000 2048 15% /\n";
+        assert_eq!(free_in(table), Some(2 << 20));
+        assert_eq!(free_in("df: /nowhere: No such file or directory\n"), None);
+        assert!(free(Path::new("/nowhere/at/all")).is_some());
+    }
+}

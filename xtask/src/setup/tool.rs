@@ -1,0 +1,257 @@
+//! Asking programs whether they serve: not by their names, but by their versions, their targets, and by letting them compile.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The oldest LLVM whose tools serve, and the one that is installed where there is none.
+pub const LLVM: u32 = 19;
+
+/// Later ones are looked for up to this.
+const NEWEST: u32 = 30;
+
+/// A program that serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    /// Its name or path.
+    pub program: String,
+    /// What it says of its version.
+    pub version: String,
+}
+
+/// A program that serves, or why none does: that there is none, or what was found and why that will not do.
+pub type Asked = Result<Tool, String>;
+
+/// The names of an LLVM program, the newest first, and last without a version.
+fn names(program: &'static str) -> impl Iterator<Item = String> {
+    (LLVM..=NEWEST).rev().map(move |v| format!("{program}-{v}")).chain([program.to_string()])
+}
+
+/// The first of the programs that serves; else what is wrong with each that there is.
+fn first(names: impl Iterator<Item = String>, serves: impl Fn(&str) -> Option<Asked>) -> Asked {
+    let mut unfit = Vec::new();
+    for name in names {
+        match serves(&name) {
+            Some(Ok(tool)) => return Ok(tool),
+            Some(Err(why)) => unfit.push(why),
+            None => {}
+        }
+    }
+    Err(if unfit.is_empty() { "missing".into() } else { unfit.join("; ") })
+}
+
+/// A program with a version that serves; none where there is no such program.
+fn of_version(name: &str, arg: &str) -> Option<Asked> {
+    let output = Command::new(name).arg(arg).stdin(Stdio::null()).output().ok().filter(|o| o.status.success())?;
+    Some(recent(name, &String::from_utf8_lossy(&output.stdout)))
+}
+
+fn recent(name: &str, said: &str) -> Asked {
+    match (version_line(said), major(said)) {
+        (Some(line), Some(major)) if major >= LLVM => Ok(Tool { program: name.into(), version: line.into() }),
+        (Some(line), Some(_)) => Err(format!("{name} is {line}, and {LLVM} or newer is needed")),
+        _ => Err(format!("{name} tells no version")),
+    }
+}
+
+/// The line that tells the version.
+fn version_line(said: &str) -> Option<&str> {
+    said.lines().map(str::trim).find(|line| line.contains("version ") || line.contains("LLD "))
+}
+
+/// The first number of a version such as `Debian clang version 19.1.7 (3)`, `LLVM version 14.0.6` or `Debian LLD 19.1.7`.
+fn major(said: &str) -> Option<u32> {
+    let line = version_line(said)?;
+    let after = line.split_once("version ").or_else(|| line.split_once("LLD "))?.1;
+    after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The clang that compiles the tree: for both vendors' GPUs. It is the newest unless `ISOBIT_CLANG` names one.
+pub fn clang() -> Asked {
+    let named = std::env::var("ISOBIT_CLANG").ok();
+    if named.as_deref() == Some("none") {
+        return Err("ISOBIT_CLANG is `none`".into());
+    }
+    let candidates: Vec<String> = named.map_or_else(|| names("clang").collect(), |name| vec![name]);
+    first(candidates.into_iter(), |name| {
+        Some(of_version(name, "--version")?.and_then(|tool| {
+            for (vendor, flags) in [("NVIDIA", NVIDIA), ("AMD", AMD)] {
+                let compiled = compile(name, &[flags, &["-S", "-o", "-"]].concat());
+                compiled.map_err(|why| format!("{name} does not compile for {vendor} GPUs: {why}"))?;
+            }
+            Ok(tool)
+        }))
+    })
+}
+
+/// The clang that a build takes by itself: the first that is new enough, which it does not ask to compile.
+pub fn clang_of_a_build() -> Option<String> {
+    names("clang").find(|name| matches!(of_version(name, "--version"), Some(Ok(_))))
+}
+
+/// The linker that a clang finds, which must link for AMD GPUs. A clang prefers the one of its own version.
+pub fn lld(clang: &str) -> Asked {
+    let place = std::env::temp_dir().join(format!("isobit-link-{}", std::process::id()));
+    let file = place.to_string_lossy().into_owned();
+    let linked = compile(clang, &[AMD, &["-fuse-ld=lld", "-o", &file]].concat());
+    let _ = std::fs::remove_file(&place);
+    let linker = Command::new(clang).arg("-print-prog-name=ld.lld").output();
+    let linker = linker.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string()).unwrap_or_default();
+    let found = of_version(&linker, "--version");
+    match (linked, found) {
+        (Ok(()), Some(Ok(tool))) => Ok(tool),
+        // It has linked, and that is what counts: its version is told for people.
+        (Ok(()), _) => Ok(Tool { program: linker, version: "which links AMD code objects".into() }),
+        (Err(_), None) => Err("missing".into()),
+        (Err(_), Some(Err(why))) => Err(why),
+        (Err(why), Some(Ok(tool))) => Err(format!("{} does not link for AMD GPUs: {why}", tool.program)),
+    }
+}
+
+const NVIDIA: &[&str] =
+    &["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "--cuda-feature=+ptx78"];
+const AMD: &[&str] = &[
+    "-x",
+    "hip",
+    "--offload-device-only",
+    "--no-gpu-bundle-output",
+    "-nogpuinc",
+    "-nogpulib",
+    "--offload-arch=gfx90a",
+];
+
+/// Compiles one kernel that comes on the standard input; else the first complaint.
+fn compile(clang: &str, args: &[&str]) -> Result<(), String> {
+    let start = || {
+        let mut command = Command::new(clang);
+        command.args(args).arg("-").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        // A compiler that takes no input says why itself.
+        let _ = child
+            .stdin
+            .take()
+            .expect("it is piped")
+            .write_all(b"__attribute__((global)) void set(int *p) { *p = 1; }\n");
+        child.wait_with_output()
+    };
+    let output: Output = start().map_err(|e| e.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let complaint = said.lines().find(|line| line.contains("error")).or_else(|| said.lines().next());
+    Err(complaint.unwrap_or("it failed without a word").trim().to_string())
+}
+
+/// LLVM's disassembler with AMD's target, to which the decoder of the simulated AMD GPU is held.
+pub fn objdump() -> Asked {
+    first(names("llvm-objdump"), |name| {
+        let output = Command::new(name).arg("--version").output().ok().filter(|o| o.status.success())?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        Some(recent(name, &said).and_then(|tool| {
+            let knows = registered(&said).any(|target| target == "amdgcn");
+            if knows { Ok(tool) } else { Err(format!("{name} does not know AMD GPUs (no target amdgcn)")) }
+        }))
+    })
+}
+
+/// The targets that `--version` of an LLVM program lists.
+fn registered(said: &str) -> impl Iterator<Item = &str> {
+    let targets = said.lines().skip_while(|line| !line.contains("Registered Targets")).skip(1);
+    targets.filter_map(|line| line.split(" - ").next().map(str::trim))
+}
+
+/// The library by which headers are read, where LLVM's folders or `LIBCLANG_PATH` have it.
+pub fn libclang() -> Asked {
+    if let Some(named) = std::env::var_os("LIBCLANG_PATH") {
+        return Ok(Tool { program: named.to_string_lossy().into_owned(), version: "named by LIBCLANG_PATH".into() });
+    }
+    let folders = (LLVM..=NEWEST).rev().map(|v| format!("/usr/lib/llvm-{v}/lib"));
+    let common = ["/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu"].map(String::from);
+    let library = |folder: String| {
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        files
+            .map(|file| file.path())
+            .find(|path| path.file_name().is_some_and(|name| is_libclang(&name.to_string_lossy())))
+    };
+    let found: Option<PathBuf> = folders.chain(common).find_map(library);
+    let tool = |path: PathBuf| Tool { program: path.display().to_string(), version: "reads headers".into() };
+    found.map(tool).ok_or_else(|| "missing".into())
+}
+
+fn is_libclang(name: &str) -> bool {
+    name.starts_with("libclang") && !name.starts_with("libclang-cpp") && name.contains(".so")
+}
+
+/// A Python with pip, by which packages of PyPI come.
+pub fn pip() -> Asked {
+    let Some(python) = crate::shell::version("python3", "--version") else { return Err("python3 is missing".into()) };
+    let pip = Command::new("python3").args(["-m", "pip", "--version"]).output().ok().filter(|o| o.status.success());
+    let Some(pip) = pip else { return Err(format!("{python} has no pip")) };
+    let words = String::from_utf8_lossy(&pip.stdout).split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+    Ok(Tool { program: "python3".into(), version: format!("{python} with {words}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_what_programs_say() {
+        for (said, expected) in [
+            ("Debian clang version 19.1.7 (3~deb12u1)\nTarget: x86_64-pc-linux-gnu", Some(19)),
+            ("Ubuntu clang version 20.1.2 (0ubuntu1)\n", Some(20)),
+            ("clang version 18.1.8\n", Some(18)),
+            ("AMD clang version 19.0.0git (https://github.com/RadeonOpenCompute/llvm-project roc-6.4.0)", Some(19)),
+            ("Debian LLD 19.1.7 (compatible with GNU linkers)", Some(19)),
+            ("LLD 21.1.0 (compatible with GNU linkers)", Some(21)),
+            ("Debian LLVM version 14.0.6\n  Optimized build.", Some(14)),
+            ("llvm-objdump-19, compatible with GNU objdump\nDebian LLVM version 19.1.7\n", Some(19)),
+            ("GNU objdump (GNU Binutils for Debian) 2.40", None),
+            ("", None),
+        ] {
+            assert_eq!(major(said), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn an_old_program_is_told_with_its_version() {
+        let old = recent("llvm-objdump", "Debian LLVM version 14.0.6\n").unwrap_err();
+        assert!(old.contains("llvm-objdump is Debian LLVM version 14.0.6") && old.contains("19 or newer"), "{old}");
+        assert!(recent("clang", "clang version 19.1.0").is_ok());
+    }
+
+    #[test]
+    fn the_newest_is_asked_first_and_the_plain_name_last() {
+        let asked: Vec<String> = names("clang").collect();
+        assert_eq!((asked[0].as_str(), asked[1].as_str()), ("clang-30", "clang-29"));
+        assert_eq!(asked[asked.len() - 2..], ["clang-19", "clang"]);
+        let tool = |name: &str| Tool { program: name.into(), version: "19".into() };
+        let found = first(names("clang"), |name| (name == "clang-20").then(|| Ok(tool(name))));
+        assert_eq!(found, Ok(tool("clang-20")));
+        let unfit = first(names("clang"), |name| (name == "clang").then(|| Err("clang is too old".into())));
+        assert_eq!(unfit, Err("clang is too old".into()));
+        assert_eq!(first(names("clang"), |_| None), Err("missing".into()));
+    }
+
+    #[test]
+    fn targets_are_read_from_the_list() {
+        let said = "Debian LLVM version 19.1.7\n\n  Registered Targets:\n    aarch64    - AArch64 (little endian)\n    \
+                    amdgcn     - AMD GCN GPUs\n    x86-64     - 64-bit X86: EM64T and AMD64\n";
+        assert_eq!(registered(said).collect::<Vec<_>>(), ["aarch64", "amdgcn", "x86-64"]);
+        assert_eq!(registered("LLVM version 19").count(), 0);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_missing_and_one_that_does_not_compile_says_why() {
+        assert_eq!(of_version("isobit-no-such-program", "--version"), None);
+        assert!(compile("isobit-no-such-program", &[]).is_err());
+        assert_eq!(compile("false", &[]), Err("it failed without a word".into()));
+    }
+
+    #[test]
+    fn libclang_is_told_from_its_sibling() {
+        assert!(is_libclang("libclang-19.so.19") && is_libclang("libclang.so.1"));
+        assert!(!is_libclang("libclang-cpp.so.19") && !is_libclang("libclangAST.a"));
+    }
+}

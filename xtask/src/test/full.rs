@@ -1,0 +1,51 @@
+//! The long proofs of `cargo xtask test --full`, beyond the tests that are otherwise ignored.
+
+use super::{BINDINGS, GROUPS, Tests, features_of, package, shifted};
+use crate::kernels::{ALL_CUDA, ALL_ROCM};
+use crate::shell::{self, cargo, target_dir};
+use crate::{bindings, conformance};
+use anyhow::Result;
+use std::path::Path;
+
+/// Runs them.
+pub fn run(tests: &mut Tests, simulators: &Path) -> Result<()> {
+    tests.steps.run("documentation", documentation)?;
+    tests.steps.run("lints and tests of the bindings' check", || {
+        shell::run(cargo().args(["clippy", "--all-targets", "--package", BINDINGS, "--", "--deny", "warnings"]))?;
+        shell::run(cargo().args(["test", "--package", BINDINGS]))
+    })?;
+    let compared = tests.steps.run("bindings", bindings::run_where_possible)?;
+    tests.left_out.extend(compared);
+    tests.steps.run("shifted approximations", || {
+        for (approximation, deferred) in [("+1", "0"), ("-1", "1")] {
+            shell::run(&mut shifted(simulators, approximation, deferred, &["--cases", "8"]))?;
+        }
+        Ok(())
+    })?;
+    // What surrounds the operations once more where a missing wait gives a wrong result.
+    tests.steps.run("deferred work", || {
+        let mut deferred = conformance::program(simulators);
+        deferred.env("ISOBIT_SIM_DEFER", "1").args(["--devices", "sim-cuda,sim-rocm:gfx90a", "--ops", GROUPS, "--out"]);
+        shell::run(deferred.arg(target_dir().join("conformance-deferred")))
+    })?;
+    tests.steps.run("every architecture", every_architecture)
+}
+
+fn documentation() -> Result<()> {
+    let mut doc = cargo();
+    doc.args(["doc", "--workspace", "--no-deps", "--quiet", "--exclude", BINDINGS]).args(features_of(package::ALL));
+    shell::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Every architecture that a package carries compiles, and those that can be simulated but are not by default pass. In a target folder of
+/// its own: another choice of architectures would have the next build of a developer start again.
+fn every_architecture() -> Result<()> {
+    let folder = target_dir().join("every-architecture");
+    // Compiled kernels are told apart by their content, so that what is there already serves.
+    let cache = std::env::var_os("ISOBIT_KERNEL_CACHE").unwrap_or_else(|| target_dir().join("kernels").into());
+    let archs = [("ISOBIT_CUDA_ARCHS", ALL_CUDA.into()), ("ISOBIT_ROCM_ARCHS", ALL_ROCM.into())];
+    let simulators = conformance::build_in(&folder, &[&archs[..], &[("ISOBIT_KERNEL_CACHE", cache)]].concat())?;
+    let mut program = conformance::program_of(&folder, &simulators);
+    program.args(["--devices", "cpu,sim-cuda:sm_75,sim-cuda:sm_90,sim-rocm:gfx942", "--quick", "--out"]);
+    shell::run(program.arg(target_dir().join("conformance-architectures")))
+}

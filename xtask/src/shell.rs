@@ -137,7 +137,10 @@ pub fn hand_over(command: &mut Command) -> Result<ExitCode> {
         Some(0) => Ok(ExitCode::SUCCESS),
         Some(code) => {
             // It has told its own reason; a full disk is one that it may not know of.
-            eprint!("{}", failure::explain(""));
+            let why = failure::explain("");
+            if !why.is_empty() {
+                eprintln!("note:{why}");
+            }
             Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
         }
         None => bail!("`{line}` was stopped ({status})"),

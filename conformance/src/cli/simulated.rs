@@ -127,7 +127,14 @@ impl Simulated {
     pub fn ready(self) -> Result<()> {
         let (id, packed) = (self.id(), packed(self.vendor)?);
         if !packed.iter().any(|packed| runs_on(packed, self.arch)) {
-            let there = if packed.is_empty() { "none".into() } else { packed.join(", ") };
+            let there = packed.join(", ");
+            if packed.is_empty() {
+                bail!(
+                    "{id}: this build carries no compiled kernels for {} GPUs. clang 19 or newer and lld compile them while building; \
+                     `cargo xtask doctor` tells what is missing",
+                    self.vendor.name
+                );
+            }
             bail!(
                 "{id}: no kernels for {} are in this build, whose {} architectures are: {there}. {}, set while building, chooses them",
                 self.arch,

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 
-/// Names the model's folder; `cargo xtask test` sets it.
+/// Names the model's folder; `cargo xtask test -p isobit-embed` and `--full` set it.
 pub const VARIABLE: &str = "ISOBIT_MINILM";
 
 /// Where `cargo xtask model` puts it in the folder that cargo builds in.

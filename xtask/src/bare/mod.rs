@@ -85,12 +85,19 @@ fn in_root(options: &Options, root: &Root, log: &Log) -> Result<ExitCode> {
     step("Rust", &|| done(root.install_rust()))?;
     step("clone", &|| done(root.clone_head()))?;
     for words in options.commands() {
-        let code = step(&words.join(" "), &|| log.run(&mut root.command(&words)))?;
+        let code = step(&name(&words), &|| log.run(&mut root.command(&words)))?;
         if code != 0 {
             return Ok(code.into());
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A command as the table of steps shows it.
+fn name(words: &[String]) -> String {
+    let all = words.join(" ");
+    let short: String = all.chars().take(40).collect();
+    if short.len() < all.len() { format!("{short}…") } else { short }
 }
 
 /// What is printed, in a file too.

@@ -9,7 +9,7 @@ pub use apt::{HIP_HEADERS, ROCRAND, ROCRAND_HEADERS, answer_yes, install, is_ci,
 pub use pypi::{MINILM, NVRTC, PTXAS};
 
 use crate::shell::{self, cargo, quietly};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 use tool::Asked;
@@ -102,12 +102,17 @@ fn packages(missing: &[Need], needs: &[Need]) -> Vec<&'static str> {
 /// Finds what is needed, installs what is missing where this user may, and tells cargo how it came out. Gives what is still missing.
 ///
 /// # Errors
-/// apt-get fails. What is merely not to be had is no error.
+/// A compiler that was named does not serve; in CI, apt-get fails. What is merely not to be had is no error.
 pub fn ensure(needs: &[Need]) -> Result<Vec<Need>> {
     let chosen = std::env::var_os("ISOBIT_CLANG").is_some_and(|named| named == "none");
     let missing = |needs: &[Need]| -> Vec<Need> {
         needs.iter().copied().filter(|need| !(chosen && need.compiles()) && need.ask().is_err()).collect()
     };
+    if needs.contains(&Need::Clang)
+        && let (Some(named), Err(why)) = (std::env::var_os("ISOBIT_CLANG").filter(|_| !chosen), tool::clang())
+    {
+        bail!("ISOBIT_CLANG={} does not serve: {why}", named.display());
+    }
     let mut lacking = missing(needs);
     if !lacking.is_empty() {
         for need in &lacking {

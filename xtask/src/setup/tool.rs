@@ -144,8 +144,11 @@ fn compile(clang: &str, args: &[&str]) -> Result<(), String> {
 }
 
 /// LLVM's disassembler with AMD's target, to which the decoder of the simulated AMD GPU is held.
+/// It is the newest unless `ISOBIT_LLVM_OBJDUMP` names one.
 pub fn objdump() -> Asked {
-    first(names("llvm-objdump"), |name| {
+    let named = std::env::var(super::OBJDUMP_VARIABLE).ok();
+    let candidates: Vec<String> = named.map_or_else(|| names("llvm-objdump").collect(), |name| vec![name]);
+    first(candidates.into_iter(), |name| {
         let output = Command::new(name).arg("--version").output().ok().filter(|o| o.status.success())?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         Some(recent(name, &said).and_then(|tool| {

@@ -131,6 +131,8 @@ pub fn ensure(needs: &[Need]) -> Result<Vec<Need>> {
         eprintln!("note: without {} {}", need.name(), need.without());
     }
     tell(needs, &lacking);
+    // Chosen or not, no kernels are compiled.
+    lacking.extend(needs.iter().filter(|need| chosen && need.compiles()));
     Ok(lacking)
 }
 

@@ -31,16 +31,24 @@ fn on_the_simulator(test: &str, library: Option<&std::path::Path>, body: fn(&Lib
     assert!(status.success(), "the test failed in its own process: {status}");
 }
 
+/// As [`on_the_simulator`], with Debian's library, where it can be had.
+fn with_the_real_library(test: &str, body: fn(&Library)) {
+    // The process that has the simulator has the library too.
+    if inside() {
+        on_the_simulator(test, None, body);
+    } else if let Some(library) = debian::librocrand() {
+        on_the_simulator(test, Some(library), body);
+    }
+}
+
 #[test]
 fn the_real_library_gives_the_published_numbers() {
-    let test = "the_real_library_gives_the_published_numbers";
-    on_the_simulator(test, (!inside()).then(debian::librocrand), numbers_are_the_published_ones);
+    with_the_real_library("the_real_library_gives_the_published_numbers", numbers_are_the_published_ones);
 }
 
 #[test]
 fn the_real_library_gives_normal_numbers() {
-    let test = "the_real_library_gives_normal_numbers";
-    on_the_simulator(test, (!inside()).then(debian::librocrand), normal_numbers_are_normal);
+    with_the_real_library("the_real_library_gives_normal_numbers", normal_numbers_are_normal);
 }
 
 #[test]

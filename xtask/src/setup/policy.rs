@@ -52,15 +52,14 @@ pub fn told(facts: Facts, packages: &[&str]) -> String {
             "{list} {are} missing, and there is no apt-get here. These are Debian's names: install your system's equivalents"
         );
     }
-    let command = if facts.root { format!("apt-get install {words}") } else { format!("sudo apt-get install {words}") };
     let why = match facts {
-        Facts { sudo: false, .. } => "only root may install them: as root, run",
-        Facts { agreed: true, .. } => "sudo asks for a password. Run",
-        _ => "this task installs nothing unasked. Run",
+        Facts { sudo: false, .. } => format!("only root may install {them}: as root, run"),
+        Facts { agreed: true, .. } => "sudo asks for a password. Run".into(),
+        _ => "this task installs nothing unasked. Run".into(),
     };
-    let why = why.replace("them", them);
-    let command = if facts.sudo || facts.root { command } else { format!("apt-get install {words}") };
-    format!("{list} {are} missing, and {why}\n    {command}\n  or give `--yes` where sudo asks for no password")
+    let command = if facts.sudo { format!("sudo apt-get install {words}") } else { format!("apt-get install {words}") };
+    let or = if facts.sudo && facts.sudo_is_free { "\n  or give `--yes`" } else { "" };
+    format!("{list} {are} missing, and {why}\n    {command}{or}")
 }
 
 #[cfg(test)]
@@ -101,6 +100,9 @@ mod tests {
         assert!(plain.contains("as root, run\n    apt-get install clang-19 lld-19 llvm-19"), "{plain}");
         let sudo = told(Facts { sudo: true, ..NOBODY }, &packages[..1]);
         assert!(sudo.contains("clang-19 is missing") && sudo.contains("sudo apt-get install clang-19"), "{sudo}");
+        assert!(!sudo.contains("--yes"), "{sudo}");
+        let free = told(Facts { sudo: true, sudo_is_free: true, ..NOBODY }, &packages);
+        assert!(free.contains("installs nothing unasked") && free.contains("--yes"), "{free}");
         let ci = told(Facts { sudo: true, agreed: true, ..NOBODY }, &packages);
         assert!(ci.contains("sudo asks for a password"), "{ci}");
         let elsewhere = told(Facts { apt: false, ..NOBODY }, &packages);

@@ -17,6 +17,8 @@ mod key;
 #[allow(dead_code)]
 #[path = "src/manifest.rs"]
 mod manifest;
+#[path = "build/progress.rs"]
+mod progress;
 #[path = "build/sources.rs"]
 mod sources;
 

@@ -1,6 +1,7 @@
 //! Finding clang and compiling modules with it, in parallel, each once for a given content.
 
 use super::manifest::Module;
+use super::progress::Progress;
 use super::sources;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -109,10 +110,12 @@ pub fn compile(modules: &[Module], files: &[(String, String)], targets: &[Target
     std::fs::create_dir_all(&cache).unwrap_or_else(|e| panic!("{} cannot be made: {e}", cache.display()));
     let texts: BTreeMap<&str, &str> = files.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect();
     let jobs: Vec<(usize, &Target)> = (0..modules.len()).flat_map(|m| targets.iter().map(move |t| (m, t))).collect();
+    let progress = Progress::start(jobs.len());
     let results: Vec<Result<(usize, Target, PathBuf), String>> = jobs
         .into_par_iter()
         .map(|(m, target)| {
             let file = compile_one(&clang, &version, &cache, &texts, &modules[m], target)?;
+            progress.step();
             Ok((m, target.clone(), file))
         })
         .collect();

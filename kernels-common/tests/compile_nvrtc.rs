@@ -1,11 +1,13 @@
-//! Every module compiles with NVIDIA's own run-time compiler, as a device does that none of the packed code fits. Needs NVRTC, no GPU.
+//! Modules compile with NVIDIA's own run-time compiler, as a device does that none of the packed code fits: before each commit one of each
+//! family and kind of values, nightly all of them. Needs NVRTC, no GPU.
 //!
 //! Found by `ISOBIT_NVRTC` (a path), by the loader's names, or as the PyPI package `nvidia-cuda-nvrtc`. Where there is none the test
 //! says so and passes, unless `CI` is set.
 
-use isobit_kernels::{HEADERS, Target, compile_options, manifest};
+use isobit_kernels::{HEADERS, Module, Target, compile_options, manifest};
 use libloading::{Library, Symbol};
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::process::Command;
@@ -121,10 +123,10 @@ impl Nvrtc {
     }
 }
 
-#[test]
-fn every_module_compiles_with_nvrtc() {
-    let nvrtc = match find() {
-        Ok(nvrtc) => nvrtc,
+/// NVRTC; none where it was not found, which is an error where nothing may be left out.
+fn nvrtc() -> Option<Nvrtc> {
+    match find() {
+        Ok(nvrtc) => Some(nvrtc),
         Err(tried) => {
             let message = format!(
                 "NVRTC WAS NOT FOUND, NO MODULE WAS COMPILED WITH IT. Install it (`pip install nvidia-cuda-nvrtc`) or name \
@@ -132,19 +134,62 @@ fn every_module_compiles_with_nvrtc() {
             );
             assert!(std::env::var_os("CI").is_none(), "{message}");
             eprintln!("{message}");
-            return;
+            None
         }
-    };
+    }
+}
+
+fn all_compile(nvrtc: &Nvrtc, modules: &[Module]) {
     let text =
         |packed| CString::new(zstd::decode_all(packed).expect("packed by the build")).expect("sources hold no NUL");
     let headers: Vec<_> = HEADERS.iter().map(|&(name, packed)| (CString::new(name).unwrap(), text(packed))).collect();
     let options: Vec<_> =
         compile_options(Target::Nvptx, "sm_90").into_iter().map(|o| CString::new(o).unwrap()).collect();
-    let modules = manifest();
-    assert!(modules.len() > 10);
     let failures: Vec<String> = modules
         .par_iter()
         .filter_map(|m| nvrtc.compile(&m.name, &m.text(), &headers, &options).err().map(|e| format!("{}: {e}", m.name)))
         .collect();
     assert!(failures.is_empty(), "{} of {} modules fail:\n{}", failures.len(), modules.len(), failures.join("\n"));
+}
+
+/// The first folder of a module's source below `ops`, as in `norm`.
+fn family(module: &Module) -> &str {
+    module.source.split('/').nth(1).unwrap_or(module.source)
+}
+
+/// What kind of values a module's name ends with: headers differ by that, and little by the dtypes of one kind.
+fn class(module: &Module) -> &'static str {
+    match module.name.rsplit('_').next().unwrap_or_default() {
+        "f32" => "f32",
+        "f64" => "f64",
+        narrow if narrow.starts_with("f8") || narrow.starts_with("f16") || narrow.starts_with("bf16") => "narrow float",
+        whole if whole.starts_with(['u', 'i']) && whole[1..].parse::<u8>().is_ok() => "integer",
+        _ => "other",
+    }
+}
+
+/// One module of each family and kind of values, and at least one of each source.
+fn representatives(modules: Vec<Module>) -> Vec<Module> {
+    let (mut kinds, mut sources) = (BTreeSet::new(), BTreeSet::new());
+    let mut is_first = |m: &Module| kinds.insert((family(m).to_string(), class(m))) | sources.insert(m.source);
+    modules.into_iter().filter(|module| is_first(module)).collect()
+}
+
+#[test]
+fn a_module_of_each_family_and_kind_of_values_compiles_with_nvrtc() {
+    let Some(nvrtc) = nvrtc() else { return };
+    let (all, chosen) = (manifest(), representatives(manifest()));
+    let families: BTreeSet<_> = all.iter().map(family).collect();
+    assert!(families.len() > 10 && families.iter().all(|f| chosen.iter().any(|m| family(m) == *f)), "{families:?}");
+    eprintln!("{} of {} modules", chosen.len(), all.len());
+    all_compile(&nvrtc, &chosen);
+}
+
+#[test]
+#[ignore = "every module takes minutes: `cargo xtask test --full`"]
+fn every_module_compiles_with_nvrtc() {
+    let Some(nvrtc) = nvrtc() else { return };
+    let modules = manifest();
+    assert!(modules.len() > 10);
+    all_compile(&nvrtc, &modules);
 }

@@ -102,6 +102,6 @@ pub mod __dtype_types {
 }
 
 /// Its example is run as a test.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "cpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

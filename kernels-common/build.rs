@@ -1,26 +1,41 @@
-//! Compiles the kernel tree for the targets of the chosen features and generates the table.
+//! Gathers the kernels of the chosen targets and generates the table.
 //!
-//! - `ISOBIT_CUDA_ARCHS`, `ISOBIT_ROCM_ARCHS`: architectures, comma-separated (`sm_80`; `gfx90a,gfx942,gfx1100`).
+//! Compiled code comes from the data crates (`code/`) where it was made from the same sources with the same flags; a checkout compiles
+//! the rest, each module once for a given content.
+//!
+//! - `ISOBIT_CUDA_ARCHS`, `ISOBIT_ROCM_ARCHS`: architectures, comma-separated (`sm_80`; `gfx90a,gfx942,gfx1100`). Unless they are set, a
+//!   released package takes those of its features, and a checkout those of development.
 //! - `ISOBIT_CLANG`: the compiler; else the newest `clang` of version 19 or newer on the path. Where there is none, or
-//!   `ISOBIT_CLANG=none`, the sources alone are embedded, and devices compile what they use.
+//!   `ISOBIT_CLANG=none`, the sources of what is not compiled yet are embedded alone, and devices compile what they use.
 //! - `ISOBIT_KERNEL_CACHE`: where compiled modules are kept by content; else a folder beside the build's own output.
 #![allow(missing_docs)]
 
-// Both are written for the library, and the build uses a part of each.
+// These three are written for the library, and the build uses a part of each.
+#[allow(dead_code)]
+#[path = "src/archive/mod.rs"]
+mod archive;
 #[path = "build/clang.rs"]
 mod clang;
+#[path = "build/code.rs"]
+mod code;
 #[path = "build/generate.rs"]
 mod generate;
+#[path = "build/identity.rs"]
+mod identity;
 #[allow(dead_code)]
 #[path = "src/key.rs"]
 mod key;
 #[allow(dead_code)]
 #[path = "src/manifest.rs"]
 mod manifest;
+#[path = "build/prebuilt.rs"]
+mod prebuilt;
 #[path = "build/progress.rs"]
 mod progress;
 #[path = "build/sources.rs"]
 mod sources;
+#[path = "build/target.rs"]
+mod target;
 
 fn main() {
     for file in sources::depended_on() {
@@ -30,9 +45,8 @@ fn main() {
     for name in ["ISOBIT_CUDA_ARCHS", "ISOBIT_ROCM_ARCHS", "ISOBIT_CLANG", "ISOBIT_KERNEL_CACHE", "PATH"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    let targets = clang::targets();
     let modules = manifest::modules();
     let sources = sources::read();
-    let built = clang::compile(&modules, &sources, &targets);
-    generate::write(&modules, &sources, &built);
+    let code = code::gather(&modules, &sources, &target::chosen());
+    generate::write(&modules, &sources, &code);
 }

@@ -9,13 +9,12 @@ fn main() -> std::io::Result<()> {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder)?;
     for image in IMAGES {
-        for &(target, arch, _) in image.code {
-            let code = image.code_for(target, arch).expect("what is packed for an architecture fits it");
-            let (code, ending) = match target {
-                Target::Nvptx => (code.strip_suffix(&[0]).unwrap_or(&code), "ptx"),
-                Target::Amdgcn => (code.as_slice(), "co"),
-            };
-            std::fs::write(folder.join(format!("{}.{arch}.{ending}", image.name)), code)?;
+        for (target, ending) in [(Target::Nvptx, "ptx"), (Target::Amdgcn, "co")] {
+            for arch in image.archs(target) {
+                let code = image.code_for(target, &arch).expect("what is packed for an architecture fits it");
+                let code = code.strip_suffix(&[0]).filter(|_| target == Target::Nvptx).unwrap_or(&code);
+                std::fs::write(folder.join(format!("{}.{arch}.{ending}", image.name)), code)?;
+            }
         }
     }
     Ok(())

@@ -1,5 +1,8 @@
-//! Compiled code as it is packed into the binary, and the choice of what fits a device.
+//! The modules of the tree, and which of the code in the binary fits a device.
 
+use crate::packed::Packed;
+use crate::table::PACKED;
+use isobit_hal::Result;
 use std::borrow::Cow;
 
 /// Which vendor's code.
@@ -30,37 +33,52 @@ impl<'a> Code<'a> {
     }
 }
 
-/// One module of the tree in every form it was packed in.
+/// One module of the tree.
 #[derive(Debug)]
 pub struct Image {
     /// The module's name.
     pub name: &'static str,
-    /// What is compiled where nothing below fits: a translation unit over the embedded sources.
+    /// What is compiled where no packed code fits: a translation unit over the embedded sources.
     pub text: &'static str,
-    /// Target, architecture and zstd-packed code.
-    pub code: &'static [(Target, &'static str, &'static [u8])],
 }
 
 impl Image {
-    /// The packed code that fits a device, unpacked: for NVIDIA the newest `sm_` that is not newer than the card, for AMD the same `gfx`.
-    pub fn code_for(&self, target: Target, arch: &str) -> Option<Vec<u8>> {
-        let mine = self.code.iter().filter(|(t, ..)| *t == target);
-        let packed = match target {
-            Target::Nvptx => {
-                let card = sm_number(arch)?;
-                mine.filter_map(|(_, a, code)| Some((sm_number(a)?, code)))
-                    .filter(|&(sm, _)| sm <= card)
-                    .max_by_key(|&(sm, _)| sm)
-                    .map(|(_, code)| code)
-            }
-            Target::Amdgcn => mine.into_iter().find(|(_, a, _)| *a == gfx_base(arch)).map(|(_, _, code)| code),
-        }?;
-        zstd::decode_all(*packed).ok()
+    /// The packed code that fits a device, unpacked: for NVIDIA that of the newest `sm_` that is not newer than the card, for AMD that of the
+    /// same `gfx`. `None` where this build carries none.
+    ///
+    /// # Errors
+    /// The code in this program is damaged.
+    pub fn unpack(&self, target: Target, arch: &str) -> Result<Option<Vec<u8>>> {
+        let packed: Vec<_> = self.packed(target).collect();
+        let archs: Vec<_> = packed.iter().map(|packed| packed.arch).collect();
+        choose(target, arch, &archs).map_or(Ok(None), |i| packed[i].module(self.name))
     }
 
-    /// The architectures packed for a target, for messages.
+    /// As [`unpack`](Self::unpack), `None` also where the code is damaged.
+    pub fn code_for(&self, target: Target, arch: &str) -> Option<Vec<u8>> {
+        self.unpack(target, arch).ok().flatten()
+    }
+
+    /// The architectures packed for a target.
     pub fn archs(&self, target: Target) -> Vec<Cow<'static, str>> {
-        self.code.iter().filter(|(t, ..)| *t == target).map(|(_, a, _)| Cow::Borrowed(*a)).collect()
+        self.packed(target).map(|packed| Cow::Borrowed(packed.arch)).collect()
+    }
+
+    fn packed(&self, target: Target) -> impl Iterator<Item = &'static Packed> {
+        PACKED.iter().filter(move |packed| packed.target == target && packed.has(self.name))
+    }
+}
+
+/// The position of the architecture whose code fits a device.
+fn choose(target: Target, arch: &str, packed: &[&str]) -> Option<usize> {
+    let mut positions = 0..packed.len();
+    match target {
+        Target::Nvptx => {
+            let card = sm_number(arch)?;
+            let fitting = positions.filter_map(|i| Some((sm_number(packed[i])?, i))).filter(|&(sm, _)| sm <= card);
+            fitting.max().map(|(_, i)| i)
+        }
+        Target::Amdgcn => positions.find(|&i| packed[i] == gfx_base(arch)),
     }
 }
 
@@ -78,20 +96,34 @@ mod tests {
 
     #[test]
     fn nvidia_takes_the_newest_not_newer_and_amd_its_own() {
-        let pack = |s: &str| -> &'static [u8] { zstd::encode_all(s.as_bytes(), 1).unwrap().leak() };
-        let code: &'static [_] = vec![
-            (Target::Nvptx, "sm_75", pack("75")),
-            (Target::Nvptx, "sm_80", pack("80")),
-            (Target::Nvptx, "sm_90", pack("90")),
-            (Target::Amdgcn, "gfx90a", pack("90a")),
-        ]
-        .leak();
-        let image = Image { name: "m", text: "", code };
-        let get = |t, a| image.code_for(t, a).map(|c| String::from_utf8(c).unwrap());
-        assert_eq!(get(Target::Nvptx, "sm_86").as_deref(), Some("80"));
-        assert_eq!(get(Target::Nvptx, "sm_120").as_deref(), Some("90"));
-        assert_eq!(get(Target::Nvptx, "sm_70"), None);
-        assert_eq!(get(Target::Amdgcn, "gfx90a:sramecc+:xnack-").as_deref(), Some("90a"));
-        assert_eq!(get(Target::Amdgcn, "gfx942"), None);
+        let archs = ["sm_90", "sm_75", "sm_80", "sm_100"];
+        let get = |card| choose(Target::Nvptx, card, &archs).map(|i| archs[i]);
+        assert_eq!(get("sm_80"), Some("sm_80"));
+        assert_eq!(get("sm_86"), Some("sm_80"));
+        assert_eq!(get("sm_90"), Some("sm_90"));
+        assert_eq!(get("sm_120"), Some("sm_100"));
+        assert_eq!(get("sm_70"), None);
+        assert_eq!(get("gfx90a"), None);
+        let archs = ["gfx90a", "gfx1100"];
+        let get = |card| choose(Target::Amdgcn, card, &archs).map(|i| archs[i]);
+        assert_eq!(get("gfx90a:sramecc+:xnack-"), Some("gfx90a"));
+        assert_eq!(get("gfx1100"), Some("gfx1100"));
+        assert_eq!(get("gfx942"), None);
+        assert_eq!(choose(Target::Amdgcn, "gfx90a", &[]), None);
+    }
+
+    #[test]
+    fn code_is_unpacked_for_every_architecture_and_text_ends_with_a_nul() {
+        for image in crate::table::IMAGES {
+            for target in [Target::Nvptx, Target::Amdgcn] {
+                for arch in image.archs(target) {
+                    let code = image.unpack(target, &arch).unwrap().expect("it says that it has this");
+                    match Code::compiled(target, &code) {
+                        Code::Ptx(text) => assert_eq!(text.iter().position(|&b| b == 0), Some(text.len() - 1)),
+                        Code::Object(object) => assert!(object.starts_with(b"\x7fELF")),
+                    }
+                }
+            }
+        }
     }
 }

@@ -1,11 +1,25 @@
 //! The `.cu` kernel tree and everything the GPU drivers share: a driver implements [`GpuRuntime`], and [`GpuDevice`] and [`GpuStorage`] give
 //! it every operation of the HAL.
 //!
-//! One folder an operation family under `src/ops`, kernel and launch code side by side. Kernels are compiled by the build
-//! script to PTX and AMD code objects and packed into the crate; see `build.rs` for the environment variables that choose. Where
-//! nothing packed fits a device, its run-time compiler gets the same sources.
+//! One folder an operation family under `src/ops`, kernel and launch code side by side. A release carries the kernels compiled, as PTX and
+//! AMD code objects, in one data crate for each architecture, which features choose; a checkout compiles what differs from them (see
+//! `build.rs` for the environment variables). Where no packed code fits a device, its run-time compiler gets the same sources.
+//!
+//! | feature | code for |
+//! |---|---|
+//! | `sm_75` | NVIDIA's Turing and later cards |
+//! | `sm_80` | NVIDIA's Ampere, Ada and later cards |
+//! | `sm_90` | NVIDIA's Hopper and later cards |
+//! | `gfx90a` | AMD's CDNA 2: MI200 |
+//! | `gfx942` | AMD's CDNA 3: MI300 |
+//! | `gfx1030` | AMD's RDNA 2; compiled, never executed |
+//! | `gfx1100` | AMD's RDNA 3 |
+//! | `gfx1201` | AMD's RDNA 4; compiled, never executed |
 
 mod alloc;
+// The library reads archives; its tests write them too.
+#[cfg_attr(not(test), allow(dead_code, unused_imports))]
+mod archive;
 mod between;
 mod block;
 mod capture;
@@ -32,6 +46,7 @@ mod manifest;
 mod modules;
 mod ops;
 mod order;
+mod packed;
 mod params;
 mod peer;
 mod peer_access;
@@ -73,7 +88,7 @@ pub use runtime::{
 pub use scratch::Scratch;
 pub use storage::GpuStorage;
 pub use stream::{CurrentStream, GpuStream};
-pub use table::{BUILD, BuildInfo, Entry, HEADERS, IMAGES, KERNELS, headers};
+pub use table::{BUILD, BuildInfo, Entry, IMAGES, KERNELS, archives, headers};
 
 /// The list that the table and the code were made from.
 pub fn manifest() -> Vec<Module> {

@@ -70,7 +70,7 @@ fn load<R: GpuRuntime>(runtime: &R, counts: &Counts, index: usize) -> Result<Loa
     let image = &table::IMAGES[index];
     let _span = tracing::debug_span!(target: trace::TARGET, "load_module", module = image.name).entered();
     let own = custom::sources_folder().is_none();
-    let packed = if own { image.code_for(R::TARGET, runtime.arch()) } else { None };
+    let packed = if own { image.unpack(R::TARGET, runtime.arch())? } else { None };
     let code = match packed {
         Some(code) => code,
         None => {

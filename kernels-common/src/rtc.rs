@@ -5,6 +5,7 @@ use isobit_hal::{Error, ErrorKind, Result};
 use std::ffi::{CString, c_char};
 use std::io::Write as _;
 use std::path::PathBuf;
+use twox_hash::XxHash3_128;
 
 /// Source for a run-time compiler: one translation unit and the headers it may include, by name.
 #[derive(Debug, Clone, Copy)]
@@ -125,9 +126,10 @@ impl CompileCache {
         compile: impl FnOnce() -> Result<Vec<u8>>,
     ) -> Result<Vec<u8>> {
         let Some(folder) = &self.0 else { return compile() };
-        let mut hasher = blake3::Hasher::new();
+        let mut hasher = XxHash3_128::new();
         let mut add = |part: &str| {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+            hasher.write(&(part.len() as u64).to_le_bytes());
+            hasher.write(part.as_bytes());
         };
         // Not the name: the same text is the same code, whatever it is called.
         [compiler, arch, source.text].into_iter().for_each(&mut add);
@@ -137,7 +139,7 @@ impl CompileCache {
         add(&options.len().to_string());
         options.into_iter().for_each(&mut add);
         source.headers.iter().for_each(|(name, text)| [name, text].into_iter().for_each(|part| add(part)));
-        let file = folder.join(format!("{}.bin", &hasher.finalize().to_hex()[..32]));
+        let file = folder.join(format!("{:032x}.bin", hasher.finish_128()));
         if let Some(code) = std::fs::read(&file).ok().and_then(checked) {
             return Ok(code);
         }
@@ -145,7 +147,7 @@ impl CompileCache {
         // Written beside and renamed, so that two processes do not mix and an interrupted one leaves nothing half.
         let kept = std::fs::create_dir_all(folder).and_then(|()| {
             let mut part = tempfile::NamedTempFile::new_in(folder)?;
-            part.write_all(blake3::hash(&code).as_bytes())?;
+            part.write_all(&XxHash3_128::oneshot(&code).to_le_bytes())?;
             part.write_all(&code)?;
             part.persist(&file).map_err(|e| e.error)
         });
@@ -156,11 +158,11 @@ impl CompileCache {
 
 /// The code in a file, which begins with the code's own hash: a disk that lies must not become a kernel.
 fn checked(mut file: Vec<u8>) -> Option<Vec<u8>> {
-    let (hash, code) = file.split_at_checked(blake3::OUT_LEN)?;
-    if blake3::hash(code).as_bytes() != hash {
+    let (hash, code) = file.split_first_chunk()?;
+    if XxHash3_128::oneshot(code) != u128::from_le_bytes(*hash) {
         return None;
     }
-    file.drain(..blake3::OUT_LEN);
+    file.drain(..size_of::<u128>());
     Some(file)
 }
 

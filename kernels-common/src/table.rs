@@ -2,6 +2,7 @@
 
 use crate::image::Image;
 use crate::key::Key;
+use crate::packed::Packed;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -29,38 +30,47 @@ pub struct BuildInfo {
 }
 
 impl BuildInfo {
-    /// The AMD architectures that code is packed for; none where there was no compiler.
+    /// The AMD architectures that code is packed for; none where nothing was compiled.
     pub fn amd_archs(&self) -> Vec<Cow<'static, str>> {
         archs(crate::image::Target::Amdgcn)
     }
 
-    /// The NVIDIA architectures that PTX is packed for; it runs on these and later ones. None where there was no compiler.
+    /// The NVIDIA architectures that PTX is packed for; it runs on these and later ones. None where nothing was compiled.
     pub fn nvidia_archs(&self) -> Vec<Cow<'static, str>> {
         archs(crate::image::Target::Nvptx)
     }
 }
 
 fn archs(target: crate::image::Target) -> Vec<Cow<'static, str>> {
-    IMAGES.first().map(|image| image.archs(target)).unwrap_or_default()
+    PACKED.iter().filter(|packed| packed.target == target).map(|packed| Cow::Borrowed(packed.arch)).collect()
 }
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
-/// Every source file of the tree, unpacked: what a run-time compiler may include.
+/// Every source file of the tree, unpacked, by the name it is included by: what a run-time compiler may include.
+///
+/// # Errors
+/// The sources in this program are damaged.
 pub fn headers() -> Result<&'static [(&'static str, String)]> {
     static UNPACKED: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
     if let Some(headers) = UNPACKED.get() {
         return Ok(headers);
     }
-    let broken = |e: Box<dyn std::error::Error + Send + Sync>| {
-        Error::new(ErrorKind::Other, "the kernel sources in this binary cannot be unpacked").with_source(e)
-    };
-    let mut headers = Vec::with_capacity(HEADERS.len());
-    for (name, packed) in HEADERS {
-        let bytes = zstd::decode_all(*packed).map_err(|e| broken(e.into()))?;
-        headers.push((*name, String::from_utf8(bytes).map_err(|e| broken(e.into()))?));
+    let mut headers = Vec::new();
+    for file in SOURCES.archive()?.modules() {
+        let text = SOURCES.module(file.name)?.unwrap_or_default();
+        let text = String::from_utf8(text).map_err(|e| {
+            Error::new(ErrorKind::Other, format!("{} in this program is not text", file.name)).with_source(e)
+        })?;
+        headers.push((file.name, text));
     }
     Ok(UNPACKED.get_or_init(|| headers))
+}
+
+/// Architecture and file of each archive of compiled code in this program, for the tool that packs releases. `src/archive/mod.rs` describes
+/// the format.
+pub fn archives() -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    PACKED.iter().map(|packed| (packed.arch, packed.file()))
 }
 
 /// The position of a kernel in [`KERNELS`].

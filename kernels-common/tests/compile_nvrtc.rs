@@ -4,7 +4,7 @@
 //! Found by `ISOBIT_NVRTC` (a path), by the loader's names, or as the PyPI package `nvidia-cuda-nvrtc`. Where there is none the test
 //! says so and passes, unless `CI` is set.
 
-use isobit_kernels::{HEADERS, Module, Target, compile_options, manifest};
+use isobit_kernels::{Module, Target, compile_options, headers, manifest};
 use libloading::{Library, Symbol};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -140,9 +140,9 @@ fn nvrtc() -> Option<Nvrtc> {
 }
 
 fn all_compile(nvrtc: &Nvrtc, modules: &[Module]) {
-    let text =
-        |packed| CString::new(zstd::decode_all(packed).expect("packed by the build")).expect("sources hold no NUL");
-    let headers: Vec<_> = HEADERS.iter().map(|&(name, packed)| (CString::new(name).unwrap(), text(packed))).collect();
+    let headers = headers().expect("packed by the build").iter();
+    let headers: Vec<_> =
+        headers.map(|(name, text)| (CString::new(*name).unwrap(), CString::new(text.as_str()).unwrap())).collect();
     let options: Vec<_> =
         compile_options(Target::Nvptx, "sm_90").into_iter().map(|o| CString::new(o).unwrap()).collect();
     let failures: Vec<String> = modules

@@ -15,7 +15,7 @@ pub fn command() -> Command {
             flag("yes", "Installs missing Debian packages without a question, with `sudo -n` where that is needed")
                 .global(true),
         )
-        .subcommands([conformance(), test(), bare(), kernels(), bench(), bindings(), model(), doctor()])
+        .subcommands([conformance(), test(), bare(), kernels(), bench(), bindings(), model(), package(), doctor()])
 }
 
 fn flag(name: &'static str, help: &'static str) -> Arg {
@@ -107,6 +107,14 @@ fn bindings() -> Command {
 
 fn model() -> Command {
     Command::new("model").about("Fetches all-MiniLM-L6-v2, which the example `embed` runs, and prints its folder")
+}
+
+fn package() -> Command {
+    Command::new("package")
+        .about("Packs everything that is published, with compiled kernels for every target, and checks it as a registry would")
+        .arg(flag("allow-dirty", "Packages although files are not committed"))
+        .arg(flag("keep-kernels", "Takes the compiled kernels as the last run left them"))
+        .arg(flag("prove", "Builds a new program on the packages, without clang, and runs it on both simulated GPUs"))
 }
 
 fn doctor() -> Command {

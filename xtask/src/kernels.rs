@@ -10,12 +10,22 @@ pub const ALL_CUDA: &str = "sm_75,sm_80,sm_90";
 /// As [`ALL_CUDA`].
 pub const ALL_ROCM: &str = "gfx90a,gfx942,gfx1030,gfx1100,gfx1201";
 
+/// Every architecture that a package carries.
+pub fn packaged() -> impl Iterator<Item = &'static str> {
+    [ALL_CUDA, ALL_ROCM].into_iter().flat_map(|archs| archs.split(','))
+}
+
+/// Has a build make the code of every architecture that a package carries.
+pub fn for_all(command: &mut Command) -> &mut Command {
+    command.env("ISOBIT_CUDA_ARCHS", ALL_CUDA).env("ISOBIT_ROCM_ARCHS", ALL_ROCM)
+}
+
 /// Compiles, and prints resources where asked.
 pub fn run(all: bool, resources: bool) -> Result<ExitCode> {
     setup::ensure_clang()?;
     let with_archs = |mut command: Command| {
         if all {
-            command.env("ISOBIT_CUDA_ARCHS", ALL_CUDA).env("ISOBIT_ROCM_ARCHS", ALL_ROCM);
+            for_all(&mut command);
         }
         command
     };

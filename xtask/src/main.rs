@@ -10,6 +10,7 @@ mod doctor;
 mod failure;
 mod kernels;
 mod model;
+mod package;
 mod progress;
 mod resources;
 mod setup;
@@ -54,6 +55,11 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
             bindings::run(&args.get_many::<PathBuf>("include").into_iter().flatten().cloned().collect::<Vec<_>>())
         }
         "model" => model::run(),
+        "package" => package::run(package::Options {
+            allow_dirty: args.get_flag("allow-dirty"),
+            keep_kernels: args.get_flag("keep-kernels"),
+            prove: args.get_flag("prove"),
+        }),
         "doctor" => doctor::run(),
         "bare" => bare::run(&bare::Options {
             only: texts("only"),

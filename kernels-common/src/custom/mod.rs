@@ -18,6 +18,7 @@ use isobit_hal::kernel::{FuncBackend, KernelParam};
 use isobit_hal::{BackendDevice, DeviceId, Error, ErrorKind, Func, KernelCode, Result, trace};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use twox_hash::XxHash3_128;
 
 /// A kernel on a GPU: what a [`Func`] of these drivers is.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ type Slot<R> = Arc<Mutex<Option<Arc<LoadedModule<R>>>>>;
 
 /// The modules that a device's users gave it, by the hash of what they gave.
 #[derive(Debug)]
-pub(crate) struct CustomModules<R: GpuRuntime>(Mutex<HashMap<[u8; blake3::OUT_LEN], Slot<R>>>);
+pub(crate) struct CustomModules<R: GpuRuntime>(Mutex<HashMap<u128, Slot<R>>>);
 
 impl<R: GpuRuntime> Default for CustomModules<R> {
     fn default() -> Self {
@@ -132,10 +133,11 @@ fn load<R: GpuRuntime>(runtime: &R, counts: &Counts, module: &str, code: KernelC
 }
 
 /// The hash of all that the code of a module is made from, but for what is one device's anyway. Names are no part of it.
-fn content(code: KernelCode<'_>) -> [u8; blake3::OUT_LEN] {
-    let mut hasher = blake3::Hasher::new();
+fn content(code: KernelCode<'_>) -> u128 {
+    let mut hasher = XxHash3_128::new();
     let mut add = |part: &[u8]| {
-        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        hasher.write(&(part.len() as u64).to_le_bytes());
+        hasher.write(part);
     };
     match code {
         KernelCode::Source(source) => {
@@ -153,7 +155,7 @@ fn content(code: KernelCode<'_>) -> [u8; blake3::OUT_LEN] {
         KernelCode::Binary(bytes) => [&b"binary"[..], bytes].into_iter().for_each(add),
         _ => add(b"unknown"),
     }
-    *hasher.finalize().as_bytes()
+    hasher.finish_128()
 }
 
 #[cfg(test)]

@@ -1,0 +1,22 @@
+//! Code that the data crates carry, one crate an architecture: their build scripts say where it lies.
+
+use super::archive::Archive;
+use std::path::PathBuf;
+
+/// The archive of an architecture whose data crate is among the dependencies and has code.
+pub fn file(arch: &str) -> Option<PathBuf> {
+    let package = arch.replace('_', "").to_uppercase();
+    std::env::var_os(format!("DEP_ISOBIT_KERNELS_{package}_ARCHIVE")).map(PathBuf::from)
+}
+
+/// The content of that archive.
+pub fn read(arch: &str) -> Option<Vec<u8>> {
+    let path = file(arch)?;
+    println!("cargo::rerun-if-changed={}", path.display());
+    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{} cannot be read: {e}", path.display()));
+    match Archive::parse(&bytes) {
+        Ok(archive) => assert_eq!(archive.arch, arch, "{} is of another architecture", path.display()),
+        Err(e) => panic!("{}: {e}", path.display()),
+    }
+    Some(bytes)
+}

@@ -1,0 +1,112 @@
+//! Which architectures are built for, and with which flags.
+
+use std::path::Path;
+
+/// Flags for every target. Division and square root are IEEE and denormals are kept by clang's defaults for both targets, but for
+/// those that are spelled out.
+pub const FLAGS: &[&str] = &[
+    "-O3",
+    "-std=c++20",
+    "-ffp-contract=off",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-unused-function",
+    // An unrolling hint that a target does not follow is no fault of the source.
+    "-Wno-pass-failed",
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vendor {
+    Nvptx,
+    Amdgcn,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    pub vendor: Vendor,
+    pub arch: String,
+}
+
+/// What is particular to a vendor: the feature and the variable that choose, and the architectures.
+struct Choice {
+    vendor: Vendor,
+    feature: &'static str,
+    variable: &'static str,
+    /// Those that a checkout compiles unless the variable says otherwise.
+    development: &'static [&'static str],
+    /// Those that data crates carry.
+    packaged: &'static [&'static str],
+}
+
+const CHOICES: [Choice; 2] = [
+    Choice {
+        vendor: Vendor::Nvptx,
+        feature: "CARGO_FEATURE_CUDA",
+        variable: "ISOBIT_CUDA_ARCHS",
+        development: &["sm_80"],
+        packaged: &["sm_75", "sm_80", "sm_90"],
+    },
+    Choice {
+        vendor: Vendor::Amdgcn,
+        feature: "CARGO_FEATURE_ROCM",
+        variable: "ISOBIT_ROCM_ARCHS",
+        development: &["gfx90a", "gfx1100"],
+        packaged: &["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"],
+    },
+];
+
+/// The targets that features and environment choose.
+pub fn chosen() -> Vec<Target> {
+    let chosen = CHOICES.iter().filter(|choice| std::env::var_os(choice.feature).is_some());
+    chosen.flat_map(Choice::targets).collect()
+}
+
+impl Choice {
+    fn targets(&self) -> Vec<Target> {
+        let archs: Vec<String> = match std::env::var(self.variable) {
+            Ok(named) => named.split(',').map(str::trim).filter(|a| !a.is_empty()).map(String::from).collect(),
+            Err(_) if is_package() => {
+                let has_code = |arch: &&&str| super::prebuilt::file(arch).is_some();
+                self.packaged.iter().filter(has_code).map(|a| a.to_string()).collect()
+            }
+            Err(_) => self.development.iter().map(|a| a.to_string()).collect(),
+        };
+        archs.into_iter().map(|arch| Target { vendor: self.vendor, arch }).collect()
+    }
+}
+
+/// Whether this is a released package: cargo puts the manifest as it was written beside the one that it publishes.
+fn is_package() -> bool {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml.orig").exists()
+}
+
+impl Target {
+    /// Every flag that decides what the compiler makes.
+    pub fn flags(&self) -> Vec<String> {
+        let own: &[&str] = match self.vendor {
+            Vendor::Nvptx => &["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-S"],
+            Vendor::Amdgcn => &[
+                "-x",
+                "hip",
+                "--offload-device-only",
+                "--no-gpu-bundle-output",
+                "-nogpuinc",
+                "-nogpulib",
+                "-fuse-ld=lld",
+                "-fhip-fp32-correctly-rounded-divide-sqrt",
+            ],
+        };
+        let mut flags: Vec<String> = FLAGS.iter().chain(own).map(|s| s.to_string()).collect();
+        // bf16 conversions are PTX 7.0 instructions of sm_80; clang without a CUDA toolkit assumes an older PTX.
+        let sm: Option<u32> = self.arch.strip_prefix("sm_").and_then(|n| n.parse().ok());
+        if sm.is_some_and(|sm| sm >= 80) {
+            flags.extend(["--cuda-feature=+ptx78".into(), "-DISOBIT_PTX70".into()]);
+        }
+        flags.push(match self.vendor {
+            Vendor::Nvptx => format!("--cuda-gpu-arch={}", self.arch),
+            Vendor::Amdgcn => format!("--offload-arch={}", self.arch),
+        });
+        flags
+    }
+}

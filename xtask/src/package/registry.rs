@@ -1,0 +1,200 @@
+//! A registry of files: the packages just made, and of others those that they depend on, in the form that cargo calls `local-registry`. A
+//! program that depends on the packages builds from it without a network.
+
+use crate::shell::{cargo, root, target_dir};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// A package that is published, or that one which is depends on.
+#[derive(Debug)]
+pub struct Package {
+    pub name: String,
+    version: String,
+    /// Made in this workspace.
+    pub ours: bool,
+    /// What cargo says of it.
+    metadata: Value,
+}
+
+impl Package {
+    /// Its file in a registry.
+    pub fn file(&self) -> String {
+        format!("{}-{}.crate", self.name, self.version)
+    }
+
+    /// Whether it carries the compiled kernels of an architecture.
+    pub fn is_data(&self) -> bool {
+        self.metadata["links"].as_str().is_some_and(|links| links.starts_with("isobit_kernels_"))
+    }
+
+    /// Its line in a registry's index.
+    fn line(&self, checksum: &str) -> Value {
+        let dependencies = self.metadata["dependencies"].as_array().into_iter().flatten();
+        let dependencies: Vec<Value> = dependencies.filter(|d| d["kind"] != "dev").map(dependency).collect();
+        json!({
+            "v": 2,
+            "name": self.name,
+            "vers": self.version,
+            "deps": dependencies,
+            "cksum": checksum,
+            "features": {},
+            "features2": self.metadata["features"],
+            "links": self.metadata["links"],
+            "rust_version": self.metadata["rust_version"],
+            "yanked": false,
+        })
+    }
+}
+
+/// A dependency as an index names it.
+fn dependency(of: &Value) -> Value {
+    let renamed = !of["rename"].is_null();
+    json!({
+        "name": if renamed { &of["rename"] } else { &of["name"] },
+        "package": if renamed { &of["name"] } else { &Value::Null },
+        "req": of["req"],
+        "features": of["features"],
+        "optional": of["optional"],
+        "default_features": of["uses_default_features"],
+        "target": of["target"],
+        "kind": of["kind"].as_str().unwrap_or("normal"),
+    })
+}
+
+/// Every package of the workspace that may be published, and every one that the lock file takes from a registry.
+pub fn packages() -> Result<Vec<Package>> {
+    let output =
+        cargo().args(["metadata", "--format-version", "1", "--locked"]).output().context("cargo does not start")?;
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo's metadata is not JSON")?;
+    let package = |metadata: &Value| {
+        let text = |name: &str| metadata[name].as_str().unwrap_or_default().to_string();
+        let ours = metadata["source"].is_null();
+        Package { name: text("name"), version: text("version"), ours, metadata: metadata.clone() }
+    };
+    let packages = metadata["packages"].as_array().context("cargo's metadata names no packages")?.iter();
+    // `publish = false` is an empty list of registries.
+    Ok(packages.filter(|p| p["publish"].as_array().is_none_or(|to| !to.is_empty())).map(package).collect())
+}
+
+/// Makes the registry anew from what cargo packed into a folder, and gives its path.
+pub fn make(made: &Path, packages: &[Package]) -> Result<PathBuf> {
+    let registry = target_dir().join("registry");
+    if registry.exists() {
+        std::fs::remove_dir_all(&registry).with_context(|| format!("{} cannot be removed", registry.display()))?;
+    }
+    std::fs::create_dir_all(&registry)?;
+    let locked = locked()?;
+    let mut index: HashMap<PathBuf, String> = HashMap::new();
+    for package in packages {
+        let to = registry.join(package.file());
+        let from = if package.ours { made.join(package.file()) } else { fetched(package)? };
+        std::fs::copy(&from, &to).with_context(|| format!("{} cannot be copied", from.display()))?;
+        let checksum = match locked.get(&(package.name.as_str().into(), package.version.as_str().into())) {
+            Some(checksum) => checksum.clone(),
+            None => sha256(&to)?,
+        };
+        let lines = index.entry(place(&package.name)).or_default();
+        *lines += &format!("{}\n", package.line(&checksum));
+    }
+    for (place, lines) in index {
+        let path = registry.join("index").join(place);
+        std::fs::create_dir_all(path.parent().context("it lies in the index")?)?;
+        std::fs::write(&path, lines).with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(registry)
+}
+
+/// The file of a package from elsewhere, which cargo fetched to build this.
+fn fetched(package: &Package) -> Result<PathBuf> {
+    let manifest = Path::new(package.metadata["manifest_path"].as_str().context("a package has a manifest")?);
+    // <home>/registry/src/<registry>/<package>/Cargo.toml, and beside src the files as they came.
+    let source = manifest.ancestors().nth(2).context("it lies in cargo's home")?;
+    let (name, home) = (source.file_name(), source.ancestors().nth(2));
+    let (name, home) = name.zip(home).context("it lies in cargo's home")?;
+    let file = home.join("cache").join(name).join(package.file());
+    if !file.exists() {
+        bail!("{} is not there, from which cargo unpacked {}: run `cargo fetch`", file.display(), package.name);
+    }
+    Ok(file)
+}
+
+/// The checksums of the lock file, by name and version.
+fn locked() -> Result<HashMap<(String, String), String>> {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).context("Cargo.lock cannot be read")?;
+    Ok(checksums(&lock))
+}
+
+fn checksums(lock: &str) -> HashMap<(String, String), String> {
+    let entry = |text: &str| {
+        let value = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "))?;
+            Some(line.trim_matches('"').to_string())
+        };
+        Some(((value("name")?, value("version")?), value("checksum")?))
+    };
+    lock.split("[[package]]").filter_map(entry).collect()
+}
+
+/// Where the lines of a package lie in an index: folders of its first letters.
+fn place(name: &str) -> PathBuf {
+    let name = name.to_lowercase();
+    match name.len() {
+        1 | 2 => Path::new(&name.len().to_string()).join(name),
+        3 => Path::new("3").join(&name[..1]).join(name),
+        _ => Path::new(&name[..2]).join(&name[2..4]).join(name),
+    }
+}
+
+/// By the program of that name, which every Linux has.
+fn sha256(file: &Path) -> Result<String> {
+    let output = std::process::Command::new("sha256sum").arg(file).output().context("sha256sum does not start")?;
+    ensure!(output.status.success(), "sha256sum: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.split_whitespace().next().context("sha256sum prints a sum")?.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_filed_by_their_first_letters() {
+        for (name, path) in
+            [("a", "1/a"), ("cc", "2/cc"), ("syn", "3/s/syn"), ("half", "ha/lf/half"), ("Isobit", "is/ob/isobit")]
+        {
+            assert_eq!(place(name), Path::new(path));
+        }
+    }
+
+    #[test]
+    fn checksums_are_those_of_the_lock_file() {
+        let lock = "version = 4\n\n[[package]]\nname = \"half\"\nversion = \"2.1.0\"\nsource = \"registry+x\"\nchecksum = \"ab12\"\n\n\
+                    [[package]]\nname = \"isobit\"\nversion = \"0.1.0\"\n";
+        let expected = HashMap::from([(("half".to_string(), "2.1.0".to_string()), "ab12".to_string())]);
+        assert_eq!(checksums(lock), expected);
+    }
+
+    #[test]
+    fn a_line_of_the_index_has_what_cargo_resolves_by() {
+        let metadata = json!({
+            "name": "isobit-rocm", "version": "0.1.0", "links": null, "rust_version": "1.88", "features": {"default": ["gfx90a"]},
+            "dependencies": [
+                {"name": "isobit-hip-sys", "rename": "hip-sys", "req": "^0.1.0", "features": [], "optional": false,
+                 "uses_default_features": true, "target": null, "kind": null},
+                {"name": "tempfile", "rename": null, "req": "^3", "features": [], "optional": false,
+                 "uses_default_features": true, "target": null, "kind": "dev"}
+            ]
+        });
+        let package = Package { name: "isobit-rocm".into(), version: "0.1.0".into(), ours: true, metadata };
+        let line = package.line("ab12");
+        assert_eq!(line["deps"].as_array().unwrap().len(), 1);
+        assert_eq!(line["deps"][0]["name"], "hip-sys");
+        assert_eq!(line["deps"][0]["package"], "isobit-hip-sys");
+        assert_eq!(line["deps"][0]["kind"], "normal");
+        assert_eq!((&line["cksum"], &line["features2"]["default"][0]), (&json!("ab12"), &json!("gfx90a")));
+        assert!(!package.is_data());
+    }
+}

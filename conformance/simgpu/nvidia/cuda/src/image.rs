@@ -16,7 +16,7 @@ const FAT: [[u8; 4]; 2] = [0xba55_ed50_u32.to_le_bytes(), 0x4662_43b1_u32.to_le_
 ///
 /// # Safety
 /// `image` is null, or a whole cubin or fat binary, or a text that ends in NUL; it stays as long as the result.
-pub(crate) unsafe fn text<'a>(image: *const c_void) -> Result<&'a [u8]> {
+pub unsafe fn text<'a>(image: *const c_void) -> Result<&'a [u8]> {
     if image.is_null() {
         bail!(INVALID_VALUE, "the image is null");
     }
@@ -44,21 +44,4 @@ pub(crate) fn of_file(path: &str) -> Result<Vec<u8>> {
     file.push(0);
     // SAFETY: the vector ends in NUL, outlives the call, and is as whole as the file.
     Ok(unsafe { text(file.as_ptr().cast()) }?.to_vec())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn machine_code_is_told_from_text() {
-        // SAFETY: every image ends in NUL.
-        let of = |image: &[u8]| unsafe { text(image.as_ptr().cast()).map(<[u8]>::to_vec).map_err(|e| e.code) };
-        assert_eq!(of(b".version 7.0\0"), Ok(b".version 7.0".to_vec()));
-        assert_eq!(of(b"\0"), Ok(Vec::new()));
-        assert_eq!(of(b"\x7fEL\0"), Ok(b"\x7fEL".to_vec()));
-        assert_eq!(of(b"\x7fELF\x02\0"), Err(Code::NO_BINARY_FOR_GPU));
-        assert_eq!(of(b"\x50\xed\x55\xba\x01\0"), Err(Code::NO_BINARY_FOR_GPU));
-        assert_eq!(of(b"\xb1\x43\x62\x46\x01\0"), Err(Code::NO_BINARY_FOR_GPU));
-    }
 }

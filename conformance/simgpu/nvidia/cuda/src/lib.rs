@@ -29,7 +29,8 @@ pub mod graph_edges;
 pub mod graph_node;
 pub mod graph_params;
 pub mod host;
-mod image;
+#[doc(hidden)]
+pub mod image;
 pub mod jit;
 pub mod launch;
 pub mod library;

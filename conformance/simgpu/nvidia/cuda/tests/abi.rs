@@ -94,3 +94,11 @@ fn codes_are_those_of_the_header() {
         assert_eq!(own.name().to_str().unwrap(), format!("{theirs:?}"));
     }
 }
+
+#[test]
+fn every_code_has_its_name_and_meaning() {
+    assert_eq!(Code::SUCCESS.name(), c"CUDA_SUCCESS");
+    assert_eq!(Code(719).name(), c"CUDA_ERROR_LAUNCH_FAILED");
+    assert_eq!(Code(209).meaning(), c"no kernel image is available for execution on the device");
+    assert!(Code(719).is_known() && !Code(998).is_known());
+}

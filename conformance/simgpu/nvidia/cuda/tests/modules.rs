@@ -361,3 +361,17 @@ fn planted() {
     assert!(report["instructions"].as_u64().unwrap() > 0);
     ok(cuModuleUnload(module));
 }
+
+#[test]
+fn machine_code_is_told_from_text() {
+    // SAFETY: every image ends in NUL.
+    let of = |image: &[u8]| unsafe {
+        isobit_simgpu_cuda::image::text(image.as_ptr().cast()).map(<[u8]>::to_vec).map_err(|e| e.code)
+    };
+    assert_eq!(of(b".version 7.0\0"), Ok(b".version 7.0".to_vec()));
+    assert_eq!(of(b"\0"), Ok(Vec::new()));
+    assert_eq!(of(b"\x7fEL\0"), Ok(b"\x7fEL".to_vec()));
+    assert_eq!(of(b"\x7fELF\x02\0"), Err(Code::NO_BINARY_FOR_GPU));
+    assert_eq!(of(b"\x50\xed\x55\xba\x01\0"), Err(Code::NO_BINARY_FOR_GPU));
+    assert_eq!(of(b"\xb1\x43\x62\x46\x01\0"), Err(Code::NO_BINARY_FOR_GPU));
+}

@@ -95,6 +95,8 @@ impl Target {
                 "-nogpulib",
                 "-fuse-ld=lld",
                 "-fhip-fp32-correctly-rounded-divide-sqrt",
+                // Else an object holds an id made of the path and the options, and the same code is other bytes in another folder.
+                "-fuse-cuid=none",
             ],
         };
         let mut flags: Vec<String> = FLAGS.iter().chain(own).map(|s| s.to_string()).collect();

@@ -53,7 +53,7 @@ const OPERATIONS: [Operation; 6] = [
     ("v_max_i32", |a, b| std::cmp::max(a as i32, b as i32) as u32),
     ("v_and_b32", |a, b| a & b),
     ("v_mul_u32_u24", |a, b| (u64::from(a % (1 << 24)) * u64::from(b % (1 << 24))) as u32),
-    ("v_add_nc_u16", |a, b| (a + b % 65536) % 65536),
+    ("v_add_nc_u16", |a, b| (a % 65536 + b % 65536) % 65536),
     ("v_min_i16", |a, b| u32::from(std::cmp::min(a as i16, b as i16) as u16)),
 ];
 

@@ -23,7 +23,10 @@ impl Packed {
 
     /// The archive, its header read and checked.
     pub(crate) fn archive(&self) -> Result<&Archive<'static>> {
-        let read = self.read.get_or_init(|| Archive::parse(self.file));
+        let read = self.read.get_or_init(|| match Archive::parse(self.file)? {
+            archive if archive.arch == self.arch => Ok(archive),
+            other => Err(Damaged(format!("it is that of {}", other.arch))),
+        });
         read.as_ref().map_err(|e| self.damaged(e.clone()))
     }
 

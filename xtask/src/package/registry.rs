@@ -50,10 +50,13 @@ impl Package {
 
 /// A dependency as an index names it.
 fn dependency(of: &Value) -> Value {
-    let renamed = !of["rename"].is_null();
+    let (name, package) = match &of["rename"] {
+        Value::Null => (&of["name"], &Value::Null),
+        rename => (rename, &of["name"]),
+    };
     json!({
-        "name": if renamed { &of["rename"] } else { &of["name"] },
-        "package": if renamed { &of["name"] } else { &Value::Null },
+        "name": name,
+        "package": package,
         "req": of["req"],
         "features": of["features"],
         "optional": of["optional"],

@@ -42,7 +42,8 @@ pub fn run(options: Options) -> Result<ExitCode> {
         publish.arg("--allow-dirty");
     }
     shell::run(&mut publish).context("cargo does not take the packages")?;
-    let made = target_dir().join("package");
+    // Where a dry run leaves them, for each to be built against those before it.
+    let made = target_dir().join("package").join("tmp-registry");
     sizes(&made, &packages)?;
     let registry = registry::make(&made, &packages)?;
     println!("local registry: {}", registry.display());

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use archive::{Archive, Writer};
 use isobit_kernels_pack::frames;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<()> {
@@ -69,10 +70,11 @@ fn unpack<'a>(archive: &Archive<'a>) -> Result<BTreeMap<&'a str, Vec<u8>>> {
     let mut frames: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     let mut code = BTreeMap::new();
     for module in archive.modules() {
-        if !frames.contains_key(&module.frame) {
-            frames.insert(module.frame, archive.unpack(module.frame)?);
-        }
-        let bytes = frames[&module.frame].get(module.offset..module.offset + module.len);
+        let frame = match frames.entry(module.frame) {
+            Entry::Occupied(unpacked) => unpacked.into_mut(),
+            Entry::Vacant(new) => new.insert(archive.unpack(module.frame)?),
+        };
+        let bytes = frame.get(module.offset..module.offset + module.len);
         code.insert(module.name, bytes.context("checked when it was read")?.to_vec());
     }
     Ok(code)

@@ -31,8 +31,9 @@ impl Package {
 
     /// Its line in a registry's index.
     fn line(&self, checksum: &str) -> Value {
-        let dependencies = self.metadata["dependencies"].as_array().into_iter().flatten();
-        let dependencies: Vec<Value> = dependencies.filter(|d| d["kind"] != "dev").map(dependency).collect();
+        // Those of tests too, which nobody resolves: a feature may name one, and names what is not there otherwise.
+        let dependencies: Vec<Value> =
+            self.metadata["dependencies"].as_array().into_iter().flatten().map(dependency).collect();
         json!({
             "v": 2,
             "name": self.name,
@@ -193,10 +194,11 @@ mod tests {
         });
         let package = Package { name: "isobit-rocm".into(), version: "0.1.0".into(), ours: true, metadata };
         let line = package.line("ab12");
-        assert_eq!(line["deps"].as_array().unwrap().len(), 1);
+        assert_eq!(line["deps"].as_array().unwrap().len(), 2);
         assert_eq!(line["deps"][0]["name"], "hip-sys");
         assert_eq!(line["deps"][0]["package"], "isobit-hip-sys");
         assert_eq!(line["deps"][0]["kind"], "normal");
+        assert_eq!((&line["deps"][1]["name"], &line["deps"][1]["kind"]), (&json!("tempfile"), &json!("dev")));
         assert_eq!((&line["cksum"], &line["features2"]["default"][0]), (&json!("ab12"), &json!("gfx90a")));
         assert!(!package.is_data());
     }

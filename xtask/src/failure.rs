@@ -9,10 +9,13 @@ pub const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 /// Below so many bytes a failure is taken for that of a full disk: what was half written is often removed again.
 const NEARLY_NONE: u64 = 64 << 20;
 
-/// What to do about a failure by what the program said, where that is known.
-pub fn advice(said: &str) -> Option<String> {
+/// With more than that free, a program that speaks of a full disk does not mean this one: a test's output may.
+const ENOUGH: u64 = 2 << 30;
+
+/// What to do about a failure by what the program said and the bytes that are free where it writes, where that is known.
+pub fn advice(said: &str, free: u64) -> Option<String> {
     let says = |any: &[&str]| any.iter().any(|words| said.contains(words));
-    if says(&["No space left on device", "(os error 28)", "errno=28"]) {
+    if free < ENOUGH && says(&["No space left on device", "(os error 28)", "errno=28"]) {
         return Some("the disk is full. Free some space, or name a folder elsewhere in CARGO_TARGET_DIR".into());
     }
     if says(&["is not supported by the following package", "requires rustc "]) {
@@ -42,20 +45,13 @@ pub fn advice(said: &str) -> Option<String> {
 
 /// The end of an error: the advice for what was said, else that the disk is full where it is.
 pub fn explain(said: &str) -> String {
-    let full = || {
-        full_disk().map(|disk| {
-            format!("{} is full. Free some space, or name a folder elsewhere in CARGO_TARGET_DIR", disk.display())
-        })
-    };
-    advice(said).or_else(full).map_or_else(String::new, |advice| format!("\n  {advice}"))
-}
-
-/// A folder that is written to and whose disk has nothing left.
-fn full_disk() -> Option<PathBuf> {
     let temporary = std::env::temp_dir();
-    [crate::shell::target_dir(), temporary]
-        .into_iter()
-        .find(|folder| free(folder).is_some_and(|free| free < NEARLY_NONE))
+    let folders = [crate::shell::target_dir(), temporary].into_iter().filter_map(|f| Some((free(&f)?, f)));
+    let (least, folder) = folders.min().unwrap_or((u64::MAX, PathBuf::new()));
+    let full = (least < NEARLY_NONE).then(|| {
+        format!("{} is full. Free some space, or name a folder elsewhere in CARGO_TARGET_DIR", folder.display())
+    });
+    advice(said, least).or(full).map_or_else(String::new, |advice| format!("\n  {advice}"))
 }
 
 /// Bytes that are free where a folder is, or will be.
@@ -89,10 +85,11 @@ mod tests {
             ("W: Failed to fetch x  Temporary failure resolving 'deb.example'", "registry cannot be reached"),
             ("NewConnectionError: Failed to establish a new connection: [Errno -3]", "registry cannot be reached"),
         ] {
-            assert!(advice(said).is_some_and(|a| a.contains(expected)), "{said}: {:?}", advice(said));
+            assert!(advice(said, 0).is_some_and(|a| a.contains(expected)), "{said}: {:?}", advice(said, 0));
         }
-        assert_eq!(advice("error[E0308]: mismatched types"), None);
-        assert!(advice("requires rustc 1.88").unwrap().contains(RUST));
+        assert_eq!(advice("error[E0308]: mismatched types", 0), None);
+        assert_eq!(advice("ld: final link failed: No space left on device", 50 << 30), None);
+        assert!(advice("requires rustc 1.88", u64::MAX).unwrap().contains(RUST));
     }
 
     /// A cargo from before Rust 1.85 reads values first and says of one it does not know that it is wrong. Without such values it says that it is

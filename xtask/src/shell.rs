@@ -159,10 +159,13 @@ mod tests {
 
     #[test]
     fn a_failure_names_the_command_and_says_what_to_do() {
-        let script = "echo 'ld: final link failed: No space left on device' >&2; exit 3";
+        let script = "echo 'error: Could not resolve host: index.example' >&2; exit 3";
         for result in [run(Command::new("sh").args(["-c", script])), quietly(Command::new("sh").args(["-c", script]))] {
             let e = result.unwrap_err().to_string();
-            assert!(e.starts_with("`sh -c ") && e.contains("exit status: 3") && e.contains("the disk is full"), "{e}");
+            assert!(
+                e.starts_with("`sh -c ") && e.contains("exit status: 3") && e.contains("registry cannot be reached"),
+                "{e}"
+            );
         }
         let e = run(&mut Command::new("/nowhere/at-all")).unwrap_err();
         assert!(format!("{e:#}").contains("`at-all` does not start"), "{e:#}");

@@ -9,11 +9,19 @@ use std::path::{Path, PathBuf};
 pub const FEATURES_CRATE: &str = "isobit-features";
 
 /// Every driver is built, whatever this machine has.
-const FEATURES: [&str; 9] = [
+const FEATURES: [&str; 17] = [
     "isobit/cuda",
     "isobit/rocm",
     "isobit-kernels/cuda",
     "isobit-kernels/rocm",
+    "isobit-kernels/sm_75",
+    "isobit-kernels/sm_80",
+    "isobit-kernels/sm_90",
+    "isobit-kernels/gfx90a",
+    "isobit-kernels/gfx942",
+    "isobit-kernels/gfx1030",
+    "isobit-kernels/gfx1100",
+    "isobit-kernels/gfx1201",
     "isobit-conformance/cli",
     "isobit-conformance/cuda",
     "isobit-conformance/rocm",
@@ -171,7 +179,7 @@ mod tests {
             assert!(ALL.contains(&package), "{feature}");
         }
         assert_eq!(features_of(ALL), ["--features".to_string(), FEATURES.join(",")]);
-        assert_eq!(features_of(&["isobit-kernels"]), ["--features", "isobit-kernels/cuda,isobit-kernels/rocm"]);
+        assert_eq!(features_of(&["isobit-embed"]), ["--features", "isobit-embed/cuda,isobit-embed/rocm"]);
         assert!(features_of(&["isobit-hal"]).is_empty());
     }
 

@@ -7,7 +7,7 @@ use crate::finding::FindingKind;
 use crate::memory::{Named, written};
 use crate::race::tag;
 use crate::race::track::{Alike, note_granule, overrule};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 
 /// Generations are below this: a word has as many bits for them as for dispatch numbers.
 const GENERATIONS: u64 = 1 << (u64::BITS - tag::DISPATCH_AT);
@@ -18,24 +18,12 @@ const ALIKE: usize = 16;
 /// Records an access to granules. False at a clash.
 #[inline(always)]
 fn note_granules(tags: &mut [[AtomicU64; 2]], me: u64, access: Access, alike: &mut Alike) -> bool {
-    let [first, .., _] = tags else { return tags.iter().all(|words| alike.note(words, me, access).is_none()) };
-    // What was accessed together before has the same words: they are compared as plain ones, which becomes vector code.
-    let before = first.each_ref().map(|word| word.load(Relaxed));
-    // SAFETY: atomics have the layout of their integers, and the borrow is exclusive.
-    let words: &mut [[u64; 2]] = unsafe { &mut *(tags as *mut [[AtomicU64; 2]] as *mut [[u64; 2]]) };
-    let differ = words.iter().fold(0, |differ, [writer, reader]| differ | (writer ^ before[0]) | (reader ^ before[1]));
-    if differ != 0 {
-        return tags.iter().all(|words| alike.note(words, me, access).is_none());
+    if alike.note_all(tags) {
+        return true;
     }
-    let after = before.map(AtomicU64::new);
-    if note_granule(&after, me, access).is_some() {
-        return false;
-    }
-    let after = after.map(AtomicU64::into_inner);
-    if after != before {
-        words.fill(after);
-    }
-    true
+    let Some((first, rest)) = tags.split_first_mut() else { return true };
+    alike.note(first, me, access).is_none()
+        && (alike.note_all(rest) || rest.iter().all(|words| alike.note(words, me, access).is_none()))
 }
 
 /// Local memory that serves one group after the other.

@@ -8,7 +8,7 @@ use crate::shell::{self, cargo, root, target_dir};
 use crate::{kernels, setup};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// What a data crate may have as a registry's file, and what any other may.
 const DATA_LIMIT: u64 = 5_000_000;
@@ -27,6 +27,9 @@ pub struct Options {
 
 /// Packs, checks, and proves where asked.
 pub fn run(options: Options) -> Result<ExitCode> {
+    if !options.allow_dirty {
+        committed()?;
+    }
     if !options.keep_kernels {
         compile()?;
     }
@@ -36,11 +39,9 @@ pub fn run(options: Options) -> Result<ExitCode> {
     }
     let packages = registry::packages()?;
     let mut publish = cargo();
-    // As a dry run it does all but upload: each package is unpacked and built, against those packed before it.
-    publish.args(["publish", "--workspace", "--dry-run"]);
-    if options.allow_dirty {
-        publish.arg("--allow-dirty");
-    }
+    // As a dry run it does all but upload: each package is unpacked and built, against those packed before it. The data of the data crates is
+    // in no commit, which cargo would refuse: what else is in none was looked at before.
+    publish.args(["publish", "--workspace", "--dry-run", "--allow-dirty"]);
     shell::run(&mut publish).context("cargo does not take the packages")?;
     // Where a dry run leaves them, for each to be built against those before it.
     let made = target_dir().join("package").join("tmp-registry");
@@ -51,6 +52,13 @@ pub fn run(options: Options) -> Result<ExitCode> {
         prove::run(&registry)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a working tree with changes that are not committed.
+fn committed() -> Result<()> {
+    let changes = shell::output(Command::new("git").args(["status", "--porcelain"]).current_dir(root()))?;
+    ensure!(changes.is_empty(), "not everything is committed; --allow-dirty packages it all the same:\n{changes}");
+    Ok(())
 }
 
 /// Compiles the tree for every architecture of the packages and writes the data crates.

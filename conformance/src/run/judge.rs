@@ -53,7 +53,7 @@ pub struct Bench<'a, D> {
 
 /// Runs a case: twice on the device with complementary poisons, once on the reference, and compares. On a watched device the second run goes
 /// without guard bands. Where it is known what the reference gives for this very case, and the device gives the same, the reference does not
-/// run again: its share was a quarter of a run on simulated devices.
+/// run again.
 pub fn run_case<D: BackendDevice>(
     bench: &Bench<'_, D>,
     cell: &Cell,

@@ -20,6 +20,8 @@ struct Op {
     first: u64,
     /// How many lanes access a word each, one after the other.
     lanes: u64,
+    /// The last lane accesses the first word.
+    backwards: bool,
 }
 
 /// Operations by group, epoch and wave.
@@ -38,10 +40,10 @@ fn op(atomics: bool) -> impl Strategy<Value = Op> {
         prop::sample::select(vec![(0, 16), (16, 16), (0, 32)]),
         (0..WORDS, 1..WORDS).prop_map(|(first, lanes)| (first, lanes.min(WORDS - first))),
     ];
-    (access, words).prop_map(|(access, (first, lanes))| {
+    (access, words, any::<bool>()).prop_map(|(access, (first, lanes), backwards)| {
         // Atomics of few words, so that they meet.
         let (first, lanes) = if access.is_atomic() { (first % 5, 1) } else { (first, lanes) };
-        Op { access, first, lanes }
+        Op { access, first, lanes, backwards }
     })
 }
 
@@ -132,7 +134,8 @@ fn racing(order: &[(Place, Op)]) -> BTreeSet<usize> {
 }
 
 fn addresses(op: &Op, base: u64) -> (u64, [u64; LANES]) {
-    (u64::MAX >> (64 - op.lanes), std::array::from_fn(|lane| base + 4 * (op.first + lane as u64)))
+    let word = |lane: u64| op.first + if op.backwards && lane < op.lanes { op.lanes - 1 - lane } else { lane };
+    (u64::MAX >> (64 - op.lanes), std::array::from_fn(|lane| base + 4 * word(lane as u64)))
 }
 
 fn found(findings: &Findings) -> BTreeSet<usize> {
@@ -217,6 +220,29 @@ proptest! {
         prop_assert!(found.is_subset(&truth), "{:?} of {:?}", found, truth);
     }
 
+    /// Also where the same place stored there before, and for groups of one wave.
+    #[test]
+    fn lanes_of_one_store_to_local_memory_that_meet_are_given_back(
+        words in prop::collection::vec(0..24u32, LANES),
+        mask in prop_oneof![Just(u64::MAX), Just(u64::from(u32::MAX)), any::<u64>()],
+        bytes in prop::sample::select(vec![1u32, 2, 4, 8]),
+        waves in 1..3u32,
+    ) {
+        let (memory, findings) = (arena(), Findings::new());
+        let launch = Launch::new("kernel", &memory, &findings, bytes, false);
+        let mut local = Local::new();
+        local.reset(24 * 8, waves);
+        let at: [u32; LANES] = std::array::from_fn(|lane| words[lane] * bytes);
+        let active = |lane: usize| mask >> lane & 1 == 1;
+        let meets = |lane: usize| active(lane) && (0..lane).any(|earlier| active(earlier) && words[earlier] == words[lane]);
+        let meeting = (0..LANES).filter(|&lane| meets(lane)).fold(0, |lanes, lane| lanes | 1u64 << lane);
+        for _ in 0..2 {
+            let checked = local.check(&Place::default(), Access::Store, 0, mask, &at, bytes, bytes, &launch, &Names);
+            prop_assert_eq!((checked.lanes, checked.overlap), (mask, meeting));
+        }
+        prop_assert!(found(&findings).is_empty());
+    }
+
     /// Atomics count as accesses also where they order nothing, because no wave makes two.
     #[test]
     fn one_atomic_each_is_found_to_race(ops in prop::collection::vec((0..3u32, 0..5usize, 0..4u64), 2..6)) {
@@ -224,7 +250,7 @@ proptest! {
             [Access::Load, Access::Store, Access::Atomic, Access::AtomicLoad, Access::AtomicStore];
         let order: Vec<(Place, Op)> = ops.into_iter().enumerate().map(|(wave, (group, kind, word))| {
             let access = KINDS[kind];
-            (Place { group, wave: wave as u32, epoch: 0 }, Op { access, first: word, lanes: 1 })
+            (Place { group, wave: wave as u32, epoch: 0 }, Op { access, first: word, lanes: 1, backwards: false })
         }).collect();
         let truth = racing(&order);
         let found = globally(&order, 4, true);
@@ -236,7 +262,7 @@ proptest! {
 /// The "last group finishes" pattern: each group stores its part (words 2 and 3), then adds to a counter (word 0); the last reads all parts.
 fn last_finishes(release: Access, epoch: u32, counter: u64) -> Vec<(Place, Op)> {
     let place = |group, epoch| Place { group, wave: 0, epoch };
-    let op = |access, first| Op { access, first, lanes: 1 };
+    let op = |access, first| Op { access, first, lanes: 1, backwards: false };
     vec![
         (place(0, 0), op(Access::Store, 2)),
         (place(0, epoch), op(release, 0)),
@@ -269,7 +295,7 @@ fn the_last_group_may_read_what_the_others_released() {
 #[test]
 fn chains_of_atomics_over_several_groups_order_too() {
     let place = |group| Place { group, wave: 0, epoch: 0 };
-    let op = |access, first| Op { access, first, lanes: 1 };
+    let op = |access, first| Op { access, first, lanes: 1, backwards: false };
     let order = [
         (place(0), op(Access::Store, 5)),
         (place(0), op(Access::Atomic, 0)),
@@ -290,7 +316,7 @@ fn a_race_says_with_whom() {
     let findings = Findings::new();
     let launch = Launch::new("reduce", &memory, &findings, 4, false);
     let access = |place: Place, access, first| {
-        let (mask, at) = addresses(&Op { access, first, lanes: 2 }, base);
+        let (mask, at) = addresses(&Op { access, first, lanes: 2, backwards: false }, base);
         launch.check(&place, access, 0, mask, &at, 4, 4, &mut SiteCache::default(), &Names);
         findings.take().pop().map(|f| f.message)
     };

@@ -71,7 +71,7 @@ fn time(name: &str, text: &str, base: impl Fn(u64) -> u64, address: impl Fn(usiz
     let mut warp = Warp { rows: vec![Row::ZERO; 12], active: u32::MAX, live: u32::MAX, pc: 1, ..Warp::default() };
     let mut best = Duration::MAX;
     for _ in 0..LAUNCHES {
-        let launch = Launch::new("speed", &device, &findings, program.granule, program.atomics);
+        let launch = Launch::new("speed", &device, &findings, program.granules, program.atomics);
         shared.reset(32 << 10, 8);
         let all = std::array::from_fn(|lane| 512 * lane as u32);
         let write = isobit_simgpu_core::check::Access::Store;

@@ -122,7 +122,7 @@ impl Gpu {
             grid.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into())).filter(|&n| n <= u64::from(u32::MAX));
         let groups = groups.ok_or_else(|| Fault::new(format!("{}: more than 2^32 blocks: {grid:?}", kernel.name)))?;
         let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, kernarg)?;
-        let launch = Launch::new(&kernel.name, &self.memory, &self.findings, kernel.granule, kernel.atomics);
+        let launch = Launch::new(&kernel.name, &self.memory, &self.findings, kernel.granules, kernel.atomics);
         let group = Group {
             kernel,
             launch: &launch,

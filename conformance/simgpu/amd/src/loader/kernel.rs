@@ -4,6 +4,7 @@ use super::metadata::Described;
 use super::{Image, LoadError};
 use crate::exec::Program;
 use crate::isa::Arch;
+use isobit_simgpu_core::check::Granules;
 use std::sync::Arc;
 
 /// What fills an argument.
@@ -97,7 +98,7 @@ pub struct Kernel {
     pub(crate) program: Arc<Program>,
     pub(crate) entry: usize,
     pub(crate) setup: Setup,
-    pub(crate) granule: u32,
+    pub(crate) granules: Granules,
     pub(crate) atomics: bool,
     _image: Arc<Image>,
 }
@@ -158,7 +159,7 @@ impl Kernel {
             program.step_at(entry).ok_or_else(|| LoadError::Invalid(format!("{name} starts outside of the code")))?;
         let dynamic_stack = properties >> 11 & 1 == 1;
         let end = u64::from(program.steps[entry].offset) + code_bytes;
-        let (granule, atomics) = accesses(program, entry, u32::try_from(end).unwrap_or(u32::MAX));
+        let (granules, atomics) = accesses(program, entry, u32::try_from(end).unwrap_or(u32::MAX));
         Ok(Self {
             args: described.args,
             kernarg_bytes: described.kernarg_bytes,
@@ -177,7 +178,7 @@ impl Kernel {
                 scratch: rsrc2 & 1 == 1,
                 thread_dims: (rsrc2 >> 11 & 3) as u8,
             },
-            granule,
+            granules,
             atomics,
             _image: owner.clone(),
             name,
@@ -185,13 +186,13 @@ impl Kernel {
     }
 }
 
-/// The smallest access to global or group memory in the code from `entry` to byte `end`, and whether there are atomics; over all of the code
+/// The smallest accesses to global and to group memory in the code from `entry` to byte `end`, and whether there are atomics; over all of the code
 /// where the kernel calls functions.
-fn accesses(program: &Program, entry: usize, end: u32) -> (u32, bool) {
+fn accesses(program: &Program, entry: usize, end: u32) -> (Granules, bool) {
     let own = program.steps[entry..].iter().take_while(|step| step.offset < end);
     let calls = own.clone().any(|step| matches!(program.inst(step).name, "s_swappc_b64" | "s_call_b64"));
     let steps = if calls { &program.steps[..] } else { &program.steps[entry..entry + own.count()] };
-    let (mut granule, mut atomics) = (4, false);
+    let (mut granules, mut atomics) = (Granules::default(), false);
     for name in steps.iter().filter_map(|step| program.insts.get(step.inst as usize)).map(|inst| inst.name) {
         let Some((space, rest)) = name.split_once('_') else { continue };
         if !matches!(space, "global" | "flat" | "ds" | "buffer") {
@@ -200,12 +201,18 @@ fn accesses(program: &Program, entry: usize, end: u32) -> (u32, bool) {
         let plain = ["load", "store", "permute", "bpermute", "swizzle"].iter().any(|form| rest.starts_with(form));
         atomics |= if space == "ds" { !plain } else { rest.starts_with("atomic") };
         for part in rest.split('_') {
-            granule = granule.min(match part {
+            let bytes = match part {
                 "u8" | "i8" | "b8" => 1,
                 "u16" | "i16" | "b16" => 2,
-                _ => 4,
-            });
+                _ => continue,
+            };
+            if space != "ds" {
+                granules.note_global(bytes);
+            }
+            if matches!(space, "ds" | "flat") {
+                granules.note_local(bytes);
+            }
         }
     }
-    (granule, atomics)
+    (granules, atomics)
 }

@@ -65,6 +65,40 @@ impl Access {
     }
 }
 
+/// The smallest accesses of a kernel to the memories that threads share, in bytes: so finely it is recorded who accessed what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Granules {
+    /// To global memory.
+    pub global: u32,
+    /// To local memory.
+    pub local: u32,
+}
+
+/// Of a kernel that has no access yet. Nothing coarser is recorded.
+impl Default for Granules {
+    fn default() -> Self {
+        4.into()
+    }
+}
+
+impl Granules {
+    /// With an access of `bytes` bytes to global memory too.
+    pub fn note_global(&mut self, bytes: u32) {
+        self.global = self.global.min(bytes);
+    }
+
+    /// With an access of `bytes` bytes to local memory too.
+    pub fn note_local(&mut self, bytes: u32) {
+        self.local = self.local.min(bytes);
+    }
+}
+
+impl From<u32> for Granules {
+    fn from(bytes: u32) -> Self {
+        Self { global: bytes, local: bytes }
+    }
+}
+
 /// Names the parts of a launch for findings. Only asked where there is one.
 pub trait Describe {
     /// The instruction `site`, with its place in the kernel.
@@ -110,6 +144,7 @@ pub struct Launch<'a> {
     findings: &'a Findings,
     table: Arc<Table>,
     track: Track<'a>,
+    local_granule: u32,
     order: Option<Order>,
     id: u64,
     _dispatch: Dispatch<'a>,
@@ -119,16 +154,24 @@ pub struct Launch<'a> {
 static LAUNCHES: AtomicU64 = AtomicU64::new(1);
 
 impl<'a> Launch<'a> {
-    /// Starts a launch of `kernel`. `granule` is the smallest access that the kernel makes, in bytes; `atomics` says whether it has any.
-    pub fn new(kernel: &'a str, memory: &'a Memory, findings: &'a Findings, granule: u32, atomics: bool) -> Self {
+    /// Starts a launch of `kernel`. `atomics` says whether it has any.
+    pub fn new(
+        kernel: &'a str,
+        memory: &'a Memory,
+        findings: &'a Findings,
+        granules: impl Into<Granules>,
+        atomics: bool,
+    ) -> Self {
         let dispatch = memory.dispatch();
-        let granule = if granule >= 4 { 2 } else { granule / 2 };
+        let granules = granules.into();
+        let log = |bytes: u32| bytes.clamp(1, 4).ilog2();
         Self {
             kernel,
             memory,
             findings,
             table: memory.table(),
-            track: Track { shadow: memory.shadow(), dispatch: dispatch.number << tag::DISPATCH_AT, granule },
+            track: Track { shadow: memory.shadow(), dispatch: dispatch.number << tag::DISPATCH_AT, granule: log(granules.global) },
+            local_granule: log(granules.local),
             order: atomics.then(Order::default),
             id: LAUNCHES.fetch_add(1, Ordering::Relaxed),
             _dispatch: dispatch,
@@ -278,9 +321,9 @@ impl<'a> Launch<'a> {
         self.order.as_ref()
     }
 
-    /// The binary logarithm of the bytes of a granule.
-    pub(crate) fn granule(&self) -> u32 {
-        self.track.granule
+    /// The binary logarithm of the bytes of a granule of local memory.
+    pub(crate) fn local_granule(&self) -> u32 {
+        self.local_granule
     }
 }
 

@@ -7,9 +7,9 @@ pub(super) const ALIGN: u64 = 256;
 /// Bytes at least between two allocations that belong to neither.
 pub(super) const RED_ZONE: u64 = 1024;
 /// Freed bytes that are kept out of use, as a part of the capacity, and at most. The shadow of a byte takes up to 20 bytes of the host, and stays:
-/// with two gibibytes in turn a process grew to 14, and a machine with several of them ran out of memory.
+/// with two gibibytes in turn a process grew to 14, and a machine with several of them ran out of memory; with 64 mebibytes to 2.3 GiB.
 const QUARANTINE_PART: u64 = 8;
-const QUARANTINE_MOST: u64 = 64 << 20;
+const QUARANTINE_MOST: u64 = 32 << 20;
 
 /// Offsets, not addresses, throughout.
 pub(super) struct Ranges {

@@ -156,19 +156,6 @@ impl Alike {
         Self { before: [u64::MAX; 2], after: [u64::MAX; 2] }
     }
 
-    /// Records an access to granules that all have the words of the last ones; where one has not, nothing happens. False then.
-    #[inline(always)]
-    pub(crate) fn note_all(&self, tags: &mut [[AtomicU64; 2]]) -> bool {
-        let [writer, reader] = self.before;
-        // SAFETY: atomics have the layout of their integers, and the borrow is exclusive. Plain ones are compared by vector code.
-        let words: &mut [[u64; 2]] = unsafe { &mut *(tags as *mut [[AtomicU64; 2]] as *mut [[u64; 2]]) };
-        let same = words.iter().fold(0, |differ, words| differ | (words[0] ^ writer) | (words[1] ^ reader)) == 0;
-        if same && self.after != self.before {
-            words.fill(self.after);
-        }
-        same
-    }
-
     /// As [`note_granule`].
     #[inline(always)]
     pub(crate) fn note(&mut self, words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64, Access)> {

@@ -103,8 +103,7 @@ impl Gpu {
         check::shape(self.arch, kernel, grid, block, dynamic_shared)?;
         let filled = self.arguments.fill(kernel.argument_bytes(), arguments)?;
         let program = &*kernel.program;
-        let granule = if program.granule == 0 { 4 } else { program.granule };
-        let launch = Launch::new(&kernel.name, &self.memory, &self.findings, granule, program.atomics);
+        let launch = Launch::new(&kernel.name, &self.memory, &self.findings, program.granules, program.atomics);
         let of_launch = Grid {
             kernel,
             launch: &launch,

@@ -3,6 +3,7 @@
 use super::memory::Form;
 use super::row::Row;
 use super::warp::{Env, Warp};
+use isobit_simgpu_core::check::Granules;
 
 /// What becomes of the running lanes after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,8 +130,8 @@ pub struct Program {
     pub targets: Vec<Vec<u32>>,
     /// Lists of places, for steps that have more operands than fit (`mma`), by [`Step::extra`].
     pub lists: Vec<Vec<Place>>,
-    /// The smallest access to memory, in bytes.
-    pub granule: u32,
+    /// Its smallest accesses to memory.
+    pub granules: Granules,
     /// It has atomics.
     pub atomics: bool,
     /// The text of the PTX line of each step, for findings, and the source files that origins name.

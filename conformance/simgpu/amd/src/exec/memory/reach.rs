@@ -4,7 +4,7 @@ use super::operation::{Form, Places, disagreeing};
 use super::private;
 use crate::exec::wave::SITE_CACHES;
 use crate::exec::{Env, Step, Wave};
-use isobit_simgpu_core::check::{Access, LANES, run};
+use isobit_simgpu_core::check::{Access, LANES, run, run_local};
 
 /// Global memory. Device addresses are addresses of this process.
 #[inline(always)]
@@ -50,10 +50,19 @@ fn scattered(wave: &mut Wave, step: &Step, env: &mut Env<'_>, form: &Form, mask:
 pub fn local(wave: &mut Wave, step: &Step, env: &mut Env<'_>, form: &Form, mask: u64, addresses: &[u32; LANES]) {
     let (place, site) = (wave.place(env), wave.site());
     let &Form { access, bytes, align, .. } = form;
+    if let Some(row) = form.row
+        && let Some((at, lanes)) = run_local(mask, addresses, bytes)
+        && env.local.check_run(&place, access, at.into(), lanes as u32 * bytes, align, env.launch)
+    {
+        let start = env.local.bytes_mut().as_mut_ptr().wrapping_add(at as usize);
+        // SAFETY: the check found all of the row inside. The memory starts at a multiple of eight, and only this thread reaches it.
+        unsafe { row(wave, step, mask.trailing_zeros() as usize, lanes as usize, start) };
+        return;
+    }
     let checked = env.local.check(&place, access, site, mask, addresses, bytes, align, env.launch, env.describe);
     let start = env.local.bytes_mut().as_mut_ptr();
     let places: Places = addresses.map(|address| start.wrapping_add(address as usize));
-    // SAFETY: the check found the bytes of these lanes inside. The memory starts at a multiple of eight, and only this thread reaches it.
+    // SAFETY: the check found the bytes of these lanes inside; as for rows.
     unsafe { (form.lanes)(wave, step, checked.lanes, &places) };
     if checked.overlap != 0
         && let Some(lane) =

@@ -139,20 +139,17 @@ pub fn push(lower: &mut Lower<'_>, mut form: Form, address: Address) {
         Memory::Arguments => (fast::<ARGUMENTS> as Exec, base::<ARGUMENTS> as Exec),
         Memory::Generic => (fast::<GENERIC> as Exec, base::<GENERIC> as Exec),
     };
-    if matches!(address.memory, Memory::Global | Memory::Shared | Memory::Generic) {
-        accesses(lower, form.bytes);
+    if matches!(address.memory, Memory::Global | Memory::Generic) {
+        lower.program.granules.note_global(form.bytes);
+    }
+    if matches!(address.memory, Memory::Shared | Memory::Generic) {
+        lower.program.granules.note_local(form.bytes);
     }
     let mut step = lower.step(lower.choose(fast, base));
     step.src[0] = address.base;
     step.extra = lower.program.forms.len() as u32;
     lower.program.forms.push(form);
     lower.push(step);
-}
-
-/// Notes that the program has accesses of so many bytes to memory that threads share.
-pub fn accesses(lower: &mut Lower<'_>, bytes: u32) {
-    let granule = &mut lower.program.granule;
-    *granule = if *granule == 0 { bytes } else { bytes.min(*granule) };
 }
 
 const GLOBAL: u8 = 0;

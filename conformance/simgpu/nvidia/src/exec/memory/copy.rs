@@ -6,7 +6,7 @@
 //! Between the two it counts as not written.
 
 use super::access::take_hints;
-use super::address::{accesses, address, addresses};
+use super::address::{address, addresses};
 use super::form::{Form, lanes_in};
 use super::pending::{form, take, wait};
 use super::reach;
@@ -113,7 +113,8 @@ fn copy(lower: &mut Lower<'_>, inst: &Instruction, mut modifiers: Modifiers<'_>)
         let form = form(access, bytes, take);
         lower.program.forms.push(Form { offset: at.offset, narrow: at.narrow, ..form });
     }
-    accesses(lower, bytes);
+    lower.program.granules.note_global(bytes);
+    lower.program.granules.note_local(bytes);
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 //! of a matrix, two elements each; with `.trans`, a column.
 
 use super::SHARED_APERTURE;
-use super::address::{Memory, accesses, address, addresses, take_space};
+use super::address::{Memory, address, addresses, take_space};
 use super::form::{Form, Lanes, MOST, Places, lanes_in};
 use super::reach;
 use crate::exec::lane::{row, write};
@@ -81,7 +81,7 @@ fn lower(lower: &mut Lower<'_>, inst: &Instruction, access: Access) -> Result<()
     };
     let mut step = lower.step(run);
     (step.src[0], step.extra) = (at.base, lower.program.forms.len() as u32);
-    accesses(lower, ROW);
+    lower.program.granules.note_local(ROW);
     lower.program.forms.push(form);
     lower.push(step);
     Ok(())

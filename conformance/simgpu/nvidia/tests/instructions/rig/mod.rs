@@ -211,7 +211,7 @@ impl Rig {
         };
         let program: &Program = &mut program;
         let clock = AtomicU64::new(1 << 40);
-        let launch = Launch::new("test", &self.memory, &self.findings, program.granule, program.atomics);
+        let launch = Launch::new("test", &self.memory, &self.findings, program.granules, program.atomics);
         let mut env = Env {
             program,
             launch: &launch,

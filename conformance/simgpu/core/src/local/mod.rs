@@ -1,42 +1,26 @@
 //! The local (shared) memory of a work group, with the same checks as global memory has.
 
+mod record;
+mod rows;
+
 use crate::check::lanes::{Wrong, lanes_of, overlapping};
 use crate::check::report::{Subject, other};
-use crate::check::{Access, Checked, Describe, LANES, Launch, Place, run_local};
+use crate::check::{Access, Checked, Describe, LANES, Launch, Place};
 use crate::finding::FindingKind;
 use crate::memory::{Named, written};
-use crate::race::tag;
-use crate::race::track::{Alike, note_granule, overrule};
-use std::sync::atomic::AtomicU64;
-
-/// Generations are below this: a word has as many bits for them as for dispatch numbers.
-const GENERATIONS: u64 = 1 << (u64::BITS - tag::DISPATCH_AT);
-
-/// Granules that are looked at together.
-const ALIKE: usize = 16;
-
-/// Records an access to granules. False at a clash.
-#[inline(always)]
-fn note_granules(tags: &mut [[AtomicU64; 2]], me: u64, access: Access, alike: &mut Alike) -> bool {
-    if alike.note_all(tags) {
-        return true;
-    }
-    let Some((first, rest)) = tags.split_first_mut() else { return true };
-    alike.note(first, me, access).is_none()
-        && (alike.note_all(rest) || rest.iter().all(|words| alike.note(words, me, access).is_none()))
-}
+use crate::race::order::Order;
+use record::{Record, Step};
 
 /// Local memory that serves one group after the other.
 pub struct Local {
     words: Vec<u64>,
     bytes: usize,
     init: Vec<u8>,
-    /// Writer and reader of each granule.
-    tags: Vec<[AtomicU64; 2]>,
-    /// Distinguishes the groups that were served, so that no tag need be cleared between them.
-    generation: u64,
+    record: Record,
     /// The group has one wave only, whose accesses are all ordered.
     solo: bool,
+    /// The processor has what the checks of scattered accesses are compiled for a second time.
+    fast: bool,
 }
 
 impl Default for Local {
@@ -48,24 +32,24 @@ impl Default for Local {
 impl Local {
     /// Local memory of no bytes, to be [`reset`](Self::reset).
     pub fn new() -> Self {
-        Self { words: Vec::new(), bytes: 0, init: Vec::new(), tags: Vec::new(), generation: 0, solo: true }
+        let fast = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        Self { words: Vec::new(), bytes: 0, init: Vec::new(), record: Record::new(), solo: true, fast }
     }
 
     /// Makes it the uninitialised memory, `bytes` bytes large, of a group of `waves` waves.
     pub fn reset(&mut self, bytes: usize, waves: u32) {
         self.bytes = bytes;
         self.solo = waves == 1;
-        self.generation += 1;
         let words = bytes.div_ceil(8);
         if self.words.len() < words {
             self.words.resize(words, 0);
-            // Of whole words, so that what fits the words of a smaller memory fits its tags.
-            self.tags.resize_with(words * 8, Default::default);
         }
-        if self.generation == GENERATIONS {
-            self.tags.fill_with(Default::default);
-            self.generation = 1;
-        }
+        // A granule may be as small as a byte.
+        self.record.reset(words * 8);
         self.init.clear();
         self.init.resize(bytes, 0);
     }
@@ -97,12 +81,17 @@ impl Local {
         launch: &Launch<'_>,
         describe: &dyn Describe,
     ) -> Checked {
-        if !access.is_atomic() && self.check_well(who, access, mask, addresses, bytes, align, launch.granule()) {
-            return Checked {
-                lanes: mask,
-                overlap: if access == Access::Store { overlapping(mask, addresses, u64::from(bytes)) } else { 0 },
-                ..Checked::default()
+        if !access.is_atomic() {
+            let well = if self.fast {
+                // SAFETY: the processor has the features.
+                unsafe { self.check_well_fast(who, access, mask, addresses, bytes, align, launch.local_granule()) }
+            } else {
+                let starts = rows::starts(mask, addresses, bytes);
+                self.check_well(who, access, mask, addresses, starts, bytes, align, launch.local_granule())
             };
+            if let Some(overlap) = well {
+                return Checked { lanes: mask, overlap, ..Checked::default() };
+            }
         }
         let subject = Subject { who, access, site, bytes, lane: 0, describe, more: 0 };
         self.check_lanes(&subject, mask, addresses, align, launch)
@@ -124,9 +113,8 @@ impl Local {
         if access.is_atomic() || address > self.bytes.saturating_sub(bytes) as u64 || bytes > self.bytes {
             return false;
         }
-        let me = tag::of(self.generation << tag::DISPATCH_AT, who);
-        address & u64::from(align - 1) == 0
-            && self.note(me, access, address as usize, bytes, launch.granule(), &mut Alike::new())
+        let mut step = self.record.step(who, access);
+        address & u64::from(align - 1) == 0 && self.note(&mut step, access, address as usize, bytes, launch.local_granule())
     }
 
     /// What is in `bytes` bytes at `address`, inside of the memory, counts as not written from now on.
@@ -134,10 +122,9 @@ impl Local {
         self.init[address as usize..][..bytes as usize].fill(0);
     }
 
-    /// True where nothing is wrong with any lane. Where it is false, everything is to be checked again.
-    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
-    fn check_well(
+    fn check_well_fast(
         &mut self,
         who: &Place,
         access: Access,
@@ -146,7 +133,26 @@ impl Local {
         bytes: u32,
         align: u32,
         granule: u32,
-    ) -> bool {
+    ) -> Option<u64> {
+        let starts = rows::starts_fast(mask, addresses, bytes);
+        self.check_well(who, access, mask, addresses, starts, bytes, align, granule)
+    }
+
+    /// Where nothing is wrong with any lane: those that write a byte which an earlier lane writes too. Where something may be, everything is
+    /// to be checked again. `starts` are the lanes with which rows start.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "as for `check`")]
+    fn check_well(
+        &mut self,
+        who: &Place,
+        access: Access,
+        mask: u64,
+        addresses: &[u32; LANES],
+        starts: u64,
+        bytes: u32,
+        align: u32,
+        granule: u32,
+    ) -> Option<u64> {
         let (mut highest, mut low_bits) = (0, 0);
         let mut see = |address: u32| {
             highest = highest.max(address);
@@ -161,60 +167,63 @@ impl Local {
             lanes_of(mask).for_each(|lane| see(addresses[lane as usize]));
         }
         if highest as usize + bytes as usize > self.bytes || low_bits & (align - 1) != 0 {
-            return false;
+            return None;
         }
-        let (me, alike) = (tag::of(self.generation << tag::DISPATCH_AT, who), &mut Alike::new());
-        if let Some((start, lanes)) = run_local(mask, addresses, bytes) {
-            return self.note(me, access, start as usize, lanes as usize * bytes as usize, granule, alike);
-        }
-        // Rows of lanes that follow each other, or are the same; a row that comes again (the rows of a tile do) is recorded already.
-        let mut lanes = lanes_of(mask).map(|lane| addresses[lane as usize]);
-        let mut next = lanes.next();
-        let mut before = (0, 0);
-        while let Some(start) = next {
-            let (mut last, mut end) = (start, start + bytes);
-            next = lanes.next();
-            while let Some(address) = next
-                && (address == end || address == last)
-            {
-                (last, end) = (address, address + bytes);
-                next = lanes.next();
+        let overlap = || if access == Access::Store { overlapping(mask, addresses, u64::from(bytes)) } else { 0 };
+        let step = &mut self.record.step(who, access);
+        // Where rows are short, to look at each lane is quicker.
+        if starts.count_ones() > mask.count_ones() / 4 && bytes == 1 << granule && low_bits & (bytes - 1) == 0 {
+            if !self.written_each(access, mask, addresses, bytes) {
+                return None;
             }
-            if before != (start, end) && !self.note(me, access, start as usize, (end - start) as usize, granule, alike)
-            {
-                return false;
+            return if self.solo { Some(overlap()) } else { self.record.each(step, mask, addresses, granule) };
+        }
+        let mut before = (0, 0);
+        let mut lanes = lanes_of(starts);
+        let mut next = lanes.next();
+        while let Some(first) = next {
+            next = lanes.next();
+            let last = rows::last_before(mask, next.unwrap_or(u64::BITS));
+            let (start, end) = (addresses[first as usize & 63], addresses[last as usize & 63] + bytes);
+            // A row that comes again (the rows of a tile do) is recorded already.
+            if before != (start, end) && !self.note(step, access, start as usize, (end - start) as usize, granule) {
+                return None;
             }
             before = (start, end);
         }
-        true
+        Some(overlap())
+    }
+
+    /// Notes that each lane writes its bytes, which exist; of a load: whether all of them were written.
+    #[inline(always)]
+    fn written_each(&mut self, access: Access, mask: u64, addresses: &[u32; LANES], bytes: u32) -> bool {
+        let init = &mut self.init[..];
+        let mut all = true;
+        for lane in lanes_of(mask) {
+            let at = addresses[lane as usize] as usize;
+            let init = &mut init[at..at + bytes as usize];
+            if access == Access::Store {
+                set_written(init);
+            } else {
+                all &= all_written(init);
+            }
+        }
+        all
     }
 
     /// Records an access to bytes that exist. False where one was not initialised, or at a clash.
     #[inline(always)]
-    fn note(&mut self, me: u64, access: Access, start: usize, bytes: usize, granule: u32, alike: &mut Alike) -> bool {
+    fn note(&mut self, step: &mut Step, access: Access, start: usize, bytes: usize, granule: u32) -> bool {
         let init = &mut self.init[start..start + bytes];
-        // Words are the most frequent by far, and need no loop.
-        if let Ok(word) = <&mut [u8; 4]>::try_from(&mut *init) {
-            match access {
-                Access::Store => *word = [1; 4],
-                _ if *word == [1; 4] => {}
-                _ => return false,
-            }
-        } else {
-            match access {
-                Access::Store => init.fill(1),
-                _ if written(init) => {}
-                _ => return false,
-            }
+        if access == Access::Store {
+            set_written(init);
+        } else if !all_written(init) {
+            return false;
         }
         if self.solo {
             return true;
         }
-        let (first, last) = (start >> granule, (start + bytes - 1) >> granule);
-        if first == last {
-            return alike.note(&self.tags[first], me, access).is_none();
-        }
-        self.tags[first..=last].chunks_mut(ALIKE).all(|tags| note_granules(tags, me, access, alike))
+        self.record.row(step, start >> granule, (start + bytes - 1) >> granule)
     }
 
     #[inline(never)]
@@ -227,7 +236,7 @@ impl Local {
         launch: &Launch<'_>,
     ) -> Checked {
         let (access, bytes) = (subject.access, subject.bytes as usize);
-        let me = tag::of(self.generation << tag::DISPATCH_AT, subject.who);
+        let step = self.record.step(subject.who, access);
         let buffer = format!("local memory of {} bytes", self.bytes);
         let named = |at: usize| Named {
             buffer: buffer.clone(),
@@ -263,7 +272,7 @@ impl Local {
                 init.fill(1);
             }
             if aligned && !self.solo {
-                self.check_race(me, subject, at, launch, |at, what| {
+                self.check_race(&step, subject, at, launch, |at, what| {
                     raced.add(lane, || said(at, format!("races with {what}, {}", named(at).place)))
                 });
             }
@@ -284,23 +293,21 @@ impl Local {
     }
 
     fn check_race(
-        &self,
-        me: u64,
+        &mut self,
+        step: &Step,
         subject: &Subject<'_>,
         start: usize,
         launch: &Launch<'_>,
-        mut clash: impl FnMut(usize, String),
+        mut tell: impl FnMut(usize, String),
     ) {
-        let granule = launch.granule();
+        let granule = launch.local_granule();
         for at in start >> granule..=(start + subject.bytes as usize - 1) >> granule {
-            let Some((earlier, was)) = note_granule(&self.tags[at], me, subject.access) else { continue };
-            let place = tag::place(earlier);
-            let any_wave = was == Access::Load && earlier & tag::MANY_WAVES != 0;
-            let ordered = launch.order().is_some_and(|order| order.ordered(&place, any_wave, false, subject.who));
-            if tag::exact(earlier) && tag::exact(me) && !ordered {
-                clash((at << granule).max(start), other(was, &place, any_wave, false, subject.who));
+            let Some(clash) = self.record.clash(step, at, subject.who) else { continue };
+            let ordered = |order: &Order| order.ordered(&clash.place, clash.any_wave, false, subject.who);
+            if clash.exact && !launch.order().is_some_and(ordered) {
+                let other = other(clash.was, &clash.place, clash.any_wave, false, subject.who);
+                tell((at << granule).max(start), other);
             }
-            overrule(&self.tags[at], me, subject.access);
         }
     }
 
@@ -327,5 +334,29 @@ impl Local {
             Named { buffer, offset: i64::from(address), place: String::new() },
             &what,
         );
+    }
+}
+
+// Words and the widest accesses of a lane are the most frequent by far, and need no loop.
+
+#[inline(always)]
+fn all_written(init: &[u8]) -> bool {
+    if let Ok(init) = <[u8; 4]>::try_from(init) {
+        init == [1; 4]
+    } else if let Ok(init) = <[u8; 16]>::try_from(init) {
+        init == [1; 16]
+    } else {
+        written(init)
+    }
+}
+
+#[inline(always)]
+fn set_written(init: &mut [u8]) {
+    if let Ok(init) = <&mut [u8; 4]>::try_from(&mut *init) {
+        *init = [1; 4];
+    } else if let Ok(init) = <&mut [u8; 16]>::try_from(&mut *init) {
+        *init = [1; 16];
+    } else {
+        init.fill(1);
     }
 }

@@ -54,41 +54,43 @@ ISOBIT_FN void order_count(const u32 *keys, u32 *counts, u32 n, u32 shift) {
     counts[(u64)thread_x() * grid_dim_x() + block_x()] = count[thread_x()];
 }
 
-// The sum of `x` over the threads before; `total` is that over all.
-ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 &total) {
-    const u32 me = thread_x();
+// The sum of `x` over the threads before among `width` neighbours, a power of two; `total` is that over all of them.
+ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
+    const u32 me = thread_x(), lane = me & (width - 1);
     u32 sum = x;
 #pragma unroll 1
-    for (u32 apart = 1; apart < ORDER_BLOCK; apart *= 2) {
+    for (u32 apart = 1; apart < width; apart *= 2) {
         shared[me] = sum;
         barrier();
-        if (me >= apart)
+        if (lane >= apart)
             sum += shared[me - apart];
         barrier();
     }
     shared[me] = sum;
     barrier();
-    total = shared[ORDER_BLOCK - 1];
+    total = shared[me | (width - 1)];
     barrier();
     return sum - x;
 }
 
-// Makes the counts of a digit, which a block has, those of the tiles before, and gives their sum.
-ISOBIT_FN void order_scan(u32 *counts, u32 *totals, u32 tiles) {
+// Makes the counts of a digit, which 2^log_width threads have, those of the tiles before, and gives their sum.
+ISOBIT_FN void order_scan(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {
     __shared__ u32 shared[ORDER_BLOCK];
-    counts += (u64)block_x() * tiles;
+    const u32 width = 1u << log_width, lane = thread_x() & (width - 1);
+    const u32 digit = (block_x() * ORDER_BLOCK + thread_x()) >> log_width;
+    counts += (u64)digit * tiles;
     u32 before = 0;
 #pragma unroll 1
-    for (u32 first = 0; first < tiles; first += ORDER_BLOCK) {
-        const u32 tile = first + thread_x();
+    for (u32 first = 0; first < tiles; first += width) {
+        const u32 tile = first + lane;
         u32 total;
-        const u32 sum = sum_before(tile < tiles ? counts[tile] : 0, shared, total);
+        const u32 sum = sum_before(tile < tiles ? counts[tile] : 0, shared, width, total);
         if (tile < tiles)
             counts[tile] = before + sum;
         before += total;
     }
-    if (thread_x() == 0)
-        totals[block_x()] = before;
+    if (lane == 0)
+        totals[digit] = before;
 }
 
 // Puts the elements of a tile into their places. Of the threads of a step that have one digit, those before count.
@@ -98,7 +100,7 @@ ISOBIT_FN void order_place(const u32 *keys, const u32 *order, u32 *keys_out, u32
     __shared__ u32 next[DIGITS];
     const u32 me = thread_x(), word = me / WORD_BITS, bit = 1u << (me % WORD_BITS);
     u32 total;
-    const u32 begin = sum_before(totals[me], next, total);
+    const u32 begin = sum_before(totals[me], next, ORDER_BLOCK, total);
     next[me] = begin + counts[(u64)me * grid_dim_x() + block_x()];
 #pragma unroll
     for (u32 w = 0; w < ORDER_WORDS; w++)
@@ -152,7 +154,9 @@ ISOBIT_FN void order_place(const u32 *keys, const u32 *order, u32 *keys_out, u32
     }
 #define ISOBIT_ORDER_SCAN(NAME)                                                                                        \
     namespace isobit {                                                                                                 \
-    ISOBIT_KERNEL(256) NAME(u32 *counts, u32 *totals, u32 tiles) { order_scan(counts, totals, tiles); }                \
+    ISOBIT_KERNEL(256) NAME(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {                                      \
+        order_scan(counts, totals, tiles, log_width);                                                                  \
+    }                                                                                                                  \
     }
 #define ISOBIT_ORDER_PLACE(NAME)                                                                                       \
     namespace isobit {                                                                                                 \

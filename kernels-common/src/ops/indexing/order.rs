@@ -48,6 +48,9 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         let tiles = sources.div_ceil(TILE);
         let (counts, totals) = (scratch(tiles << DIGIT_BITS)?, scratch(1 << DIGIT_BITS)?);
         let (n, tile_count) = (sources as u32, tiles as u32);
+        // Threads that a digit's tiles are shared out to: of a few tiles one block sums all digits.
+        let width = tiles.next_power_of_two().min(BLOCK);
+        let log_width = width.ilog2();
         let parameters = Keys {
             lines: Index::new(lines),
             step: self.along[1] as u64,
@@ -70,7 +73,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             // SAFETY: the scratch has a place for every key, for the digits of every tile, and for their sums.
             unsafe {
                 launch(COUNT, &[], tiles).on(device, args![keys, counts, n, shift])?;
-                launch(SCAN, &[], 1 << DIGIT_BITS).on(device, args![counts, totals, tile_count])?;
+                launch(SCAN, &[], (width << DIGIT_BITS) / BLOCK)
+                    .on(device, args![counts, totals, tile_count, log_width])?;
                 let arguments = args![keys, order, keys_to, order_to, counts, totals, n, shift];
                 launch(PLACE, &[], tiles).on(device, arguments)?;
             }

@@ -34,6 +34,8 @@ mod prebuilt;
 mod progress;
 #[path = "build/sources.rs"]
 mod sources;
+#[path = "build/steps.rs"]
+mod steps;
 #[path = "build/target.rs"]
 mod target;
 

@@ -3,11 +3,11 @@
 use super::manifest::Module;
 use super::progress::Progress;
 use super::sources;
+use super::steps::Steps;
 use super::target::Target;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use twox_hash::XxHash3_128;
 
 /// A compiler that serves.
@@ -30,65 +30,123 @@ impl Clang {
     pub fn name(&self) -> &str {
         self.version.lines().next().unwrap_or_default()
     }
+
+    /// Compiles a file into another.
+    pub fn command(&self, target: &Target, sources: &Path, unit: &Path, output: &Path) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(target.flags()).arg("-I").arg(sources).arg(unit).arg("-o").arg(output);
+        command
+    }
 }
+
+/// A job whose result is not in the cache: its position, and the name of its files there.
+struct Missing<'a> {
+    position: usize,
+    job: &'a Job<'a>,
+    stem: String,
+}
+
+/// Modules that one process compiles at most: as many as are done in a few seconds.
+const MOST_TOGETHER: usize = 16;
 
 /// Compiles every job and gives the files in their order. Where one fails the build ends, with the words of each that did.
 pub fn compile(clang: &Clang, jobs: &[Job<'_>]) -> Vec<PathBuf> {
     let cache = cache_dir();
     std::fs::create_dir_all(&cache).unwrap_or_else(|e| panic!("{} cannot be made: {e}", cache.display()));
+    let stems: Vec<String> = jobs.iter().map(|job| stem(clang, job)).collect();
+    let files: Vec<PathBuf> = stems.iter().map(|stem| cache.join(format!("{stem}.bin"))).collect();
     let progress = Progress::start(jobs.len());
+    let mut missing = Vec::new();
+    for (position, (job, stem)) in jobs.iter().zip(stems).enumerate() {
+        match files[position].exists() {
+            true => progress.step(),
+            false => missing.push(Missing { position, job, stem }),
+        }
+    }
+    // As many as cargo would start.
+    let threads = std::env::var("NUM_JOBS").ok().and_then(|n| n.parse().ok()).unwrap_or(1).min(missing.len());
+    // A few modules are shared out to the threads one by one.
+    let together = (missing.len() / (8 * threads.max(1))).clamp(1, MOST_TOGETHER);
+    let batches: Vec<&[Missing<'_>]> = missing
+        .chunk_by(|a, b| a.job.target == b.job.target)
+        .flat_map(|of_target| of_target.chunks(together))
+        .collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let files: Mutex<Vec<Option<PathBuf>>> = Mutex::new(vec![None; jobs.len()]);
     let work = || {
-        while let Some((i, job)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, jobs.get(i)?))) {
-            let compiled = compile_one(clang, &cache, job);
-            progress.step();
-            match compiled {
-                Ok(file) => files.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(file),
-                Err(message) => {
-                    failed.store(true, Ordering::Relaxed);
-                    message.lines().for_each(|l| println!("cargo::error={l}"));
-                }
+        while let Some((number, batch)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, batches.get(i)?)))
+        {
+            let folder = cache.join(format!("{}-{number}.part", std::process::id()));
+            for message in compile_batch(clang, &folder, batch, &files, &progress) {
+                failed.store(true, Ordering::Relaxed);
+                message.lines().for_each(|l| println!("cargo::error={l}"));
             }
+            // What stays behind is in no one's way.
+            let _ = std::fs::remove_dir_all(&folder);
         }
     };
-    // As many as cargo would start.
-    let threads = std::env::var("NUM_JOBS").ok().and_then(|n| n.parse().ok()).unwrap_or(1).min(jobs.len());
     std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
     if failed.into_inner() {
         std::process::exit(1);
     }
-    let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
-    files.into_iter().map(|file| file.expect("none failed")).collect()
+    files
 }
 
-fn compile_one(clang: &Clang, cache: &Path, Job { module, target, identity }: &Job<'_>) -> Result<PathBuf, String> {
+/// The name of a job's files in the cache, which says all that they come from.
+fn stem(clang: &Clang, Job { module, target, identity }: &Job<'_>) -> String {
     let mut hasher = XxHash3_128::new();
     hasher.write(&identity.to_le_bytes());
     hasher.write(clang.version.as_bytes());
-    let stem = format!("{}-{}-{:032x}", module.name, target.arch, hasher.finish_128());
-    let (unit, done) = (cache.join(format!("{stem}.cu")), cache.join(format!("{stem}.bin")));
-    if done.exists() {
-        return Ok(done);
+    format!("{}-{}-{:032x}", module.name, target.arch, hasher.finish_128())
+}
+
+/// Compiles jobs of one target in a folder of their own, and gives the words of those that fail.
+fn compile_batch(
+    clang: &Clang,
+    folder: &Path,
+    batch: &[Missing<'_>],
+    files: &[PathBuf],
+    progress: &Progress,
+) -> Vec<String> {
+    let target = batch[0].job.target;
+    let unit = |of: &Missing<'_>| folder.join(format!("{}.cu", of.stem));
+    let fail =
+        |of: &Missing<'_>, what: String| format!("kernel module {} for {}: {what}", of.job.module.name, target.arch);
+    if let Err(e) = std::fs::create_dir_all(folder) {
+        return vec![fail(&batch[0], format!("{} cannot be made: {e}", folder.display()))];
     }
-    let fail = |what: String| format!("kernel module {} for {}: {what}", module.name, target.arch);
-    std::fs::write(&unit, module.text()).map_err(|e| fail(format!("{} cannot be written: {e}", unit.display())))?;
-    let part = cache.join(format!("{stem}.{}.part", std::process::id()));
-    let output = Command::new(&clang.path)
-        .args(target.flags())
-        .arg("-I")
-        .arg(sources::root())
-        .arg(&unit)
-        .arg("-o")
-        .arg(&part)
-        .output()
-        .map_err(|e| fail(format!("{} does not start: {e}", clang.path.display())))?;
-    if !output.status.success() {
-        return Err(fail(String::from_utf8_lossy(&output.stderr).into_owned()));
+    for of in batch {
+        if let Err(e) = std::fs::write(unit(of), of.job.module.text()) {
+            return vec![fail(of, format!("{} cannot be written: {e}", unit(of).display()))];
+        }
     }
-    // Renamed when whole, so that an interrupted build leaves no half file under the final name.
-    std::fs::rename(&part, &done).map_err(|e| fail(format!("{} cannot be renamed: {e}", part.display())))?;
-    Ok(done)
+    let units: Vec<PathBuf> = batch.iter().map(unit).collect();
+    let compiled = Steps::of(clang, target, &sources::root(), &units[0]).and_then(|steps| steps.run(&units));
+    let mut failures = Vec::new();
+    for (i, of) in batch.iter().enumerate() {
+        let result = match &compiled {
+            Some(compiled) => Ok(compiled[i].clone()),
+            None => by_driver(clang, target, &units[i]),
+        };
+        // Renamed when whole, so that an interrupted build leaves no half file under the final name.
+        let kept = result.and_then(|part| {
+            let rename = std::fs::rename(&part, &files[of.position]);
+            rename.map_err(|e| format!("{} cannot be renamed: {e}", part.display()))
+        });
+        failures.extend(kept.err().map(|what| fail(of, what)));
+        progress.step();
+    }
+    failures
+}
+
+fn by_driver(clang: &Clang, target: &Target, unit: &Path) -> Result<PathBuf, String> {
+    let part = unit.with_extension("out");
+    let output = clang.command(target, &sources::root(), unit, &part).output();
+    let output = output.map_err(|e| format!("{} does not start: {e}", clang.path.display()))?;
+    match output.status.success() {
+        true => Ok(part),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
 }
 
 /// `target/kernels`, whatever the profile, so that every build of a checkout shares it.

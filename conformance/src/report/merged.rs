@@ -1,6 +1,8 @@
-//! All pairs of a report in one table, which fits a screen: a line a family, in each column the worst of all pairs.
+//! All pairs of a report in one table, which fits a screen: a line a family, in each column the worst of all pairs. What it tells is whether
+//! devices agree: that a device also keeps the bound of its accuracy changes nothing there, that it does not shows.
 
 use super::matrix::{Line, Matrix, State};
+use super::{Class, ResultRow};
 use std::collections::BTreeMap;
 
 /// The pairs of a matrix, merged.
@@ -113,11 +115,15 @@ impl<'a> Merged<'a> {
 
 fn merge(places: &mut [Option<Place>], line: &Line<'_>) {
     for (place, cell) in places.iter_mut().zip(&line.cells) {
-        let states = cell.rows.iter().map(|row| State::of(row));
-        for state in states {
+        for state in cell.rows.iter().filter(|row| !is_accurate(row)).map(|row| State::of(row)) {
             let merged = place.get_or_insert(Place { state, unsupported: false });
             merged.state = merged.state.min(state);
             merged.unsupported |= state == State::Unsupported;
         }
     }
+}
+
+/// True of an accuracy that is as good as it must be.
+fn is_accurate(row: &ResultRow) -> bool {
+    row.class == Class::Accuracy && matches!(State::of(row), State::Bound | State::Exact)
 }

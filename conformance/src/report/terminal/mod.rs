@@ -7,8 +7,9 @@ pub use paint::{Style, paint};
 pub use table::plain;
 
 use super::matrix::{Matrix, Pair, State};
-use super::merged::Merged;
+use super::merged::{Merged, Tally};
 use super::{Report, ResultRow, Written};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// How a report is shown.
@@ -28,10 +29,10 @@ pub fn terminal(report: &Report, written: Option<&Written>, view: View) -> Strin
     let matrix = Matrix::of(report);
     let mut out = String::new();
     if !matrix.pairs.is_empty() {
-        let _ = writeln!(out, "{}\n{}", table::merged(&Merged::of(&matrix), view), legend(&matrix, view));
+        let merged = Merged::of(&matrix);
+        let _ = writeln!(out, "{}\n{}", table::merged(&merged, view), legend(&matrix, &merged, view));
     }
-    let shown = |p: &&Pair<'_>| view.verbose || p.counts.keys().any(|s| s.is_failure());
-    for pair in matrix.pairs.iter().filter(shown) {
+    for pair in matrix.pairs.iter().filter(|pair| has_table(pair, view)) {
         let name = format!("{} vs {}", pair.subject, pair.reference);
         let _ = writeln!(out, "\n{}\n{}", paint(&name, Style::Bold, view.color), table::pair(&matrix, pair, view));
     }
@@ -47,18 +48,26 @@ pub fn terminal(report: &Report, written: Option<&Written>, view: View) -> Strin
     out
 }
 
+/// Whether a pair has a table of its own.
+fn has_table(pair: &Pair<'_>, view: View) -> bool {
+    view.verbose || pair.counts.keys().any(|state| state.is_failure())
+}
+
 /// What the numbers and the symbols of the tables mean.
-fn legend(matrix: &Matrix<'_>, view: View) -> String {
-    let shown = matrix.pairs.iter().flat_map(|p| p.counts.keys().copied());
-    let shown: std::collections::BTreeSet<State> =
-        shown.filter(|s| !matches!(s, State::NotRun) || view.verbose).collect();
+fn legend(matrix: &Matrix<'_>, merged: &Merged<'_>, view: View) -> String {
+    let tallies = merged.families.iter().flat_map(|family| &family.tallies);
+    let unsupported = |tally: &Tally| (tally.unsupported > 0).then_some(State::Unsupported);
+    let of_all = tallies.flat_map(|tally| unsupported(tally).into_iter().chain([tally.state]));
+    let of_pairs = matrix.pairs.iter().filter(|pair| has_table(pair, view)).flat_map(|p| p.counts.keys().copied());
+    let hidden = |state: &State| *state == State::Undefined || *state == State::NotRun && !view.verbose;
+    let shown: BTreeSet<State> = of_all.chain(of_pairs).filter(|state| !hidden(state)).collect();
     let symbols: Vec<_> = shown
         .into_iter()
         .map(|s| paint(&format!("{} {}", s.symbol(), s.label()), Style::State(s), view.color))
         .collect();
     let of = match matrix.pairs.len() {
         1 => String::new(),
-        n => format!(", the worst of {n} pairs"),
+        n => format!(", the worst of {n} pairs, but for accuracies within their bounds"),
     };
     format!("operations of each family and dtype{of}:  {}", symbols.join("  "))
 }

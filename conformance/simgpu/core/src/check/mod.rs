@@ -170,7 +170,11 @@ impl<'a> Launch<'a> {
             memory,
             findings,
             table: memory.table(),
-            track: Track { shadow: memory.shadow(), dispatch: dispatch.number << tag::DISPATCH_AT, granule: log(granules.global) },
+            track: Track {
+                shadow: memory.shadow(),
+                dispatch: dispatch.number << tag::DISPATCH_AT,
+                granule: log(granules.global),
+            },
             local_granule: log(granules.local),
             order: atomics.then(Order::default),
             id: LAUNCHES.fetch_add(1, Ordering::Relaxed),

@@ -114,7 +114,8 @@ impl Local {
             return false;
         }
         let mut step = self.record.step(who, access);
-        address & u64::from(align - 1) == 0 && self.note(&mut step, access, address as usize, bytes, launch.local_granule())
+        address & u64::from(align - 1) == 0
+            && self.note(&mut step, access, address as usize, bytes, launch.local_granule())
     }
 
     /// What is in `bytes` bytes at `address`, inside of the memory, counts as not written from now on.

@@ -113,13 +113,7 @@ impl Record {
     /// Records an access of each lane to one granule, in which its address lies. At a clash there is no result; else the lanes of a store
     /// that access the granule of an earlier lane.
     #[inline(always)]
-    pub(super) fn each(
-        &mut self,
-        step: &mut Step,
-        mask: u64,
-        addresses: &[u32; LANES],
-        granule: u32,
-    ) -> Option<u64> {
+    pub(super) fn each(&mut self, step: &mut Step, mask: u64, addresses: &[u32; LANES], granule: u32) -> Option<u64> {
         let granules = &mut self.granules[..];
         let at = |lane: u32| (addresses[lane as usize] >> granule) as usize;
         if !step.learn(granules[at(mask.trailing_zeros() & 63)]) {

@@ -67,9 +67,9 @@ fn legend(matrix: &Matrix<'_>, merged: &Merged<'_>, view: View) -> String {
         .collect();
     let of = match matrix.pairs.len() {
         1 => String::new(),
-        n => format!(", the worst of {n} pairs, but for accuracies within their bounds"),
+        n => format!(", the worst of {n} pairs; accuracies within their bounds aside"),
     };
-    format!("operations of each family and dtype{of}:  {}", symbols.join("  "))
+    format!("operations of each family and dtype{of}:\n  {}", symbols.join("  "))
 }
 
 /// An error in ulps, short.

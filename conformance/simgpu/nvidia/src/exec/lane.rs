@@ -178,7 +178,7 @@ pub unsafe fn write<T: Copy>(warp: &mut Warp, place: Place, values: &[T; LANES])
     }
 }
 
-/// As [`write`], as code of its own that all functions without AVX2 share.
+/// As [`write()`], as code of its own that all functions without AVX2 share.
 ///
 /// # Safety
 /// As there.

@@ -32,9 +32,9 @@ impl Clang {
     }
 
     /// Compiles a file into another.
-    pub fn command(&self, target: &Target, sources: &Path, unit: &Path, output: &Path) -> Command {
+    pub fn command(&self, target: &Target, unit: &Path, output: &Path) -> Command {
         let mut command = Command::new(&self.path);
-        command.args(target.flags()).arg("-I").arg(sources).arg(unit).arg("-o").arg(output);
+        command.args(target.flags()).arg("-I").arg(sources::root()).arg(unit).arg("-o").arg(output);
         command
     }
 }
@@ -67,17 +67,17 @@ pub fn compile(clang: &Clang, jobs: &[Job<'_>]) -> Vec<PathBuf> {
     let threads = std::env::var("NUM_JOBS").ok().and_then(|n| n.parse().ok()).unwrap_or(1).min(missing.len());
     // A few modules are shared out to the threads one by one.
     let together = (missing.len() / (8 * threads.max(1))).clamp(1, MOST_TOGETHER);
-    let batches: Vec<&[Missing<'_>]> = missing
-        .chunk_by(|a, b| a.job.target == b.job.target)
-        .flat_map(|of_target| of_target.chunks(together))
-        .collect();
+    let of_targets = missing.chunk_by(|a, b| a.job.target == b.job.target);
+    let asked: Vec<_> = of_targets.map(|all| (Steps::of(clang, all[0].job.target), all)).collect();
+    let batches: Vec<_> =
+        asked.iter().flat_map(|(steps, all)| all.chunks(together).map(move |batch| (steps.as_ref(), batch))).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
-        while let Some((number, batch)) =
+        while let Some((number, &(steps, batch))) =
             Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, batches.get(i)?)))
         {
             let folder = cache.join(format!("{}-{number}.part", std::process::id()));
-            for message in compile_batch(clang, &folder, batch, &files, &progress) {
+            for message in compile_batch(clang, steps, &folder, batch, &files, &progress) {
                 failed.store(true, Ordering::Relaxed);
                 message.lines().for_each(|l| println!("cargo::error={l}"));
             }
@@ -103,6 +103,7 @@ fn stem(clang: &Clang, Job { module, target, identity }: &Job<'_>) -> String {
 /// Compiles jobs of one target in a folder of their own, and gives the words of those that fail.
 fn compile_batch(
     clang: &Clang,
+    steps: Option<&Steps>,
     folder: &Path,
     batch: &[Missing<'_>],
     files: &[PathBuf],
@@ -121,7 +122,7 @@ fn compile_batch(
         }
     }
     let units: Vec<PathBuf> = batch.iter().map(unit).collect();
-    let compiled = Steps::of(clang, target, &sources::root(), &units[0]).and_then(|steps| steps.run(&units));
+    let compiled = steps.and_then(|steps| steps.run(&units));
     let mut failures = Vec::new();
     for (i, of) in batch.iter().enumerate() {
         let result = match &compiled {
@@ -141,7 +142,7 @@ fn compile_batch(
 
 fn by_driver(clang: &Clang, target: &Target, unit: &Path) -> Result<PathBuf, String> {
     let part = unit.with_extension("out");
-    let output = clang.command(target, &sources::root(), unit, &part).output();
+    let output = clang.command(target, unit, &part).output();
     let output = output.map_err(|e| format!("{} does not start: {e}", clang.path.display()))?;
     match output.status.success() {
         true => Ok(part),

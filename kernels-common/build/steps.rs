@@ -24,16 +24,16 @@ pub struct Steps {
 
 impl Steps {
     /// Asks the driver. None where it would do something else than is known here: it is for the driver to do then.
-    pub fn of(clang: &Clang, target: &Target, sources: &Path, unit: &Path) -> Option<Self> {
-        let out = unit.with_extension("out");
-        let asked = clang.command(target, sources, unit, &out).arg("-###").output().ok()?;
+    pub fn of(clang: &Clang, target: &Target) -> Option<Self> {
+        // Standard input needs no file; nothing is read or written.
+        let (unit, out) = ("-", "out");
+        let asked = clang.command(target, Path::new(unit), Path::new(out)).arg("-###").output().ok()?;
         let told = String::from_utf8(asked.stderr).ok()?;
         let mut commands = told.lines().filter(|line| line.starts_with(" \"")).map(words);
-        let (compile, link) = (commands.next()??, commands.next());
+        let (mut compile, link) = (commands.next()??, commands.next());
         if !asked.status.success() || compile.get(1)? != "-cc1" || commands.next().is_some() {
             return None;
         }
-        let (unit, out) = (unit.to_str()?, out.to_str()?);
         let output = compile.iter().position(|word| word == "-o")? + 1;
         let object = compile.get(output)?.clone();
         let extension = match (compile.iter().any(|word| word == "-emit-obj"), compile.iter().any(|word| word == "-S"))
@@ -54,7 +54,6 @@ impl Steps {
                 Some((Step::new(link), object, out))
             }
         };
-        let mut compile = compile;
         compile.pop();
         compile.drain(output - 1..=output);
         Some(Self { compile: Step::new(compile), extension, link })

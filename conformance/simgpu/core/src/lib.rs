@@ -14,3 +14,4 @@ pub mod queue;
 mod race;
 pub mod schedule;
 pub mod settings;
+pub mod vector;

@@ -6,6 +6,7 @@ use super::source::{Base, Slow};
 use super::value::{Kind, MAX_ROWS};
 use super::wave::{Env, Wave};
 use crate::isa::{Arch, DecodeError, Inst, Operand, decode, sreg};
+use isobit_simgpu_core::vector::has_vector_unit;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -68,17 +69,6 @@ pub fn program(arch: Arch, approximation: Approximation, text: &[u8], base: u64)
         Some(decoded)
     });
     Lower::new(arch, approximation, has_vector_unit()).program(code, base)
-}
-
-/// Does this processor have all that the fast functions of steps are compiled for?
-pub fn has_vector_unit() -> bool {
-    std::arch::is_x86_feature_detected!("avx2")
-        && std::arch::is_x86_feature_detected!("fma")
-        && std::arch::is_x86_feature_detected!("f16c")
-        && std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("bmi2")
-        && std::arch::is_x86_feature_detected!("lzcnt")
-        && std::arch::is_x86_feature_detected!("popcnt")
 }
 
 fn fault(_: &mut Wave, _: &Step, _: &mut Env<'_>) -> Flow {

@@ -1,6 +1,6 @@
 //! For tests of instructions: one instruction run on one wave, and operands worth trying.
 
-use isobit_simgpu_amd::exec::lower::{Lower, has_vector_unit};
+use isobit_simgpu_amd::exec::lower::Lower;
 use isobit_simgpu_amd::exec::program::{Flow, Unsupported};
 use isobit_simgpu_amd::exec::wave::{Env, SITE_CACHES, Wave};
 use isobit_simgpu_amd::isa::{Arch, Encoding, Inst, Operand, blank};
@@ -8,6 +8,7 @@ use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
 use isobit_simgpu_core::finding::Findings;
 use isobit_simgpu_core::local::Local;
 use isobit_simgpu_core::memory::Memory;
+use isobit_simgpu_core::vector::has_vector_unit;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 

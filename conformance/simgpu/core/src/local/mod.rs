@@ -9,6 +9,7 @@ use crate::check::{Access, Checked, Describe, LANES, Launch, Place};
 use crate::finding::FindingKind;
 use crate::memory::{Named, written};
 use crate::race::order::Order;
+use crate::vector::has_vector_unit;
 use record::{Record, Step};
 
 /// Local memory that serves one group after the other.
@@ -32,11 +33,7 @@ impl Default for Local {
 impl Local {
     /// Local memory of no bytes, to be [`reset`](Self::reset).
     pub fn new() -> Self {
-        let fast = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt");
+        let fast = has_vector_unit();
         Self { words: Vec::new(), bytes: 0, init: Vec::new(), record: Record::new(), solo: true, fast }
     }
 

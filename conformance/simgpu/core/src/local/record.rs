@@ -123,7 +123,6 @@ impl Record {
         for lane in lanes_of(mask) {
             differ |= granules[at(lane)] ^ step.before;
         }
-        let mut overlap = 0;
         if step.access != Access::Store {
             if differ == 0 && step.after == step.before {
                 return Some(0);
@@ -148,6 +147,7 @@ impl Record {
             }
         }
         // What a store leaves is the same whatever was there. Marked first, so that a second lane at a granule is seen.
+        let mut overlap = 0;
         for lane in lanes_of(mask) {
             let word = &mut granules[at(lane)];
             overlap |= u64::from(*word == NONE) << lane;

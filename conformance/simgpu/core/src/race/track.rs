@@ -144,7 +144,7 @@ fn readers(word: u64, me: u64) -> u64 {
 /// Records accesses of one kind by one place to granules one after the other. Most of them were accessed together before and have the same
 /// words: what came of those is done again without another look. A run of norms and sorts on simulated cards spent half of its time in
 /// these looks.
-pub(crate) struct Alike {
+struct Alike {
     before: [u64; 2],
     after: [u64; 2],
 }
@@ -152,13 +152,13 @@ pub(crate) struct Alike {
 impl Alike {
     /// No granule was seen yet: a writer's word has no flag but [`ATOMIC`], so that no granule has these.
     #[inline(always)]
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self { before: [u64::MAX; 2], after: [u64::MAX; 2] }
     }
 
     /// As [`note_granule`].
     #[inline(always)]
-    pub(crate) fn note(&mut self, words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64, Access)> {
+    fn note(&mut self, words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64, Access)> {
         let load = || words.each_ref().map(|word| word.load(Relaxed));
         let now = load();
         if now != self.before {
@@ -177,7 +177,7 @@ impl Alike {
 
 /// Records an access to a granule, or says what it clashes with.
 #[inline]
-pub(crate) fn note_granule(words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64, Access)> {
+fn note_granule(words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64, Access)> {
     let [writer, reader] = words;
     let wrote = writer.load(Relaxed);
     let excused = access.is_atomic() && wrote & ATOMIC != 0;
@@ -202,7 +202,7 @@ pub(crate) fn note_granule(words: &[AtomicU64; 2], me: u64, access: Access) -> O
 
 /// Records an access to a granule, whatever was there.
 #[inline(always)]
-pub(crate) fn overrule([writer, reader]: &[AtomicU64; 2], me: u64, access: Access) {
+fn overrule([writer, reader]: &[AtomicU64; 2], me: u64, access: Access) {
     if access.writes() {
         writer.store(me | flag(access), Relaxed);
         // Who read before is ordered before this, or was told: what comes after is measured against this access.

@@ -21,6 +21,7 @@ use crate::exec::program::{Exec, Origin, Place, Program, Step};
 use crate::exec::row::{LANES, Row};
 use crate::module::Approximation;
 use crate::ptx::ast::{Instruction, Kind, Operand, Register, RegisterId, Type};
+use isobit_simgpu_core::vector::has_vector_unit;
 use std::collections::HashMap;
 
 /// Lowers an instruction: pushes its steps.
@@ -70,16 +71,9 @@ impl<'a> Lower<'a> {
         rows: &'a [u32],
         locations: &'a HashMap<String, Location>,
     ) -> Self {
-        let avx2 = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("f16c")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt");
         Self {
             program: Program::default(),
-            avx2,
+            avx2: has_vector_unit(),
             approximation,
             registers,
             rows,

@@ -8,7 +8,7 @@ fn both_halves_read_before_either_writes() {
     let (a, b) = (Operand::Vgpr(2), Operand::Vgpr(3));
     let half = |name, dst: Operand, src: &[Operand]| inst(name, Encoding::Vopd, dst, src);
     // Of two sums, each with its own destination and sources among v2, v3 and v4, all combinations.
-    for vector_unit in [isobit_simgpu_amd::exec::lower::has_vector_unit(), false] {
+    for vector_unit in [isobit_simgpu_core::vector::has_vector_unit(), false] {
         let mut bench = Bench::new(Arch::Gfx1100, vector_unit);
         for choice in 0..3u16.pow(4) {
             let source = |at: u32| Operand::Vgpr(2 + choice / 3u16.pow(at) % 3);

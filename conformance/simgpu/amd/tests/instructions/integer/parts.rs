@@ -61,7 +61,7 @@ const OPERATIONS: [Operation; 6] = [
 fn parts_are_read_and_written_alone() {
     let mut random = Random(7);
     for arch in [Arch::Gfx90a, Arch::Gfx942] {
-        for vector_unit in [isobit_simgpu_amd::exec::lower::has_vector_unit(), false] {
+        for vector_unit in [isobit_simgpu_core::vector::has_vector_unit(), false] {
             let mut bench = Bench::new(arch, vector_unit);
             for (name, operation) in OPERATIONS {
                 for trial in 0..200 {

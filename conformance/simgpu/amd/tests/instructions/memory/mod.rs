@@ -7,7 +7,7 @@ mod share;
 mod vector;
 
 use crate::bench::{Random, inst};
-use isobit_simgpu_amd::exec::lower::{Lower, has_vector_unit};
+use isobit_simgpu_amd::exec::lower::Lower;
 use isobit_simgpu_amd::exec::wave::SITE_CACHES;
 use isobit_simgpu_amd::exec::{Env, Flow, Wave};
 use isobit_simgpu_amd::isa::{Arch, Inst, Operand};
@@ -15,6 +15,7 @@ use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
 use isobit_simgpu_core::finding::{Finding, Findings};
 use isobit_simgpu_core::local::Local;
 use isobit_simgpu_core::memory::{Kind, Memory};
+use isobit_simgpu_core::vector::has_vector_unit;
 use std::sync::atomic::AtomicU64;
 
 /// High halves of generic addresses of group and private memory.

@@ -7,8 +7,8 @@ mod constant;
 mod exec;
 
 use crate::bench::{Bench, Random, inst};
-use isobit_simgpu_amd::exec::lower::has_vector_unit;
 use isobit_simgpu_amd::isa::{Arch, Encoding, Operand, sreg};
+use isobit_simgpu_core::vector::has_vector_unit;
 
 /// What an operand or a result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -64,7 +64,6 @@ struct Inner {
 }
 
 /// The error of every fallible call in the HAL. Boxed inside, so a `Result` stays one word wide.
-#[derive(Debug)]
 pub struct Error(Box<Inner>);
 
 impl Error {
@@ -194,6 +193,20 @@ impl fmt::Display for Error {
         }
         if !context.is_empty() {
             write!(f, " [{}]", context.join("; "))?;
+        }
+        Ok(())
+    }
+}
+
+/// As [`Display`](fmt::Display), with the errors that caused it: what `unwrap` and a `main` that returns this print is for
+/// people.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            write!(f, "\n  caused by: {error}")?;
+            cause = error.source();
         }
         Ok(())
     }

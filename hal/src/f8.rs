@@ -20,6 +20,15 @@ use core::str::FromStr;
 #[repr(transparent)]
 pub struct F8E4M3(u8);
 
+/// Cut to f32, the last bit set if anything was cut: rounding that once more is rounding the f64 once (Boldo and Melquiond,
+/// 2008).
+pub(crate) const fn round_to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let back = nearest as f64;
+    let cut = nearest.to_bits() - (back.abs() > value.abs()) as u32;
+    f32::from_bits(cut | (back != value) as u32)
+}
+
 impl F8E4M3 {
     /// The largest finite value, 448.
     pub const MAX: Self = Self(0x7e);
@@ -80,11 +89,7 @@ impl F8E4M3 {
     /// The value nearest to `value`, ties to even, saturating to ±448; NaN gives a NaN. It rounds once.
     #[inline]
     pub const fn from_f64(value: f64) -> Self {
-        // Rounding to odd in between keeps what the second rounding needs to know about the digits cut off.
-        let nearest = value as f32;
-        let back = nearest as f64;
-        let cut = nearest.to_bits() - (back.abs() > value.abs()) as u32;
-        Self::from_f32(f32::from_bits(cut | (back != value) as u32))
+        Self::from_f32(round_to_odd(value))
     }
 
     /// This value, exactly.

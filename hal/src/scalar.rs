@@ -1,5 +1,6 @@
-//! One value with its dtype: what `const_set` writes.
+//! One value with its dtype: what a fill writes.
 
+use crate::f8::round_to_odd;
 use crate::{DType, F8E4M3, WithDType};
 use half::{bf16, f16};
 
@@ -48,6 +49,24 @@ impl Scalar {
     /// Zero of a dtype; every bit is 0.
     pub fn zero(dtype: DType) -> Self {
         dispatch_dtype!(dtype, T => T::default().to_scalar())
+    }
+
+    /// The value of a dtype that a cast of an f64 gives: floats round once to nearest even; integers truncate and
+    /// saturate, and NaN gives 0.
+    pub fn from_f64(dtype: DType, value: f64) -> Self {
+        match dtype {
+            DType::U8 => Scalar::U8(value as u8),
+            DType::I8 => Scalar::I8(value as i8),
+            DType::U32 => Scalar::U32(value as u32),
+            DType::I16 => Scalar::I16(value as i16),
+            DType::I32 => Scalar::I32(value as i32),
+            DType::I64 => Scalar::I64(value as i64),
+            DType::F8E4M3 => Scalar::F8E4M3(F8E4M3::from_f64(value)),
+            DType::F16 => Scalar::F16(f16::from_f32(round_to_odd(value))),
+            DType::BF16 => Scalar::BF16(bf16::from_f32(round_to_odd(value))),
+            DType::F32 => Scalar::F32(value as f32),
+            DType::F64 => Scalar::F64(value),
+        }
     }
 
     /// The bits of the value, zero-extended to 64.

@@ -104,7 +104,7 @@ fn elementwise<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()
     let (src, dst) = (Src::Storage(a, l), &mut out);
 
     rows.add("fill", dtype, work, n * size, Box::new(|| dst.const_set(Scalar::zero(dtype), l)))?;
-    let one = one_of(dtype)?;
+    let one = Scalar::from_f64(dtype, 1.0);
     rows.add("fill_value", dtype, work, n * size, Box::new(|| dst.const_set(one, l)))?;
     rows.add("copy", dtype, work, 2 * n * size, Box::new(|| GpuStorage::copy_into(src, dst, l)))?;
     rows.add(
@@ -132,14 +132,6 @@ fn elementwise<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()
         rows.add("elu", dtype, work, 2 * n * size, Box::new(|| GpuStorage::elu_into(Elu::new(1.0), src, dst, l)))?;
     }
     Ok(())
-}
-
-/// One, in a dtype.
-fn one_of(dtype: DType) -> Result<Scalar> {
-    use isobit_hal::{CpuStorage, WithDType as _};
-    let l = Layout::contiguous(1);
-    let one = CpuStorage::F32(vec![1.0]).to_dtype(&l, dtype)?;
-    isobit_hal::dispatch_dtype!(dtype, T => Ok(one.to_vec::<T>()?[0].to_scalar()))
 }
 
 fn layouts<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {

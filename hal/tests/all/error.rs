@@ -23,6 +23,8 @@ fn the_text_holds_all_that_is_known() {
     assert_eq!(error.op(), Some("matmul"), "the innermost operation is the one that failed");
     assert_eq!(error.source().map(|s| s.to_string()).as_deref(), Some("below"));
     assert_eq!((error.kind(), error.message()), (ErrorKind::LibraryFailure, "the product failed; try again"));
+    // What `fn main() -> Result<()>` prints of it.
+    assert_eq!(format!("{error:?}"), format!("{error}\n  caused by: below"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::ops::copy::copy_walk;
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, F8E4M3, Layout, Op, ReduceOp, Result, Scalar, Src, bf16, f16};
+use isobit_hal::{BackendStorage, DType, Layout, Op, ReduceOp, Result, Scalar, Src};
 
 use crate::manifest::instances::reduce::{AGAIN, COLUMNS, ROWS, key};
 
@@ -77,25 +77,12 @@ pub(crate) unsafe fn reduce_rows<R: GpuRuntime>(
 
 /// What a reduction over no elements gives, where it gives anything.
 fn of_nothing(op: ReduceOp, dtype: DType) -> Scalar {
-    match (op, dtype) {
-        (ReduceOp::Prod, DType::U8) => 1u8.into(),
-        (ReduceOp::Prod, DType::I8) => 1i8.into(),
-        (ReduceOp::Prod, DType::U32) => 1u32.into(),
-        (ReduceOp::Prod, DType::I16) => 1i16.into(),
-        (ReduceOp::Prod, DType::I32) => 1i32.into(),
-        (ReduceOp::Prod, DType::I64) => 1i64.into(),
-        (ReduceOp::Prod, DType::F8E4M3) => F8E4M3::from_f32(1.0).into(),
-        (ReduceOp::Prod, DType::F16) => f16::ONE.into(),
-        (ReduceOp::Prod, DType::BF16) => bf16::ONE.into(),
-        (ReduceOp::Prod, DType::F32) => 1f32.into(),
-        (ReduceOp::Prod, DType::F64) => 1f64.into(),
-        (ReduceOp::Mean, DType::F8E4M3) => F8E4M3::from_f32(f32::NAN).into(),
-        (ReduceOp::Mean, DType::F16) => f16::NAN.into(),
-        (ReduceOp::Mean, DType::BF16) => bf16::NAN.into(),
-        (ReduceOp::Mean, DType::F32) => f32::NAN.into(),
-        (ReduceOp::Mean, DType::F64) => f64::NAN.into(),
-        _ => Scalar::zero(dtype),
-    }
+    let value = match op {
+        ReduceOp::Prod => 1.0,
+        ReduceOp::Mean => f64::NAN,
+        _ => 0.0,
+    };
+    Scalar::from_f64(dtype, value)
 }
 
 /// `Reduction` of the kernels.

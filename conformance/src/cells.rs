@@ -1,11 +1,11 @@
 //! Cells: every operation at every combination of dtypes, and the committed table of what each must be.
 //!
-//! The operations and dtypes come from hal, so a new one is in the suite from the day it is declared; the table, `cells.tsv`, is
-//! compared with what is generated here, so that a class or a refusal cannot change unseen.
+//! The operations, dtypes and classes come from hal, so a new one is in the suite from the day it is declared; the table,
+//! `cells.tsv`, is compared with what is generated here, so that a class or a refusal cannot change unseen.
 
-use crate::case::Kind;
-use crate::report::{Class, Numerics};
-use isobit_hal::DType;
+pub use crate::family::Operation;
+use crate::report::Class;
+use isobit_hal::{DType, Numerics, Op};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cell {
     /// The operation.
-    pub kind: Kind,
+    pub operation: Operation,
     /// The dtypes of all operands, inputs first and the destination last, as [`isobit_hal::Op`] documents them.
     pub dtypes: Vec<DType>,
     /// Who computes it, where that can be chosen.
@@ -25,12 +25,12 @@ impl Cell {
     /// Every cell, in the order of reports.
     pub fn all() -> &'static [Cell] {
         static ALL: OnceLock<Vec<Cell>> = OnceLock::new();
-        ALL.get_or_init(|| Kind::all().into_iter().flat_map(cells_of).collect())
+        ALL.get_or_init(|| Operation::all().flat_map(cells_of).collect())
     }
 
     /// The cell of an operation's name, a label and numerics.
     pub fn find(op: &str, label: &str, numerics: Option<Numerics>) -> Option<&'static Cell> {
-        Cell::all().iter().find(|c| c.kind.name() == op && c.label() == label && c.numerics == numerics)
+        Cell::all().iter().find(|c| c.operation.name() == op && c.label() == label && c.numerics == numerics)
     }
 
     /// The dtypes that tell the cell from its siblings, as `f32` or `f32,f16`.
@@ -39,22 +39,22 @@ impl Cell {
         names.join(",")
     }
 
+    fn dtypes_of(&self, operands: &[usize]) -> Vec<DType> {
+        operands.iter().map(|&i| self.dtypes[i]).collect()
+    }
+
     fn distinctive(&self) -> Vec<DType> {
-        match self.kind {
-            Kind::Cast => self.dtypes.clone(),
-            Kind::WhereCond => self.dtypes[..2].to_vec(),
-            Kind::Family(m) => m.family().distinctive(m.op()).iter().map(|&i| self.dtypes[i]).collect(),
-            _ => vec![self.dtypes[0]],
-        }
+        self.dtypes_of(self.operation.family().distinctive(self.operation.op()))
     }
 
     /// The dtypes of the values, which a filter goes by: the condition of `where_cond` is none of them.
     pub fn value_dtypes(&self) -> Vec<DType> {
-        match self.kind {
-            Kind::WhereCond => vec![self.dtypes[1]],
-            Kind::Family(m) => vec![self.dtypes[m.family().distinctive(m.op())[0]]],
-            _ => self.distinctive(),
-        }
+        self.dtypes_of(self.operation.family().values_of(self.operation.op()))
+    }
+
+    /// hal's operation with parameters that stand for any, to ask for its support and class.
+    pub fn op(&self) -> Op {
+        self.operation.at(&self.dtypes).with_numerics(self.numerics)
     }
 
     /// The dtype of the result.
@@ -62,33 +62,15 @@ impl Cell {
         *self.dtypes.last().expect("every operation has a destination")
     }
 
-    /// How the cell is compared: section 4 of the design, `docs/numerics.md` op by op.
+    /// How the cell is compared.
     pub fn class(&self) -> Class {
-        use isobit_hal::{BinaryOp, ReduceOp, UnaryOp::*};
-        let float = self.dtypes[0].is_float();
-        let defined_if = |defined| if defined { Class::Defined } else { Class::Exact };
-        match self.kind {
-            _ if self.numerics == Some(Numerics::Vendor) => Class::Vendor,
-            Kind::ConstSet | Kind::Copy | Kind::Copy2d | Kind::WhereCond => Class::Moved,
-            Kind::Cast if self.dtypes[0] == self.dtypes[1] => Class::Moved,
-            Kind::Cast | Kind::Affine | Kind::Cmp(_) => Class::Exact,
-            Kind::Powf | Kind::Elu => Class::Defined,
-            // Correctly rounded by IEEE 754, though defined for floats alone.
-            Kind::Unary(Sqrt | Recip) => Class::Exact,
-            Kind::Unary(op) => defined_if(op.is_float_only()),
-            Kind::Binary(op) => defined_if(op == BinaryOp::Pow && float),
-            Kind::Reduce(op) => defined_if(float && matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean)),
-            Kind::Matmul => Class::Defined,
-            Kind::Clamp => Class::Exact,
-            Kind::AddActivation(op) => defined_if(op != isobit_hal::Activation::Relu),
-            Kind::Family(m) => m.family().class(m.op(), &self.dtypes),
-        }
+        self.op().class(&self.dtypes).into()
     }
 
     /// Whether a device may report an index out of range after a case of it, at whatever call synchronises next: nothing else runs on the device
     /// meanwhile.
     pub fn runs_alone(&self) -> bool {
-        matches!(self.kind, Kind::Family(m) if m.family().may_report(m.op()))
+        self.operation.family().may_report(self.operation.op())
     }
 
     /// What the committed table says of the cell.
@@ -104,37 +86,20 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind.name(), self.label())?;
-        match self.numerics {
-            Some(Numerics::Vendor) => f.write_str(" vendor"),
-            Some(Numerics::Portable) => f.write_str(" portable"),
-            None => Ok(()),
-        }
+        write!(f, "{} {}", self.operation.name(), self.label())?;
+        self.numerics.map_or(Ok(()), |numerics| write!(f, " {numerics}"))
     }
 }
 
-fn cells_of(kind: Kind) -> Vec<Cell> {
-    let op = kind.op(None);
-    let all = DType::ALL.iter().copied();
-    let tuples: Vec<Vec<DType>> = match kind {
-        Kind::ConstSet => all.map(|d| vec![d]).collect(),
-        Kind::Cast => all.flat_map(|a| DType::ALL.iter().map(move |&b| vec![a, b])).collect(),
-        Kind::Binary(_) | Kind::Matmul | Kind::AddActivation(_) => all.map(|d| vec![d; 3]).collect(),
-        Kind::Cmp(_) => all.map(|d| vec![d, d, DType::U8]).collect(),
-        Kind::WhereCond => all.flat_map(|c| DType::ALL.iter().map(move |&d| vec![c, d, d, d])).collect(),
-        Kind::Reduce(r) if r.is_arg() => all.map(|d| vec![d, DType::U32]).collect(),
-        Kind::Family(m) => m.family().dtypes(m.op()),
-        _ => all.map(|d| vec![d; 2]).collect(),
+fn cells_of(operation: Operation) -> Vec<Cell> {
+    let numerics: &[Option<Numerics>] = match operation.op().has_numerics() {
+        true => &[Some(Numerics::Portable), Some(Numerics::Vendor)],
+        false => &[None],
     };
-    let numerics: &[Option<Numerics>] = match kind {
-        Kind::Matmul => &[Some(Numerics::Portable), Some(Numerics::Vendor)],
-        Kind::Family(m) if m.family().has_numerics() => &[Some(Numerics::Portable), Some(Numerics::Vendor)],
-        _ => &[None],
-    };
-    tuples
-        .into_iter()
-        .filter(|dtypes| op.check_dtypes(dtypes).is_ok())
-        .flat_map(|dtypes| numerics.iter().map(move |&numerics| Cell { kind, dtypes: dtypes.clone(), numerics }))
+    let tuples = operation.family().dtypes(operation.op());
+    let defined = tuples.into_iter().filter(|dtypes| operation.at(dtypes).check_dtypes(dtypes).is_ok());
+    defined
+        .flat_map(|dtypes| numerics.iter().map(move |&numerics| Cell { operation, dtypes: dtypes.clone(), numerics }))
         .collect()
 }
 
@@ -163,23 +128,9 @@ pub const TABLE: &str = include_str!("../cells.tsv");
 
 const HEADER: &str = "op\tdtypes\tnumerics\tclass\texceptions (driver:unsupported|expected_failure:reason; ...)";
 
-fn class_name(class: Class) -> &'static str {
-    match class {
-        Class::Moved => "moved",
-        Class::Exact => "exact",
-        Class::Defined => "defined",
-        Class::Vendor => "vendor",
-        Class::Accuracy => "accuracy",
-    }
-}
-
 fn key_columns(cell: &Cell) -> String {
-    let numerics = match cell.numerics {
-        None => "-",
-        Some(Numerics::Vendor) => "vendor",
-        Some(Numerics::Portable) => "portable",
-    };
-    format!("{}\t{}\t{numerics}", cell.kind.name(), cell.label())
+    let numerics = cell.numerics.map_or("-", Numerics::name);
+    format!("{}\t{}\t{numerics}", cell.operation.name(), cell.label())
 }
 
 /// The table as hal's operations, the classes above and the exceptions of an older table make it.
@@ -196,7 +147,7 @@ pub fn generate_table(old: &str) -> String {
     for cell in Cell::all() {
         let key = key_columns(cell);
         let exceptions = exceptions.get(&key).copied().unwrap_or("-");
-        out += &format!("{key}\t{}\t{exceptions}\n", class_name(cell.class()));
+        out += &format!("{key}\t{}\t{exceptions}\n", cell.class().name());
     }
     out
 }
@@ -227,9 +178,9 @@ fn table() -> &'static HashMap<Cell, Expectation> {
             .map(|line| {
                 let columns: Vec<&str> = line.split('\t').collect();
                 assert!(columns.len() == 5, "cells.tsv: five columns are wanted in `{line}`");
-                let class = [Class::Moved, Class::Exact, Class::Defined, Class::Vendor, Class::Accuracy]
+                let class = Class::ALL
                     .into_iter()
-                    .find(|&c| class_name(c) == columns[3])
+                    .find(|c| c.name() == columns[3])
                     .unwrap_or_else(|| panic!("cells.tsv: no class is named `{}`", columns[3]));
                 (columns[..3].join("\t"), Expectation { class, exceptions: parse_exceptions(columns[4]) })
             })
@@ -266,19 +217,15 @@ mod tests {
         // 9 unaries of every dtype and 23 of floats, 8 binaries, 6 comparisons, 3 conditions, 121 casts, 4 moves and affine,
         // 2 float functions, 6 reductions of every dtype and mean, matmul twice, clamp, 4 fused additions.
         let elementwise = 9 * 11 + 23 * 5 + 8 * 11 + 6 * 11 + 3 * 11 + 121 + 4 * 11 + 2 * 5 + 6 * 11 + 5 + 2 * 5;
-        let of_families = Cell::all().iter().filter(|c| matches!(c.kind, Kind::Family(_))).count();
-        assert_eq!(n, elementwise + 11 + 4 * 5 + of_families);
+        let others = Cell::all().iter().filter(|c| c.operation.op().family() > isobit_hal::Family::Matmul).count();
+        assert_eq!(n, elementwise + 11 + 4 * 5 + others);
     }
 
     #[test]
     fn vendor_is_legal_for_what_libraries_compute_alone() {
         for cell in Cell::all() {
             assert_eq!(cell.expectation().class == Class::Vendor, cell.numerics == Some(Numerics::Vendor), "{cell}");
-            let chosen = match cell.kind {
-                Kind::Family(m) => m.family().has_numerics(),
-                kind => kind == Kind::Matmul,
-            };
-            assert_eq!(cell.numerics.is_some(), chosen, "{cell}");
+            assert_eq!(cell.numerics.is_some(), cell.operation.op().has_numerics(), "{cell}");
         }
     }
 }

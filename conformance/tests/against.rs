@@ -118,7 +118,7 @@ fn every_kind_of_difference_between_two_folders_is_counted_and_named() {
     // Only vendor's: told, and no difference.
     let vendor = |digests: &mut Digests| {
         let mut cells = digests.devices[0].cells.iter_mut();
-        let cell = cells.find(|c| c.op == "matmul" && c.numerics == Some(isobit_conformance::report::Numerics::Vendor));
+        let cell = cells.find(|c| c.op == "matmul" && c.numerics == Some(isobit_hal::Numerics::Vendor));
         cell.unwrap().digests[0] = "another".into();
     };
     builds.later(vendor);

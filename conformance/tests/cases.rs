@@ -48,7 +48,7 @@ fn every_layout_kind_is_among_the_cases_of_a_cell() {
     for cell in Cell::all() {
         let kinds: BTreeSet<LayoutKind> =
             (0..32).flat_map(|i| generate::case(0, cell, i).layout_kinds().collect::<Vec<_>>()).collect();
-        let possible: Vec<LayoutKind> = match cell.kind.name() {
+        let possible: Vec<LayoutKind> = match cell.operation.name() {
             // A destination alone, which may not name an element twice.
             "const_set" | "rand_uniform" | "rand_normal" => {
                 LayoutKind::ALL.into_iter().filter(|&k| k != LayoutKind::Broadcast).collect()

@@ -4,8 +4,9 @@
 //! refuses changed results of unchanged cases under the version that the file already has.
 
 use isobit_conformance::cells::Cell;
-use isobit_conformance::report::{Class, Numerics};
+use isobit_conformance::report::Class;
 use isobit_conformance::run::{Options, Reference, run_cell};
+use isobit_hal::Numerics;
 use isobit_hal::{CpuDevice, NUMERICS_VERSION};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -85,12 +86,8 @@ impl Digests {
 }
 
 fn name(cell: &Cell) -> String {
-    let numerics = match cell.numerics {
-        None => "-",
-        Some(Numerics::Vendor) => "vendor",
-        Some(Numerics::Portable) => "portable",
-    };
-    format!("{}\t{}\t{numerics}", cell.kind.name(), cell.label())
+    let numerics = cell.numerics.map_or("-", Numerics::name);
+    format!("{}\t{}\t{numerics}", cell.operation.name(), cell.label())
 }
 
 fn hash(digests: &[String]) -> String {

@@ -7,7 +7,7 @@ use isobit_conformance::report::{ResultRow, Status};
 use isobit_conformance::run::{CellDigests, CellRun, Fault, KnownResults, Options, Reference, run_cell};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Error,
-    ErrorKind, Layout, Op, ReduceOp, Result, Scalar, Shape, Src, Support, f16,
+    ErrorKind, Layout, Op, ReduceOp, Result, Shape, Src, Support, f16,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -167,13 +167,11 @@ impl BackendStorage for FaultyStorage {
         }
         Ok(copy)
     }
-    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        self.inner.const_set(value, layout)
-    }
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, layout: &Layout) -> Result<()> {
         let flaw = dst.device.0;
         let inside: Vec<_> = inputs.iter().map(|&src| inner(src)).collect();
         match (op, inputs) {
+            (Op::Fill(_), _) => CpuStorage::apply_into(op, &inside, &mut dst.inner, layout),
             (Op::Unary(_), &[src]) => {
                 if let (Flaw::Input, Src::Storage(s, _)) = (flaw, src) {
                     s.touched.store(true, Ordering::Relaxed);

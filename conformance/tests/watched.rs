@@ -5,7 +5,7 @@ use isobit_conformance::report::{Finding, Status};
 use isobit_conformance::run::{CellRun, Fault, Options, Sighting, Watch, run_cell};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Layout, Op,
-    Result, Scalar, Shape, Src, Support,
+    Result, Shape, Src, Support,
 };
 use std::sync::{Arc, Mutex};
 
@@ -112,9 +112,6 @@ impl BackendStorage for WatchedStorage {
     }
     fn to_cpu_storage(&self) -> Result<CpuStorage> {
         self.inner.to_cpu_storage()
-    }
-    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        self.inner.const_set(value, layout)
     }
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, layout: &Layout) -> Result<()> {
         let Watched(flaw, seen) = dst.device.clone();

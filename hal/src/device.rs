@@ -8,6 +8,7 @@ use crate::{
     Support, WithDType, stream,
 };
 use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Identifies one opened device for the life of the process; two devices on one ordinal have two ids.
@@ -38,13 +39,45 @@ impl fmt::Display for DeviceLocation {
     }
 }
 
-/// Who computes an operation that a vendor library could also do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Who computes an operation that a vendor library could also do. Written and parsed by [`name`](Self::name), also by
+/// serde, which the feature `serde` turns on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Numerics {
     /// The vendor's library where it can, the portable kernel where it cannot: fast, within a forward error bound.
     Vendor,
     /// The kernel of the tree: the same bits on every device.
     Portable,
+}
+
+impl Numerics {
+    /// Both.
+    pub const ALL: &[Numerics] = &[Numerics::Vendor, Numerics::Portable];
+
+    /// The name, as reports and the command line spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Numerics::Vendor => "vendor",
+            Numerics::Portable => "portable",
+        }
+    }
+}
+
+impl fmt::Display for Numerics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Numerics {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL.iter().copied().find(|n| n.name() == name).ok_or_else(|| {
+            let message = format!("`{name}` are no numerics: there are `vendor` and `portable`");
+            Error::new(ErrorKind::InvalidArgument, message)
+        })
+    }
 }
 
 /// A device: where storages live and operations run. Cloning gives another handle to the same device.

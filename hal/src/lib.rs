@@ -73,9 +73,9 @@ pub use kernel::{Func, KernelArg, KernelCode, KernelSource, LaunchBuilder, Launc
 pub use layout::{Collapsed, Layout, StridedIndex, collapse};
 pub use memory::PoolStats;
 pub use op::{
-    Activation, Affine, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d, CumSum, Elu,
-    GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, RopeForm,
-    Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+    Activation, Affine, BinaryOp, Clamp, Class, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d,
+    CumSum, Elu, Family, GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce,
+    ReduceOp, RopeForm, Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
 };
 pub use pinned::PinnedBuffer;
 pub use random::RandomState;

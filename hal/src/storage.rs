@@ -211,7 +211,9 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     ///
     /// # Errors
     /// The common ones; `UnsupportedDtype` where the value is of another dtype.
-    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()>;
+    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::Fill(value), &[], self, layout)
+    }
 
     /// Carries out an operation. The inputs are in the order that the operation's variant of [`Op`] documents.
     ///
@@ -265,7 +267,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         let shape = [copy.rows, copy.cols];
         let src_layout = Layout::new(shape, crate::Dims::from_slice(&[copy.src_stride, 1]), copy.src_offset)?;
         let dst_layout = Layout::new(shape, crate::Dims::from_slice(&[copy.dst_stride, 1]), copy.dst_offset)?;
-        Self::copy_into(Src::Storage(self, &src_layout), dst, &dst_layout).map_err(|e| e.with_op(Op::Copy2d(copy)))
+        Self::copy_into(Src::Storage(self, &src_layout), dst, &dst_layout).map_err(|e| e.with_op("copy2d"))
     }
 
     /// Converts to the dtype of `dst`. Every dtype to every dtype: one rounding to nearest even from the source's exact value; float to integer
@@ -569,7 +571,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones; `InvalidArgument` for rank 0.
     fn sort_last_dim(&self, layout: &Layout, sort: Sort) -> Result<(Self, Self)> {
-        Ok((Self::apply(&Op::Sort(sort), &[(self, layout)])?, self.arg_sort_last_dim(layout, sort)?))
+        sorted(self, layout, &Op::Sort(sort), &Op::ArgSort(sort))
     }
 
     /// The u32 positions of the elements of the last dimension, sorted; see [`sort_last_dim`](Self::sort_last_dim).
@@ -585,7 +587,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// The common ones; `InvalidArgument` for more elements than there are.
     fn topk(&self, layout: &Layout, top: TopK) -> Result<(Self, Self)> {
-        Ok((Self::apply(&Op::TopK(top), &[(self, layout)])?, Self::apply(&Op::ArgTopK(top), &[(self, layout)])?))
+        sorted(self, layout, &Op::TopK(top), &Op::ArgTopK(top))
     }
 
     /// Elements at positions along a dimension, [`Op::Gather`]; ids u8, u32 or i64, of the result's shape. All dtypes. Class: moved.
@@ -797,4 +799,15 @@ fn allocate<S: BackendStorage>(
     let mut dst = unsafe { like.device().alloc_uninit(layout.shape(), dtype)? };
     fill(&mut dst, &dst_layout)?;
     Ok(dst)
+}
+
+/// The values and the positions of one sort: an operation has one destination, so the positions are sorted and the values gathered
+/// by them.
+fn sorted<S: BackendStorage>(src: &S, layout: &Layout, values: &Op, positions: &Op) -> Result<(S, S)> {
+    let shape = values.result_shape(&[layout.shape()]).map_err(|e| e.with_op(values).with_layouts(&[layout]))?;
+    let shape = shape.expect("a sort's shape is that of its input");
+    let order = S::apply(positions, &[(src, layout)])?;
+    let last = shape.rank() - 1;
+    let sorted = src.gather(layout, &order, &Layout::contiguous(shape), last)?;
+    Ok((sorted, order))
 }

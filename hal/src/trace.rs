@@ -66,8 +66,7 @@ impl<T: fmt::Display, I: Iterator<Item = T>, F: Fn() -> I> fmt::Display for List
     }
 }
 
-/// The span of an operation, entered until it is dropped: what a driver's [`BackendStorage::apply_into`] and [`BackendStorage::const_set`] (which is
-/// [`Op::ConstSet`]) begin with. Fields: `op`, `device`, `dtypes`, `shapes`, `bytes` of the operands' elements, and the number of the `stream` that it goes to. `None`
+/// The span of an operation, entered until it is dropped: what a driver's [`BackendStorage::apply_into`] begins with. Fields: `op`, `device`, `dtypes`, `shapes`, `bytes` of the operands' elements, and the number of the `stream` that it goes to. `None`
 /// where nobody subscribes.
 #[inline]
 #[must_use = "the span ends when it is dropped"]

@@ -105,21 +105,6 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
     check().map_err(|e| e.with_op(op))
 }
 
-/// A fill: the value's dtype and the layout.
-///
-/// # Errors
-/// `UnsupportedDtype`, `InvalidArgument`.
-pub fn const_set<S: BackendStorage>(value: crate::Scalar, dst: &S, layout: &Layout) -> Result<()> {
-    if value.dtype() != dst.dtype() {
-        return Err(Error::new(
-            ErrorKind::UnsupportedDtype,
-            format!("const_set: the value is {}, the storage {}; convert the value first", value.dtype(), dst.dtype()),
-        )
-        .with_op(Op::ConstSet));
-    }
-    destination(layout, dst.len()).map_err(|e| e.with_op(Op::ConstSet))
-}
-
 /// A range of a storage's bytes, as elements.
 ///
 /// # Errors

@@ -1,35 +1,7 @@
 //! The name of a kernel as a number: what a launcher asks the table for, cheap enough to make at every launch.
 
 use isobit_hal::DType;
-
-/// An operation family: one folder of `src/ops`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)]
-#[repr(u8)]
-pub enum Family {
-    Fill,
-    Copy,
-    Cast,
-    Affine,
-    Unary,
-    Binary,
-    Compare,
-    Ternary,
-    Reduce,
-    Matmul,
-    Activation,
-    Conv,
-    Indexing,
-    Norm,
-    Pool,
-    Quantized,
-    Random,
-    Rope,
-    Scan,
-    Sort,
-    Triangle,
-    Upsample,
-}
+pub use isobit_hal::Family;
 
 /// Family, operation, dtypes and variant of one kernel, packed into 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

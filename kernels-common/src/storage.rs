@@ -9,8 +9,7 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::{ops, peer, pinned};
 use isobit_hal::trace::Call;
 use isobit_hal::{
-    BackendStorage, CpuStorage, DType, Func, KernelArg, LaunchConfig, Layout, Op, PinnedBuffer, Result, Scalar, Src,
-    validate,
+    BackendStorage, CpuStorage, DType, Func, KernelArg, LaunchConfig, Layout, Op, PinnedBuffer, Result, Src, validate,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -142,11 +141,6 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
 
     fn device_ptr(&self) -> Result<u64> {
         Ok(self.ptr().0)
-    }
-
-    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        let _shown = self.device().show(&Call { op: &Op::ConstSet, inputs: &[], dst: self, dst_layout: layout });
-        Self::ordered(&[], self, |dst| ops::fill::const_set(dst, value, layout))
     }
 
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()> {

@@ -1,6 +1,6 @@
 //! How far a result may be from the truth: the table of section 2 in `docs/numerics.md`.
 
-use isobit_hal::DType;
+use isobit_hal::{BinaryOp, Class, DType, Op, UnaryOp};
 
 /// A bound on an operation's error.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,17 +21,16 @@ impl std::fmt::Display for Bound {
 }
 
 /// The bound of an operation at a float dtype.
-pub fn bound(op: &str, dtype: DType) -> Bound {
-    let exact = ["neg", "abs", "sign", "sqr", "relu", "ceil", "floor", "round", "trunc", "sqrt", "recip"];
-    let parametric = ["pow", "powf", "elu"];
-    let amplifying = ["tan", "gelu", "gelu_erf", "silu"];
+pub fn bound(op: &Op, dtype: DType) -> Bound {
+    let parametric = matches!(op, Op::Binary(BinaryOp::Pow) | Op::Powf(_) | Op::Elu(_));
+    let amplifying = matches!(op, Op::Unary(UnaryOp::Tan | UnaryOp::Gelu | UnaryOp::GeluErf | UnaryOp::Silu));
     match dtype {
-        _ if exact.contains(&op) => Bound::Rounded,
-        DType::F64 if parametric.contains(&op) || amplifying.contains(&op) => Bound::Ulps(4.0),
+        _ if op.class(&[dtype]) == Class::Exact => Bound::Rounded,
+        DType::F64 if parametric || amplifying => Bound::Ulps(4.0),
         DType::F64 => Bound::Ulps(2.0),
-        DType::F32 if parametric.contains(&op) || amplifying.contains(&op) => Bound::Ulps(2.0),
+        DType::F32 if parametric || amplifying => Bound::Ulps(2.0),
         DType::F32 => Bound::Ulps(1.0),
-        _ if parametric.contains(&op) => Bound::Ulps(1.0),
+        _ if parametric => Bound::Ulps(1.0),
         _ => Bound::Rounded,
     }
 }

@@ -3,7 +3,8 @@
 use super::float::Float;
 use crate::report::{Class, ResultRow, Status};
 use isobit_hal::{
-    BackendDevice, BackendStorage, CpuDevice, DType, Error, ErrorKind, F8E4M3, Layout, Result, Src, UnaryOp, bf16, f16,
+    BackendDevice, BackendStorage, CpuDevice, DType, Error, ErrorKind, F8E4M3, Layout, Op, Result, Src, UnaryOp, bf16,
+    f16,
 };
 use rayon::prelude::*;
 
@@ -111,11 +112,7 @@ fn elements<T: Float>(storage: &isobit_hal::CpuStorage) -> Result<&[T]> {
 impl BitCheck {
     /// The row of a report: `subject` against the CPU.
     pub fn row(&self, subject: &str) -> ResultRow {
-        let class = match super::bound(self.op.name(), self.dtype) {
-            super::Bound::Rounded if !self.op.is_float_only() => Class::Exact,
-            _ if matches!(self.op, UnaryOp::Sqrt | UnaryOp::Recip) => Class::Exact,
-            _ => Class::Defined,
-        };
+        let class = Class::from(Op::Unary(self.op).class(&[self.dtype; 2]));
         let digits = self.dtype.size_in_bytes() * 2;
         let worst = self.first.map(|m| {
             let hex = |bits: u32| format!("0x{bits:0digits$x}");

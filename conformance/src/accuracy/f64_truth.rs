@@ -4,6 +4,7 @@
 
 use super::bound;
 use super::check::Tally;
+use crate::family::Operation;
 use crate::report::ResultRow;
 use isobit_hal::{BackendStorage, BinaryOp, CpuStorage, DType, Elu, Error, ErrorKind, Layout, Result, Src, UnaryOp};
 
@@ -28,10 +29,12 @@ struct Function<'a> {
 /// # Errors
 /// `Other` where the table is damaged; those of the CPU driver.
 pub(super) fn run(wants: impl Fn(&str) -> bool, push: &mut impl FnMut(ResultRow)) -> Result<()> {
-    let functions = parse(TABLE).ok_or_else(|| Error::new(ErrorKind::Other, "the table of f64 truths is damaged"))?;
+    let damaged = || Error::new(ErrorKind::Other, "the table of f64 truths is damaged");
+    let functions = parse(TABLE).ok_or_else(damaged)?;
     for function in functions.iter().filter(|f| wants(f.name)) {
         let got = evaluate(function)?;
-        let bound = bound(function.name, DType::F64);
+        let operation = Operation::find(function.name).ok_or_else(damaged)?;
+        let bound = bound(operation.op(), DType::F64);
         let most = match bound {
             super::Bound::Ulps(most) => most,
             super::Bound::Rounded => 0.5,

@@ -24,7 +24,7 @@ use check::{Tally, scan};
 use float::Float;
 use inputs::Inputs;
 use isobit_hal::{
-    BackendStorage, BinaryOp, CpuStorage, DType, Elu, F8E4M3, Layout, Powf, Result, Src, UnaryOp, bf16, f16,
+    BackendStorage, BinaryOp, CpuStorage, DType, Elu, F8E4M3, Layout, Op, Powf, Result, Src, UnaryOp, bf16, f16,
 };
 
 /// What to check, and how much of it.
@@ -75,11 +75,11 @@ pub fn run(options: &Options, mut progress: impl FnMut(&ResultRow)) -> Result<Ve
         let apply = |src: &[CpuStorage; 1], dst: &mut CpuStorage, layout: &Layout| {
             CpuStorage::unary_into(op, Src::Storage(&src[0], layout), dst, layout)
         };
-        each_dtype(options, op.name(), |case| case.elements(&apply, |x, _| truth::unary(op, x)), &mut push)?;
+        each_dtype(options, &Op::Unary(op), |case| case.elements(&apply, |x, _| truth::unary(op, x)), &mut push)?;
     }
-    each_dtype(options, "powf", |case| case.over(&EXPONENTS, powf_into, truth::pow), &mut push)?;
-    each_dtype(options, "elu", |case| case.over(&ALPHAS, elu_into, truth::elu), &mut push)?;
-    each_dtype(options, "pow", |case| case.pairs(), &mut push)?;
+    each_dtype(options, &Op::Powf(Powf::new(1.0)), |case| case.over(&EXPONENTS, powf_into, truth::pow), &mut push)?;
+    each_dtype(options, &Op::Elu(Elu::new(1.0)), |case| case.over(&ALPHAS, elu_into, truth::elu), &mut push)?;
+    each_dtype(options, &Op::Binary(BinaryOp::Pow), |case| case.pairs(), &mut push)?;
     f64_truth::run(|op| options.wants(op, DType::F64), &mut push)?;
     Ok(rows)
 }
@@ -103,16 +103,16 @@ struct Case<'a> {
 /// Runs `check` for every dtype whose truth is computed, and turns its tallies into rows.
 fn each_dtype(
     options: &Options,
-    op: &str,
+    op: &Op,
     check: impl Fn(&Case<'_>) -> Result<Tally>,
     push: &mut impl FnMut(ResultRow),
 ) -> Result<()> {
     for dtype in [DType::F8E4M3, DType::F16, DType::BF16, DType::F32] {
-        if !options.wants(op, dtype) {
+        if !options.wants(op.name(), dtype) {
             continue;
         }
-        let case = Case { options, op, dtype, bound: bound(op, dtype) };
-        push(check(&case)?.row(op, dtype, case.bound));
+        let case = Case { options, op: op.name(), dtype, bound: bound(op, dtype) };
+        push(check(&case)?.row(op.name(), dtype, case.bound));
     }
     Ok(())
 }

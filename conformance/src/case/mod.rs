@@ -1,22 +1,18 @@
 //! A case: one call of one operation, with everything that determines it, as a value that can be saved, shrunk and run again.
 
 mod blocks;
-mod kind;
 mod layout;
 mod numbers;
 mod values;
 
-pub use kind::Kind;
 pub use layout::{Dim, GUARD, LayoutKind, Placed, Recipe};
 pub use numbers::{Format, format_of, power_of_two};
 pub use values::{Dist, Values};
 
 use crate::cells::Cell;
 use crate::family::Named;
-use crate::report::Numerics;
-use isobit_hal::{Affine, Clamp, Copy2d, DType, Elu, Op, Powf, Reduce, Scalar, Shape};
+use isobit_hal::{DType, Numerics, Op, Scalar};
 use serde::{Deserialize, Serialize};
-use std::sync::LazyLock;
 
 /// An `f64` that survives JSON, NaN and infinities included.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -67,12 +63,63 @@ pub enum Params {
 }
 
 impl Params {
-    /// Parameters by name, where they are such.
-    pub fn named(&self) -> &Named {
-        static NONE: LazyLock<Named> = LazyLock::new(Named::default);
+    /// The numbers of a name. Parameters that are one number have it under every name.
+    pub fn numbers(&self, name: &str) -> Vec<f64> {
         match self {
-            Params::Named(named) => named,
-            _ => &NONE,
+            Params::None | Params::Fill(_) => Vec::new(),
+            Params::Affine { mul, add } => vec![if name == "mul" { mul.0 } else { add.0 }],
+            Params::Number(number) => vec![number.0],
+            Params::Dims(dims) => dims.iter().map(|&d| d as f64).collect(),
+            Params::Named(named) => named.numbers(name),
+        }
+    }
+
+    /// The first number of a name, 0 where there is none.
+    pub fn number(&self, name: &str) -> f64 {
+        self.numbers(name).first().copied().unwrap_or(0.0)
+    }
+
+    /// The first number of a name as a size.
+    pub fn size(&self, name: &str) -> usize {
+        self.number(name) as usize
+    }
+
+    /// The numbers of a name as sizes, if they are so many.
+    pub fn sizes<const N: usize>(&self, name: &str) -> Option<[usize; N]> {
+        let numbers: Vec<usize> = self.numbers(name).into_iter().map(|x| x as usize).collect();
+        numbers.try_into().ok()
+    }
+
+    /// Whether the first number of a name is not 0.
+    pub fn flag(&self, name: &str) -> bool {
+        self.number(name) != 0.0
+    }
+
+    /// Simpler parameters, one step at a time, to try while a case shrinks. Each is smaller by some measure, so that
+    /// shrinking ends.
+    pub(crate) fn simpler(&self) -> Vec<Params> {
+        match self {
+            Params::None | Params::Fill(_) => Vec::new(),
+            &Params::Affine { mul, add } => {
+                vec![Params::Affine { mul: Real(1.0), add }, Params::Affine { mul, add: Real(0.0) }]
+            }
+            Params::Number(_) => vec![Params::Number(Real(1.0))],
+            Params::Dims(dims) => {
+                let without = |i| dims.iter().enumerate().filter(move |&(j, _)| j != i).map(|(_, &d)| d).collect();
+                (0..dims.len()).map(|i| Params::Dims(without(i))).collect()
+            }
+            Params::Named(named) => named.simpler().into_iter().map(Params::Named).collect(),
+        }
+    }
+
+    /// For a shape that lost a dimension.
+    pub(crate) fn without_dim(&self, dim: usize) -> Params {
+        match self {
+            Params::Dims(dims) => {
+                let kept = dims.iter().filter(|&&d| d != dim);
+                Params::Dims(kept.map(|&d| d - usize::from(d > dim)).collect())
+            }
+            other => other.clone(),
         }
     }
 }
@@ -110,7 +157,7 @@ impl Case {
     /// The cell it belongs to; `None` for a case of another version, whose operation or dtypes are no longer there.
     pub fn cell(&self) -> Option<&'static Cell> {
         let same = |c: &Cell| {
-            c.kind.name() == self.op
+            c.operation.name() == self.op
                 && c.numerics == self.numerics
                 && c.dtypes.len() == self.dtypes.len()
                 && c.dtypes.iter().zip(&self.dtypes).all(|(a, b)| a.as_str() == b)
@@ -118,44 +165,14 @@ impl Case {
         Cell::all().iter().find(|c| same(c))
     }
 
-    /// The dimensions of an operand; the destination comes after the inputs.
-    pub fn operand_dims(&self, kind: Kind, operand: usize) -> Vec<usize> {
-        let s = &self.shape;
-        match (kind, &self.params) {
-            (Kind::Reduce(_), Params::Dims(dims)) if operand == 1 => {
-                Shape::from(s.as_slice()).reduced(dims).dims().to_vec()
-            }
-            (Kind::Matmul, _) => {
-                let (batch, mkn) = s.split_at(s.len() - 3);
-                let last = [[mkn[0], mkn[1]], [mkn[1], mkn[2]], [mkn[0], mkn[2]]][operand];
-                [batch, &last].concat()
-            }
-            (Kind::Family(member), params) => member.operand_dims(&member.with_params(params.named()), s, operand),
-            _ => s.clone(),
-        }
+    /// The operation with its parameters, as hal takes it.
+    pub fn op(&self, cell: &Cell) -> Op {
+        cell.operation.with_params(&cell.dtypes, &self.params).with_numerics(self.numerics)
     }
 
-    /// The operation with its parameters, as hal takes it. Offsets of copy2d are those of the layouts as they are placed.
-    pub fn op(&self, kind: Kind, src: Option<&Placed>, dst: &Placed) -> Op {
-        match (kind, &self.params) {
-            (Kind::Affine, Params::Affine { mul, add }) => Op::Affine(Affine::new(mul.0, add.0)),
-            (Kind::Powf, Params::Number(x)) => Op::Powf(Powf::new(x.0)),
-            (Kind::Elu, Params::Number(x)) => Op::Elu(Elu::new(x.0)),
-            (Kind::Reduce(op), Params::Dims(dims)) => Op::Reduce(Reduce::new(op, dims)),
-            (Kind::Copy2d, _) => {
-                let (s, d) = (&src.expect("copy2d has a source").layout, &dst.layout);
-                Op::Copy2d(
-                    Copy2d::new(self.shape[0], self.shape[1])
-                        .with_strides(s.stride()[0], d.stride()[0])
-                        .with_offsets(s.start_offset(), d.start_offset()),
-                )
-            }
-            (Kind::Clamp, Params::Named(p)) => Op::Clamp(Clamp::new(p.number("min"), p.number("max"))),
-            (Kind::Family(member), params) => {
-                member.with_params(params.named()).with_numerics(self.numerics.map(Into::into))
-            }
-            _ => kind.op(self.numerics),
-        }
+    /// The dimensions of an operand; the destination comes after the inputs.
+    pub fn operand_dims(&self, cell: &Cell, operand: usize) -> Vec<usize> {
+        cell.operation.operand_dims(&self.op(cell), &self.shape, operand)
     }
 
     /// The kinds of layout of its operands.

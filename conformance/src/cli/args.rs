@@ -1,7 +1,8 @@
 //! Arguments.
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use isobit_conformance::report::Numerics;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args as ClapArgs, Parser, Subcommand};
+use isobit::Numerics;
 use std::path::PathBuf;
 
 /// Holds every device to the CPU reference, bit for bit, and the reference to the truth.
@@ -27,8 +28,8 @@ pub struct Args {
     pub dtypes: Vec<String>,
 
     /// Who computes what a vendor's library could do. Without this: both.
-    #[arg(long, value_delimiter = ',', value_enum, value_name = "WHO,...")]
-    pub numerics: Vec<NumericsArg>,
+    #[arg(long, value_delimiter = ',', value_parser = numerics(), value_name = "WHO,...")]
+    pub numerics: Vec<Numerics>,
 
     /// Cases a cell (64 unless given).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -129,21 +130,9 @@ pub struct WorkerArgs {
     pub device: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum NumericsArg {
-    /// The vendor's library.
-    Vendor,
-    /// The kernel of the tree.
-    Portable,
-}
-
-impl From<NumericsArg> for Numerics {
-    fn from(n: NumericsArg) -> Self {
-        match n {
-            NumericsArg::Vendor => Numerics::Vendor,
-            NumericsArg::Portable => Numerics::Portable,
-        }
-    }
+/// The numerics there are, offered by name.
+fn numerics() -> impl TypedValueParser<Value = Numerics> {
+    PossibleValuesParser::new(Numerics::ALL.iter().map(|n| n.name())).try_map(|name| name.parse::<Numerics>())
 }
 
 impl Args {

@@ -150,7 +150,7 @@ fn ids(runs: &[Run]) -> Vec<Vec<String>> {
 /// Takes in what a run reported of the cells and groups, but for pairs by digest, which are made anew.
 fn take(report: &Report, name: impl Fn(&str) -> String, cells: &[&Cell], groups: &[Group], found: &mut Found) {
     let selected = |row: &&ResultRow| {
-        let same_op = |cell: &&&Cell| cell.kind.name() == row.op;
+        let same_op = |cell: &&&Cell| cell.operation.name() == row.op;
         match row.reference.as_str() {
             "cpu" if groups.iter().any(|g| g.name() == row.op) => true,
             "cpu" => cells.iter().filter(same_op).any(|c| c.label() == row.dtypes && c.numerics == row.numerics),

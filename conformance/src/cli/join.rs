@@ -1,9 +1,10 @@
 //! A pair of devices by digest: results that are equal have equal digests, whichever machine they were made on.
 
 use anyhow::{Result, bail};
+use isobit::Numerics;
 use isobit_conformance::cells::Cell;
 use isobit_conformance::generate;
-use isobit_conformance::report::{Class, Numerics, ResultRow, Status};
+use isobit_conformance::report::{Class, ResultRow, Status};
 use isobit_conformance::run::{CellDigests, CellRun, DeviceDigests, Reference};
 use std::collections::HashMap;
 
@@ -34,7 +35,7 @@ pub fn rows(subject: Side<'_>, reference: Side<'_>, cells: &[&Cell], seed: u64) 
     let mut rows = Vec::new();
     for cell in cells.iter().filter(|cell| cell.class() != Class::Vendor) {
         let label = cell.label();
-        let key = (cell.kind.name(), label.as_str(), cell.numerics);
+        let key = (cell.operation.name(), label.as_str(), cell.numerics);
         let (Some(a), Some(b)) = (subjects.get(&key), references.get(&key)) else { continue };
         if let Some(index) = a.cases.iter().zip(&b.cases).position(|(a, b)| a != b) {
             bail!(
@@ -91,8 +92,9 @@ fn worst(cell: &Cell, seed: u64, first: usize, count: usize, ids: [&str; 2], dig
 /// What runs the cells up to the case again: one command where one machine has both devices, else one for each.
 fn repro(cell: &Cell, seed: u64, first: usize, subject: Side<'_>, reference: Side<'_>) -> String {
     let label = cell.label();
-    let command =
-        |devices: &str| super::select::rerun(devices, (cell.kind.name(), &label, cell.numerics), seed, first as u64);
+    let command = |devices: &str| {
+        super::select::rerun(devices, (cell.operation.name(), &label, cell.numerics), seed, first as u64)
+    };
     let (a, b) = (&subject.digests.device.id, &reference.digests.device.id);
     if subject.run == reference.run {
         return command(&format!("{a},{b}"));

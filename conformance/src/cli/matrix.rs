@@ -3,10 +3,9 @@
 use super::args::Args;
 use super::{devices, process, select};
 use anyhow::{Context, Result, bail};
-use isobit::AnyDevice;
-use isobit_conformance::case::Kind;
+use isobit::{AnyDevice, Numerics};
 use isobit_conformance::cells::Cell;
-use isobit_conformance::report::{Numerics, matrix::family};
+use isobit_conformance::report::matrix::{family, split_dtypes};
 use isobit_hal::{BackendDevice, DType};
 use std::fmt::Write;
 use std::path::Path;
@@ -90,7 +89,7 @@ fn is_current(written: &str, text: &str) -> bool {
 
 /// Whether a device supports each cell.
 pub fn answers(device: &AnyDevice, cells: &[&Cell]) -> Vec<bool> {
-    cells.iter().map(|cell| device.supports(&cell.kind.op(cell.numerics), &cell.dtypes).is_supported()).collect()
+    cells.iter().map(|cell| device.supports(&cell.op(), &cell.dtypes).is_supported()).collect()
 }
 
 /// An operation, with what tells its cells apart beside the column's dtype.
@@ -105,7 +104,7 @@ fn table(answers: &[Answers], cells: &[&Cell]) -> String {
     let mut lines: Vec<Line> = Vec::new();
     for (i, cell) in cells.iter().enumerate() {
         let (column, with) = column_of(cell);
-        let op = cell.kind.name();
+        let op = cell.operation.name();
         let at = lines.iter().position(|l| l.op == op && l.with == with).unwrap_or_else(|| {
             lines.push(Line { op, with, columns: vec!["–".into(); DType::ALL.len()] });
             lines.len() - 1
@@ -143,20 +142,11 @@ fn table(answers: &[Answers], cells: &[&Cell]) -> String {
 
 /// The dtype of a cell's values, and what else its label and its numerics say.
 fn column_of(cell: &Cell) -> (DType, String) {
-    let column = match cell.kind {
-        Kind::Cast => cell.dst_dtype(),
-        _ => cell.value_dtypes()[0],
-    };
     let label = cell.label();
-    let others = match cell.kind {
-        Kind::Family(_) => label.split_once(',').map(|(_, rest)| rest),
-        _ => label.rsplit_once(',').map(|(first, _)| first),
-    };
-    let numerics = cell.numerics.map(|n| match n {
-        Numerics::Vendor => "vendor",
-        Numerics::Portable => "portable",
-    });
-    (column, [others, numerics].into_iter().flatten().collect::<Vec<_>>().join(" "))
+    let (others, column) = split_dtypes(cell.operation.name(), &label);
+    let numerics = cell.numerics.map_or("", Numerics::name);
+    let beside = [others, numerics].into_iter().filter(|text| !text.is_empty());
+    (column.parse().expect("a label is of dtypes"), beside.collect::<Vec<_>>().join(" "))
 }
 
 /// Names, each once, with what tells lines of one operation apart in brackets.

@@ -58,7 +58,7 @@ impl Progress {
     pub fn of(device: &str, cells: &[&Cell]) -> Self {
         let mut families: Vec<Tally> = Vec::new();
         for cell in cells {
-            Tally::of(&mut families, family(cell.kind.name())).expected += 1;
+            Tally::of(&mut families, family(cell.operation.name())).expected += 1;
         }
         let mut progress = Self::new(device, cells.len());
         progress.state.get_mut().unwrap_or_else(PoisonError::into_inner).families = families;

@@ -2,10 +2,9 @@
 
 use super::args::Args;
 use anyhow::{Result, bail};
-use isobit_conformance::case::Kind;
-use isobit_conformance::cells::Cell;
+use isobit::Numerics;
+use isobit_conformance::cells::{Cell, Operation};
 use isobit_conformance::device::{self, Group};
-use isobit_conformance::report::Numerics;
 use isobit_hal::DType;
 
 /// What begins the names of groups, and names all of them.
@@ -46,7 +45,7 @@ fn nothing(args: &Args) -> anyhow::Error {
 
 fn passing(args: &Args) -> Result<Vec<&'static Cell>> {
     let groups = device::groups().map(Group::name).chain([GROUPS]);
-    let ops: Vec<&str> = Kind::all().into_iter().map(Kind::name).chain(groups).collect();
+    let ops: Vec<&str> = Operation::all().map(Operation::name).chain(groups).collect();
     for op in &args.ops {
         known("operation", op, &ops)?;
     }
@@ -57,13 +56,12 @@ fn passing(args: &Args) -> Result<Vec<&'static Cell>> {
             known("dtype", name, &dtypes)?;
         }
     }
-    let numerics: Vec<Numerics> = args.numerics.iter().map(|&n| n.into()).collect();
     let passes = |cell: &&Cell| {
         let (values, label) = (cell.value_dtypes(), dashed(cell));
         let dtype = values.iter().all(|d| args.dtypes.iter().any(|n| n == d.as_str())) || args.dtypes.contains(&label);
-        (args.ops.is_empty() || args.ops.iter().any(|o| o == cell.kind.name()))
+        (args.ops.is_empty() || args.ops.iter().any(|o| o == cell.operation.name()))
             && (args.dtypes.is_empty() || dtype)
-            && (numerics.is_empty() || cell.numerics.is_none_or(|n| numerics.contains(&n)))
+            && (args.numerics.is_empty() || cell.numerics.is_none_or(|n| args.numerics.contains(&n)))
     };
     Ok(Cell::all().iter().filter(passes).collect())
 }
@@ -73,17 +71,9 @@ pub fn dashed(cell: &Cell) -> String {
     cell.label().replace(',', "-")
 }
 
-/// What the command line calls numerics.
-pub fn numerics_name(numerics: Numerics) -> &'static str {
-    match numerics {
-        Numerics::Vendor => "vendor",
-        Numerics::Portable => "portable",
-    }
-}
-
 /// The command that runs a cell, given by its name, dtypes and numerics, up to a case on devices.
 pub fn rerun(devices: &str, (op, dtypes, numerics): (&str, &str, Option<Numerics>), seed: u64, index: u64) -> String {
-    let numerics = numerics.map(|n| format!(" --numerics {}", numerics_name(n))).unwrap_or_default();
+    let numerics = numerics.map(|n| format!(" --numerics {n}")).unwrap_or_default();
     let (dtypes, cases) = (dtypes.replace(',', "-"), index + 1);
     format!(
         "cargo xtask conformance --devices {devices} --ops {op} --dtypes {dtypes}{numerics} --seed {seed} --cases {cases}"

@@ -8,12 +8,12 @@ use super::{devices, matrix};
 use anyhow::{Context, Result};
 use isobit::AnyDevice;
 use isobit_conformance::accuracy;
-use isobit_conformance::case::{Case, Kind};
+use isobit_conformance::case::Case;
 use isobit_conformance::cells::Cell;
 use isobit_conformance::golden;
-use isobit_conformance::report::{DeviceRow, Finding, Numerics, ResultRow};
+use isobit_conformance::report::{DeviceRow, Finding, ResultRow};
 use isobit_conformance::run::{CellDigests, KnownResults, Options, Reference, Watch};
-use isobit_hal::DType;
+use isobit_hal::{DType, Numerics, Op};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::sync::{Arc, Mutex};
@@ -48,7 +48,7 @@ impl Job {
             cases: options.cases,
             first: options.first.clone(),
             replay_only: options.replay_only,
-            cells: cells.map(|cell| (cell.kind.name().into(), cell.label(), cell.numerics)).collect(),
+            cells: cells.map(|cell| (cell.operation.name().into(), cell.label(), cell.numerics)).collect(),
             ask: false,
             alone: false,
             then: None,
@@ -178,8 +178,8 @@ fn every_input(
 ) -> Result<()> {
     let dtypes = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32];
     for dtype in dtypes.into_iter().filter(|d| !narrow_alone || d.size_in_bytes() <= 2) {
-        let unary = |c: &&Cell| match c.kind {
-            Kind::Unary(op) if c.dtypes[0] == dtype => Some(op),
+        let unary = |c: &&Cell| match *c.operation.op() {
+            Op::Unary(op) if c.dtypes[0] == dtype => Some(op),
             _ => None,
         };
         let ops: Vec<_> = cells.iter().filter_map(unary).collect();

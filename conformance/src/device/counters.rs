@@ -3,7 +3,7 @@
 use super::case::{Case, Checked, ensure};
 use super::program::{self, Steps};
 use super::source;
-use super::step::{Step, What};
+use super::step::Step;
 use super::twin::Twin;
 use isobit_hal::{BackendDevice, BackendStorage, Counters, DType, Layout, Op, Scalar};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let device = case.device;
     let mut twin = Twin::draw(case)?;
     // What a kernel does on every device: a copy or a fill may be the driver's own.
-    let is_kernel = |step: &Step| matches!(&step.what, What::Op(Op::Affine(_) | Op::Unary(_) | Op::Binary(_)));
+    let is_kernel = |step: &Step| matches!(&step.op, Op::Affine(_) | Op::Unary(_) | Op::Binary(_));
     let step = std::iter::repeat_with(|| program::draw(case, &twin, Steps::BARE)).find(is_kernel);
     let step = step.expect("an endless search ends with what it looked for");
     twin.step(&step)?;

@@ -4,7 +4,7 @@
 use super::case::{Case, Checked, ensure};
 use super::program::{self, Steps};
 use super::refused;
-use super::step::{Buffers, Step, What, equal, perform};
+use super::step::{Buffers, Step, equal, perform};
 use super::twin::{Twin, numbers};
 use isobit_hal::{Affine, BackendDevice, BackendStorage, CpuDevice, Graph, Layout, Op, Result, Stream};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -91,9 +91,9 @@ fn draw<D: BackendDevice>(case: &mut Case<'_, D>, twin: &Twin<D>) -> Captured {
     let floats = (0..twin.shape.dtypes.len()).find(|&i| twin.shape.dtypes[i].is_float());
     let factor = floats.filter(|_| case.draw.chance(60)).map(|dst| {
         let layout = twin.shape.whole();
-        let what = What::Op(Op::Affine(Affine::new(1.0, 0.0)));
+        let op = Op::Affine(Affine::new(1.0, 0.0));
         let at = case.between(0, steps.len());
-        steps.insert(at, Step { what, inputs: vec![(dst, layout.clone())], dst, layout, fresh: None });
+        steps.insert(at, Step { op, inputs: vec![(dst, layout.clone())], dst, layout, fresh: None });
         at
     });
     let begin = case.between(0, steps.len());
@@ -138,7 +138,7 @@ fn perform_all<D: BackendDevice>(
 fn with_factor(captured: &Captured, n: usize, step: &Step, factor: u32) -> Step {
     let mut step = step.clone();
     if captured.factor == Some(n) {
-        step.what = What::Op(Op::Affine(Affine::new(0.5, f64::from(factor))));
+        step.op = Op::Affine(Affine::new(0.5, f64::from(factor)));
     }
     step
 }

@@ -156,7 +156,7 @@ fn supported<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let bf16 = case.device.supports(&Op::Matmul(Matmul::default()), &[DType::BF16; 3]).is_supported();
     ensure!(bf16 == case.device.supports_bf16(), "supports_bf16 and supports disagree");
     let cell = &Cell::all()[case.between(0, Cell::all().len() - 1)];
-    let (op, mut dtypes) = (cell.kind.op(cell.numerics), cell.dtypes.clone());
+    let (op, mut dtypes) = (cell.op(), cell.dtypes.clone());
     let at = case.between(0, dtypes.len() - 1);
     dtypes[at] = case.draw.one_of(DType::ALL);
     let defined = op.check_dtypes(&dtypes);

@@ -1,7 +1,7 @@
 //! Steps drawn for the buffers of a case: operations of many kinds, whole or in part, transposed, in place, and into storages of their own.
 
 use super::case::Case;
-use super::step::{Step, What};
+use super::step::Step;
 use super::twin::{Form, Twin};
 use isobit_hal::{
     Affine, BackendDevice, BinaryOp, CmpOp, CumSum, DType, Layout, Matmul, Numerics, Op, RandUniform, Reduce, ReduceOp,
@@ -136,12 +136,8 @@ pub(crate) fn draw<B: BackendDevice>(case: &mut Case<'_, B>, twin: &Twin<B>, ste
             .map(|(i, _)| if *i == twin.shape.ids { DType::U32 } else { twin.shape.dtypes[*i] })
             .chain([dtype])
             .collect();
-        let op = match &step.what {
-            What::Op(op) => op,
-            What::Fill(_) => &Op::ConstSet,
-        };
         // A driver from elsewhere may lack some; what it has is drawn again.
-        if case.device.supports(op, &dtypes).is_supported() {
+        if case.device.supports(&step.op, &dtypes).is_supported() {
             return step;
         }
     }
@@ -173,19 +169,19 @@ fn attempt<B: BackendDevice>(
     let of_ids = |layout: Layout| Some((form.ids, layout));
     let other = |case: &mut Case<'_, B>| Some((beside(case, form, dtype, dst)?, whole.clone()));
     let small = |case: &mut Case<'_, B>| (case.between(0, 8) as f64 - 4.0) * 0.25;
-    let (what, inputs) = match kind {
-        D::Fill => (What::Fill(scalar(case, dtype)), vec![]),
+    let (op, inputs) = match kind {
+        D::Fill => (Op::Fill(scalar(case, dtype)), vec![]),
         D::Random => {
             let place = (case.between(0, 9) as u64, 4 * case.between(0, 99) as u64);
             let op = RandUniform::new(-1.0, 1.0).at(place.0, place.1).with_numerics(Numerics::Portable);
-            (What::Op(Op::RandUniform(op)), vec![])
+            (Op::RandUniform(op), vec![])
         }
-        D::Copy => (What::Op(Op::Copy), vec![operand_of(case, form, dst, dtype, rows)?]),
+        D::Copy => (Op::Copy, vec![operand_of(case, form, dst, dtype, rows)?]),
         D::Cast => {
             let from = case.draw.one_of(&form.dtypes);
-            (What::Op(Op::Cast), vec![operand_of(case, form, dst, from, rows)?])
+            (Op::Cast, vec![operand_of(case, form, dst, from, rows)?])
         }
-        D::Affine => (What::Op(Op::Affine(Affine::new(small(case), small(case)))), vec![source(case)?]),
+        D::Affine => (Op::Affine(Affine::new(small(case), small(case))), vec![source(case)?]),
         D::Unary => {
             let all = [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Relu, UnaryOp::Sign];
             let floats = [UnaryOp::Tanh, UnaryOp::Sigmoid, UnaryOp::Sin, UnaryOp::Gelu];
@@ -194,45 +190,45 @@ fn attempt<B: BackendDevice>(
             } else {
                 case.draw.one_of(&all)
             };
-            (What::Op(Op::Unary(op)), vec![source(case)?])
+            (Op::Unary(op), vec![source(case)?])
         }
         D::Binary => {
             let op = case.draw.one_of(&[BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Maximum]);
-            (What::Op(Op::Binary(op)), vec![source(case)?, source(case)?])
+            (Op::Binary(op), vec![source(case)?, source(case)?])
         }
         D::Cmp => {
             let of = case.draw.one_of(&form.dtypes);
             let op = Op::Cmp(case.draw.one_of(CmpOp::ALL));
             let operands = [(); 2].map(|()| operand_of(case, form, dst, of, rows));
-            (What::Op(op), operands.into_iter().collect::<Option<_>>()?)
+            (op, operands.into_iter().collect::<Option<_>>()?)
         }
         D::Where => {
             let cond = form.dtypes.iter().copied().find(|d| matches!(d, DType::U8 | DType::I64))?;
-            (What::Op(Op::WhereCond), vec![operand_of(case, form, dst, cond, rows)?, source(case)?, source(case)?])
+            (Op::WhereCond, vec![operand_of(case, form, dst, cond, rows)?, source(case)?, source(case)?])
         }
         D::Reduce => {
             let op = case.draw.one_of(&[ReduceOp::Sum, ReduceOp::Max]);
-            (What::Op(Op::Reduce(Reduce::new(op, &[1]))), vec![other(case)?])
+            (Op::Reduce(Reduce::new(op, &[1])), vec![other(case)?])
         }
         D::Matmul => {
             let op = Op::Matmul(Matmul::with_numerics(Numerics::Portable));
-            (What::Op(op), vec![other(case)?, operand_of(case, form, dst, dtype, form.side)?])
+            (op, vec![other(case)?, operand_of(case, form, dst, dtype, form.side)?])
         }
-        D::Softmax => (What::Op(Op::Softmax), vec![other(case)?]),
-        D::CumSum => (What::Op(Op::CumSum(CumSum::new(case.between(0, 1)))), vec![other(case)?]),
-        D::Sort => (What::Op(Op::Sort(Sort::ascending())), vec![other(case)?]),
+        D::Softmax => (Op::Softmax, vec![other(case)?]),
+        D::CumSum => (Op::CumSum(CumSum::new(case.between(0, 1))), vec![other(case)?]),
+        D::Sort => (Op::Sort(Sort::ascending()), vec![other(case)?]),
         D::IndexSelect => {
             let ids = Layout::contiguous([form.side]);
-            (What::Op(Op::IndexSelect { dim: 0 }), vec![other(case)?, of_ids(ids)?])
+            (Op::IndexSelect { dim: 0 }, vec![other(case)?, of_ids(ids)?])
         }
         D::ScatterAdd => {
             // Row i goes to the row that id i names, element by element.
             let ids = Layout::contiguous([form.side, 1]).broadcast_as([form.side, form.side]).ok()?;
             let inputs = vec![(dst, whole.clone()), of_ids(ids)?, other(case)?];
-            (What::Op(Op::ScatterAdd { dim: 0 }), inputs)
+            (Op::ScatterAdd { dim: 0 }, inputs)
         }
     };
-    Some(Step { what, inputs, dst, layout, fresh: fresh.then_some(dtype) })
+    Some(Step { op, inputs, dst, layout, fresh: fresh.then_some(dtype) })
 }
 
 /// Another buffer than `dst` of a dtype through some view.

@@ -1,20 +1,13 @@
 //! Operations on numbered buffers: what the programs of groups are made of, the same for every device.
 
 use super::case::{Checked, Failed};
-use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Op, Result, Scalar, Src};
+use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Op, Result, Src};
 use std::fmt;
-
-/// What a step does.
-#[derive(Debug, Clone)]
-pub(crate) enum What {
-    Fill(Scalar),
-    Op(Op),
-}
 
 /// One operation.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    pub what: What,
+    pub op: Op,
     /// Buffers by their numbers, each through a layout. The destination's own number stands for the destination itself.
     pub inputs: Vec<(usize, Layout)>,
     pub dst: usize,
@@ -27,13 +20,8 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let new = if self.fresh.is_some() { "new " } else { "" };
         write!(f, "{new}buffer {} {} = ", self.dst, self.layout)?;
-        match &self.what {
-            What::Fill(value) => write!(f, "{value:?}"),
-            What::Op(op) => {
-                let inputs: Vec<_> = self.inputs.iter().map(|(i, l)| format!("buffer {i} {l}")).collect();
-                write!(f, "{op:?} of ({})", inputs.join(", "))
-            }
-        }
+        let inputs: Vec<_> = self.inputs.iter().map(|(i, l)| format!("buffer {i} {l}")).collect();
+        write!(f, "{:?} of ({})", self.op, inputs.join(", "))
     }
 }
 
@@ -56,10 +44,7 @@ pub(crate) fn perform<D: BackendDevice>(device: &D, step: &Step, buffers: &mut B
             None => Src::Dst,
         })
         .collect();
-    let done = match &step.what {
-        What::Fill(value) => into.const_set(*value, &step.layout),
-        What::Op(op) => D::Storage::apply_into(op, &inputs, into, &step.layout),
-    };
+    let done = D::Storage::apply_into(&step.op, &inputs, into, &step.layout);
     if step.fresh.is_none() || done.is_ok() {
         buffers[step.dst] = dst;
     }

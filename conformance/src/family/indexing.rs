@@ -8,7 +8,6 @@ use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
-use crate::report::Class;
 use isobit_hal::{DType, Op};
 
 pub(super) struct IndexingFamily;
@@ -68,17 +67,7 @@ fn moved_and_tensor<'a>(op: &Op, shape: &'a [usize]) -> (&'a [usize], Vec<usize>
 }
 
 impl Family for IndexingFamily {
-    fn ops(&self) -> Vec<Op> {
-        vec![
-            Op::Gather { dim: 0 },
-            Op::IndexSelect { dim: 0 },
-            Op::ScatterSet { dim: 0 },
-            Op::ScatterAdd { dim: 0 },
-            Op::IndexAdd { dim: 0 },
-        ]
-    }
-
-    fn with_params(&self, op: &Op, params: &Named) -> Op {
+    fn with_params(&self, op: &Op, params: &Params) -> Op {
         let dim = params.size("dim");
         match op {
             Op::Gather { .. } => Op::Gather { dim },
@@ -99,14 +88,6 @@ impl Family for IndexingFamily {
         &[0, 1]
     }
 
-    fn class(&self, op: &Op, dtypes: &[DType]) -> Class {
-        match is_adding(op) {
-            false => Class::Moved,
-            true if dtypes[0].is_float() => Class::Defined,
-            true => Class::Exact,
-        }
-    }
-
     fn may_report(&self, _op: &Op) -> bool {
         true
     }
@@ -121,7 +102,7 @@ impl Family for IndexingFamily {
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        let op = cell.kind.op(None);
+        let op = cell.operation.op();
         let rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(1);
         let long = index % 16 == 3;
         let mut moved = match long {
@@ -154,15 +135,15 @@ impl Family for IndexingFamily {
             true => [&moved[..], &[size]].concat(),
             false => [&moved[..], &tensor].concat(),
         };
-        let params = Named::default().with_sizes("dim", &[dim]);
-        let op = self.with_params(&op, &params);
+        let params = Params::Named(Named::default().with_sizes("dim", &[dim]));
+        let op = self.with_params(op, &params);
         let inputs = if is_taking(&op) { 2 } else { 3 };
         let dims: Vec<_> = (0..inputs).map(|i| self.input_dims(&op, &shape, i)).collect();
         let mut layouts = layouts(draw, plan, &dims, if is_taking(&op) { &moved } else { &tensor });
         if !is_taking(&op) && index % 4 < 2 {
             layouts[0] = None;
         }
-        (shape, Some(Params::Named(params)), layouts)
+        (shape, Some(params), layouts)
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {
@@ -185,12 +166,10 @@ impl Family for IndexingFamily {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::Kind;
 
     #[test]
     fn every_cell_meets_padding_out_of_range_ids_long_lines_and_the_destination_itself() {
-        let cells =
-            Cell::all().iter().filter(|c| matches!(c.kind, Kind::Family(m) if IndexingFamily.ops().contains(m.op())));
+        let cells = Cell::all().iter().filter(|c| c.operation.op().family() == isobit_hal::Family::Indexing);
         let (mut seen, mut far) = (0, 0);
         for cell in cells {
             let cases: Vec<_> = (0..64).map(|i| crate::generate::case(0, cell, i)).collect();
@@ -202,7 +181,7 @@ mod tests {
             assert!(*longest > 4000, "{cell}: {longest}");
             far += usize::from(*longest > 60_000);
             let in_place = cases.iter().filter(|c| c.in_place()).count();
-            assert_eq!(in_place > 4, !is_taking(&cell.kind.op(None)), "{cell}");
+            assert_eq!(in_place > 4, !is_taking(&cell.operation.op()), "{cell}");
             seen += 1;
         }
         assert_eq!(seen, 5 * 3 * DType::ALL.len());

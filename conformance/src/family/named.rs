@@ -26,27 +26,6 @@ impl Named {
         self.0.get(name).map(|v| v.iter().map(|r| r.0).collect()).unwrap_or_default()
     }
 
-    /// The first number of a name, 0 where there is none.
-    pub fn number(&self, name: &str) -> f64 {
-        self.0.get(name).and_then(|v| v.first()).map_or(0.0, |r| r.0)
-    }
-
-    /// The first number of a name as a size.
-    pub fn size(&self, name: &str) -> usize {
-        self.number(name) as usize
-    }
-
-    /// The numbers of a name as sizes, if they are so many.
-    pub fn sizes<const N: usize>(&self, name: &str) -> Option<[usize; N]> {
-        let numbers: Vec<usize> = self.numbers(name).into_iter().map(|x| x as usize).collect();
-        numbers.try_into().ok()
-    }
-
-    /// Whether the first number of a name is not 0.
-    pub fn flag(&self, name: &str) -> bool {
-        self.number(name) != 0.0
-    }
-
     /// Every number replaced by 0 or 1, one at a time: simpler parameters to try while a case shrinks.
     pub(crate) fn simpler(&self) -> Vec<Named> {
         let mut all = Vec::new();

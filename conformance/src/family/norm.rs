@@ -5,8 +5,7 @@ use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, values};
-use crate::report::Class;
-use isobit_hal::{DType, Op};
+use isobit_hal::Op;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -28,11 +27,7 @@ const BUDGET: usize = 6000;
 const EPS: &[f64] = &[1e-5, 1e-5, 1e-6, 1e-8, 1e-12, 0.1, 0.0, 1.0, -1e-3, 1e-60, 1e300, f64::INFINITY, f64::NAN];
 
 impl Family for NormFamily {
-    fn ops(&self) -> Vec<Op> {
-        vec![Op::Softmax, Op::LogSoftmax, Op::RmsNorm { eps: 1e-5 }, Op::LayerNorm { eps: 1e-5 }]
-    }
-
-    fn with_params(&self, op: &Op, params: &Named) -> Op {
+    fn with_params(&self, op: &Op, params: &Params) -> Op {
         let eps = params.number("eps");
         match op {
             Op::RmsNorm { .. } => Op::RmsNorm { eps },
@@ -41,24 +36,13 @@ impl Family for NormFamily {
         }
     }
 
-    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
-        DType::ALL.iter().map(|&d| vec![d; parameters(op) + 2]).collect()
-    }
-
-    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
-        Class::Defined
-    }
-
     fn input_dims(&self, _op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
         let rows = if input == 0 { 0 } else { shape.len() - 1 };
         shape[rows..].to_vec()
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        let op = match cell.kind {
-            crate::case::Kind::Family(member) => member.op(),
-            _ => unreachable!("a cell of the family"),
-        };
+        let op = cell.operation.op();
         let n = match index % 16 {
             6 => draw.one_of(LONG),
             1 | 11 => draw.one_of(WIDE),

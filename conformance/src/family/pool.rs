@@ -4,36 +4,18 @@ use super::{Family, Named, layouts};
 use crate::case::{Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, values};
-use crate::report::Class;
-use isobit_hal::{DType, Op, Pool2d};
+use isobit_hal::{Op, Pool2d};
 
 pub(super) struct PoolFamily;
 
 impl Family for PoolFamily {
-    fn ops(&self) -> Vec<Op> {
-        vec![Op::AvgPool2d(Pool2d::new([2, 2])), Op::MaxPool2d(Pool2d::new([2, 2]))]
-    }
-
-    fn with_params(&self, op: &Op, params: &Named) -> Op {
+    fn with_params(&self, op: &Op, params: &Params) -> Op {
         let kernel = params.sizes("kernel").unwrap_or([2, 2]);
         let pool = Pool2d::new(kernel)
             .with_stride(params.sizes("stride").unwrap_or(kernel))
             .with_padding(params.sizes("padding").unwrap_or([0, 0]))
             .with_count_include_pad(params.flag("count_include_pad"));
         if matches!(op, Op::AvgPool2d(_)) { Op::AvgPool2d(pool) } else { Op::MaxPool2d(pool) }
-    }
-
-    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
-        let averages = matches!(op, Op::AvgPool2d(_));
-        DType::ALL.iter().filter(|d| d.is_float() || !averages).map(|&d| vec![d; 2]).collect()
-    }
-
-    fn class(&self, op: &Op, _dtypes: &[DType]) -> Class {
-        if matches!(op, Op::AvgPool2d(_)) { Class::Defined } else { Class::Exact }
-    }
-
-    fn input_dims(&self, _op: &Op, shape: &[usize], _input: usize) -> Vec<usize> {
-        shape.to_vec()
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
@@ -64,7 +46,7 @@ impl Family for PoolFamily {
             .with_sizes("stride", &stride)
             .with_sizes("padding", &padding)
             .with_sizes("count_include_pad", &[usize::from(draw.chance(50))]);
-        pooled(self, draw, cell, plan, shape, named)
+        pooled(draw, cell, plan, shape, named)
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
@@ -85,17 +67,9 @@ pub(super) fn planes(draw: &mut Draw) -> Vec<usize> {
 }
 
 /// The case with layouts of its operands.
-pub(super) fn pooled(
-    family: &dyn Family,
-    draw: &mut Draw,
-    cell: &Cell,
-    plan: &Plan,
-    shape: Vec<usize>,
-    named: Named,
-) -> Drawn {
-    let crate::case::Kind::Family(member) = cell.kind else { unreachable!("a cell of a family") };
-    let op = family.with_params(member.op(), &named);
-    let result = member.operand_dims(&op, &shape, 1);
+pub(super) fn pooled(draw: &mut Draw, cell: &Cell, plan: &Plan, shape: Vec<usize>, named: Named) -> Drawn {
+    let params = Params::Named(named);
+    let result = cell.operation.operand_dims(&cell.operation.with_params(&cell.dtypes, &params), &shape, 1);
     let layouts = layouts(draw, plan, std::slice::from_ref(&shape), &result);
-    (shape, Some(Params::Named(named)), layouts)
+    (shape, Some(params), layouts)
 }

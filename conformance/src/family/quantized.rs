@@ -4,12 +4,11 @@
 //! `[.., m, blocks of k, n]` for a product, `[experts, tokens, top, rows, blocks of k, n]` for one by experts, where rows is 1 for one row of
 //! activations a token and 2 for one a chosen expert.
 
-use super::{Family, Named, layouts};
+use super::{Family, layouts};
 use crate::case::{Dist, LayoutKind, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
-use crate::report::Class;
-use isobit_hal::{DType, GgmlDType, Op, QActivations, QMatmul};
+use isobit_hal::{DType, GgmlDType, Op};
 
 pub(super) struct QuantizedFamily;
 
@@ -95,19 +94,6 @@ impl QuantizedFamily {
 }
 
 impl Family for QuantizedFamily {
-    fn ops(&self) -> Vec<Op> {
-        let formats = || GgmlDType::ALL.iter().copied();
-        let through = |a: QActivations| formats().map(move |f| QMatmul::new(f).with_activations(a));
-        let both = || through(QActivations::Float).chain(through(QActivations::Q8_1));
-        let mut ops: Vec<Op> = formats().map(Op::Quantize).chain(formats().map(Op::Dequantize)).collect();
-        ops.extend(both().map(Op::QMatmul).chain(both().map(Op::QMatmulId)));
-        ops
-    }
-
-    fn with_params(&self, op: &Op, _params: &Named) -> Op {
-        op.clone()
-    }
-
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
         let all = DType::ALL.iter().copied();
         match op {
@@ -120,10 +106,6 @@ impl Family for QuantizedFamily {
 
     fn distinctive(&self, op: &Op) -> &'static [usize] {
         if matches!(op, Op::Quantize(_)) { &[0] } else { &[1] }
-    }
-
-    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
-        Class::Defined
     }
 
     fn may_report(&self, op: &Op) -> bool {
@@ -145,7 +127,7 @@ impl Family for QuantizedFamily {
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
-        let op = cell.kind.op(None);
+        let op = cell.operation.op();
         let format = format(&op);
         let (mut shape, inputs) = match op {
             Op::Quantize(_) | Op::Dequantize(_) => (Self::conversion(draw, format, plan), 1),
@@ -154,8 +136,7 @@ impl Family for QuantizedFamily {
         };
         sometimes_none(draw, &mut shape);
         let dims: Vec<Vec<usize>> = (0..inputs).map(|i| self.input_dims(&op, &shape, i)).collect();
-        let crate::case::Kind::Family(member) = cell.kind else { unreachable!("a cell of the family") };
-        let dst = member.operand_dims(&op, &shape, inputs);
+        let dst = cell.operation.operand_dims(op, &shape, inputs);
         let recipes = layouts(draw, plan, &dims, &dst);
         (shape, Some(Params::None), recipes)
     }

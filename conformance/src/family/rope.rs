@@ -2,32 +2,15 @@
 //!
 //! A case's shape is the batch, the heads, the time, half of the elements of a head, and 2 where the tables have a batch dimension, else 1.
 
-use super::{Family, Named, layouts};
+use super::{Family, layouts};
 use crate::case::{Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, values};
-use crate::report::Class;
-use isobit_hal::{DType, Op, RopeForm};
+use isobit_hal::{Op, RopeForm};
 
 pub(super) struct RopeFamily;
 
 impl Family for RopeFamily {
-    fn ops(&self) -> Vec<Op> {
-        RopeForm::ALL.iter().map(|&form| Op::Rope(form)).collect()
-    }
-
-    fn with_params(&self, op: &Op, _params: &Named) -> Op {
-        op.clone()
-    }
-
-    fn dtypes(&self, _op: &Op) -> Vec<Vec<DType>> {
-        DType::ALL.iter().filter(|d| d.is_float()).map(|&d| vec![d; 4]).collect()
-    }
-
-    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
-        Class::Defined
-    }
-
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
         let [batch, heads, time, half, tables] = *shape else { unreachable!("five numbers make a case") };
         match (input, tables) {
@@ -50,8 +33,7 @@ impl Family for RopeFamily {
             let none = draw.pick(0..4usize);
             shape[none] = 0;
         }
-        let crate::case::Kind::Family(member) = cell.kind else { unreachable!("a cell of a family") };
-        let dims = |operand| member.operand_dims(member.op(), &shape, operand);
+        let dims = |operand| cell.operation.operand_dims(cell.operation.op(), &shape, operand);
         let layouts = layouts(draw, plan, &[dims(0), dims(1), dims(2)], &dims(3));
         (shape, Some(Params::None), layouts)
     }

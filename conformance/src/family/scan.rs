@@ -4,30 +4,13 @@ use super::{Family, Named, layouts};
 use crate::case::{Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, shape, values};
-use crate::report::Class;
-use isobit_hal::{CumSum, DType, Op};
+use isobit_hal::{CumSum, Op};
 
 pub(super) struct ScanFamily;
 
 impl Family for ScanFamily {
-    fn ops(&self) -> Vec<Op> {
-        vec![Op::CumSum(CumSum::new(0))]
-    }
-
-    fn with_params(&self, _op: &Op, params: &Named) -> Op {
+    fn with_params(&self, _op: &Op, params: &Params) -> Op {
         Op::CumSum(CumSum::new(params.size("dim")))
-    }
-
-    fn dtypes(&self, _op: &Op) -> Vec<Vec<DType>> {
-        DType::ALL.iter().map(|&d| vec![d; 2]).collect()
-    }
-
-    fn class(&self, _op: &Op, dtypes: &[DType]) -> Class {
-        if dtypes[0].is_float() { Class::Defined } else { Class::Exact }
-    }
-
-    fn input_dims(&self, _op: &Op, shape: &[usize], _input: usize) -> Vec<usize> {
-        shape.to_vec()
     }
 
     fn draw(&self, draw: &mut Draw, _cell: &Cell, plan: &Plan, index: u64) -> Drawn {

@@ -4,7 +4,6 @@ use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, layout, shape, values};
-use crate::report::Class;
 use isobit_hal::{DType, Op, Sort, TopK};
 
 pub(super) struct SortFamily;
@@ -13,12 +12,7 @@ pub(super) struct SortFamily;
 const LONG: [usize; 9] = [2049, 4096, 4097, 6144, 8192, 8193, 12_289, 20_481, 70_001];
 
 impl Family for SortFamily {
-    fn ops(&self) -> Vec<Op> {
-        let (sort, top) = (Sort::ascending(), TopK::largest(1));
-        vec![Op::Sort(sort), Op::ArgSort(sort), Op::TopK(top), Op::ArgTopK(top)]
-    }
-
-    fn with_params(&self, op: &Op, params: &Named) -> Op {
+    fn with_params(&self, op: &Op, params: &Params) -> Op {
         let sort = if params.flag("descending") { Sort::descending() } else { Sort::ascending() };
         let k = params.size("k");
         let top = if params.flag("largest") { TopK::largest(k) } else { TopK::smallest(k) };
@@ -35,14 +29,6 @@ impl Family for SortFamily {
         DType::ALL.iter().map(|&d| vec![d, if positions { DType::U32 } else { d }]).collect()
     }
 
-    fn class(&self, op: &Op, _dtypes: &[DType]) -> Class {
-        if matches!(op, Op::Sort(_) | Op::TopK(_)) { Class::Moved } else { Class::Exact }
-    }
-
-    fn input_dims(&self, _op: &Op, shape: &[usize], _input: usize) -> Vec<usize> {
-        shape.to_vec()
-    }
-
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
         let rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(1);
         let dims = if index % 8 == 3 {
@@ -55,7 +41,7 @@ impl Family for SortFamily {
         let n = dims[dims.len() - 1];
         let mut result = dims.clone();
         let direction = f64::from(u8::from(draw.chance(50)));
-        let params = match cell.kind.op(None) {
+        let params = match cell.operation.op() {
             Op::Sort(_) | Op::ArgSort(_) => Named::default().with("descending", &[direction]),
             _ => {
                 let any = draw.pick(0..n + 1);

@@ -4,32 +4,15 @@ use super::{Family, Named, layouts};
 use crate::case::Params;
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, shape};
-use crate::report::Class;
-use isobit_hal::{DType, Op, Triangle};
+use isobit_hal::{Op, Triangle};
 
 pub(super) struct TriangleFamily;
 
 impl Family for TriangleFamily {
-    fn ops(&self) -> Vec<Op> {
-        vec![Op::Triangle(Triangle::lower(0)), Op::Triangle(Triangle::upper(0))]
-    }
-
-    fn with_params(&self, op: &Op, params: &Named) -> Op {
+    fn with_params(&self, op: &Op, params: &Params) -> Op {
         let diagonal = params.number("diagonal") as i64;
         let upper = matches!(op, Op::Triangle(t) if t.upper);
         Op::Triangle(if upper { Triangle::upper(diagonal) } else { Triangle::lower(diagonal) })
-    }
-
-    fn dtypes(&self, _op: &Op) -> Vec<Vec<DType>> {
-        DType::ALL.iter().map(|&d| vec![d; 2]).collect()
-    }
-
-    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
-        Class::Moved
-    }
-
-    fn input_dims(&self, _op: &Op, shape: &[usize], _input: usize) -> Vec<usize> {
-        shape.to_vec()
     }
 
     fn draw(&self, draw: &mut Draw, _cell: &Cell, plan: &Plan, index: u64) -> Drawn {

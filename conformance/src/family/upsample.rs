@@ -2,10 +2,10 @@
 
 use super::pool::{planes, pooled};
 use super::{Family, Named};
+use crate::case::Params;
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan};
-use crate::report::Class;
-use isobit_hal::{DType, Op, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
+use isobit_hal::{Op, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
 
 pub(super) struct UpsampleFamily;
 
@@ -21,15 +21,7 @@ macro_rules! upsample {
 }
 
 impl Family for UpsampleFamily {
-    fn ops(&self) -> Vec<Op> {
-        vec![
-            Op::UpsampleNearest1d(UpsampleNearest1d::new([2])),
-            Op::UpsampleNearest2d(UpsampleNearest2d::new([2, 2])),
-            Op::UpsampleBilinear2d(UpsampleBilinear2d::new([2, 2])),
-        ]
-    }
-
-    fn with_params(&self, op: &Op, params: &Named) -> Op {
+    fn with_params(&self, op: &Op, params: &Params) -> Op {
         match op {
             Op::UpsampleNearest1d(_) => Op::UpsampleNearest1d(upsample!(UpsampleNearest1d, params, [1])),
             Op::UpsampleNearest2d(_) => Op::UpsampleNearest2d(upsample!(UpsampleNearest2d, params, [1, 1])),
@@ -39,21 +31,8 @@ impl Family for UpsampleFamily {
         }
     }
 
-    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
-        let interpolates = matches!(op, Op::UpsampleBilinear2d(_));
-        DType::ALL.iter().filter(|d| d.is_float() || !interpolates).map(|&d| vec![d; 2]).collect()
-    }
-
-    fn class(&self, op: &Op, _dtypes: &[DType]) -> Class {
-        if matches!(op, Op::UpsampleBilinear2d(_)) { Class::Defined } else { Class::Moved }
-    }
-
-    fn input_dims(&self, _op: &Op, shape: &[usize], _input: usize) -> Vec<usize> {
-        shape.to_vec()
-    }
-
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        let spatial = if cell.kind.name() == "upsample_nearest1d" { 1 } else { 2 };
+        let spatial = if cell.operation.name() == "upsample_nearest1d" { 1 } else { 2 };
         let mut shape = planes(draw);
         let (mut size, mut scale) = (Vec::new(), Vec::new());
         for d in 0..spatial {
@@ -81,6 +60,6 @@ impl Family for UpsampleFamily {
             .with_sizes("size", &size)
             .with("scale", &scale)
             .with_sizes("align_corners", &[usize::from(draw.chance(50))]);
-        pooled(self, draw, cell, plan, shape, named)
+        pooled(draw, cell, plan, shape, named)
     }
 }

@@ -4,13 +4,10 @@
 //! strategies from a generator seeded with a hash of the four.
 
 pub(crate) mod layout;
-mod matmul;
-mod params;
-mod reduce;
 pub(crate) mod shape;
 pub(crate) mod values;
 
-use crate::case::{Case, Input, Kind, LayoutKind, Recipe};
+use crate::case::{Case, Input, LayoutKind, Recipe};
 use crate::cells::Cell;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -57,7 +54,7 @@ pub(crate) struct Plan {
 }
 
 /// A destination may not name an element twice.
-const DST_KINDS: [LayoutKind; 5] =
+pub(crate) const DST_KINDS: [LayoutKind; 5] =
     [LayoutKind::Contiguous, LayoutKind::Transposed, LayoutKind::Permuted, LayoutKind::Narrowed, LayoutKind::Stepped];
 
 impl Plan {
@@ -77,29 +74,24 @@ impl Plan {
 pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
     let (mut draw, plan) = (Draw::new(seed, cell, index), Plan::new(index));
     let draw = &mut draw;
-    let (shape, params, layouts) = match cell.kind {
-        Kind::Reduce(op) => reduce::draw(draw, op, &plan, index),
-        Kind::Matmul => matmul::draw(draw, &plan),
-        Kind::Copy2d => copy2d(draw, &plan),
-        Kind::Family(member) => member.family().draw(draw, cell, &plan, index),
-        kind => elementwise(draw, cell, kind, &plan, index),
+    let family = cell.operation.family();
+    let (shape, params, layouts) = family.draw(draw, cell, &plan, index);
+    let op = match &params {
+        Some(params) => cell.operation.with_params(&cell.dtypes, params),
+        None => cell.operation.at(&cell.dtypes),
     };
     let mut layouts = layouts.into_iter();
-    let values = |draw: &mut Draw, i| match (cell.kind, &params) {
-        (Kind::Family(member), Some(params)) => {
-            let op = member.with_params(params.named());
-            let own = member.family().values(draw, cell, &op, &shape, i);
-            own.unwrap_or_else(|| values::draw(draw, cell, i))
-        }
-        _ => values::draw(draw, cell, i),
+    let values = |draw: &mut Draw, i| {
+        let own = family.values(draw, cell, &op, &shape, i);
+        own.unwrap_or_else(|| values::of_any_kind(draw))
     };
-    let inputs = (0..cell.kind.inputs())
+    let inputs = (0..cell.operation.inputs())
         .map(|i| Input { layout: layouts.next().expect("a layout an input"), values: values(draw, i) })
         .collect();
     let dst = layouts.next().flatten().expect("the destination has a layout");
-    let params = params.unwrap_or_else(|| params::draw(draw, cell));
+    let params = params.unwrap_or_else(|| family.params(draw, cell));
     Case {
-        op: cell.kind.name().into(),
+        op: cell.operation.name().into(),
         dtypes: cell.dtypes.iter().map(|d| d.to_string()).collect(),
         numerics: cell.numerics,
         shape,
@@ -111,53 +103,3 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
 
 /// A shape, parameters where the shape goes with them, and a layout an operand, the destination last.
 pub(crate) type Drawn = (Vec<usize>, Option<crate::case::Params>, Vec<Option<Recipe>>);
-
-fn elementwise(draw: &mut Draw, cell: &Cell, kind: Kind, plan: &Plan, index: u64) -> Drawn {
-    let inputs = kind.inputs();
-    // An input may be the destination where they have one dtype.
-    let dst_dtype = cell.dst_dtype();
-    let may: Vec<bool> = (0..inputs).map(|i| kind.takes_dst() && cell.dtypes[i] == dst_dtype).collect();
-    let mut in_place = vec![false; inputs];
-    if index % 8 == 5 && may.contains(&true) {
-        while !in_place.contains(&true) {
-            in_place = may.iter().map(|&m| m && draw.chance(60)).collect();
-        }
-    }
-    let kinds: Vec<LayoutKind> = (0..inputs)
-        .map(|i| match i {
-            _ if plan.plain => LayoutKind::Contiguous,
-            0 => plan.input,
-            _ => draw.one_of(&LayoutKind::ALL),
-        })
-        .chain([if inputs == 0 && !plan.plain { DST_KINDS[index as usize % 5] } else { plan.dst }])
-        .collect();
-    let min_rank = kinds.iter().map(|&k| layout::min_rank(k)).max().unwrap_or(0);
-    let dims = shape::draw(draw, min_rank, shape::budget);
-    let layouts = kinds
-        .iter()
-        .enumerate()
-        .map(|(i, &k)| (i == inputs || !in_place[i]).then(|| layout::draw(draw, &dims, k, plan.combine, i < inputs)))
-        .collect();
-    (dims, None, layouts)
-}
-
-/// Rows with a distance: what can be said with two strides of which the inner one is 1.
-fn copy2d(draw: &mut Draw, plan: &Plan) -> Drawn {
-    let dims = shape::draw_rank(draw, 2, shape::budget);
-    let rows = |draw: &mut Draw, kind: LayoutKind| {
-        let mut r = Recipe::contiguous(2);
-        match kind {
-            LayoutKind::Contiguous => {}
-            LayoutKind::Broadcast => r.0[0].broadcast = true,
-            LayoutKind::Stepped => r.0[0].step = draw.pick(2..4usize),
-            _ => {
-                r.0[1].after = draw.pick(1..9usize);
-                r.0[1].before = draw.pick(0..5usize);
-                r.0[0].before = draw.pick(0..2usize);
-            }
-        }
-        r
-    };
-    let layouts = vec![Some(rows(draw, plan.input)), Some(rows(draw, plan.dst))];
-    (dims, None, layouts)
-}

@@ -1,10 +1,8 @@
 //! Which distribution each operand's values come from.
 
 use super::Draw;
-use crate::case::{Dist, Kind, Values};
-use crate::cells::Cell;
-use crate::report::Class;
-use isobit_hal::{DType, ReduceOp};
+use crate::case::{Dist, Values};
+use isobit_hal::DType;
 use proptest::prelude::*;
 
 pub(crate) fn general(draw: &mut Draw) -> Dist {
@@ -33,14 +31,6 @@ pub(crate) fn accumulated(draw: &mut Draw) -> Dist {
     ])
 }
 
-/// Factors near one, so that long products neither vanish nor overflow.
-fn factors(draw: &mut Draw) -> Dist {
-    draw.pick(
-        prop_oneof![4 => Just(Dist::Exponents { low: -1, high: 0 }), 2 => Just(Dist::Few), 1 => Just(Dist::Specials),
-        1 => (0..6i32).prop_map(|n| Dist::Exponents { low: -n, high: n })],
-    )
-}
-
 /// For a vendor's product: no sum of magnitudes may overflow f32 (f64 for f64), since the order in which partial sums overflow is
 /// not determined; infinities and NaNs come sparsely, so that rows without one remain.
 pub(crate) fn bounded(draw: &mut Draw) -> Dist {
@@ -58,19 +48,13 @@ pub(crate) fn of(draw: &mut Draw, dist: Dist) -> Values {
     Values::Drawn { dist, seed: draw.pick(any::<u64>()) }
 }
 
-pub fn draw(draw: &mut Draw, cell: &Cell, input: usize) -> Values {
-    let dist = match cell.kind {
-        Kind::WhereCond if input == 0 => Dist::Mask,
-        Kind::Matmul if cell.class() == Class::Vendor => bounded(draw),
-        Kind::Matmul | Kind::Reduce(ReduceOp::Sum | ReduceOp::Mean) => accumulated(draw),
-        Kind::Reduce(ReduceOp::Prod) => factors(draw),
-        _ => general(draw),
-    };
+/// Values of every kind.
+pub(crate) fn of_any_kind(draw: &mut Draw) -> Values {
+    let dist = general(draw);
     of(draw, dist)
 }
 
 /// One value, as const_set takes it.
-pub fn one(draw: &mut Draw, dtype: DType) -> u64 {
-    let dist = general(draw);
-    Values::Drawn { dist, seed: draw.pick(any::<u64>()) }.bits(dtype, 1)[0]
+pub(crate) fn one(draw: &mut Draw, dtype: DType) -> u64 {
+    of_any_kind(draw).bits(dtype, 1)[0]
 }

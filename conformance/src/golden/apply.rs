@@ -2,11 +2,10 @@
 
 use super::damaged;
 use super::file::{Case, Golden, unhex};
-use crate::family::Member;
-use isobit_hal::{
-    Activation, Affine, BackendDevice, BackendStorage, BinaryOp, Clamp, CmpOp, Copy2d, CpuStorage, DType, Elu, Layout,
-    Matmul, Numerics, Op, Powf, Reduce, ReduceOp, Result, Scalar, Src, UnaryOp, dispatch_dtype,
-};
+use crate::case::{Params, Real};
+use crate::compare::bits_at;
+use crate::family::{COPY2D, Operation};
+use isobit_hal::{BackendDevice, BackendStorage, Copy2d, CpuStorage, DType, Layout, Numerics, Op, Result, Src};
 
 /// A call: the operation, its operands and the buffer that it writes.
 pub(super) struct Call<'a> {
@@ -30,7 +29,7 @@ impl<'a> Call<'a> {
             dtypes.push(golden.buffer(input.0)?.dtype);
         }
         dtypes.push(dst_dtype);
-        Ok(Self { op: operation(case)?, dtypes, case, golden, dst_dtype })
+        Ok(Self { op: operation(case, &dtypes)?, dtypes, case, golden, dst_dtype })
     }
 
     /// Runs it and brings the result back.
@@ -48,11 +47,11 @@ impl<'a> Call<'a> {
         }
         let out = Layout::contiguous(&*case.out.1);
         let mut dst = device.zeros(out.shape(), self.dst_dtype)?;
-        match &self.op {
-            Op::ConstSet => dst.const_set(self.value()?, &self.target()?)?,
-            Op::Copy => inputs[0].copy_strided_src(&mut dst, 0, &layouts[0])?,
-            Op::Copy2d(copy) => inputs[0].copy2d(&mut dst, *copy)?,
-            op => {
+        match (&self.op, &*case.op) {
+            (&Op::Fill(value), _) => dst.const_set(value, &self.target()?)?,
+            (_, COPY2D) => inputs[0].copy2d(&mut dst, self.rows())?,
+            (Op::Copy, _) => inputs[0].copy_strided_src(&mut dst, 0, &layouts[0])?,
+            (op, _) => {
                 let srcs: Vec<_> = inputs.iter().zip(&layouts).map(|(s, l)| Src::Storage(s, l)).collect();
                 D::Storage::apply_into(op, &srcs, &mut dst, &out)?;
             }
@@ -60,11 +59,10 @@ impl<'a> Call<'a> {
         dst.to_cpu_storage()
     }
 
-    /// The value of a fill.
-    fn value(&self) -> Result<Scalar> {
-        let storage = CpuStorage::from_bytes(self.dst_dtype, &unhex(&self.case.params.value)?)?;
-        let first = dispatch_dtype!(self.dst_dtype, T => storage.as_slice::<T>().and_then(|v| v.first()).map(|v| Scalar::from(*v)));
-        first.ok_or_else(|| damaged("a fill has no value"))
+    /// The rows that a copy of rows moves.
+    fn rows(&self) -> Copy2d {
+        let p = &self.case.params;
+        Copy2d::new(p.rows, p.cols).with_strides(p.src_stride, p.dst_stride).with_offsets(p.src_offset, p.dst_offset)
     }
 
     /// What a fill writes.
@@ -74,42 +72,28 @@ impl<'a> Call<'a> {
     }
 }
 
-fn operation(case: &Case) -> Result<Op> {
-    let (name, p) = (&*case.op, &case.params);
-    if let Some(&op) = UnaryOp::ALL.iter().find(|o| o.name() == name) {
-        return Ok(Op::Unary(op));
+/// The operation that a case names, with its parameters. The vectors hold every device to one bound: that of the tree's
+/// own kernels.
+fn operation(case: &Case, dtypes: &[DType]) -> Result<Op> {
+    let p = &case.params;
+    let operation = Operation::find(&case.op);
+    let operation = operation.ok_or_else(|| damaged(format_args!("`{}` is no operation", case.op)))?;
+    let params = match operation.op() {
+        Op::Fill(_) => Params::Fill(value(dtypes[0], &p.value)?),
+        Op::Affine(_) => Params::Affine { mul: Real(p.mul), add: Real(p.add) },
+        Op::Powf(_) => Params::Number(Real(p.exponent)),
+        Op::Elu(_) => Params::Number(Real(p.alpha)),
+        Op::Reduce(_) => Params::Dims(p.dims.clone()),
+        _ => Params::Named(p.named.clone()),
+    };
+    Ok(operation.with_params(dtypes, &params).with_numerics(Some(Numerics::Portable)))
+}
+
+/// The bits of the value of a fill.
+fn value(dtype: DType, hex: &str) -> Result<u64> {
+    let storage = CpuStorage::from_bytes(dtype, &unhex(hex)?)?;
+    match storage.len() {
+        0 => Err(damaged("a fill has no value")),
+        _ => Ok(bits_at(dtype, storage.as_bytes(), 0)),
     }
-    if let Some(&op) = BinaryOp::ALL.iter().find(|o| o.name() == name) {
-        return Ok(Op::Binary(op));
-    }
-    if let Some(&op) = CmpOp::ALL.iter().find(|o| o.name() == name) {
-        return Ok(Op::Cmp(op));
-    }
-    if let Some(&op) = ReduceOp::ALL.iter().find(|o| o.name() == name) {
-        return Ok(Op::Reduce(Reduce::new(op, &p.dims)));
-    }
-    Ok(match name {
-        "const_set" => Op::ConstSet,
-        "copy_strided_src" => Op::Copy,
-        "copy2d" => Op::Copy2d(
-            Copy2d::new(p.rows, p.cols)
-                .with_strides(p.src_stride, p.dst_stride)
-                .with_offsets(p.src_offset, p.dst_offset),
-        ),
-        "cast" => Op::Cast,
-        "affine" => Op::Affine(Affine::new(p.mul, p.add)),
-        "powf" => Op::Powf(Powf::new(p.exponent)),
-        "elu" => Op::Elu(Elu::new(p.alpha)),
-        "where_cond" => Op::WhereCond,
-        // The vectors hold every device to one bound: that of the tree's own kernel.
-        "matmul" => Op::Matmul(Matmul::with_numerics(Numerics::Portable)),
-        "clamp" => Op::Clamp(Clamp::new(p.named.number("min"), p.named.number("max"))),
-        other => {
-            let activation = Activation::ALL.iter().map(|&a| Op::AddActivation(a)).find(|op| op.name() == other);
-            let member = || Member::find(other).map(|m| m.with_params(&p.named));
-            let op = activation.or_else(member);
-            op.ok_or_else(|| damaged(format_args!("`{other}` is no operation")))?
-                .with_numerics(Some(Numerics::Portable))
-        }
-    })
 }

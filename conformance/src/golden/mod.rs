@@ -4,7 +4,7 @@ mod apply;
 mod compare;
 mod file;
 
-use crate::family::Member;
+use crate::family::Operation;
 use crate::report::{Class, ResultRow, Status};
 use file::{Case, Golden};
 use isobit_hal::{BackendDevice, Error, ErrorKind, Result};
@@ -114,14 +114,9 @@ fn check<D: BackendDevice>(device: &D, case: &Case, golden: &Golden) -> Result<O
 fn cell_dtypes(case: &Case, golden: &Golden) -> String {
     let input = |i: usize| case.inputs.get(i).and_then(|s| golden.buffers.get(s.0)).map(|b| b.dtype.as_str());
     let first = input(0).unwrap_or(case.out.0.as_str());
-    match (&*case.op, Member::find(&case.op)) {
-        ("cast" | "where_cond", _) => format!("{first},{}", case.out.0),
-        (_, Some(member)) => {
-            let operands = member.family().distinctive(member.op()).iter();
-            operands.map(|&i| input(i).unwrap_or(case.out.0.as_str())).collect::<Vec<_>>().join(",")
-        }
-        _ => first.to_string(),
-    }
+    let Some(operation) = Operation::find(&case.op) else { return first.to_string() };
+    let operands = operation.family().distinctive(operation.op()).iter();
+    operands.map(|&i| input(i).unwrap_or(case.out.0.as_str())).collect::<Vec<_>>().join(",")
 }
 
 fn add(row: &mut ResultRow, found: compare::Found, source: &str) {

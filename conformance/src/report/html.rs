@@ -3,7 +3,8 @@
 use super::matrix::{Cell, Line, Matrix, Pair, State};
 use super::merged::{Merged, Tally};
 use super::terminal::ulps;
-use super::{Class, Numerics, Report, ResultRow};
+use super::{Report, ResultRow};
+use isobit_hal::Numerics;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value};
 use serde::Serialize;
@@ -128,17 +129,7 @@ struct RowView<'a> {
 impl<'a> RowView<'a> {
     fn of(row: &'a ResultRow) -> Self {
         let state = State::of(row);
-        let class = match row.class {
-            Class::Moved => "moved",
-            Class::Exact => "exact",
-            Class::Defined => "defined",
-            Class::Vendor => "vendor",
-            Class::Accuracy => "accuracy",
-        };
-        let numerics = row.numerics.map(|n| match n {
-            Numerics::Vendor => "vendor",
-            Numerics::Portable => "portable",
-        });
+        let (class, numerics) = (row.class.name(), row.numerics.map(Numerics::name));
         let ulp = row.max_ulp.map(ulps);
         Self { row, state: state.key(), symbol: state.symbol(), label: state.label(), class, numerics, ulp }
     }

@@ -56,11 +56,7 @@ fn case_of(row: &ResultRow) -> TestCase {
         Status::Fail => failure("fail", &format!("{} of {} cases failed", row.failed, row.cases), &details),
         Status::UnexpectedPass => failure("unexpected_pass", &format!("unexpected pass: {reason}"), &details),
     };
-    let numerics = match row.numerics {
-        Some(super::Numerics::Vendor) => " vendor",
-        Some(super::Numerics::Portable) => " portable",
-        None => "",
-    };
+    let numerics = row.numerics.map(|numerics| format!(" {numerics}")).unwrap_or_default();
     let mut case = TestCase::new(format!("{} {}{numerics}", row.op, row.dtypes), status);
     case.set_classname(format!("{} vs {}.{}", row.subject, row.reference, matrix::family(&row.op)));
     case

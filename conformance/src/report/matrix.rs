@@ -1,9 +1,9 @@
 //! A report's rows arranged as people read them: for each pair, operations down and dtypes across.
 
 use super::{Report, ResultRow, Status};
-use crate::device::{self, Group};
-use crate::family::Member;
-use isobit_hal::{Activation, BinaryOp, CmpOp, DType, Op, ReduceOp, UnaryOp};
+use crate::device;
+use crate::family::Operation;
+use isobit_hal::DType;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of a place in the matrix, worst first.
@@ -152,21 +152,6 @@ pub struct Matrix<'a> {
     pub pairs: Vec<Pair<'a>>,
 }
 
-/// Families of operations that share the elementwise machinery, reductions and products, each with the operations that are not named by one of the HAL's
-/// enums. The suite's own families follow them.
-const FAMILIES: [(&str, &[&str]); 11] = [
-    ("fill", &["const_set", "zeros"]),
-    ("copy", &["copy_strided_src", "copy2d", "copy"]),
-    ("cast", &["cast"]),
-    ("affine", &["affine", "clamp"]),
-    ("unary", &["powf", "elu"]),
-    ("binary", &[]),
-    ("compare", &[]),
-    ("ternary", &["where_cond"]),
-    ("activation", &[]),
-    ("reduce", &[]),
-    ("matmul", &["matmul"]),
-];
 /// Of groups of what surrounds the operations.
 const SURROUNDINGS: &str = "device";
 /// Of operations that this version does not know.
@@ -174,33 +159,15 @@ const OTHER: &str = "other";
 
 /// The family of an operation and its rank: in the order of families, and within its family.
 fn rank(op: &str) -> (usize, &'static str, usize) {
-    fn at(names: impl Iterator<Item = &'static str>, op: &str) -> Option<usize> {
-        names.into_iter().position(|n| n == op)
-    }
-    let families = [
-        ("unary", at(UnaryOp::ALL.iter().map(|o| o.name()), op)),
-        ("binary", at(BinaryOp::ALL.iter().map(|o| o.name()), op)),
-        ("compare", at(CmpOp::ALL.iter().map(|o| o.name()), op)),
-        ("activation", at(Activation::ALL.iter().map(|&a| Op::AddActivation(a).name()), op)),
-        ("reduce", at(ReduceOp::ALL.iter().map(|o| o.name()), op)),
-    ];
-    let index = |family: &str| FAMILIES.iter().position(|f| f.0 == family).expect("a family of the table");
-    if let Some((family, Some(rank))) = families.into_iter().find(|f| f.1.is_some()) {
-        return (index(family), family, rank);
-    }
-    // Behind every operation of the family's enum: `powf` and `elu` stand after the unaries.
-    let named = |(i, f): (usize, &(&'static str, &[&str]))| Some((i, f.0, f.1.iter().position(|n| *n == op)? + 1000));
-    if let Some(named) = FAMILIES.iter().enumerate().find_map(named) {
-        return named;
+    if let Some(operation) = Operation::find(op) {
+        let family = operation.op().family();
+        return (family as usize, family.name(), operation.index());
     }
     // Behind the operations, in the order in which groups run.
-    if let Some(rank) = at(device::groups().map(Group::name), op) {
-        return (usize::MAX - 1, SURROUNDINGS, rank);
+    match device::groups().position(|group| group.name() == op) {
+        Some(rank) => (usize::MAX - 1, SURROUNDINGS, rank),
+        None => (usize::MAX, OTHER, 0),
     }
-    let Some(member) = Member::find(op) else { return (usize::MAX, OTHER, 0) };
-    let family = member.family_index();
-    let name = crate::family::names().nth(family).expect("a member's family is one of them");
-    (FAMILIES.len() + family, name, member.index())
 }
 
 /// The family of an operation: that of the kernel tree, `other` for one that this version does not know.
@@ -210,10 +177,10 @@ pub fn family(op: &str) -> &'static str {
 
 /// The dtypes beside the values' own, and that one, which is the column: of `cast` with `f64,f16` they are `("f64", "f16")`, of `gather`, which
 /// names the values first, with `f32,u8` `("u8", "f32")`.
-fn split_dtypes<'a>(op: &str, dtypes: &'a str) -> (&'a str, &'a str) {
-    match Member::find(op) {
-        Some(_) => dtypes.split_once(',').map(|(column, others)| (others, column)),
-        None => dtypes.rsplit_once(','),
+pub fn split_dtypes<'a>(op: &str, dtypes: &'a str) -> (&'a str, &'a str) {
+    match Operation::find(op).is_some_and(Operation::names_values_first) {
+        true => dtypes.split_once(',').map(|(column, others)| (others, column)),
+        false => dtypes.rsplit_once(','),
     }
     .unwrap_or(("", dtypes))
 }

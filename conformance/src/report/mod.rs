@@ -19,9 +19,7 @@ mod write;
 pub use html::html;
 #[cfg(feature = "cli")]
 pub use junit::junit;
-pub use schema::{
-    Build, Class, DeviceRow, Finding, Memory, NotRun, Numerics, Report, ResultRow, SCHEMA, Status, Totals,
-};
+pub use schema::{Build, Class, DeviceRow, Finding, Memory, NotRun, Report, ResultRow, SCHEMA, Status, Totals};
 #[cfg(feature = "cli")]
 pub use write::{Written, write};
 

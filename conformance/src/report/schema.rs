@@ -1,5 +1,6 @@
 //! `report.json`, schema 1, as Rust types: the one form in which results travel between workers, files and readers.
 
+use isobit_hal::Numerics;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -98,30 +99,29 @@ pub enum Class {
     Accuracy,
 }
 
-/// Who computed an operation that a vendor's library could also do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Numerics {
-    /// The vendor's library where it can.
-    Vendor,
-    /// The kernel of the tree.
-    Portable,
-}
+impl Class {
+    /// Every class.
+    pub const ALL: [Class; 5] = [Class::Moved, Class::Exact, Class::Defined, Class::Vendor, Class::Accuracy];
 
-impl From<Numerics> for isobit_hal::Numerics {
-    fn from(numerics: Numerics) -> Self {
-        match numerics {
-            Numerics::Vendor => Self::Vendor,
-            Numerics::Portable => Self::Portable,
+    /// The name, as reports and the table of cells spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Moved => "moved",
+            Class::Exact => "exact",
+            Class::Defined => "defined",
+            Class::Vendor => "vendor",
+            Class::Accuracy => "accuracy",
         }
     }
 }
 
-impl From<isobit_hal::Numerics> for Numerics {
-    fn from(numerics: isobit_hal::Numerics) -> Self {
-        match numerics {
-            isobit_hal::Numerics::Vendor => Self::Vendor,
-            isobit_hal::Numerics::Portable => Self::Portable,
+impl From<isobit_hal::Class> for Class {
+    fn from(class: isobit_hal::Class) -> Self {
+        match class {
+            isobit_hal::Class::Moved => Self::Moved,
+            isobit_hal::Class::Exact => Self::Exact,
+            isobit_hal::Class::Defined => Self::Defined,
+            isobit_hal::Class::Vendor => Self::Vendor,
         }
     }
 }

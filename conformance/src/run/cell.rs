@@ -92,7 +92,7 @@ impl CellRun {
             (Class::Vendor, _) => "exact",
             (_, Reference::Cpu | Reference::Itself) => "cpu",
         };
-        let (op, dtypes, numerics) = (cell.kind.name().to_string(), cell.label(), cell.numerics);
+        let (op, dtypes, numerics) = (cell.operation.name().to_string(), cell.label(), cell.numerics);
         let row = ResultRow { numerics, repeatable: Some(true), ..ResultRow::new(&op, &dtypes, id, reference, class) };
         let digests = CellDigests { op, dtypes, numerics, cases: Vec::new(), digests: Vec::new() };
         Self { row, digests, findings: Vec::new(), memory: Memory::default(), failure: None, lost: false }
@@ -161,7 +161,7 @@ pub fn run_cell<D: BackendDevice>(
 ) -> CellRun {
     let mut out = CellRun::new(cell, id, options.reference);
     let exception = cell.exception(driver_of(id));
-    let support = device.supports(&cell.kind.op(cell.numerics), &cell.dtypes);
+    let support = device.supports(&cell.op(), &cell.dtypes);
     match (support, exception) {
         (Support::Unsupported { reason, .. }, Some(e)) if e.unsupported => {
             out.row.status = Status::Unsupported;
@@ -212,7 +212,7 @@ pub fn run_cell<D: BackendDevice>(
 
 fn describe(cell: &Cell, case: &Case, fault: &Fault) -> String {
     let inputs = match fault {
-        Fault::Mismatch { index, .. } if case.operand_dims(cell.kind, case.inputs.len()) == case.shape => {
+        Fault::Mismatch { index, .. } if case.operand_dims(cell, case.inputs.len()) == case.shape => {
             describe_inputs(case, cell, *index).filter(|s| !s.is_empty())
         }
         _ => None,

@@ -4,8 +4,8 @@ use super::buffer::Buffer;
 use crate::case::Case;
 use crate::cells::Cell;
 use crate::compare::{bits_at, canonical};
-use crate::report::{Build, Class, DeviceRow, Numerics, SCHEMA};
-use isobit_hal::DType;
+use crate::report::{Build, Class, DeviceRow, SCHEMA};
+use isobit_hal::{DType, Numerics};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io;
@@ -92,7 +92,7 @@ impl KnownResults {
         if self.0.is_empty() {
             return None;
         }
-        self.0.get(&(cell.kind.name().to_string(), cell.label(), cell.numerics))
+        self.0.get(&(cell.operation.name().to_string(), cell.label(), cell.numerics))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::buffer::{Buffer, Form};
 use super::fault::Fault;
-use crate::case::{Case, LayoutKind, scalar_from_bits};
+use crate::case::{Case, LayoutKind};
 use crate::cells::Cell;
-use isobit_hal::{BackendDevice, BackendStorage, ErrorKind, Layout, Op, Shape, Src};
+use crate::family::COPY2D;
+use isobit_hal::{BackendDevice, BackendStorage, Copy2d, ErrorKind, Layout, Op, Shape, Src};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The operands of a case.
@@ -17,7 +18,7 @@ pub struct Operands {
 impl Operands {
     pub fn new(case: &Case, cell: &Cell) -> Self {
         let buffer =
-            |i: usize, recipe, values| Buffer::new(cell.dtypes[i], recipe, &case.operand_dims(cell.kind, i), values);
+            |i: usize, recipe, values| Buffer::new(cell.dtypes[i], recipe, &case.operand_dims(cell, i), values);
         let inputs = case.inputs.iter().enumerate();
         let inputs =
             inputs.map(|(i, input)| input.layout.as_ref().map(|r| buffer(i, r, Some(&input.values)))).collect();
@@ -131,29 +132,25 @@ fn dispatch<S: BackendStorage>(
     dst: &mut S,
 ) -> isobit_hal::Result<()> {
     let layout = &on.dst.placed(form).layout;
-    let stored = |i: usize| operands[i].expect("the operation takes no destination as its input");
-    let first = on.inputs.first().and_then(|b| b.as_ref());
-    let op = case.op(cell.kind, first.map(|b| b.placed(form)), on.dst.placed(form));
-    match op {
-        Op::ConstSet => {
-            let crate::case::Params::Fill(bits) = case.params else {
-                return Err(bad_case("const_set has a value to fill with"));
-            };
-            dst.const_set(scalar_from_bits(cell.dst_dtype(), bits), layout)
+    match (cell.operation.name(), operands) {
+        (COPY2D, &[Some((src, sl))]) => {
+            let rows = Copy2d::new(case.shape[0], case.shape[1])
+                .with_strides(sl.stride()[0], layout.stride()[0])
+                .with_offsets(sl.start_offset(), layout.start_offset());
+            src.copy2d(dst, rows)
         }
-        // The form that candle users know, where the destination is of its kind.
-        Op::Copy if operands[0].is_some() && case.dst.kind() == LayoutKind::Contiguous => {
-            let (s, l) = stored(0);
-            s.copy_strided_src(dst, layout.start_offset(), l)
-        }
-        Op::Copy2d(copy) => stored(0).0.copy2d(dst, copy),
-        op => {
-            let inputs: Vec<Src<'_, S>> = operands.iter().map(|o| o.map_or(Src::Dst, Src::from)).collect();
-            S::apply_into(&op, &inputs, dst, layout)
+        _ => {
+            let op = case.op(cell);
+            match operands {
+                // The form that candle users know, where the destination is of its kind.
+                &[Some((src, sl))] if op == Op::Copy && case.dst.kind() == LayoutKind::Contiguous => {
+                    src.copy_strided_src(dst, layout.start_offset(), sl)
+                }
+                _ => {
+                    let inputs: Vec<Src<'_, S>> = operands.iter().map(|o| o.map_or(Src::Dst, Src::from)).collect();
+                    S::apply_into(&op, &inputs, dst, layout)
+                }
+            }
         }
     }
-}
-
-fn bad_case(message: &str) -> isobit_hal::Error {
-    isobit_hal::Error::new(ErrorKind::InvalidArgument, format!("the case is not well formed: {message}"))
 }

@@ -5,9 +5,9 @@ use super::digest::{KnownResult, case_digest, result_digest};
 use super::exec::{Operands, Outcome, call};
 use super::fault::Fault;
 use super::watch::{Sighting, Watch};
-use crate::case::{Case, Kind, format_of};
+use crate::case::{Case, format_of};
 use crate::cells::Cell;
-use crate::compare::{Comparison, Product, bits_at, compare_bits, compare_product, show};
+use crate::compare::{Comparison, bits_at, compare_bits, show};
 use crate::family::VendorCall;
 use crate::report::Class;
 use isobit_hal::{BackendDevice, CpuDevice};
@@ -191,17 +191,10 @@ fn compare_vendor(case: &Case, cell: &Cell, on: &Operands, got: &[u8]) -> Compar
         let count = bytes.len() / buffer.dtype.size_in_bytes();
         (0..count).map(|e| format.to_f64(bits_at(buffer.dtype, &bytes, e))).collect()
     };
-    let mut inputs: Vec<Vec<f64>> = on.inputs.iter().map(values).collect();
-    let dtype = on.dst.dtype;
-    if let Kind::Family(member) = cell.kind {
-        let op = member.with_params(case.params.named());
-        let input_dims = (0..inputs.len()).map(|i| case.operand_dims(cell.kind, i)).collect();
-        return member.family().compare_vendor(&VendorCall { op: &op, dtype, input_dims, inputs, got });
-    }
-    let (batch, mkn) = case.shape.split_at(case.shape.len() - 3);
-    let (rhs, lhs) = (inputs.pop().expect("two inputs"), inputs.pop().expect("two inputs"));
-    let product = Product { batch: batch.iter().product(), m: mkn[0], k: mkn[1], n: mkn[2], lhs, rhs };
-    compare_product(&product, dtype, got)
+    let inputs: Vec<Vec<f64>> = on.inputs.iter().map(values).collect();
+    let input_dims = (0..inputs.len()).map(|i| case.operand_dims(cell, i)).collect();
+    let call = VendorCall { op: &case.op(cell), dtype: on.dst.dtype, input_dims, inputs, got };
+    cell.operation.family().compare_vendor(call)
 }
 
 /// The values of the inputs at a logical index of an elementwise case, to make a case of one element of them.

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::judge::inputs_at;
-use crate::case::{Case, Dist, Input, Kind, Params, Real, Recipe, Values, format_of};
+use crate::case::{Case, Dist, Input, Recipe, Values, format_of};
 use crate::cells::Cell;
 use isobit_hal::DType;
 use std::time::{Duration, Instant};
@@ -35,12 +35,10 @@ fn candidates(case: &Case, cell: &Cell, fault: &Fault) -> Vec<Case> {
     let mut out = Vec::new();
     one_element(case, cell, fault, &mut out);
     layouts(case, cell, &mut out);
-    dims(case, cell.kind, &mut out);
+    dims(case, cell, &mut out);
     values(case, cell, &mut out);
     params(case, &mut out);
-    if let Kind::Family(member) = cell.kind {
-        out.retain(|c| member.is_well_formed(c));
-    }
+    out.retain(|c| cell.operation.is_well_formed(&cell.dtypes, c));
     out
 }
 
@@ -55,7 +53,7 @@ fn push(out: &mut Vec<Case>, case: &Case, change: impl FnOnce(&mut Case)) {
 /// The one element that differs, by itself.
 fn one_element(case: &Case, cell: &Cell, fault: &Fault, out: &mut Vec<Case>) {
     let Fault::Mismatch { index, .. } = *fault else { return };
-    if !cell.kind.is_elementwise() || case.shape.iter().product::<usize>() <= 1 {
+    if !cell.operation.family().is_elementwise() || case.shape.iter().product::<usize>() <= 1 {
         return;
     }
     let Some(values) = inputs_at(case, cell, index) else { return };
@@ -70,7 +68,7 @@ fn one_element(case: &Case, cell: &Cell, fault: &Fault, out: &mut Vec<Case>) {
 }
 
 fn layouts(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
-    let rank = |operand| case.operand_dims(cell.kind, operand).len();
+    let rank = |operand| case.operand_dims(cell, operand).len();
     let plain = |operand| Recipe::contiguous(rank(operand));
     let last = case.inputs.len();
     push(out, case, |c| {
@@ -95,22 +93,14 @@ fn layouts(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
     }
 }
 
-fn dims(case: &Case, kind: Kind, out: &mut Vec<Case>) {
+fn dims(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
     let rank = case.shape.len();
-    let removable = match kind {
-        Kind::Copy2d | Kind::Family(_) => 0,
-        Kind::Matmul => rank - 3,
-        _ => rank,
-    };
-    for d in 0..removable {
+    for d in 0..cell.operation.family().removable_dims(rank) {
         push(out, case, |c| {
             c.shape.remove(d);
             c.dst = c.dst.without(d);
             c.inputs.iter_mut().filter_map(|i| i.layout.as_mut()).for_each(|r| *r = r.without(d));
-            if let Params::Dims(dims) = &mut c.params {
-                dims.retain(|&x| x != d);
-                dims.iter_mut().for_each(|x| *x -= usize::from(*x > d));
-            }
+            c.params = c.params.without_dim(d);
         });
     }
     for d in 0..rank {
@@ -140,7 +130,7 @@ fn values(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
                         set(out, Values::Drawn { dist: simple, seed: *seed });
                     }
                 }
-                let count: usize = case.operand_dims(cell.kind, i).iter().product();
+                let count: usize = case.operand_dims(cell, i).iter().product();
                 if (1..=64).contains(&count) {
                     set(out, Values::Bits(input.values.bits(cell.dtypes[i], count)));
                 }
@@ -164,29 +154,5 @@ fn values(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
 }
 
 fn params(case: &Case, out: &mut Vec<Case>) {
-    match &case.params {
-        Params::Affine { .. } => {
-            let set = |mul, add| move |c: &mut Case| c.params = Params::Affine { mul, add };
-            let Params::Affine { mul, add } = case.params else { return };
-            if mul != Real(1.0) {
-                push(out, case, set(Real(1.0), add));
-            }
-            if add != Real(0.0) {
-                push(out, case, set(mul, Real(0.0)));
-            }
-        }
-        Params::Named(named) => {
-            named.simpler().into_iter().for_each(|n| push(out, case, |c| c.params = Params::Named(n)));
-        }
-        Params::Number(_) => push(out, case, |c| c.params = Params::Number(Real(1.0))),
-        Params::Dims(dims) if !dims.is_empty() => {
-            for i in 0..dims.len() {
-                push(out, case, |c| {
-                    let Params::Dims(dims) = &mut c.params else { return };
-                    dims.remove(i);
-                });
-            }
-        }
-        _ => {}
-    }
+    case.params.simpler().into_iter().for_each(|params| push(out, case, |c| c.params = params));
 }

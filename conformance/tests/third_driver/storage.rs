@@ -1,7 +1,7 @@
 //! The storage of a driver from elsewhere: bytes in a memory of its own, and operations carried out beside it.
 
 use crate::device::TinyDevice;
-use isobit_hal::{BackendStorage, CpuStorage, DType, Error, ErrorKind, Layout, Op, Result, Scalar, Src, validate};
+use isobit_hal::{BackendStorage, CpuStorage, DType, Error, ErrorKind, Layout, Op, Result, Src, validate};
 
 /// A buffer in the device's memory.
 #[derive(Debug)]
@@ -45,14 +45,6 @@ impl BackendStorage for TinyStorage {
 
     fn to_cpu_storage(&self) -> Result<CpuStorage> {
         CpuStorage::from_bytes(self.dtype, &self.bytes)
-    }
-
-    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        validate::const_set(value, self, layout)?;
-        let mut host = self.to_cpu_storage()?;
-        host.const_set(value, layout)?;
-        self.upload(host.as_bytes());
-        Ok(())
     }
 
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()> {

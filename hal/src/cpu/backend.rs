@@ -4,7 +4,7 @@ use super::{
     CpuDevice, CpuStorage, activation, affine, binary, cast, compare, conv, copy, fill, indexing, matmul, norm, pool,
     quantized, random, reduce, rope, scan, sort, ternary, triangle, unary, upsample,
 };
-use crate::{BackendStorage, DType, Error, ErrorKind, Layout, Op, Result, Scalar, Src, trace, validate};
+use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
 impl BackendStorage for CpuStorage {
     type Device = CpuDevice;
@@ -41,61 +41,54 @@ impl BackendStorage for CpuStorage {
         Ok(self.as_bytes().as_ptr() as u64)
     }
 
-    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        let _span = trace::operation(&trace::Call { op: &Op::ConstSet, inputs: &[], dst: self, dst_layout: layout });
-        validate::const_set(value, self, layout)?;
-        fill::fill(value, self, layout);
-        Ok(())
-    }
-
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dl: &Layout) -> Result<()> {
         let _span = trace::operation(&trace::Call { op, inputs, dst, dst_layout: dl });
         validate::call(op, inputs, dst, dl)?;
         let stored = |i: usize| inputs[i].storage().expect("validated to be no destination");
-        match (op, inputs) {
-            (Op::Copy | Op::Copy2d(_), &[src]) => copy::copy(src, dst, dl),
-            (Op::Cast, _) => cast::cast(stored(0).0, stored(0).1, dst, dl),
-            (Op::Affine(op), &[src]) => affine::affine(*op, src, dst, dl),
-            (Op::Powf(op), &[src]) => affine::powf(*op, src, dst, dl),
-            (Op::Elu(op), &[src]) => affine::elu(*op, src, dst, dl),
-            (Op::Clamp(op), &[src]) => affine::clamp(*op, src, dst, dl),
-            (Op::Unary(op), &[src]) => unary::unary(*op, src, dst, dl),
-            (Op::Binary(op), &[lhs, rhs]) => binary::binary(*op, [lhs, rhs], dst, dl),
-            (Op::Cmp(op), &[lhs, rhs]) => compare::compare(*op, [lhs, rhs], dst, dl),
-            (Op::WhereCond, &[cond, on_true, on_false]) => ternary::where_cond([cond, on_true, on_false], dst, dl),
-            (Op::AddActivation(op), &[x, bias]) => activation::add_activation(*op, [x, bias], dst, dl),
-            (Op::Triangle(op), &[src]) => triangle::triangle(*op, src, dst, dl),
-            (Op::Reduce(op), _) => reduce::reduce(op, stored(0).0, stored(0).1, dst, dl),
-            (Op::CumSum(op), _) => scan::cumsum(*op, stored(0), dst, dl),
-            (Op::Matmul(_), _) => matmul::matmul(stored(0), stored(1), dst, dl),
-            (Op::Softmax | Op::LogSoftmax, _) => norm::softmax(op, stored(0), dst, dl),
-            (Op::RmsNorm { eps }, _) => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
-            (Op::LayerNorm { eps }, _) => norm::layer_norm(*eps, stored(0), [stored(1), stored(2)], dst, dl),
-            (Op::Rope(form), _) => rope::rope(*form, stored(0), [stored(1), stored(2)], dst, dl),
-            (Op::Sort(_) | Op::TopK(_), _) => sort::values(op, stored(0), dst, dl),
-            (Op::ArgSort(_) | Op::ArgTopK(_), _) => sort::positions(op, stored(0), dst, dl),
-            (Op::Gather { dim }, _) => return indexing::gather(*dim, stored(0), stored(1), dst, dl),
-            (Op::IndexSelect { dim }, _) => return indexing::index_select(*dim, stored(0), stored(1), dst, dl),
-            (Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. }, &[to, ..]) => {
-                if let Src::Storage(..) = to {
+        match op {
+            Op::Fill(value) => fill::fill(*value, dst, dl),
+            Op::Copy => copy::copy(inputs[0], dst, dl),
+            Op::Cast => cast::cast(stored(0).0, stored(0).1, dst, dl),
+            Op::Affine(op) => affine::affine(*op, inputs[0], dst, dl),
+            Op::Powf(op) => affine::powf(*op, inputs[0], dst, dl),
+            Op::Elu(op) => affine::elu(*op, inputs[0], dst, dl),
+            Op::Clamp(op) => affine::clamp(*op, inputs[0], dst, dl),
+            Op::Unary(op) => unary::unary(*op, inputs[0], dst, dl),
+            Op::Binary(op) => binary::binary(*op, [inputs[0], inputs[1]], dst, dl),
+            Op::Cmp(op) => compare::compare(*op, [inputs[0], inputs[1]], dst, dl),
+            Op::WhereCond => ternary::where_cond([inputs[0], inputs[1], inputs[2]], dst, dl),
+            Op::AddActivation(op) => activation::add_activation(*op, [inputs[0], inputs[1]], dst, dl),
+            Op::Triangle(op) => triangle::triangle(*op, inputs[0], dst, dl),
+            Op::Reduce(op) => reduce::reduce(op, stored(0).0, stored(0).1, dst, dl),
+            Op::CumSum(op) => scan::cumsum(*op, stored(0), dst, dl),
+            Op::Matmul(_) => matmul::matmul(stored(0), stored(1), dst, dl),
+            Op::Softmax | Op::LogSoftmax => norm::softmax(op, stored(0), dst, dl),
+            Op::RmsNorm { eps } => norm::rms_norm(*eps, stored(0), stored(1), dst, dl),
+            Op::LayerNorm { eps } => norm::layer_norm(*eps, stored(0), [stored(1), stored(2)], dst, dl),
+            Op::Rope(form) => rope::rope(*form, stored(0), [stored(1), stored(2)], dst, dl),
+            Op::Sort(_) | Op::TopK(_) => sort::values(op, stored(0), dst, dl),
+            Op::ArgSort(_) | Op::ArgTopK(_) => sort::positions(op, stored(0), dst, dl),
+            Op::Gather { dim } => return indexing::gather(*dim, stored(0), stored(1), dst, dl),
+            Op::IndexSelect { dim } => return indexing::index_select(*dim, stored(0), stored(1), dst, dl),
+            Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => {
+                if let to @ Src::Storage(..) = inputs[0] {
                     copy::copy(to, dst, dl);
                 }
                 return indexing::scatter(op, stored(1), stored(2), dst, dl);
             }
-            (Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_), _) => {
+            Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => {
                 conv::conv(op, stored(0), stored(1), dst, dl);
             }
-            (Op::AvgPool2d(op), _) => pool::avg_pool2d(op, stored(0), dst, dl),
-            (Op::MaxPool2d(op), _) => pool::max_pool2d(op, stored(0), dst, dl),
-            (Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_), _) => upsample::nearest(op, stored(0), dst, dl),
-            (Op::UpsampleBilinear2d(op), _) => upsample::bilinear(op, stored(0), dst, dl),
-            (Op::RandUniform(op), _) => random::uniform(op, dst, dl),
-            (Op::RandNormal(op), _) => random::normal(op, dst, dl),
-            (Op::Quantize(format), _) => quantized::quantize(*format, stored(0), dst, dl),
-            (Op::Dequantize(format), _) => quantized::dequantize(*format, stored(0), dst, dl),
-            (Op::QMatmul(op), _) => quantized::qmatmul(*op, stored(0), stored(1), dst, dl),
-            (Op::QMatmulId(op), _) => return quantized::qmatmul_id(*op, stored(0), stored(1), stored(2), dst, dl),
-            _ => return Err(Error::new(ErrorKind::InvalidArgument, format!("{op} is a call of its own")).with_op(op)),
+            Op::AvgPool2d(op) => pool::avg_pool2d(op, stored(0), dst, dl),
+            Op::MaxPool2d(op) => pool::max_pool2d(op, stored(0), dst, dl),
+            Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) => upsample::nearest(op, stored(0), dst, dl),
+            Op::UpsampleBilinear2d(op) => upsample::bilinear(op, stored(0), dst, dl),
+            Op::RandUniform(op) => random::uniform(op, dst, dl),
+            Op::RandNormal(op) => random::normal(op, dst, dl),
+            Op::Quantize(format) => quantized::quantize(*format, stored(0), dst, dl),
+            Op::Dequantize(format) => quantized::dequantize(*format, stored(0), dst, dl),
+            Op::QMatmul(op) => quantized::qmatmul(*op, stored(0), stored(1), dst, dl),
+            Op::QMatmulId(op) => return quantized::qmatmul_id(*op, stored(0), stored(1), stored(2), dst, dl),
         }
         Ok(())
     }

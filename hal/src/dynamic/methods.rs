@@ -81,7 +81,6 @@ macro_rules! __storage_methods {
                     src: &$crate::PinnedBuffer,
                     range: ::std::ops::Range<usize>
                 ) -> $crate::Result<()>;
-                fn const_set(value: $crate::Scalar, layout: &$crate::Layout) -> $crate::Result<()>;
             }
         }
     };

@@ -42,10 +42,9 @@ fn is_index(dtype: DType) -> bool {
 impl Op {
     fn taken(&self, ds: &[DType]) -> Taken {
         match self {
-            Op::ConstSet => Taken::new(1, "", true),
+            Op::Fill(_) => Taken::new(1, "", true),
             Op::Cast => Taken::new(2, "", true),
             Op::Copy
-            | Op::Copy2d(_)
             | Op::Affine(_)
             | Op::Clamp(_)
             | Op::Triangle(_)
@@ -111,6 +110,11 @@ impl Op {
         }
     }
 
+    /// How many inputs it has.
+    pub fn inputs(&self) -> usize {
+        self.taken(&[]).operands - 1
+    }
+
     /// Whether the operation is defined for these dtypes, inputs first and the destination last.
     ///
     /// # Errors
@@ -123,6 +127,12 @@ impl Op {
                 format!("{} has {operands} operands, {} dtypes were given", self.name(), dtypes.len()),
             ));
         }
+        if let (Op::Fill(value), [dst]) = (self, dtypes)
+            && value.dtype() != *dst
+        {
+            let message = format!("{self}: the value is {}, the storage {dst}; convert the value first", value.dtype());
+            return Err(Error::new(ErrorKind::UnsupportedDtype, message).with_dtypes(dtypes));
+        }
         if suit {
             return Ok(());
         }
@@ -130,6 +140,7 @@ impl Op {
         Err(Error::new(
             ErrorKind::UnsupportedDtype,
             format!("{} takes {what}, not ({}); cast the operands first", self.name(), given.join(", ")),
-        ))
+        )
+        .with_dtypes(dtypes))
     }
 }

@@ -1,7 +1,9 @@
 //! Operations as values: what drivers carry out, what `supports` is asked, what errors name, and the parameters that calls take.
 
+mod class;
 mod conv;
 mod dtypes;
+mod family;
 mod functions;
 mod params;
 mod quantized;
@@ -10,7 +12,9 @@ mod shapes;
 mod sort;
 mod window;
 
+pub use class::Class;
 pub use conv::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d};
+pub use family::Family;
 pub use functions::{Activation, BinaryOp, CmpOp, ReduceOp, RopeForm, UnaryOp};
 pub use params::{Affine, Clamp, Copy2d, CumSum, Elu, Matmul, Powf, Reduce, Triangle};
 pub use quantized::{GgmlDType, QActivations, QMatmul};
@@ -18,7 +22,7 @@ pub use random::{RandNormal, RandUniform};
 pub use sort::{Sort, TopK};
 pub use window::{Pool2d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
 
-use crate::Numerics;
+use crate::{Numerics, Scalar};
 use std::fmt;
 
 /// Names of the operations on every format, in the order of [`GgmlDType::ALL`].
@@ -50,12 +54,11 @@ const QMATMUL_ID: [[&str; GgmlDType::ALL.len()]; 2] = [for_formats!("qmatmul_id"
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Op {
-    /// [`BackendStorage::const_set`](crate::BackendStorage::const_set) and zeros. Dtypes: `[dst]`.
-    ConstSet,
+    /// Sets every element to one value, of the destination's dtype; see
+    /// [`BackendStorage::const_set`](crate::BackendStorage::const_set). All dtypes. Dtypes: `[dst]`.
+    Fill(Scalar),
     /// [`BackendStorage::copy_into`](crate::BackendStorage::copy_into). Dtypes: `[src, dst]`, equal.
     Copy,
-    /// [`BackendStorage::copy2d`](crate::BackendStorage::copy2d). Dtypes: `[src, dst]`, equal.
-    Copy2d(Copy2d),
     /// [`BackendStorage::cast_into`](crate::BackendStorage::cast_into). Dtypes: `[src, dst]`, any.
     Cast,
     /// [`BackendStorage::affine_into`](crate::BackendStorage::affine_into). Dtypes: `[src, dst]`, equal.
@@ -175,9 +178,8 @@ impl Op {
     /// The name, as kernels, reports and the command line spell it.
     pub fn name(&self) -> &'static str {
         match self {
-            Op::ConstSet => "const_set",
+            Op::Fill(_) => "const_set",
             Op::Copy => "copy_strided_src",
-            Op::Copy2d(_) => "copy2d",
             Op::Cast => "cast",
             Op::Affine(_) => "affine",
             Op::Powf(_) => "powf",

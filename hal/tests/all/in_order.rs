@@ -159,9 +159,6 @@ fn stream_of_another_device() -> Stream {
         fn to_cpu_storage(&self) -> Result<isobit_hal::CpuStorage> {
             match *self {}
         }
-        fn const_set(&mut self, _: isobit_hal::Scalar, _: &Layout) -> Result<()> {
-            match *self {}
-        }
         fn apply_into(_: &isobit_hal::Op, _: &[isobit_hal::Src<'_, Self>], dst: &mut Self, _: &Layout) -> Result<()> {
             match *dst {}
         }

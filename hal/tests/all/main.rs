@@ -6,6 +6,7 @@ mod dynamic;
 mod ends;
 mod error;
 mod f8;
+mod families;
 mod functions;
 mod in_order;
 mod launches;

@@ -30,13 +30,17 @@ fn dtypes_are_judged_as_the_documentation_says() {
                 assert_eq!(chosen, matches!(a, U8 | U32 | I64) && b == c);
             }
         }
-        assert!(Op::ConstSet.check_dtypes(&[a]).is_ok());
+        for &b in DType::ALL {
+            assert_eq!(Op::Fill(Scalar::zero(a)).check_dtypes(&[b]).is_ok(), a == b);
+        }
     }
 }
 
 #[test]
 fn a_wrong_number_of_operands_is_its_own_error() {
-    for op in [Op::ConstSet, Op::Copy, Op::Cast, Op::WhereCond, Op::Binary(BinaryOp::Add), Op::Cmp(CmpOp::Eq)] {
+    for op in
+        [Op::Fill(Scalar::U8(1)), Op::Copy, Op::Cast, Op::WhereCond, Op::Binary(BinaryOp::Add), Op::Cmp(CmpOp::Eq)]
+    {
         for dtypes in [&[][..], &[DType::F32; 5]] {
             let error = op.check_dtypes(dtypes).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
@@ -46,4 +50,13 @@ fn a_wrong_number_of_operands_is_its_own_error() {
         let error = Op::Reduce(Reduce::new(op, &[])).check_dtypes(&[]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     }
+}
+
+#[test]
+fn errors_of_dtypes_carry_them() {
+    let given = [DType::F32, DType::I64, DType::F32];
+    let error = Op::Binary(BinaryOp::Add).check_dtypes(&given).unwrap_err();
+    assert_eq!((error.kind(), error.dtypes()), (ErrorKind::UnsupportedDtype, &given[..]));
+    let error = Op::Fill(Scalar::U8(1)).check_dtypes(&[DType::F64]).unwrap_err();
+    assert_eq!((error.kind(), error.dtypes()), (ErrorKind::UnsupportedDtype, &[DType::F64][..]));
 }

@@ -1,7 +1,7 @@
 //! The families' lists of kernels, in one place for the manifest.
 
 use super::Module;
-use isobit_hal::DType;
+use isobit_hal::{DType, Family};
 
 #[path = "activation/instances.rs"]
 pub(crate) mod activation;
@@ -58,28 +58,33 @@ pub(crate) const fn without_sign(dtype: DType) -> DType {
     }
 }
 
-/// Adds every family's modules.
+/// Adds the modules of every family.
 pub fn add(modules: &mut Vec<Module>) {
-    activation::add(modules);
-    affine::add(modules);
-    binary::add(modules);
-    cast::add(modules);
-    compare::add(modules);
-    conv::add(modules);
-    copy::add(modules);
-    fill::add(modules);
-    indexing::add(modules);
-    matmul::add(modules);
-    norm::add(modules);
-    pool::add(modules);
-    quantized::add(modules);
-    random::add(modules);
-    reduce::add(modules);
-    rope::add(modules);
-    scan::add(modules);
-    sort::add(modules);
-    ternary::add(modules);
-    triangle::add(modules);
-    unary::add(modules);
-    upsample::add(modules);
+    for family in Family::ALL {
+        let add = match family {
+            Family::Fill => fill::add,
+            Family::Copy => copy::add,
+            Family::Cast => cast::add,
+            Family::Affine => affine::add,
+            Family::Unary => unary::add,
+            Family::Binary => binary::add,
+            Family::Compare => compare::add,
+            Family::Ternary => ternary::add,
+            Family::Activation => activation::add,
+            Family::Reduce => reduce::add,
+            Family::Matmul => matmul::add,
+            Family::Triangle => triangle::add,
+            Family::Scan => scan::add,
+            Family::Norm => norm::add,
+            Family::Rope => rope::add,
+            Family::Sort => sort::add,
+            Family::Indexing => indexing::add,
+            Family::Conv => conv::add,
+            Family::Pool => pool::add,
+            Family::Upsample => upsample::add,
+            Family::Random => random::add,
+            Family::Quantized => quantized::add,
+        };
+        add(modules);
+    }
 }

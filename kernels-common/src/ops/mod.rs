@@ -23,47 +23,38 @@ pub(crate) mod triangle;
 pub(crate) mod unary;
 pub(crate) mod upsample;
 
+use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use crate::table;
 use isobit_hal::{DType, Error, ErrorKind, Layout, Op, Result, Src};
 
-/// Calls a function of the family that an operation belongs to; an operation that belongs to none gives the other value.
+/// Calls a function of the family that an operation belongs to.
 macro_rules! in_family {
-    ($op:expr, $function:ident($($arg:expr),*), $none:expr) => {
-        match $op {
-            Op::Copy | Op::Copy2d(_) => copy::$function($($arg),*),
-            Op::Cast => cast::$function($($arg),*),
-            Op::Affine(_) | Op::Powf(_) | Op::Elu(_) | Op::Clamp(_) => affine::$function($($arg),*),
-            Op::Unary(_) => unary::$function($($arg),*),
-            Op::Binary(_) => binary::$function($($arg),*),
-            Op::Cmp(_) => compare::$function($($arg),*),
-            Op::WhereCond => ternary::$function($($arg),*),
-            Op::AddActivation(_) => activation::$function($($arg),*),
-            Op::Triangle(_) => triangle::$function($($arg),*),
-            Op::Reduce(_) => reduce::$function($($arg),*),
-            Op::CumSum(_) => scan::$function($($arg),*),
-            Op::Matmul(_) => matmul::$function($($arg),*),
-            Op::Softmax | Op::LogSoftmax | Op::RmsNorm { .. } | Op::LayerNorm { .. } => norm::$function($($arg),*),
-            Op::Rope(_) => rope::$function($($arg),*),
-            Op::Sort(_) | Op::ArgSort(_) | Op::TopK(_) | Op::ArgTopK(_) => sort::$function($($arg),*),
-            Op::Gather { .. }
-            | Op::IndexSelect { .. }
-            | Op::ScatterSet { .. }
-            | Op::ScatterAdd { .. }
-            | Op::IndexAdd { .. } => indexing::$function($($arg),*),
-            Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => {
-                conv::$function($($arg),*)
-            }
-            Op::AvgPool2d(_) | Op::MaxPool2d(_) => pool::$function($($arg),*),
-            Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => {
-                upsample::$function($($arg),*)
-            }
-            Op::RandUniform(_) | Op::RandNormal(_) => random::$function($($arg),*),
-            Op::Quantize(_) | Op::Dequantize(_) | Op::QMatmul(_) | Op::QMatmulId(_) => {
-                quantized::$function($($arg),*)
-            }
-            _ => $none,
+    ($op:expr, $function:ident($($arg:expr),*)) => {
+        match $op.family() {
+            Family::Fill => fill::$function($($arg),*),
+            Family::Copy => copy::$function($($arg),*),
+            Family::Cast => cast::$function($($arg),*),
+            Family::Affine => affine::$function($($arg),*),
+            Family::Unary => unary::$function($($arg),*),
+            Family::Binary => binary::$function($($arg),*),
+            Family::Compare => compare::$function($($arg),*),
+            Family::Ternary => ternary::$function($($arg),*),
+            Family::Activation => activation::$function($($arg),*),
+            Family::Reduce => reduce::$function($($arg),*),
+            Family::Matmul => matmul::$function($($arg),*),
+            Family::Triangle => triangle::$function($($arg),*),
+            Family::Scan => scan::$function($($arg),*),
+            Family::Norm => norm::$function($($arg),*),
+            Family::Rope => rope::$function($($arg),*),
+            Family::Sort => sort::$function($($arg),*),
+            Family::Indexing => indexing::$function($($arg),*),
+            Family::Conv => conv::$function($($arg),*),
+            Family::Pool => pool::$function($($arg),*),
+            Family::Upsample => upsample::$function($($arg),*),
+            Family::Random => random::$function($($arg),*),
+            Family::Quantized => quantized::$function($($arg),*),
         }
     };
 }
@@ -78,9 +69,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     dst_layout: &Layout,
 ) -> Result<()> {
-    in_family!(op, apply_into(op, srcs, dst, dst_layout), {
-        Err(Error::new(ErrorKind::InvalidArgument, format!("{op} is a call of its own")))
-    })
+    in_family!(op, apply_into(op, srcs, dst, dst_layout))
 }
 
 /// An input that was validated to be no destination.
@@ -96,10 +85,7 @@ pub(crate) fn stored<'a, R: GpuRuntime>(
 /// # Errors
 /// `UnsupportedDtype`, naming what is missing.
 pub(crate) fn check_kernels(op: &Op, dtypes: &[DType]) -> Result<()> {
-    let keys = match op {
-        Op::ConstSet => fill::keys(dtypes[0]),
-        _ => in_family!(op, keys(op, dtypes), Vec::new()),
-    };
+    let keys: Vec<Key> = in_family!(op, keys(op, dtypes));
     if !keys.is_empty() && keys.iter().all(|&k| table::find(k).is_some()) {
         return Ok(());
     }

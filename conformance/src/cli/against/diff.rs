@@ -1,6 +1,6 @@
 //! The digests of two builds, cell by cell and case by case.
 
-use isobit_conformance::report::Numerics;
+use isobit::Numerics;
 use isobit_conformance::run::{CellDigests, DeviceDigests, Digests};
 use std::collections::{BTreeMap, HashSet};
 

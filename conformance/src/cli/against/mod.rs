@@ -163,7 +163,7 @@ struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     fn new(args: &'a Args, cells: &[&Cell]) -> Self {
-        let key = |c: &Cell| Key { op: c.kind.name().into(), dtypes: c.label(), numerics: c.numerics };
+        let key = |c: &Cell| Key { op: c.operation.name().into(), dtypes: c.label(), numerics: c.numerics };
         let known = Cell::all().iter().map(key).collect();
         Self { args, known, selected: cells.iter().map(|c| key(c)).collect() }
     }

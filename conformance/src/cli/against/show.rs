@@ -110,7 +110,7 @@ fn cells(out: &mut String, found: &Comparison, kind: Kind, view: View) {
     let most = if view.verbose { cells.len() } else { MOST };
     for Named { change, devices } in cells.iter().take(most) {
         let Key { op, dtypes, numerics } = &change.cell;
-        let who = numerics.map(|n| format!(" {}", select::numerics_name(n))).unwrap_or_default();
+        let who = numerics.map(|n| format!(" {n}")).unwrap_or_default();
         let _ = write!(out, "  {op} {dtypes}{who} on {}", devices.join(", "));
         if change.cases == 0 {
             let _ = writeln!(out);

@@ -71,11 +71,11 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, plan: &Plan) -> Drawn {
         _ => {}
     }
     let shape = [&[batch, channels_in, channels_out][..], &sizes, &taps].concat();
-    let params = setup.named();
+    let params = Params::Named(setup.named());
     let op = super::ConvFamily.with_params(op, &params);
     let inputs = [0, 1].map(|i| setup.input_dims(&shape, i));
     let result = op.result_shape(&inputs.each_ref().map(|d| d.as_slice().into()).each_ref());
     let dst = result.expect("windows were fitted").expect("the inputs' shapes make the result's");
     let layouts = layouts(draw, plan, &inputs, dst.dims());
-    (shape, Some(Params::Named(params)), layouts)
+    (shape, Some(params), layouts)
 }

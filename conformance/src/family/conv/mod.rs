@@ -4,12 +4,11 @@ mod draw;
 mod exact;
 
 use super::{Family, Named, VendorCall};
-use crate::case::{Dist, Values};
+use crate::case::{Dist, Params, Values};
 use crate::cells::Cell;
 use crate::compare::{Comparison, compare_product};
 use crate::generate::{Draw, Drawn, Plan, values};
-use crate::report::{Class, Numerics};
-use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Op};
+use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Numerics, Op};
 
 pub(super) struct ConvFamily;
 
@@ -85,16 +84,7 @@ macro_rules! with_named {
 }
 
 impl Family for ConvFamily {
-    fn ops(&self) -> Vec<Op> {
-        vec![
-            Op::Conv1d(Conv1d::default()),
-            Op::Conv2d(Conv2d::default()),
-            Op::ConvTranspose1d(ConvTranspose1d::default()),
-            Op::ConvTranspose2d(ConvTranspose2d::default()),
-        ]
-    }
-
-    fn with_params(&self, op: &Op, params: &Named) -> Op {
+    fn with_params(&self, op: &Op, params: &Params) -> Op {
         match op {
             Op::Conv1d(_) => Op::Conv1d(with_named!(Conv1d::default(), params)),
             Op::Conv2d(_) => Op::Conv2d(with_named!(Conv2d::default(), params)),
@@ -110,24 +100,12 @@ impl Family for ConvFamily {
         }
     }
 
-    fn dtypes(&self, _op: &Op) -> Vec<Vec<DType>> {
-        DType::ALL.iter().map(|&d| vec![d; 3]).collect()
-    }
-
-    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
-        Class::Defined
-    }
-
-    fn has_numerics(&self) -> bool {
-        true
-    }
-
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
         Setup::of(op).input_dims(shape, input)
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
-        draw::draw(draw, &cell.kind.op(None), plan)
+        draw::draw(draw, &cell.operation.op(), plan)
     }
 
     fn values(&self, draw: &mut Draw, cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
@@ -140,8 +118,8 @@ impl Family for ConvFamily {
         Some(values::of(draw, dist))
     }
 
-    fn compare_vendor(&self, call: &VendorCall<'_>) -> Comparison {
-        compare_product(&exact::product(&Setup::of(call.op), call), call.dtype, call.got)
+    fn compare_vendor(&self, call: VendorCall<'_>) -> Comparison {
+        compare_product(&exact::product(&Setup::of(call.op), &call), call.dtype, call.got)
     }
 }
 

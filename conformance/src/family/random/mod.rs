@@ -8,8 +8,7 @@ use crate::case::Params;
 use crate::cells::Cell;
 use crate::compare::Comparison;
 use crate::generate::{Draw, Drawn, Plan, layout, shape};
-use crate::report::Class;
-use isobit_hal::{DType, Op, RandNormal, RandUniform};
+use isobit_hal::{Op, RandNormal, RandUniform};
 
 pub(super) struct RandomFamily;
 
@@ -18,7 +17,7 @@ fn halves(x: u64) -> [f64; 2] {
     [f64::from(x as u32), f64::from((x >> 32) as u32)]
 }
 
-fn whole(params: &Named, name: &str) -> u64 {
+fn whole(params: &Params, name: &str) -> u64 {
     let numbers = params.numbers(name);
     let half = |i: usize| numbers.get(i).map_or(0, |&x| x as u64 & 0xffff_ffff);
     half(1) << 32 | half(0)
@@ -53,11 +52,7 @@ fn normal(draw: &mut Draw) -> [f64; 2] {
 }
 
 impl Family for RandomFamily {
-    fn ops(&self) -> Vec<Op> {
-        vec![Op::RandUniform(RandUniform::new(0.0, 1.0)), Op::RandNormal(RandNormal::new(0.0, 1.0))]
-    }
-
-    fn with_params(&self, op: &Op, params: &Named) -> Op {
+    fn with_params(&self, op: &Op, params: &Params) -> Op {
         let (seed, offset) = (whole(params, "seed"), whole(params, "offset"));
         match op {
             Op::RandUniform(_) => {
@@ -67,25 +62,9 @@ impl Family for RandomFamily {
         }
     }
 
-    fn dtypes(&self, _op: &Op) -> Vec<Vec<DType>> {
-        [DType::F16, DType::BF16, DType::F32, DType::F64].map(|d| vec![d]).into()
-    }
-
-    fn class(&self, _op: &Op, _dtypes: &[DType]) -> Class {
-        Class::Defined
-    }
-
-    fn has_numerics(&self) -> bool {
-        true
-    }
-
-    fn input_dims(&self, _op: &Op, shape: &[usize], _input: usize) -> Vec<usize> {
-        shape.to_vec()
-    }
-
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
         let dims = shape::draw(draw, layout::min_rank(plan.dst), shape::budget);
-        let params = match cell.kind.op(None) {
+        let params = match cell.operation.op() {
             Op::RandUniform(_) => {
                 let [lo, up] = interval(draw);
                 Named::default().with("lo", &[lo]).with("up", &[up])
@@ -116,7 +95,7 @@ impl Family for RandomFamily {
         (dims, Some(Params::Named(params)), vec![Some(dst)])
     }
 
-    fn compare_vendor(&self, call: &VendorCall<'_>) -> Comparison {
+    fn compare_vendor(&self, call: VendorCall<'_>) -> Comparison {
         statistics::compare(call.op, call.dtype, call.got)
     }
 }

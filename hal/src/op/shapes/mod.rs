@@ -130,7 +130,7 @@ impl Op {
     /// `ShapeMismatch` where the shapes do not go together; `InvalidArgument` where parameters do not suit them.
     pub fn result_shape(&self, inputs: &[&Shape]) -> Result<Option<Shape>> {
         let shape = match (self, inputs) {
-            (Op::ConstSet, _) => return Ok(None),
+            (Op::Fill(_), _) => return Ok(None),
             (Op::RandUniform(op), _) => {
                 if !(op.lo.is_finite() && op.up.is_finite() && op.lo <= op.up) {
                     let (lo, up) = (op.lo, op.up);
@@ -219,7 +219,7 @@ impl Op {
     /// The dtype of the result for inputs of given dtypes; none where the call itself says it (fills, random numbers, casts, dequantization).
     pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
         match self {
-            Op::ConstSet | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Dequantize(_) => None,
+            Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Dequantize(_) => None,
             Op::Cmp(_) | Op::Quantize(_) => Some(DType::U8),
             Op::ArgSort(_) | Op::ArgTopK(_) => Some(DType::U32),
             Op::Reduce(r) if r.op.is_arg() => Some(DType::U32),

@@ -4,19 +4,24 @@ use crate::elementwise::{Kernels, address, carrier, run_fill};
 use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Scalar, validate};
+use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
 fn kernels(dtype: DType) -> Kernels {
     Kernels::new(Key::new(Family::Fill, 0, &[carrier(dtype)], Key::CONTIGUOUS), 1)
 }
 
 /// The kernels that a fill may launch.
-pub(crate) fn keys(dtype: DType) -> Vec<Key> {
-    kernels(dtype).keys()
+pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
+    kernels(dtypes[0]).keys()
 }
 
-pub(crate) fn const_set<R: GpuRuntime>(dst: &mut GpuStorage<R>, value: Scalar, layout: &Layout) -> Result<()> {
-    validate::const_set(value, dst, layout)?;
+pub(crate) fn apply_into<R: GpuRuntime>(
+    op: &Op,
+    _srcs: &[Src<'_, GpuStorage<R>>],
+    dst: &mut GpuStorage<R>,
+    layout: &Layout,
+) -> Result<()> {
+    let &Op::Fill(value) = op else { unreachable!("not an operation of the family") };
     let (dtype, bits) = (dst.dtype(), value.to_bits());
     if bits == 0
         && let Some((start, end)) = layout.contiguous_offsets()
@@ -29,8 +34,8 @@ pub(crate) fn const_set<R: GpuRuntime>(dst: &mut GpuStorage<R>, value: Scalar, l
         let device = dst.device();
         // SAFETY: the layout was validated against the buffer.
         return unsafe { device.runtime().set_bytes(&device.stream(), dst.ptr().at(dtype, start), 0, bytes) }
-            .map_err(|e| e.with_op(Op::ConstSet).with_device(device.location_of()));
+            .map_err(|e| e.with_device(device.location_of()));
     }
     // Little-endian, so that the first bytes are the value in any width.
-    run_fill(kernels(dtype), dst, layout, &[address(&bits)]).map_err(|e| e.with_op(Op::ConstSet))
+    run_fill(kernels(dtype), dst, layout, &[address(&bits)])
 }

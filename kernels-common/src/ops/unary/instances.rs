@@ -8,9 +8,7 @@ use isobit_hal::{DType, UnaryOp};
 
 use UnaryOp::*;
 
-const EXACT: &[UnaryOp] = &[Neg, Abs, Sign, Sqr, Relu, Ceil, Floor, Round, Trunc, Sqrt, Recip];
-
-/// The other operations by module: those of one module are compiled together when one of them is wanted.
+/// The operations that follow a recipe, by module: those of one module are compiled together when one of them is wanted.
 const MATH: &[(&str, &[UnaryOp])] = &[
     ("exp", &[Exp, Exp2, Expm1]),
     ("log", &[Log, Log2, Log1p, Rsqrt]),
@@ -24,7 +22,8 @@ const MATH: &[(&str, &[UnaryOp])] = &[
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
-        let exact: Vec<UnaryOp> = EXACT.iter().copied().filter(|&op| has_kernel(op, dtype)).collect();
+        let exact: Vec<UnaryOp> =
+            UnaryOp::ALL.iter().copied().filter(|&op| op.is_exact() && has_kernel(op, dtype)).collect();
         modules.push(module("exact", dtype, "ops/unary/exact.cu", &exact));
         if dtype.is_float() {
             let source = match dtype {

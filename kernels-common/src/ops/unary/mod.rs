@@ -14,8 +14,7 @@ fn is_copy(op: UnaryOp, dtype: DType) -> bool {
 }
 
 fn kernels(op: UnaryOp, dtype: DType) -> Kernels {
-    let exact = !op.is_float_only() || matches!(op, UnaryOp::Sqrt | UnaryOp::Recip);
-    let unroll = if exact { 2 } else { recipe_unroll(dtype) };
+    let unroll = if op.is_exact() { 2 } else { recipe_unroll(dtype) };
     Kernels::new(Key::new(Family::Unary, op.index(), &[carrier(op, dtype)], Key::CONTIGUOUS), unroll)
 }
 

@@ -1,7 +1,14 @@
 //! Matrix products: sizes around tiles, inner sizes around the segments of 256, batches and broadcast batches.
+//!
+//! A case's shape is the batch, `m`, `k` and `n`.
 
-use super::{Draw, Drawn, Plan, layout};
-use crate::case::{LayoutKind, Params};
+use super::{Family, VendorCall};
+use crate::case::{LayoutKind, Params, Values};
+use crate::cells::Cell;
+use crate::compare::{Comparison, Product, compare_product};
+use crate::generate::{Draw, Drawn, Plan, layout, values};
+use crate::report::Class;
+use isobit_hal::Op;
 use proptest::sample::select;
 
 const OUTER: &[usize] = &[1, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 257];
@@ -12,7 +19,40 @@ const INNER: &[usize] = &[
 /// Multiplications in a case.
 const BUDGET: usize = 1 << 19;
 
-pub fn draw(draw: &mut Draw, plan: &Plan) -> Drawn {
+pub(super) struct MatmulFamily;
+
+impl Family for MatmulFamily {
+    fn removable_dims(&self, rank: usize) -> usize {
+        rank - 3
+    }
+
+    fn input_dims(&self, _op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
+        let [batch @ .., m, k, n] = shape else { unreachable!("three numbers at least make a case") };
+        [batch, &[[*m, *k], [*k, *n]][input]].concat()
+    }
+
+    fn draw(&self, draw: &mut Draw, _cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
+        drawn(draw, plan)
+    }
+
+    fn values(&self, draw: &mut Draw, cell: &Cell, _op: &Op, _shape: &[usize], _input: usize) -> Option<Values> {
+        let dist = match cell.class() {
+            Class::Vendor => values::bounded(draw),
+            _ => values::accumulated(draw),
+        };
+        Some(values::of(draw, dist))
+    }
+
+    fn compare_vendor(&self, call: VendorCall<'_>) -> Comparison {
+        let [batch @ .., m, k] = &call.input_dims[0][..] else { unreachable!("a product is of matrices") };
+        let n = call.input_dims[1][call.input_dims[1].len() - 1];
+        let [lhs, rhs] = call.inputs.try_into().expect("a product has two inputs");
+        let product = Product { batch: batch.iter().product(), m: *m, k: *k, n, lhs, rhs };
+        compare_product(&product, call.dtype, call.got)
+    }
+}
+
+fn drawn(draw: &mut Draw, plan: &Plan) -> Drawn {
     let min_rank = layout::min_rank(plan.input).max(layout::min_rank(plan.dst)).max(2);
     let batch_rank = draw.one_of(&[0usize, 0, 0, 1, 1, 2, 2, 4]).max(min_rank - 2);
     let k = draw.pick(select(INNER));

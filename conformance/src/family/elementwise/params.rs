@@ -1,9 +1,9 @@
 //! Parameters of calls: ordinary numbers, and those at which an operation changes its course.
 
-use super::Draw;
-use crate::case::{Kind, Params, Real};
-use crate::cells::Cell;
+use crate::case::{Params, Real};
 use crate::family::Named;
+use crate::generate::Draw;
+use isobit_hal::Op;
 use proptest::prelude::*;
 
 const NUMBERS: &[f64] = &[
@@ -63,13 +63,12 @@ fn number(draw: &mut Draw, listed: &'static [f64]) -> Real {
     Real(draw.pick(prop_oneof![1 => proptest::sample::select(listed), 1 => -8.0..8.0f64]))
 }
 
-pub fn draw(draw: &mut Draw, cell: &Cell) -> Params {
-    match cell.kind {
-        Kind::ConstSet => Params::Fill(super::values::one(draw, cell.dst_dtype())),
-        Kind::Affine => Params::Affine { mul: number(draw, NUMBERS), add: number(draw, NUMBERS) },
-        Kind::Powf => Params::Number(number(draw, EXPONENTS)),
-        Kind::Elu => Params::Number(number(draw, NUMBERS)),
-        Kind::Clamp => {
+pub(super) fn draw(draw: &mut Draw, op: &Op) -> Params {
+    match op {
+        Op::Affine(_) => Params::Affine { mul: number(draw, NUMBERS), add: number(draw, NUMBERS) },
+        Op::Powf(_) => Params::Number(number(draw, EXPONENTS)),
+        Op::Elu(_) => Params::Number(number(draw, NUMBERS)),
+        Op::Clamp(_) => {
             let (min, max) = (number(draw, NUMBERS).0, number(draw, NUMBERS).0);
             Params::Named(Named::default().with("min", &[min]).with("max", &[max]))
         }

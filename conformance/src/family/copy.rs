@@ -1,0 +1,51 @@
+//! Copies between layouts, and their form for rows with a distance.
+
+use super::{Family, elementwise};
+use crate::case::{LayoutKind, Recipe};
+use crate::cells::Cell;
+use crate::generate::{Draw, Drawn, Plan, shape};
+
+/// The name of the form for rows.
+pub(crate) const COPY2D: &str = "copy2d";
+
+pub(super) struct CopyFamily;
+
+impl Family for CopyFamily {
+    fn is_elementwise(&self) -> bool {
+        true
+    }
+
+    fn removable_dims(&self, rank: usize) -> usize {
+        rank
+    }
+
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
+        elementwise::draw(draw, cell, plan, index)
+    }
+}
+
+/// [`copy2d`](isobit_hal::BackendStorage::copy2d): what can be said with two strides of which the inner one is 1.
+pub(super) struct Copy2dForm;
+
+impl Family for Copy2dForm {
+    fn draw(&self, draw: &mut Draw, _cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
+        let dims = shape::draw_rank(draw, 2, shape::budget);
+        let layouts = vec![Some(rows(draw, plan.input)), Some(rows(draw, plan.dst))];
+        (dims, None, layouts)
+    }
+}
+
+fn rows(draw: &mut Draw, kind: LayoutKind) -> Recipe {
+    let mut r = Recipe::contiguous(2);
+    match kind {
+        LayoutKind::Contiguous => {}
+        LayoutKind::Broadcast => r.0[0].broadcast = true,
+        LayoutKind::Stepped => r.0[0].step = draw.pick(2..4usize),
+        _ => {
+            r.0[1].after = draw.pick(1..9usize);
+            r.0[1].before = draw.pick(0..5usize);
+            r.0[0].before = draw.pick(0..2usize);
+        }
+    }
+    r
+}

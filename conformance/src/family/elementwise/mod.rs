@@ -1,0 +1,96 @@
+//! What is computed element by element: casts, functions of one and two arguments and with parameters, comparisons, choices.
+
+mod params;
+
+use super::Family;
+use crate::case::{Dist, LayoutKind, Params, Values};
+use crate::cells::Cell;
+use crate::generate::{DST_KINDS, Draw, Drawn, Plan, layout, shape, values};
+use isobit_hal::{Affine, Clamp, DType, Elu, Op, Powf};
+
+pub(super) struct ElementwiseFamily;
+
+impl Family for ElementwiseFamily {
+    fn with_params(&self, op: &Op, params: &Params) -> Op {
+        match op {
+            Op::Affine(_) => Op::Affine(Affine::new(params.number("mul"), params.number("add"))),
+            Op::Powf(_) => Op::Powf(Powf::new(params.number("exponent"))),
+            Op::Elu(_) => Op::Elu(Elu::new(params.number("alpha"))),
+            Op::Clamp(_) => Op::Clamp(Clamp::new(params.number("min"), params.number("max"))),
+            other => other.clone(),
+        }
+    }
+
+    fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
+        let all = || DType::ALL.iter().copied();
+        match op {
+            Op::Cast => all().flat_map(|from| all().map(move |to| vec![from, to])).collect(),
+            Op::Cmp(_) => all().map(|d| vec![d, d, DType::U8]).collect(),
+            Op::WhereCond => all().flat_map(|cond| all().map(move |d| vec![cond, d, d, d])).collect(),
+            _ => all().map(|d| vec![d; op.inputs() + 1]).collect(),
+        }
+    }
+
+    fn distinctive(&self, op: &Op) -> &'static [usize] {
+        if matches!(op, Op::Cast | Op::WhereCond) { &[0, 1] } else { &[0] }
+    }
+
+    fn values_of(&self, op: &Op) -> &'static [usize] {
+        match op {
+            Op::Cast => &[0, 1],
+            Op::WhereCond => &[1],
+            _ => &[0],
+        }
+    }
+
+    fn is_elementwise(&self) -> bool {
+        true
+    }
+
+    fn removable_dims(&self, rank: usize) -> usize {
+        rank
+    }
+
+    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
+        self::draw(draw, cell, plan, index)
+    }
+
+    fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
+        (*op == Op::WhereCond && input == 0).then(|| values::of(draw, Dist::Mask))
+    }
+
+    fn params(&self, draw: &mut Draw, cell: &Cell) -> Params {
+        params::draw(draw, cell.operation.op())
+    }
+}
+
+/// Operands of one shape, some of them the destination itself.
+pub(super) fn draw(draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
+    let op = cell.operation.op();
+    let inputs = op.inputs();
+    // An input may be the destination where they have one dtype.
+    let dst_dtype = cell.dst_dtype();
+    let may: Vec<bool> = (0..inputs).map(|i| op.takes_dst(i) && cell.dtypes[i] == dst_dtype).collect();
+    let mut in_place = vec![false; inputs];
+    if index % 8 == 5 && may.contains(&true) {
+        while !in_place.contains(&true) {
+            in_place = may.iter().map(|&m| m && draw.chance(60)).collect();
+        }
+    }
+    let kinds: Vec<LayoutKind> = (0..inputs)
+        .map(|i| match i {
+            _ if plan.plain => LayoutKind::Contiguous,
+            0 => plan.input,
+            _ => draw.one_of(&LayoutKind::ALL),
+        })
+        .chain([if inputs == 0 && !plan.plain { DST_KINDS[index as usize % 5] } else { plan.dst }])
+        .collect();
+    let min_rank = kinds.iter().map(|&k| layout::min_rank(k)).max().unwrap_or(0);
+    let dims = shape::draw(draw, min_rank, shape::budget);
+    let layouts = kinds
+        .iter()
+        .enumerate()
+        .map(|(i, &k)| (i == inputs || !in_place[i]).then(|| layout::draw(draw, &dims, k, plan.combine, i < inputs)))
+        .collect();
+    (dims, None, layouts)
+}

@@ -1,0 +1,189 @@
+//! The families of operations, and which operations there are: what the kernel tree, the suite and the reports sort by.
+//!
+//! Every match here is exhaustive, so that a new operation does not compile before it has a family; a test names the one
+//! that has no example.
+
+use super::{
+    Activation, Affine, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, CumSum, Elu,
+    GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce, ReduceOp, RopeForm,
+    Sort, TopK, Triangle, UnaryOp, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d,
+};
+use crate::Scalar;
+use std::fmt;
+
+macro_rules! families {
+    ($($(#[doc = $doc:literal])+ $variant:ident $name:literal)*) => {
+        /// A family of operations: one folder of the kernel tree, one line group of a report.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Family { $($(#[doc = $doc])+ $variant,)* }
+
+        impl Family {
+            /// Every family, in the order of reports.
+            pub const ALL: &[Family] = &[$(Family::$variant),*];
+
+            /// The name, as folders of the kernel tree and reports spell it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Family::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+families! {
+    /// Setting elements to one value.
+    Fill "fill"
+    /// Moving elements between layouts.
+    Copy "copy"
+    /// Conversions between dtypes.
+    Cast "cast"
+    /// Elementwise functions with parameters.
+    Affine "affine"
+    /// Elementwise functions of one argument.
+    Unary "unary"
+    /// Elementwise functions of two arguments.
+    Binary "binary"
+    /// Elementwise comparisons.
+    Compare "compare"
+    /// Elementwise choice by a condition.
+    Ternary "ternary"
+    /// A function of a sum, fused.
+    Activation "activation"
+    /// Reductions over dimensions.
+    Reduce "reduce"
+    /// Matrix products.
+    Matmul "matmul"
+    /// Triangles of matrices.
+    Triangle "triangle"
+    /// Running sums.
+    Scan "scan"
+    /// Softmax and normalizations along the last dimension.
+    Norm "norm"
+    /// Rotary position embeddings.
+    Rope "rope"
+    /// Sorting along the last dimension.
+    Sort "sort"
+    /// Gathering and scattering by positions.
+    Indexing "indexing"
+    /// Convolutions.
+    Conv "conv"
+    /// Pooling of windows.
+    Pool "pool"
+    /// Upsampling of images.
+    Upsample "upsample"
+    /// Random numbers.
+    Random "random"
+    /// Quantized blocks, and products with them.
+    Quantized "quantized"
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Family {
+    /// Every named operation of the family once, with parameters that stand for any. A fill is of `u8`.
+    pub fn examples(self) -> Vec<Op> {
+        match self {
+            Family::Fill => vec![Op::Fill(Scalar::U8(0))],
+            Family::Copy => vec![Op::Copy],
+            Family::Cast => vec![Op::Cast],
+            Family::Affine => vec![
+                Op::Affine(Affine::new(1.0, 0.0)),
+                Op::Clamp(Clamp::new(0.0, 1.0)),
+                Op::Powf(Powf::new(1.0)),
+                Op::Elu(Elu::new(1.0)),
+            ],
+            Family::Unary => UnaryOp::ALL.iter().map(|&op| Op::Unary(op)).collect(),
+            Family::Binary => BinaryOp::ALL.iter().map(|&op| Op::Binary(op)).collect(),
+            Family::Compare => CmpOp::ALL.iter().map(|&op| Op::Cmp(op)).collect(),
+            Family::Ternary => vec![Op::WhereCond],
+            Family::Activation => Activation::ALL.iter().map(|&op| Op::AddActivation(op)).collect(),
+            Family::Reduce => ReduceOp::ALL.iter().map(|&op| Op::Reduce(Reduce::new(op, &[0]))).collect(),
+            Family::Matmul => vec![Op::Matmul(Matmul::default())],
+            Family::Triangle => vec![Op::Triangle(Triangle::lower(0)), Op::Triangle(Triangle::upper(0))],
+            Family::Scan => vec![Op::CumSum(CumSum::new(0))],
+            Family::Norm => {
+                vec![Op::Softmax, Op::LogSoftmax, Op::RmsNorm { eps: 1e-5 }, Op::LayerNorm { eps: 1e-5 }]
+            }
+            Family::Rope => RopeForm::ALL.iter().map(|&form| Op::Rope(form)).collect(),
+            Family::Sort => {
+                let (sort, top) = (Sort::ascending(), TopK::largest(1));
+                vec![Op::Sort(sort), Op::ArgSort(sort), Op::TopK(top), Op::ArgTopK(top)]
+            }
+            Family::Indexing => vec![
+                Op::Gather { dim: 0 },
+                Op::IndexSelect { dim: 0 },
+                Op::ScatterSet { dim: 0 },
+                Op::ScatterAdd { dim: 0 },
+                Op::IndexAdd { dim: 0 },
+            ],
+            Family::Conv => vec![
+                Op::Conv1d(Conv1d::default()),
+                Op::Conv2d(Conv2d::default()),
+                Op::ConvTranspose1d(ConvTranspose1d::default()),
+                Op::ConvTranspose2d(ConvTranspose2d::default()),
+            ],
+            Family::Pool => vec![Op::AvgPool2d(Pool2d::new([2, 2])), Op::MaxPool2d(Pool2d::new([2, 2]))],
+            Family::Upsample => vec![
+                Op::UpsampleNearest1d(UpsampleNearest1d::new([1])),
+                Op::UpsampleNearest2d(UpsampleNearest2d::new([1, 1])),
+                Op::UpsampleBilinear2d(UpsampleBilinear2d::new([1, 1])),
+            ],
+            Family::Random => {
+                vec![Op::RandUniform(RandUniform::new(0.0, 1.0)), Op::RandNormal(RandNormal::new(0.0, 1.0))]
+            }
+            Family::Quantized => {
+                let formats = || GgmlDType::ALL.iter().copied();
+                let products = || {
+                    let through = |a| formats().map(move |f| QMatmul::new(f).with_activations(a));
+                    through(QActivations::Float).chain(through(QActivations::Q8_1))
+                };
+                let mut ops: Vec<Op> = formats().map(Op::Quantize).chain(formats().map(Op::Dequantize)).collect();
+                ops.extend(products().map(Op::QMatmul).chain(products().map(Op::QMatmulId)));
+                ops
+            }
+        }
+    }
+}
+
+impl Op {
+    /// Every named operation once, with parameters that stand for any, in the order of families.
+    pub fn examples() -> Vec<Op> {
+        Family::ALL.iter().flat_map(|family| family.examples()).collect()
+    }
+
+    /// The family it belongs to.
+    pub const fn family(&self) -> Family {
+        match self {
+            Op::Fill(_) => Family::Fill,
+            Op::Copy => Family::Copy,
+            Op::Cast => Family::Cast,
+            Op::Affine(_) | Op::Powf(_) | Op::Elu(_) | Op::Clamp(_) => Family::Affine,
+            Op::Unary(_) => Family::Unary,
+            Op::Binary(_) => Family::Binary,
+            Op::Cmp(_) => Family::Compare,
+            Op::WhereCond => Family::Ternary,
+            Op::AddActivation(_) => Family::Activation,
+            Op::Reduce(_) => Family::Reduce,
+            Op::Matmul(_) => Family::Matmul,
+            Op::Triangle(_) => Family::Triangle,
+            Op::CumSum(_) => Family::Scan,
+            Op::Softmax | Op::LogSoftmax | Op::RmsNorm { .. } | Op::LayerNorm { .. } => Family::Norm,
+            Op::Rope(_) => Family::Rope,
+            Op::Sort(_) | Op::ArgSort(_) | Op::TopK(_) | Op::ArgTopK(_) => Family::Sort,
+            Op::Gather { .. }
+            | Op::IndexSelect { .. }
+            | Op::ScatterSet { .. }
+            | Op::ScatterAdd { .. }
+            | Op::IndexAdd { .. } => Family::Indexing,
+            Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => Family::Conv,
+            Op::AvgPool2d(_) | Op::MaxPool2d(_) => Family::Pool,
+            Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
+            Op::RandUniform(_) | Op::RandNormal(_) => Family::Random,
+            Op::Quantize(_) | Op::Dequantize(_) | Op::QMatmul(_) | Op::QMatmulId(_) => Family::Quantized,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Families, classes and examples: nothing of hal is left out of them.
+
+use isobit_hal::*;
+use std::collections::BTreeSet;
+
+/// The variants of `Op`, read from its declaration: an enum cannot list its own.
+fn variants() -> BTreeSet<String> {
+    let source = include_str!("../../src/op/mod.rs");
+    let body = source.split("pub enum Op {").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap();
+    let names = body.lines().filter_map(|line| line.strip_prefix("    "));
+    let is_name = |line: &&str| line.starts_with(char::is_uppercase);
+    names.filter(is_name).map(|line| line.split(['(', ' ', ',']).next().unwrap().to_string()).collect()
+}
+
+#[test]
+fn every_operation_has_an_example() {
+    let shown: BTreeSet<String> =
+        Op::examples().iter().map(|op| format!("{op:?}").split(['(', ' ']).next().unwrap().to_string()).collect();
+    let declared = variants();
+    assert!(declared.len() > 40, "{declared:?}");
+    let missing: Vec<_> = declared.difference(&shown).collect();
+    assert!(missing.is_empty(), "Family::examples lacks {missing:?}");
+}
+
+#[test]
+fn an_example_is_of_the_family_that_gives_it_and_has_a_name_of_its_own() {
+    for &family in Family::ALL {
+        assert!(!family.examples().is_empty(), "{family}");
+        assert!(family.examples().iter().all(|op| op.family() == family), "{family}");
+    }
+    let names: BTreeSet<_> = Op::examples().iter().map(|op| op.name()).collect();
+    assert_eq!(names.len(), Op::examples().len());
+}
+
+/// The folders of the kernel tree are named after families.
+#[test]
+fn every_family_is_a_folder_of_the_kernel_tree() {
+    let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels-common/src/ops");
+    for family in Family::ALL {
+        assert!(std::path::Path::new(tree).join(family.name()).is_dir(), "{family}");
+    }
+}
+
+#[test]
+fn a_choice_of_numerics_is_kept_where_there_is_one() {
+    for op in Op::examples() {
+        for &numerics in Numerics::ALL {
+            let chosen = op.clone().with_numerics(Some(numerics));
+            assert_eq!(chosen.numerics().is_some(), op.has_numerics(), "{op}");
+            let vendor = chosen.class(&[DType::F32; 4]) == Class::Vendor;
+            assert_eq!(vendor, op.has_numerics() && numerics == Numerics::Vendor, "{op}");
+        }
+    }
+}
+
+#[test]
+fn numerics_are_what_they_are_printed_as() {
+    for numerics in Numerics::ALL {
+        assert_eq!(numerics.to_string().parse::<Numerics>().unwrap(), *numerics);
+    }
+    assert_eq!("cudnn".parse::<Numerics>().unwrap_err().kind(), ErrorKind::InvalidArgument);
+}

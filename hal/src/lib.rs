@@ -92,9 +92,6 @@ pub use support::Support;
 pub const NUMERICS_VERSION: u32 = 1;
 
 #[doc(hidden)]
-pub use dynamic::LoadedBy;
-
-#[doc(hidden)]
 pub mod __dtype_types {
     pub use crate::F8E4M3;
     pub use half::{bf16, f16};

@@ -1,8 +1,9 @@
 //! Streams, events, graphs and pinned memory on a device with one order: the host. What is expected is what the calls promise.
 
+use crate::elsewhere::Elsewhere;
 use isobit_hal::event::EventBackend;
 use isobit_hal::{
-    BackendDevice, BackendStorage, CpuDevice, DType, DeviceId, ErrorKind, Event, Layout, Result, Shape, Stream, UnaryOp,
+    BackendDevice, BackendStorage, CpuDevice, DType, DeviceId, ErrorKind, Event, Layout, Result, Shape, UnaryOp,
 };
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -112,66 +113,9 @@ fn events_of_others_are_told_from_its_own() {
     assert_eq!(stream.wait_event(&elsewhere).unwrap_err().kind(), ErrorKind::DeviceLost);
 }
 
-/// A stream that says it is of another device.
-fn stream_of_another_device() -> Stream {
-    #[derive(Debug, Clone)]
-    struct Elsewhere(DeviceId);
-    impl BackendDevice for Elsewhere {
-        type Storage = Never;
-        fn new(_: usize) -> Result<Self> {
-            Ok(Elsewhere(DeviceId::new()))
-        }
-        fn id(&self) -> DeviceId {
-            self.0
-        }
-        fn location(&self) -> isobit_hal::DeviceLocation {
-            isobit_hal::DeviceLocation { driver: "elsewhere", ordinal: 3 }
-        }
-        fn info(&self) -> Result<isobit_hal::DeviceInfo> {
-            Ok(isobit_hal::DeviceInfo::default())
-        }
-        fn supports(&self, _: &isobit_hal::Op, _: &[DType]) -> isobit_hal::Support {
-            isobit_hal::Support::Supported
-        }
-        unsafe fn alloc_uninit(&self, _: &Shape, _: DType) -> Result<Never> {
-            unreachable!("nothing allocates here")
-        }
-        fn storage_from_bytes(&self, _: DType, _: &[u8]) -> Result<Never> {
-            unreachable!("nothing allocates here")
-        }
-        fn synchronize(&self) -> Result<()> {
-            Ok(())
-        }
-    }
-    #[derive(Debug)]
-    enum Never {}
-    impl BackendStorage for Never {
-        type Device = Elsewhere;
-        fn dtype(&self) -> DType {
-            match *self {}
-        }
-        fn len(&self) -> usize {
-            match *self {}
-        }
-        fn device(&self) -> &Elsewhere {
-            match *self {}
-        }
-        fn to_cpu_storage(&self) -> Result<isobit_hal::CpuStorage> {
-            match *self {}
-        }
-        fn const_set(&mut self, _: isobit_hal::Scalar, _: &Layout) -> Result<()> {
-            match *self {}
-        }
-        fn apply_into(_: &isobit_hal::Op, _: &[isobit_hal::Src<'_, Self>], dst: &mut Self, _: &Layout) -> Result<()> {
-            match *dst {}
-        }
-    }
-    Elsewhere::new(0).unwrap().default_stream().unwrap()
-}
-
 #[test]
 fn streams_of_another_device_are_refused() {
-    let theirs = stream_of_another_device();
+    let theirs = Elsewhere::new(0).unwrap().default_stream().unwrap();
     assert_ne!(theirs.id(), CPU.default_stream().unwrap().id());
     let errors = [CPU.enter_stream(&theirs).unwrap_err(), CPU.default_stream().unwrap().join(&theirs).unwrap_err()];
     assert_eq!(errors.map(|e| e.kind()), [ErrorKind::DeviceMismatch; 2]);

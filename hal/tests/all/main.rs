@@ -3,6 +3,7 @@
 mod cpu;
 mod dtype;
 mod dynamic;
+mod elsewhere;
 mod ends;
 mod error;
 mod f8;

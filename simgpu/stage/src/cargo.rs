@@ -21,7 +21,7 @@ pub fn target_dir() -> Result<PathBuf> {
 }
 
 fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the package lies in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the package lies in the workspace")
 }
 
 /// Built with the libraries: cargo unites the features of what it builds in one go, and with the report's program among it those of

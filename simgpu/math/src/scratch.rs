@@ -1,6 +1,6 @@
 //! Memory that a library asks for to work in. What is computed here needs none, but a program must have it, and must not count on what lies there.
 
-use isobit_simgpu_standin::Access;
+use isobit_simgpu_library_common::Access;
 
 /// Overwrites the memory, which begins at an exposed address, where the simulator allows that.
 ///

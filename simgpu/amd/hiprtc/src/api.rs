@@ -1,7 +1,7 @@
 //! HIPRTC's C interface: <https://rocm.docs.amd.com/projects/HIP/en/latest/doxygen/html/group___runtime.html>.
 
 use crate::program::{Compiled, Failure, Program};
-use isobit_simgpu_standin::{Handles, guarded};
+use isobit_simgpu_library_common::{Handles, guarded};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 

@@ -58,7 +58,7 @@ fn compile_and_run() {
         let (block, thread) = (at as u32 / threads, at as u32 % threads);
         assert_eq!(found, block * 1000 + threads - 1 - thread, "block {block}, thread {thread}");
     }
-    let report = isobit_simgpu_standin::report::take(hip.file()).expect("the simulator's HIP library");
+    let report = isobit_simgpu_library_common::report::take(hip.file()).expect("the simulator's HIP library");
     assert!(report.contains("\"findings\":[]"), "{report}");
 }
 

@@ -2,8 +2,8 @@
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__convolutions.html>.
 
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, NOT_IMPLEMENTED, SUCCESS, Status, status};
+use isobit_simgpu_library_common::{Handles, guarded};
 use isobit_simgpu_math::convolution::{self, Window};
-use isobit_simgpu_standin::{Handles, guarded};
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 

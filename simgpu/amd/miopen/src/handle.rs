@@ -1,7 +1,7 @@
 //! Handles: <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__handle.html>
 
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, SUCCESS, Status};
-use isobit_simgpu_standin::{HIP, Handles, Stream, guarded};
+use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 

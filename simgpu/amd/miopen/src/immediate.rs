@@ -5,9 +5,9 @@ use crate::descriptors::{BFLOAT16, FLOAT, HALF, convolution, tensor};
 use crate::handle::stream_of;
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, NOT_IMPLEMENTED, Status, status};
 use half::{bf16, f16};
+use isobit_simgpu_library_common::{Access, HIP, guarded};
 use isobit_simgpu_math::convolution::{Call, Convolution, Pass};
 use isobit_simgpu_math::scratch;
-use isobit_simgpu_standin::{Access, HIP, guarded};
 use std::ffi::{c_int, c_void};
 
 /// `miopenConvSolution_t`.

@@ -103,7 +103,7 @@ impl Convolution {
     }
 
     fn findings(&self) -> Vec<(String, String)> {
-        let text = isobit_simgpu_standin::report::take(self.hip.file()).expect("the simulator's HIP library");
+        let text = isobit_simgpu_library_common::report::take(self.hip.file()).expect("the simulator's HIP library");
         let report: serde_json::Value = serde_json::from_str(&text).expect("the simulator reports JSON");
         let field = |finding: &serde_json::Value, name: &str| finding[name].as_str().unwrap_or_default().to_string();
         let findings = report["findings"].as_array().expect("findings");

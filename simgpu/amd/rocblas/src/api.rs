@@ -1,7 +1,7 @@
 //! rocBLAS's handles and what is asked about the library: <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/helper-functions.html>.
 
 use crate::types::*;
-use isobit_simgpu_standin::{HIP, Handles, Stream, guarded};
+use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 

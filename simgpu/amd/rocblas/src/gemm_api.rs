@@ -4,8 +4,8 @@ use crate::api::{Settings, with};
 use crate::check::{Arguments, Operand};
 use crate::kernel::{self, kernel_for};
 use crate::types::*;
+use isobit_simgpu_library_common::HIP;
 use isobit_simgpu_math::gemm::Scalar;
-use isobit_simgpu_standin::HIP;
 use std::ffi::{c_int, c_void};
 
 /// D = alpha op(A) op(B) + beta C, for every matrix of a batch. Solutions and flags choose among kernels of a card, and are not looked at.

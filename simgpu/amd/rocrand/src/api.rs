@@ -2,8 +2,8 @@
 
 use crate::distribution;
 use crate::order::{Kind, Start};
+use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
 use isobit_simgpu_math::random::{Distribution, Generator};
-use isobit_simgpu_standin::{HIP, Handles, Stream, guarded};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 

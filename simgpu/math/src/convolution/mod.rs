@@ -10,7 +10,7 @@ pub use tensor::Tensor;
 pub use window::{SPATIAL, Window};
 
 use crate::number::{Compute, Output};
-use isobit_simgpu_standin::Access;
+use isobit_simgpu_library_common::Access;
 use tensor::View;
 
 /// Which of a convolution's operands is the result.

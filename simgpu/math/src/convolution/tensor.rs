@@ -1,7 +1,7 @@
 //! Tensors in the simulated memory, of any strides.
 
 use super::SPATIAL;
-use isobit_simgpu_standin::Access;
+use isobit_simgpu_library_common::Access;
 use std::marker::PhantomData;
 
 /// Samples (or filters), channels, and the spatial dimensions.

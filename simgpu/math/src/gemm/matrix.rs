@@ -1,6 +1,6 @@
 //! Matrices in the simulated memory: column-major, several of a shape in a batch.
 
-use isobit_simgpu_standin::Access;
+use isobit_simgpu_library_common::Access;
 
 /// What a product takes a stored matrix for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

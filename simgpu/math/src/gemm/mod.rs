@@ -10,7 +10,7 @@ pub use dimensions::Dimensions;
 pub use matrix::{Batch, Form, Matrix};
 
 use crate::number::{Compute, Input, Output};
-use isobit_simgpu_standin::Access;
+use isobit_simgpu_library_common::Access;
 use matrix::View;
 
 /// A scalar's bytes, as many of them as the compute type has.

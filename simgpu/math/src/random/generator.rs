@@ -1,7 +1,7 @@
 //! A generator as a handle names it: its settings, and calls that take from its sequence in stream order.
 
 use super::{Distribution, Draw, Order, Sequence};
-use isobit_simgpu_standin::{Access, Runtime, Stream};
+use isobit_simgpu_library_common::{Access, Runtime, Stream};
 use std::sync::{Mutex, PoisonError};
 
 /// What a generator is set to.

@@ -2,7 +2,7 @@
 
 use crate::modes::Settings;
 use crate::types::*;
-use isobit_simgpu_standin::{CUDA, Handles, Stream, guarded};
+use isobit_simgpu_library_common::{CUDA, Handles, Stream, guarded};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -5,8 +5,8 @@ use crate::check::Arguments;
 use crate::kernel;
 use crate::modes::Settings;
 use crate::types::*;
+use isobit_simgpu_library_common::{Access, CUDA};
 use isobit_simgpu_math::gemm::{Kernel, Product, Scalar};
-use isobit_simgpu_standin::{Access, CUDA};
 use std::ffi::c_void;
 
 /// Alpha and beta: their values, or the addresses where the stream will find them.

@@ -2,7 +2,7 @@
 
 use crate::api::{put, with};
 use crate::types::*;
-use isobit_simgpu_standin::Stream;
+use isobit_simgpu_library_common::Stream;
 use std::ffi::{c_int, c_void};
 
 #[derive(Debug, Clone, Copy)]

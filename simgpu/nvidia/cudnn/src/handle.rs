@@ -1,7 +1,7 @@
 //! Handles: <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html#cudnncreate>
 
 use crate::status::{BAD_PARAM, INTERNAL_ERROR, NOT_INITIALIZED, Outcome, Status, answer, ensure, fail};
-use isobit_simgpu_standin::{CUDA, Handles, Runtime, Stream};
+use isobit_simgpu_library_common::{CUDA, Handles, Runtime, Stream};
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 

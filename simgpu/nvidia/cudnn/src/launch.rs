@@ -5,10 +5,10 @@ use crate::handle::driver;
 use crate::problem::{BFLOAT16, DOUBLE, HALF, Problem};
 use crate::status::{EXECUTION_FAILED_CUDA_DRIVER, INTERNAL_ERROR, Outcome, fail};
 use half::{bf16, f16};
+use isobit_simgpu_library_common::{Access, Stream};
 use isobit_simgpu_math::convolution::Call;
 use isobit_simgpu_math::number::{Compute, Output};
 use isobit_simgpu_math::scratch;
-use isobit_simgpu_standin::{Access, Stream};
 
 /// A convolution whose arguments are checked.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Statuses, and the text that goes with a failure.
 
-use isobit_simgpu_standin::guarded;
+use isobit_simgpu_library_common::guarded;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
 

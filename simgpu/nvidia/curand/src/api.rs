@@ -1,8 +1,8 @@
 //! cuRAND's generators and their settings: <https://docs.nvidia.com/cuda/curand/group__HOST.html>.
 
 use crate::order::{Kind, Ordering, Start};
+use isobit_simgpu_library_common::{CUDA, Handles, Stream, guarded};
 use isobit_simgpu_math::random::Generator;
-use isobit_simgpu_standin::{CUDA, Handles, Stream, guarded};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use crate::api::*;
 use crate::distribution;
 use crate::order::Kind;
+use isobit_simgpu_library_common::CUDA;
 use isobit_simgpu_math::random::Distribution;
-use isobit_simgpu_standin::CUDA;
 use std::ffi::c_void;
 
 /// # Safety

@@ -39,7 +39,7 @@ impl Library {
     /// # Panics
     /// With the simulator's report, where there is anything.
     pub fn check_findings(&self) {
-        let text = isobit_simgpu_standin::report::take(self.hip.file()).expect("the simulator's HIP library");
+        let text = isobit_simgpu_library_common::report::take(self.hip.file()).expect("the simulator's HIP library");
         let report: serde_json::Value = serde_json::from_str(&text).expect("the simulator reports JSON");
         let instructions = report["instructions"].as_u64().expect("a number of instructions");
         eprintln!("{instructions} instructions of lanes");

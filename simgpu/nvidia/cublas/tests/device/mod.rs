@@ -93,7 +93,8 @@ impl Device {
 
     /// What the simulator found since the last call: the kind of each finding, and all of it.
     pub fn findings(&self) -> Vec<(String, String)> {
-        let text = isobit_simgpu_standin::report::take("libcuda.so.1".as_ref()).expect("the simulator's library");
+        let text =
+            isobit_simgpu_library_common::report::take("libcuda.so.1".as_ref()).expect("the simulator's library");
         let report: serde_json::Value = serde_json::from_str(&text).expect("the simulator reports JSON");
         let findings = report["findings"].as_array().expect("findings");
         findings.iter().map(|f| (f["kind"].as_str().unwrap_or_default().to_string(), f.to_string())).collect()

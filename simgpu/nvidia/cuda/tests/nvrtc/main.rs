@@ -5,7 +5,7 @@
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, LaunchConfig};
 use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts};
-use isobit_simgpu_standin::report;
+use isobit_simgpu_library_common::report;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use super::attribute::{Room, Values};
 use super::{engine, graph, heuristic, operation, pack, plan, tensor, window};
 use crate::status::{BAD_PARAM, DESCRIPTOR_TYPE, NOT_FINALIZED, NOT_SUPPORTED, NULL_POINTER, Outcome, ensure, fail};
+use isobit_simgpu_library_common::Handles;
 use isobit_simgpu_math::convolution::Pass;
-use isobit_simgpu_standin::Handles;
 use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

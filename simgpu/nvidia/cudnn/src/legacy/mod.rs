@@ -15,7 +15,7 @@ pub use tensor::*;
 pub use window::*;
 
 use crate::status::{BAD_PARAM, NULL_POINTER, Outcome, ensure, fail};
-use isobit_simgpu_standin::Handles;
+use isobit_simgpu_library_common::Handles;
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 

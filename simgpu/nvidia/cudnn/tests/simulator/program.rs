@@ -73,7 +73,7 @@ impl Program {
 
 /// Kinds and texts of what the simulator found since it was asked last.
 pub fn findings() -> Vec<(String, String)> {
-    let text = isobit_simgpu_standin::report::take(Path::new("libcuda.so.1")).expect("the simulator's driver");
+    let text = isobit_simgpu_library_common::report::take(Path::new("libcuda.so.1")).expect("the simulator's driver");
     let report: serde_json::Value = serde_json::from_str(&text).expect("the simulator reports JSON");
     let findings = report["findings"].as_array().expect("findings");
     findings.iter().map(|f| (f["kind"].as_str().unwrap_or_default().to_string(), f.to_string())).collect()

@@ -24,7 +24,7 @@ const YES: fn(&Queried) -> c_int = |_| 1;
 const NO: fn(&Queried) -> c_int = |_| 0;
 
 // `hipDeviceAttribute_t` as HIP 5 and 6 number it.
-isobit_simgpu_host::attributes! {
+isobit_simgpu_runtime_common::attributes! {
     Queried;
     EccEnabled = 0 => |this| c_int::from(this.card.ecc);
     AsyncEngineCount = 2 => |_| 2;

@@ -4,8 +4,8 @@ use crate::Code;
 use crate::error::{Result, call, put, put_if_wanted, read};
 use crate::process::process;
 use isobit_simgpu_core::queue::exchange_capture_mode;
-use isobit_simgpu_host::capture::{mode, status};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::capture::{mode, status};
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_ulonglong};
 
 /// Begins to capture a stream.

@@ -1,6 +1,6 @@
 //! HIP's result codes, with their names and what they mean.
 
-isobit_simgpu_host::codes! {
+isobit_simgpu_runtime_common::codes! {
     /// What a function answers: `hipError_t`.
     Code, unknown "hipErrorUnknown" "unknown error";
     SUCCESS hipSuccess 0 "no error";

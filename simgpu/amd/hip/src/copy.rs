@@ -4,8 +4,8 @@ use crate::Code;
 use crate::copy_kinds::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, devices, of_bytes};
 use crate::error::{Result, bail, call};
 use crate::process::{Process, process};
-use isobit_simgpu_host::copy::{Copy, End, When};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::copy::{Copy, End, When};
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_void};
 
 /// Enqueues a copy. One that waits is refused in a capture.

@@ -1,7 +1,7 @@
 //! The kinds of copies, which say where their ends are.
 
 use crate::error::{Result, bail};
-use isobit_simgpu_host::copy::Copy;
+use isobit_simgpu_runtime_common::copy::Copy;
 use std::ffi::c_int;
 
 /// `hipMemcpyKind`.

@@ -1,21 +1,21 @@
 //! The border that every call crosses, with HIP's codes and the last error of each thread.
 
 use crate::Code;
-use isobit_simgpu_host::error::outcome;
+use isobit_simgpu_runtime_common::error::outcome;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-pub(crate) use isobit_simgpu_host::error::{put, put_if_wanted, put_text, read, text};
+pub(crate) use isobit_simgpu_runtime_common::error::{put, put_if_wanted, put_text, read, text};
 
 /// A refusal: the code that the caller gets, and why.
-pub(crate) type Error = isobit_simgpu_host::Error<Code>;
+pub(crate) type Error = isobit_simgpu_runtime_common::Error<Code>;
 
 pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
 
 /// An error with a formatted reason.
 macro_rules! bail {
     ($($refusal:tt)*) => {
-        isobit_simgpu_host::bail!($crate::Code, $($refusal)*)
+        isobit_simgpu_runtime_common::bail!($crate::Code, $($refusal)*)
     };
 }
 pub(crate) use bail;

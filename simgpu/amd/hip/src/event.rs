@@ -4,7 +4,7 @@ use crate::Code;
 use crate::error::{Result, bail, call, put};
 use crate::process::{current_device, process};
 use isobit_simgpu_core::queue::EventId;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_float, c_uint};
 
 /// `hipEventDisableTiming`.

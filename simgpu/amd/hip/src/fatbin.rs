@@ -7,7 +7,7 @@ use crate::launch::{Dim3, launch};
 use crate::module::LoadedModule;
 use crate::process::{Process, process};
 use crate::registered::{REGISTERED, function};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};

@@ -6,7 +6,7 @@ use crate::error::{bail, call, put};
 use crate::module::{Function, function};
 use crate::process::process;
 use crate::registered;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_void};
 
 /// `hipFuncAttributes`.

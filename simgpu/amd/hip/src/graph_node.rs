@@ -7,11 +7,11 @@ use crate::launch::{Dim3, Prepared};
 use crate::process::{Process, process};
 use crate::registered;
 use isobit_simgpu_core::queue::Work;
-use isobit_simgpu_host::graph::list;
-use isobit_simgpu_host::handles::Handle;
-use isobit_simgpu_host::host::{HostFn, work as host_work};
-use isobit_simgpu_host::payload::{Labelled, Payload};
-use isobit_simgpu_host::set::Set;
+use isobit_simgpu_runtime_common::graph::list;
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::host::{HostFn, work as host_work};
+use isobit_simgpu_runtime_common::payload::{Labelled, Payload};
+use isobit_simgpu_runtime_common::set::Set;
 use std::ffi::{c_int, c_uint, c_void};
 
 /// `hipKernelNodeParams`.

@@ -9,9 +9,9 @@ use crate::process::{Process, process};
 use isobit_simgpu_amd::loader::ArgKind;
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::queue::Work;
-use isobit_simgpu_host::arguments::{Arguments, Keys, Parameter};
-use isobit_simgpu_host::handles::Handle;
-use isobit_simgpu_host::payload::{Labelled, Payload};
+use isobit_simgpu_runtime_common::arguments::{Arguments, Keys, Parameter};
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::payload::{Labelled, Payload};
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 

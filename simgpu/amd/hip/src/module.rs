@@ -5,7 +5,7 @@ use crate::error::{Error, Result, bail, call, put, put_if_wanted, text};
 use crate::image;
 use crate::process::{Process, current_device, process};
 use isobit_simgpu_amd::loader::{Kernel, LoadError, Module};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -7,7 +7,7 @@ use crate::module::{Function, function};
 use crate::process::{Process, process};
 use crate::registered;
 use isobit_simgpu_amd::loader::Kernel;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 

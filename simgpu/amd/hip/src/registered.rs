@@ -5,7 +5,7 @@ use crate::error::{Error, Result, bail};
 use crate::fatbin::FatBinary;
 use crate::module::Function;
 use crate::process::{Process, current_device};
-use isobit_simgpu_host::handles::{Kind, Table};
+use isobit_simgpu_runtime_common::handles::{Kind, Table};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};

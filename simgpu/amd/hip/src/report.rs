@@ -1,7 +1,7 @@
 //! The simulator's own functions, beside HIP's.
 
 use crate::process::{Process, process};
-use isobit_simgpu_host::report;
+use isobit_simgpu_runtime_common::report;
 use std::ffi::{c_char, c_int, c_void};
 
 /// Writes a report of all cards; the shared `report::write` says how.

@@ -3,8 +3,8 @@
 use crate::Code;
 use crate::error::{Result, call};
 use crate::process::process;
-use isobit_simgpu_host::handles::Handle;
-use isobit_simgpu_host::set::Set;
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::set::Set;
 use std::ffi::{c_int, c_uchar, c_ushort, c_void};
 
 /// Enqueues a set; waits for it where there is no stream given, which a capture forbids.

@@ -5,7 +5,7 @@ use crate::device::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::error::{Result, bail, call, put};
 use crate::process::{Origin, current_device, process};
 use isobit_simgpu_core::queue::StreamId;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint};
 
 /// `hipStreamNonBlocking`.

@@ -6,8 +6,8 @@ use crate::copy_kinds::{DEVICE_TO_HOST, HOST_TO_DEVICE, of_bytes};
 use crate::error::{Result, bail, call, put};
 use crate::process::process;
 use crate::registered::variable;
-use isobit_simgpu_host::copy::When;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::copy::When;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_void};
 
 /// The address of a variable on the current card.

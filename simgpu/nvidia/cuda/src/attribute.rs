@@ -17,7 +17,7 @@ struct Queried {
 const YES: fn(&Queried) -> c_int = |_| 1;
 const NO: fn(&Queried) -> c_int = |_| 0;
 
-isobit_simgpu_host::attributes! {
+isobit_simgpu_runtime_common::attributes! {
     Queried;
     MaxThreadsPerBlock = 1 => |_| MAX_THREADS as c_int;
     MaxBlockDimX = 2 => |_| MAX_BLOCK[0] as c_int;

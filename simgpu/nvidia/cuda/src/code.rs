@@ -1,6 +1,6 @@
 //! CUDA's result codes, with their names and what they mean, as the driver of CUDA 13 tells them.
 
-isobit_simgpu_host::codes! {
+isobit_simgpu_runtime_common::codes! {
     /// What a function answers: `CUresult`.
     Code, unknown "CUDA_ERROR_UNKNOWN" "unknown error";
     SUCCESS CUDA_SUCCESS 0 "no error";

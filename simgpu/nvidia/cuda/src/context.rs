@@ -4,7 +4,7 @@ use crate::Code;
 use crate::current::{Context, Slot, current, current_slot, must_slot, pop, push, replace};
 use crate::error::{Error, Result, bail, call, put, put_if_wanted};
 use crate::process::{Process, process};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -4,8 +4,8 @@ use crate::Code;
 use crate::error::{Result, call};
 use crate::memory::Address;
 use crate::process::process;
-use isobit_simgpu_host::copy::{Copy, When};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::copy::{Copy, When};
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::c_void;
 
 /// The legacy default stream.

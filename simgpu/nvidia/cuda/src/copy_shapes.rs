@@ -5,8 +5,8 @@ use crate::copy::{NULL, enqueue};
 use crate::error::{Error, Result, bail, call, read};
 use crate::memory::Address;
 use crate::process::process;
-use isobit_simgpu_host::copy::{Copy as Rows, End, When};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::copy::{Copy as Rows, End, When};
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_uint, c_void};
 
 /// `CU_MEMORYTYPE_HOST`, `DEVICE`, `UNIFIED`; `ARRAY` (3) is not offered.

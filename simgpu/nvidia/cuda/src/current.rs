@@ -5,7 +5,7 @@ use crate::card::card;
 use crate::error::{Error, Result, bail};
 use crate::process::Process;
 use isobit_simgpu_core::finding::{Fault, FaultKind};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};

@@ -5,7 +5,7 @@ use crate::current::current;
 use crate::error::{Error, Result, bail, call, put};
 use crate::process::{Made, What, process};
 use isobit_simgpu_core::queue::EventId;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_float, c_uint};
 
 /// `CU_EVENT_DISABLE_TIMING`.

@@ -6,8 +6,8 @@ use crate::context::check_cache_config;
 use crate::error::{Result, bail, call, put, put_if_wanted};
 use crate::module::{Function, function};
 use crate::process::{Process, process};
-use isobit_simgpu_host::handles::Handle;
 use isobit_simgpu_nvidia::module::Kernel;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 

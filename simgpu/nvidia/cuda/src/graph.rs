@@ -4,8 +4,8 @@ use crate::Code;
 use crate::error::{Result, bail, call, put, put_if_wanted, read};
 use crate::process::process;
 use isobit_simgpu_core::queue::Graph;
-use isobit_simgpu_host::graph::ExecUpdate;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::graph::ExecUpdate;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong};
 
 /// A new graph without nodes.

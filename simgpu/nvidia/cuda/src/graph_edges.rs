@@ -3,8 +3,8 @@
 use crate::Code;
 use crate::error::{Result, bail, call, put, read};
 use crate::process::process;
-use isobit_simgpu_host::graph::list;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::graph::list;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::c_int;
 
 /// The nodes of a graph; with a null `nodes`, how many there are.

@@ -6,10 +6,10 @@ use crate::error::{Result, call, read};
 use crate::launch::{Prepared, Shape};
 use crate::process::{Process, process};
 use isobit_simgpu_core::queue::Work;
-use isobit_simgpu_host::handles::Handle;
-use isobit_simgpu_host::host::{HostFn, work as host_work};
-use isobit_simgpu_host::payload::{Labelled, Payload};
-use isobit_simgpu_host::set::Set;
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::host::{HostFn, work as host_work};
+use isobit_simgpu_runtime_common::payload::{Labelled, Payload};
+use isobit_simgpu_runtime_common::set::Set;
 use std::ffi::{c_uint, c_void};
 
 /// `CUDA_KERNEL_NODE_PARAMS` up to CUDA 11.

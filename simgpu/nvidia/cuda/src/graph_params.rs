@@ -10,8 +10,8 @@ use crate::graph_node::{
 use crate::launch::Prepared;
 use crate::process::process;
 use isobit_simgpu_core::queue::Work;
-use isobit_simgpu_host::handles::Handle;
-use isobit_simgpu_host::payload::Payload;
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::payload::Payload;
 use std::sync::Arc;
 
 fn payload(node: Handle) -> Result<Payload> {

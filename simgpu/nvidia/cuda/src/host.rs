@@ -4,8 +4,8 @@ use crate::Code;
 use crate::error::{bail, call};
 use crate::process::process;
 use isobit_simgpu_core::queue::CaptureStatus;
-use isobit_simgpu_host::handles::Handle;
-use isobit_simgpu_host::host::{HostFn, StreamCallback, callback, work};
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, work};
 use std::ffi::{c_uint, c_void};
 
 /// Calls a function when the work before it is done.

@@ -4,7 +4,7 @@ use crate::Code;
 use crate::error::{Result, bail, call};
 use crate::image;
 use crate::module::load;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// `CU_JIT_INFO_LOG_BUFFER`, after which `CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES` comes.

@@ -10,7 +10,7 @@ use crate::jit::Options;
 use crate::memory::Address;
 use crate::module::{Function, LoadedModule, function, unload};
 use crate::process::{Process, process};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};

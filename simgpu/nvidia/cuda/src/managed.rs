@@ -7,7 +7,7 @@ use crate::memory::{Address, allocate};
 use crate::pool::Location;
 use crate::process::process;
 use isobit_simgpu_core::memory::Kind;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint};
 
 /// Allocates memory that the host and kernels reach at one address: with `CU_MEM_ATTACH_GLOBAL` (1) or `CU_MEM_ATTACH_HOST` (2). What the

@@ -5,7 +5,7 @@ use crate::context::slot;
 use crate::current::{Context, current};
 use crate::error::{Result, bail, call, put};
 use crate::process::process;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint};
 use std::sync::{Arc, PoisonError};
 

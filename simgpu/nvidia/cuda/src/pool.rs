@@ -4,7 +4,7 @@ use crate::Code;
 use crate::error::{Error, Result, bail, call, put, read};
 use crate::process::process;
 use isobit_simgpu_core::memory::Allocation;
-use isobit_simgpu_host::handles::{self, Handle, Table};
+use isobit_simgpu_runtime_common::handles::{self, Handle, Table};
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -5,7 +5,7 @@ use crate::context::check_flags;
 use crate::current::{Context, Slot};
 use crate::error::{Result, bail, call, put, put_if_wanted};
 use crate::process::{Process, process};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};

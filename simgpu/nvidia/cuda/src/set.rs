@@ -5,8 +5,8 @@ use crate::copy::NULL;
 use crate::error::{Result, call};
 use crate::memory::Address;
 use crate::process::process;
-use isobit_simgpu_host::handles::Handle;
-use isobit_simgpu_host::set::Set;
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::set::Set;
 use std::ffi::{c_uchar, c_uint, c_ushort};
 
 /// Enqueues a set; waits for it where there is no stream given.

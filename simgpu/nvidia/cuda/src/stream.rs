@@ -6,7 +6,7 @@ use crate::current::current;
 use crate::error::{Error, Result, bail, call, put};
 use crate::process::{Made, What, process};
 use isobit_simgpu_core::queue::StreamId;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint, c_ulonglong};
 
 /// `CU_STREAM_NON_BLOCKING`.

@@ -7,7 +7,7 @@ use crate::process::{Process, Stream, What, process};
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::memory::Kind;
 use isobit_simgpu_core::queue::{CaptureStatus, Work};
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 
 /// Refuses a stream that captures: graphs have no nodes that allocate.
 fn refuse_capture(process: &Process, stream: &Stream) -> Result {

@@ -6,7 +6,7 @@ use crate::memory::Address;
 use crate::process::process;
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::queue::Work;
-use isobit_simgpu_host::handles::Handle;
+use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::c_uint;
 
 fn write(stream: Handle, address: Address, value: &[u8], flags: c_uint) -> Result {

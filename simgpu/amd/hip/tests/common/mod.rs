@@ -3,7 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 
 pub mod kernels;
-#[path = "../../../../host/testing/mod.rs"]
+#[path = "../../../../runtime-common/testing/mod.rs"]
 mod testing;
 
 pub use isobit_simgpu_hip::Code;

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 
-#[path = "../../../../host/testing/mod.rs"]
+#[path = "../../../../runtime-common/testing/mod.rs"]
 mod testing;
 
 pub use isobit_simgpu_cuda::Code;

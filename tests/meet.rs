@@ -9,16 +9,16 @@ use std::process::Command;
 
 #[test]
 fn on_simulated_cards() {
-    let staged =
-        [isobit_simgpu_stage::cuda(), isobit_simgpu_stage::rocm()].map(|s| s.expect("the simulated GPU is built"));
-    let mut path = staged[0].lib().into_os_string();
-    for more in [Some(staged[1].lib().into_os_string()), std::env::var_os("LD_LIBRARY_PATH")].into_iter().flatten() {
+    let installed =
+        [isobit_simgpu_install::cuda(), isobit_simgpu_install::rocm()].map(|s| s.expect("the simulated GPU is built"));
+    let mut path = installed[0].lib().into_os_string();
+    for more in [Some(installed[1].lib().into_os_string()), std::env::var_os("LD_LIBRARY_PATH")].into_iter().flatten() {
         path.push(":");
         path.push(more);
     }
     for deferred in ["0", "1"] {
         let mut tests = Command::new(std::env::current_exe().expect("the path of this program"));
-        tests.args(["--skip", "on_simulated_cards", "--nocapture"]).envs(staged[1].environment());
+        tests.args(["--skip", "on_simulated_cards", "--nocapture"]).envs(installed[1].environment());
         tests.env("LD_LIBRARY_PATH", &path).env("ISOBIT_SIM_DEFER", deferred);
         let output = tests.output().expect("this program starts again");
         let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();

@@ -2,7 +2,7 @@
 //! HIPRTC declares for it: coordinates, sizes, shared memory and the barrier.
 
 use hip_sys::{Hip, Hiprtc};
-use isobit_simgpu_stage::{inside, rocm};
+use isobit_simgpu_install::{inside, rocm};
 use std::ptr::{from_mut, null, null_mut};
 
 const SOURCE: &std::ffi::CStr = cr#"
@@ -23,9 +23,9 @@ fn a_kernel_from_source_runs_on_every_card() {
     if inside() {
         return compile_and_run();
     }
-    let staged = rocm().expect("the simulator is built");
+    let installed = rocm().expect("the simulator is built");
     for card in ["gfx90a", "gfx942", "gfx1100"] {
-        let mut child = staged.child("a_kernel_from_source_runs_on_every_card").expect("this program starts again");
+        let mut child = installed.child("a_kernel_from_source_runs_on_every_card").expect("this program starts again");
         let status = child.env("ISOBIT_SIM_ROCM", card).env_remove("ISOBIT_HIPRTC_LIBRARY").status();
         assert!(status.as_ref().is_ok_and(|s| s.success()), "{card}: {status:?}");
     }

@@ -2,7 +2,7 @@
 //! stream, and their operands are looked at.
 
 use hip_sys::Hip;
-use isobit_simgpu_stage::{inside, rocm};
+use isobit_simgpu_install::{inside, rocm};
 use miopen_sys::*;
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -114,9 +114,9 @@ impl Convolution {
 #[test]
 fn convolutions_follow_the_stream_and_their_operands_are_checked() {
     if !inside() {
-        let staged = rocm().expect("the simulator is built");
+        let installed = rocm().expect("the simulator is built");
         for defer in ["0", "1"] {
-            let child = staged.child("convolutions_follow_the_stream_and_their_operands_are_checked");
+            let child = installed.child("convolutions_follow_the_stream_and_their_operands_are_checked");
             let mut child = child.expect("this program starts again");
             let status = child.env("ISOBIT_SIM_DEFER", defer).env_remove("ISOBIT_MIOPEN_LIBRARY").status();
             assert!(status.as_ref().is_ok_and(|s| s.success()), "ISOBIT_SIM_DEFER={defer}: {status:?}");

@@ -1,7 +1,7 @@
 //! rocBLAS as a program uses it, through the bindings, on the simulated GPU: products in stream order, and findings about their operands.
 
 use hip_sys::{Hip, hipStream_t};
-use isobit_simgpu_stage::{inside, rocm};
+use isobit_simgpu_install::{inside, rocm};
 use rocblas_sys::{Rocblas, rocblas_handle, rocblas_status};
 use std::ffi::c_void;
 use std::ptr::{from_ref, null_mut};
@@ -11,9 +11,9 @@ fn on_the_simulator(test: &str, body: fn(&Context)) {
     if inside() {
         return body(&Context::open());
     }
-    let staged = rocm().expect("the simulator is built");
+    let installed = rocm().expect("the simulator is built");
     for defer in ["0", "1"] {
-        let mut child = staged.child(test).expect("this program starts again");
+        let mut child = installed.child(test).expect("this program starts again");
         let status = child.env("ISOBIT_SIM_DEFER", defer).env_remove("ISOBIT_ROCBLAS_LIBRARY").status();
         assert!(status.as_ref().is_ok_and(|s| s.success()), "ISOBIT_SIM_DEFER={defer}: {status:?}");
     }

@@ -14,7 +14,7 @@ const FILE: &str = "usr/lib/x86_64-linux-gnu/librocrand.so.1";
 pub fn librocrand() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
-        let target = isobit_simgpu_stage::folder().expect("cargo's folder").with_file_name("debian");
+        let target = isobit_simgpu_install::folder().expect("cargo's folder").with_file_name("debian");
         let file = target.join(FILE);
         if file.exists() {
             return Some(file);

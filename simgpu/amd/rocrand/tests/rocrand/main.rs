@@ -5,10 +5,10 @@ mod debian;
 mod library;
 mod statistics;
 
+use isobit_simgpu_install::{inside, rocm};
 use isobit_simgpu_math::random::{Distribution, Sequence, Settings};
 use isobit_simgpu_rocrand::distribution;
 use isobit_simgpu_rocrand::order::{Kind, Lanes, Start};
-use isobit_simgpu_stage::{inside, rocm};
 use library::Library;
 
 const KINDS: [Kind; 3] = [Kind::Philox, Kind::Xorwow, Kind::Mrg32k3a];
@@ -21,8 +21,8 @@ fn on_the_simulator(test: &str, library: Option<&std::path::Path>, body: fn(&Lib
         library.check_findings();
         return;
     }
-    let staged = rocm().expect("the simulator is built");
-    let mut child = staged.child(test).expect("this program starts again");
+    let installed = rocm().expect("the simulator is built");
+    let mut child = installed.child(test).expect("this program starts again");
     match library {
         Some(file) => child.env("ISOBIT_ROCRAND_LIBRARY", file),
         None => child.env_remove("ISOBIT_ROCRAND_LIBRARY"),

@@ -1,7 +1,7 @@
 //! The simulated NVIDIA GPU as a program uses it, for tests of the libraries beside it.
 
 use cudarc::driver::sys::{self, CUresult, CUstream};
-use isobit_simgpu_stage::{cuda, inside};
+use isobit_simgpu_install::{cuda, inside};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -10,9 +10,9 @@ pub fn on_the_simulator(test: &str, body: fn(&Device)) {
     if inside() {
         return body(&Device::open());
     }
-    let staged = cuda().expect("the simulator is built");
+    let installed = cuda().expect("the simulator is built");
     for defer in ["0", "1"] {
-        let mut child = staged.child(test).expect("this program starts again");
+        let mut child = installed.child(test).expect("this program starts again");
         let status = child.env("ISOBIT_SIM_DEFER", defer).status();
         assert!(status.as_ref().is_ok_and(|s| s.success()), "ISOBIT_SIM_DEFER={defer}: {status:?}");
     }

@@ -50,13 +50,13 @@ fn kernels_compiled_by_nvrtc_compute_what_the_cpu_computes() {
         eprintln!("skipped: ISOBIT_NVRTC names no NVRTC, with which `cargo xtask test` runs this");
         return;
     };
-    let staged = isobit_simgpu_stage::cuda().expect("the simulated GPU is built");
-    if isobit_simgpu_stage::inside() {
-        return run(&staged.lib().join("libcuda.so"));
+    let installed = isobit_simgpu_install::cuda().expect("the simulated GPU is built");
+    if isobit_simgpu_install::inside() {
+        return run(&installed.lib().join("libcuda.so"));
     }
     for (card, deferred) in [("sm_80", "0"), ("sm_90", "1")] {
-        let mut child = staged.child("kernels_compiled_by_nvrtc_compute_what_the_cpu_computes").unwrap();
-        let folders = [staged.lib(), nvrtc.parent().unwrap().to_path_buf()];
+        let mut child = installed.child("kernels_compiled_by_nvrtc_compute_what_the_cpu_computes").unwrap();
+        let folders = [installed.lib(), nvrtc.parent().unwrap().to_path_buf()];
         child.env("LD_LIBRARY_PATH", std::env::join_paths(folders).unwrap());
         let output = child.env("ISOBIT_SIM_CUDA", card).env("ISOBIT_SIM_DEFER", deferred).output().unwrap();
         let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();

@@ -10,7 +10,7 @@ use cudarc::cudnn::sys::{
 };
 use cudarc::driver::sys::{CUresult::CUDA_SUCCESS, CUstreamCaptureMode::*, *};
 use graph::{Graph, at};
-use isobit_simgpu_stage::inside;
+use isobit_simgpu_install::inside;
 use program::{Program, findings, with_simulator};
 use std::ptr::null_mut;
 

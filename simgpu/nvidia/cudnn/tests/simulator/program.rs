@@ -2,15 +2,15 @@
 
 use cudarc::cudnn::sys::{cudnnCreate, cudnnHandle_t, cudnnSetStream, cudnnStatus_t::CUDNN_STATUS_SUCCESS};
 use cudarc::driver::sys::{CUresult::CUDA_SUCCESS, *};
-use isobit_simgpu_stage::cuda;
+use isobit_simgpu_install::cuda;
 use std::path::Path;
 use std::ptr::null_mut;
 
 /// Runs a test of this program again with the simulator, once with work done as it comes and once as late as can be.
 pub fn with_simulator(test: &str) {
-    let staged = cuda().expect("the simulator is built");
+    let installed = cuda().expect("the simulator is built");
     for defer in ["0", "1"] {
-        let mut child = staged.child(test).expect("this program starts again");
+        let mut child = installed.child(test).expect("this program starts again");
         let status = child.env("ISOBIT_SIM_DEFER", defer).status();
         assert!(status.as_ref().is_ok_and(|s| s.success()), "ISOBIT_SIM_DEFER={defer}: {status:?}");
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match isobit_simgpu_stage::all() {
+    match isobit_simgpu_install::all() {
         Ok(folder) => {
             println!("{}", folder.display());
             ExitCode::SUCCESS

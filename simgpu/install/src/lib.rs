@@ -2,7 +2,7 @@
 //!
 //! Neither `cargo test` nor a test runner builds a sibling's `cdylib`, so whoever needs a simulator asks here: [`rocm`] and
 //! [`cuda`] run cargo for the packages, and put what they make under `<target>/simgpu`, with the sonames that programs ask for. A process that
-//! [`apply`](Staged::apply) was called on finds the simulator where it would find the vendor's libraries.
+//! [`apply`](Installed::apply) was called on finds the simulator where it would find the vendor's libraries.
 
 mod cargo;
 mod library;
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Tells a test that it is the process which [`Staged::child`] starts.
+/// Tells a test that it is the process which [`Installed::child`] starts.
 const INSIDE: &str = "ISOBIT_SIMGPU_CHILD";
 
 /// A vendor's libraries, and how programs find them.
@@ -31,7 +31,7 @@ const ROCM_VENDOR: Vendor = Vendor { name: "rocm", libraries: ROCM, home: Some("
 
 /// The libraries of a simulated GPU, built and laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Staged {
+pub struct Installed {
     root: PathBuf,
     home: Option<&'static str>,
 }
@@ -40,16 +40,16 @@ pub struct Staged {
 ///
 /// # Errors
 /// Cargo cannot build them, or the file system refuses.
-pub fn rocm() -> Result<Staged> {
-    stage([ROCM_VENDOR]).map(|[staged]| staged)
+pub fn rocm() -> Result<Installed> {
+    install([ROCM_VENDOR]).map(|[installed]| installed)
 }
 
 /// The simulated NVIDIA GPU's libraries, in place of the driver's and the toolkit's: programs find those by the library path alone.
 ///
 /// # Errors
 /// As [`rocm`].
-pub fn cuda() -> Result<Staged> {
-    stage([CUDA_VENDOR]).map(|[staged]| staged)
+pub fn cuda() -> Result<Installed> {
+    install([CUDA_VENDOR]).map(|[installed]| installed)
 }
 
 /// The folder that holds every simulator, one folder each: what `ISOBIT_SIMGPU` names.
@@ -66,11 +66,11 @@ pub fn folder() -> Result<PathBuf> {
 /// # Errors
 /// As [`rocm`].
 pub fn all() -> Result<PathBuf> {
-    stage([CUDA_VENDOR, ROCM_VENDOR])?;
+    install([CUDA_VENDOR, ROCM_VENDOR])?;
     folder()
 }
 
-fn stage<const N: usize>(vendors: [Vendor; N]) -> Result<[Staged; N]> {
+fn install<const N: usize>(vendors: [Vendor; N]) -> Result<[Installed; N]> {
     let folder = folder()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     // Several test processes come here at once: one builds and lays out, the others find it done.
@@ -78,14 +78,14 @@ fn stage<const N: usize>(vendors: [Vendor; N]) -> Result<[Staged; N]> {
     let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
     fs4::fs_std::FileExt::lock_exclusive(&lock).with_context(|| format!("cannot lock {}", path.display()))?;
     let built = cargo::build(vendors.iter().flat_map(|vendor| vendor.libraries).map(|l| l.package))?;
-    let staged = vendors.each_ref().map(|vendor| Staged { root: folder.join(vendor.name), home: vendor.home });
-    for (vendor, staged) in vendors.iter().zip(&staged) {
-        library::lay_out(vendor.libraries, &built, &staged.lib())?;
+    let installed = vendors.each_ref().map(|vendor| Installed { root: folder.join(vendor.name), home: vendor.home });
+    for (vendor, installed) in vendors.iter().zip(&installed) {
+        library::lay_out(vendor.libraries, &built, &installed.lib())?;
     }
-    Ok(staged)
+    Ok(installed)
 }
 
-impl Staged {
+impl Installed {
     /// What stands in for the vendor's installation: ROCm's is the value of `ROCM_PATH`.
     pub fn root(&self) -> &Path {
         &self.root
@@ -125,7 +125,7 @@ impl Staged {
     }
 }
 
-/// True in the process that [`Staged::child`] starts.
+/// True in the process that [`Installed::child`] starts.
 pub fn inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }

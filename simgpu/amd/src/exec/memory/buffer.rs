@@ -1,8 +1,8 @@
 //! Memory by buffer resource. gfx90a reaches private memory so, by a resource that is swizzled; other resources are over global memory.
 
 use super::atomic::*;
+use super::checked_access;
 use super::operation::{ADDRESS, Form, Load, NO_ROW, Store, row, set_words};
-use super::reach;
 use super::space::{Space, offset, optional_address_row, vector_atomics, vector_memory};
 use super::unit::*;
 use crate::exec::lower::{Lower, modifier};
@@ -51,7 +51,7 @@ impl Space for Buffer {
         if wave.word(step.sdst + 1) & SWIZZLED != 0 {
             // Offsets of the wave as a whole count the bytes of all its lanes.
             let base = offset.wrapping_add(scalar / wave.width as u32);
-            reach::private(wave, step, env, form, mask, &vector.map(|v| v.wrapping_add(base)));
+            checked_access::private(wave, step, env, form, mask, &vector.map(|v| v.wrapping_add(base)));
             return Flow::Next;
         }
         let raw = match resource(wave, step.sdst) {
@@ -68,7 +68,7 @@ impl Space for Buffer {
         zero(wave, step, form, mask & !reached);
         let addresses = at.map(|at| raw.base.wrapping_add(at).wrapping_add(scalar.into()));
         if reached != 0 {
-            reach::global(wave, step, env, form, reached, &addresses);
+            checked_access::global(wave, step, env, form, reached, &addresses);
         }
         Flow::Next
     }

@@ -1,8 +1,8 @@
 //! Generic addresses: those in the apertures reach group and private memory, all others global memory.
 
 use super::atomic::*;
+use super::checked_access;
 use super::operation::{ADDRESS, Form, Load, Store, row};
-use super::reach;
 use super::space::{Space, address_row, offset, vector_atomics, vector_memory};
 use super::unit::*;
 use crate::exec::lower::Lower;
@@ -33,14 +33,14 @@ impl Space for Flat {
         let (shared, private) = (within(env.shared_aperture), within(env.private_aperture));
         let low = addresses.map(|address| address as u32);
         if shared != 0 {
-            reach::local(wave, step, env, form, shared, &low);
+            checked_access::local(wave, step, env, form, shared, &low);
         }
         if private != 0 {
-            reach::private(wave, step, env, form, private, &low);
+            checked_access::private(wave, step, env, form, private, &low);
         }
         let global = mask & !shared & !private;
         if global != 0 {
-            reach::global(wave, step, env, form, global, &addresses);
+            checked_access::global(wave, step, env, form, global, &addresses);
         }
         Flow::Next
     }

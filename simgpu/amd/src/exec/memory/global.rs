@@ -1,8 +1,8 @@
 //! Global memory: a 64-bit address in two vector registers, or a scalar base with a 32-bit vector offset.
 
 use super::atomic::*;
+use super::checked_access;
 use super::operation::{ADDRESS, Form, Load, Store, row};
-use super::reach;
 use super::space::{Space, address_row, offset, vector_atomics, vector_memory};
 use super::unit::*;
 use crate::exec::lower::Lower;
@@ -34,7 +34,7 @@ impl Space for Global {
         let mask = wave.exec();
         if mask != 0 {
             let addresses = addresses(wave, step, env);
-            reach::global(wave, step, env, form, mask, &addresses);
+            checked_access::global(wave, step, env, form, mask, &addresses);
         }
         Flow::Next
     }

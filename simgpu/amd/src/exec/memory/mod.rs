@@ -5,12 +5,12 @@
 pub mod atomic;
 mod buffer;
 mod cache;
+mod checked_access;
 mod flat;
 mod global;
 #[doc(hidden)]
 pub mod operation;
 mod private;
-mod reach;
 mod scalar;
 mod scratch;
 mod share;

@@ -1,7 +1,7 @@
 //! Private memory by address: a vector offset, a scalar one, both, or the constant alone.
 
+use super::checked_access;
 use super::operation::{ADDRESS, Form, Load, Store, row};
-use super::reach;
 use super::space::{Space, offset, optional_address_row, vector_memory};
 use super::unit::*;
 use crate::exec::lower::Lower;
@@ -35,7 +35,7 @@ impl Space for Scratch {
             Source::Row(_) => wave.v[row(step.rows[ADDRESS]) & 511].0.map(|address| address.wrapping_add(base)),
             _ => [base; 64],
         };
-        reach::private(wave, step, env, form, mask, &addresses);
+        checked_access::private(wave, step, env, form, mask, &addresses);
         Flow::Next
     }
 }

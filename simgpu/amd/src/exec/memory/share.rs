@@ -1,8 +1,8 @@
 //! Group memory by its own instructions (DS). Those that only exchange values between lanes are with the lane crossings.
 
 use super::atomic::*;
+use super::checked_access;
 use super::operation::{ADDRESS, DATA, Form, Load, SECOND, Store, row};
-use super::reach;
 use super::space::{Space, address_row, table};
 use super::unit::*;
 use crate::exec::lower::Lower;
@@ -68,7 +68,7 @@ fn at(wave: &mut Wave, step: &Step, env: &mut Env<'_>, form: &Form, offset: u32)
 fn from(wave: &mut Wave, step: &Step, env: &mut Env<'_>, form: &Form, address: &[u32; 64], offset: u32) {
     let mask = wave.exec();
     if mask != 0 {
-        reach::local(wave, step, env, form, mask, &address.map(|a| a.wrapping_add(offset)));
+        checked_access::local(wave, step, env, form, mask, &address.map(|a| a.wrapping_add(offset)));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Address operands: what they are made of, which memory they reach, and the addresses of all lanes.
 
+use super::checked_access;
 use super::form::Form;
-use super::reach;
 use crate::exec::lane::row;
 use crate::exec::{Env, Exec, Flow, LANES, Place, Program, Step, Warp};
 use crate::lower::{Location, Lower, Modifiers};
@@ -174,11 +174,11 @@ fn run<const MEMORY: u8>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flo
     let addresses = addresses(warp, program, step.src[0], form);
     let mask = warp.active;
     match MEMORY {
-        GLOBAL => reach::global(warp, env, form, mask, &addresses),
-        SHARED => reach::shared(warp, env, form, mask, &addresses),
-        LOCAL => reach::local(warp, env, form, mask, &addresses),
-        ARGUMENTS => reach::arguments(warp, env, form, mask, &addresses),
-        _ => reach::generic(warp, env, form, mask, &addresses),
+        GLOBAL => checked_access::global(warp, env, form, mask, &addresses),
+        SHARED => checked_access::shared(warp, env, form, mask, &addresses),
+        LOCAL => checked_access::local(warp, env, form, mask, &addresses),
+        ARGUMENTS => checked_access::arguments(warp, env, form, mask, &addresses),
+        _ => checked_access::generic(warp, env, form, mask, &addresses),
     }
     Flow::Next
 }

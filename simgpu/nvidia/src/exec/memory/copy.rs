@@ -5,11 +5,11 @@
 //! still reads there has a race with the copy from then on, and at the end of the wait, which is when others may see what was written.
 //! Between the two it counts as not written.
 
-use super::access::take_hints;
 use super::address::{address, addresses};
+use super::checked_access;
 use super::form::{Form, lanes_in};
+use super::load_store::take_hints;
 use super::pending::{form, take, wait};
-use super::reach;
 use crate::exec::lane::row;
 use crate::exec::{Env, Flow, LANES, Place, Step, Warp};
 use crate::lower::{Lower, Modifiers, Table};
@@ -137,7 +137,7 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         env.fault = Some(format!("a copy of {} bytes is to read {} of them", load.bytes, sizes[lane]).into());
         return Flow::Fault;
     }
-    let checked = reach::check_shared(warp, env, Access::Store, (store.bytes, store.align), mask, &to);
+    let checked = checked_access::check_shared(warp, env, Access::Store, (store.bytes, store.align), mask, &to);
     let mask = checked.lanes as u32;
     for lane in lanes_in(mask) {
         env.shared.forget(to[lane] as u32, store.bytes);
@@ -152,9 +152,9 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         if bytes == 0 {
             copied |= lanes;
         } else if bytes == load.bytes {
-            reach::global(warp, env, load, lanes, &from);
+            checked_access::global(warp, env, load, lanes, &from);
         } else {
-            reach::global(warp, env, &Form { bytes, ..load.clone() }, lanes, &from);
+            checked_access::global(warp, env, &Form { bytes, ..load.clone() }, lanes, &from);
         }
     }
     copied |= warp.pending.taken();

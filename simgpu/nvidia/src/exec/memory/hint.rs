@@ -1,8 +1,8 @@
 //! What only tells caches something: prefetches, priorities, policies. The simulated card has no caches, and does nothing about it. (A
 //! `discard` leaves bytes undefined, which may as well be what they were.)
 
-use super::access::expect_operands;
 use super::address::{address, take_space};
+use super::load_store::expect_operands;
 use crate::exec::lane::write;
 use crate::exec::{Env, Flow, LANES, Step, Warp};
 use crate::lower::{Lower, Modifiers, Table};

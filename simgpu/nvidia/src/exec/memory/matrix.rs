@@ -5,8 +5,8 @@
 
 use super::SHARED_APERTURE;
 use super::address::{Memory, address, addresses, take_space};
+use super::checked_access;
 use super::form::{Form, Lanes, MOST, Places, lanes_in};
-use super::reach;
 use crate::exec::lane::{row, write};
 use crate::exec::{Env, Flow, LANES, Place, Program, Step, Warp};
 use crate::lower::{Lower, Modifiers, Table};
@@ -95,7 +95,7 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let at = addresses(warp, env.program, step.src[0], form);
     let mask = warp.active & u32::MAX >> (LANES - form.count * SIDE);
     if mask != 0 {
-        reach::shared(warp, env, form, mask, &at);
+        checked_access::shared(warp, env, form, mask, &at);
     }
     Flow::Next
 }

@@ -1,21 +1,21 @@
 //! Instructions that reach memory: loads, stores, atomics, asynchronous copies and matrix loads, in every state space.
 //!
-//! What an instruction does with the bytes of its lanes is its [`Form`]; `reach` checks the lanes' accesses, in global, shared or local
+//! What an instruction does with the bytes of its lanes is its [`Form`]; `checked_access` checks the lanes' accesses, in global, shared or local
 //! memory or among the arguments, and has the form do it for those that may. Between threads nothing but atomics and barriers orders
 //! accesses, as `order` says.
 
-mod access;
 mod address;
 mod atomic;
 mod change;
+mod checked_access;
 mod copy;
 mod form;
 mod hint;
+mod load_store;
 mod matrix;
 mod order;
 mod pending;
 mod private;
-mod reach;
 mod symbol;
 mod unit;
 
@@ -33,4 +33,4 @@ pub const APERTURE: u64 = 1 << 32;
 
 /// Their tables.
 pub const TABLES: &[crate::lower::Table] =
-    &[access::TABLE, atomic::TABLE, copy::TABLE, matrix::TABLE, order::TABLE, hint::TABLE, symbol::TABLE];
+    &[load_store::TABLE, atomic::TABLE, copy::TABLE, matrix::TABLE, order::TABLE, hint::TABLE, symbol::TABLE];

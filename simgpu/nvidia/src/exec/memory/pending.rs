@@ -1,8 +1,8 @@
 //! Asynchronous copies that were asked for and are not done. They are made when they are waited for: until then, their destination counts
 //! as not written, so that whoever reads it too early is found.
 
+use super::checked_access;
 use super::form::{Form, Lanes, MOST, Places, lanes_in};
-use super::reach;
 use crate::exec::{Env, LANES, Place, Program, Warp};
 use isobit_simgpu_core::check::Access;
 
@@ -131,7 +131,7 @@ pub fn wait(warp: &mut Warp, env: &mut Env<'_>, left: Option<u32>) {
             warp.pending.current = copies.clone();
             // Findings are about the instruction that asked.
             warp.pc = copies.pc;
-            reach::shared(warp, env, &form, due, &to);
+            checked_access::shared(warp, env, &form, due, &to);
             warp.pc = pc;
             copies.lanes &= !due;
         }

@@ -1,7 +1,7 @@
 //! Atomics: what becomes of the value in memory. They are atomic between the host's threads.
 
 use super::operation::{DATA, NO_ROW, Operation, SECOND, row, set_words, words};
-use super::unit::MOST;
+use super::width::MOST;
 use crate::exec::{Step, Wave};
 use half::{bf16, f16};
 use isobit_simgpu_core::check::Access;

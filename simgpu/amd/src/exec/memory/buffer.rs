@@ -4,7 +4,7 @@ use super::atomic::*;
 use super::checked_access;
 use super::operation::{ADDRESS, Form, Load, NO_ROW, Store, row, set_words};
 use super::space::{Space, offset, optional_address_row, vector_atomics, vector_memory};
-use super::unit::*;
+use super::width::*;
 use crate::exec::lower::{Lower, modifier};
 use crate::exec::program::{Source, Unsupported};
 use crate::exec::value::Kind;

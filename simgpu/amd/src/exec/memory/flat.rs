@@ -4,7 +4,7 @@ use super::atomic::*;
 use super::checked_access;
 use super::operation::{ADDRESS, Form, Load, Store, row};
 use super::space::{Space, address_row, offset, vector_atomics, vector_memory};
-use super::unit::*;
+use super::width::*;
 use crate::exec::lower::Lower;
 use crate::exec::program::Unsupported;
 use crate::exec::{Env, Flow, Step, Wave};

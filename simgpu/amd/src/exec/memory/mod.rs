@@ -15,7 +15,7 @@ mod scalar;
 mod scratch;
 mod share;
 mod space;
-mod unit;
+mod width;
 
 pub use private::Private;
 

@@ -1,6 +1,6 @@
 //! What instructions do with the memory they reach, whichever memory that is: loads, stores, and (in [`atomic`](super::atomic)) atomics.
 
-use super::unit::{MOST, Unit};
+use super::width::{MOST, Unit};
 use crate::exec::program::Source;
 use crate::exec::{Step, Wave};
 use isobit_simgpu_core::check::{Access, LANES, lanes_of};

@@ -3,7 +3,7 @@
 use super::checked_access;
 use super::operation::{ADDRESS, Form, Load, Store, row};
 use super::space::{Space, offset, optional_address_row, vector_memory};
-use super::unit::*;
+use super::width::*;
 use crate::exec::lower::Lower;
 use crate::exec::program::{Source, Unsupported};
 use crate::exec::value::Kind;

@@ -4,7 +4,7 @@ use super::atomic::*;
 use super::checked_access;
 use super::operation::{ADDRESS, DATA, Form, Load, SECOND, Store, row};
 use super::space::{Space, address_row, table};
-use super::unit::*;
+use super::width::*;
 use crate::exec::lower::Lower;
 use crate::exec::program::{Source, Unsupported};
 use crate::exec::{Env, Flow, Step, Wave};

@@ -2,7 +2,7 @@
 
 use super::address::{Memory, address, push, take_space};
 use super::form::{Form, MOST, MOST_BYTES};
-use super::unit::moving;
+use super::width::moving;
 use crate::exec::Place;
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Kind, Operand, Space, Type};

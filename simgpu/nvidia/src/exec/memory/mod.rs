@@ -17,7 +17,7 @@ mod order;
 mod pending;
 mod private;
 mod symbol;
-mod unit;
+mod width;
 
 pub use form::Form;
 pub use pending::Pending;

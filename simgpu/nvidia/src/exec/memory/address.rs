@@ -1,7 +1,7 @@
 //! Address operands: what they are made of, which memory they reach, and the addresses of all lanes.
 
 use super::checked_access;
-use super::form::Form;
+use super::operation::Form;
 use crate::exec::lane::row;
 use crate::exec::{Env, Exec, Flow, LANES, Place, Program, Step, Warp};
 use crate::lower::{Location, Lower, Modifiers};

@@ -1,9 +1,9 @@
 //! Atomics: `atom`, which gives the old value, and `red`, which does not.
 
 use super::address::{Memory, address, push, take_space};
-use super::change::change;
-use super::form::{Form, MOST};
+use super::atomic_op::change;
 use super::load_store::{expect_operands, take_hints, take_order};
+use super::operation::{Form, MOST};
 use crate::exec::Place;
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Kind, Operand, Type};

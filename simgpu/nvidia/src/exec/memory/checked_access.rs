@@ -1,6 +1,6 @@
 //! The memories, reached by lanes with their addresses: each access is checked, and then made for the lanes that may make it.
 
-use super::form::{Form, disagreeing, lanes_in, stored};
+use super::operation::{Form, disagreeing, lanes_in, stored};
 use super::{APERTURE, LOCAL_APERTURE, SHARED_APERTURE, private};
 use crate::exec::warp::SITE_CACHES;
 use crate::exec::{Env, LANES, Warp};

@@ -7,8 +7,8 @@
 
 use super::address::{address, addresses};
 use super::checked_access;
-use super::form::{Form, lanes_in};
 use super::load_store::take_hints;
+use super::operation::{Form, lanes_in};
 use super::pending::{form, take, wait};
 use crate::exec::lane::row;
 use crate::exec::{Env, Flow, LANES, Place, Step, Warp};

@@ -1,7 +1,7 @@
 //! Loads and stores: `ld`, `ldu`, `st`.
 
 use super::address::{Memory, address, push, take_space};
-use super::form::{Form, MOST, MOST_BYTES};
+use super::operation::{Form, MOST, MOST_BYTES};
 use super::width::moving;
 use crate::exec::Place;
 use crate::lower::{Lower, Modifiers, Table};

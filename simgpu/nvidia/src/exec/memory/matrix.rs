@@ -6,7 +6,7 @@
 use super::SHARED_APERTURE;
 use super::address::{Memory, address, addresses, take_space};
 use super::checked_access;
-use super::form::{Form, Lanes, MOST, Places, lanes_in};
+use super::operation::{Form, Lanes, MOST, Places, lanes_in};
 use crate::exec::lane::{row, write};
 use crate::exec::{Env, Flow, LANES, Place, Program, Step, Warp};
 use crate::lower::{Lower, Modifiers, Table};

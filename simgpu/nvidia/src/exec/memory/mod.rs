@@ -6,20 +6,20 @@
 
 mod address;
 mod atomic;
-mod change;
+mod atomic_op;
 mod checked_access;
 mod copy;
-mod form;
 mod hint;
 mod load_store;
 mod matrix;
+mod operation;
 mod order;
 mod pending;
 mod private;
 mod symbol;
 mod width;
 
-pub use form::Form;
+pub use operation::Form;
 pub use pending::Pending;
 pub use private::Private;
 pub use symbol::symbol;

@@ -2,7 +2,7 @@
 //! as not written, so that whoever reads it too early is found.
 
 use super::checked_access;
-use super::form::{Form, Lanes, MOST, Places, lanes_in};
+use super::operation::{Form, Lanes, MOST, Places, lanes_in};
 use crate::exec::{Env, LANES, Place, Program, Warp};
 use isobit_simgpu_core::check::Access;
 

@@ -1,7 +1,7 @@
 //! Local memory of a warp's threads: stacks and spilled registers. No other thread reaches it, so that there are no races to look for.
 
 use super::checked_access::low;
-use super::form::{Form, Places, lanes_in};
+use super::operation::{Form, Places, lanes_in};
 use crate::exec::{Env, LANES, Warp};
 use isobit_simgpu_core::check::Access;
 use isobit_simgpu_core::finding::{Finding, FindingKind};

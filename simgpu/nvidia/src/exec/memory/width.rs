@@ -1,6 +1,6 @@
 //! Moving bytes between memory and registers: every size, with the extension to wider registers and the truncation of them.
 
-use super::form::{Form, Lanes, Masked, Places, Whole, lanes_in};
+use super::operation::{Form, Lanes, Masked, Places, Whole, lanes_in};
 use crate::exec::lane::{row, write};
 use crate::exec::{LANES, Place, Program, Warp};
 use crate::lower::Lower;

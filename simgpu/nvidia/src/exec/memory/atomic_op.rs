@@ -1,6 +1,6 @@
 //! What atomics make of the value in memory. They are atomic between the host's threads.
 
-use super::form::{Form, Lanes, Places, lanes_in};
+use super::operation::{Form, Lanes, Places, lanes_in};
 use crate::exec::lane::{row, write};
 use crate::exec::{LANES, Place, Program, Warp};
 use half::{bf16, f16};

@@ -1,7 +1,7 @@
 //! Conversions with functions of their own.
 
-use super::how::{How, Scalar, Shape};
 use super::register;
+use super::spec::{Scalar, Shape, Spec};
 use crate::exec::emit::{op, ptx};
 use crate::exec::float::{Canonical, Rounding};
 use crate::exec::half::{BF16, F16, Half};
@@ -12,15 +12,15 @@ use crate::ptx::ast::{Instruction, Type};
 ///
 /// # Errors
 /// Other operands than it has.
-pub fn lower(low: &mut Lower<'_>, inst: &Instruction, how: &How) -> Result<bool, String> {
-    if how.shape != Shape::One || how.ftz || how.sat || how.satfinite || how.relu {
+pub fn lower(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<bool, String> {
+    if spec.shape != Shape::One || spec.ftz || spec.sat || spec.satfinite || spec.relu {
         return Ok(false);
     }
-    match (how.to.is_integer(), how.from.is_integer()) {
-        (true, true) => between_integers(low, inst, how),
-        (false, true) => from_integer(low, inst, how),
-        (true, false) => to_integer(low, inst, how),
-        (false, false) => between_floats(low, inst, how),
+    match (spec.to.is_integer(), spec.from.is_integer()) {
+        (true, true) => between_integers(low, inst, spec),
+        (false, true) => from_integer(low, inst, spec),
+        (true, false) => to_integer(low, inst, spec),
+        (false, false) => between_floats(low, inst, spec),
     }
 }
 
@@ -57,35 +57,35 @@ macro_rules! integers {
 }
 
 /// A narrower integer is cut off, a wider one filled by the sign of the source, and the rest of a wider register by that of the result.
-fn between_integers(low: &mut Lower<'_>, inst: &Instruction, how: &How) -> Result<bool, String> {
-    let (to, from) = (register(how.to_width), register(how.from_width));
-    if how.to.bits() <= how.from.bits() {
-        return Ok(integers!(how.to, T: U8 u8 S8 i8 U16 u16 S16 i16 U32 u32 S32 i32 U64 u64 S64 i64 => {
-            registers!((how.from_width) From, (how.to_width) To => {
+fn between_integers(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<bool, String> {
+    let (to, from) = (register(spec.to_width), register(spec.from_width));
+    if spec.to.bits() <= spec.from.bits() {
+        return Ok(integers!(spec.to, T: U8 u8 S8 i8 U16 u16 S16 i16 U32 u32 S32 i32 U64 u64 S64 i64 => {
+            registers!((spec.from_width) From, (spec.to_width) To => {
                 op!(low, inst, to, [from], |x: From| -> To { x as T as To })
             })
         }));
     }
-    if how.from.is_signed() && !how.to.is_signed() && how.to_width > how.to.bits() {
+    if spec.from.is_signed() && !spec.to.is_signed() && spec.to_width > spec.to.bits() {
         return Ok(false);
     }
-    Ok(integers!(how.from, T: U8 u8 S8 i8 U16 u16 S16 i16 U32 u32 S32 i32 => {
-        registers!((how.from_width) From, (how.to_width) To => {
+    Ok(integers!(spec.from, T: U8 u8 S8 i8 U16 u16 S16 i16 U32 u32 S32 i32 => {
+        registers!((spec.from_width) From, (spec.to_width) To => {
                 op!(low, inst, to, [from], |x: From| -> To { x as T as To })
             })
     }))
 }
 
-fn from_integer(low: &mut Lower<'_>, inst: &Instruction, how: &How) -> Result<bool, String> {
-    if how.rounding != Rounding::Nearest || how.from_width != how.from.bits() {
+fn from_integer(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<bool, String> {
+    if spec.rounding != Rounding::Nearest || spec.from_width != spec.from.bits() {
         return Ok(false);
     }
-    let from = register(how.from_width);
-    Ok(match how.to {
-        Scalar::F32 => integers!(how.from, T: U16 u16 S16 i16 U32 u32 S32 i32 U64 u64 S64 i64 => {
+    let from = register(spec.from_width);
+    Ok(match spec.to {
+        Scalar::F32 => integers!(spec.from, T: U16 u16 S16 i16 U32 u32 S32 i32 U64 u64 S64 i64 => {
             op!(low, inst, ptx!(f32), [from], |x: T| -> f32 { x as f32 })
         }),
-        Scalar::F64 => integers!(how.from, T: U16 u16 S16 i16 U32 u32 S32 i32 U64 u64 S64 i64 => {
+        Scalar::F64 => integers!(spec.from, T: U16 u16 S16 i16 U32 u32 S32 i32 U64 u64 S64 i64 => {
             op!(low, inst, ptx!(f64), [from], |x: T| -> f64 { x as f64 })
         }),
         _ => false,
@@ -93,24 +93,24 @@ fn from_integer(low: &mut Lower<'_>, inst: &Instruction, how: &How) -> Result<bo
 }
 
 /// Towards zero, which is what languages ask for. Rust's casts saturate, and give 0 for a NaN.
-fn to_integer(low: &mut Lower<'_>, inst: &Instruction, how: &How) -> Result<bool, String> {
-    if how.rounding != Rounding::Zero || how.to_width != how.to.bits() {
+fn to_integer(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<bool, String> {
+    if spec.rounding != Rounding::Zero || spec.to_width != spec.to.bits() {
         return Ok(false);
     }
-    let to = register(how.to_width);
-    let from = float(how.from);
-    Ok(match how.from {
-        Scalar::F16 => integers!(how.to, T: U16 u16 S16 i16 U32 u32 S32 i32 => {
+    let to = register(spec.to_width);
+    let from = float(spec.from);
+    Ok(match spec.from {
+        Scalar::F16 => integers!(spec.to, T: U16 u16 S16 i16 U32 u32 S32 i32 => {
             op!(low, inst, to, [from], |x: F16| -> T { x.widen() as T })
         }),
         Scalar::F32 => {
-            integers!(how.to, T: U16 u16 S16 i16 U32 u32 S32 i32 => {
+            integers!(spec.to, T: U16 u16 S16 i16 U32 u32 S32 i32 => {
                 op!(low, inst, to, [from], |x: f32| -> T { x as T })
-            }) || integers!(how.to, T: U64 u64 S64 i64 => {
+            }) || integers!(spec.to, T: U64 u64 S64 i64 => {
                 op!(low, inst, to, [from], |x: f32| -> T { if x.is_nan() { (1u64 << 63) as T } else { x as T } })
             })
         }
-        Scalar::F64 => integers!(how.to, T: U16 u16 S16 i16 U32 u32 S32 i32 U64 u64 S64 i64 => {
+        Scalar::F64 => integers!(spec.to, T: U16 u16 S16 i16 U32 u32 S32 i32 U64 u64 S64 i64 => {
             op!(low, inst, to, [from], |x: f64| -> T {
                 if x.is_nan() { (1u64 << (T::BITS - 1)) as T } else { x as T }
             })
@@ -119,9 +119,9 @@ fn to_integer(low: &mut Lower<'_>, inst: &Instruction, how: &How) -> Result<bool
     })
 }
 
-fn between_floats(low: &mut Lower<'_>, inst: &Instruction, how: &How) -> Result<bool, String> {
-    let (to, from) = (float(how.to), float(how.from));
-    match (how.to, how.from, how.integral, how.rounding) {
+fn between_floats(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<bool, String> {
+    let (to, from) = (float(spec.to), float(spec.from));
+    match (spec.to, spec.from, spec.integral, spec.rounding) {
         (Scalar::F16, Scalar::F32, _, Rounding::Nearest) => {
             op!(low, inst, to, [from], |x: f32| -> F16 { F16::narrow(x) })
         }

@@ -1,14 +1,14 @@
 //! `cvt`: between all types.
 //!
 //! What kernels do all the time has functions of its own ([`fast`]), made for the types and widths at hand. Everything else goes through
-//! one function ([`general`]) that takes numbers apart and rounds them as it is told ([`how`]).
+//! one function ([`general`]) that takes numbers apart and rounds them as it is told ([`spec`]).
 
 mod fast;
 mod general;
-mod how;
 mod pack;
+mod spec;
 
-use self::how::{How, Scalar, Shape};
+use self::spec::{Scalar, Shape, Spec};
 
 use super::float::Rounding;
 use crate::lower::{Lower, Modifiers, Table};
@@ -57,7 +57,7 @@ fn take_rounding(modifiers: &mut Modifiers<'_>) -> Option<(Rounding, bool)> {
 }
 
 /// What an instruction asks for.
-fn read(inst: &Instruction) -> Result<How, String> {
+fn read(inst: &Instruction) -> Result<Spec, String> {
     let [.., to_name, from_name] = inst.modifiers.as_slice() else { return Err("it has two types".into()) };
     let known = |name: &str| scalar(name).ok_or_else(|| format!("the modifier .{name} is no type that is converted"));
     let ((to, to_pair), (from, from_pair)) = (known(to_name)?, known(from_name)?);
@@ -95,7 +95,7 @@ fn read(inst: &Instruction) -> Result<How, String> {
         return Err("it has .satfinite when converting to formats of 8 bits".into());
     }
     let (rounding, integral) = rounding.unwrap_or((Rounding::Nearest, false));
-    Ok(How { from, to, rounding, integral, ftz, sat, satfinite, relu, shape, from_width: 0, to_width: 0 })
+    Ok(Spec { from, to, rounding, integral, ftz, sat, satfinite, relu, shape, from_width: 0, to_width: 0 })
 }
 
 /// The width of the register that is an operand: that of the type, or for integers and bits a wider one.
@@ -117,17 +117,17 @@ fn cvt(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     if inst.modifiers.iter().any(|modifier| modifier == "pack") {
         return pack::pack(low, inst);
     }
-    let mut how = read(inst)?;
+    let mut spec = read(inst)?;
     let (Some(to), Some(from)) = (inst.operands.first(), inst.operands.get(1)) else {
         return Err("it has a destination and a source".into());
     };
-    let pair = how.shape != Shape::One;
-    let to_bits = if pair { 2 * how.to.bits() } else { how.to.bits() };
-    let from_bits = if how.shape == Shape::Pair { 2 * how.from.bits() } else { how.from.bits() };
-    how.to_width = width(low, to, to_bits, !how.to.is_integer())?;
-    how.from_width = width(low, from, from_bits, !how.from.is_integer())?;
-    if !fast::lower(low, inst, &how)? {
-        general::lower(low, inst, &how)?;
+    let pair = spec.shape != Shape::One;
+    let to_bits = if pair { 2 * spec.to.bits() } else { spec.to.bits() };
+    let from_bits = if spec.shape == Shape::Pair { 2 * spec.from.bits() } else { spec.from.bits() };
+    spec.to_width = width(low, to, to_bits, !spec.to.is_integer())?;
+    spec.from_width = width(low, from, from_bits, !spec.from.is_integer())?;
+    if !fast::lower(low, inst, &spec)? {
+        general::lower(low, inst, &spec)?;
     }
     Ok(())
 }

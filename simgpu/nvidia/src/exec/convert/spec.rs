@@ -113,7 +113,7 @@ pub enum Shape {
 
 /// All that a conversion is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct How {
+pub struct Spec {
     /// From what.
     pub from: Scalar,
     /// To what.
@@ -141,7 +141,7 @@ pub struct How {
 const ROUNDINGS: [Rounding; 5] = [Rounding::Nearest, Rounding::Away, Rounding::Zero, Rounding::Down, Rounding::Up];
 const SHAPES: [Shape; 3] = [Shape::One, Shape::Join, Shape::Pair];
 
-impl How {
+impl Spec {
     /// As a word.
     pub fn encode(&self) -> u32 {
         let flags = [self.integral, self.ftz, self.sat, self.satfinite, self.relu];

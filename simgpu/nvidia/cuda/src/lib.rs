@@ -10,7 +10,6 @@
 #![allow(non_snake_case, reason = "the functions have CUDA's names")]
 #![allow(clippy::missing_safety_doc, reason = "said once above for all of them")]
 
-pub mod absent;
 pub mod attribute;
 pub mod capture;
 mod card;
@@ -50,6 +49,7 @@ pub mod report;
 pub mod set;
 pub mod stream;
 pub mod stream_memory;
+pub mod unsupported;
 pub mod version;
 pub mod write_value;
 

@@ -107,7 +107,7 @@ fn refusals() {
         assert!(text.is_null());
         assert_eq!(cuGetExportTable(&mut text.cast(), null_mut()), Code::NOT_FOUND);
     }
-    assert_eq!(isobit_simgpu_cuda::absent::cuStreamWaitValue32_v2(), Code::NOT_SUPPORTED);
+    assert_eq!(isobit_simgpu_cuda::unsupported::cuStreamWaitValue32_v2(), Code::NOT_SUPPORTED);
 }
 
 fn peers() {

@@ -4,7 +4,7 @@
 use crate::Code;
 use crate::error::{bail, call};
 
-macro_rules! absent {
+macro_rules! unsupported {
     ($($why:literal: $($name:ident)*;)*) => {$($(
         #[doc = concat!("Not supported: ", $why, ".")]
         #[unsafe(no_mangle)]
@@ -14,7 +14,7 @@ macro_rules! absent {
     )*)*};
 }
 
-absent! {
+unsupported! {
     "streams that wait for a value in memory would wait for ever, because work is done when it is enqueued":
         cuStreamWaitValue32_v2 cuStreamWaitValue64_v2 cuStreamBatchMemOp_v2;
     "there are no clusters of blocks": cuOccupancyMaxPotentialClusterSize cuOccupancyMaxActiveClusters;

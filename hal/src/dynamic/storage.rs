@@ -2,9 +2,9 @@
 
 use super::device::DynDevice;
 use super::func;
+use crate::cpu_storage::through_host;
 use crate::{
-    BackendDevice, BackendStorage, CpuStorage, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Op, Result,
-    Src, transfer,
+    BackendDevice, BackendStorage, CpuStorage, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Op, Result, Src,
 };
 use smallvec::SmallVec;
 use std::any::Any;
@@ -29,7 +29,7 @@ impl<S: BackendStorage> ErasedStorageMethods for S {
     fn transfer_into(&self, dst: &mut DynStorage) -> Result<()> {
         match dst.downcast_mut::<S>() {
             Some(dst) => BackendStorage::transfer_into(self, dst),
-            None => transfer::through_host(self, dst),
+            None => through_host(self, dst),
         }
     }
 }

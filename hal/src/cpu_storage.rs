@@ -120,8 +120,8 @@ impl CpuStorage {
     }
 }
 
-/// Copies a whole storage into one of the same dtype and length, of whatever driver, through host memory; where one of the two is the
-/// host's storage, in one copy. Synchronises.
+/// Copies a whole storage into one of the same dtype and length, of whatever driver, through host memory; where one of
+/// the two is the host's storage, in one copy. Synchronises.
 ///
 /// # Errors
 /// `UnsupportedDtype` and `ShapeMismatch` where the storages differ; those of the drivers.

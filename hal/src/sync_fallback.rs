@@ -1,6 +1,6 @@
-//! Synchronous streams, events, graphs and pinned memory, for a device that has one order of work and nothing beside it: the CPU, and any
-//! driver that implements operations alone. The calls keep their promises, since everything runs in the order it was given; nothing runs
-//! side by side.
+//! Synchronous streams, events, graphs and pinned memory, for a device that has one order of work and nothing beside
+//! it: the CPU, and any driver that implements operations alone. The calls keep their promises, since everything runs
+//! in the order it was given; nothing runs side by side.
 
 use crate::event::EventBackend;
 use crate::graph::{GraphBackend, Step};

@@ -7,8 +7,8 @@ use std::any::Any;
 
 /// A device of any driver: those of this build, and those that [joined](crate::register_driver) at run time.
 ///
-/// Streams, events, graphs and pinned memory are the driver's own. A kernel loaded here is launched with [`AnyStorage`]s; the driver's own
-/// [`Func`] is to be had from the [device inside](Self::downcast_ref).
+/// Streams, events, graphs and pinned memory are the driver's own. A kernel loaded here is launched with
+/// [`AnyStorage`]s; the [device inside](Self::downcast_ref) gives the driver's own [`Func`].
 #[derive(Debug, Clone, TransparentWrapper)]
 #[repr(transparent)]
 pub struct AnyDevice(DynDevice);

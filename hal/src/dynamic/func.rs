@@ -1,4 +1,5 @@
-//! A kernel that knows the device that loaded it: a launch whose arguments are all numbers has no storage to tell its device by.
+//! A kernel that knows the device that loaded it: a launch whose arguments are all numbers has no storage to tell its
+//! device by.
 
 use super::device::DynDevice;
 use super::storage::DynStorage;
@@ -6,7 +7,7 @@ use crate::kernel::{FuncBackend, KernelParam};
 use crate::{BackendStorage, DeviceId, Error, ErrorKind, Func, KernelArg, Result};
 use std::sync::Arc;
 
-/// A driver's kernel and the handle of the device that loaded it.
+/// A driver's kernel and a handle of the device that loaded it.
 #[derive(Debug)]
 struct BoundFunc {
     device: DynDevice,

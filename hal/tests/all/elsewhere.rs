@@ -1,4 +1,4 @@
-//! A driver that has streams and kernels, and neither memory nor operations: what is refused before it is reached needs no more.
+//! A driver that has streams and kernels, and neither memory nor operations, for calls that are refused earlier.
 
 use isobit_hal::kernel::{FuncBackend, KernelParam};
 use isobit_hal::{

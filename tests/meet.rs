@@ -9,16 +9,16 @@ use std::process::Command;
 
 #[test]
 fn on_simulated_cards() {
-    let staged =
-        [isobit_simgpu_stage::cuda(), isobit_simgpu_stage::rocm()].map(|s| s.expect("the simulated GPU is built"));
-    let mut path = staged[0].lib().into_os_string();
-    for more in [Some(staged[1].lib().into_os_string()), std::env::var_os("LD_LIBRARY_PATH")].into_iter().flatten() {
+    let installed =
+        [isobit_simgpu_install::cuda(), isobit_simgpu_install::rocm()].map(|s| s.expect("the simulated GPU is built"));
+    let mut path = installed[0].lib().into_os_string();
+    for more in [Some(installed[1].lib().into_os_string()), std::env::var_os("LD_LIBRARY_PATH")].into_iter().flatten() {
         path.push(":");
         path.push(more);
     }
     for deferred in ["0", "1"] {
         let mut tests = Command::new(std::env::current_exe().expect("the path of this program"));
-        tests.args(["--skip", "on_simulated_cards", "--nocapture"]).envs(staged[1].environment());
+        tests.args(["--skip", "on_simulated_cards", "--nocapture"]).envs(installed[1].environment());
         tests.env("LD_LIBRARY_PATH", &path).env("ISOBIT_SIM_DEFER", deferred);
         let output = tests.output().expect("this program starts again");
         let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -46,7 +46,7 @@ fn bits(storage: &AnyStorage) -> Vec<u32> {
 fn data_goes_round_all_drivers_and_keeps_its_bits() {
     let Some([cuda, rocm]) = cards() else { return };
     let host = AnyDevice::cpu();
-    let object = AnyDevice::Dyn(DynDevice::from_backend(cuda.clone()));
+    let object = AnyDevice::from_backend(DynDevice::from_backend(cuda.clone()));
     let values: Vec<f32> = [0x7fc0_1234, 0xff80_0000, 0x8000_0000, 1, 0x3f80_0001].map(f32::from_bits).to_vec();
     let mut at = vec![host.storage_from_slice(&values).unwrap()];
     for device in [&cuda, &rocm, &object, &rocm, &cuda, &object, &host] {
@@ -96,7 +96,7 @@ fn a_kernel_is_launched_through_every_choice_of_driver() {
         }
     "#;
     let source = KernelSource::new("fill.cu", text);
-    let object = AnyDevice::Dyn(DynDevice::from_backend(rocm.clone()));
+    let object = AnyDevice::from_backend(DynDevice::from_backend(rocm.clone()));
     for device in [cuda, rocm, object] {
         let load = |name| match device.get_or_load_custom_func(name, "fill", KernelCode::Source(&source)) {
             Err(e) if e.kind() == ErrorKind::LibraryUnavailable => None,

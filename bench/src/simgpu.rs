@@ -4,7 +4,7 @@
 use crate::row::median;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, Error, ErrorKind, Layout, Result, Src, UnaryOp};
 use isobit_kernels::{GpuDevice, GpuRuntime, GpuStorage, loaded_file};
-use isobit_simgpu_standin::report;
+use isobit_simgpu_library_common::report;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;

@@ -13,7 +13,7 @@ const INSIDE: &str = "ISOBIT_ORDER_INSIDE";
 
 /// The folder of the simulated GPUs: built here, or where the machine says that they lie.
 fn simulators() -> PathBuf {
-    let built = || isobit_simgpu_stage::all().unwrap();
+    let built = || isobit_simgpu_install::all().unwrap();
     std::env::var_os("ISOBIT_SIMGPU").map_or_else(built, PathBuf::from)
 }
 

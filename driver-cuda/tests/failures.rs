@@ -8,11 +8,11 @@ use std::ffi::c_void;
 
 /// Runs `body` in a process that finds the simulated card, with these variables.
 fn simulated(test: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
-    if isobit_simgpu_stage::inside() {
+    if isobit_simgpu_install::inside() {
         return body();
     }
-    let staged = isobit_simgpu_stage::cuda().expect("the simulated GPU is built");
-    let output = staged.child(test).unwrap().envs(variables.iter().copied()).output().unwrap();
+    let installed = isobit_simgpu_install::cuda().expect("the simulated GPU is built");
+    let output = installed.child(test).unwrap().envs(variables.iter().copied()).output().unwrap();
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }

@@ -1,7 +1,8 @@
 //! Host memory: one typed vector a dtype. What a driver hands to the host and takes from it; the CPU driver computes on it.
 
-use crate::{DType, Error, ErrorKind, F8E4M3, Result, WithDType};
+use crate::{BackendStorage, DType, DynStorage, Error, ErrorKind, F8E4M3, Result, WithDType, validate};
 use half::{bf16, f16};
+use std::any::Any;
 
 /// A buffer in host memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,4 +118,28 @@ impl CpuStorage {
     pub fn as_mut_slice<T: WithDType>(&mut self) -> Option<&mut [T]> {
         (T::DTYPE == self.dtype()).then(|| with_vec!(self, v => bytemuck::cast_slice_mut(v)))
     }
+}
+
+/// Copies a whole storage into one of the same dtype and length, of whatever driver, through host memory; where one of
+/// the two is the host's storage, in one copy. Synchronises.
+///
+/// # Errors
+/// `UnsupportedDtype` and `ShapeMismatch` where the storages differ; those of the drivers.
+pub(crate) fn through_host<S: BackendStorage, D: BackendStorage>(src: &S, dst: &mut D) -> Result<()> {
+    validate::transfer(src, dst)?;
+    if let Some(host) = host_mut(dst) {
+        return src.read_bytes(0, host.as_bytes_mut());
+    }
+    match (src as &dyn Any).downcast_ref::<CpuStorage>() {
+        Some(host) => dst.write_bytes(0, host.as_bytes()),
+        None => dst.write_bytes(0, src.to_cpu_storage()?.as_bytes()),
+    }
+}
+
+/// The host's storage, also one that is held as an object.
+fn host_mut(storage: &mut dyn Any) -> Option<&mut CpuStorage> {
+    if storage.is::<DynStorage>() {
+        return storage.downcast_mut::<DynStorage>()?.host_mut();
+    }
+    storage.downcast_mut()
 }

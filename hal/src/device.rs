@@ -1,7 +1,7 @@
 //! The device half of the HAL.
 
 use crate::graph::Step;
-use crate::in_order::{HostMemory, InOrderEvent, InOrderStream, StepGraph};
+use crate::sync_fallback::{HostMemory, InOrderEvent, InOrderStream, StepGraph};
 use crate::{
     BackendStorage, Counters, CpuStorage, DType, DeviceInfo, Error, ErrorKind, Event, Func, Graph, KernelCode, Layout,
     Op, PinnedBuffer, PoolStats, RandNormal, RandUniform, RandomState, Result, Scalar, Shape, Stream, StreamGuard,

@@ -1,5 +1,6 @@
-//! What a device says of itself.
+//! What a device says of itself: what it is, what it can do, and what it holds and has done so far.
 
+use crate::{Error, ErrorKind, Result};
 use std::fmt;
 
 /// A library that a device has loaded.
@@ -107,7 +108,8 @@ impl fmt::Display for ComputeCapability {
     }
 }
 
-/// What a device can do beside operations. Calls for what it cannot answer `UnsupportedOp`, or do it in plain words: at once, by a copy.
+/// What a device can do beside operations. A call for what it cannot do returns `UnsupportedOp`, or works synchronously
+/// and by a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -125,4 +127,89 @@ pub struct Capabilities {
     pub vendor_conv: bool,
     /// A vendor's library draws random numbers with vendor numerics.
     pub vendor_random: bool,
+}
+
+/// Whether a device implements an operation for given dtypes and layouts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Support {
+    /// It does.
+    Supported,
+    /// It does not, and why.
+    Unsupported {
+        /// The kind of the error that the call itself would give.
+        kind: ErrorKind,
+        /// One sentence for a person.
+        reason: String,
+    },
+}
+
+impl Support {
+    /// True where the operation is implemented.
+    pub fn is_supported(&self) -> bool {
+        matches!(self, Support::Supported)
+    }
+
+    /// The reason why not, if there is one.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Support::Supported => None,
+            Support::Unsupported { reason, .. } => Some(reason),
+        }
+    }
+
+    /// The error that the call itself would give.
+    pub fn into_result(self) -> Result<()> {
+        match self {
+            Support::Supported => Ok(()),
+            Support::Unsupported { kind, reason } => Err(Error::new(kind, reason)),
+        }
+    }
+}
+
+impl From<Result<()>> for Support {
+    fn from(result: Result<()>) -> Self {
+        match result {
+            Ok(()) => Support::Supported,
+            Err(e) => Support::Unsupported { kind: e.kind(), reason: e.message().to_string() },
+        }
+    }
+}
+
+/// What the memory pool of a device holds, in bytes. All 0 for a device without one, such as the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct PoolStats {
+    /// In live storages and in what graphs keep, rounded up to the pool's classes.
+    pub in_use: u64,
+    /// Kept for reuse.
+    pub cached: u64,
+    /// The most that was ever in use.
+    pub peak: u64,
+    /// Allocations answered from the cache.
+    pub hits: u64,
+    /// Allocations the driver was asked for.
+    pub misses: u64,
+}
+
+/// Numbers since a device was opened; all 0 for a device that counts nothing, such as the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Kernels launched, those of graphs left out.
+    pub launches: u64,
+    /// Graphs replayed.
+    pub graph_replays: u64,
+    /// Calls of vendor libraries.
+    pub vendor_calls: u64,
+    /// Operations with [`Numerics::Vendor`](crate::Numerics::Vendor) that the portable kernels did because the library could not.
+    pub vendor_fallbacks: u64,
+    /// Allocations answered from the pool's cache.
+    pub pool_hits: u64,
+    /// Allocations the driver was asked for.
+    pub pool_misses: u64,
+    /// Sources compiled at run time.
+    pub compiles: u64,
+    /// Sources whose code was found on disk instead.
+    pub compile_hits: u64,
 }

@@ -240,6 +240,24 @@ pub enum KernelArg<'a, S> {
     Value(KernelValue),
 }
 
+impl<S> KernelArg<'_, S> {
+    /// The argument for a driver whose storages lie inside these.
+    ///
+    /// # Errors
+    /// Those of the functions.
+    pub fn try_map<'a, T>(
+        &'a mut self,
+        read: impl FnOnce(&'a S) -> Result<&'a T>,
+        write: impl FnOnce(&'a mut S) -> Result<&'a mut T>,
+    ) -> Result<KernelArg<'a, T>> {
+        Ok(match self {
+            KernelArg::Read(storage, offset) => KernelArg::Read(read(storage)?, *offset),
+            KernelArg::Write(storage, offset) => KernelArg::Write(write(storage)?, *offset),
+            KernelArg::Value(value) => KernelArg::Value(value.clone()),
+        })
+    }
+}
+
 /// A launch in the making: a kernel and its arguments so far.
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]

@@ -4,7 +4,8 @@
 //!   output; the named and the allocating forms are provided on top of it.
 //! - [`DType`], [`Shape`] and [`Layout`] describe data; [`Op`] describes an operation as a value, for
 //!   [`BackendDevice::supports`], errors and reports.
-//! - [`Stream`], [`Event`], [`Graph`], [`PinnedBuffer`] and [`Func`] are the driver's own behind one type each. A driver that has none gets them in plain words.
+//! - [`Stream`], [`Event`], [`Graph`], [`PinnedBuffer`] and [`Func`] are the driver's own behind one type each. A driver that has
+//!   none gets a synchronous fallback.
 //! - [`DynDevice`] and [`DynStorage`] are a driver as an object, for programs that choose it at run time.
 #![cfg_attr(
     feature = "cpu",
@@ -27,7 +28,6 @@
 
 #![doc(html_root_url = "https://docs.rs/isobit-hal")]
 
-mod counters;
 mod device;
 #[macro_use]
 mod dtype;
@@ -39,11 +39,9 @@ mod error;
 pub mod event;
 mod f8;
 pub mod graph;
-mod in_order;
 mod info;
 pub mod kernel;
 mod layout;
-mod memory;
 mod op;
 pub mod pinned;
 mod random;
@@ -51,12 +49,10 @@ mod scalar;
 mod shape;
 mod storage;
 pub mod stream;
-mod support;
+mod sync_fallback;
 pub mod trace;
-pub mod transfer;
 pub mod validate;
 
-pub use counters::Counters;
 #[cfg(feature = "cpu")]
 pub use cpu::CpuDevice;
 pub use cpu_storage::CpuStorage;
@@ -68,10 +64,9 @@ pub use event::Event;
 pub use f8::F8E4M3;
 pub use graph::Graph;
 pub use half::{bf16, f16};
-pub use info::{Capabilities, ComputeCapability, DeviceInfo, LibraryInfo, Limits};
+pub use info::{Capabilities, ComputeCapability, Counters, DeviceInfo, LibraryInfo, Limits, PoolStats, Support};
 pub use kernel::{Func, KernelArg, KernelCode, KernelSource, LaunchBuilder, LaunchConfig};
 pub use layout::{Collapsed, Layout, StridedIndex, collapse};
-pub use memory::PoolStats;
 pub use op::{
     Activation, Affine, BinaryOp, Clamp, Class, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Copy2d,
     CumSum, Elu, Family, GgmlDType, Matmul, Op, Pool2d, Powf, QActivations, QMatmul, RandNormal, RandUniform, Reduce,
@@ -83,16 +78,12 @@ pub use scalar::Scalar;
 pub use shape::{Dims, Shape};
 pub use storage::{BackendStorage, Src};
 pub use stream::{Stream, StreamGuard, StreamId};
-pub use support::Support;
 
 /// The version of the portable results. It changes whenever any bit of any of them does, so whoever keeps results (a cache, golden files)
 /// keeps this number with them: equal numbers mean equal bits, from any release and on any device.
 ///
 /// The policy stands in `docs/numerics.md`; `conformance/digests.tsv` holds a short run of the suite to it.
 pub const NUMERICS_VERSION: u32 = 1;
-
-#[doc(hidden)]
-pub use dynamic::LoadedBy;
 
 #[doc(hidden)]
 pub mod __dtype_types {

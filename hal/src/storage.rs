@@ -1,10 +1,11 @@
 //! The storage half of the HAL: every operation on data.
 
+use crate::cpu_storage::through_host;
 use crate::{
     Activation, Affine, BackendDevice, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d,
     Copy2d, CpuStorage, CumSum, DType, Elu, Error, ErrorKind, Func, GgmlDType, KernelArg, LaunchConfig, Layout, Matmul,
     Op, PinnedBuffer, Pool2d, Powf, QMatmul, Reduce, Result, RopeForm, Scalar, Shape, Sort, TopK, Triangle, UnaryOp,
-    UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, transfer, validate,
+    UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d, WithDType, validate,
 };
 use smallvec::SmallVec;
 use std::fmt;
@@ -162,7 +163,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// `UnsupportedDtype` and `ShapeMismatch` where the buffers differ; `OutOfMemory`; those of the drivers.
     fn transfer_into(&self, dst: &mut Self) -> Result<()> {
-        transfer::through_host(self, dst)
+        through_host(self, dst)
     }
 
     /// A copy of the whole buffer on a device.

@@ -10,7 +10,7 @@ use isobit_rocm::RocmDevice;
 impl AnyDevice {
     /// The host.
     pub fn cpu() -> Self {
-        AnyDevice::Cpu(CpuDevice)
+        Self::from_backend(CpuDevice)
     }
 
     /// An NVIDIA GPU, with vendor numerics unless an operation says otherwise.
@@ -28,7 +28,7 @@ impl AnyDevice {
     #[cfg(feature = "cuda")]
     pub fn new_cuda_with(ordinal: usize, numerics: Numerics) -> Result<Self> {
         CudaDevice::new_with(ordinal, isobit_cuda::DeviceOptions::default().with_numerics(numerics))
-            .map(AnyDevice::Cuda)
+            .map(Self::from_backend)
     }
 
     /// An NVIDIA GPU with given default numerics.
@@ -58,7 +58,7 @@ impl AnyDevice {
     #[cfg(feature = "rocm")]
     pub fn new_rocm_with(ordinal: usize, numerics: Numerics) -> Result<Self> {
         RocmDevice::new_with(ordinal, isobit_rocm::DeviceOptions::default().with_numerics(numerics))
-            .map(AnyDevice::Rocm)
+            .map(Self::from_backend)
     }
 
     /// An AMD GPU with given default numerics.
@@ -121,7 +121,7 @@ impl AnyDevice {
 
     /// True for the host.
     pub fn is_cpu(&self) -> bool {
-        matches!(self, AnyDevice::Cpu(_))
+        self.downcast_ref::<CpuDevice>().is_some()
     }
 
     /// True for an NVIDIA GPU.
@@ -140,10 +140,7 @@ impl AnyDevice {
     /// `DeviceMismatch` where it is another driver's.
     #[cfg(feature = "cuda")]
     pub fn as_cuda_device(&self) -> Result<&CudaDevice> {
-        match self {
-            AnyDevice::Cuda(device) => Ok(device),
-            _ => Err(self.is_not("a CUDA device")),
-        }
+        self.downcast_ref().ok_or_else(|| self.is_not("a CUDA device"))
     }
 
     /// The ROCm device inside.
@@ -152,13 +149,11 @@ impl AnyDevice {
     /// `DeviceMismatch` where it is another driver's.
     #[cfg(feature = "rocm")]
     pub fn as_rocm_device(&self) -> Result<&RocmDevice> {
-        match self {
-            AnyDevice::Rocm(device) => Ok(device),
-            _ => Err(self.is_not("a ROCm device")),
-        }
+        self.downcast_ref().ok_or_else(|| self.is_not("a ROCm device"))
     }
 
     #[cfg(any(feature = "cuda", feature = "rocm"))]
+    #[cold]
     fn is_not(&self, wanted: &str) -> Error {
         Error::new(ErrorKind::DeviceMismatch, format!("{wanted} was asked for, this is {}", self.location()))
     }

@@ -50,8 +50,8 @@ pub fn build_in(target: &Path, variables: &[(&str, OsString)]) -> Result<PathBuf
     build.args(["build", "--target-dir"]).arg(target).args(SELECTION).args(features_of(&["isobit-conformance"]));
     shell::build(build.envs(variables.iter().cloned()))?;
     // It asks cargo for the same again, and finds it done.
-    let mut stage = shell::told(target.join("debug").join("isobit-simgpu-stage"));
-    Ok(shell::output(stage.envs(variables.iter().cloned()))?.into())
+    let mut install = shell::told(target.join("debug").join("isobit-simgpu-install"));
+    Ok(shell::output(install.envs(variables.iter().cloned()))?.into())
 }
 
 /// The built program, with the simulated GPUs of a folder, and the compiler that one of NVIDIA's needs where it was fetched.

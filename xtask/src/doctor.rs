@@ -54,7 +54,7 @@ pub fn run() -> Result<ExitCode> {
     println!("\nSimulated GPUs and what runs on them");
     for (device, library) in [("sim-cuda", "cuda/lib/libcuda.so"), ("sim-rocm", "rocm/lib/libamdhip64.so")] {
         let found = at(target_dir().join("simgpu").join(library));
-        row(device, found, "`cargo xtask conformance` builds it, as does `cargo run -p isobit-simgpu-stage`");
+        row(device, found, "`cargo xtask conformance` builds it, as does `cargo run -p isobit-simgpu-install`");
     }
 
     println!("\nDevices");

@@ -199,7 +199,7 @@ impl Vendor {
         let root = simulators.join(self.stands_for);
         if !root.join("lib").join(self.library).exists() {
             bail!(
-                "the simulated {} GPU is not in {}: `cargo xtask conformance` builds it, and so does `cargo run -p isobit-simgpu-stage`, \
+                "the simulated {} GPU is not in {}: `cargo xtask conformance` builds it, and so does `cargo run -p isobit-simgpu-install`, \
                  which prints the folder that {FOLDER_VARIABLE} is to name",
                 self.name,
                 root.display()

@@ -7,5 +7,8 @@ mod driver;
 #[track_caller]
 pub fn again(caller: &str) {
     let cards = &[("sm_80", "0", ""), ("sm_80,sm_90", "1", ""), ("sm_90", "1", "exact")];
-    driver::again(caller, &driver::Simulator { stage: isobit_simgpu_stage::cuda, variable: "ISOBIT_SIM_CUDA", cards });
+    driver::again(
+        caller,
+        &driver::Simulator { install: isobit_simgpu_install::cuda, variable: "ISOBIT_SIM_CUDA", cards },
+    );
 }

@@ -14,5 +14,8 @@ pub fn again(caller: &str) {
         true => &[("gfx90a", "0", ""), ("gfx1100,gfx90a", "1", ""), ("gfx942", "1", "exact")],
         false => &[("gfx90a", "0", ""), ("gfx1100,gfx90a", "1", ""), ("gfx1100", "1", "exact")],
     };
-    driver::again(caller, &driver::Simulator { stage: isobit_simgpu_stage::rocm, variable: "ISOBIT_SIM_ROCM", cards });
+    driver::again(
+        caller,
+        &driver::Simulator { install: isobit_simgpu_install::rocm, variable: "ISOBIT_SIM_ROCM", cards },
+    );
 }

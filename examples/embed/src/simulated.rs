@@ -82,7 +82,7 @@ impl Vendor {
         let library = root.join("lib").join(self.library);
         if !library.exists() {
             bail!(
-                "{}: there is no {}. `cargo run -p isobit-simgpu-stage` builds the simulators and prints the folder that \
+                "{}: there is no {}. `cargo run -p isobit-simgpu-install` builds the simulators and prints the folder that \
                  {FOLDER_VARIABLE} is to name",
                 self.device,
                 library.display()

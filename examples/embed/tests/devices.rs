@@ -9,8 +9,10 @@ use std::process::{Command, Output};
 /// The program, with the simulators where it looks for them.
 fn program(arguments: &[&str]) -> Output {
     let simulators = std::env::var_os("ISOBIT_SIMGPU").map(PathBuf::from).unwrap_or_else(|| {
-        isobit_simgpu_stage::cuda().and_then(|_| isobit_simgpu_stage::rocm()).expect("the simulated GPUs are built");
-        isobit_simgpu_stage::folder().expect("they were laid out in a folder")
+        isobit_simgpu_install::cuda()
+            .and_then(|_| isobit_simgpu_install::rocm())
+            .expect("the simulated GPUs are built");
+        isobit_simgpu_install::folder().expect("they were laid out in a folder")
     });
     let mut command = Command::new(env!("CARGO_BIN_EXE_isobit-embed"));
     command.args(arguments).env("ISOBIT_SIMGPU", simulators).output().expect("the program starts")

@@ -1,8 +1,9 @@
 //! A device as an object.
 
-use super::func::LoadedBy;
-use super::storage::{DynStorage, ErasedStorage, inside, inside_mut};
+use super::func;
+use super::storage::{DynStorage, ErasedStorage};
 use crate::{BackendDevice, BackendStorage, Func, KernelArg, LaunchConfig, Result};
+use smallvec::SmallVec;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -22,14 +23,10 @@ impl<D: BackendDevice> ErasedDeviceMethods for D {
     }
 
     unsafe fn launch(&self, func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, DynStorage>]) -> Result<()> {
-        let location = self.location();
-        let mut args = KernelArg::try_map_all(
-            args,
-            |storage| inside::<D::Storage>(storage, &location),
-            |storage| inside_mut::<D::Storage>(storage, &location),
-        )?;
-        // SAFETY: passed on.
-        unsafe { D::Storage::launch(func, config, &mut args) }
+        let own = args.iter_mut().map(|arg| arg.try_map(|s| s.operand_of(self), |s| s.operand_mut_of(self)));
+        let mut own = own.collect::<Result<SmallVec<[_; 8]>>>()?;
+        // SAFETY: the arguments are the caller's, who promises of them what `launch` asks.
+        unsafe { D::Storage::launch(func, config, &mut own) }
     }
 }
 
@@ -82,10 +79,6 @@ impl DynDevice {
         (&*self.0 as &dyn Any).downcast_ref()
     }
 
-    fn hold(&self, storage: Box<dyn ErasedStorage>) -> DynStorage {
-        DynStorage::new(self.clone(), storage)
-    }
-
     /// # Safety
     /// As [`LaunchBuilder::launch`](crate::LaunchBuilder::launch).
     pub(super) unsafe fn launch(
@@ -94,7 +87,7 @@ impl DynDevice {
         config: LaunchConfig,
         args: &mut [KernelArg<'_, DynStorage>],
     ) -> Result<()> {
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is the one that is asked for here.
         unsafe { self.0.launch(func, config, args) }
     }
 }
@@ -109,10 +102,10 @@ macro_rules! forward {
             $($unsafe)? { self.0.$call($($arg),*) }
         })*
         $($($make_unsafe)? fn $make(&self, $($make_arg: $make_ty),*) -> Result<DynStorage> {
-            Ok(self.hold($($make_unsafe)? { self.0.$make($($make_arg),*) }?))
+            Ok(DynStorage::new(self, $($make_unsafe)? { self.0.$make($($make_arg),*) }?))
         })*
         $(fn $load(&self, $($load_arg: $load_ty),*) -> Result<Func> {
-            Ok(LoadedBy::bind(self, self.0.$load($($load_arg),*)?))
+            self.0.$load($($load_arg),*).map(|func| func::bind(self, func))
         })*
     };
 }

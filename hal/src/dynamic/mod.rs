@@ -8,6 +8,4 @@ mod methods;
 mod storage;
 
 pub use device::DynDevice;
-#[doc(hidden)]
-pub use func::LoadedBy;
 pub use storage::DynStorage;

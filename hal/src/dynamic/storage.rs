@@ -1,10 +1,10 @@
 //! A storage as an object.
 
 use super::device::DynDevice;
-use super::func::LoadedBy;
+use super::func;
+use crate::cpu_storage::through_host;
 use crate::{
-    BackendDevice, BackendStorage, DeviceLocation, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Op, Result,
-    Src, transfer,
+    BackendDevice, BackendStorage, CpuStorage, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Op, Result, Src,
 };
 use smallvec::SmallVec;
 use std::any::Any;
@@ -20,16 +20,16 @@ pub(super) trait ErasedStorageMethods: Any + Send + Sync + fmt::Debug {
 
 impl<S: BackendStorage> ErasedStorageMethods for S {
     fn apply_from(&mut self, op: &Op, inputs: &[Src<'_, DynStorage>], layout: &Layout) -> Result<()> {
-        let location = self.device().location();
-        let inputs: Result<SmallVec<[Src<'_, S>; 4]>> =
-            inputs.iter().map(|src| src.try_map(|storage| inside(storage, &location))).collect();
-        S::apply_into(op, &inputs?, self, layout)
+        let device = self.device();
+        let own = inputs.iter().map(|src| src.try_map(|storage| storage.operand_of(device)));
+        let own = own.collect::<Result<SmallVec<[Src<'_, S>; 4]>>>()?;
+        S::apply_into(op, &own, self, layout)
     }
 
     fn transfer_into(&self, dst: &mut DynStorage) -> Result<()> {
         match dst.downcast_mut::<S>() {
             Some(dst) => BackendStorage::transfer_into(self, dst),
-            None => transfer::through_host(self, dst),
+            None => through_host(self, dst),
         }
     }
 }
@@ -64,8 +64,8 @@ pub struct DynStorage {
 }
 
 impl DynStorage {
-    pub(super) fn new(device: DynDevice, storage: Box<dyn ErasedStorage>) -> Self {
-        Self { device, storage }
+    pub(super) fn new(device: &DynDevice, storage: Box<dyn ErasedStorage>) -> Self {
+        Self { device: device.clone(), storage }
     }
 
     /// The driver's own storage, where it is of that type.
@@ -77,26 +77,32 @@ impl DynStorage {
     pub fn downcast_mut<S: BackendStorage>(&mut self) -> Option<&mut S> {
         (&mut *self.storage as &mut dyn Any).downcast_mut()
     }
-}
 
-#[cold]
-fn elsewhere(operand: &DeviceLocation, wanted: &DeviceLocation) -> Error {
-    let message = format!("operands live on different devices, {operand} and {wanted}: copy one over first");
-    Error::new(ErrorKind::DeviceMismatch, message)
-}
+    /// The operand as its driver has it, for an operation on `device`.
+    pub(super) fn operand_of<D: BackendDevice>(&self, device: &D) -> Result<&D::Storage> {
+        self.downcast_ref().ok_or_else(|| self.lives_elsewhere(device))
+    }
 
-/// An operand as the driver at `location` has it.
-pub(super) fn inside<'a, S: BackendStorage>(operand: &'a DynStorage, location: &DeviceLocation) -> Result<&'a S> {
-    operand.downcast_ref().ok_or_else(|| elsewhere(&operand.device.location(), location))
-}
+    /// The same, to write.
+    pub(super) fn operand_mut_of<D: BackendDevice>(&mut self, device: &D) -> Result<&mut D::Storage> {
+        // Looked at first: a borrow that is returned from one arm lasts through the other.
+        if self.downcast_ref::<D::Storage>().is_none() {
+            return Err(self.lives_elsewhere(device));
+        }
+        Ok(self.downcast_mut().expect("it was one in the line above"))
+    }
 
-/// The same, to write.
-pub(super) fn inside_mut<'a, S: BackendStorage>(
-    operand: &'a mut DynStorage,
-    location: &DeviceLocation,
-) -> Result<&'a mut S> {
-    let own = operand.device.location();
-    operand.downcast_mut().ok_or_else(|| elsewhere(&own, location))
+    #[cold]
+    fn lives_elsewhere(&self, device: &impl BackendDevice) -> Error {
+        let (own, wanted) = (self.device.location(), device.location());
+        let message = format!("operands live on different devices, {own} and {wanted}: copy one over first");
+        Error::new(ErrorKind::DeviceMismatch, message)
+    }
+
+    /// The host's own storage, where that is what is inside.
+    pub(crate) fn host_mut(&mut self) -> Option<&mut CpuStorage> {
+        (&mut *self.storage as &mut dyn Any).downcast_mut()
+    }
 }
 
 macro_rules! forward {
@@ -129,8 +135,8 @@ impl BackendStorage for DynStorage {
     }
 
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
-        let (device, func) = LoadedBy::<DynDevice>::find(func, args)?;
-        // SAFETY: passed on.
+        let (device, func) = func::find(func, args)?;
+        // SAFETY: the caller's promise is the one that is asked for here.
         unsafe { device.launch(func, config, args) }
     }
 

@@ -1,12 +1,11 @@
 //! A driver behind [`DynDevice`] answers as it does by itself, and no method of the traits is forgotten.
 
-use isobit_hal::kernel::{FuncBackend, KernelParam};
+use crate::elsewhere::Elsewhere;
 use isobit_hal::{
-    BackendDevice, BackendStorage, BinaryOp, CpuDevice, CpuStorage, DType, DeviceId, DynDevice, ErrorKind, Func,
-    KernelArg, Layout, LoadedBy, Op, Shape, Src, UnaryOp,
+    BackendDevice, BackendStorage, BinaryOp, CpuDevice, CpuStorage, DType, DynDevice, DynStorage, Error, ErrorKind,
+    Func, LaunchConfig, Layout, Op, Shape, Src, UnaryOp,
 };
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 fn host() -> DynDevice {
     DynDevice::from_backend(CpuDevice)
@@ -125,41 +124,28 @@ fn operations_run_in_the_driver() {
     assert_eq!(drawn, direct.to_vec::<f32>().unwrap());
 }
 
-/// A kernel of no device that runs any.
-#[derive(Debug)]
-struct Named(DeviceId);
-
-impl FuncBackend for Named {
-    fn name(&self) -> &str {
-        "scale"
-    }
-
-    fn device(&self) -> DeviceId {
-        self.0
-    }
-
-    fn params(&self) -> Option<&[KernelParam]> {
-        None
-    }
-}
-
 #[test]
 fn a_launch_finds_its_device_by_the_kernel_or_by_a_storage() {
-    let device = host();
-    let own = Func::from_backend(Arc::new(Named(device.id())));
-    let bound = LoadedBy::bind(&device, own.clone());
-    assert_eq!((bound.name(), bound.device()), ("scale", device.id()));
-    let values = [KernelArg::Value(3u32.into())];
-    let (found, inner) = LoadedBy::<DynDevice>::find(&bound, &values).unwrap();
-    assert!(found.same_device(&device) && inner.downcast_ref::<Named>().is_some());
-    let storage = device.zeros(&Shape::from(1), DType::U8).unwrap();
-    assert!(LoadedBy::<DynDevice>::find(&own, &[KernelArg::Read(&storage, 0)]).is_ok());
-    let error = LoadedBy::<DynDevice>::find(&own, &values).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    assert!(error.message().contains("scale"), "{error}");
-    // The host runs no kernels, and is asked.
-    let launched = bound.builder().arg(&storage).value(1.0f32);
-    // SAFETY: refused before anything runs.
-    let error = unsafe { launched.launch(isobit_hal::LaunchConfig::linear(1, 1)) }.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnsupportedOp);
+    /// What a launch of numbers and storages is answered.
+    fn refusal(func: &Func, storage: Option<&DynStorage>) -> Error {
+        let launch = func.builder::<DynStorage>().value(1.0f32);
+        let launch = storage.into_iter().fold(launch, |launch, storage| launch.arg(storage));
+        // SAFETY: no driver here runs kernels, so each refuses it.
+        unsafe { launch.launch(LaunchConfig::linear(1, 1)) }.unwrap_err()
+    }
+
+    let driver = Elsewhere::new(0).unwrap();
+    let own = driver.get_or_load_func("scale").unwrap();
+    let bound = DynDevice::from_backend(driver.clone()).get_or_load_func("scale").unwrap();
+    assert_eq!((bound.name(), bound.device()), ("scale", driver.id()));
+    // Each driver is reached, and says that it runs none.
+    let storage = host().zeros(&Shape::from(1), DType::U8).unwrap();
+    for error in [refusal(&bound, None), refusal(&own, Some(&storage))] {
+        assert_eq!((error.kind(), error.kernel()), (ErrorKind::UnsupportedOp, Some("scale")), "{error}");
+    }
+    let error = refusal(&own, None);
+    assert_eq!((error.kind(), error.kernel()), (ErrorKind::InvalidArgument, Some("scale")), "{error}");
+    let error = refusal(&bound, Some(&storage));
+    assert_eq!(error.kind(), ErrorKind::DeviceMismatch);
+    assert!(error.message().contains("cpu:0 and elsewhere:3"), "{error}");
 }

@@ -3,15 +3,16 @@
 mod cpu;
 mod dtype;
 mod dynamic;
+mod elsewhere;
 mod ends;
 mod error;
 mod f8;
 mod families;
 mod functions;
-mod in_order;
 mod launches;
 mod layout;
 mod math;
 mod op_dtypes;
 mod op_shapes;
 mod shape;
+mod sync_fallback;

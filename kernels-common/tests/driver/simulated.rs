@@ -1,6 +1,6 @@
 //! The tests of a program again, on simulated cards: what needs a card is so tested on every machine.
 
-use isobit_simgpu_stage::Staged;
+use isobit_simgpu_install::Installed;
 use std::path::Path;
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use std::process::Command;
 /// and so with each storage an allocation of its own.
 pub struct Simulator {
     /// Builds it.
-    pub stage: fn() -> anyhow::Result<Staged>,
+    pub install: fn() -> anyhow::Result<Installed>,
     /// The variable that chooses the card.
     pub variable: &'static str,
     /// Card, `ISOBIT_SIM_DEFER`, `ISOBIT_POOL`.
@@ -18,10 +18,10 @@ pub struct Simulator {
 /// Runs the calling test program once more for each simulated card, but for the test that calls this, `caller`.
 #[track_caller]
 pub fn again(caller: &str, simulator: &Simulator) {
-    let staged = (simulator.stage)().expect("the simulated GPU is built");
+    let installed = (simulator.install)().expect("the simulated GPU is built");
     for (card, deferred, pool) in simulator.cards {
         let mut tests = Command::new(std::env::current_exe().expect("the path of this program"));
-        staged.apply(&mut tests).args(["--skip", caller, "--nocapture"]);
+        installed.apply(&mut tests).args(["--skip", caller, "--nocapture"]);
         tests.env(simulator.variable, card).env("ISOBIT_SIM_DEFER", deferred).env("ISOBIT_POOL", pool);
         // The simulators bring no NVRTC, and what a test compiles stays out of the user's cache.
         if let Some(folder) =
@@ -30,8 +30,8 @@ pub fn again(caller: &str, simulator: &Simulator) {
             let more = std::env::var_os("LD_LIBRARY_PATH")
                 .into_iter()
                 .flat_map(|all| std::env::split_paths(&all).collect::<Vec<_>>());
-            let all =
-                std::env::join_paths([staged.lib(), folder].into_iter().chain(more)).expect("folders without colons");
+            let all = std::env::join_paths([installed.lib(), folder].into_iter().chain(more))
+                .expect("folders without colons");
             tests.env("LD_LIBRARY_PATH", all);
         }
         tests.env("ISOBIT_COMPILE_CACHE", "");

@@ -85,7 +85,7 @@ impl Program {
     /// Runs it on a simulated GPU of each vendor.
     fn runs(&self, profile: &str) -> Result<()> {
         let output = cargo()
-            .args(["run", "--quiet", "--package", "isobit-simgpu-stage"])
+            .args(["run", "--quiet", "--package", "isobit-simgpu-install"])
             .stderr(Stdio::inherit())
             .output()
             .context("cargo does not start")?;

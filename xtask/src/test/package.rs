@@ -107,7 +107,7 @@ impl Package {
     pub fn needs(&self, all: &[Package]) -> Needs {
         let stands_on = self.closure(all);
         let kernels = stands_on.contains("isobit-kernels") || self.name == "isobit-kernels";
-        let simulators = self.dependencies.contains("isobit-simgpu-stage");
+        let simulators = self.dependencies.contains("isobit-simgpu-install");
         let nvrtc = simulators || self.name == "isobit-kernels";
         let model = self.name == "isobit-embed";
         let mut tools = if kernels || simulators { vec![Need::Clang, Need::Lld] } else { Vec::new() };

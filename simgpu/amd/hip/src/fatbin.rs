@@ -1,0 +1,189 @@
+//! What the code that a HIP compiler makes calls: registration of fat binaries, and launches by host function.
+
+use crate::Code;
+use crate::error::{Result, bail, call, put, text};
+use crate::image;
+use crate::launch::{Dim3, launch};
+use crate::module::LoadedModule;
+use crate::process::{Process, process};
+use crate::registered::{REGISTERED, function};
+use isobit_simgpu_runtime_common::handles::Handle;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A bundle of code objects in a program's or library's data, with what was loaded of it by card.
+#[derive(Debug)]
+pub(crate) struct FatBinary {
+    /// The address of the bundle.
+    image: usize,
+    modules: Mutex<HashMap<usize, Result<Arc<LoadedModule>>>>,
+}
+
+impl FatBinary {
+    /// The code for a card, loaded at the first call.
+    pub(crate) fn module(&self, process: &Process, device: usize) -> Result<Arc<LoadedModule>> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let load = || {
+            // SAFETY: whoever registered the bundle keeps it until it is unregistered, when this is dropped.
+            let image = unsafe { image::bytes(self.image as *const c_void) }?;
+            LoadedModule::load(process, device, image).map(Arc::new)
+        };
+        modules.entry(device).or_insert_with(load).clone()
+    }
+}
+
+/// What a compiler puts around a bundle.
+#[repr(C)]
+pub struct Wrapper {
+    magic: u32,
+    version: u32,
+    binary: *const c_void,
+    unused: *const c_void,
+}
+
+/// "HIPF".
+const WRAPPER_MAGIC: u32 = 0x4849_5046;
+
+/// Registers a fat binary; null where it is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __hipRegisterFatBinary(wrapper: *const Wrapper) -> *mut *mut c_void {
+    let mut handle: Handle = std::ptr::null_mut();
+    call("__hipRegisterFatBinary", || {
+        if wrapper.is_null() {
+            bail!(INVALID_VALUE, "the binary is null");
+        }
+        // SAFETY: not null, and the compiler's promise.
+        let wrapper = unsafe { wrapper.read_unaligned() };
+        if wrapper.magic != WRAPPER_MAGIC || wrapper.version != 1 {
+            bail!(INVALID_IMAGE, "a binary with magic {:#x}, version {}", wrapper.magic, wrapper.version);
+        }
+        let binary = FatBinary { image: wrapper.binary as usize, modules: Mutex::default() };
+        handle = REGISTERED.binaries.add(Arc::new(binary));
+        Ok(())
+    });
+    handle.cast()
+}
+
+/// Forgets a fat binary and what it registered.
+#[unsafe(no_mangle)]
+pub extern "C" fn __hipUnregisterFatBinary(handle: *mut *mut c_void) {
+    call("__hipUnregisterFatBinary", || {
+        match REGISTERED.binaries.remove(handle.cast()) {
+            Some(binary) => REGISTERED.remove(&binary),
+            None => bail!(INVALID_HANDLE, "{handle:p} is no fat binary"),
+        }
+        Ok(())
+    });
+}
+
+fn binary(handle: *mut *mut c_void) -> Result<Arc<FatBinary>> {
+    match REGISTERED.binaries.get(handle.cast()) {
+        Some(binary) => Ok(binary),
+        None => bail!(INVALID_HANDLE, "{handle:p} is no fat binary"),
+    }
+}
+
+/// Makes a host function stand for a kernel. The limits and sizes that old compilers gave are not read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __hipRegisterFunction(
+    handle: *mut *mut c_void,
+    host: *const c_void,
+    _function: *mut c_char,
+    name: *const c_char,
+    _threads: c_uint,
+    _thread: *mut c_void,
+    _block: *mut c_void,
+    _block_size: *mut Dim3,
+    _grid_size: *mut Dim3,
+    _wave: *mut c_int,
+) {
+    call("__hipRegisterFunction", || {
+        // SAFETY: the compiler's promise.
+        let name = unsafe { text(name, "the name") }?;
+        REGISTERED.add_function(host, binary(handle)?, name.to_owned());
+        Ok(())
+    });
+}
+
+/// Makes a host variable stand for one of a device.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __hipRegisterVar(
+    handle: *mut *mut c_void,
+    host: *mut c_void,
+    _host_name: *mut c_char,
+    name: *mut c_char,
+    _external: c_int,
+    _bytes: usize,
+    _constant: c_int,
+    _global: c_int,
+) {
+    call("__hipRegisterVar", || {
+        // SAFETY: the compiler's promise.
+        let name = unsafe { text(name, "the name") }?;
+        REGISTERED.add_variable(host, binary(handle)?, name.to_owned());
+        Ok(())
+    });
+}
+
+/// The configuration of a launch that is about to come.
+#[derive(Debug, Clone, Copy)]
+struct Configuration {
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    stream: Handle,
+}
+
+thread_local! {
+    static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps the configuration of a launch, for the function that the compiler made of the kernel.
+#[unsafe(no_mangle)]
+pub extern "C" fn __hipPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: Handle) -> Code {
+    call("__hipPushCallConfiguration", || {
+        CONFIGURATIONS.with_borrow_mut(|all| all.push(Configuration { grid, block, shared, stream }));
+        Ok(())
+    })
+}
+
+/// Gives the configuration that was kept last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __hipPopCallConfiguration(
+    grid: *mut Dim3,
+    block: *mut Dim3,
+    shared: *mut usize,
+    stream: *mut Handle,
+) -> Code {
+    call("__hipPopCallConfiguration", || {
+        let Some(kept) = CONFIGURATIONS.with_borrow_mut(Vec::pop) else {
+            bail!(MISSING_CONFIGURATION, "no launch is configured");
+        };
+        // SAFETY: the compiler's promise.
+        unsafe {
+            put(grid, kept.grid, "the grid")?;
+            put(block, kept.block, "the block")?;
+            put(shared, kept.shared, "the shared memory")?;
+            put(stream, kept.stream, "the stream")
+        }
+    })
+}
+
+/// Launches the kernel that a host function stands for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipLaunchKernel(
+    host: *const c_void,
+    grid: Dim3,
+    block: Dim3,
+    params: *mut *mut c_void,
+    shared: usize,
+    stream: Handle,
+) -> Code {
+    call("hipLaunchKernel", || {
+        let function = function(process()?, host)?;
+        // SAFETY: the caller's promise.
+        unsafe { launch(function, host, grid, block, shared, stream, params, std::ptr::null_mut()) }
+    })
+}

@@ -1,0 +1,244 @@
+//! Nodes of graphs: adding them, asking for them, changing kernels.
+
+use crate::Code;
+use crate::copy_kinds::of_bytes;
+use crate::error::{Result, bail, call, put, read};
+use crate::launch::{Dim3, Prepared};
+use crate::process::{Process, process};
+use crate::registered;
+use isobit_simgpu_core::queue::Work;
+use isobit_simgpu_runtime_common::graph::list;
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::host::{HostFn, work as host_work};
+use isobit_simgpu_runtime_common::payload::{Labelled, Payload};
+use isobit_simgpu_runtime_common::set::Set;
+use std::ffi::{c_int, c_uint, c_void};
+
+/// `hipKernelNodeParams`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct KernelNodeParams {
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Arguments as `HIP_LAUNCH_PARAM_*`, or null.
+    pub extra: *mut *mut c_void,
+    /// A host function that stands for a kernel, or a kernel's handle.
+    pub func: *mut c_void,
+    /// Blocks.
+    pub grid: Dim3,
+    /// A pointer to each argument, or null.
+    pub params: *mut *mut c_void,
+    /// Bytes of dynamic shared memory.
+    pub shared: c_uint,
+}
+
+/// `hipHostNodeParams`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct HostNodeParams {
+    /// The function.
+    pub func: Option<HostFn>,
+    /// Its argument.
+    pub data: *mut c_void,
+}
+
+/// `hipMemsetParams`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct MemsetParams {
+    /// The first byte.
+    pub to: *mut c_void,
+    /// Bytes of an element: 1, 2 or 4.
+    pub element: c_uint,
+    /// Rows.
+    pub height: usize,
+    /// Bytes from a row to the next.
+    pub pitch: usize,
+    /// What elements are set to.
+    pub value: c_uint,
+    /// Elements of a row.
+    pub width: usize,
+}
+
+const PARAMS: &str = "the parameters";
+
+/// # Safety
+/// As HIP asks for `hipKernelNodeParams`: the arguments point to values of the kernel's parameters.
+unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams) -> Result<Work> {
+    // SAFETY: the caller's promise.
+    let params = unsafe { read(params, PARAMS) }?;
+    let function = match process.functions.get(params.func) {
+        Some(function) => function,
+        None => registered::function(process, params.func)?,
+    };
+    // SAFETY: the caller's promise.
+    let prepared = unsafe {
+        let shared = params.shared as usize;
+        Prepared::new(function, params.func, params.grid, params.block, shared, params.params, params.extra)
+    }?;
+    Ok(prepared.work(process))
+}
+
+/// # Safety
+/// `to` is null or has room for a handle; `after` is null or points to `count` handles.
+unsafe fn add(to: *mut Handle, graph: Handle, after: *const Handle, count: usize, work: Work) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe { process()?.graphs.add(to, graph, after, count, work) }
+}
+
+/// Adds a kernel to a graph.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphAddKernelNode(
+    to: *mut Handle,
+    graph: Handle,
+    after: *const Handle,
+    count: usize,
+    params: *const KernelNodeParams,
+) -> Code {
+    // SAFETY: the caller's promise.
+    call("hipGraphAddKernelNode", || unsafe { add(to, graph, after, count, kernel_work(process()?, params)?) })
+}
+
+/// Adds a node that does nothing to a graph.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphAddEmptyNode(
+    to: *mut Handle,
+    graph: Handle,
+    after: *const Handle,
+    count: usize,
+) -> Code {
+    let work = Work::nothing().labelled(Payload::Empty);
+    // SAFETY: the caller's promise.
+    call("hipGraphAddEmptyNode", || unsafe { add(to, graph, after, count, work) })
+}
+
+/// Adds a function of the host to a graph.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphAddHostNode(
+    to: *mut Handle,
+    graph: Handle,
+    after: *const Handle,
+    count: usize,
+    params: *const HostNodeParams,
+) -> Code {
+    call("hipGraphAddHostNode", || {
+        // SAFETY: the caller's promise.
+        let params = unsafe { read(params, PARAMS) }?;
+        // SAFETY: the caller's promise.
+        unsafe { add(to, graph, after, count, host_work(params.func, params.data)?) }
+    })
+}
+
+/// Adds a copy of bytes to a graph.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphAddMemcpyNode1D(
+    to: *mut Handle,
+    graph: Handle,
+    after: *const Handle,
+    count: usize,
+    dst: *mut c_void,
+    src: *const c_void,
+    bytes: usize,
+    kind: c_int,
+) -> Code {
+    call("hipGraphAddMemcpyNode1D", || {
+        let process = process()?;
+        let copy = of_bytes(dst as u64, src as u64, bytes, kind)?;
+        copy.check::<Code>(&process.machine)?;
+        // SAFETY: the caller's promise.
+        unsafe { add(to, graph, after, count, copy.work(&process.machine)) }
+    })
+}
+
+/// Adds a set of memory to a graph.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphAddMemsetNode(
+    to: *mut Handle,
+    graph: Handle,
+    after: *const Handle,
+    count: usize,
+    params: *const MemsetParams,
+) -> Code {
+    call("hipGraphAddMemsetNode", || {
+        let process = process()?;
+        // SAFETY: the caller's promise.
+        let params = unsafe { read(params, PARAMS) }?;
+        let MemsetParams { to: first, element, height, pitch, value, width } = params;
+        let set = Set::of_rows::<Code>(first as u64, pitch, value, element as usize, width, height)?;
+        set.check::<Code>(&process.machine)?;
+        // SAFETY: the caller's promise.
+        unsafe { add(to, graph, after, count, set.work(&process.machine)) }
+    })
+}
+
+/// The nodes of a graph; with a null `nodes`, how many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("hipGraphGetNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, false)?) })
+}
+
+/// The nodes of a graph that come after none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphGetRootNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("hipGraphGetRootNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, true)?) })
+}
+
+/// The nodes that a node comes after.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphNodeGetDependencies(handle: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
+    call("hipGraphNodeGetDependencies", || {
+        let graphs = &process()?.graphs;
+        let node = graphs.node::<Code>(handle)?;
+        // SAFETY: the caller's promise.
+        unsafe { list(nodes, count, &graphs.node_handles(&node.graph, node.after())) }
+    })
+}
+
+/// What kind of node it is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphNodeGetType(handle: Handle, to: *mut c_int) -> Code {
+    call("hipGraphNodeGetType", || {
+        let kind = process()?.graphs.node::<Code>(handle)?.payload::<Code>()?.number();
+        // SAFETY: the caller's promise.
+        unsafe { put(to, kind, "the kind") }
+    })
+}
+
+/// What a kernel's node was made with. The arguments are the node's own, and stay until it is changed or destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphKernelNodeGetParams(handle: Handle, to: *mut KernelNodeParams) -> Code {
+    call("hipGraphKernelNodeGetParams", || {
+        let payload = process()?.graphs.node::<Code>(handle)?.payload::<Code>()?;
+        let Some(prepared) = payload.kernel::<Prepared>() else { bail!(INVALID_VALUE, "the node is no kernel") };
+        // SAFETY: the caller's promise.
+        unsafe { put(to, prepared.params(), "the parameters") }
+    })
+}
+
+/// Gives a kernel's node other parameters.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphKernelNodeSetParams(handle: Handle, params: *const KernelNodeParams) -> Code {
+    call("hipGraphKernelNodeSetParams", || {
+        let process = process()?;
+        let node = process.graphs.node::<Code>(handle)?;
+        // SAFETY: the caller's promise.
+        node.replace(unsafe { kernel_work(process, params) }?)
+    })
+}
+
+/// Gives a kernel's node other parameters in an executable graph, from the next launch on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipGraphExecKernelNodeSetParams(
+    handle: Handle,
+    node_handle: Handle,
+    params: *const KernelNodeParams,
+) -> Code {
+    call("hipGraphExecKernelNodeSetParams", || {
+        let process = process()?;
+        let (exec, node) = (process.graphs.exec::<Code>(handle)?, process.graphs.node::<Code>(node_handle)?);
+        // SAFETY: the caller's promise.
+        node.replace_in(&exec, unsafe { kernel_work(process, params) }?)
+    })
+}

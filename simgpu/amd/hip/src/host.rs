@@ -1,0 +1,32 @@
+//! Functions of the host in stream order.
+
+use crate::Code;
+use crate::error::call;
+use crate::process::process;
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, work};
+use std::ffi::{c_uint, c_void};
+
+/// Calls a function when the work before it is done.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipLaunchHostFunc(stream: Handle, func: Option<HostFn>, data: *mut c_void) -> Code {
+    call("hipLaunchHostFunc", || {
+        let process = process()?;
+        Ok(process.machine.queues.enqueue(process.stream(stream)?, work::<Code>(func, data)?)?)
+    })
+}
+
+/// Calls a function with the stream and success when the work before it is done; after a failure it is not called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipStreamAddCallback(
+    stream: Handle,
+    func: Option<StreamCallback<Code>>,
+    data: *mut c_void,
+    flags: c_uint,
+) -> Code {
+    call("hipStreamAddCallback", || {
+        let work = callback(func, stream, data, flags)?;
+        let process = process()?;
+        Ok(process.machine.queues.enqueue(process.stream(stream)?, work)?)
+    })
+}

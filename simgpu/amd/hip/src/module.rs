@@ -1,0 +1,182 @@
+//! Modules: loading code objects, finding kernels and variables in them.
+
+use crate::Code;
+use crate::error::{Error, Result, bail, call, put, put_if_wanted, text};
+use crate::image;
+use crate::process::{Process, current_device, process};
+use isobit_simgpu_amd::loader::{Kernel, LoadError, Module};
+use isobit_simgpu_runtime_common::handles::Handle;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A module on a device.
+#[derive(Debug)]
+pub(crate) struct LoadedModule {
+    pub(crate) module: Module,
+    device: usize,
+    /// The handles of the kernels that were asked for.
+    functions: Mutex<HashMap<String, u64>>,
+}
+
+/// A kernel on a device.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) device: usize,
+    /// The module that its handle came from, with which the handle goes; 0 for kernels that host functions stand for.
+    module: u64,
+}
+
+impl LoadedModule {
+    /// Loads the code for a device.
+    ///
+    /// # Errors
+    /// `hipErrorNoBinaryForGpu` where there is none for it, `hipErrorInvalidImage`, `hipErrorSharedObjectInitFailed` for what is not
+    /// simulated, `hipErrorOutOfMemory`.
+    pub(crate) fn load(process: &Process, device: usize, image: &[u8]) -> Result<Self> {
+        let module = process.cards[device].gpu.load(image).map_err(|error| {
+            let code = match error {
+                LoadError::NoCode { .. } => Code::NO_BINARY_FOR_GPU,
+                LoadError::Invalid(_) => Code::INVALID_IMAGE,
+                LoadError::Unsupported(_) => Code::SHARED_OBJECT_INIT_FAILED,
+                LoadError::OutOfMemory(_) => Code::OUT_OF_MEMORY,
+            };
+            if code == Code::SHARED_OBJECT_INIT_FAILED {
+                eprintln!("simulated GPU: {error}");
+            }
+            Error::new(code, error.to_string())
+        })?;
+        Ok(Self { module, device, functions: Mutex::default() })
+    }
+
+    /// A kernel by its name.
+    pub(crate) fn function(&self, name: &str, module: u64) -> Result<Arc<Function>> {
+        match self.module.kernel(name) {
+            Some(kernel) => Ok(Arc::new(Function { kernel, device: self.device, module })),
+            None => bail!(NOT_FOUND, "the module has no kernel {name}"),
+        }
+    }
+}
+
+fn module(process: &Process, handle: Handle) -> Result<Arc<LoadedModule>> {
+    let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no module"));
+    process.modules.get(handle).ok_or_else(unknown)
+}
+
+/// The kernel that a handle names.
+pub(crate) fn function(process: &Process, handle: Handle) -> Result<Arc<Function>> {
+    let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no kernel, or its module is unloaded"));
+    process.functions.get(handle).ok_or_else(unknown)
+}
+
+/// # Safety
+/// `to` is null or has room for a handle; the image is whole.
+unsafe fn load(to: *mut Handle, image: *const c_void) -> Result {
+    if to.is_null() {
+        bail!(INVALID_VALUE, "the pointer to the module is null");
+    }
+    let process = process()?;
+    process.machine.queues.refuse_in_capture()?;
+    // SAFETY: the caller's promise.
+    let loaded = LoadedModule::load(process, current_device(), unsafe { image::bytes(image) }?)?;
+    let handle = process.modules.add(Arc::new(loaded));
+    // SAFETY: the caller's promise.
+    unsafe { put(to, handle, "the module") }
+}
+
+/// Loads a code object, or the one of a bundle that fits the current card.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipModuleLoadData(to: *mut Handle, image: *const c_void) -> Code {
+    // SAFETY: the caller's promise.
+    call("hipModuleLoadData", || unsafe { load(to, image) })
+}
+
+/// As [`hipModuleLoadData`]; the options concern compilers, and there is nothing to compile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipModuleLoadDataEx(
+    to: *mut Handle,
+    image: *const c_void,
+    _count: c_uint,
+    _options: *mut c_int,
+    _values: *mut *mut c_void,
+) -> Code {
+    // SAFETY: the caller's promise.
+    call("hipModuleLoadDataEx", || unsafe { load(to, image) })
+}
+
+/// Loads a file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipModuleLoad(to: *mut Handle, path: *const c_char) -> Code {
+    call("hipModuleLoad", || {
+        // SAFETY: the caller's promise.
+        let path = unsafe { text(path, "the path") }?;
+        let file = std::fs::read(path).map_err(|error| Error::new(Code::FILE_NOT_FOUND, format!("{path}: {error}")))?;
+        if to.is_null() {
+            bail!(INVALID_VALUE, "the pointer to the module is null");
+        }
+        let process = process()?;
+        process.machine.queues.refuse_in_capture()?;
+        let loaded = LoadedModule::load(process, current_device(), &file)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(to, process.modules.add(Arc::new(loaded)), "the module") }
+    })
+}
+
+/// Unloads a module. Its kernels go with it, but for launches that are pending.
+#[unsafe(no_mangle)]
+pub extern "C" fn hipModuleUnload(handle: Handle) -> Code {
+    call("hipModuleUnload", || {
+        let process = process()?;
+        module(process, handle)?;
+        process.modules.remove(handle);
+        process.functions.remove_if(|function| function.module == handle as u64);
+        Ok(())
+    })
+}
+
+/// Finds a kernel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipModuleGetFunction(to: *mut Handle, handle: Handle, name: *const c_char) -> Code {
+    call("hipModuleGetFunction", || {
+        let process = process()?;
+        // SAFETY: the caller's promise.
+        let name = unsafe { text(name, "the name") }?;
+        let module = module(process, handle)?;
+        let mut functions = module.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match functions.get(name) {
+            Some(&found) => found as Handle,
+            None => {
+                let found = process.functions.add(module.function(name, handle as u64)?);
+                functions.insert(name.to_owned(), found as u64);
+                found
+            }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { put(to, found, "the kernel") }
+    })
+}
+
+/// Finds a variable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipModuleGetGlobal(
+    address: *mut *mut c_void,
+    bytes: *mut usize,
+    handle: Handle,
+    name: *const c_char,
+) -> Code {
+    call("hipModuleGetGlobal", || {
+        let process = process()?;
+        // SAFETY: the caller's promise.
+        let name = unsafe { text(name, "the name") }?;
+        let Some((at, size)) = module(process, handle)?.module.global(name) else {
+            bail!(NOT_FOUND, "the module has no variable {name}");
+        };
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_if_wanted(address, at as *mut c_void);
+            put_if_wanted(bytes, size as usize);
+        }
+        Ok(())
+    })
+}

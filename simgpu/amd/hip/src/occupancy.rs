@@ -1,0 +1,177 @@
+//! How many blocks of a kernel a multiprocessor holds: as many as registers, wave slots and shared memory allow.
+
+use crate::Code;
+use crate::card::{Card, MAX_THREADS};
+use crate::error::{Result, bail, call, put};
+use crate::module::{Function, function};
+use crate::process::{Process, process};
+use crate::registered;
+use isobit_simgpu_amd::loader::Kernel;
+use isobit_simgpu_runtime_common::handles::Handle;
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+
+/// Threads of a kernel that a multiprocessor holds by registers and wave slots.
+fn threads(card: &Card, kernel: &Kernel) -> u32 {
+    let by_vgprs = card.vgprs_per_simd / kernel.vgprs.max(1).next_multiple_of(card.vgpr_step);
+    let by_sgprs = card.sgprs_per_simd.map_or(u32::MAX, |sgprs| sgprs / kernel.sgprs.max(1).next_multiple_of(16));
+    let waves = by_vgprs.min(by_sgprs).min(card.waves_per_simd);
+    card.simds * waves * card.arch.wave_size() as u32
+}
+
+/// Blocks that a multiprocessor holds by shared memory.
+fn blocks_by_local(card: &Card, kernel: &Kernel, dynamic: usize) -> u32 {
+    let each = kernel.lds_bytes as usize + dynamic;
+    (card.local_bytes as usize).checked_div(each).map_or(u32::MAX, |blocks| blocks as u32)
+}
+
+/// Blocks of `size` threads that a multiprocessor holds at a time.
+fn active_blocks(process: &Process, function: &Function, size: c_int, dynamic: usize) -> Result<c_int> {
+    let size = match u32::try_from(size) {
+        Ok(size) if size > 0 => size,
+        _ => bail!(INVALID_VALUE, "blocks of {size} threads"),
+    };
+    if size > MAX_THREADS {
+        return Ok(0);
+    }
+    let (card, kernel) = (process.cards[function.device].card, &function.kernel);
+    let blocks = threads(card, kernel) / size.next_multiple_of(card.arch.wave_size() as u32);
+    Ok(blocks.min(blocks_by_local(card, kernel, dynamic)) as c_int)
+}
+
+/// The grid and block that fill a card: the block as large as the limit, the kernel and its registers allow.
+fn best(process: &Process, function: &Function, dynamic: usize, limit: c_int) -> (c_int, c_int) {
+    let (card, kernel) = (process.cards[function.device].card, &function.kernel);
+    let most = kernel.max_threads.min(MAX_THREADS);
+    let limit = u32::try_from(limit).ok().filter(|&limit| limit > 0).unwrap_or(most).min(most);
+    let held = threads(card, kernel);
+    let block = limit.next_multiple_of(card.arch.wave_size() as u32).min(held).max(1);
+    let blocks = (held / block).min(blocks_by_local(card, kernel, dynamic));
+    (card.multiprocessors * blocks as c_int, block as c_int)
+}
+
+fn put_active(to: *mut c_int, function: Result<Arc<Function>>, size: c_int, dynamic: usize, flags: c_uint) -> Result {
+    // `hipOccupancyDisableCachingOverride` changes nothing on AMD's cards.
+    if flags > 1 {
+        bail!(INVALID_VALUE, "unknown flags {flags:#x}");
+    }
+    let blocks = active_blocks(process()?, &*function?, size, dynamic)?;
+    // SAFETY: the caller of HIP promises room for the number.
+    unsafe { put(to, blocks, "the number of blocks") }
+}
+
+fn put_best(
+    grid: *mut c_int,
+    block: *mut c_int,
+    function: Result<Arc<Function>>,
+    dynamic: usize,
+    limit: c_int,
+    flags: c_uint,
+) -> Result {
+    if flags > 1 {
+        bail!(INVALID_VALUE, "unknown flags {flags:#x}");
+    }
+    let (blocks, threads) = best(process()?, &*function?, dynamic, limit);
+    // SAFETY: the caller of HIP promises room for the numbers.
+    unsafe {
+        put(grid, blocks, "the grid")?;
+        put(block, threads, "the block")
+    }
+}
+
+/// Blocks of a kernel that a multiprocessor holds at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
+    to: *mut c_int,
+    handle: Handle,
+    size: c_int,
+    dynamic: usize,
+) -> Code {
+    call("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", || {
+        put_active(to, function(process()?, handle), size, dynamic, 0)
+    })
+}
+
+/// As [`hipModuleOccupancyMaxActiveBlocksPerMultiprocessor`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    to: *mut c_int,
+    handle: Handle,
+    size: c_int,
+    dynamic: usize,
+    flags: c_uint,
+) -> Code {
+    call("hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", || {
+        put_active(to, function(process()?, handle), size, dynamic, flags)
+    })
+}
+
+/// Blocks of the kernel that a host function stands for that a multiprocessor holds at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessor(
+    to: *mut c_int,
+    host: *const c_void,
+    size: c_int,
+    dynamic: usize,
+) -> Code {
+    call("hipOccupancyMaxActiveBlocksPerMultiprocessor", || {
+        put_active(to, registered::function(process()?, host), size, dynamic, 0)
+    })
+}
+
+/// As [`hipOccupancyMaxActiveBlocksPerMultiprocessor`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    to: *mut c_int,
+    host: *const c_void,
+    size: c_int,
+    dynamic: usize,
+    flags: c_uint,
+) -> Code {
+    call("hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", || {
+        put_active(to, registered::function(process()?, host), size, dynamic, flags)
+    })
+}
+
+/// The grid and block with which a kernel fills the card.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipModuleOccupancyMaxPotentialBlockSize(
+    grid: *mut c_int,
+    block: *mut c_int,
+    handle: Handle,
+    dynamic: usize,
+    limit: c_int,
+) -> Code {
+    call("hipModuleOccupancyMaxPotentialBlockSize", || {
+        put_best(grid, block, function(process()?, handle), dynamic, limit, 0)
+    })
+}
+
+/// As [`hipModuleOccupancyMaxPotentialBlockSize`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: *mut c_int,
+    block: *mut c_int,
+    handle: Handle,
+    dynamic: usize,
+    limit: c_int,
+    flags: c_uint,
+) -> Code {
+    call("hipModuleOccupancyMaxPotentialBlockSizeWithFlags", || {
+        put_best(grid, block, function(process()?, handle), dynamic, limit, flags)
+    })
+}
+
+/// The grid and block with which the kernel that a host function stands for fills the card.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hipOccupancyMaxPotentialBlockSize(
+    grid: *mut c_int,
+    block: *mut c_int,
+    host: *const c_void,
+    dynamic: usize,
+    limit: c_int,
+) -> Code {
+    call("hipOccupancyMaxPotentialBlockSize", || {
+        put_best(grid, block, registered::function(process()?, host), dynamic, limit, 0)
+    })
+}

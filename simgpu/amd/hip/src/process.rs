@@ -1,0 +1,126 @@
+//! The state of the process: cards, memory, findings, queues, and the tables of handles.
+
+use crate::Code;
+use crate::card::{Card, card};
+use crate::error::{Error, Result, bail};
+use crate::module::{Function, LoadedModule};
+use isobit_simgpu_amd::dispatch::Gpu;
+use isobit_simgpu_amd::isa::Arch;
+use isobit_simgpu_core::queue::StreamId;
+use isobit_simgpu_core::settings::{cards, settings};
+use isobit_simgpu_runtime_common::Machine;
+use isobit_simgpu_runtime_common::graph::Graphs;
+use isobit_simgpu_runtime_common::handles::{Handle, Kind, Table};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+pub(crate) struct Process {
+    pub(crate) machine: Machine,
+    pub(crate) cards: Vec<Installed>,
+    pub(crate) modules: Table<LoadedModule>,
+    pub(crate) functions: Table<Function>,
+    pub(crate) graphs: Graphs,
+    /// Pairs of a card and a peer whose memory it may use.
+    pub(crate) peers: Mutex<HashSet<(usize, usize)>>,
+    /// What was asked for when memory, streams and events were made, by address or handle.
+    pub(crate) origins: Mutex<HashMap<u64, Origin>>,
+}
+
+/// A card that this process has.
+pub(crate) struct Installed {
+    pub(crate) card: &'static Card,
+    pub(crate) gpu: Gpu,
+}
+
+/// How something was made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) device: usize,
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+}
+
+thread_local! {
+    static DEVICE: Cell<usize> = const { Cell::new(0) };
+    /// The streams that stand for `hipStreamPerThread`, by device.
+    static PER_THREAD: RefCell<HashMap<usize, StreamId>> = RefCell::new(HashMap::new());
+}
+
+/// The state of the process, made by the first call that needs it.
+pub(crate) fn process() -> Result<&'static Process> {
+    static PROCESS: OnceLock<Result<Process>> = OnceLock::new();
+    let process = PROCESS.get_or_init(|| {
+        crate::report::tell_at_exit();
+        Process::new()
+    });
+    process.as_ref().map_err(Clone::clone)
+}
+
+impl Process {
+    fn new() -> Result<Self> {
+        let settings = settings();
+        let known: Vec<_> = Arch::ALL.into_iter().map(|arch| (arch.name(), arch)).collect();
+        let archs = cards("ISOBIT_SIM_ROCM", &known, Arch::Gfx90a);
+        let machine = Machine::new(archs.len(), Code::NOT_INITIALIZED)?;
+        let install = |arch| {
+            let (memory, findings) = (machine.memory.clone(), machine.findings.clone());
+            let gpu = Gpu::new(arch, memory, findings, settings.threads, settings.approx);
+            let gpu = gpu.map_err(|fault| Error::new(Code::NOT_INITIALIZED, fault.to_string()))?;
+            Ok(Installed { card: card(arch), gpu })
+        };
+        let cards = archs.into_iter().map(install).collect::<Result<Vec<_>>>()?;
+        Ok(Self {
+            machine,
+            cards,
+            modules: Table::new(Kind::Module),
+            functions: Table::new(Kind::Function),
+            graphs: Graphs::default(),
+            peers: Mutex::default(),
+            origins: Mutex::default(),
+        })
+    }
+
+    /// The number of a card that a caller names.
+    pub(crate) fn device(&self, device: i32) -> Result<usize> {
+        match usize::try_from(device) {
+            Ok(device) if device < self.cards.len() => Ok(device),
+            _ => bail!(INVALID_DEVICE, "device {device} was asked for; there are {}", self.cards.len()),
+        }
+    }
+
+    /// The stream that a handle names: null and 1 are the legacy default stream of the current device, 2 that of the thread.
+    pub(crate) fn stream(&self, handle: Handle) -> Result<StreamId> {
+        match handle as u64 {
+            0 | 1 => Ok(self.machine.queues.legacy(current_device())?),
+            2 => PER_THREAD.with_borrow_mut(|streams| {
+                let device = current_device();
+                if let Some(&stream) = streams.get(&device) {
+                    return Ok(stream);
+                }
+                let stream = self.machine.queues.create_stream(device, true)?;
+                streams.insert(device, stream);
+                Ok(stream)
+            }),
+            id => Ok(StreamId(id)),
+        }
+    }
+
+    pub(crate) fn origins(&self) -> MutexGuard<'_, HashMap<u64, Origin>> {
+        self.origins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers how something was made on the current device.
+    pub(crate) fn note(&self, key: u64, flags: u32, priority: i32) {
+        self.origins().insert(key, Origin { device: current_device(), flags, priority });
+    }
+}
+
+/// The device that calls of this thread mean.
+pub(crate) fn current_device() -> usize {
+    DEVICE.get()
+}
+
+pub(crate) fn set_current_device(device: usize) {
+    DEVICE.set(device);
+}

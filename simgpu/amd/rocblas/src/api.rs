@@ -1,0 +1,236 @@
+//! rocBLAS's handles and what is asked about the library: <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/helper-functions.html>.
+
+use crate::types::*;
+use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The version that this stands in for, ROCm 6.2's, marked as what it is.
+const VERSION: &CStr = c"4.2.1.standin";
+
+static HANDLES: Handles<Context> = Handles::new();
+
+/// What a handle holds.
+#[derive(Debug)]
+pub(crate) struct Context(Mutex<Settings>);
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) stream: Stream,
+    pub(crate) pointer_mode: c_int,
+    atomics_mode: c_int,
+}
+
+impl Context {
+    pub(crate) fn settings(&self) -> Settings {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, change: impl FnOnce(&mut Settings)) -> Status {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        SUCCESS
+    }
+}
+
+pub(crate) fn with(handle: *mut c_void, body: impl FnOnce(Arc<Context>) -> Status) -> Status {
+    guarded(INTERNAL_ERROR, || HANDLES.get(handle).map_or(INVALID_HANDLE, body))
+}
+
+/// Writes through an out-parameter.
+///
+/// # Safety
+/// `out` is null or can be written.
+unsafe fn put<T>(out: *mut T, value: T) -> Status {
+    if out.is_null() {
+        return INVALID_POINTER;
+    }
+    // SAFETY: not null, so the caller's promise.
+    unsafe { out.write(value) };
+    SUCCESS
+}
+
+/// Makes a handle on the default stream, with scalars in host memory.
+///
+/// # Safety
+/// `handle` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocblas_create_handle(handle: *mut *mut c_void) -> Status {
+    guarded(INTERNAL_ERROR, || {
+        if handle.is_null() {
+            return INVALID_HANDLE;
+        }
+        if let Err(why) = HIP.runtime() {
+            eprintln!("rocBLAS stand-in: {why}");
+            return INTERNAL_ERROR;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { put(handle, new_handle()) }
+    })
+}
+
+pub(crate) fn new_handle() -> *mut c_void {
+    HANDLES.insert(Context(Mutex::new(Settings {
+        stream: Stream(std::ptr::null_mut()),
+        pointer_mode: POINTER_MODE_HOST,
+        atomics_mode: ATOMICS_ALLOWED,
+    })))
+}
+
+/// Destroys a handle, after the work of its stream.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocblas_destroy_handle(handle: *mut c_void) -> Status {
+    guarded(INTERNAL_ERROR, || {
+        let Some(context) = HANDLES.remove(handle) else { return INVALID_HANDLE };
+        match HIP.runtime().map(|hip| hip.synchronize(context.settings().stream)) {
+            Ok(Ok(())) => SUCCESS,
+            _ => INTERNAL_ERROR,
+        }
+    })
+}
+
+/// Sets the stream that later calls work on.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocblas_set_stream(handle: *mut c_void, stream: *mut c_void) -> Status {
+    with(handle, |context| {
+        let stream = Stream(stream);
+        match HIP.runtime().map(|hip| hip.is_capturing(stream)) {
+            Ok(Ok(_)) => context.set(|s| s.stream = stream),
+            Ok(Err(_)) => INVALID_VALUE,
+            Err(_) => INTERNAL_ERROR,
+        }
+    })
+}
+
+/// The stream that calls work on.
+///
+/// # Safety
+/// `stream` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocblas_get_stream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
+    // SAFETY: the caller's promise.
+    with(handle, |context| unsafe { put(stream, context.settings().stream.0) })
+}
+
+/// Says where scalars lie.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocblas_set_pointer_mode(handle: *mut c_void, pointer_mode: c_int) -> Status {
+    with(handle, |context| match pointer_mode {
+        POINTER_MODE_HOST | POINTER_MODE_DEVICE => context.set(|s| s.pointer_mode = pointer_mode),
+        _ => INVALID_VALUE,
+    })
+}
+
+/// Where scalars lie.
+///
+/// # Safety
+/// `pointer_mode` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocblas_get_pointer_mode(handle: *mut c_void, pointer_mode: *mut c_int) -> Status {
+    // SAFETY: the caller's promise.
+    with(handle, |context| unsafe { put(pointer_mode, context.settings().pointer_mode) })
+}
+
+/// Says whether atomics may be used, and results so differ from run to run. Here they never do.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocblas_set_atomics_mode(handle: *mut c_void, atomics_mode: c_int) -> Status {
+    with(handle, |context| match atomics_mode {
+        ATOMICS_NOT_ALLOWED | ATOMICS_ALLOWED => context.set(|s| s.atomics_mode = atomics_mode),
+        _ => INVALID_VALUE,
+    })
+}
+
+/// Whether atomics may be used.
+///
+/// # Safety
+/// `atomics_mode` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocblas_get_atomics_mode(handle: *mut c_void, atomics_mode: *mut c_int) -> Status {
+    // SAFETY: the caller's promise.
+    with(handle, |context| unsafe { put(atomics_mode, context.settings().atomics_mode) })
+}
+
+/// Gives device memory to work in. Nothing here needs any.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocblas_set_workspace(handle: *mut c_void, _addr: *mut c_void, _size: usize) -> Status {
+    with(handle, |_| SUCCESS)
+}
+
+/// The length of the version's text, with its NUL.
+///
+/// # Safety
+/// `len` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocblas_get_version_string_size(len: *mut usize) -> Status {
+    // SAFETY: the caller's promise.
+    unsafe { put(len, VERSION.count_bytes() + 1) }
+}
+
+/// The version as text.
+///
+/// # Safety
+/// `buf` is null or takes `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rocblas_get_version_string(buf: *mut c_char, len: usize) -> Status {
+    let version = VERSION.to_bytes_with_nul();
+    if buf.is_null() {
+        return INVALID_POINTER;
+    }
+    if len < version.len() {
+        return INVALID_SIZE;
+    }
+    // SAFETY: the buffer takes at least the text, and overlaps no constant.
+    unsafe { buf.copy_from_nonoverlapping(version.as_ptr().cast(), version.len()) };
+    SUCCESS
+}
+
+/// The name of a status.
+#[unsafe(no_mangle)]
+pub extern "C" fn rocblas_status_to_string(status: Status) -> *const c_char {
+    name(status).as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr::null_mut;
+
+    #[test]
+    fn handles_and_settings() {
+        let stale = new_handle();
+        assert!(HANDLES.remove(stale).is_some());
+        for none in [null_mut(), stale] {
+            assert_eq!(rocblas_set_pointer_mode(none, POINTER_MODE_DEVICE), INVALID_HANDLE);
+            assert_eq!(rocblas_set_workspace(none, null_mut(), 0), INVALID_HANDLE);
+            assert_eq!(rocblas_destroy_handle(none), INVALID_HANDLE);
+        }
+        let handle = new_handle();
+        let mut mode = -1;
+        // SAFETY: `mode` and the handle's place can be written.
+        unsafe {
+            assert_eq!(rocblas_get_atomics_mode(handle, &mut mode), SUCCESS);
+            assert_eq!(mode, ATOMICS_ALLOWED);
+            assert_eq!(rocblas_set_atomics_mode(handle, 2), INVALID_VALUE);
+            assert_eq!(rocblas_set_pointer_mode(handle, POINTER_MODE_DEVICE), SUCCESS);
+            assert_eq!(rocblas_get_pointer_mode(handle, &mut mode), SUCCESS);
+            assert_eq!(mode, POINTER_MODE_DEVICE);
+            assert_eq!(rocblas_get_pointer_mode(handle, null_mut()), INVALID_POINTER);
+            assert_eq!(rocblas_create_handle(null_mut()), INVALID_HANDLE);
+        }
+    }
+
+    #[test]
+    fn version_and_names() {
+        let mut len = 0;
+        // SAFETY: `len` can be written, and the buffers are of the length that is given.
+        unsafe {
+            assert_eq!(rocblas_get_version_string_size(&mut len), SUCCESS);
+            let mut text = vec![1u8; len];
+            assert_eq!(rocblas_get_version_string(text.as_mut_ptr().cast(), len - 1), INVALID_SIZE);
+            assert_eq!(rocblas_get_version_string(text.as_mut_ptr().cast(), len), SUCCESS);
+            assert_eq!(CStr::from_bytes_with_nul(&text).unwrap(), VERSION);
+            assert_eq!(rocblas_get_version_string(null_mut(), len), INVALID_POINTER);
+        }
+        assert_eq!(name(INVALID_SIZE), c"rocblas_status_invalid_size");
+        assert_eq!(name(99), c"<undefined rocblas_status value>");
+    }
+}

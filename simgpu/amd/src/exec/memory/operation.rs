@@ -1,0 +1,178 @@
+//! What instructions do with the memory they reach, whichever memory that is: loads, stores, and (in [`atomic`](super::atomic)) atomics.
+
+use super::width::{MOST, Unit};
+use crate::exec::program::Source;
+use crate::exec::{Step, Wave};
+use isobit_simgpu_core::check::{Access, LANES, lanes_of};
+use std::marker::PhantomData;
+
+/// The step's destination where an atomic returns nothing.
+pub const NO_ROW: u16 = u16::MAX;
+/// Places of the rows of a step: the address, what is stored, and what comes second to it.
+pub const ADDRESS: usize = 0;
+/// See [`ADDRESS`].
+pub const DATA: usize = 1;
+/// See [`ADDRESS`].
+pub const SECOND: usize = 2;
+
+/// An operation, for those that check and address: only moving the bytes is different code for each.
+pub struct Form {
+    /// For the checks.
+    pub access: Access,
+    /// Bytes of a lane.
+    pub bytes: u32,
+    /// What the address must be a multiple of. The hardware takes loads and stores anywhere in the mode that the runtime sets; that an
+    /// element of up to four bytes lies where a pointer to it may point is what the source promises, on AMD's cards as on others.
+    pub align: u32,
+    /// Registers that it stores (of an atomic: of each operand).
+    pub stored: usize,
+    /// Has it a second operand?
+    pub second: bool,
+    /// Does it for lanes that follow each other, whose bytes do too. Atomics do not.
+    pub row: Option<Row>,
+    /// Does it for the lanes of a mask.
+    pub lanes: Lanes,
+}
+
+/// Of so many lanes from one on, with the place of the first lane's bytes.
+///
+/// # Safety
+/// The bytes of each of the lanes may be accessed.
+pub type Row = unsafe fn(&mut Wave, &Step, usize, usize, *mut u8);
+
+/// Of the lanes of a mask, with the place of each lane's bytes.
+///
+/// # Safety
+/// The bytes of each of the lanes may be accessed.
+pub type Lanes = unsafe fn(&mut Wave, &Step, u64, &Places);
+
+/// The places of all lanes' bytes; of lanes that are not in the mask any.
+pub type Places = [*mut u8; LANES];
+
+/// What a lane does with its bytes.
+pub trait Operation: Sized {
+    /// For the checks.
+    const ACCESS: Access;
+    /// Bytes of a lane.
+    const BYTES: u32;
+    /// Registers that it stores (of an atomic: of each operand).
+    const STORED: usize;
+    /// Has it a second operand?
+    const SECOND: bool = false;
+    /// All of it.
+    const FORM: Form = {
+        let atomic = matches!(Self::ACCESS, Access::Atomic);
+        Form {
+            access: Self::ACCESS,
+            bytes: Self::BYTES,
+            align: if atomic || Self::BYTES < 4 { Self::BYTES } else { 4 },
+            stored: Self::STORED,
+            second: Self::SECOND,
+            row: if atomic { None } else { Some(in_row::<Self>) },
+            lanes: in_lanes::<Self>,
+        }
+    };
+
+    /// Does it for one lane.
+    ///
+    /// # Safety
+    /// The bytes at `at` may be accessed.
+    unsafe fn perform(wave: &mut Wave, step: &Step, lane: usize, at: *mut u8);
+}
+
+unsafe fn in_row<O: Operation>(wave: &mut Wave, step: &Step, first: usize, count: usize, start: *mut u8) {
+    // SAFETY: the bytes of the lanes follow each other, and the caller vouches for all of them.
+    let mut perform = |lane: usize, i: usize| unsafe { O::perform(wave, step, lane, start.add(i * O::BYTES as usize)) };
+    // Whole waves are loops of known length.
+    match (first, count) {
+        (0, 64) => (0..64).for_each(|lane| perform(lane, lane)),
+        (0, 32) => (0..32).for_each(|lane| perform(lane, lane)),
+        _ => (0..count).for_each(|i| perform(first + i, i)),
+    }
+}
+
+unsafe fn in_lanes<O: Operation>(wave: &mut Wave, step: &Step, lanes: u64, at: &Places) {
+    // SAFETY: the caller's word.
+    lanes_of(lanes).for_each(|lane| unsafe { O::perform(wave, step, lane as usize, at[lane as usize & 63]) });
+}
+
+/// The number of a row.
+#[inline(always)]
+pub fn row(source: Source) -> usize {
+    match source {
+        Source::Row(row) => usize::from(row),
+        _ => 0,
+    }
+}
+
+/// The words of a lane from consecutive rows.
+#[inline(always)]
+pub fn words(wave: &Wave, first: usize, count: usize, lane: usize) -> [u32; MOST] {
+    std::array::from_fn(|i| if i < count { wave.v[(first + i) & 511].0[lane & 63] } else { 0 })
+}
+
+/// Writes the words of a lane to consecutive rows.
+#[inline(always)]
+pub fn set_words(wave: &mut Wave, first: usize, count: usize, lane: usize, words: [u32; MOST]) {
+    for (i, word) in words.into_iter().enumerate().take(count) {
+        wave.v[(first + i) & 511].0[lane & 63] = word;
+    }
+}
+
+/// Memory to registers.
+pub struct Load<U>(PhantomData<U>);
+
+impl<U: Unit> Operation for Load<U> {
+    const ACCESS: Access = Access::Load;
+    const BYTES: u32 = U::BYTES;
+    const STORED: usize = 0;
+
+    #[inline(always)]
+    unsafe fn perform(wave: &mut Wave, step: &Step, lane: usize, at: *mut u8) {
+        let to = usize::from(step.dst);
+        // SAFETY: the caller's word.
+        let words = unsafe { U::load(at, wave.v[to & 511].0[lane & 63]) };
+        set_words(wave, to, U::WORDS, lane, words);
+    }
+}
+
+/// Registers to memory.
+pub struct Store<U>(PhantomData<U>);
+
+impl<U: Unit> Operation for Store<U> {
+    const ACCESS: Access = Access::Store;
+    const BYTES: u32 = U::BYTES;
+    const STORED: usize = U::WORDS;
+
+    #[inline(always)]
+    unsafe fn perform(wave: &mut Wave, step: &Step, lane: usize, at: *mut u8) {
+        let from = row(step.rows[DATA]);
+        // SAFETY: the caller's word.
+        unsafe { U::store(at, words(wave, from, U::WORDS, lane)) };
+    }
+}
+
+/// The first lane of `overlap` whose bytes are not what an earlier lane of `lanes` stores in the same place.
+#[cold]
+pub fn disagreeing(
+    wave: &mut Wave,
+    step: &Step,
+    form: &Form,
+    lanes: u64,
+    overlap: u64,
+    address: impl Fn(usize) -> u64,
+) -> Option<usize> {
+    let mut stored = [[0u8; 4 * MOST]; LANES];
+    let places: Places = stored.each_mut().map(|bytes| bytes.as_mut_ptr());
+    // SAFETY: a store writes no more than it has registers, and every lane has room for the most of them.
+    unsafe { (form.lanes)(wave, step, lanes, &places) };
+    let end = |lane: usize| address(lane) + u64::from(form.bytes);
+    let byte = |lane: usize, at: u64| stored[lane][(at - address(lane)) as usize];
+    let clashes = |lane: usize, other: usize| {
+        let both = address(lane).max(address(other))..end(lane).min(end(other));
+        both.into_iter().any(|at| byte(lane, at) != byte(other, at))
+    };
+    let before = |lane: u32| lanes_of(lanes & ((1 << lane) - 1));
+    let found = lanes_of(overlap).find(|lane| before(*lane).any(|other| clashes(*lane as usize, other as usize)));
+    found.map(|lane| lane as usize)
+}

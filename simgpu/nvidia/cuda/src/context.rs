@@ -1,0 +1,310 @@
+//! Contexts: making and destroying them, the stack of each thread, limits and flags.
+
+use crate::Code;
+use crate::current::{Context, Slot, current, current_slot, must_slot, pop, push, replace};
+use crate::error::{Error, Result, bail, call, put, put_if_wanted};
+use crate::process::{Process, process};
+use isobit_simgpu_runtime_common::handles::Handle;
+use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// `CU_CTX_MAP_HOST`, `LMEM_RESIZE_TO_MAX`, `COREDUMP_ENABLE`, `USER_COREDUMP_ENABLE`, `SYNC_MEMOPS`.
+const FLAGS: c_uint = 0x8 | 0x10 | 0x20 | 0x40 | 0x80;
+
+/// How threads wait: one of `CU_CTX_SCHED_AUTO`, `SPIN`, `YIELD`, `BLOCKING_SYNC`.
+const SCHEDULING: c_uint = 0x7;
+
+pub(crate) fn check_flags(flags: c_uint) -> Result {
+    if flags & !(FLAGS | SCHEDULING) != 0 || !matches!(flags & SCHEDULING, 0 | 1 | 2 | 4) {
+        bail!(INVALID_VALUE, "unknown or contradicting flags {flags:#x}");
+    }
+    Ok(())
+}
+
+/// What a handle names, destroyed or not; null is the current context.
+pub(crate) fn slot(process: &Process, handle: Handle) -> Result<Arc<Slot>> {
+    if handle.is_null() {
+        return Ok(must_slot()?.1);
+    }
+    let unknown = || Error::new(Code::INVALID_CONTEXT, format!("{handle:p} is no context"));
+    process.contexts.get(handle).ok_or_else(unknown)
+}
+
+fn create(to: *mut Handle, flags: c_uint, device: c_int) -> Result {
+    if to.is_null() {
+        bail!(INVALID_VALUE, "the pointer to the context is null");
+    }
+    let process = process()?;
+    let device = process.device(device)?;
+    check_flags(flags)?;
+    let slot = Arc::new(Slot::new(device, false, Some(Context::new(process, device, flags))));
+    let handle = process.contexts.add(slot.clone());
+    push(handle, slot);
+    // SAFETY: not null, and the caller of CUDA promises room for a context.
+    unsafe { put(to, handle, "the context") }
+}
+
+/// A new context, which becomes current.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxCreate_v2(to: *mut Handle, flags: c_uint, device: c_int) -> Code {
+    call("cuCtxCreate_v2", || create(to, flags, device))
+}
+
+/// A new context with a part of the card, which is not offered: there must be no such parameters.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxCreate_v3(
+    to: *mut Handle,
+    _affinities: *mut c_void,
+    count: c_int,
+    flags: c_uint,
+    device: c_int,
+) -> Code {
+    call("cuCtxCreate_v3", || {
+        if count != 0 {
+            bail!(UNSUPPORTED_EXEC_AFFINITY, "{count} parameters of affinity; a context has the whole card");
+        }
+        create(to, flags, device)
+    })
+}
+
+/// `CUctxCreateParams`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct CreateParams {
+    /// Parts of the card.
+    pub affinities: *mut c_void,
+    /// How many.
+    pub affinity_count: c_int,
+    /// Data shared with graphics.
+    pub graphics: *mut c_void,
+}
+
+/// A new context, with parameters that must ask for nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxCreate_v4(
+    to: *mut Handle,
+    params: *const CreateParams,
+    flags: c_uint,
+    device: c_int,
+) -> Code {
+    call("cuCtxCreate_v4", || {
+        if !params.is_null() {
+            // SAFETY: not null, and the caller's promise.
+            let params = unsafe { params.read_unaligned() };
+            if params.affinity_count != 0 || !params.graphics.is_null() {
+                bail!(UNSUPPORTED_EXEC_AFFINITY, "a context has the whole card, and shares nothing with graphics");
+            }
+        }
+        create(to, flags, device)
+    })
+}
+
+/// Destroys a context with all that belongs to it.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> Code {
+    call("cuCtxDestroy_v2", || {
+        let process = process()?;
+        let slot = slot(process, handle)?;
+        if slot.primary || handle.is_null() {
+            bail!(INVALID_CONTEXT, "{handle:p} is a primary context, which is released, or none");
+        }
+        slot.context()?;
+        if let Some(context) = slot.set(None) {
+            process.empty(&context);
+        }
+        if current_slot().is_some_and(|(current, _)| current == handle) {
+            pop();
+        }
+        Ok(())
+    })
+}
+
+/// Makes a context current above the one before.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxPushCurrent_v2(handle: Handle) -> Code {
+    call("cuCtxPushCurrent_v2", || {
+        let process = process()?;
+        if handle.is_null() {
+            bail!(INVALID_VALUE, "the context is null");
+        }
+        push(handle, slot(process, handle)?);
+        Ok(())
+    })
+}
+
+/// Takes the current context away.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxPopCurrent_v2(to: *mut Handle) -> Code {
+    call("cuCtxPopCurrent_v2", || {
+        process()?;
+        let Some(handle) = pop() else { bail!(INVALID_CONTEXT, "the thread has no current context") };
+        // SAFETY: the caller's promise.
+        unsafe { put_if_wanted(to, handle) };
+        Ok(())
+    })
+}
+
+/// Puts a context, or none where it is null, in the place of the current one.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetCurrent(handle: Handle) -> Code {
+    call("cuCtxSetCurrent", || {
+        let process = process()?;
+        replace(if handle.is_null() { None } else { Some((handle, slot(process, handle)?)) });
+        Ok(())
+    })
+}
+
+/// The current context; null where there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetCurrent(to: *mut Handle) -> Code {
+    call("cuCtxGetCurrent", || {
+        process()?;
+        let handle = current_slot().map_or(std::ptr::null_mut(), |(handle, _)| handle);
+        // SAFETY: the caller's promise.
+        unsafe { put(to, handle, "the context") }
+    })
+}
+
+/// The card of the current context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetDevice(to: *mut c_int) -> Code {
+    call("cuCtxGetDevice", || {
+        process()?;
+        // SAFETY: the caller's promise.
+        unsafe { put(to, must_slot()?.1.device as c_int, "the device") }
+    })
+}
+
+/// The card of a context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetDevice_v2(to: *mut c_int, handle: Handle) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuCtxGetDevice_v2", || unsafe { put(to, slot(process()?, handle)?.device as c_int, "the device") })
+}
+
+/// The number of a context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetId(handle: Handle, to: *mut c_ulonglong) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuCtxGetId", || unsafe { put(to, slot(process()?, handle)?.context()?.id, "the number") })
+}
+
+/// The version of the interface that a context was made with: that of all since CUDA 3.2.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetApiVersion(handle: Handle, to: *mut c_uint) -> Code {
+    call("cuCtxGetApiVersion", || {
+        let Ok(_) = slot(process()?, handle)?.context() else {
+            bail!(INVALID_CONTEXT, "{handle:p} is a context that is destroyed, or not active");
+        };
+        // SAFETY: the caller's promise.
+        unsafe { put(to, 3020, "the version") }
+    })
+}
+
+/// The flags of the current context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetFlags(to: *mut c_uint) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuCtxGetFlags", || unsafe { put(to, current()?.flags.load(Ordering::Relaxed), "the flags") })
+}
+
+/// Gives the current context flags.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetFlags(flags: c_uint) -> Code {
+    call("cuCtxSetFlags", || {
+        check_flags(flags)?;
+        current()?.flags.store(flags, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+/// Waits for all work of a context.
+pub(crate) fn synchronize(context: &Context) -> Result {
+    let done = process()?.machine.queues.synchronize_device(context.queue);
+    context.settle(done.map_err(Error::from))
+}
+
+/// Waits for all work of the current context.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSynchronize() -> Code {
+    call("cuCtxSynchronize", || synchronize(&*current()?))
+}
+
+/// Waits for all work of a context.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSynchronize_v2(handle: Handle) -> Code {
+    call("cuCtxSynchronize_v2", || {
+        let context = slot(process()?, handle)?.context()?;
+        context.check()?;
+        synchronize(&context)
+    })
+}
+
+/// Checks a preference of caches, which is a wish.
+pub(crate) fn check_cache_config(config: c_int) -> Result {
+    if !(0..=3).contains(&config) {
+        bail!(INVALID_VALUE, "{config} is no preference of caches");
+    }
+    Ok(())
+}
+
+/// Which cache the kernels of the current context prefer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetCacheConfig(to: *mut c_int) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuCtxGetCacheConfig", || unsafe {
+        put(to, current()?.cache_config.load(Ordering::Relaxed), "the preference")
+    })
+}
+
+/// Says which cache the kernels of the current context prefer.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetCacheConfig(config: c_int) -> Code {
+    call("cuCtxSetCacheConfig", || {
+        check_cache_config(config)?;
+        current()?.cache_config.store(config, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+/// How wide banks of shared memory are: `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`, which cards have had no choice of for long.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetSharedMemConfig(to: *mut c_int) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuCtxGetSharedMemConfig", || unsafe { current().and_then(|_| put(to, 1, "the size")) })
+}
+
+/// Wishes for a width of banks, which is not to be had.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxSetSharedMemConfig(config: c_int) -> Code {
+    call("cuCtxSetSharedMemConfig", || {
+        if !(0..=2).contains(&config) {
+            bail!(INVALID_VALUE, "{config} is no width of banks");
+        }
+        current().map(drop)
+    })
+}
+
+/// Gives lines of the L2 cache back that were set aside, which are none here.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
+    call("cuCtxResetPersistingL2Cache", || current().map(drop))
+}
+
+/// The priorities of streams, the least and the greatest: none is treated otherwise than another here.
+pub(crate) const PRIORITIES: (c_int, c_int) = (0, -5);
+
+/// The range of stream priorities.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> Code {
+    call("cuCtxGetStreamPriorityRange", || {
+        current()?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_if_wanted(least, PRIORITIES.0);
+            put_if_wanted(greatest, PRIORITIES.1);
+        }
+        Ok(())
+    })
+}

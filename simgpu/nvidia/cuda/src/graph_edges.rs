@@ -1,0 +1,160 @@
+//! Asking graphs for their nodes and edges.
+
+use crate::Code;
+use crate::error::{Result, bail, call, put, read};
+use crate::process::process;
+use isobit_simgpu_runtime_common::graph::list;
+use isobit_simgpu_runtime_common::handles::Handle;
+use std::ffi::c_int;
+
+/// The nodes of a graph; with a null `nodes`, how many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuGraphGetNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, false)?) })
+}
+
+/// The nodes of a graph that come after none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphGetRootNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuGraphGetRootNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, true)?) })
+}
+
+/// What an edge of a graph is but its ends: `CUgraphEdgeData`, all zero, because every edge waits for the whole of a node.
+pub type EdgeData = u64;
+
+/// Says of as many edges as there is room for that they are ordinary.
+///
+/// # Safety
+/// `edges` is null or has room for as many as `count` says before the call.
+unsafe fn ordinary(edges: *mut EdgeData, count: *const usize) -> Result {
+    if edges.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    let room = unsafe { read(count, "the number of edges") }?;
+    // SAFETY: the caller's promise.
+    (0..room).for_each(|at| unsafe { edges.add(at).write_unaligned(0) });
+    Ok(())
+}
+
+/// The edges of a graph, by their ends; with a null `from` and `to`, how many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphGetEdges_v2(
+    graph: Handle,
+    from: *mut Handle,
+    to: *mut Handle,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Code {
+    call("cuGraphGetEdges_v2", || {
+        if from.is_null() != to.is_null() {
+            bail!(INVALID_VALUE, "one of the ends is wanted and the other is not");
+        }
+        let graphs = &process()?.graphs;
+        let graph = graphs.graph::<Code>(graph)?;
+        let pairs: Vec<(usize, usize)> = graph.with(|graph| {
+            let after = |node| graph.after(node).unwrap_or_default().iter().map(move |&before| (before, node));
+            (0..graph.len()).flat_map(after).collect()
+        });
+        let ends = [pairs.iter().map(|pair| pair.0).collect::<Vec<_>>(), pairs.iter().map(|pair| pair.1).collect()];
+        let [first, second] = ends.map(|nodes| graphs.node_handles(&graph, nodes));
+        // SAFETY: the caller's promise; the first list replaces the room by what it wrote, which the second needs to know.
+        unsafe {
+            ordinary(edges, count)?;
+            let room = read(count, "the number of edges")?;
+            list(from, count, &first)?;
+            put(count, room, "the number of edges")?;
+            list(to, count, &second)
+        }
+    })
+}
+
+/// As [`cuGraphGetEdges_v2`], without what the edges are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphGetEdges(graph: Handle, from: *mut Handle, to: *mut Handle, count: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { cuGraphGetEdges_v2(graph, from, to, std::ptr::null_mut(), count) }
+}
+
+/// # Safety
+/// As the functions below.
+unsafe fn neighbours(
+    node: Handle,
+    nodes: *mut Handle,
+    edges: *mut EdgeData,
+    count: *mut usize,
+    before: bool,
+) -> Result {
+    let graphs = &process()?.graphs;
+    let node = graphs.node::<Code>(node)?;
+    let found = if before { node.after() } else { node.before() };
+    // SAFETY: the caller's promise.
+    unsafe {
+        ordinary(edges, count)?;
+        list(nodes, count, &graphs.node_handles(&node.graph, found))
+    }
+}
+
+/// The nodes that a node comes after.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphNodeGetDependencies_v2(
+    node: Handle,
+    nodes: *mut Handle,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuGraphNodeGetDependencies_v2", || unsafe { neighbours(node, nodes, edges, count, true) })
+}
+
+/// As [`cuGraphNodeGetDependencies_v2`], without what the edges are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphNodeGetDependencies(node: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuGraphNodeGetDependencies", || unsafe { neighbours(node, nodes, std::ptr::null_mut(), count, true) })
+}
+
+/// The nodes that come after a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphNodeGetDependentNodes_v2(
+    node: Handle,
+    nodes: *mut Handle,
+    edges: *mut EdgeData,
+    count: *mut usize,
+) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuGraphNodeGetDependentNodes_v2", || unsafe { neighbours(node, nodes, edges, count, false) })
+}
+
+/// As [`cuGraphNodeGetDependentNodes_v2`], without what the edges are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphNodeGetDependentNodes(node: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuGraphNodeGetDependentNodes", || unsafe { neighbours(node, nodes, std::ptr::null_mut(), count, false) })
+}
+
+/// What kind of node it is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphNodeGetType(node: Handle, to: *mut c_int) -> Code {
+    call("cuGraphNodeGetType", || {
+        let kind = process()?.graphs.node::<Code>(node)?.payload::<Code>()?.number();
+        // SAFETY: the caller's promise.
+        unsafe { put(to, kind, "the kind") }
+    })
+}
+
+/// The node of a copy of a graph that a node of the graph has become.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGraphNodeFindInClone(to: *mut Handle, node: Handle, clone: Handle) -> Code {
+    call("cuGraphNodeFindInClone", || {
+        let graphs = &process()?.graphs;
+        let (node, clone) = (graphs.node::<Code>(node)?, graphs.graph::<Code>(clone)?);
+        if node.node >= clone.with(|graph| graph.len()) {
+            bail!(INVALID_VALUE, "the graph is no copy of the node's");
+        }
+        // SAFETY: the caller's promise.
+        unsafe { put(to, graphs.node_handle(&clone, node.node), "the node") }
+    })
+}

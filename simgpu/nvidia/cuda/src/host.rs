@@ -1,0 +1,40 @@
+//! Functions of the host in stream order.
+
+use crate::Code;
+use crate::error::{bail, call};
+use crate::process::process;
+use isobit_simgpu_core::queue::CaptureStatus;
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, work};
+use std::ffi::{c_uint, c_void};
+
+/// Calls a function when the work before it is done.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchHostFunc(stream: Handle, func: Option<HostFn>, data: *mut c_void) -> Code {
+    call("cuLaunchHostFunc", || {
+        let process = process()?;
+        let stream = process.stream(stream)?;
+        Ok(process.machine.queues.enqueue(stream.id, work::<Code>(func, data)?)?)
+    })
+}
+
+/// Calls a function with the stream and success when the work before it is done; after a failure it is not called. Not for captures.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuStreamAddCallback(
+    handle: Handle,
+    func: Option<StreamCallback<Code>>,
+    data: *mut c_void,
+    flags: c_uint,
+) -> Code {
+    call("cuStreamAddCallback", || {
+        let process = process()?;
+        let (stream, queues) = (process.stream(handle)?, &process.machine.queues);
+        let work = callback(func, handle, data, flags)?;
+        if queues.capture_status(stream.id)?.0 != CaptureStatus::None {
+            // A wait is what spoils a capture, and refuses.
+            queues.synchronize(stream.id)?;
+            bail!(STREAM_CAPTURE_UNSUPPORTED, "callbacks cannot be captured");
+        }
+        Ok(queues.enqueue(stream.id, work)?)
+    })
+}

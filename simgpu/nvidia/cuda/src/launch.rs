@@ -1,0 +1,248 @@
+//! Launches: the checks that CUDA makes, the arguments, and the work.
+
+use crate::Code;
+use crate::card::{MAX_BLOCK, MAX_GRID};
+use crate::error::{Result, bail, call, read};
+use crate::library::any_function;
+use crate::module::Function;
+use crate::process::{Process, process};
+use isobit_simgpu_core::finding::Fault;
+use isobit_simgpu_core::queue::Work;
+use isobit_simgpu_runtime_common::arguments::{Arguments, Keys, Parameter};
+use isobit_simgpu_runtime_common::handles::Handle;
+use isobit_simgpu_runtime_common::payload::{Labelled, Payload};
+use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`, `CU_LAUNCH_PARAM_END`.
+const KEYS: Keys = Keys { buffer: 1, size: 2, end: 0 };
+
+/// What a launch is made of but its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub(crate) shared: u32,
+}
+
+/// A launch whose arguments are taken.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) function: Arc<Function>,
+    /// What the caller named the kernel by.
+    pub(crate) handle: u64,
+    pub(crate) shape: Shape,
+    pub(crate) arguments: Arguments,
+}
+
+impl Prepared {
+    /// Checks a launch and takes its arguments.
+    ///
+    /// # Safety
+    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null or as CUDA documents it.
+    pub(crate) unsafe fn new(
+        process: &Process,
+        handle: Handle,
+        shape: Shape,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    ) -> Result<Arc<Self>> {
+        let function = any_function(process, handle)?;
+        let kernel = &function.kernel;
+        check(&function, &shape)?;
+        let arguments = kernel.arguments.iter();
+        let parameters: Vec<_> =
+            arguments.map(|a| Parameter { offset: a.offset as usize, bytes: a.bytes as usize }).collect();
+        // SAFETY: the caller's promise.
+        let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
+        Ok(Arc::new(Self { function, handle: handle as u64, shape, arguments }))
+    }
+
+    /// The work of the launch.
+    pub(crate) fn work(self: Arc<Self>, process: &'static Process) -> Work {
+        let payload = Payload::Kernel(self.clone());
+        Work::new(move || self.run(process)).labelled(payload)
+    }
+
+    fn run(&self, process: &Process) -> std::result::Result<(), Fault> {
+        let (kernel, context) = (&self.function.kernel, &self.function.context);
+        let gpu = &process.cards[context.device].gpu;
+        let Shape { grid, block, shared } = self.shape;
+        gpu.launch(kernel, grid, block, shared, self.arguments.bytes()).inspect_err(|fault| {
+            process.machine.tell_fault(&kernel.name, fault);
+            context.fail(fault);
+        })
+    }
+}
+
+/// The limits of a launch.
+fn check(function: &Function, shape: &Shape) -> Result {
+    let kernel = &function.kernel;
+    let (name, Shape { grid, block, shared }) = (&kernel.name, *shape);
+    let fits = |size: [u32; 3], most: [u32; 3]| size.iter().zip(most).all(|(&n, most)| (1..=most).contains(&n));
+    if !fits(grid, MAX_GRID) {
+        bail!(INVALID_VALUE, "{name}: a grid of {grid:?} blocks; from 1 to {MAX_GRID:?} are allowed");
+    }
+    if !fits(block, MAX_BLOCK) {
+        bail!(INVALID_VALUE, "{name}: a block of {block:?} threads; from 1 to {MAX_BLOCK:?} are allowed");
+    }
+    let threads: u32 = block.iter().product();
+    if threads > kernel.max_threads {
+        bail!(INVALID_VALUE, "{name}: a block of {threads} threads; {} are the most", kernel.max_threads);
+    }
+    if let Some(required) = kernel.required_threads.filter(|required| *required != block) {
+        bail!(INVALID_VALUE, "{name}: a block of {block:?} threads; the kernel is compiled for {required:?}");
+    }
+    let most = function.attributes.dynamic_shared.load(Ordering::Relaxed);
+    if shared > most {
+        bail!(
+            INVALID_VALUE,
+            "{name}: {shared} bytes of dynamic shared memory; without cuFuncSetAttribute {most} are the most"
+        );
+    }
+    Ok(())
+}
+
+/// Enqueues a launch.
+///
+/// # Safety
+/// As [`Prepared::new`].
+pub(crate) unsafe fn launch(
+    handle: Handle,
+    shape: Shape,
+    stream: Handle,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Result {
+    let process = process()?;
+    let stream = process.stream(stream)?;
+    // SAFETY: the caller's promise.
+    let prepared = unsafe { Prepared::new(process, handle, shape, params, extra) }?;
+    if !Arc::ptr_eq(&prepared.function.context, &stream.context) {
+        bail!(INVALID_HANDLE, "{} and the stream are of different contexts", prepared.function.kernel.name);
+    }
+    Ok(process.machine.queues.enqueue(stream.id, prepared.work(process))?)
+}
+
+/// Launches a kernel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchKernel(
+    function: Handle,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    stream: Handle,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Code {
+    let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+    // SAFETY: the caller's promise.
+    call("cuLaunchKernel", || unsafe { launch(function, shape, stream, params, extra) })
+}
+
+/// Refuses launches whose blocks would have to run at once: here they run one after the other.
+fn check_cooperative(shape: &Shape) -> Result {
+    if shape.grid != [1; 3] {
+        bail!(NOT_SUPPORTED, "a cooperative launch of more than one block, as the attribute of the card says");
+    }
+    Ok(())
+}
+
+/// Launches a kernel whose blocks wait for each other, of which there may be one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchCooperativeKernel(
+    function: Handle,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    stream: Handle,
+    params: *mut *mut c_void,
+) -> Code {
+    let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+    call("cuLaunchCooperativeKernel", || {
+        check_cooperative(&shape)?;
+        // SAFETY: the caller's promise.
+        unsafe { launch(function, shape, stream, params, std::ptr::null_mut()) }
+    })
+}
+
+/// `CUlaunchConfig`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct LaunchConfig {
+    /// Blocks.
+    pub grid: [c_uint; 3],
+    /// Threads of a block.
+    pub block: [c_uint; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: c_uint,
+    /// The stream.
+    pub stream: Handle,
+    /// What else is asked for.
+    pub attributes: *const LaunchAttribute,
+    /// How much.
+    pub count: c_uint,
+}
+
+/// `CUlaunchAttribute`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct LaunchAttribute {
+    /// `CUlaunchAttributeID`.
+    pub id: c_uint,
+    /// Fills up to the value.
+    pub padding: c_uint,
+    /// The value, as 32-bit numbers.
+    pub value: [c_uint; 16],
+}
+
+/// Checks an attribute of a launch: hints are taken, what the simulator cannot do is refused.
+fn check_attribute(attribute: &LaunchAttribute, shape: &Shape) -> Result {
+    let LaunchAttribute { id, value, .. } = attribute;
+    match id {
+        // Nothing; windows of the cache, how threads wait, how clusters are spread, early starts, priorities, domains, the carve-out.
+        0 | 1 | 3 | 5 | 6 | 8 | 9 | 10 | 14 => Ok(()),
+        2 if value[0] == 0 => Ok(()),
+        2 => check_cooperative(shape),
+        4 | 11 if value[..3].iter().all(|&n| n <= 1) => Ok(()),
+        4 | 11 => bail!(NOT_SUPPORTED, "clusters of {:?} blocks, as the attribute of the card says", &value[..3]),
+        7 | 12 => bail!(NOT_SUPPORTED, "events in the middle of a launch"),
+        13 if value[0] == 0 => Ok(()),
+        13 => bail!(NOT_SUPPORTED, "nodes that kernels change"),
+        _ => bail!(INVALID_VALUE, "{id} is no attribute of launches"),
+    }
+}
+
+/// Launches a kernel, with attributes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchKernelEx(
+    config: *const LaunchConfig,
+    function: Handle,
+    params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Code {
+    call("cuLaunchKernelEx", || {
+        // SAFETY: the caller's promise.
+        let config = unsafe { read(config, "the configuration") }?;
+        let shape = Shape { grid: config.grid, block: config.block, shared: config.shared };
+        if config.count > 0 && config.attributes.is_null() {
+            bail!(INVALID_VALUE, "{} attributes, and a null pointer to them", config.count);
+        }
+        for index in 0..config.count as usize {
+            // SAFETY: the caller's promise.
+            check_attribute(&unsafe { config.attributes.add(index).read_unaligned() }, &shape)?;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { launch(function, shape, config.stream, params, extra) }
+    })
+}

@@ -1,0 +1,216 @@
+//! Modules: loading PTX, finding kernels and variables in it.
+
+use crate::Code;
+use crate::current::{Context, current};
+use crate::error::{Error, Result, bail, call, put, put_if_wanted, text};
+use crate::function::Attributes;
+use crate::image;
+use crate::memory::Address;
+use crate::process::{Process, process};
+use isobit_simgpu_nvidia::module::{Kernel, LoadError, Module};
+use isobit_simgpu_runtime_common::handles::Handle;
+use std::collections::HashMap;
+use std::ffi::{CString, c_char, c_uint, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A module in a context.
+#[derive(Debug)]
+pub(crate) struct LoadedModule {
+    pub(crate) module: Module,
+    pub(crate) context: Arc<Context>,
+    /// The handles of the kernels that were asked for.
+    functions: Mutex<HashMap<String, u64>>,
+}
+
+/// A kernel in a context.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) context: Arc<Context>,
+    /// The module, with whose handle the kernel's goes.
+    pub(crate) module: u64,
+    /// For whoever asks.
+    pub(crate) name: CString,
+    pub(crate) attributes: Attributes,
+}
+
+impl LoadedModule {
+    /// Loads PTX for a context.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_IMAGE` for what is none, `CUDA_ERROR_INVALID_PTX` for what a compiler would reject, which PTX for a newer card is
+    /// too, `CUDA_ERROR_OUT_OF_MEMORY`.
+    pub(crate) fn load(process: &Process, context: Arc<Context>, image: &[u8]) -> Result<Self> {
+        let module = process.cards[context.device].gpu.load(image).map_err(|error| {
+            // A text is looked at as PTX by the driver where it says which version it is.
+            let says_version = image.windows(8).any(|word| word == b".version");
+            let code = match error {
+                LoadError::NotPtx(_) => Code::INVALID_IMAGE,
+                LoadError::Invalid(_) if !says_version => Code::INVALID_IMAGE,
+                LoadError::Invalid(_) | LoadError::WrongArch { .. } | LoadError::Unresolved(_) => Code::INVALID_PTX,
+                LoadError::OutOfMemory(_) => Code::OUT_OF_MEMORY,
+            };
+            Error::new(code, error.to_string())
+        })?;
+        Ok(Self { module, context, functions: Mutex::default() })
+    }
+
+    /// The handle of a kernel, the same whenever it is asked for.
+    pub(crate) fn function(&self, process: &Process, handle: Handle, name: &str) -> Result<Handle> {
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&found) = functions.get(name) {
+            return Ok(found as Handle);
+        }
+        let Some(kernel) = self.module.kernel(name) else { bail!(NOT_FOUND, "the module has no kernel {name}") };
+        let function = Function {
+            attributes: Attributes::new(&kernel),
+            kernel,
+            context: self.context.clone(),
+            module: handle as u64,
+            name: CString::new(name).unwrap_or_default(),
+        };
+        let found = process.functions.add(Arc::new(function));
+        functions.insert(name.to_owned(), found as u64);
+        Ok(found)
+    }
+}
+
+/// The module that a handle names, of a context that answers.
+pub(crate) fn module(process: &Process, handle: Handle) -> Result<Arc<LoadedModule>> {
+    let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no module"));
+    let module = process.modules.get(handle).ok_or_else(unknown)?;
+    module.context.check()?;
+    Ok(module)
+}
+
+/// The kernel that a handle names, of a context that answers.
+pub(crate) fn function(process: &Process, handle: Handle) -> Result<Arc<Function>> {
+    let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no kernel, or its module is unloaded"));
+    let function = process.functions.get(handle).ok_or_else(unknown)?;
+    function.context.check()?;
+    Ok(function)
+}
+
+/// Loads PTX into the current context.
+pub(crate) fn load(to: *mut Handle, image: impl FnOnce() -> Result<Vec<u8>>) -> Result {
+    if to.is_null() {
+        bail!(INVALID_VALUE, "the pointer to the module is null");
+    }
+    let (process, context) = (process()?, current()?);
+    let loaded = LoadedModule::load(process, context, &image()?)?;
+    // SAFETY: not null, and the caller of CUDA promises room for a handle.
+    unsafe { put(to, process.modules.add(Arc::new(loaded)), "the module") }
+}
+
+/// Loads PTX.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleLoadData(to: *mut Handle, image: *const c_void) -> Code {
+    // SAFETY: the caller's promise.
+    call("cuModuleLoadData", || load(to, || Ok(unsafe { image::text(image) }?.to_vec())))
+}
+
+/// Loads PTX from a file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleLoad(to: *mut Handle, path: *const c_char) -> Code {
+    call("cuModuleLoad", || {
+        // SAFETY: the caller's promise.
+        let path = unsafe { text(path, "the path") }?;
+        load(to, || image::of_file(path))
+    })
+}
+
+/// Loads a fat binary, which only a real card executes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleLoadFatBinary(_to: *mut Handle, _image: *const c_void) -> Code {
+    call("cuModuleLoadFatBinary", || {
+        current()?;
+        bail!(NO_BINARY_FOR_GPU, "simulated cards take PTX alone")
+    })
+}
+
+/// Unloads a module. Its kernels go with it, but for launches that are pending.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuModuleUnload(handle: Handle) -> Code {
+    call("cuModuleUnload", || {
+        let process = process()?;
+        module(process, handle)?;
+        unload(process, handle);
+        Ok(())
+    })
+}
+
+/// Forgets a module and its kernels.
+pub(crate) fn unload(process: &Process, handle: Handle) {
+    // Its variables go when the last launch of its kernels is done.
+    process.modules.remove(handle);
+    process.functions.remove_if(|function| function.module == handle as u64);
+}
+
+/// Finds a kernel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleGetFunction(to: *mut Handle, handle: Handle, name: *const c_char) -> Code {
+    call("cuModuleGetFunction", || {
+        let process = process()?;
+        // SAFETY: the caller's promise.
+        let name = unsafe { text(name, "the name") }?;
+        let found = module(process, handle)?.function(process, handle, name)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(to, found, "the kernel") }
+    })
+}
+
+/// How many kernels a module has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleGetFunctionCount(to: *mut c_uint, handle: Handle) -> Code {
+    call("cuModuleGetFunctionCount", || {
+        let count = module(process()?, handle)?.module.kernels().count();
+        // SAFETY: the caller's promise.
+        unsafe { put(to, count as c_uint, "the number of kernels") }
+    })
+}
+
+/// The kernels of a module, as many as there is room for, in the order of their names.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleEnumerateFunctions(to: *mut Handle, count: c_uint, handle: Handle) -> Code {
+    call("cuModuleEnumerateFunctions", || {
+        let process = process()?;
+        let module = module(process, handle)?;
+        if to.is_null() || count == 0 {
+            bail!(INVALID_VALUE, "the room for the kernels is null or none");
+        }
+        let mut names: Vec<_> = module.module.kernels().map(|kernel| kernel.name.as_str()).collect();
+        names.sort_unstable();
+        for (index, name) in names.into_iter().take(count as usize).enumerate() {
+            let found = module.function(process, handle, name)?;
+            // SAFETY: below the room that the caller gives.
+            unsafe { to.add(index).write_unaligned(found) };
+        }
+        Ok(())
+    })
+}
+
+/// Finds a variable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuModuleGetGlobal_v2(
+    address: *mut Address,
+    bytes: *mut usize,
+    handle: Handle,
+    name: *const c_char,
+) -> Code {
+    call("cuModuleGetGlobal_v2", || {
+        // SAFETY: the caller's promise.
+        let name = unsafe { text(name, "the name") }?;
+        if address.is_null() && bytes.is_null() {
+            bail!(INVALID_VALUE, "neither the address nor the size is wanted");
+        }
+        let Some((at, size)) = module(process()?, handle)?.module.global(name) else {
+            bail!(NOT_FOUND, "the module has no variable {name}");
+        };
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_if_wanted(address, at);
+            put_if_wanted(bytes, size as usize);
+        }
+        Ok(())
+    })
+}

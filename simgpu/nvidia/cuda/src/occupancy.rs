@@ -1,0 +1,184 @@
+//! How many blocks of a kernel a multiprocessor holds: as many as registers, warp slots and shared memory allow, by the rules that NVIDIA
+//! gives in `cuda_occupancy.h`.
+
+use crate::Code;
+use crate::card::{Card, REGISTERS, WARP};
+use crate::error::{Result, bail, call, put};
+use crate::library::any_function;
+use crate::module::Function;
+use crate::process::process;
+use isobit_simgpu_nvidia::dispatch::MAX_THREADS;
+use isobit_simgpu_runtime_common::handles::Handle;
+use std::ffi::{c_int, c_uint};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Shared memory that a block of so many threads needs: a function of the caller.
+pub type BlockToShared = unsafe extern "C" fn(c_int) -> usize;
+
+/// Registers that warps get at a time, those that a thread gets at a time, and the parts of a multiprocessor that warps are spread over.
+const REGISTERS_STEP: u32 = 256;
+const PARTS: u32 = 4;
+
+/// Shared memory that blocks get at a time, in bytes.
+const SHARED_STEP: usize = 128;
+
+/// A kernel on its card.
+struct On {
+    card: &'static Card,
+    function: Arc<Function>,
+}
+
+impl On {
+    fn new(handle: Handle) -> Result<Self> {
+        let process = process()?;
+        let function = any_function(process, handle)?;
+        Ok(Self { card: process.cards[function.context.device].card, function })
+    }
+
+    /// Blocks of `size` threads that a multiprocessor holds by registers and slots.
+    fn blocks_by_threads(&self, size: u32) -> u32 {
+        let warps = size.div_ceil(WARP);
+        let each = (self.function.kernel.registers.max(1) * WARP).next_multiple_of(REGISTERS_STEP);
+        let by_registers = REGISTERS / each / PARTS * PARTS;
+        let slots = self.card.threads_per_multiprocessor as u32 / WARP;
+        (by_registers.min(slots) / warps).min(self.card.blocks_per_multiprocessor as u32)
+    }
+
+    /// Blocks that a multiprocessor holds by shared memory.
+    fn blocks_by_shared(&self, dynamic: usize) -> u32 {
+        let each = self.function.kernel.shared_bytes as usize + dynamic + self.card.shared_reserved as usize;
+        let each = each.next_multiple_of(SHARED_STEP);
+        (self.card.shared_per_multiprocessor as usize).checked_div(each).map_or(u32::MAX, |blocks| blocks as u32)
+    }
+
+    fn blocks(&self, size: u32, dynamic: usize) -> u32 {
+        self.blocks_by_threads(size).min(self.blocks_by_shared(dynamic))
+    }
+
+    /// The grid and block that fill the card: of the blocks that are as large as whole warps and no larger than the limit, the largest with
+    /// the most threads at a time.
+    fn best(&self, shared: impl Fn(u32) -> usize, limit: c_int) -> (c_int, c_int) {
+        let most = self.function.kernel.max_threads;
+        let limit = u32::try_from(limit).ok().filter(|&limit| limit > 0).unwrap_or(most).min(most);
+        let sizes = (1..=limit.div_ceil(WARP)).map(|warps| (warps * WARP).min(limit));
+        let held = |size| self.blocks(size, shared(size)) * size;
+        let size = sizes.max_by_key(|&size| held(size)).unwrap_or(0);
+        let grid = self.card.multiprocessors * self.blocks(size.max(1), shared(size)) as c_int;
+        (grid, size as c_int)
+    }
+}
+
+fn check_flags(flags: c_uint) -> Result {
+    // `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE` changes nothing on these cards.
+    if flags > 1 {
+        bail!(INVALID_VALUE, "unknown flags {flags:#x}");
+    }
+    Ok(())
+}
+
+fn put_active(to: *mut c_int, handle: Handle, size: c_int, dynamic: usize, flags: c_uint) -> Result {
+    check_flags(flags)?;
+    let on = On::new(handle)?;
+    let Some(size) = u32::try_from(size).ok().filter(|&size| size > 0) else {
+        bail!(INVALID_VALUE, "blocks of {size} threads");
+    };
+    let allowed = on.function.attributes.dynamic_shared.load(Ordering::Relaxed) as usize;
+    let blocks = if size > MAX_THREADS || dynamic > allowed { 0 } else { on.blocks(size, dynamic) };
+    // SAFETY: the caller of CUDA promises room for the number.
+    unsafe { put(to, blocks as c_int, "the number of blocks") }
+}
+
+/// Blocks of a kernel that a multiprocessor holds at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    to: *mut c_int,
+    function: Handle,
+    size: c_int,
+    dynamic: usize,
+) -> Code {
+    call("cuOccupancyMaxActiveBlocksPerMultiprocessor", || put_active(to, function, size, dynamic, 0))
+}
+
+/// As [`cuOccupancyMaxActiveBlocksPerMultiprocessor`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    to: *mut c_int,
+    function: Handle,
+    size: c_int,
+    dynamic: usize,
+    flags: c_uint,
+) -> Code {
+    call("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", || put_active(to, function, size, dynamic, flags))
+}
+
+fn put_best(
+    to: (*mut c_int, *mut c_int),
+    handle: Handle,
+    shared: Option<BlockToShared>,
+    dynamic: usize,
+    limit: c_int,
+    flags: c_uint,
+) -> Result {
+    check_flags(flags)?;
+    // SAFETY: whoever gave the function to CUDA answers for it.
+    let shared = |size: u32| shared.map_or(dynamic, |shared| unsafe { shared(size as c_int) });
+    let (grid, block) = On::new(handle)?.best(shared, limit);
+    // SAFETY: the caller of CUDA promises room for the numbers.
+    unsafe {
+        put(to.0, grid, "the grid")?;
+        put(to.1, block, "the block")
+    }
+}
+
+/// The grid and block with which a kernel fills the card.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    grid: *mut c_int,
+    block: *mut c_int,
+    function: Handle,
+    shared: Option<BlockToShared>,
+    dynamic: usize,
+    limit: c_int,
+) -> Code {
+    call("cuOccupancyMaxPotentialBlockSize", || put_best((grid, block), function, shared, dynamic, limit, 0))
+}
+
+/// As [`cuOccupancyMaxPotentialBlockSize`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: *mut c_int,
+    block: *mut c_int,
+    function: Handle,
+    shared: Option<BlockToShared>,
+    dynamic: usize,
+    limit: c_int,
+    flags: c_uint,
+) -> Code {
+    call("cuOccupancyMaxPotentialBlockSizeWithFlags", || {
+        put_best((grid, block), function, shared, dynamic, limit, flags)
+    })
+}
+
+/// Bytes of dynamic shared memory that a block can have while a multiprocessor holds so many blocks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
+    to: *mut usize,
+    function: Handle,
+    blocks: c_int,
+    size: c_int,
+) -> Code {
+    call("cuOccupancyAvailableDynamicSMemPerBlock", || {
+        let on = On::new(function)?;
+        let (Ok(blocks), Ok(size)) = (u32::try_from(blocks), u32::try_from(size)) else {
+            bail!(INVALID_VALUE, "{blocks} blocks of {size} threads");
+        };
+        if blocks == 0 || size == 0 || size > MAX_THREADS || blocks > on.blocks_by_threads(size) {
+            bail!(INVALID_VALUE, "{blocks} blocks of {size} threads do not fit on a multiprocessor");
+        }
+        let each = on.card.shared_per_multiprocessor as u32 / blocks;
+        let free = each.min(on.card.arch.shared_bytes()).saturating_sub(on.function.kernel.shared_bytes);
+        // SAFETY: the caller's promise.
+        unsafe { put(to, free as usize, "the size") }
+    })
+}

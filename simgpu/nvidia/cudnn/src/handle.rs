@@ -1,0 +1,117 @@
+//! Handles: <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html#cudnncreate>
+
+use crate::status::{BAD_PARAM, INTERNAL_ERROR, NOT_INITIALIZED, Outcome, Status, answer, ensure, fail};
+use isobit_simgpu_library_common::{CUDA, Handles, Runtime, Stream};
+use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
+
+static HANDLES: Handles<Mutex<Stream>> = Handles::new();
+
+/// The driver, which the simulator is.
+pub(crate) fn driver(without: Status) -> Outcome<&'static Runtime> {
+    CUDA.runtime().or_else(|why| fail(without, why))
+}
+
+/// Makes a handle on the default stream.
+///
+/// # Safety
+/// `handle` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudnnCreate(handle: *mut *mut c_void) -> Status {
+    answer(|| {
+        ensure(!handle.is_null(), BAD_PARAM, || "cudnnCreate: no place for the handle".into())?;
+        driver(NOT_INITIALIZED)?;
+        // SAFETY: not null, so the caller's promise.
+        unsafe { handle.write(HANDLES.insert(Mutex::new(Stream(std::ptr::null_mut())))) };
+        Ok(())
+    })
+}
+
+/// Destroys a handle, once the work of its stream is done. None at all is nothing to destroy.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnDestroy(handle: *mut c_void) -> Status {
+    answer(|| {
+        if handle.is_null() {
+            return Ok(());
+        }
+        let Some(stream) = HANDLES.remove(handle) else { return fail(BAD_PARAM, "cudnnDestroy: no handle") };
+        let stream = *stream.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(cuda) = CUDA.runtime()
+            && cuda.is_capturing(stream) == Ok(false)
+        {
+            // A failure of the work is the driver's to report, and a stream that is gone has none.
+            let _ = cuda.synchronize(stream);
+        }
+        Ok(())
+    })
+}
+
+/// Sets the stream that later calls work on.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudnnSetStream(handle: *mut c_void, stream: *mut c_void) -> Status {
+    answer(|| {
+        let Some(context) = HANDLES.get(handle) else { return fail(BAD_PARAM, "cudnnSetStream: no handle") };
+        // The default stream is there, whatever may be asked of it just now.
+        if !stream.is_null() && driver(INTERNAL_ERROR)?.is_capturing(Stream(stream)).is_err() {
+            return fail(BAD_PARAM, "cudnnSetStream: no stream");
+        }
+        *context.lock().unwrap_or_else(PoisonError::into_inner) = Stream(stream);
+        Ok(())
+    })
+}
+
+/// The stream that calls work on.
+///
+/// # Safety
+/// `stream` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudnnGetStream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
+    answer(|| {
+        let current = stream_of(handle)?;
+        ensure(!stream.is_null(), BAD_PARAM, || "cudnnGetStream: no place for the stream".into())?;
+        // SAFETY: not null, so the caller's promise.
+        unsafe { stream.write(current.0) };
+        Ok(())
+    })
+}
+
+/// The stream of a handle.
+pub(crate) fn stream_of(handle: *mut c_void) -> Outcome<Stream> {
+    let Some(context) = HANDLES.get(handle) else { return fail(BAD_PARAM, "no handle") };
+    Ok(*context.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A handle on the default stream, where there may be no driver.
+#[cfg(test)]
+pub(crate) fn test_handle() -> *mut c_void {
+    HANDLES.insert(Mutex::new(Stream(std::ptr::null_mut())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::SUCCESS;
+    use std::ptr::null_mut;
+
+    #[test]
+    fn what_is_no_handle_is_refused() {
+        let stale = test_handle();
+        let mut stream = std::ptr::dangling_mut();
+        // SAFETY: `stream` can be written, and null is allowed.
+        unsafe {
+            assert_eq!(cudnnSetStream(stale, null_mut()), SUCCESS);
+            assert_eq!(cudnnGetStream(stale, &mut stream), SUCCESS);
+            assert!(stream.is_null());
+            assert_eq!(cudnnGetStream(stale, null_mut()), BAD_PARAM);
+            assert_eq!(cudnnDestroy(stale), SUCCESS);
+            assert_eq!((cudnnDestroy(null_mut()), cudnnDestroy(stale)), (SUCCESS, BAD_PARAM));
+            for none in [null_mut(), stale] {
+                assert_eq!(cudnnGetStream(none, &mut stream), BAD_PARAM);
+                assert_eq!(cudnnSetStream(none, null_mut()), BAD_PARAM);
+            }
+            assert_eq!(cudnnCreate(null_mut()), BAD_PARAM);
+            // No simulator lies beside a test program.
+            assert_eq!(cudnnCreate(&mut stream), NOT_INITIALIZED);
+        }
+    }
+}

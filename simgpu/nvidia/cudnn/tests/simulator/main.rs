@@ -1,0 +1,137 @@
+//! cuDNN as a program uses it, through cudarc's bindings, on the simulated GPU: handles are made on streams that there are, graphs and calls
+//! follow the stream, also into a captured graph, and their operands are looked at.
+
+mod graph;
+mod program;
+
+use cudarc::cudnn::sys::{
+    cudnnConvolutionFwdAlgo_t::*, cudnnConvolutionMode_t::*, cudnnDataType_t::*, cudnnMathType_t::*, cudnnStatus_t::*,
+    cudnnTensorFormat_t::*, *,
+};
+use cudarc::driver::sys::{CUresult::CUDA_SUCCESS, CUstreamCaptureMode::*, *};
+use graph::{Graph, at};
+use isobit_simgpu_install::inside;
+use program::{Program, findings, with_simulator};
+use std::ptr::null_mut;
+
+#[test]
+fn handles_are_made_on_streams_that_there_are() {
+    if !inside() {
+        return with_simulator("handles_are_made_on_streams_that_there_are");
+    }
+    let Program { stream, handle } = Program::new();
+    let mut current = null_mut();
+    // SAFETY: an out-parameter; a stream that is gone is what the library is to refuse.
+    unsafe {
+        assert_eq!(cudnnGetStream(handle, &mut current), CUDNN_STATUS_SUCCESS);
+        assert_eq!(current.cast(), stream);
+        assert_eq!(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+        assert_eq!(cudnnSetStream(handle, stream.cast()), CUDNN_STATUS_BAD_PARAM);
+        assert_eq!(cudnnSetStream(handle, null_mut()), CUDNN_STATUS_SUCCESS);
+        assert_eq!(cudnnDestroy(handle), CUDNN_STATUS_SUCCESS);
+        assert!(cudnnGetVersion() >= 90_000);
+    }
+}
+
+#[test]
+fn graphs_follow_the_stream_and_their_operands_are_checked() {
+    if !inside() {
+        return with_simulator("graphs_follow_the_stream_and_their_operands_are_checked");
+    }
+    let program = Program::new();
+    let graph = Graph::new(&program);
+    assert!(graph.workspace_bytes > 4 && graph.workspace_bytes <= 4096);
+    let x = program.upload(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+    let (w, y, workspace) = (program.upload(&[1.0, 10.0]), program.upload(&[7.0; 4]), program.upload(&[0.0; 1024]));
+    assert_eq!(graph.execute([x, w, y], workspace), CUDNN_STATUS_SUCCESS);
+    assert_eq!(program.download(y), [21.0, 32.0, 43.0, 54.0]);
+    assert_eq!(findings(), []);
+    // A filter that is a number short, and a workspace that is.
+    let (short, y) = (program.upload(&[1.0]), program.upload(&[7.0; 4]));
+    assert_eq!(graph.execute([x, short, y], workspace), CUDNN_STATUS_SUCCESS);
+    assert_eq!(program.download(y), [7.0; 4], "nothing was computed from what is not there");
+    let found = findings();
+    assert!(found.len() == 1 && found[0].0 == "out_of_bounds", "{found:?}");
+    assert!(found[0].1.contains("cudnnBackendExecute: w"), "{found:?}");
+    assert_eq!(graph.execute([x, w, y], program.upload(&[0.0])), CUDNN_STATUS_SUCCESS);
+    assert_eq!(program.download(y), [7.0; 4]);
+    let found = findings();
+    assert!(found.len() == 1 && found[0].1.contains("workspace"), "{found:?}");
+    assert_eq!(graph.execute([x, w, 0], workspace), CUDNN_STATUS_BAD_PARAM_NULL_POINTER);
+    // What a result held is not read where it counts for nothing; what an operand does not hold is found.
+    let nothing = program.memory(16);
+    assert_eq!(graph.execute([x, w, nothing], workspace), CUDNN_STATUS_SUCCESS);
+    assert_eq!(program.download(nothing), [21.0, 32.0, 43.0, 54.0]);
+    assert_eq!(findings(), []);
+    assert_eq!(graph.execute([program.memory(20), w, y], workspace), CUDNN_STATUS_SUCCESS);
+    program.download(y);
+    let found = findings();
+    assert!(found.len() == 1 && found[0].0 == "uninitialised_read" && found[0].1.contains(": x"), "{found:?}");
+}
+
+#[test]
+fn a_captured_graph_computes_at_each_launch() {
+    if !inside() {
+        return with_simulator("a_captured_graph_computes_at_each_launch");
+    }
+    let program = Program::new();
+    let convolution = Graph::new(&program);
+    let x = program.upload(&[0.0; 5]);
+    let (w, y, workspace) = (program.upload(&[1.0, 10.0]), program.upload(&[7.0; 4]), program.upload(&[0.0; 1024]));
+    let (mut captured, mut launched) = (null_mut(), null_mut());
+    // SAFETY: out-parameters, and then what they received.
+    unsafe {
+        assert_eq!(cuStreamBeginCapture_v2(program.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+        assert_eq!(convolution.execute([x, w, y], workspace), CUDNN_STATUS_SUCCESS);
+        assert_eq!(cuStreamEndCapture(program.stream, &mut captured), CUDA_SUCCESS);
+        assert_eq!(cuGraphInstantiateWithFlags(&mut launched, captured, 0), CUDA_SUCCESS);
+    }
+    assert_eq!(program.download(y), [7.0; 4], "captured, not done");
+    for (numbers, expected) in
+        [([1.0, 2.0, 3.0, 4.0, 5.0], [21.0, 32.0, 43.0, 54.0]), ([5.0, 4.0, 3.0, 2.0, 1.0], [45.0, 34.0, 23.0, 12.0])]
+    {
+        program.write(x, &numbers);
+        // SAFETY: an instance of the graph, and a stream.
+        assert_eq!(unsafe { cuGraphLaunch(launched, program.stream) }, CUDA_SUCCESS);
+        assert_eq!(program.download(y), expected);
+    }
+    assert_eq!(findings(), []);
+}
+
+#[test]
+fn a_call_of_the_older_functions() {
+    if !inside() {
+        return with_simulator("a_call_of_the_older_functions");
+    }
+    let program = Program::new();
+    let (mut x, mut w, mut y, mut window, mut bytes) = (null_mut(), null_mut(), null_mut(), null_mut(), 0);
+    let input = program.upload(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+    let (filter, result) = (program.upload(&[1.0, 10.0]), program.upload(&[7.0; 4]));
+    let workspace = program.upload(&[0.0; 1024]);
+    let (alpha, beta) = ([2f32], [-1f32]);
+    let (handle, algorithm) = (program.handle, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
+    let [input, filter, output, scratch] = [input, filter, result, workspace].map(|p| p as *mut _);
+    // SAFETY: out-parameters, and then what they received; the simulator knows what the operands are.
+    unsafe {
+        let made = [
+            cudnnCreateTensorDescriptor(&mut x),
+            cudnnCreateFilterDescriptor(&mut w),
+            cudnnCreateTensorDescriptor(&mut y),
+            cudnnCreateConvolutionDescriptor(&mut window),
+            cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1, 1, 5),
+            cudnnSetFilter4dDescriptor(w, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 1, 1, 1, 2),
+            cudnnSetTensor4dDescriptor(y, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 1, 1, 1, 4),
+            cudnnSetConvolution2dDescriptor(window, 0, 0, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+            cudnnSetConvolutionMathType(window, CUDNN_FMA_MATH),
+            cudnnGetConvolutionForwardWorkspaceSize(handle, x, w, window, y, algorithm, &mut bytes),
+        ];
+        assert_eq!(made, [CUDNN_STATUS_SUCCESS; 10]);
+        assert!(bytes > 0 && bytes <= 4096);
+        let (alpha, beta) = (at(&alpha), at(&beta));
+        let call = cudnnConvolutionForward;
+        let status = call(handle, alpha, x, input, w, filter, window, algorithm, scratch, bytes, beta, y, output);
+        assert_eq!(status, CUDNN_STATUS_SUCCESS);
+    }
+    assert_eq!(program.download(result), [42.0 - 7.0, 64.0 - 7.0, 86.0 - 7.0, 108.0 - 7.0]);
+    assert_eq!(findings(), []);
+}

@@ -1,0 +1,78 @@
+//! cuRAND's functions that generate: <https://docs.nvidia.com/cuda/curand/group__HOST.html>.
+
+use crate::api::*;
+use crate::distribution;
+use crate::order::Kind;
+use isobit_simgpu_library_common::CUDA;
+use isobit_simgpu_math::random::Distribution;
+use std::ffi::c_void;
+
+/// # Safety
+/// For a generator on the host, `out` is valid for writes of `count` numbers.
+unsafe fn generate<T: Copy + Default + 'static>(
+    generator: *mut c_void,
+    what: &'static str,
+    out: *mut T,
+    count: usize,
+    distribution: impl FnOnce(Kind) -> Distribution<T>,
+) -> Status {
+    with(generator, |engine| {
+        let distribution = distribution(engine.generator.settings().kind);
+        if !count.is_multiple_of(distribution.outputs) {
+            return LENGTH_NOT_MULTIPLE;
+        }
+        if count == 0 {
+            return SUCCESS;
+        }
+        if engine.is_host {
+            // SAFETY: the caller's promise.
+            unsafe { engine.generator.generate_here(out, count, distribution) };
+            return SUCCESS;
+        }
+        let Ok(cuda) = CUDA.runtime() else { return INITIALIZATION_FAILED };
+        match engine.generator.generate(cuda, what, out, count, distribution) {
+            Ok(()) => SUCCESS,
+            Err(_) => LAUNCH_FAILURE,
+        }
+    })
+}
+
+macro_rules! generators {
+    ($($what:literal, $name:ident: $number:ty, $distribution:expr $(, $parameter:ident)*;)*) => {$(
+        #[doc = concat!($what, ".")]
+        ///
+        /// # Safety
+        /// For a generator on the host, `output` is valid for writes of `num` numbers. What is wrong with device memory the simulator finds.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            generator: *mut c_void,
+            output: *mut $number,
+            num: usize,
+            $($parameter: $number,)*
+        ) -> Status {
+            let distribution = |kind| $distribution(kind $(, $parameter)*);
+            // SAFETY: the caller's promise.
+            unsafe { generate(generator, stringify!($name), output, num, distribution) }
+        }
+    )*};
+}
+
+generators! {
+    "Uniform 32-bit integers", curandGenerate: u32, distribution::bits;
+    "Uniform numbers above 0 and to 1", curandGenerateUniform: f32, distribution::uniform;
+    "Uniform numbers above 0 and to 1, in double precision", curandGenerateUniformDouble: f64,
+        distribution::uniform_double;
+    "Normally distributed numbers", curandGenerateNormal: f32, distribution::normal, mean, stddev;
+    "Normally distributed numbers in double precision", curandGenerateNormalDouble: f64,
+        distribution::normal_double, mean, stddev;
+    "Numbers whose logarithms are normally distributed", curandGenerateLogNormal: f32,
+        distribution::log_normal, mean, stddev;
+    "Numbers whose logarithms are normally distributed, in double precision", curandGenerateLogNormalDouble: f64,
+        distribution::log_normal_double, mean, stddev;
+}
+
+/// Only quasirandom generators of 64 bits give 64-bit integers, and none of these is one.
+#[unsafe(no_mangle)]
+pub extern "C" fn curandGenerateLongLong(generator: *mut c_void, _output: *mut u64, _num: usize) -> Status {
+    with(generator, |_| TYPE_ERROR)
+}

@@ -1,0 +1,184 @@
+//! Address operands: what they are made of, which memory they reach, and the addresses of all lanes.
+
+use super::checked_access;
+use super::operation::Form;
+use crate::exec::lane::row;
+use crate::exec::{Env, Exec, Flow, LANES, Place, Program, Step, Warp};
+use crate::lower::{Location, Lower, Modifiers};
+use crate::ptx::ast::{Base, Operand, Space};
+
+/// The memory that an address reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// Device memory that kernels write: `.global`.
+    Global,
+    /// Device memory that they do not write: `.const`, and the argument buffer by its address.
+    Constant,
+    /// `.shared`
+    Shared,
+    /// `.local`, and the parameters of calls.
+    Local,
+    /// The argument buffer, by offsets in it.
+    Arguments,
+    /// Whatever the address says.
+    Generic,
+}
+
+/// An address operand.
+#[derive(Debug, Clone, Copy)]
+pub struct Address {
+    /// Which memory it reaches.
+    pub memory: Memory,
+    /// The register that it starts from, if any.
+    pub base: Place,
+    /// The register has 32 bits.
+    pub narrow: bool,
+    /// Added to the register, or all of the address.
+    pub offset: u64,
+}
+
+/// Takes the state space of an instruction; generic where none is given.
+pub fn take_space(modifiers: &mut Modifiers<'_>) -> Space {
+    let names = [
+        ("global", Space::Global),
+        ("shared", Space::Shared),
+        ("shared::cta", Space::Shared),
+        // Without clusters each block is one of its own.
+        ("shared::cluster", Space::Shared),
+        ("local", Space::Local),
+        ("param", Space::Param),
+        ("param::entry", Space::Param),
+        ("param::func", Space::Param),
+        ("const", Space::Const),
+    ];
+    names.into_iter().find(|(name, _)| modifiers.take(name)).map_or(Space::Generic, |(_, space)| space)
+}
+
+/// The address that an operand of an instruction says, in a state space.
+///
+/// # Errors
+/// It is no address, or one of another space.
+pub fn address(lower: &Lower<'_>, operand: &Operand, space: Space) -> Result<Address, String> {
+    let Operand::Address(base, offset) = operand else { return Err(format!("the operand {operand:?} is no address")) };
+    let memory = match space {
+        Space::Global => Memory::Global,
+        Space::Const => Memory::Constant,
+        Space::Shared => Memory::Shared,
+        Space::Local => Memory::Local,
+        // A register has the generic address of a parameter; offsets in the buffer are known where it is named.
+        Space::Param => Memory::Constant,
+        Space::Generic => Memory::Generic,
+    };
+    let none = Place::NONE;
+    match base {
+        Base::None => {
+            let memory = if space == Space::Param { Memory::Arguments } else { memory };
+            Ok(Address { memory, base: none, narrow: false, offset: *offset as u64 })
+        }
+        Base::Register(id) => {
+            let base = lower.place(*id);
+            match (lower.width(*id), memory) {
+                (64, _) => Ok(Address { memory, base, narrow: false, offset: *offset as u64 }),
+                (32, Memory::Shared | Memory::Local) => {
+                    Ok(Address { memory, base, narrow: true, offset: *offset as u64 })
+                }
+                (32, _) if space == Space::Param => {
+                    Ok(Address { memory: Memory::Arguments, base, narrow: true, offset: *offset as u64 })
+                }
+                (bits, _) => Err(format!("{} has {bits} bits, and the address has 64", lower.register(*id).name)),
+            }
+        }
+        Base::Symbol(name) => {
+            let (memory, at) = match (location(lower, name)?, space) {
+                (Location::Memory(at), Space::Global | Space::Const | Space::Generic) => (memory, at),
+                (Location::Shared(at), Space::Shared) => (memory, at.into()),
+                (Location::Local(at), Space::Local | Space::Param) => (Memory::Local, at.into()),
+                (Location::Argument(at), Space::Param) => (Memory::Arguments, at.into()),
+                (found, _) => return Err(format!("{name} is in another state space ({found:?})")),
+            };
+            Ok(Address { memory, base: none, narrow: false, offset: at.wrapping_add_signed(*offset) })
+        }
+    }
+}
+
+/// Where a variable is.
+///
+/// # Errors
+/// There is none of this name.
+pub fn location(lower: &Lower<'_>, name: &str) -> Result<Location, String> {
+    lower.locations.get(name).copied().ok_or_else(|| format!("{name} is no variable"))
+}
+
+/// The addresses of all lanes, active or not.
+#[inline(always)]
+pub fn addresses(warp: &Warp, program: &Program, base: Place, form: &Form) -> [u64; LANES] {
+    let offset = form.offset;
+    if base == Place::NONE {
+        return [offset; LANES];
+    }
+    // SAFETY: lowering found a register of this width.
+    unsafe {
+        let base = row(warp, program, base);
+        if form.narrow {
+            let base = &*base.cast::<[u32; LANES]>();
+            std::array::from_fn(|lane| base[lane].wrapping_add(offset as u32).into())
+        } else {
+            let base = &*base.cast::<[u64; LANES]>();
+            std::array::from_fn(|lane| base[lane].wrapping_add(offset))
+        }
+    }
+}
+
+/// Adds the step of a form, at an address.
+pub fn push(lower: &mut Lower<'_>, mut form: Form, address: Address) {
+    (form.offset, form.narrow) = (address.offset, address.narrow);
+    let (fast, base) = match address.memory {
+        Memory::Global | Memory::Constant => (fast::<GLOBAL> as Exec, base::<GLOBAL> as Exec),
+        Memory::Shared => (fast::<SHARED> as Exec, base::<SHARED> as Exec),
+        Memory::Local => (fast::<LOCAL> as Exec, base::<LOCAL> as Exec),
+        Memory::Arguments => (fast::<ARGUMENTS> as Exec, base::<ARGUMENTS> as Exec),
+        Memory::Generic => (fast::<GENERIC> as Exec, base::<GENERIC> as Exec),
+    };
+    if matches!(address.memory, Memory::Global | Memory::Generic) {
+        lower.program.granules.note_global(form.bytes);
+    }
+    if matches!(address.memory, Memory::Shared | Memory::Generic) {
+        lower.program.granules.note_local(form.bytes);
+    }
+    let mut step = lower.step(lower.choose(fast, base));
+    step.src[0] = address.base;
+    step.extra = lower.program.forms.len() as u32;
+    lower.program.forms.push(form);
+    lower.push(step);
+}
+
+const GLOBAL: u8 = 0;
+const SHARED: u8 = 1;
+const LOCAL: u8 = 2;
+const ARGUMENTS: u8 = 3;
+const GENERIC: u8 = 4;
+
+#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+fn fast<const MEMORY: u8>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    run::<MEMORY>(warp, step, env)
+}
+
+fn base<const MEMORY: u8>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    run::<MEMORY>(warp, step, env)
+}
+
+#[inline(always)]
+fn run<const MEMORY: u8>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
+    let program = env.program;
+    let form = &program.forms[step.extra as usize];
+    let addresses = addresses(warp, program, step.src[0], form);
+    let mask = warp.active;
+    match MEMORY {
+        GLOBAL => checked_access::global(warp, env, form, mask, &addresses),
+        SHARED => checked_access::shared(warp, env, form, mask, &addresses),
+        LOCAL => checked_access::local(warp, env, form, mask, &addresses),
+        ARGUMENTS => checked_access::arguments(warp, env, form, mask, &addresses),
+        _ => checked_access::generic(warp, env, form, mask, &addresses),
+    }
+    Flow::Next
+}

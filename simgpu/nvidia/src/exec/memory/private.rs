@@ -1,0 +1,113 @@
+//! Local memory of a warp's threads: stacks and spilled registers. No other thread reaches it, so that there are no races to look for.
+
+use super::checked_access::low;
+use super::operation::{Form, Places, lanes_in};
+use crate::exec::{Env, LANES, Warp};
+use isobit_simgpu_core::check::Access;
+use isobit_simgpu_core::finding::{Finding, FindingKind};
+
+/// Local memory, each thread's bytes together.
+#[derive(Debug, Default)]
+pub struct Private {
+    /// Bytes of a thread.
+    bytes: usize,
+    /// The bytes of all lanes, lane after lane, each at a multiple of sixteen.
+    words: Vec<u128>,
+    /// Which of them were written: for each byte of a thread a bit a lane. Lanes mostly access the same byte of theirs.
+    written: Vec<u32>,
+}
+
+impl Private {
+    /// Makes it uninitialised memory of so many bytes a thread.
+    pub fn reset(&mut self, bytes: u32) {
+        self.bytes = bytes as usize;
+        self.words.resize(self.stride() / 16 * LANES, 0);
+        self.written.clear();
+        self.written.resize(self.bytes, 0);
+    }
+
+    fn stride(&self) -> usize {
+        self.bytes.next_multiple_of(16)
+    }
+
+    /// The places of addresses in each lane's memory, inside of it or not.
+    pub fn places(&mut self, addresses: &[u64; LANES]) -> Places {
+        let (start, stride) = (self.words.as_mut_ptr().cast::<u8>(), self.stride());
+        std::array::from_fn(|lane| start.wrapping_add(lane * stride).wrapping_add(addresses[lane] as usize))
+    }
+}
+
+/// The lanes whose access may be made; what is wrong is told, and what is written counts as initialised.
+pub fn check(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) -> u32 {
+    let first = low(addresses[mask.trailing_zeros() as usize & 31]) as usize;
+    let places = addresses.iter().enumerate().fold(0, |places, (lane, address)| {
+        let active = u64::from(mask >> lane & 1).wrapping_neg();
+        places | (address ^ first as u64) & active
+    });
+    let private = &mut warp.private;
+    let aligned = first.is_multiple_of(form.align as usize);
+    if places == 0
+        && aligned
+        && let Some(written) = private.written.get_mut(first..first + form.bytes as usize)
+    {
+        if !form.access.reads() {
+            written.iter_mut().for_each(|lanes| *lanes |= mask);
+            return mask;
+        }
+        if !form.access.writes() && written.iter().fold(mask, |all, lanes| all & lanes) == mask {
+            return mask;
+        }
+    }
+    check_lanes(warp, env, form, mask, addresses)
+}
+
+fn check_lanes(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) -> u32 {
+    let &Form { access, bytes, align, .. } = form;
+    let mut lanes = mask;
+    let mut wrong: Option<(FindingKind, usize, &str)> = None;
+    for lane in lanes_in(mask) {
+        let at = low(addresses[lane]) as usize;
+        let Some(written) = warp.private.written.get_mut(at..at + bytes as usize) else {
+            lanes &= !(1 << lane);
+            wrong.get_or_insert((FindingKind::OutOfBounds, lane, "lies outside"));
+            continue;
+        };
+        if access == Access::Atomic {
+            lanes &= !(1 << lane);
+            wrong.get_or_insert((
+                FindingKind::OutOfBounds,
+                lane,
+                "is an atomic, which reaches global and shared memory only",
+            ));
+            continue;
+        }
+        if !at.is_multiple_of(align as usize) {
+            wrong.get_or_insert((FindingKind::Misaligned, lane, "is misaligned"));
+        }
+        if !access.reads() {
+            written.iter_mut().for_each(|lanes| *lanes |= 1 << lane);
+        } else if written.iter().any(|lanes| lanes >> lane & 1 == 0) {
+            wrong.get_or_insert((FindingKind::UninitialisedRead, lane, "reads what was never written"));
+        }
+    }
+    if let Some((kind, lane, what)) = wrong {
+        tell(warp, env, kind, lane, addresses[lane] as i64, bytes, what);
+    }
+    lanes
+}
+
+#[cold]
+fn tell(warp: &Warp, env: &Env<'_>, kind: FindingKind, lane: usize, offset: i64, bytes: u32, what: &str) {
+    let instruction = env.describe.instruction(warp.site());
+    let thread = env.describe.thread(&warp.place(env), lane as u32);
+    let buffer = format!("local memory of {} bytes of the thread", warp.private.bytes);
+    env.launch.findings().push(Finding {
+        kind,
+        kernel: env.launch.kernel().to_owned(),
+        message: format!("{instruction}, {thread}: an access of {bytes} bytes at byte {offset} of the {buffer} {what}"),
+        instruction,
+        thread,
+        buffer,
+        offset,
+    });
+}

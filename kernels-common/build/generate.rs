@@ -37,7 +37,7 @@ pub fn write(modules: &[Module], files: &[(String, String)], code: &Code) {
         let file = file.to_str().expect("cargo builds in folders whose names are text");
         writeln!(
             text,
-            "    Packed::new(crate::image::Target::{:?}, {:?}, include_bytes!({file:?})),",
+            "    Packed::new(crate::code::image::Target::{:?}, {:?}, include_bytes!({file:?})),",
             target.vendor, target.arch
         )
         .unwrap();
@@ -45,7 +45,7 @@ pub fn write(modules: &[Module], files: &[(String, String)], code: &Code) {
     writeln!(
         text,
         "];\n\n/// An archive of every source file of the tree, by the name it is included by.\n\
-         static SOURCES: Packed = Packed::new(crate::image::Target::Nvptx, \"sources\", include_bytes!({:?}));",
+         static SOURCES: Packed = Packed::new(crate::code::image::Target::Nvptx, \"sources\", include_bytes!({:?}));",
         pack_sources(&out, files)
     )
     .unwrap();

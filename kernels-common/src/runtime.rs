@@ -1,8 +1,8 @@
 //! What a driver gives: the narrow trait that every operation, the memory pool and the module cache are written against.
 
-use crate::image::{Code, Target};
-use crate::rtc::RtcSource;
-use crate::scratch::Scratch;
+use crate::code::image::{Code, Target};
+use crate::code::rtc::RtcSource;
+use crate::vendor::scratch::Scratch;
 use isobit_hal::{DType, DeviceInfo, LaunchConfig, Limits, Result};
 use std::ffi::c_void;
 use std::fmt::Debug;

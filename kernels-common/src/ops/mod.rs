@@ -23,9 +23,9 @@ pub(crate) mod triangle;
 pub(crate) mod unary;
 pub(crate) mod upsample;
 
+use crate::code::table;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use crate::table;
 use isobit_hal::{DType, Error, ErrorKind, Layout, Op, Result, Src};
 
 /// Calls a function of the family that an operation belongs to; an operation that belongs to none gives the other value.

@@ -35,9 +35,10 @@ mod stream;
 mod vendor;
 
 pub use code::custom::{GpuFunc, SOURCES_VARIABLE};
-pub use code::image::{Code, Image, Target};
+pub use code::image::Image;
 pub use code::rtc::{CACHE_VARIABLE, CStrings, RtcArguments, RtcSource, compile_options};
 pub use code::table::{BUILD, BuildInfo, Entry, IMAGES, KERNELS, archives, headers};
+pub use code::target::{Code, Target};
 pub use deferred::Deferred;
 pub use device::{DeviceOptions, GpuDevice};
 pub use driver_util::{add_loaded, device_info, native_error, no_such_device};
@@ -48,8 +49,8 @@ pub use manifest::{Instance, Module};
 pub use memory::caching_allocator::POOL_VARIABLE;
 pub use memory::peer_access::PeerAccess;
 pub use runtime::{
-    Conv, DevicePtr, Distribution, Gemm, GpuRuntime, Matrix, Random, RangeLibrary, RawGraph, RawGraphExec, Tensor4,
-    Vendor,
+    Conv, DevicePtr, Distribution, Gemm, GpuRuntime, Matrix, Random, RangeLibrary, RawGraph, RawGraphExec, Scratch,
+    Tensor4, Vendor,
 };
 pub use storage::GpuStorage;
 pub use stream::{CurrentStream, GpuStream};
@@ -58,7 +59,6 @@ pub use vendor::gemm::{BlasGemm, BlasOperand, one_and_zero};
 pub use vendor::library::{Library, loaded_file};
 pub use vendor::per_stream::{LibraryHandle, PerStream};
 pub use vendor::ranges::RANGES_VARIABLE;
-pub use vendor::scratch::Scratch;
 
 /// The list that the table and the code were made from.
 pub fn manifest() -> Vec<Module> {

@@ -1,8 +1,7 @@
 //! What a driver gives: the narrow trait that every operation, the memory pool and the module cache are written against.
 
-use crate::code::image::{Code, Target};
 use crate::code::rtc::RtcSource;
-use crate::vendor::scratch::Scratch;
+use crate::code::target::{Code, Target};
 use isobit_hal::{DType, DeviceInfo, LaunchConfig, Limits, Result};
 use std::ffi::c_void;
 use std::fmt::Debug;
@@ -149,6 +148,9 @@ pub enum Vendor {
     /// The library cannot; the portable kernel does it. Why, for a person.
     Declined(String),
 }
+
+/// Gives so many bytes, aligned to 256, for work on the call's stream that is enqueued before the call returns.
+pub type Scratch<'a> = dyn FnMut(usize) -> Result<DevicePtr> + 'a;
 
 /// A GPU as its vendor's driver offers it.
 ///

@@ -2,36 +2,9 @@
 
 use crate::code::packed::Packed;
 use crate::code::table::PACKED;
+use crate::code::target::Target;
 use isobit_hal::Result;
 use std::borrow::Cow;
-
-/// Which vendor's code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// PTX, which NVIDIA's driver compiles for the card; code for one `sm_` runs on that and every later one.
-    Nvptx,
-    /// AMD code objects, each for one `gfx` alone.
-    Amdgcn,
-}
-
-/// Code that a driver can load.
-#[derive(Debug, Clone, Copy)]
-pub enum Code<'a> {
-    /// PTX text, NUL-terminated.
-    Ptx(&'a [u8]),
-    /// An ELF code object.
-    Object(&'a [u8]),
-}
-
-impl<'a> Code<'a> {
-    /// Code as a build packs it and a run-time compiler gives it: machine code is an ELF file, PTX is text.
-    pub fn compiled(target: Target, code: &'a [u8]) -> Self {
-        match target {
-            Target::Nvptx if !code.starts_with(b"\x7fELF") => Code::Ptx(code),
-            Target::Nvptx | Target::Amdgcn => Code::Object(code),
-        }
-    }
-}
 
 /// One module of the tree.
 #[derive(Debug)]
@@ -93,6 +66,7 @@ fn gfx_base(arch: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::target::Code;
 
     #[test]
     fn nvidia_takes_the_newest_not_newer_and_amd_its_own() {

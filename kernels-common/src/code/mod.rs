@@ -10,3 +10,4 @@ pub(crate) mod modules;
 pub(crate) mod packed;
 pub(crate) mod rtc;
 pub(crate) mod table;
+pub(crate) mod target;

@@ -1,9 +1,9 @@
 //! Modules and kernels of one device: loaded when first wanted, kept for its life.
 
 use crate::code::custom::{self, Kernel, LoadedModule};
-use crate::code::image::Code;
 use crate::code::rtc::RtcSource;
 use crate::code::table;
+use crate::code::target::Code;
 use crate::counters::Counts;
 use crate::key::Key;
 use crate::runtime::GpuRuntime;

@@ -1,7 +1,7 @@
 //! An archive inside the binary: read when first wanted, unpacked a frame at a time.
 
 use crate::code::archive::{Archive, Damaged};
-use crate::code::image::Target;
+use crate::code::target::Target;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

@@ -1,6 +1,6 @@
 //! Source for a run-time compiler, as NVRTC and HIPRTC both take it, and a folder in which what they made of it is kept.
 
-use crate::code::image::Target;
+use crate::code::target::Target;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::ffi::{CString, c_char};
 use std::io::Write as _;

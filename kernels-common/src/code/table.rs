@@ -2,6 +2,7 @@
 
 use crate::code::image::Image;
 use crate::code::packed::Packed;
+use crate::code::target::Target;
 use crate::key::Key;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::borrow::Cow;
@@ -32,16 +33,16 @@ pub struct BuildInfo {
 impl BuildInfo {
     /// The AMD architectures that code is packed for; none where nothing was compiled.
     pub fn amd_archs(&self) -> Vec<Cow<'static, str>> {
-        archs(crate::code::image::Target::Amdgcn)
+        archs(Target::Amdgcn)
     }
 
     /// The NVIDIA architectures that PTX is packed for; it runs on these and later ones. None where nothing was compiled.
     pub fn nvidia_archs(&self) -> Vec<Cow<'static, str>> {
-        archs(crate::code::image::Target::Nvptx)
+        archs(Target::Nvptx)
     }
 }
 
-fn archs(target: crate::code::image::Target) -> Vec<Cow<'static, str>> {
+fn archs(target: Target) -> Vec<Cow<'static, str>> {
     PACKED.iter().filter(|packed| packed.target == target).map(|packed| Cow::Borrowed(packed.arch)).collect()
 }
 

@@ -1,8 +1,7 @@
 //! A convolution as the deep-learning libraries of both vendors take it, and the plans that were made for them: asking a library which of its
 //! algorithms suits takes milliseconds, so it is asked once a problem.
 
-use crate::runtime::{Conv, DevicePtr, Tensor4, Vendor};
-use crate::vendor::scratch::Scratch;
+use crate::runtime::{Conv, DevicePtr, Scratch, Tensor4, Vendor};
 use isobit_hal::{DType, ErrorKind, Result};
 use std::collections::HashMap;
 

@@ -2,11 +2,8 @@
 //! streams as they are, a graph keeps what its nodes work in, and graph and eager work never share it.
 
 use crate::device::GpuDevice;
-use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::runtime::{GpuRuntime, Scratch};
 use isobit_hal::{DType, Result};
-
-/// Gives so many bytes, aligned to 256, for work on the call's stream that is enqueued before the call returns.
-pub type Scratch<'a> = dyn FnMut(usize) -> Result<DevicePtr> + 'a;
 
 impl<R: GpuRuntime> GpuDevice<R> {
     /// Calls a hook of the runtime with this thread's stream and memory to work in.

@@ -1,7 +1,7 @@
 //! Binaries that come from outside. A driver is given their address alone and finds their end by what stands in them, so a file that is cut short, or is
 //! something else, must not get that far.
 
-use crate::code::image::Target;
+use crate::code::target::Target;
 use isobit_hal::{Error, ErrorKind, Result};
 use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _};
 use object::{LittleEndian, elf::FileHeader64};

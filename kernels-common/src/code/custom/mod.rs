@@ -10,7 +10,7 @@ pub(crate) use module::{Kernel, LoadedModule};
 pub use source::SOURCES_VARIABLE;
 pub(crate) use source::{compile, sources_folder, tree_headers};
 
-use crate::code::image::{Code, Target};
+use crate::code::target::{Code, Target};
 use crate::counters::Counts;
 use crate::device::GpuDevice;
 use crate::runtime::GpuRuntime;

@@ -1,7 +1,7 @@
 //! A loaded module of either origin, the tree's or a user's: its kernels by name, with what its code says of them.
 
-use crate::code::image::Code;
 use crate::code::kernel_metadata::{self, Described};
+use crate::code::target::Code;
 use crate::runtime::GpuRuntime;
 use isobit_hal::{Error, ErrorKind, LaunchConfig, Result};
 use std::collections::HashMap;

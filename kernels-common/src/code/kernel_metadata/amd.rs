@@ -59,8 +59,8 @@ fn param(arg: &Value) -> Option<KernelParam> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::image::Target;
     use crate::code::table::{IMAGES, KERNELS};
+    use crate::code::target::Target;
 
     #[test]
     fn every_kernel_of_the_tree_is_described() {

@@ -4,7 +4,7 @@
 mod amd;
 mod ptx;
 
-use crate::code::image::Code;
+use crate::code::target::Code;
 use isobit_hal::kernel::KernelParam;
 
 /// What code says of one of its kernels.
@@ -29,8 +29,8 @@ pub(crate) fn kernels(code: Code<'_>) -> Vec<Described> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::image::Target;
     use crate::code::table::{IMAGES, KERNELS};
+    use crate::code::target::Target;
 
     /// Two formats, written by two compilers' back ends from one source, say the same.
     #[test]

@@ -1,7 +1,8 @@
 //! Matrix products by cuBLAS.
 
+use crate::context::Context;
 use crate::library::CUBLAS;
-use crate::runtime::{Context, CudaRuntime};
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::cublas::sys::cudaDataType_t as DataType;
 use cudarc::cublas::sys::{

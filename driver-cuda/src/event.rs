@@ -1,8 +1,8 @@
 //! Events: points in a stream, some with the time they were reached.
 
+use crate::context::Context;
 use crate::error::{check, is_done};
 use crate::library::DRIVER;
-use crate::runtime::Context;
 use crate::stream::CudaStream;
 use cudarc::driver::sys::{self, CUevent_flags as Flags};
 use isobit_hal::{Error, ErrorKind, Result};

@@ -1,7 +1,7 @@
 //! Graphs: capturing a stream, and launching what was captured.
 
+use crate::context::Context;
 use crate::error::check;
-use crate::runtime::Context;
 use crate::stream::CudaStream;
 use cudarc::driver::sys::{
     self, CUgraphExecUpdateResult as Update, CUresult, CUstreamCaptureMode as Mode, CUstreamCaptureStatus as Status,

@@ -1,8 +1,8 @@
 //! Modules, kernels and their launch.
 
+use crate::context::Context;
 use crate::error::check;
 use crate::info;
-use crate::runtime::Context;
 use crate::stream::CudaStream;
 use cudarc::driver::sys;
 use isobit_hal::{Error, ErrorKind, Result};

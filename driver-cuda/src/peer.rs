@@ -1,8 +1,8 @@
 //! Copies from one device to another without the host.
 
+use crate::context::Context;
 use crate::error::check;
 use crate::memory;
-use crate::runtime::Context;
 use crate::stream::CudaStream;
 use cudarc::driver::sys::{self, CUresult};
 use isobit_hal::Result;

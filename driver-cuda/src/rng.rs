@@ -1,7 +1,8 @@
 //! Random numbers by cuRAND: its Philox4x32-10, in an order of its own.
 
+use crate::context::Context;
 use crate::library::CURAND;
-use crate::runtime::{Context, CudaRuntime};
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::curand::sys::{self, curandRngType as Kind, curandStatus as Status};
 use isobit_hal::{DType, Error, ErrorKind, Result};

@@ -1,8 +1,8 @@
 //! Streams.
 
+use crate::context::Context;
 use crate::error::{check, is_done};
 use crate::event::CudaEvent;
-use crate::runtime::Context;
 use cudarc::driver::sys;
 use isobit_hal::Result;
 use std::sync::Arc;

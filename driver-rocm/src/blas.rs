@@ -1,8 +1,9 @@
 //! Matrix products by rocBLAS.
 
+use crate::context::Context;
 use crate::error::static_text;
 use crate::library::ROCBLAS;
-use crate::runtime::{Context, RocmRuntime};
+use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{BlasGemm, BlasOperand, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};

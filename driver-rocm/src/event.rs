@@ -1,7 +1,7 @@
 //! Events: points in a stream, some with the time they were reached.
 
+use crate::context::Context;
 use crate::error::{check, is_done};
-use crate::runtime::Context;
 use crate::stream::RocmStream;
 use hip_sys::{hipEvent_t, hipEventDefault, hipEventDisableTiming};
 use isobit_hal::Result;

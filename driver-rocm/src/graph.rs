@@ -1,7 +1,7 @@
 //! Graphs: capturing a stream, and launching what was captured.
 
+use crate::context::Context;
 use crate::error::{check, forget};
-use crate::runtime::Context;
 use crate::stream::RocmStream;
 use hip_sys::{
     hipErrorGraphExecUpdateFailure, hipGraph_t, hipGraphExec_t, hipGraphExecUpdateSuccess, hipStreamCaptureModeRelaxed,

@@ -1,7 +1,7 @@
 //! Device memory: allocation and copies. Caching is the pool's, in `isobit-kernels`.
 
+use crate::context::Context;
 use crate::error::check;
-use crate::runtime::Context;
 use crate::stream::RocmStream;
 use hip_sys::{hipMemcpyDeviceToDevice, hipMemcpyDeviceToHost, hipMemcpyHostToDevice};
 use isobit_hal::Result;

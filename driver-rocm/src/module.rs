@@ -1,7 +1,7 @@
 //! Modules, kernels and their launch.
 
+use crate::context::Context;
 use crate::error::check;
-use crate::runtime::Context;
 use crate::stream::RocmStream;
 use hip_sys::{Hip, hipFunction_t, hipModule_t};
 use isobit_hal::{Error, ErrorKind, Result};

@@ -1,8 +1,8 @@
 //! Copies from one device to another without the host.
 
+use crate::context::Context;
 use crate::error::{check, forget};
 use crate::memory;
-use crate::runtime::Context;
 use crate::stream::RocmStream;
 use hip_sys::{hipErrorPeerAccessAlreadyEnabled, hipSuccess};
 use isobit_hal::Result;

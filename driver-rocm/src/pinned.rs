@@ -1,7 +1,7 @@
 //! Page-locked host memory, and copies that run beside the host.
 
+use crate::context::Context;
 use crate::error::check;
-use crate::runtime::Context;
 use crate::stream::RocmStream;
 use hip_sys::{hipHostMallocPortable, hipMemcpyDeviceToHost, hipMemcpyHostToDevice};
 use isobit_hal::{Error, ErrorKind, Result};

@@ -1,7 +1,8 @@
 //! Random numbers by rocRAND: its Philox4x32-10, in an order of its own.
 
+use crate::context::Context;
 use crate::library::ROCRAND;
-use crate::runtime::{Context, RocmRuntime};
+use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{DevicePtr, Distribution, LibraryHandle, Random, Vendor};

@@ -1,70 +1,22 @@
 //! [`GpuRuntime`] over HIP. What each call does is in the file of its subject.
 
 use crate::blas::Blas;
+use crate::context::Context;
 use crate::dnn::Dnn;
-use crate::error::check;
 use crate::event::RocmEvent;
-use crate::library::HIP;
 use crate::module::{RocmFunction, RocmModule};
 use crate::rng::VendorRng;
 use crate::stream::RocmStream;
 use crate::{compile, graph, info, memory, peer, pinned};
-use hip_sys::{Hip, hipStream_t};
+use hip_sys::hipStream_t;
 use isobit_hal::{DeviceInfo, Error, ErrorKind, Result};
 use isobit_kernels::{
-    Code, Conv, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, PeerAccess, PerStream, Random,
-    RangeLibrary, RawGraph, RawGraphExec, RtcSource, Scratch, Target, Vendor, no_such_device,
+    Code, Conv, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, PerStream, Random, RangeLibrary, RawGraph,
+    RawGraphExec, RtcSource, Scratch, Target, Vendor,
 };
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// A device and HIP's functions, kept as long as anything made on it.
-#[derive(Debug)]
-pub(crate) struct Context {
-    pub(crate) hip: &'static Hip,
-    device: c_int,
-    deferred: Deferred,
-    peers: PeerAccess,
-}
-
-impl Context {
-    fn new(ordinal: usize) -> Result<Arc<Self>> {
-        let count = device_count()?;
-        let device = c_int::try_from(ordinal).ok().filter(|_| ordinal < count);
-        let device = device.ok_or_else(|| no_such_device("rocm", ordinal, count))?;
-        Ok(Arc::new(Self { hip: HIP.require()?, device, deferred: Deferred::default(), peers: PeerAccess::default() }))
-    }
-
-    /// Makes the device current for this thread.
-    #[inline]
-    pub(crate) fn bind(&self) -> Result<()> {
-        // SAFETY: the device is one of those that were counted.
-        check(unsafe { (self.hip.hipSetDevice)(self.device) }, "making the device current")
-    }
-
-    pub(crate) fn device(&self) -> c_int {
-        self.device
-    }
-
-    /// Devices whose memory this one may reach.
-    pub(crate) fn peers(&self) -> &PeerAccess {
-        &self.peers
-    }
-
-    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising call.
-    pub(crate) fn deferred(&self) -> &Deferred {
-        &self.deferred
-    }
-}
-
-pub(crate) fn device_count() -> Result<usize> {
-    let hip = HIP.require()?;
-    let mut count = 0;
-    // SAFETY: an out-parameter; the first call initialises the runtime.
-    check(unsafe { (hip.hipGetDeviceCount)(&mut count) }, "counting AMD GPUs")?;
-    Ok(count as usize)
-}
 
 /// One AMD GPU through HIP.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Streams.
 
+use crate::context::Context;
 use crate::error::{check, is_done};
 use crate::event::RocmEvent;
-use crate::runtime::Context;
 use hip_sys::{hipStream_t, hipStreamNonBlocking};
 use isobit_hal::Result;
 use std::sync::Arc;

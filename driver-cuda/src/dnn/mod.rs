@@ -4,8 +4,9 @@ mod descriptor;
 mod plan;
 mod trust;
 
+use crate::context::Context;
 use crate::library::CUDNN;
-use crate::runtime::{Context, CudaRuntime};
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::cudnn::sys::{self, cudnnStatus_t as Status};
 use isobit_hal::{Error, ErrorKind, Result};

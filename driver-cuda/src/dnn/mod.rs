@@ -2,7 +2,7 @@
 
 mod descriptor;
 mod plan;
-mod trust;
+mod quirks;
 
 use crate::context::Context;
 use crate::library::CUDNN;
@@ -93,7 +93,7 @@ impl Dnn {
         state.plans.convolve(
             "cuDNN",
             conv,
-            |problem| trust::mistrust(conv).map_or_else(|| Plan::new(handle, problem), |why| Err(why.into())),
+            |problem| quirks::mistrust(conv).map_or_else(|| Plan::new(handle, problem), |why| Err(why.into())),
             scratch,
             // SAFETY: the caller's promise for the operands, which the plan was made for; the workspace is as large as it asks.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },

@@ -90,7 +90,7 @@ impl Blas {
     }
 
     /// # Safety
-    /// As `GpuRuntime::gemm`.
+    /// As `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         let (data, compute) = match problem.dtype {
             DType::F16 => (DataType::CUDA_R_16F, Compute::CUBLAS_COMPUTE_32F),

@@ -53,7 +53,8 @@ impl Context {
         &self.peers
     }
 
-    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising call.
+    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising
+    /// call.
     pub(crate) fn deferred(&self) -> &Deferred {
         &self.deferred
     }
@@ -61,7 +62,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: retained once in `new`; nothing made in the context is left, for all of it holds the context.
+        // SAFETY: retained once in `new`; nothing made in the context is left, for all of it holds
+        // the context.
         unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

@@ -21,6 +21,7 @@ mod pinned;
 mod rng;
 mod runtime;
 mod stream;
+mod vendor;
 
 pub use cudarc::driver::sys;
 pub use event::CudaEvent;

@@ -74,10 +74,10 @@ impl Rng {
     }
 
     /// # Safety
-    /// As `GpuRuntime::random`.
+    /// As `VendorRuntime::random`.
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
         self.context.bind()?;
-        // SAFETY: passed on.
+        // SAFETY: the caller guarantees that the elements are allocated.
         match unsafe { self.lock().draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),
@@ -88,7 +88,7 @@ impl Rng {
 
 impl State {
     /// # Safety
-    /// As `GpuRuntime::random`.
+    /// As `VendorRuntime::random`.
     unsafe fn draw(&mut self, problem: &Random) -> Result<()> {
         let Random { dtype, dst, len, distribution, seed, offset } = *problem;
         // Known again once the call has worked.

@@ -94,7 +94,7 @@ impl Blas {
     }
 
     /// # Safety
-    /// As `GpuRuntime::gemm`.
+    /// As `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         let (data, compute) = match problem.dtype {
             DType::F16 => (rocblas_datatype_f16_r, rocblas_datatype_f32_r),

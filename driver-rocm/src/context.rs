@@ -41,7 +41,8 @@ impl Context {
         &self.peers
     }
 
-    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising call.
+    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising
+    /// call.
     pub(crate) fn deferred(&self) -> &Deferred {
         &self.deferred
     }

@@ -23,6 +23,7 @@ mod pinned;
 mod rng;
 mod runtime;
 mod stream;
+mod vendor;
 
 pub use event::RocmEvent;
 pub use generator::{Rng, RngAlgorithm};

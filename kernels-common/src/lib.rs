@@ -49,8 +49,9 @@ pub use manifest::{Instance, Module};
 pub use memory::caching_allocator::POOL_VARIABLE;
 pub use memory::peer_access::PeerAccess;
 pub use runtime::{
-    Conv, DevicePtr, Distribution, Gemm, GpuRuntime, Matrix, Random, RangeLibrary, RawGraph, RawGraphExec, Scratch,
-    Tensor4, Vendor,
+    CompilerRuntime, Conv, DevicePtr, Distribution, EventRuntime, Gemm, GpuRuntime, GraphRuntime, Matrix,
+    MemoryRuntime, ModuleRuntime, PeerRuntime, PinnedRuntime, Random, RangeLibrary, RawGraph, RawGraphExec, Scratch,
+    StreamRuntime, Tensor4, Vendor, VendorRuntime,
 };
 pub use storage::GpuStorage;
 pub use stream::{CurrentStream, GpuStream};

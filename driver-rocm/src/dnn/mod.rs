@@ -83,7 +83,7 @@ impl Dnn {
     }
 
     /// # Safety
-    /// As `GpuRuntime::conv`.
+    /// As `VendorRuntime::conv`.
     pub(crate) unsafe fn conv(&self, conv: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         self.context.bind()?;
         let state = &mut *self.lock();

@@ -1,4 +1,5 @@
-//! Compiled code and its sources: what this program carries, what is compiled on the machine, and what a device has loaded.
+//! Compiled code and its sources: what this program carries, what is compiled on the machine, and
+//! what a device has loaded.
 
 // The library reads archives; its tests write them too.
 #[cfg_attr(not(test), allow(dead_code, unused_imports))]

@@ -36,7 +36,7 @@ impl Launch {
     /// Enqueues it on the device's stream.
     ///
     /// # Safety
-    /// As [`GpuRuntime::launch`].
+    /// As [`ModuleRuntime::launch`](crate::ModuleRuntime::launch).
     ///
     /// # Errors
     /// `KernelMissing`, `CompileFailed`, and those of the driver, naming the kernel.

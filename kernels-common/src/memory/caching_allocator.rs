@@ -7,7 +7,7 @@
 //! In exact mode there is no caching: every storage is the driver's own allocation of just its bytes, returned when it is dropped. What checks
 //! memory accesses (a simulated GPU, compute-sanitizer) then knows the bounds of each tensor.
 
-use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::runtime::{DevicePtr, MemoryRuntime};
 use isobit_hal::{Error, ErrorKind, PoolStats, Result, trace};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,27 +18,27 @@ pub const POOL_VARIABLE: &str = "ISOBIT_POOL";
 
 /// Where a pool's memory comes from.
 pub(crate) trait Memory {
-    /// As [`GpuRuntime::alloc`].
+    /// As [`MemoryRuntime::alloc`].
     fn alloc(&self, bytes: usize) -> Result<DevicePtr>;
 
-    /// As [`GpuRuntime::free`].
+    /// As [`MemoryRuntime::free`].
     ///
     /// # Safety
     /// As there.
     unsafe fn free(&self, ptr: DevicePtr);
 
-    /// As [`GpuRuntime::memory`].
+    /// As [`MemoryRuntime::memory`].
     fn free_and_total(&self) -> Result<(u64, u64)>;
 }
 
-impl<R: GpuRuntime> Memory for R {
+impl<R: MemoryRuntime> Memory for R {
     fn alloc(&self, bytes: usize) -> Result<DevicePtr> {
-        GpuRuntime::alloc(self, bytes)
+        MemoryRuntime::alloc(self, bytes)
     }
 
     unsafe fn free(&self, ptr: DevicePtr) {
-        // SAFETY: passed on.
-        unsafe { GpuRuntime::free(self, ptr) };
+        // SAFETY: the caller guarantees what `MemoryRuntime::free` asks for, in the same words.
+        unsafe { MemoryRuntime::free(self, ptr) };
     }
 
     fn free_and_total(&self) -> Result<(u64, u64)> {

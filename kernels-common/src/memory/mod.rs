@@ -1,4 +1,5 @@
-//! Memory of a device and page-locked memory of the host: who owns it, how it is kept for reuse, and copies of it.
+//! Memory of a device and page-locked memory of the host: who owns it, how it is kept for reuse,
+//! and copies of it.
 
 pub(crate) mod alloc;
 pub(crate) mod block;

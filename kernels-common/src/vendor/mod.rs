@@ -1,4 +1,5 @@
-//! What both drivers need to call libraries of their vendors: products, convolutions, handles, profiler ranges.
+//! What both drivers need to call libraries of their vendors: products, convolutions, handles,
+//! profiler ranges.
 
 pub(crate) mod dnn;
 pub(crate) mod gemm;

@@ -55,7 +55,7 @@ impl<R: GpuRuntime> LoadedModule<R> {
     /// Loads code.
     ///
     /// # Errors
-    /// As [`GpuRuntime::load_module`].
+    /// As [`ModuleRuntime::load_module`](crate::ModuleRuntime::load_module).
     pub(crate) fn load(runtime: &R, code: Code<'_>) -> Result<Self> {
         let module = Arc::new(runtime.load_module(code)?);
         Ok(Self { module, described: kernel_metadata::kernels(code), kernels: Mutex::default() })

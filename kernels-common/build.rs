@@ -12,7 +12,7 @@
 
 // These three are written for the library, and the build uses a part of each.
 #[allow(dead_code)]
-#[path = "src/archive/mod.rs"]
+#[path = "src/code/archive/mod.rs"]
 mod archive;
 #[path = "build/clang.rs"]
 mod clang;

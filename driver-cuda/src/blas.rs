@@ -1,7 +1,8 @@
 //! Matrix products by cuBLAS.
 
+use crate::context::Context;
 use crate::library::CUBLAS;
-use crate::runtime::{Context, CudaRuntime};
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::cublas::sys::cudaDataType_t as DataType;
 use cudarc::cublas::sys::{
@@ -89,7 +90,7 @@ impl Blas {
     }
 
     /// # Safety
-    /// As `GpuRuntime::gemm`.
+    /// As `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         let (data, compute) = match problem.dtype {
             DType::F16 => (DataType::CUDA_R_16F, Compute::CUBLAS_COMPUTE_32F),

@@ -1,9 +1,10 @@
 //! Compiling source on this machine, with NVRTC.
 
 use crate::library::NVRTC;
+use crate::runtime::CudaRuntime;
 use cudarc::nvrtc::sys::{self, nvrtcResult};
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{RtcArguments, RtcSource, Target};
+use isobit_kernels::{CompilerRuntime, GpuRuntime as _, RtcArguments, RtcSource, Target};
 use std::ffi::CStr;
 
 fn check(code: nvrtcResult, doing: &str) -> Result<()> {
@@ -32,7 +33,7 @@ impl Drop for Program {
 }
 
 /// PTX of a source, NUL-terminated.
-pub(crate) fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
+fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     NVRTC.require()?;
     let arguments = RtcArguments::new(source, Target::Nvptx, arch)?;
     let mut program = Program(std::ptr::null_mut());
@@ -86,6 +87,16 @@ pub(crate) fn version() -> Result<String> {
 }
 
 /// Name and version, for the cache of compiled code.
-pub(crate) fn compiler() -> Result<String> {
+fn compiler() -> Result<String> {
     Ok(format!("NVRTC {}", version()?))
+}
+
+impl CompilerRuntime for CudaRuntime {
+    fn compiler(&self) -> Result<String> {
+        compiler()
+    }
+
+    fn compile(&self, source: &RtcSource<'_>) -> Result<Vec<u8>> {
+        compile(self.arch(), source)
+    }
 }

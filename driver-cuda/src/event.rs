@@ -1,11 +1,13 @@
 //! Events: points in a stream, some with the time they were reached.
 
+use crate::context::Context;
 use crate::error::{check, is_done};
 use crate::library::DRIVER;
-use crate::runtime::Context;
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::driver::sys::{self, CUevent_flags as Flags};
 use isobit_hal::{Error, ErrorKind, Result};
+use isobit_kernels::EventRuntime;
 use std::sync::Arc;
 
 /// An event.
@@ -15,22 +17,13 @@ pub struct CudaEvent {
     raw: sys::CUevent,
 }
 
-// SAFETY: an event may be used from any thread whose current context is its own, which every call sees to.
+// SAFETY: an event may be used from any thread whose current context is its own, which every call
+// sees to.
 unsafe impl Send for CudaEvent {}
 // SAFETY: as above; the driver locks what is shared.
 unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
-    /// One that measures time.
-    pub(crate) fn timed(context: &Arc<Context>) -> Result<Self> {
-        Self::new(context, Flags::CU_EVENT_DEFAULT)
-    }
-
-    /// One that orders work alone.
-    pub(crate) fn ordering(context: &Arc<Context>) -> Result<Self> {
-        Self::new(context, Flags::CU_EVENT_DISABLE_TIMING)
-    }
-
     fn new(context: &Arc<Context>, flags: Flags) -> Result<Self> {
         context.bind()?;
         let mut raw = std::ptr::null_mut();
@@ -43,37 +36,6 @@ impl CudaEvent {
     pub fn raw(&self) -> sys::CUevent {
         self.raw
     }
-
-    pub(crate) fn record(&self, stream: &CudaStream) -> Result<()> {
-        self.context.bind()?;
-        // SAFETY: both live.
-        check(unsafe { sys::cuEventRecord(self.raw, stream.raw()) }, "recording an event")
-    }
-
-    pub(crate) fn synchronize(&self) -> Result<()> {
-        self.context.bind()?;
-        // SAFETY: the event lives.
-        check(unsafe { sys::cuEventSynchronize(self.raw) }, "waiting for an event")
-    }
-
-    pub(crate) fn is_done(&self) -> Result<bool> {
-        self.context.bind()?;
-        // SAFETY: the event lives.
-        is_done(unsafe { sys::cuEventQuery(self.raw) }, "asking whether an event's point is reached")
-    }
-
-    pub(crate) fn elapsed_since(&self, from: &CudaEvent) -> Result<f32> {
-        type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
-        // CUDA 13's bindings name only the successor of this symbol, which drivers before 12.8 do not have.
-        let elapsed: Elapsed = DRIVER
-            .symbol("cuEventElapsedTime")
-            .ok_or_else(|| Error::new(ErrorKind::LibraryUnavailable, "the NVIDIA driver lacks cuEventElapsedTime"))?;
-        self.synchronize()?;
-        let mut ms = 0.0;
-        // SAFETY: both events live, and the type is the one that CUDA documents for the symbol.
-        check(unsafe { elapsed(&mut ms, from.raw, self.raw) }, "reading the time between two events")?;
-        Ok(ms)
-    }
 }
 
 impl Drop for CudaEvent {
@@ -83,5 +45,56 @@ impl Drop for CudaEvent {
             check(unsafe { sys::cuEventDestroy_v2(self.raw) }, "destroying an event")
         });
         self.context.deferred().keep(destroyed);
+    }
+}
+
+impl EventRuntime for CudaRuntime {
+    type Event = CudaEvent;
+
+    fn new_event(&self) -> Result<CudaEvent> {
+        CudaEvent::new(self.context(), Flags::CU_EVENT_DEFAULT)
+    }
+
+    fn new_ordering_event(&self) -> Result<CudaEvent> {
+        CudaEvent::new(self.context(), Flags::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn record(&self, event: &CudaEvent, stream: &CudaStream) -> Result<()> {
+        event.context.bind()?;
+        // SAFETY: both live.
+        check(unsafe { sys::cuEventRecord(event.raw, stream.raw()) }, "recording an event")
+    }
+
+    fn wait_event(&self, stream: &CudaStream, event: &CudaEvent) -> Result<()> {
+        // That of the stream: the event may be of another device.
+        stream.context().bind()?;
+        // SAFETY: both live.
+        check(unsafe { sys::cuStreamWaitEvent(stream.raw(), event.raw, 0) }, "having a stream wait for an event")
+    }
+
+    fn event_is_done(&self, event: &CudaEvent) -> Result<bool> {
+        event.context.bind()?;
+        // SAFETY: the event lives.
+        is_done(unsafe { sys::cuEventQuery(event.raw) }, "asking whether an event's point is reached")
+    }
+
+    fn synchronize_event(&self, event: &CudaEvent) -> Result<()> {
+        event.context.bind()?;
+        // SAFETY: the event lives.
+        check(unsafe { sys::cuEventSynchronize(event.raw) }, "waiting for an event")
+    }
+
+    fn elapsed_ms(&self, from: &CudaEvent, to: &CudaEvent) -> Result<f32> {
+        type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
+        // CUDA 13's bindings name only the successor of this symbol, which drivers before 12.8 do
+        // not have.
+        let elapsed: Elapsed = DRIVER
+            .symbol("cuEventElapsedTime")
+            .ok_or_else(|| Error::new(ErrorKind::LibraryUnavailable, "the NVIDIA driver lacks cuEventElapsedTime"))?;
+        self.synchronize_event(to)?;
+        let mut ms = 0.0;
+        // SAFETY: both events live, and the type is the one that CUDA documents for the symbol.
+        check(unsafe { elapsed(&mut ms, from.raw, to.raw) }, "reading the time between two events")?;
+        Ok(ms)
     }
 }

@@ -1,9 +1,9 @@
 //! What a device is: limits, names, versions.
 
 use crate::compile;
+use crate::context::{device_count, device_of};
 use crate::error::check;
 use crate::library::{CUBLAS, CUDNN, CURAND, DRIVER, NVRTC};
-use crate::runtime::{device_count, device_of};
 use crate::{blas, dnn, rng};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use isobit_hal::{ComputeCapability, DeviceInfo, LibraryInfo, Result};

@@ -7,6 +7,7 @@
 
 mod blas;
 mod compile;
+mod context;
 mod dnn;
 mod error;
 mod event;
@@ -20,6 +21,7 @@ mod pinned;
 mod rng;
 mod runtime;
 mod stream;
+mod vendor;
 
 pub use cudarc::driver::sys;
 pub use event::CudaEvent;
@@ -39,7 +41,7 @@ pub type CudaStorage = isobit_kernels::GpuStorage<CudaRuntime>;
 /// # Errors
 /// `LibraryUnavailable` where there is no NVIDIA driver, or one that lacks a symbol this crate calls.
 pub fn device_count() -> isobit_hal::Result<usize> {
-    runtime::device_count()
+    context::device_count()
 }
 
 /// Every NVIDIA GPU there is, by ordinal: what can be known without a context, which free memory is not. Creates none.

@@ -1,12 +1,13 @@
 //! Modules, kernels and their launch.
 
+use crate::context::Context;
 use crate::error::check;
 use crate::info;
-use crate::runtime::Context;
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::driver::sys;
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{Code, LaunchConfig};
+use isobit_kernels::{Code, LaunchConfig, ModuleRuntime};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ pub struct CudaModule {
     raw: sys::CUmodule,
 }
 
-// SAFETY: a module may be used from any thread whose current context is its own, which every call sees to.
+// SAFETY: a module may be used from any thread whose current context is its own, which every call
+// sees to.
 unsafe impl Send for CudaModule {}
 // SAFETY: as above; the driver locks what is shared.
 unsafe impl Sync for CudaModule {}
@@ -25,49 +27,11 @@ unsafe impl Sync for CudaModule {}
 /// Room for what the driver's compiler says of PTX that it rejects.
 const LOG_BYTES: usize = 8192;
 
-impl CudaModule {
-    pub(crate) fn load(context: &Arc<Context>, code: Code<'_>) -> Result<Self> {
-        let image = match code {
-            Code::Ptx(text) if text.last() == Some(&0) => text,
-            Code::Ptx(_) => return Err(Error::new(ErrorKind::InvalidArgument, "PTX must end in a NUL byte")),
-            Code::Object(bytes) => bytes,
-        };
-        context.bind()?;
-        let mut raw = std::ptr::null_mut();
-        let mut log = vec![0u8; LOG_BYTES];
-        let mut options =
-            [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-        let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
-        // SAFETY: the image is whole (PTX ends in NUL, checked above); the options point to a buffer of the size given with it.
-        let code = unsafe {
-            sys::cuModuleLoadDataEx(&mut raw, image.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
-        };
-        check(code, "loading a kernel module").map_err(|e| {
-            let end = log.iter().position(|&b| b == 0).unwrap_or(log.len());
-            match String::from_utf8_lossy(&log[..end]).trim() {
-                "" => e,
-                log => e.with_source(log.to_string()),
-            }
-        })?;
-        Ok(Self { context: context.clone(), raw })
-    }
-
-    pub(crate) fn function(&self, symbol: &str) -> Result<CudaFunction> {
-        self.context.bind()?;
-        let name = CString::new(symbol)
-            .map_err(|e| Error::new(ErrorKind::InvalidArgument, "a kernel's name has no NUL").with_source(e))?;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the module lives and the name ends in NUL.
-        check(unsafe { sys::cuModuleGetFunction(&mut raw, self.raw, name.as_ptr()) }, "finding a kernel")
-            .map_err(|e| e.with_kernel(symbol))?;
-        Ok(CudaFunction(raw))
-    }
-}
-
 impl Drop for CudaModule {
     fn drop(&mut self) {
         let unloaded = self.context.bind().and_then(|()| {
-            // SAFETY: loaded in `load`, unloaded once; whoever launched from it has synchronised or closed the device.
+            // SAFETY: loaded in `load_module`, unloaded once; whoever launched from it has
+            // synchronised or closed the device.
             check(unsafe { sys::cuModuleUnload(self.raw) }, "unloading a kernel module")
         });
         self.context.deferred().keep(unloaded);
@@ -88,22 +52,66 @@ impl CudaFunction {
     pub fn raw(self) -> sys::CUfunction {
         self.0
     }
+}
 
-    /// Has launches ask for so much dynamic shared memory, where they may not yet.
-    pub(crate) fn allow_dynamic_shared(self, device: sys::CUdevice, bytes: u32) -> Result<()> {
+impl ModuleRuntime for CudaRuntime {
+    type Module = CudaModule;
+    type Function = CudaFunction;
+
+    fn load_module(&self, code: Code<'_>) -> Result<CudaModule> {
+        let image = match code {
+            Code::Ptx(text) if text.last() == Some(&0) => text,
+            Code::Ptx(_) => return Err(Error::new(ErrorKind::InvalidArgument, "PTX must end in a NUL byte")),
+            Code::Object(bytes) => bytes,
+        };
+        self.context().bind()?;
+        let mut raw = std::ptr::null_mut();
+        let mut log = vec![0u8; LOG_BYTES];
+        let mut options =
+            [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
+        // SAFETY: the image is whole (PTX ends in NUL, checked above); the options point to a
+        // buffer of the size given with it.
+        let code = unsafe {
+            sys::cuModuleLoadDataEx(&mut raw, image.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
+        };
+        check(code, "loading a kernel module").map_err(|e| {
+            let end = log.iter().position(|&b| b == 0).unwrap_or(log.len());
+            match String::from_utf8_lossy(&log[..end]).trim() {
+                "" => e,
+                log => e.with_source(log.to_string()),
+            }
+        })?;
+        Ok(CudaModule { context: self.context().clone(), raw })
+    }
+
+    fn function(&self, module: &CudaModule, symbol: &str) -> Result<CudaFunction> {
+        module.context.bind()?;
+        let name = CString::new(symbol)
+            .map_err(|e| Error::new(ErrorKind::InvalidArgument, "a kernel's name has no NUL").with_source(e))?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the module lives and the name ends in NUL.
+        check(unsafe { sys::cuModuleGetFunction(&mut raw, module.raw, name.as_ptr()) }, "finding a kernel")
+            .map_err(|e| e.with_kernel(symbol))?;
+        Ok(CudaFunction(raw))
+    }
+
+    fn allow_dynamic_shared(&self, function: CudaFunction, bytes: u32) -> Result<()> {
         use sys::CUfunction_attribute::{
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as DYNAMIC, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as STATIC,
         };
+        self.context().bind()?;
         let attribute = |which| {
             let mut value = 0;
             // SAFETY: the function's module lives; an out-parameter.
-            let code = unsafe { sys::cuFuncGetAttribute(&mut value, which, self.0) };
+            let code = unsafe { sys::cuFuncGetAttribute(&mut value, which, function.0) };
             check(code, "asking for an attribute of a kernel").map(|()| value as u32)
         };
         if bytes <= attribute(DYNAMIC)? {
             return Ok(());
         }
-        let (most, own) = (info::shared_memory_per_block_optin(device)?, attribute(STATIC)?);
+        let most = info::shared_memory_per_block_optin(self.context().device())?;
+        let own = attribute(STATIC)?;
         if bytes > most.saturating_sub(own) {
             let message = format!(
                 "{bytes} bytes of dynamic shared memory a block, beside the kernel's own {own}; the device has {most}"
@@ -111,24 +119,24 @@ impl CudaFunction {
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         // SAFETY: as above.
-        let code = unsafe { sys::cuFuncSetAttribute(self.0, DYNAMIC, bytes as i32) };
+        let code = unsafe { sys::cuFuncSetAttribute(function.0, DYNAMIC, bytes as i32) };
         check(code, "asking for more shared memory")
     }
 
-    /// # Safety
-    /// As `GpuRuntime::launch`, with the context current.
-    #[inline]
-    pub(crate) unsafe fn launch(
-        self,
+    unsafe fn launch(
+        &self,
         stream: &CudaStream,
+        function: CudaFunction,
         config: &LaunchConfig,
         args: &mut [*mut c_void],
     ) -> Result<()> {
+        self.context().bind()?;
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees that `args` are the kernel's parameters, and that the
+        // memory it uses is allocated.
         let code = unsafe {
             sys::cuLaunchKernel(
-                self.0,
+                function.0,
                 gx,
                 gy,
                 gz,

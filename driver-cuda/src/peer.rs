@@ -1,25 +1,18 @@
 //! Copies from one device to another without the host.
 
+use crate::context::Context;
 use crate::error::check;
-use crate::memory;
-use crate::runtime::Context;
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::driver::sys::{self, CUresult};
 use isobit_hal::Result;
-use isobit_kernels::DevicePtr;
-
-/// Whether memory of `from` can be copied to `to` without the host.
-pub(crate) fn can_access(to: &Context, from: &Context) -> bool {
-    let mut can = 0;
-    // SAFETY: an out-parameter; both devices are open.
-    let asked = unsafe { sys::cuDeviceCanAccessPeer(&mut can, to.device(), from.device()) };
-    to.device() == from.device() || asked == CUresult::CUDA_SUCCESS && can != 0
-}
+use isobit_kernels::{DevicePtr, MemoryRuntime as _, PeerRuntime};
 
 /// Lets the one device reach the memory of the other, the first time.
 fn allow(to: &Context, from: &Context) -> Result<()> {
     to.peers().allow_once(from.device(), || {
-        // SAFETY: the other's context is retained as long as `from` lives, and it stays the device's primary one.
+        // SAFETY: the other's context is retained as long as `from` lives, and it stays the
+        // device's primary one.
         match unsafe { sys::cuCtxEnablePeerAccess(from.raw(), 0) } {
             CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
             code => check(code, "reaching another device's memory"),
@@ -27,23 +20,33 @@ fn allow(to: &Context, from: &Context) -> Result<()> {
     })
 }
 
-/// # Safety
-/// As `GpuRuntime::copy_from_peer`.
-pub(crate) unsafe fn copy(
-    to: &Context,
-    stream: &CudaStream,
-    dst: DevicePtr,
-    from: &Context,
-    src: DevicePtr,
-    bytes: usize,
-) -> Result<()> {
-    if to.device() == from.device() {
-        // SAFETY: the caller's promise; the device's instances share its primary context.
-        return unsafe { memory::copy_on_device(to, stream, dst, src, bytes) };
+impl PeerRuntime for CudaRuntime {
+    fn can_access_peer(&self, other: &Self) -> bool {
+        let (to, from) = (self.context(), other.context());
+        let mut can = 0;
+        // SAFETY: an out-parameter; both devices are open.
+        let asked = unsafe { sys::cuDeviceCanAccessPeer(&mut can, to.device(), from.device()) };
+        to.device() == from.device() || asked == CUresult::CUDA_SUCCESS && can != 0
     }
-    to.bind()?;
-    allow(to, from)?;
-    // SAFETY: the caller's promise.
-    let code = unsafe { sys::cuMemcpyPeerAsync(dst.0, to.raw(), src.0, from.raw(), bytes, stream.raw()) };
-    check(code, "copying from another device")
+
+    unsafe fn copy_from_peer(
+        &self,
+        stream: &CudaStream,
+        dst: DevicePtr,
+        from: &Self,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> Result<()> {
+        let (to, from) = (self.context(), from.context());
+        if to.device() == from.device() {
+            // SAFETY: the caller guarantees both ranges; the device's instances share its primary
+            // context.
+            return unsafe { self.copy_on_device(stream, dst, src, bytes) };
+        }
+        to.bind()?;
+        allow(to, from)?;
+        // SAFETY: the caller guarantees that both ranges are allocated, `src` on `from`.
+        let code = unsafe { sys::cuMemcpyPeerAsync(dst.0, to.raw(), src.0, from.raw(), bytes, stream.raw()) };
+        check(code, "copying from another device")
+    }
 }

@@ -1,60 +1,55 @@
 //! Page-locked host memory, and copies that run beside the host.
 
 use crate::error::check;
-use crate::runtime::Context;
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::driver::sys;
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::DevicePtr;
+use isobit_kernels::{DevicePtr, PinnedRuntime};
 use std::ptr::NonNull;
 
-/// Page-locked for every device of the process, so that peers may be fed from one buffer.
-pub(crate) fn alloc(context: &Context, bytes: usize) -> Result<NonNull<u8>> {
-    context.bind()?;
-    let mut ptr = std::ptr::null_mut();
-    // SAFETY: an out-parameter.
-    let code = unsafe { sys::cuMemHostAlloc(&mut ptr, bytes, sys::CU_MEMHOSTALLOC_PORTABLE) };
-    check(code, "allocating page-locked memory")?;
-    NonNull::new(ptr.cast()).ok_or_else(|| {
-        let message = format!("the NVIDIA driver gave no page-locked memory where {bytes} bytes were asked for");
-        Error::new(ErrorKind::OutOfMemory, message)
-    })
-}
+impl PinnedRuntime for CudaRuntime {
+    fn alloc_pinned(&self, bytes: usize) -> Result<NonNull<u8>> {
+        self.context().bind()?;
+        let mut ptr = std::ptr::null_mut();
+        // Page-locked for every device of the process, so that peers may be fed from one buffer.
+        let flags = sys::CU_MEMHOSTALLOC_PORTABLE;
+        // SAFETY: an out-parameter.
+        check(unsafe { sys::cuMemHostAlloc(&mut ptr, bytes, flags) }, "allocating page-locked memory")?;
+        NonNull::new(ptr.cast()).ok_or_else(|| {
+            let message = format!("the NVIDIA driver gave no page-locked memory where {bytes} bytes were asked for");
+            Error::new(ErrorKind::OutOfMemory, message)
+        })
+    }
 
-/// # Safety
-/// As `GpuRuntime::free_pinned`.
-pub(crate) unsafe fn free(context: &Context, ptr: NonNull<u8>) -> Result<()> {
-    context.bind()?;
-    // SAFETY: the caller's promise.
-    check(unsafe { sys::cuMemFreeHost(ptr.as_ptr().cast()) }, "freeing page-locked memory")
-}
+    unsafe fn free_pinned(&self, ptr: NonNull<u8>) {
+        let freed = self.context().bind().and_then(|()| {
+            // SAFETY: the caller guarantees that `alloc_pinned` gave `ptr`, that this is its one
+            // free, and that no copy uses it.
+            check(unsafe { sys::cuMemFreeHost(ptr.as_ptr().cast()) }, "freeing page-locked memory")
+        });
+        self.context().deferred().keep(freed);
+    }
 
-/// # Safety
-/// As `GpuRuntime::copy_from_pinned`.
-pub(crate) unsafe fn copy_from(
-    context: &Context,
-    stream: &CudaStream,
-    dst: DevicePtr,
-    src: NonNull<u8>,
-    bytes: usize,
-) -> Result<()> {
-    context.bind()?;
-    // SAFETY: the caller's promise.
-    let code = unsafe { sys::cuMemcpyHtoDAsync_v2(dst.0, src.as_ptr().cast(), bytes, stream.raw()) };
-    check(code, "copying from page-locked memory")
-}
+    unsafe fn copy_from_pinned(
+        &self,
+        stream: &CudaStream,
+        dst: DevicePtr,
+        src: NonNull<u8>,
+        bytes: usize,
+    ) -> Result<()> {
+        self.context().bind()?;
+        // SAFETY: the caller guarantees that both ranges are allocated, and that `src` does not
+        // change until the copy is done.
+        let code = unsafe { sys::cuMemcpyHtoDAsync_v2(dst.0, src.as_ptr().cast(), bytes, stream.raw()) };
+        check(code, "copying from page-locked memory")
+    }
 
-/// # Safety
-/// As `GpuRuntime::copy_to_pinned`.
-pub(crate) unsafe fn copy_to(
-    context: &Context,
-    stream: &CudaStream,
-    dst: NonNull<u8>,
-    src: DevicePtr,
-    bytes: usize,
-) -> Result<()> {
-    context.bind()?;
-    // SAFETY: the caller's promise.
-    let code = unsafe { sys::cuMemcpyDtoHAsync_v2(dst.as_ptr().cast(), src.0, bytes, stream.raw()) };
-    check(code, "copying to page-locked memory")
+    unsafe fn copy_to_pinned(&self, stream: &CudaStream, dst: NonNull<u8>, src: DevicePtr, bytes: usize) -> Result<()> {
+        self.context().bind()?;
+        // SAFETY: the caller guarantees that both ranges are allocated, and that nothing touches
+        // `dst` until the copy is done.
+        let code = unsafe { sys::cuMemcpyDtoHAsync_v2(dst.as_ptr().cast(), src.0, bytes, stream.raw()) };
+        check(code, "copying to page-locked memory")
+    }
 }

@@ -1,7 +1,8 @@
 //! Random numbers by cuRAND: its Philox4x32-10, in an order of its own.
 
+use crate::context::Context;
 use crate::library::CURAND;
-use crate::runtime::{Context, CudaRuntime};
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::curand::sys::{self, curandRngType as Kind, curandStatus as Status};
 use isobit_hal::{DType, Error, ErrorKind, Result};
@@ -73,10 +74,10 @@ impl Rng {
     }
 
     /// # Safety
-    /// As `GpuRuntime::random`.
+    /// As `VendorRuntime::random`.
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
         self.context.bind()?;
-        // SAFETY: passed on.
+        // SAFETY: the caller guarantees that the elements are allocated.
         match unsafe { self.lock().draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),
@@ -87,7 +88,7 @@ impl Rng {
 
 impl State {
     /// # Safety
-    /// As `GpuRuntime::random`.
+    /// As `VendorRuntime::random`.
     unsafe fn draw(&mut self, problem: &Random) -> Result<()> {
         let Random { dtype, dst, len, distribution, seed, offset } = *problem;
         // Known again once the call has worked.

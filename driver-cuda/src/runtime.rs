@@ -1,101 +1,13 @@
-//! [`GpuRuntime`] over the CUDA driver API. What each call does is in the file of its subject.
+//! [`GpuRuntime`] over the CUDA driver API: opening a device, and what it is. Each other part of
+//! the trait is implemented in the file of its subject.
 
-use crate::blas::Blas;
-use crate::dnn::Dnn;
-use crate::error::check;
-use crate::event::CudaEvent;
-use crate::library::DRIVER;
-use crate::module::{CudaFunction, CudaModule};
-use crate::rng::Rng;
-use crate::stream::CudaStream;
-use crate::{compile, graph, info, memory, peer, pinned};
+use crate::context::Context;
+use crate::info;
+use crate::vendor::Libraries;
 use cudarc::driver::sys;
 use isobit_hal::{DeviceInfo, Result};
-use isobit_kernels::{
-    Code, Conv, Deferred, DevicePtr, Gemm, GpuRuntime, LaunchConfig, Limits, PeerAccess, PerStream, Random,
-    RangeLibrary, RawGraph, RawGraphExec, RtcSource, Scratch, Target, Vendor, no_such_device,
-};
-use std::ffi::c_void;
-use std::ptr::NonNull;
+use isobit_kernels::{GpuRuntime, Limits, MemoryRuntime as _, Target};
 use std::sync::Arc;
-
-/// The primary context of a device, kept as long as anything made in it.
-#[derive(Debug)]
-pub(crate) struct Context {
-    device: sys::CUdevice,
-    raw: sys::CUcontext,
-    deferred: Deferred,
-    peers: PeerAccess,
-}
-
-// SAFETY: a context may be used from any thread that makes it current, which every call does first.
-unsafe impl Send for Context {}
-// SAFETY: as above; the driver locks what is shared.
-unsafe impl Sync for Context {}
-
-impl Context {
-    fn new(ordinal: usize) -> Result<Arc<Self>> {
-        let count = device_count()?;
-        if ordinal >= count {
-            return Err(no_such_device("cuda", ordinal, count));
-        }
-        let (device, mut raw) = (device_of(ordinal)?, std::ptr::null_mut());
-        // SAFETY: an out-parameter; the driver was initialised while counting.
-        check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device) }, "making a context on the device")?;
-        Ok(Arc::new(Self { device, raw, deferred: Deferred::default(), peers: PeerAccess::default() }))
-    }
-
-    /// Makes the context current for this thread.
-    #[inline]
-    pub(crate) fn bind(&self) -> Result<()> {
-        // SAFETY: the context is retained as long as `self` lives.
-        check(unsafe { sys::cuCtxSetCurrent(self.raw) }, "making the device current")
-    }
-
-    pub(crate) fn device(&self) -> sys::CUdevice {
-        self.device
-    }
-
-    pub(crate) fn raw(&self) -> sys::CUcontext {
-        self.raw
-    }
-
-    /// Devices whose memory this one may reach.
-    pub(crate) fn peers(&self) -> &PeerAccess {
-        &self.peers
-    }
-
-    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising call.
-    pub(crate) fn deferred(&self) -> &Deferred {
-        &self.deferred
-    }
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        // SAFETY: retained once in `new`; nothing made in the context is left, for all of it holds the context.
-        unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
-    }
-}
-
-pub(crate) fn device_count() -> Result<usize> {
-    DRIVER.require()?;
-    let mut count = 0;
-    // SAFETY: initialising twice is allowed; `count` is an out-parameter.
-    unsafe {
-        check(sys::cuInit(0), "initialising the NVIDIA driver")?;
-        check(sys::cuDeviceGetCount(&mut count), "counting NVIDIA GPUs")?;
-    }
-    Ok(count as usize)
-}
-
-/// The driver's handle of a device that was counted.
-pub(crate) fn device_of(ordinal: usize) -> Result<sys::CUdevice> {
-    let mut device = 0;
-    // SAFETY: an out-parameter; the driver was initialised while counting.
-    check(unsafe { sys::cuDeviceGet(&mut device, ordinal as i32) }, "finding the device")?;
-    Ok(device)
-}
 
 /// One NVIDIA GPU through the CUDA driver API.
 #[derive(Debug)]
@@ -103,50 +15,34 @@ pub struct CudaRuntime {
     context: Arc<Context>,
     limits: Limits,
     arch: String,
-    blas: PerStream<Blas, CudaEvent>,
-    dnn: PerStream<Dnn, CudaEvent>,
-    rng: PerStream<Rng, CudaEvent>,
+    libraries: Libraries,
 }
 
 impl CudaRuntime {
     /// The device's primary context, for those who must.
     pub fn raw_context(&self) -> sys::CUcontext {
-        self.context.raw
+        self.context.raw()
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
+    }
+
+    pub(crate) fn libraries(&self) -> &Libraries {
+        &self.libraries
     }
 }
 
 impl GpuRuntime for CudaRuntime {
     const DRIVER: &'static str = "cuda";
     const TARGET: Target = Target::Nvptx;
-    const RANGES: Option<RangeLibrary> = Some(RangeLibrary {
-        name: "NVTX",
-        // CUDA 12.9 dropped the first for the second, which the PyPI package nvidia-nvtx has too.
-        sonames: &["libnvToolsExt.so.1", "libnvtx3interop.so.1", "libnvtx3interop.so"],
-        push: "nvtxRangePushA",
-        pop: "nvtxRangePop",
-    });
-    type Module = CudaModule;
-    type Function = CudaFunction;
-    type Stream = CudaStream;
-    type Event = CudaEvent;
 
     fn open(ordinal: usize) -> Result<Self> {
         let context = Context::new(ordinal)?;
         context.bind()?;
         let limits = info::limits(context.device())?;
         let arch = info::arch(context.device())?;
-        Ok(Self {
-            context,
-            limits,
-            arch,
-            blas: PerStream::default(),
-            dnn: PerStream::default(),
-            rng: PerStream::default(),
-        })
+        Ok(Self { context, limits, arch, libraries: Libraries::default() })
     }
 
     fn limits(&self) -> &Limits {
@@ -161,226 +57,5 @@ impl GpuRuntime for CudaRuntime {
         let mut info = info::describe(self.context.device())?;
         (info.memory_free, info.memory_total) = self.memory()?;
         Ok(info)
-    }
-
-    fn memory(&self) -> Result<(u64, u64)> {
-        memory::free_and_total(&self.context)
-    }
-
-    fn alloc(&self, bytes: usize) -> Result<DevicePtr> {
-        memory::alloc(&self.context, bytes)
-    }
-
-    unsafe fn free(&self, ptr: DevicePtr) {
-        // SAFETY: passed on.
-        self.context.deferred().keep(unsafe { memory::free(&self.context, ptr) });
-    }
-
-    unsafe fn copy_to_device(&self, stream: &CudaStream, dst: DevicePtr, src: &[u8]) -> Result<()> {
-        // SAFETY: passed on.
-        unsafe { memory::copy_to_device(&self.context, stream, dst, src) }
-    }
-
-    unsafe fn copy_to_host(&self, stream: &CudaStream, dst: &mut [u8], src: DevicePtr) -> Result<()> {
-        // SAFETY: passed on.
-        unsafe { memory::copy_to_host(&self.context, stream, dst, src)? };
-        self.synchronize(stream)
-    }
-
-    unsafe fn copy_on_device(&self, stream: &CudaStream, dst: DevicePtr, src: DevicePtr, bytes: usize) -> Result<()> {
-        // SAFETY: passed on.
-        unsafe { memory::copy_on_device(&self.context, stream, dst, src, bytes) }
-    }
-
-    unsafe fn set_bytes(&self, stream: &CudaStream, dst: DevicePtr, value: u8, bytes: usize) -> Result<()> {
-        // SAFETY: passed on.
-        unsafe { memory::set_bytes(&self.context, stream, dst, value, bytes) }
-    }
-
-    fn new_stream(&self) -> Result<CudaStream> {
-        CudaStream::new(&self.context)
-    }
-
-    fn synchronize(&self, stream: &CudaStream) -> Result<()> {
-        stream.synchronize()?;
-        self.context.deferred().take()
-    }
-
-    fn new_event(&self) -> Result<CudaEvent> {
-        CudaEvent::timed(&self.context)
-    }
-
-    fn record(&self, event: &CudaEvent, stream: &CudaStream) -> Result<()> {
-        event.record(stream)
-    }
-
-    fn elapsed_ms(&self, from: &CudaEvent, to: &CudaEvent) -> Result<f32> {
-        to.elapsed_since(from)
-    }
-
-    fn load_module(&self, code: Code<'_>) -> Result<CudaModule> {
-        CudaModule::load(&self.context, code)
-    }
-
-    fn function(&self, module: &CudaModule, symbol: &str) -> Result<CudaFunction> {
-        module.function(symbol)
-    }
-
-    fn allow_dynamic_shared(&self, function: CudaFunction, bytes: u32) -> Result<()> {
-        self.context.bind()?;
-        function.allow_dynamic_shared(self.context.device(), bytes)
-    }
-
-    fn compiler(&self) -> Result<String> {
-        compile::compiler()
-    }
-
-    fn compile(&self, source: &RtcSource<'_>) -> Result<Vec<u8>> {
-        compile::compile(&self.arch, source)
-    }
-
-    unsafe fn launch(
-        &self,
-        stream: &CudaStream,
-        function: CudaFunction,
-        config: &LaunchConfig,
-        args: &mut [*mut c_void],
-    ) -> Result<()> {
-        self.context.bind()?;
-        // SAFETY: passed on.
-        unsafe { function.launch(stream, config, args) }
-    }
-
-    unsafe fn gemm(&self, stream: &CudaStream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        // SAFETY: passed on.
-        self.blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
-    }
-
-    unsafe fn conv(&self, stream: &CudaStream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        // SAFETY: passed on.
-        self.dnn.call(self, stream, |dnn| unsafe { dnn.conv(problem, scratch) })
-    }
-
-    unsafe fn random(&self, stream: &CudaStream, problem: &Random) -> Result<Vendor> {
-        // SAFETY: passed on.
-        self.rng.call(self, stream, |rng| unsafe { rng.random(problem) })
-    }
-
-    unsafe fn stream_from_raw(&self, raw: u64) -> Result<CudaStream> {
-        // SAFETY: passed on.
-        Ok(unsafe { CudaStream::foreign(&self.context, raw as sys::CUstream) })
-    }
-
-    fn raw_stream(&self, stream: &CudaStream) -> u64 {
-        stream.raw() as u64
-    }
-
-    fn stream_is_idle(&self, stream: &CudaStream) -> Result<bool> {
-        stream.is_idle()
-    }
-
-    fn close_stream(&self, stream: &CudaStream) {
-        self.blas.close(self, stream);
-        self.dnn.close(self, stream);
-        self.rng.close(self, stream);
-    }
-
-    fn new_ordering_event(&self) -> Result<CudaEvent> {
-        CudaEvent::ordering(&self.context)
-    }
-
-    fn wait_event(&self, stream: &CudaStream, event: &CudaEvent) -> Result<()> {
-        stream.wait_event(event)
-    }
-
-    fn event_is_done(&self, event: &CudaEvent) -> Result<bool> {
-        event.is_done()
-    }
-
-    fn synchronize_event(&self, event: &CudaEvent) -> Result<()> {
-        event.synchronize()
-    }
-
-    fn alloc_pinned(&self, bytes: usize) -> Result<NonNull<u8>> {
-        pinned::alloc(&self.context, bytes)
-    }
-
-    unsafe fn free_pinned(&self, ptr: NonNull<u8>) {
-        // SAFETY: passed on.
-        self.context.deferred().keep(unsafe { pinned::free(&self.context, ptr) });
-    }
-
-    unsafe fn copy_from_pinned(
-        &self,
-        stream: &CudaStream,
-        dst: DevicePtr,
-        src: NonNull<u8>,
-        bytes: usize,
-    ) -> Result<()> {
-        // SAFETY: passed on.
-        unsafe { pinned::copy_from(&self.context, stream, dst, src, bytes) }
-    }
-
-    unsafe fn copy_to_pinned(&self, stream: &CudaStream, dst: NonNull<u8>, src: DevicePtr, bytes: usize) -> Result<()> {
-        // SAFETY: passed on.
-        unsafe { pinned::copy_to(&self.context, stream, dst, src, bytes) }
-    }
-
-    fn can_access_peer(&self, other: &Self) -> bool {
-        peer::can_access(&self.context, &other.context)
-    }
-
-    unsafe fn copy_from_peer(
-        &self,
-        stream: &CudaStream,
-        dst: DevicePtr,
-        from: &Self,
-        src: DevicePtr,
-        bytes: usize,
-    ) -> Result<()> {
-        // SAFETY: passed on.
-        unsafe { peer::copy(&self.context, stream, dst, &from.context, src, bytes) }
-    }
-
-    fn begin_capture(&self, stream: &CudaStream) -> Result<()> {
-        graph::begin(&self.context, stream)
-    }
-
-    fn is_capturing(&self, stream: &CudaStream) -> Result<bool> {
-        graph::is_capturing(&self.context, stream)
-    }
-
-    fn end_capture(&self, stream: &CudaStream) -> Result<RawGraph> {
-        graph::end(&self.context, stream)
-    }
-
-    unsafe fn graph_nodes(&self, graph: RawGraph) -> Result<usize> {
-        // SAFETY: passed on.
-        unsafe { graph::nodes(graph) }
-    }
-
-    unsafe fn instantiate(&self, graph: RawGraph) -> Result<RawGraphExec> {
-        // SAFETY: passed on.
-        unsafe { graph::instantiate(&self.context, graph) }
-    }
-
-    unsafe fn update_graph(&self, exec: RawGraphExec, graph: RawGraph) -> Result<bool> {
-        // SAFETY: passed on.
-        unsafe { graph::update(&self.context, exec, graph) }
-    }
-
-    unsafe fn launch_graph(&self, stream: &CudaStream, exec: RawGraphExec) -> Result<()> {
-        // SAFETY: passed on.
-        unsafe { graph::launch(&self.context, stream, exec) }
-    }
-
-    unsafe fn destroy_graph(&self, graph: RawGraph) {
-        // SAFETY: passed on.
-        self.context.deferred().keep(unsafe { graph::destroy(&self.context, graph) });
-    }
-
-    unsafe fn destroy_graph_exec(&self, exec: RawGraphExec) {
-        // SAFETY: passed on.
-        self.context.deferred().keep(unsafe { graph::destroy_exec(&self.context, exec) });
     }
 }

@@ -3,7 +3,7 @@
 
 use isobit_cuda::{CudaDevice, CudaStorage, sys};
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, Layout, Result, Src, UnaryOp};
-use isobit_kernels::{Code, GpuRuntime, LaunchConfig};
+use isobit_kernels::{Code, LaunchConfig, ModuleRuntime, StreamRuntime};
 use std::ffi::c_void;
 
 /// Runs `body` in a process that finds the simulated card, with these variables.

@@ -1,8 +1,9 @@
 //! Matrix products by rocBLAS.
 
+use crate::context::Context;
 use crate::error::static_text;
 use crate::library::ROCBLAS;
-use crate::runtime::{Context, RocmRuntime};
+use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{BlasGemm, BlasOperand, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};
@@ -93,7 +94,7 @@ impl Blas {
     }
 
     /// # Safety
-    /// As `GpuRuntime::gemm`.
+    /// As `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         let (data, compute) = match problem.dtype {
             DType::F16 => (rocblas_datatype_f16_r, rocblas_datatype_f32_r),

@@ -2,9 +2,10 @@
 
 use crate::error::static_text;
 use crate::library::{HIP, HIPRTC};
+use crate::runtime::RocmRuntime;
 use hip_sys::*;
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{RtcArguments, RtcSource, Target};
+use isobit_kernels::{CompilerRuntime, GpuRuntime as _, RtcArguments, RtcSource, Target};
 
 fn check(rtc: &Hiprtc, code: hiprtcResult, doing: &str) -> Result<()> {
     if code == HIPRTC_SUCCESS {
@@ -35,7 +36,7 @@ impl Drop for Program {
 }
 
 /// The code object of a source.
-pub(crate) fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
+fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     let rtc = HIPRTC.require()?;
     let arguments = RtcArguments::new(source, Target::Amdgcn, arch)?;
     let mut raw = std::ptr::null_mut();
@@ -92,11 +93,21 @@ pub(crate) fn version() -> Result<String> {
 
 /// Name and version, for the cache of compiled code. HIPRTC's own version stayed 9.0 through years of releases, so the runtime's and the file's
 /// stand beside it.
-pub(crate) fn compiler() -> Result<String> {
+fn compiler() -> Result<String> {
     let version = version()?;
     let runtime = crate::info::runtime_version(HIP.require()?)?;
     let file = HIPRTC.path().or_else(|| HIP.path()).unwrap_or_default();
     Ok(format!("HIPRTC {version}, HIP {runtime}, {file}"))
+}
+
+impl CompilerRuntime for RocmRuntime {
+    fn compiler(&self) -> Result<String> {
+        compiler()
+    }
+
+    fn compile(&self, source: &RtcSource<'_>) -> Result<Vec<u8>> {
+        compile(self.arch(), source)
+    }
 }
 
 #[cfg(test)]

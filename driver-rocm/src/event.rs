@@ -1,10 +1,12 @@
 //! Events: points in a stream, some with the time they were reached.
 
+use crate::context::Context;
 use crate::error::{check, is_done};
-use crate::runtime::Context;
+use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use hip_sys::{hipEvent_t, hipEventDefault, hipEventDisableTiming};
 use isobit_hal::Result;
+use isobit_kernels::EventRuntime;
 use std::ffi::c_uint;
 use std::sync::Arc;
 
@@ -15,22 +17,13 @@ pub struct RocmEvent {
     raw: hipEvent_t,
 }
 
-// SAFETY: an event may be used from any thread whose current device is its own, which every call sees to.
+// SAFETY: an event may be used from any thread whose current device is its own, which every call
+// sees to.
 unsafe impl Send for RocmEvent {}
 // SAFETY: as above; the driver locks what is shared.
 unsafe impl Sync for RocmEvent {}
 
 impl RocmEvent {
-    /// One that measures time.
-    pub(crate) fn timed(context: &Arc<Context>) -> Result<Self> {
-        Self::new(context, hipEventDefault)
-    }
-
-    /// One that orders work alone.
-    pub(crate) fn ordering(context: &Arc<Context>) -> Result<Self> {
-        Self::new(context, hipEventDisableTiming)
-    }
-
     fn new(context: &Arc<Context>, flags: c_uint) -> Result<Self> {
         context.bind()?;
         let mut raw = std::ptr::null_mut();
@@ -43,34 +36,6 @@ impl RocmEvent {
     pub fn raw(&self) -> hipEvent_t {
         self.raw
     }
-
-    pub(crate) fn record(&self, stream: &RocmStream) -> Result<()> {
-        self.context.bind()?;
-        // SAFETY: both live.
-        check(unsafe { (self.context.hip.hipEventRecord)(self.raw, stream.raw()) }, "recording an event")
-    }
-
-    pub(crate) fn synchronize(&self) -> Result<()> {
-        self.context.bind()?;
-        // SAFETY: the event lives.
-        check(unsafe { (self.context.hip.hipEventSynchronize)(self.raw) }, "waiting for an event")
-    }
-
-    pub(crate) fn is_done(&self) -> Result<bool> {
-        self.context.bind()?;
-        let hip = self.context.hip;
-        // SAFETY: the event lives.
-        is_done(hip, unsafe { (hip.hipEventQuery)(self.raw) }, "asking whether an event's point is reached")
-    }
-
-    pub(crate) fn elapsed_since(&self, from: &RocmEvent) -> Result<f32> {
-        self.synchronize()?;
-        let mut ms = 0.0;
-        // SAFETY: both events live; an out-parameter.
-        let code = unsafe { (self.context.hip.hipEventElapsedTime)(&mut ms, from.raw, self.raw) };
-        check(code, "reading the time between two events")?;
-        Ok(ms)
-    }
 }
 
 impl Drop for RocmEvent {
@@ -80,5 +45,53 @@ impl Drop for RocmEvent {
             check(unsafe { (self.context.hip.hipEventDestroy)(self.raw) }, "destroying an event")
         });
         self.context.deferred().keep(destroyed);
+    }
+}
+
+impl EventRuntime for RocmRuntime {
+    type Event = RocmEvent;
+
+    fn new_event(&self) -> Result<RocmEvent> {
+        RocmEvent::new(self.context(), hipEventDefault)
+    }
+
+    fn new_ordering_event(&self) -> Result<RocmEvent> {
+        RocmEvent::new(self.context(), hipEventDisableTiming)
+    }
+
+    fn record(&self, event: &RocmEvent, stream: &RocmStream) -> Result<()> {
+        event.context.bind()?;
+        // SAFETY: both live.
+        check(unsafe { (self.hip().hipEventRecord)(event.raw, stream.raw()) }, "recording an event")
+    }
+
+    fn wait_event(&self, stream: &RocmStream, event: &RocmEvent) -> Result<()> {
+        // That of the stream: the event may be of another device.
+        stream.context().bind()?;
+        // SAFETY: both live.
+        let code = unsafe { (self.hip().hipStreamWaitEvent)(stream.raw(), event.raw, 0) };
+        check(code, "having a stream wait for an event")
+    }
+
+    fn event_is_done(&self, event: &RocmEvent) -> Result<bool> {
+        event.context.bind()?;
+        let hip = self.hip();
+        // SAFETY: the event lives.
+        is_done(hip, unsafe { (hip.hipEventQuery)(event.raw) }, "asking whether an event's point is reached")
+    }
+
+    fn synchronize_event(&self, event: &RocmEvent) -> Result<()> {
+        event.context.bind()?;
+        // SAFETY: the event lives.
+        check(unsafe { (self.hip().hipEventSynchronize)(event.raw) }, "waiting for an event")
+    }
+
+    fn elapsed_ms(&self, from: &RocmEvent, to: &RocmEvent) -> Result<f32> {
+        self.synchronize_event(to)?;
+        let mut ms = 0.0;
+        // SAFETY: both events live; an out-parameter.
+        let code = unsafe { (self.hip().hipEventElapsedTime)(&mut ms, from.raw, to.raw) };
+        check(code, "reading the time between two events")?;
+        Ok(ms)
     }
 }

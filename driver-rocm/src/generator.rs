@@ -4,7 +4,7 @@ use crate::rng::{Generator, check};
 use crate::stream::RocmStream;
 use crate::{RocmDevice, RocmStorage};
 use isobit_hal::{BackendDevice as _, BackendStorage as _, DType, Error, ErrorKind, Result, Stream};
-use isobit_kernels::{DevicePtr, GpuRuntime as _};
+use isobit_kernels::{DevicePtr, GraphRuntime as _, MemoryRuntime as _};
 use rocrand_sys::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,9 +1,9 @@
 //! What a device is: limits, names, versions.
 
 use crate::compile;
+use crate::context::device_count;
 use crate::error::check;
 use crate::library::{HIP, HIPRTC, MIOPEN, ROCBLAS, ROCRAND};
-use crate::runtime::device_count;
 use crate::{blas, dnn, rng};
 use hip_sys::*;
 use isobit_hal::{ComputeCapability, DeviceInfo, Error, ErrorKind, LibraryInfo, Result};

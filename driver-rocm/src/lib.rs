@@ -8,6 +8,7 @@
 
 mod blas;
 mod compile;
+mod context;
 mod dnn;
 mod error;
 mod event;
@@ -22,6 +23,7 @@ mod pinned;
 mod rng;
 mod runtime;
 mod stream;
+mod vendor;
 
 pub use event::RocmEvent;
 pub use generator::{Rng, RngAlgorithm};
@@ -42,7 +44,7 @@ pub type RocmStorage = isobit_kernels::GpuStorage<RocmRuntime>;
 /// # Errors
 /// `LibraryUnavailable` where ROCm is absent, lacks a function this crate calls, or finds no GPU.
 pub fn device_count() -> isobit_hal::Result<usize> {
-    runtime::device_count()
+    context::device_count()
 }
 
 /// Every AMD GPU there is, by ordinal: what can be known without opening one, which free memory is not.

@@ -1,11 +1,12 @@
 //! Modules, kernels and their launch.
 
+use crate::context::Context;
 use crate::error::check;
-use crate::runtime::Context;
+use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
-use hip_sys::{Hip, hipFunction_t, hipModule_t};
+use hip_sys::{hipFunction_t, hipModule_t};
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{Code, LaunchConfig, Limits};
+use isobit_kernels::{Code, GpuRuntime as _, LaunchConfig, Limits, ModuleRuntime};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
@@ -16,39 +17,11 @@ pub struct RocmModule {
     raw: hipModule_t,
 }
 
-// SAFETY: a module may be used from any thread whose current device is its own, which every call sees to.
+// SAFETY: a module may be used from any thread whose current device is its own, which every call
+// sees to.
 unsafe impl Send for RocmModule {}
 // SAFETY: as above; the driver locks what is shared.
 unsafe impl Sync for RocmModule {}
-
-impl RocmModule {
-    pub(crate) fn load(context: &Arc<Context>, code: Code<'_>) -> Result<Self> {
-        let Code::Object(image) = code else {
-            return Err(Error::new(ErrorKind::InvalidArgument, "AMD devices load code objects, not PTX"));
-        };
-        // HIP is given an address alone and finds the object's end by its headers, so it must not get less than those.
-        if !image.starts_with(b"\x7fELF") || image.len() < ELF_HEADER_BYTES {
-            return Err(Error::new(ErrorKind::InvalidArgument, "a code object is an ELF file, which this is not"));
-        }
-        context.bind()?;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the image is a whole ELF file; an out-parameter.
-        let code = unsafe { (context.hip.hipModuleLoadData)(&mut raw, image.as_ptr().cast()) };
-        check(code, "loading a kernel module")?;
-        Ok(Self { context: context.clone(), raw })
-    }
-
-    pub(crate) fn function(&self, symbol: &str) -> Result<RocmFunction> {
-        self.context.bind()?;
-        let name = CString::new(symbol)
-            .map_err(|e| Error::new(ErrorKind::InvalidArgument, "a kernel's name has no NUL").with_source(e))?;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the module lives and the name ends in NUL.
-        let code = unsafe { (self.context.hip.hipModuleGetFunction)(&mut raw, self.raw, name.as_ptr()) };
-        check(code, "finding a kernel").map_err(|e| e.with_kernel(symbol))?;
-        Ok(RocmFunction(raw))
-    }
-}
 
 /// Bytes of the header of a 64-bit ELF file.
 const ELF_HEADER_BYTES: usize = 64;
@@ -56,7 +29,8 @@ const ELF_HEADER_BYTES: usize = 64;
 impl Drop for RocmModule {
     fn drop(&mut self) {
         let unloaded = self.context.bind().and_then(|()| {
-            // SAFETY: loaded in `load`, unloaded once; whoever launched from it has synchronised or closed the device.
+            // SAFETY: loaded in `load_module`, unloaded once; whoever launched from it has
+            // synchronised or closed the device.
             check(unsafe { (self.context.hip.hipModuleUnload)(self.raw) }, "unloading a kernel module")
         });
         self.context.deferred().keep(unloaded);
@@ -72,7 +46,8 @@ unsafe impl Send for RocmFunction {}
 // SAFETY: as above.
 unsafe impl Sync for RocmFunction {}
 
-/// HIP's own conditions on a launch, which it does not check everywhere: a dispatch counts threads, not blocks, in 32 bits a dimension.
+/// HIP's own conditions on a launch, which it does not check everywhere: a dispatch counts threads,
+/// not blocks, in 32 bits a dimension.
 fn check_limits(config: &LaunchConfig, limits: &Limits) -> Result<()> {
     let wrong = |what: String| Err(Error::new(ErrorKind::InvalidArgument, format!("launching a kernel: {what}")));
     for ((axis, blocks), threads) in ["x", "y", "z"].into_iter().zip(config.grid).zip(config.block) {
@@ -99,24 +74,65 @@ impl RocmFunction {
     pub fn raw(self) -> hipFunction_t {
         self.0
     }
+}
 
-    /// # Safety
-    /// As `GpuRuntime::launch`, with the device current.
-    #[inline]
-    pub(crate) unsafe fn launch(
-        self,
-        hip: &Hip,
-        limits: &Limits,
+impl ModuleRuntime for RocmRuntime {
+    type Module = RocmModule;
+    type Function = RocmFunction;
+
+    fn load_module(&self, code: Code<'_>) -> Result<RocmModule> {
+        let Code::Object(image) = code else {
+            return Err(Error::new(ErrorKind::InvalidArgument, "AMD devices load code objects, not PTX"));
+        };
+        // HIP is given an address alone and finds the object's end by its headers, so it must not
+        // get less than those.
+        if !image.starts_with(b"\x7fELF") || image.len() < ELF_HEADER_BYTES {
+            return Err(Error::new(ErrorKind::InvalidArgument, "a code object is an ELF file, which this is not"));
+        }
+        self.context().bind()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the image is a whole ELF file; an out-parameter.
+        let code = unsafe { (self.hip().hipModuleLoadData)(&mut raw, image.as_ptr().cast()) };
+        check(code, "loading a kernel module")?;
+        Ok(RocmModule { context: self.context().clone(), raw })
+    }
+
+    fn function(&self, module: &RocmModule, symbol: &str) -> Result<RocmFunction> {
+        module.context.bind()?;
+        let name = CString::new(symbol)
+            .map_err(|e| Error::new(ErrorKind::InvalidArgument, "a kernel's name has no NUL").with_source(e))?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the module lives and the name ends in NUL.
+        check(unsafe { (self.hip().hipModuleGetFunction)(&mut raw, module.raw, name.as_ptr()) }, "finding a kernel")
+            .map_err(|e| e.with_kernel(symbol))?;
+        Ok(RocmFunction(raw))
+    }
+
+    fn allow_dynamic_shared(&self, _function: RocmFunction, bytes: u32) -> Result<()> {
+        // HIP has nothing to ask for: a block may have all that the device offers.
+        let most = self.limits().shared_memory_per_block;
+        if bytes <= most {
+            return Ok(());
+        }
+        let message = format!("{bytes} bytes of dynamic shared memory a block; the device has {most}");
+        Err(Error::new(ErrorKind::InvalidArgument, message))
+    }
+
+    unsafe fn launch(
+        &self,
         stream: &RocmStream,
+        function: RocmFunction,
         config: &LaunchConfig,
         args: &mut [*mut c_void],
     ) -> Result<()> {
-        check_limits(config, limits)?;
+        self.context().bind()?;
+        check_limits(config, self.limits())?;
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees that `args` are the kernel's parameters, and that the
+        // memory it uses is allocated.
         let code = unsafe {
-            (hip.hipModuleLaunchKernel)(
-                self.0,
+            (self.hip().hipModuleLaunchKernel)(
+                function.0,
                 gx,
                 gy,
                 gz,

@@ -1,24 +1,13 @@
 //! Copies from one device to another without the host.
 
+use crate::context::Context;
 use crate::error::{check, forget};
-use crate::memory;
-use crate::runtime::Context;
+use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use hip_sys::{hipErrorPeerAccessAlreadyEnabled, hipSuccess};
 use isobit_hal::Result;
-use isobit_kernels::DevicePtr;
+use isobit_kernels::{DevicePtr, MemoryRuntime as _, PeerRuntime};
 use std::ffi::c_void;
-
-/// Whether memory of `from` can be copied to `to` without the host.
-pub(crate) fn can_access(to: &Context, from: &Context) -> bool {
-    let mut can = 0;
-    // SAFETY: an out-parameter; both devices are open.
-    let asked = unsafe { (to.hip.hipDeviceCanAccessPeer)(&mut can, to.device(), from.device()) };
-    if asked != hipSuccess {
-        forget(to.hip);
-    }
-    to.device() == from.device() || asked == hipSuccess && can != 0
-}
 
 /// Lets the one device, which is current, reach the memory of the other, the first time.
 fn allow(to: &Context, from: &Context) -> Result<()> {
@@ -34,24 +23,36 @@ fn allow(to: &Context, from: &Context) -> Result<()> {
     })
 }
 
-/// # Safety
-/// As `GpuRuntime::copy_from_peer`.
-pub(crate) unsafe fn copy(
-    to: &Context,
-    stream: &RocmStream,
-    dst: DevicePtr,
-    from: &Context,
-    src: DevicePtr,
-    bytes: usize,
-) -> Result<()> {
-    if to.device() == from.device() {
-        // SAFETY: the caller's promise.
-        return unsafe { memory::copy_on_device(to, stream, dst, src, bytes) };
+impl PeerRuntime for RocmRuntime {
+    fn can_access_peer(&self, other: &Self) -> bool {
+        let (to, from) = (self.context(), other.context());
+        let mut can = 0;
+        // SAFETY: an out-parameter; both devices are open.
+        let asked = unsafe { (to.hip.hipDeviceCanAccessPeer)(&mut can, to.device(), from.device()) };
+        if asked != hipSuccess {
+            forget(to.hip);
+        }
+        to.device() == from.device() || asked == hipSuccess && can != 0
     }
-    to.bind()?;
-    allow(to, from)?;
-    let (copy, dst, src) = (to.hip.hipMemcpyPeerAsync, dst.0 as *mut c_void, src.0 as *const c_void);
-    // SAFETY: the caller's promise.
-    let code = unsafe { copy(dst, to.device(), src, from.device(), bytes, stream.raw()) };
-    check(code, "copying from another device")
+
+    unsafe fn copy_from_peer(
+        &self,
+        stream: &RocmStream,
+        dst: DevicePtr,
+        from: &Self,
+        src: DevicePtr,
+        bytes: usize,
+    ) -> Result<()> {
+        let (to, from) = (self.context(), from.context());
+        if to.device() == from.device() {
+            // SAFETY: the caller guarantees both ranges; the device's instances share its memory.
+            return unsafe { self.copy_on_device(stream, dst, src, bytes) };
+        }
+        to.bind()?;
+        allow(to, from)?;
+        let (copy, dst, src) = (to.hip.hipMemcpyPeerAsync, dst.0 as *mut c_void, src.0 as *const c_void);
+        // SAFETY: the caller guarantees that both ranges are allocated, `src` on `from`.
+        let code = unsafe { copy(dst, to.device(), src, from.device(), bytes, stream.raw()) };
+        check(code, "copying from another device")
+    }
 }

@@ -1,7 +1,8 @@
 //! Random numbers by rocRAND: its Philox4x32-10, in an order of its own.
 
+use crate::context::Context;
 use crate::library::ROCRAND;
-use crate::runtime::{Context, RocmRuntime};
+use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{DevicePtr, Distribution, LibraryHandle, Random, Vendor};
@@ -131,7 +132,7 @@ impl Drop for Generator {
     }
 }
 
-/// The generator behind [`GpuRuntime::random`](isobit_kernels::GpuRuntime::random) on one stream.
+/// The generator behind [`VendorRuntime::random`](isobit_kernels::VendorRuntime::random) on one stream.
 #[derive(Debug)]
 pub(crate) struct VendorRng(Mutex<Sequence>);
 
@@ -159,11 +160,11 @@ impl VendorRng {
     }
 
     /// # Safety
-    /// As `GpuRuntime::random`.
+    /// As `VendorRuntime::random`.
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
         let mut sequence = self.lock();
         sequence.generator.context.bind()?;
-        // SAFETY: passed on.
+        // SAFETY: the caller guarantees that the elements are allocated.
         match unsafe { sequence.draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),
@@ -174,7 +175,7 @@ impl VendorRng {
 
 impl Sequence {
     /// # Safety
-    /// As `GpuRuntime::random`.
+    /// As `VendorRuntime::random`.
     unsafe fn draw(&mut self, problem: &Random) -> Result<()> {
         let Random { dtype, dst, len, distribution, seed, offset } = *problem;
         // Known again once the call has worked.

@@ -1,13 +1,15 @@
 //! Streams.
 
+use crate::context::Context;
 use crate::error::{check, is_done};
-use crate::event::RocmEvent;
-use crate::runtime::Context;
+use crate::runtime::RocmRuntime;
 use hip_sys::{hipStream_t, hipStreamNonBlocking};
 use isobit_hal::Result;
+use isobit_kernels::StreamRuntime;
 use std::sync::Arc;
 
-/// A stream of this crate's, which does not wait for the legacy default stream, or one of another library's.
+/// A stream of this crate's, which does not wait for the legacy default stream, or one of another
+/// library's.
 #[derive(Debug)]
 pub struct RocmStream {
     context: Arc<Context>,
@@ -16,51 +18,20 @@ pub struct RocmStream {
     owned: bool,
 }
 
-// SAFETY: a stream may be used from any thread whose current device is its own, which every call sees to.
+// SAFETY: a stream may be used from any thread whose current device is its own, which every call
+// sees to.
 unsafe impl Send for RocmStream {}
 // SAFETY: as above; the driver locks what is shared.
 unsafe impl Sync for RocmStream {}
 
 impl RocmStream {
-    pub(crate) fn new(context: &Arc<Context>) -> Result<Self> {
-        context.bind()?;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: an out-parameter.
-        let code = unsafe { (context.hip.hipStreamCreateWithFlags)(&mut raw, hipStreamNonBlocking) };
-        check(code, "making a stream")?;
-        Ok(Self { context: context.clone(), raw, owned: true })
-    }
-
-    /// # Safety
-    /// As `GpuRuntime::stream_from_raw`.
-    pub(crate) unsafe fn foreign(context: &Arc<Context>, raw: hipStream_t) -> Self {
-        Self { context: context.clone(), raw, owned: false }
-    }
-
     /// The driver's handle, for those who must; valid as long as the stream.
     pub fn raw(&self) -> hipStream_t {
         self.raw
     }
 
-    pub(crate) fn synchronize(&self) -> Result<()> {
-        self.context.bind()?;
-        // SAFETY: the stream lives.
-        check(unsafe { (self.context.hip.hipStreamSynchronize)(self.raw) }, "waiting for the device")
-    }
-
-    pub(crate) fn is_idle(&self) -> Result<bool> {
-        self.context.bind()?;
-        let hip = self.context.hip;
-        // SAFETY: the stream lives.
-        is_done(hip, unsafe { (hip.hipStreamQuery)(self.raw) }, "asking whether a stream's work is done")
-    }
-
-    /// The event may be of another device.
-    pub(crate) fn wait_event(&self, event: &RocmEvent) -> Result<()> {
-        self.context.bind()?;
-        // SAFETY: both live.
-        let code = unsafe { (self.context.hip.hipStreamWaitEvent)(self.raw, event.raw(), 0) };
-        check(code, "having a stream wait for an event")
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 }
 
@@ -74,5 +45,40 @@ impl Drop for RocmStream {
             check(unsafe { (self.context.hip.hipStreamDestroy)(self.raw) }, "destroying a stream")
         });
         self.context.deferred().keep(destroyed);
+    }
+}
+
+impl StreamRuntime for RocmRuntime {
+    type Stream = RocmStream;
+
+    fn new_stream(&self) -> Result<RocmStream> {
+        self.context().bind()?;
+        let mut raw = std::ptr::null_mut();
+        let flags = hipStreamNonBlocking;
+        // SAFETY: an out-parameter.
+        check(unsafe { (self.hip().hipStreamCreateWithFlags)(&mut raw, flags) }, "making a stream")?;
+        Ok(RocmStream { context: self.context().clone(), raw, owned: true })
+    }
+
+    unsafe fn stream_from_raw(&self, raw: u64) -> Result<RocmStream> {
+        Ok(RocmStream { context: self.context().clone(), raw: raw as hipStream_t, owned: false })
+    }
+
+    fn raw_stream(&self, stream: &RocmStream) -> u64 {
+        stream.raw() as u64
+    }
+
+    fn synchronize(&self, stream: &RocmStream) -> Result<()> {
+        stream.context.bind()?;
+        // SAFETY: the stream lives.
+        check(unsafe { (self.hip().hipStreamSynchronize)(stream.raw) }, "waiting for the device")?;
+        self.context().deferred().take()
+    }
+
+    fn stream_is_idle(&self, stream: &RocmStream) -> Result<bool> {
+        stream.context.bind()?;
+        let hip = self.hip();
+        // SAFETY: the stream lives.
+        is_done(hip, unsafe { (hip.hipStreamQuery)(stream.raw) }, "asking whether a stream's work is done")
     }
 }

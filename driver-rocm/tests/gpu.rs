@@ -6,7 +6,7 @@ mod simulated;
 
 use driver::{device, fails, works};
 use isobit_hal::ErrorKind;
-use isobit_kernels::{Code, GpuRuntime, IMAGES, KERNELS, LaunchConfig, Target};
+use isobit_kernels::{Code, GpuRuntime, IMAGES, KERNELS, LaunchConfig, ModuleRuntime, Target};
 use isobit_rocm::{RocmDevice as Device, RocmStorage as Storage, device_count, devices};
 
 #[test]

@@ -35,17 +35,13 @@ pub fn write(modules: &[Module], files: &[(String, String)], code: &Code) {
     .unwrap();
     for (target, file) in &code.archives {
         let file = file.to_str().expect("cargo builds in folders whose names are text");
-        writeln!(
-            text,
-            "    Packed::new(crate::image::Target::{:?}, {:?}, include_bytes!({file:?})),",
-            target.vendor, target.arch
-        )
-        .unwrap();
+        writeln!(text, "    Packed::new(Target::{:?}, {:?}, include_bytes!({file:?})),", target.vendor, target.arch)
+            .unwrap();
     }
     writeln!(
         text,
         "];\n\n/// An archive of every source file of the tree, by the name it is included by.\n\
-         static SOURCES: Packed = Packed::new(crate::image::Target::Nvptx, \"sources\", include_bytes!({:?}));",
+         static SOURCES: Packed = Packed::new(Target::Nvptx, \"sources\", include_bytes!({:?}));",
         pack_sources(&out, files)
     )
     .unwrap();

@@ -1,22 +1,22 @@
 //! The device half of the HAL over any runtime.
 
-use crate::block::{Block, Home};
+use crate::capture::graph::GpuGraph;
+use crate::code::custom::{CustomModules, GpuFunc};
+use crate::code::modules::Modules;
 use crate::counters::Counts;
-use crate::custom::{CustomModules, GpuFunc};
-use crate::event::GpuEvent;
 use crate::faults::{FaultFlag, IndexFaults};
-use crate::graph::GpuGraph;
 use crate::key::Key;
-use crate::modules::Modules;
+use crate::memory::block::{Block, Home};
+use crate::memory::caching_allocator::Pool;
+use crate::memory::pinned::GpuPinned;
 use crate::ops;
-use crate::order::{Access, Order, Uses};
-use crate::pinned::GpuPinned;
-use crate::pool::Pool;
-use crate::ranges::{Range, Ranges};
 use crate::runtime::{DevicePtr, GpuRuntime, Vendor};
 use crate::storage::GpuStorage;
+use crate::stream::dependencies::{Access, Order, Uses};
+use crate::stream::event::GpuEvent;
+use crate::stream::streams::Streams;
 use crate::stream::{GpuStream, StreamHandle};
-use crate::streams::Streams;
+use crate::vendor::ranges::{Range, Ranges};
 use isobit_hal::graph::Step;
 use isobit_hal::trace::{self, Call};
 use isobit_hal::{

@@ -16,79 +16,50 @@
 //! | `gfx1100` | AMD's RDNA 3 |
 //! | `gfx1201` | AMD's RDNA 4; compiled, never executed |
 
-mod alloc;
-// The library reads archives; its tests write them too.
-#[cfg_attr(not(test), allow(dead_code, unused_imports))]
-mod archive;
-mod between;
-mod block;
 mod capture;
-mod capture_pool;
+mod code;
 mod counters;
-mod custom;
 mod deferred;
 mod device;
-mod dnn;
-mod element_walk;
-mod elementwise;
-mod event;
+mod driver_util;
 mod faults;
-mod gemm;
-mod graph;
-mod image;
-mod index;
-mod installed;
 mod key;
 mod launch;
-mod library;
 mod lock;
 mod manifest;
-mod modules;
+mod memory;
 mod ops;
-mod order;
-mod packed;
-mod params;
-mod peer;
-mod peer_access;
-mod per_stream;
-mod pinned;
-mod pool;
-mod ranges;
-mod record;
-mod report;
-mod rtc;
 mod runtime;
-mod scratch;
 mod storage;
 mod stream;
-mod streams;
-mod table;
+mod vendor;
 
-pub use custom::{GpuFunc, SOURCES_VARIABLE};
+pub use code::custom::{GpuFunc, SOURCES_VARIABLE};
+pub use code::image::Image;
+pub use code::rtc::{CACHE_VARIABLE, CStrings, RtcArguments, RtcSource, compile_options};
+pub use code::table::{BUILD, BuildInfo, Entry, IMAGES, KERNELS, archives, headers};
+pub use code::target::{Code, Target};
 pub use deferred::Deferred;
 pub use device::{DeviceOptions, GpuDevice};
-pub use dnn::{ConvOperand, ConvPlan, ConvPlans, ConvProblem};
-pub use gemm::{BlasGemm, BlasOperand, one_and_zero};
-pub use image::{Code, Image, Target};
+pub use driver_util::{add_loaded, device_info, native_error, no_such_device};
 pub use isobit_hal::{LaunchConfig, Limits, PoolStats};
 pub use key::{Family, Key};
 pub use launch::Launch;
-pub use library::{Library, loaded_file};
 pub use manifest::{Instance, Module};
-pub use peer_access::PeerAccess;
-pub use per_stream::{LibraryHandle, PerStream};
-pub use pool::POOL_VARIABLE;
-pub use ranges::RANGES_VARIABLE;
-pub use report::{add_loaded, device_info, native_error, no_such_device};
-pub use rtc::{CACHE_VARIABLE, CStrings, RtcArguments, RtcSource, compile_options};
+pub use memory::caching_allocator::POOL_VARIABLE;
+pub use memory::peer_access::PeerAccess;
 pub use runtime::{
-    Conv, DevicePtr, Distribution, Gemm, GpuRuntime, Matrix, Random, RangeLibrary, RawGraph, RawGraphExec, Tensor4,
-    Vendor,
+    CompilerRuntime, Conv, DevicePtr, Distribution, EventRuntime, Gemm, GpuRuntime, GraphRuntime, Matrix,
+    MemoryRuntime, ModuleRuntime, PeerRuntime, PinnedRuntime, Random, RangeLibrary, RawGraph, RawGraphExec, Scratch,
+    StreamRuntime, Tensor4, Vendor, VendorRuntime,
 };
-pub use scratch::Scratch;
 pub use storage::GpuStorage;
 pub use stream::{CurrentStream, GpuStream};
-pub use table::{BUILD, BuildInfo, Entry, IMAGES, KERNELS, archives, headers};
+pub use vendor::dnn::{ConvOperand, ConvPlan, ConvPlans, ConvProblem};
+pub use vendor::gemm::{BlasGemm, BlasOperand, one_and_zero};
+pub use vendor::library::{Library, loaded_file};
+pub use vendor::per_stream::{LibraryHandle, PerStream};
+pub use vendor::ranges::RANGES_VARIABLE;
 
 /// The list that the table and the code were made from.
 pub fn manifest() -> Vec<Module> {

@@ -1,12 +1,13 @@
 //! The storage half of the HAL over any runtime: device bytes and a dtype.
 
-use crate::block::Block;
-use crate::custom;
+use crate::code::custom;
 use crate::device::GpuDevice;
-use crate::order::{Access, Operands, Order, with};
-use crate::pinned::GpuPinned;
+use crate::memory::block::Block;
+use crate::memory::pinned::GpuPinned;
+use crate::memory::{peer, pinned};
+use crate::ops;
 use crate::runtime::{DevicePtr, GpuRuntime};
-use crate::{ops, peer, pinned};
+use crate::stream::dependencies::{Access, Operands, Order, with};
 use isobit_hal::trace::Call;
 use isobit_hal::{
     BackendStorage, CpuStorage, DType, Func, KernelArg, LaunchConfig, Layout, Op, PinnedBuffer, Result, Src, validate,

@@ -2,10 +2,11 @@
 
 mod descriptor;
 mod plan;
-mod trust;
+mod quirks;
 
+use crate::context::Context;
 use crate::library::CUDNN;
-use crate::runtime::{Context, CudaRuntime};
+use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::cudnn::sys::{self, cudnnStatus_t as Status};
 use isobit_hal::{Error, ErrorKind, Result};
@@ -84,7 +85,7 @@ impl Dnn {
     }
 
     /// # Safety
-    /// As `GpuRuntime::conv`.
+    /// As `VendorRuntime::conv`.
     pub(crate) unsafe fn conv(&self, conv: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         self.context.bind()?;
         let state = &mut *self.lock();
@@ -92,7 +93,7 @@ impl Dnn {
         state.plans.convolve(
             "cuDNN",
             conv,
-            |problem| trust::mistrust(conv).map_or_else(|| Plan::new(handle, problem), |why| Err(why.into())),
+            |problem| quirks::mistrust(conv).map_or_else(|| Plan::new(handle, problem), |why| Err(why.into())),
             scratch,
             // SAFETY: the caller's promise for the operands, which the plan was made for; the workspace is as large as it asks.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },

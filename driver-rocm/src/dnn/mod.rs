@@ -2,9 +2,10 @@
 
 mod plan;
 
+use crate::context::Context;
 use crate::error::static_text;
 use crate::library::MIOPEN;
-use crate::runtime::{Context, RocmRuntime};
+use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{Error, ErrorKind, Result};
 use isobit_kernels::{Conv, ConvPlans, LibraryHandle, Scratch, Vendor};
@@ -82,7 +83,7 @@ impl Dnn {
     }
 
     /// # Safety
-    /// As `GpuRuntime::conv`.
+    /// As `VendorRuntime::conv`.
     pub(crate) unsafe fn conv(&self, conv: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         self.context.bind()?;
         let state = &mut *self.lock();

@@ -128,7 +128,7 @@ impl Plan {
     /// Enqueues it on the handle's stream.
     ///
     /// # Safety
-    /// As `GpuRuntime::conv` for the operands' addresses; the workspace has as many bytes as the plan asks for.
+    /// As `VendorRuntime::conv` for the operands' addresses; the workspace has as many bytes as the plan asks for.
     pub(super) unsafe fn execute(
         &self,
         handle: miopenHandle_t,

@@ -2,7 +2,7 @@
 //! `isobit-kernels-pack FOLDER` writes `FOLDER/<arch>/kernels.bin`, FOLDER being `kernels-common/code`.
 
 #[allow(dead_code)]
-#[path = "../../src/archive/mod.rs"]
+#[path = "../../src/code/archive/mod.rs"]
 mod archive;
 mod squeeze;
 

@@ -23,10 +23,10 @@ pub(crate) mod triangle;
 pub(crate) mod unary;
 pub(crate) mod upsample;
 
+use crate::code::table;
 use crate::key::{Family, Key};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
-use crate::table;
 use isobit_hal::{DType, Error, ErrorKind, Layout, Op, Result, Src};
 
 /// Calls a function of the family that an operation belongs to.

@@ -6,7 +6,7 @@ use super::{device, fails, pool_is_exact, ramp, works};
 use isobit_hal::{
     Affine, BackendDevice, BackendStorage, CpuDevice, DType, ErrorKind, Layout, PinnedBuffer, Scalar, Src,
 };
-use isobit_kernels::{DevicePtr, GpuRuntime};
+use isobit_kernels::{DevicePtr, MemoryRuntime};
 
 const N: usize = 1000;
 

@@ -14,7 +14,7 @@ use isobit_hal::{
     BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, Layout, Matmul, Numerics, Op, Reduce, ReduceOp,
     Result, Scalar, Src, UnaryOp,
 };
-use isobit_kernels::{GpuRuntime, KERNELS, POOL_VARIABLE};
+use isobit_kernels::{EventRuntime, KERNELS, POOL_VARIABLE};
 
 pub fn device() -> Option<Device> {
     match super::device_count() {

@@ -4,7 +4,9 @@
 use super::{Device, device, fails, works};
 use crate::{device_count, devices};
 use isobit_hal::{BackendDevice, BackendStorage, Error, ErrorKind};
-use isobit_kernels::{DevicePtr, GpuRuntime};
+use isobit_kernels::{
+    DevicePtr, EventRuntime, GpuRuntime, GraphRuntime, MemoryRuntime, PeerRuntime, PinnedRuntime, StreamRuntime,
+};
 use std::ptr::NonNull;
 
 /// Memory and a stream of a device's own, below its pool and its streams.

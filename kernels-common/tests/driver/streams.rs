@@ -7,7 +7,7 @@ use isobit_hal::{
     Affine, BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, ErrorKind, Layout, Op, Result, Scalar, Sort,
     Src, Stream,
 };
-use isobit_kernels::GpuRuntime;
+use isobit_kernels::StreamRuntime;
 
 const N: usize = 1000;
 

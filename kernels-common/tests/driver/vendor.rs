@@ -4,7 +4,7 @@
 use super::{Device, Storage, device_count};
 use half::{bf16, f16};
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, RandNormal, RandUniform, Shape};
-use isobit_kernels::{Conv, GpuRuntime, Tensor4, Vendor};
+use isobit_kernels::{Conv, Tensor4, Vendor, VendorRuntime};
 
 fn device() -> Option<Device> {
     match device_count() {

@@ -1,7 +1,7 @@
 //! Functions of sums.
 
-use crate::elementwise::{Kernels, recipe_unroll, run};
 use crate::key::{Family, Key};
+use crate::launch::elementwise::{Kernels, recipe_unroll, run};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{Activation, BackendStorage, DType, Layout, Op, Result, Src};

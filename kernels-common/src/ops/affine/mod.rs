@@ -1,7 +1,7 @@
 //! Functions of one argument with scalar parameters.
 
-use crate::elementwise::{Kernels, address, recipe_unroll, run};
 use crate::key::{Family, Key};
+use crate::launch::elementwise::{Kernels, address, recipe_unroll, run};
 use crate::manifest::instances::affine::{AFFINE, CLAMP, carrier};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;

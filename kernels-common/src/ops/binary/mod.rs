@@ -1,7 +1,7 @@
 //! Functions of two arguments.
 
-use crate::elementwise::{Kernels, run};
 use crate::key::{Family, Key};
+use crate::launch::elementwise::{Kernels, run};
 use crate::manifest::instances::binary::carrier;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;

@@ -1,7 +1,7 @@
 //! Converting between dtypes.
 
-use crate::elementwise::{Kernels, dtype_of, run};
 use crate::key::{Family, Key};
+use crate::launch::elementwise::{Kernels, dtype_of, run};
 use crate::manifest::instances::cast::carriers;
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;

@@ -1,7 +1,7 @@
 //! Comparisons.
 
-use crate::elementwise::{Kernels, dtype_of, run};
 use crate::key::{Family, Key};
+use crate::launch::elementwise::{Kernels, dtype_of, run};
 use crate::manifest::instances::compare::{carrier, exchanged};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;

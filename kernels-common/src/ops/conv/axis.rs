@@ -1,6 +1,6 @@
 //! One spatial dimension of a convolution, for all of its outputs or some: what the kernels are told of it.
 
-use crate::index::Divisor;
+use crate::launch::index::Divisor;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::ops::Range;
 

@@ -3,9 +3,9 @@
 use super::axis::{Axis, Part, Window};
 use crate::args;
 use crate::device::GpuDevice;
-use crate::index::Divisor;
 use crate::key::{Family, Key};
 use crate::launch::Launch;
+use crate::launch::index::Divisor;
 use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;

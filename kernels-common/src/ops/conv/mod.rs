@@ -5,8 +5,8 @@ mod launch;
 
 use super::matmul;
 use crate::device::GpuDevice;
-use crate::index::{Dim, Dims, push};
 use crate::key::Key;
+use crate::launch::index::{Dim, Dims, push};
 use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE};
 use crate::ops::stored;
 use crate::runtime::{Conv, GpuRuntime, Tensor4, Vendor};

@@ -1,7 +1,7 @@
 //! Setting elements to one value.
 
-use crate::elementwise::{Kernels, address, carrier, run_fill};
 use crate::key::{Family, Key};
+use crate::launch::elementwise::{Kernels, address, carrier, run_fill};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};

@@ -2,8 +2,8 @@
 
 use super::{id_strides, in_order};
 use crate::args;
-use crate::index::{Dim, Dims, Divisor, Index, count, split};
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Dims, Divisor, Index, count, split};
 use crate::manifest::instances::indexing::{GATHER, GATHER_16, STAGED, carrier, with_ids};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};

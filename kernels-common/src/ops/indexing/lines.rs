@@ -2,8 +2,8 @@
 
 use super::scatter::Scatter;
 use crate::args;
-use crate::index::{Dim, Dims, Divisor, Index, count, split};
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Dims, Divisor, Index, count, split};
 use crate::manifest::instances::indexing::{LINES_ADD, LINES_SET, carrier, summand, with_ids};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{BackendStorage, DType, LaunchConfig, Result};

@@ -10,8 +10,8 @@ mod order;
 mod scatter;
 mod sorted;
 
-use crate::index::{Dim, Dims, push};
 use crate::key::Key;
+use crate::launch::index::{Dim, Dims, push};
 use crate::manifest::instances::indexing::*;
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;

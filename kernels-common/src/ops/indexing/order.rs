@@ -2,8 +2,8 @@
 
 use super::scatter::Scatter;
 use crate::args;
-use crate::index::{Dim, Divisor, Index, count};
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Divisor, Index, count};
 use crate::manifest::instances::indexing::{COUNT, KEYS, PLACE, SCAN, of_sort};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;

@@ -1,7 +1,7 @@
 //! Setting at and adding to positions: which way to go.
 
 use super::{id_strides, in_order};
-use crate::index::{Dim, Dims, count};
+use crate::launch::index::{Dim, Dims, count};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;

@@ -4,8 +4,8 @@ use super::in_order;
 use super::order::Order;
 use super::scatter::Scatter;
 use crate::args;
-use crate::index::{Dim, Dims, Divisor, Index, count, split};
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Dims, Divisor, Index, count, split};
 use crate::manifest::instances::indexing::{
     SORTED_ADD, SORTED_ADD_PACKS, SORTED_SET, SORTED_SET_16, carrier, of_values, summand,
 };

@@ -2,9 +2,9 @@
 
 use crate::args;
 use crate::device::GpuDevice;
-use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
 use crate::key::{Family, Key};
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Dims, Divisor, Index, count, push, split};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix};
 use crate::storage::GpuStorage;

@@ -2,8 +2,8 @@
 
 use super::{Call, LANES};
 use crate::args;
-use crate::index::{Dim, Divisor, count};
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Divisor, count};
 use crate::manifest::instances::norm::{FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, SECOND, SOFTMAX, WRITE, key};
 use crate::ops::reduce::reduce_rows;
 use crate::runtime::{DevicePtr, GpuRuntime};

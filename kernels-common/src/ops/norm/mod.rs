@@ -3,9 +3,9 @@
 mod long;
 
 use crate::device::GpuDevice;
-use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
 use crate::key::Key;
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Dims, Divisor, Index, count, push, split};
 use crate::manifest::instances::norm::{FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, SECOND, SOFTMAX, WRITE, key, shapes};
 use crate::ops::copy::copy_walk;
 use crate::ops::stored;

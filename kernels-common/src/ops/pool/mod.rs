@@ -1,8 +1,8 @@
 //! Pooling over rows and columns.
 
 use crate::args;
-use crate::element_walk::{dims, parts};
 use crate::key::{Family, Key};
+use crate::launch::element_walk::{dims, parts};
 use crate::manifest::instances::pool::{ANY, TWOS, width};
 use crate::ops::stored;
 use crate::runtime::GpuRuntime;

@@ -2,8 +2,8 @@
 
 use crate::args;
 use crate::device::GpuDevice;
-use crate::index::Divisor;
 use crate::launch::Launch;
+use crate::launch::index::Divisor;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use isobit_hal::{DType, GgmlDType, Result};
 

@@ -1,6 +1,6 @@
 //! Operands as the kernels of quantized matrices take them, copied where they lie otherwise.
 
-use crate::index::{Dim, Dims};
+use crate::launch::index::{Dim, Dims};
 use crate::ops::copy::copy_walk;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;

@@ -3,10 +3,10 @@
 mod vendor;
 
 use crate::device::GpuDevice;
-use crate::elementwise::address;
-use crate::index::{Dim, Dims, Index, MAX_RANK, push};
 use crate::key::{Family, Key};
 use crate::launch::Launch;
+use crate::launch::elementwise::address;
+use crate::launch::index::{Dim, Dims, Index, MAX_RANK, push};
 use crate::manifest::instances::random::{BETWEEN, NORMAL, UNIFORM};
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;

@@ -2,8 +2,8 @@
 //! Whatever else is asked for is made of those.
 
 use super::{Compute, kernel};
-use crate::elementwise::{Kernels, run};
 use crate::key::Key;
+use crate::launch::elementwise::{Kernels, run};
 use crate::manifest::instances::random::BETWEEN;
 use crate::ops::cast;
 use crate::runtime::{DevicePtr, Distribution, GpuRuntime, Random, Vendor};

@@ -2,9 +2,9 @@
 
 use crate::args;
 use crate::device::GpuDevice;
-use crate::index::{Dim, Dims, Divisor, Index, MAX_RANK, count, push, split};
 use crate::key::Key;
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Dims, Divisor, Index, MAX_RANK, count, push, split};
 use crate::ops::copy::copy_walk;
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};

@@ -1,9 +1,9 @@
 //! Rotary embedding.
 
 use crate::args;
-use crate::index::{Dim, Dims, Index, count, push, split};
 use crate::key::{Family, Key};
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Dims, Index, count, push, split};
 use crate::manifest::instances::rope::{HALVES, INTERLEAVED, PAIRS};
 use crate::ops::stored;
 use crate::runtime::GpuRuntime;

@@ -2,9 +2,9 @@
 
 use crate::args;
 use crate::device::GpuDevice;
-use crate::index::{Dim, Dims, Divisor, Index, count, push, split};
 use crate::key::Key;
 use crate::launch::Launch;
+use crate::launch::index::{Dim, Dims, Divisor, Index, count, push, split};
 use crate::manifest::instances::scan::{BEFORE, COLUMNS, ROWS, TOTALS, accumulator, key};
 use crate::ops::copy::{self, copy_walk};
 use crate::ops::stored;

@@ -7,10 +7,10 @@ mod rows;
 
 use crate::args;
 use crate::device::GpuDevice;
-use crate::elementwise::carrier;
-use crate::index::{Dim, Dims, Divisor, push, split};
 use crate::key::Key;
 use crate::launch::Launch;
+use crate::launch::elementwise::carrier;
+use crate::launch::index::{Dim, Dims, Divisor, push, split};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;

@@ -1,7 +1,7 @@
 //! The parameters of the kernels, as order.cuh, tile.cu and merge.cu declare them.
 
 use super::Pass;
-use crate::index::{Dim, Divisor, Index, count};
+use crate::launch::index::{Dim, Divisor, Index, count};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{DType, Sort};
 
@@ -54,7 +54,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Fewer than 2^31 rows of at most [`MAX_RANK`](crate::index::MAX_RANK) dimensions.
+    /// Fewer than 2^31 rows of at most [`MAX_RANK`](crate::launch::index::MAX_RANK) dimensions.
     pub(super) fn new<R: GpuRuntime>(order: Order, rows: &[Dim<2>], pass: &Pass<'_, R>) -> Self {
         Self {
             order,

@@ -1,7 +1,7 @@
 //! Selection by a condition.
 
-use crate::elementwise::{Kernels, carrier, dtype_of, run};
 use crate::key::{Family, Key};
+use crate::launch::elementwise::{Kernels, carrier, dtype_of, run};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};

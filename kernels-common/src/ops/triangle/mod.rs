@@ -1,9 +1,9 @@
 //! Triangles of matrices.
 
 use crate::args;
-use crate::element_walk::{dims, parts};
-use crate::elementwise::carrier;
 use crate::key::{Family, Key};
+use crate::launch::element_walk::{dims, parts};
+use crate::launch::elementwise::carrier;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};

@@ -1,7 +1,7 @@
 //! Functions of one argument.
 
-use crate::elementwise::{Kernels, recipe_unroll, run};
 use crate::key::{Family, Key};
+use crate::launch::elementwise::{Kernels, recipe_unroll, run};
 use crate::manifest::instances::unary::carrier;
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;

@@ -1,11 +1,11 @@
 //! Upsampling of the last one or two dimensions.
 
 use crate::args;
-use crate::element_walk::{dims, parts};
-use crate::elementwise::carrier;
-use crate::index::{Dim, Divisor, Index, count, push, split};
 use crate::key::{Family, Key};
 use crate::launch::Launch;
+use crate::launch::element_walk::{dims, parts};
+use crate::launch::elementwise::carrier;
+use crate::launch::index::{Dim, Divisor, Index, count, push, split};
 use crate::manifest::instances::upsample::{ANY, BANDS, BILINEAR, NEAREST, width};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -165,7 +165,7 @@ impl<R: GpuRuntime> Call<'_, R> {
 
     fn bands(&self, rows: Scale, columns: Scale, src_row: usize, dst_row: usize) -> Result<()> {
         let (dtype, dims) = (self.dst.dtype(), self.dst_layout.dims());
-        let mut planes = crate::index::Dims::<2>::new();
+        let mut planes = crate::launch::index::Dims::<2>::new();
         for (d, &size) in dims.iter().enumerate().take(self.outer()) {
             let stride = [self.src_layout.stride()[d], self.dst_layout.stride()[d]];
             push(&mut planes, Dim { size, stride });

@@ -8,7 +8,7 @@ use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, DType, ErrorKind, Func, KernelCode, KernelSource, LaunchConfig, Layout,
     UnaryOp, WithDType, f16,
 };
-use isobit_kernels::{CACHE_VARIABLE, GpuFunc, GpuRuntime, KERNELS};
+use isobit_kernels::{CACHE_VARIABLE, CompilerRuntime, GpuFunc, GpuRuntime, KERNELS};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

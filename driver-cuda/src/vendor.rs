@@ -1,0 +1,51 @@
+//! The libraries of NVIDIA's that work is given to, with a handle of each for every stream.
+
+use crate::blas::Blas;
+use crate::dnn::Dnn;
+use crate::event::CudaEvent;
+use crate::rng::Rng;
+use crate::runtime::CudaRuntime;
+use crate::stream::CudaStream;
+use isobit_hal::Result;
+use isobit_kernels::{Conv, Gemm, PerStream, Random, RangeLibrary, Scratch, Vendor, VendorRuntime};
+
+/// The handles that one device has of each library.
+#[derive(Debug, Default)]
+pub(crate) struct Libraries {
+    blas: PerStream<Blas, CudaEvent>,
+    dnn: PerStream<Dnn, CudaEvent>,
+    rng: PerStream<Rng, CudaEvent>,
+}
+
+impl VendorRuntime for CudaRuntime {
+    const RANGES: Option<RangeLibrary> = Some(RangeLibrary {
+        name: "NVTX",
+        // CUDA 12.9 dropped the first for the second, which the PyPI package nvidia-nvtx has too.
+        sonames: &["libnvToolsExt.so.1", "libnvtx3interop.so.1", "libnvtx3interop.so"],
+        push: "nvtxRangePushA",
+        pop: "nvtxRangePop",
+    });
+
+    unsafe fn gemm(&self, stream: &CudaStream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        // SAFETY: the caller guarantees that the elements are allocated and `c` overlaps nothing.
+        self.libraries().blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
+    }
+
+    unsafe fn conv(&self, stream: &CudaStream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        // SAFETY: the caller guarantees that the elements are allocated and the result overlaps
+        // nothing.
+        self.libraries().dnn.call(self, stream, |dnn| unsafe { dnn.conv(problem, scratch) })
+    }
+
+    unsafe fn random(&self, stream: &CudaStream, problem: &Random) -> Result<Vendor> {
+        // SAFETY: the caller guarantees that the elements are allocated.
+        self.libraries().rng.call(self, stream, |rng| unsafe { rng.random(problem) })
+    }
+
+    fn close_stream(&self, stream: &CudaStream) {
+        let Libraries { blas, dnn, rng } = self.libraries();
+        blas.close(self, stream);
+        dnn.close(self, stream);
+        rng.close(self, stream);
+    }
+}

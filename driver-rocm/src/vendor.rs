@@ -1,0 +1,51 @@
+//! The libraries of AMD's that work is given to, with a handle of each for every stream.
+
+use crate::blas::Blas;
+use crate::dnn::Dnn;
+use crate::event::RocmEvent;
+use crate::rng::VendorRng;
+use crate::runtime::RocmRuntime;
+use crate::stream::RocmStream;
+use isobit_hal::Result;
+use isobit_kernels::{Conv, Gemm, PerStream, Random, RangeLibrary, Scratch, Vendor, VendorRuntime};
+
+/// The handles that one device has of each library.
+#[derive(Debug, Default)]
+pub(crate) struct Libraries {
+    blas: PerStream<Blas, RocmEvent>,
+    dnn: PerStream<Dnn, RocmEvent>,
+    rng: PerStream<VendorRng, RocmEvent>,
+}
+
+impl VendorRuntime for RocmRuntime {
+    const RANGES: Option<RangeLibrary> = Some(RangeLibrary {
+        name: "ROCTX",
+        // The first is read by rocprofv3, the others by the profilers before it.
+        sonames: &["librocprofiler-sdk-roctx.so.1", "librocprofiler-sdk-roctx.so", "libroctx64.so.4", "libroctx64.so"],
+        push: "roctxRangePushA",
+        pop: "roctxRangePop",
+    });
+
+    unsafe fn gemm(&self, stream: &RocmStream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        // SAFETY: the caller guarantees that the elements are allocated and `c` overlaps nothing.
+        self.libraries().blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
+    }
+
+    unsafe fn conv(&self, stream: &RocmStream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
+        // SAFETY: the caller guarantees that the elements are allocated and the result overlaps
+        // nothing.
+        self.libraries().dnn.call(self, stream, |dnn| unsafe { dnn.conv(problem, scratch) })
+    }
+
+    unsafe fn random(&self, stream: &RocmStream, problem: &Random) -> Result<Vendor> {
+        // SAFETY: the caller guarantees that the elements are allocated.
+        self.libraries().rng.call(self, stream, |rng| unsafe { rng.random(problem) })
+    }
+
+    fn close_stream(&self, stream: &RocmStream) {
+        let Libraries { blas, dnn, rng } = self.libraries();
+        blas.close(self, stream);
+        dnn.close(self, stream);
+        rng.close(self, stream);
+    }
+}

@@ -1,0 +1,200 @@
+//! Graphs: a step captured once, and replayed in its place among the work of all streams.
+
+use crate::capture::pool::CapturePool;
+use crate::capture::recorder::{Recorded, record};
+use crate::capture::{self, Capture};
+use crate::device::GpuDevice;
+use crate::faults::GraphFaults;
+use crate::memory::block::Block;
+use crate::runtime::{GpuRuntime, RawGraphExec};
+use crate::stream::GpuStream;
+use crate::stream::dependencies::Access;
+use isobit_hal::graph::{GraphBackend, Step};
+use isobit_hal::{Error, Graph, Result, trace};
+use smallvec::SmallVec;
+use std::fmt;
+use std::sync::Arc;
+
+/// What the work of a graph stands on, and keeps alive.
+#[derive(Debug)]
+pub(crate) struct Needs<R: GpuRuntime> {
+    /// Memory that was there before the step, and what the step does with it.
+    blocks: Vec<(Arc<Block<R>>, Access)>,
+    /// Memory that the step allocated.
+    memory: Arc<CapturePool<R>>,
+    /// Flags of operations with ids, where there are such.
+    faults: Option<GraphFaults>,
+}
+
+impl<R: GpuRuntime> Needs<R> {
+    /// Those of a capture that is over.
+    pub(crate) fn of(capture: &Capture<R>) -> Self {
+        Self { blocks: capture.take_kept(), memory: capture.pool().clone(), faults: capture.take_faults() }
+    }
+
+    pub(crate) fn faults(&self) -> Option<&GraphFaults> {
+        self.faults.as_ref()
+    }
+
+    /// The blocks whose uses are noted: of page-locked memory always, for the host looks at it.
+    fn noted(&self, tracked: bool) -> impl Iterator<Item = (&Block<R>, Access)> {
+        let blocks = self.blocks.iter().map(|(block, access)| (&**block, *access));
+        blocks.filter(move |(block, _)| tracked || block.is_pinned())
+    }
+
+    /// Has a stream wait until the graph can run there.
+    fn wait(&self, device: &GpuDevice<R>, stream: &GpuStream<R>, tracked: bool) -> Result<()> {
+        for (block, access) in self.noted(tracked) {
+            block.uses().wait(device, stream, access)?;
+        }
+        if tracked {
+            self.memory.uses().wait(device, stream, Access::Write)?;
+        }
+        Ok(())
+    }
+
+    /// Remembers that it runs on a stream.
+    fn note(&self, device: &GpuDevice<R>, stream: &GpuStream<R>, tracked: bool) -> Result<()> {
+        if !tracked && self.noted(false).next().is_none() {
+            return Ok(());
+        }
+        let point = device.mark(stream)?;
+        for (block, access) in self.noted(tracked) {
+            block.uses().note(device.runtime(), access, point.clone());
+        }
+        if tracked {
+            self.memory.uses().note(device.runtime(), Access::Write, point);
+        }
+        Ok(())
+    }
+}
+
+/// The vendor's graph, ready to be launched.
+#[derive(Debug)]
+struct Exec<R: GpuRuntime> {
+    device: GpuDevice<R>,
+    raw: RawGraphExec,
+}
+
+impl<R: GpuRuntime> Exec<R> {
+    fn new(device: &GpuDevice<R>, recorded: &Recorded<R>) -> Result<Self> {
+        // SAFETY: the graph lives as long as `recorded`.
+        let raw = unsafe { device.runtime().instantiate(recorded.raw()) };
+        Ok(Self { device: device.clone(), raw: raw.map_err(|e| e.with_device(device.location_of()))? })
+    }
+}
+
+impl<R: GpuRuntime> Drop for Exec<R> {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`, destroyed once.
+        unsafe { self.device.runtime().destroy_graph_exec(self.raw) };
+    }
+}
+
+/// What a [`Graph`] of a GPU is.
+pub(crate) struct GpuGraph<R: GpuRuntime> {
+    device: GpuDevice<R>,
+    step: Step,
+    // Before what it needs, so dropped first.
+    exec: Exec<R>,
+    needs: Needs<R>,
+    nodes: usize,
+    /// Streams on which replays may still run.
+    running: SmallVec<[Arc<GpuStream<R>>; 1]>,
+}
+
+impl<R: GpuRuntime> fmt::Debug for GpuGraph<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GpuGraph").field("device", &self.device.location_of()).field("nodes", &self.nodes).finish()
+    }
+}
+
+impl<R: GpuRuntime> GpuGraph<R> {
+    /// Captures a step on this thread's stream.
+    ///
+    /// # Errors
+    /// `CaptureViolation`, and those of the step.
+    pub(crate) fn capture(device: &GpuDevice<R>, mut step: Step) -> Result<Graph> {
+        let recorded = record(device, &mut step)?;
+        let exec = Exec::new(device, &recorded)?;
+        let (needs, nodes) = recorded.take();
+        let graph = Self { device: device.clone(), step, exec, needs, nodes, running: SmallVec::new() };
+        Ok(Graph::from_backend(Box::new(graph)))
+    }
+
+    /// Remembers that a replay runs on a stream.
+    fn runs_on(&mut self, stream: &Arc<GpuStream<R>>) {
+        /// Beyond so many streams those that are idle are forgotten.
+        const STREAMS: usize = 8;
+        if self.running.iter().any(|known| Arc::ptr_eq(known, stream)) {
+            return;
+        }
+        if self.running.len() >= STREAMS {
+            let runtime = self.device.runtime();
+            self.running.retain(|known| known.is_capturing() || !matches!(runtime.stream_is_idle(known), Ok(true)));
+        }
+        self.running.push(stream.clone());
+    }
+
+    fn located<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|e: Error| e.with_device(self.device.location_of()))
+    }
+}
+
+impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
+    fn replay(&mut self) -> Result<()> {
+        let device = self.device.clone();
+        let stream = device.stream();
+        if stream.is_capturing() {
+            return self.located(Err(capture::replayed_in_capture("replaying a graph")));
+        }
+        let _span = tracing::debug_span!(
+            target: trace::TARGET,
+            "graph_replay",
+            device = %device.location_of(),
+            nodes = self.nodes,
+            stream = stream.id().as_u64(),
+        )
+        .entered();
+        let several = !device.has_one_stream();
+        self.needs.wait(&device, &stream, several && device.tracks_events())?;
+        let launch = || {
+            // SAFETY: `exec` lives, and so does what its nodes use, which `needs` holds.
+            unsafe { device.runtime().launch_graph(&stream, self.exec.raw) }
+        };
+        let launched = match &self.needs.faults {
+            Some(faults) => device.faults().replay(faults, stream.id(), launch),
+            None => launch(),
+        };
+        self.located(launched)?;
+        device.counts().graph_replays.add();
+        self.runs_on(stream.shared());
+        // As in `Order::after`: a second stream may have come in the meantime.
+        let several = several || !device.has_one_stream();
+        self.needs.note(&device, &stream, several && device.tracks_events())
+    }
+
+    fn update(&mut self) -> Result<()> {
+        let device = self.device.clone();
+        if device.stream().is_capturing() {
+            return self.located(Err(capture::replayed_in_capture("updating a graph")));
+        }
+        let recorded = record(&device, &mut self.step)?;
+        for stream in &self.running {
+            device.refuse_in_capture(stream, "updating a graph that ran on the stream")?;
+            self.located(device.runtime().synchronize(stream))?;
+        }
+        self.running.clear();
+        // SAFETY: both live, and the replays were waited for.
+        let updated = unsafe { device.runtime().update_graph(self.exec.raw, recorded.raw()) };
+        if !self.located(updated)? {
+            self.exec = Exec::new(&device, &recorded)?;
+        }
+        (self.needs, self.nodes) = recorded.take();
+        Ok(())
+    }
+
+    fn node_count(&self) -> usize {
+        self.nodes
+    }
+}

@@ -1,0 +1,182 @@
+//! Captures: work that is recorded instead of being done, and what is refused meanwhile.
+
+pub(crate) mod capture_gate;
+pub(crate) mod graph;
+pub(crate) mod pool;
+pub(crate) mod recorder;
+
+use crate::capture::pool::CapturePool;
+use crate::device::GpuDevice;
+use crate::faults::GraphFaults;
+use crate::lock::lock;
+use crate::memory::block::Block;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::stream::GpuStream;
+use crate::stream::dependencies::{Access, Point, Uses};
+use isobit_hal::{Error, ErrorKind, Result};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What a capture knows of memory that its work uses.
+#[derive(Debug)]
+struct Touched<R: GpuRuntime> {
+    /// Uses by the captured work alone.
+    uses: Uses<R>,
+    /// The block, for the graph to keep; `None` for the graph's own memory.
+    keep: Option<Arc<Block<R>>>,
+}
+
+impl<R: GpuRuntime> Default for Touched<R> {
+    fn default() -> Self {
+        Self { uses: Uses::default(), keep: None }
+    }
+}
+
+/// A capture that is going on.
+#[derive(Debug)]
+pub(crate) struct Capture<R: GpuRuntime> {
+    pool: Arc<CapturePool<R>>,
+    touched: Mutex<HashMap<DevicePtr, Touched<R>>>,
+    members: Mutex<Vec<Arc<GpuStream<R>>>>,
+    /// The flags of its operations with ids, once there is one.
+    faults: OnceLock<GraphFaults>,
+}
+
+impl<R: GpuRuntime> Capture<R> {
+    pub(crate) fn new(device: &GpuDevice<R>) -> Self {
+        Self {
+            pool: CapturePool::new(device),
+            touched: Mutex::default(),
+            members: Mutex::default(),
+            faults: OnceLock::new(),
+        }
+    }
+
+    /// The memory of the graph to be.
+    pub(crate) fn pool(&self) -> &Arc<CapturePool<R>> {
+        &self.pool
+    }
+
+    pub(crate) fn add_member(&self, stream: Arc<GpuStream<R>>) {
+        lock(&self.members).push(stream);
+    }
+
+    pub(crate) fn take_members(&self) -> Vec<Arc<GpuStream<R>>> {
+        std::mem::take(&mut lock(&self.members))
+    }
+
+    /// The blocks outside the graph's own memory that the captured work uses, and what it does with each.
+    pub(crate) fn take_kept(&self) -> Vec<(Arc<Block<R>>, Access)> {
+        let kept = |touched: Touched<R>| {
+            let access = if touched.uses.writes() { Access::Write } else { Access::Read };
+            Some((touched.keep?, access))
+        };
+        lock(&self.touched).drain().filter_map(|(_, touched)| kept(touched)).collect()
+    }
+
+    /// The flags of the operations with ids.
+    pub(crate) fn faults(&self) -> &OnceLock<GraphFaults> {
+        &self.faults
+    }
+
+    /// The flags of the operations with ids, where there are any, when the capture is over.
+    pub(crate) fn take_faults(&self) -> Option<GraphFaults> {
+        self.faults.get().cloned()
+    }
+
+    /// Has a captured stream wait until it may use a block, as far as captured work is concerned: a replay waits for the rest.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub(crate) fn wait(
+        &self,
+        device: &GpuDevice<R>,
+        stream: &GpuStream<R>,
+        block: &Block<R>,
+        access: Access,
+    ) -> Result<()> {
+        self.wait_at(device, stream, block.ptr(), access)
+    }
+
+    /// As [`wait`](Self::wait), for memory at an address.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn wait_at(
+        &self,
+        device: &GpuDevice<R>,
+        stream: &GpuStream<R>,
+        ptr: DevicePtr,
+        access: Access,
+    ) -> Result<()> {
+        lock(&self.touched).get(&ptr).map_or(Ok(()), |touched| touched.uses.wait(device, stream, access))
+    }
+
+    /// Remembers a use by captured work.
+    pub(crate) fn note(&self, device: &GpuDevice<R>, block: &Arc<Block<R>>, access: Access, point: Point<R>) {
+        let mut touched = lock(&self.touched);
+        let touched = touched.entry(block.ptr()).or_default();
+        touched.uses.note(device.runtime(), access, point);
+        if touched.keep.is_none() && !block.is_of(&self.pool) {
+            touched.keep = Some(block.clone());
+        }
+    }
+
+    /// Remembers a use of memory that lives within one operation.
+    pub(crate) fn note_scratch(&self, device: &GpuDevice<R>, ptr: DevicePtr, point: Point<R>) {
+        lock(&self.touched).entry(ptr).or_default().uses.note(device.runtime(), Access::Write, point);
+    }
+}
+
+impl<R: GpuRuntime> GpuDevice<R> {
+    /// Refuses what cannot be part of a capture, on a stream that is captured.
+    ///
+    /// # Errors
+    /// `CaptureViolation`.
+    #[inline]
+    pub(crate) fn refuse_in_capture(&self, stream: &GpuStream<R>, asked: &str) -> Result<()> {
+        if stream.is_capturing() { Err(refused(asked).with_device(self.location_of())) } else { Ok(()) }
+    }
+}
+
+fn violation(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::CaptureViolation, message)
+}
+
+#[cold]
+fn refused(asked: &str) -> Error {
+    violation(format!(
+        "{asked} cannot be captured: the host would wait for work that does not run before the graph is replayed; do it before or after the capture"
+    ))
+}
+
+/// A step would be captured within another.
+#[cold]
+pub(crate) fn nested() -> Error {
+    violation(
+        "a step cannot be captured within another: the thread's stream is captured already; capture the inner step first, or as part of the outer one",
+    )
+}
+
+/// A graph would be replayed, or captured anew, as part of a capture.
+#[cold]
+pub(crate) fn replayed_in_capture(asked: &str) -> Error {
+    violation(format!(
+        "{asked} cannot be captured: the thread's stream is captured, and graphs do not nest; call the step itself, or do it outside the capture"
+    ))
+}
+
+/// A captured stream would wait for work outside.
+#[cold]
+pub(crate) fn outside() -> Error {
+    let message = "a captured stream cannot wait for work outside its capture, which a replay would not find again: wait before the capture begins, or have the other \
+                   stream join the captured one first";
+    violation(message)
+}
+
+/// A captured stream would wait for another capture.
+#[cold]
+pub(crate) fn two_captures() -> Error {
+    let message = "the two streams belong to different captures, which cannot become one: end one of them first";
+    violation(message)
+}

@@ -1,0 +1,88 @@
+//! The launch of a kernel with arguments of a user's: checked, packed, and in order with the work of other streams on its storages.
+
+use super::GpuFunc;
+use crate::runtime::GpuRuntime;
+use crate::storage::GpuStorage;
+use crate::stream::dependencies::{self, Access, Operands};
+use isobit_hal::{BackendStorage, Error, ErrorKind, Func, KernelArg, LaunchConfig, Result, validate};
+use smallvec::SmallVec;
+use std::ffi::c_void;
+
+/// As [`BackendStorage::launch`].
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn launch<R: GpuRuntime>(
+    func: &Func,
+    config: LaunchConfig,
+    args: &mut [KernelArg<'_, GpuStorage<R>>],
+) -> Result<()> {
+    let Some(own) = func.downcast_ref::<GpuFunc<R>>() else {
+        let message = format!(
+            "the kernel {} was loaded by another driver than {}: load it on the storages' device",
+            func.name(),
+            R::DRIVER
+        );
+        return Err(Error::new(ErrorKind::DeviceMismatch, message).with_kernel(func.name()));
+    };
+    let device = &own.device;
+    let failed = |e: Error| e.with_kernel(func.name()).with_device(device.location_of());
+    validate::launch(func, &config, device.runtime().limits(), args).map_err(failed)?;
+    own.kernel.allow_shared(device.runtime(), &config).map_err(failed)?;
+    let mut packed = Packed::new(args);
+    let mut addresses = packed.addresses();
+    let function = own.kernel.function();
+    dependencies::with(device, &operands(args), |stream| {
+        // SAFETY: the arguments were checked as far as the code tells of them, and the caller vouches for the rest.
+        unsafe { device.runtime().launch(stream, function, &config, &mut addresses)? };
+        device.count_launch(stream);
+        Ok(())
+    })
+    .map_err(failed)
+}
+
+fn operands<'a, R: GpuRuntime>(args: &'a [KernelArg<'_, GpuStorage<R>>]) -> Operands<'a, R> {
+    let operand = |arg: &'a KernelArg<'_, GpuStorage<R>>| match arg {
+        KernelArg::Read(storage, _) => Some((storage.block(), Access::Read)),
+        KernelArg::Write(storage, _) => Some((storage.block(), Access::Write)),
+        KernelArg::Value(_) => None,
+    };
+    args.iter().filter_map(operand).collect()
+}
+
+/// The values of arguments, each aligned to words.
+struct Packed {
+    words: SmallVec<[u64; 16]>,
+    /// Where each begins.
+    starts: SmallVec<[usize; 16]>,
+}
+
+impl Packed {
+    fn new<R: GpuRuntime>(args: &[KernelArg<'_, GpuStorage<R>>]) -> Self {
+        let mut packed = Self { words: SmallVec::new(), starts: SmallVec::new() };
+        for arg in args {
+            packed.starts.push(packed.words.len());
+            match arg {
+                KernelArg::Read(storage, offset) => packed.address(storage, *offset),
+                KernelArg::Write(storage, offset) => packed.address(storage, *offset),
+                KernelArg::Value(value) => value.bytes.chunks(size_of::<u64>()).for_each(|chunk| {
+                    let mut word = [0; size_of::<u64>()];
+                    word[..chunk.len()].copy_from_slice(chunk);
+                    packed.words.push(u64::from_ne_bytes(word));
+                }),
+            }
+        }
+        packed
+    }
+
+    fn address<R: GpuRuntime>(&mut self, storage: &GpuStorage<R>, offset: usize) {
+        self.words.push(storage.ptr().at(storage.dtype(), offset).0);
+    }
+
+    /// Where each value is, for the driver, as long as `self` is neither changed nor moved.
+    fn addresses(&mut self) -> SmallVec<[*mut c_void; 16]> {
+        let base = self.words.as_mut_ptr();
+        // A structure without members has no words, and may begin where the words end.
+        self.starts.iter().map(|&start| base.wrapping_add(start).cast()).collect()
+    }
+}

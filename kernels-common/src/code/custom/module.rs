@@ -1,0 +1,97 @@
+//! A loaded module of either origin, the tree's or a user's: its kernels by name, with what its code says of them.
+
+use crate::code::kernel_metadata::{self, Described};
+use crate::code::target::Code;
+use crate::runtime::GpuRuntime;
+use isobit_hal::{Error, ErrorKind, LaunchConfig, Result};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many names a message lists.
+const LISTED: usize = 20;
+
+/// A kernel with what its code says of it.
+#[derive(Debug)]
+pub(crate) struct Kernel<R: GpuRuntime> {
+    function: R::Function,
+    pub(super) name: String,
+    pub(super) described: Option<Described>,
+    /// Bytes of dynamic shared memory that launches were let ask for.
+    shared: Mutex<u32>,
+    /// Keeps the function valid.
+    _module: Arc<R::Module>,
+}
+
+impl<R: GpuRuntime> Kernel<R> {
+    /// The driver's function, valid as long as `self`.
+    pub(crate) fn function(&self) -> R::Function {
+        self.function
+    }
+
+    /// Lets launches ask for the dynamic shared memory of a configuration.
+    pub(super) fn allow_shared(&self, runtime: &R, config: &LaunchConfig) -> Result<()> {
+        if config.shared_bytes == 0 {
+            return Ok(());
+        }
+        // Held while the driver is asked, so that no other thread lowers what this one has raised.
+        let mut allowed = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if config.shared_bytes > *allowed {
+            runtime.allow_dynamic_shared(self.function, config.shared_bytes)?;
+            *allowed = config.shared_bytes;
+        }
+        Ok(())
+    }
+}
+
+/// A module that a device has loaded, kept for the device's life.
+#[derive(Debug)]
+pub(crate) struct LoadedModule<R: GpuRuntime> {
+    pub(crate) module: Arc<R::Module>,
+    described: Vec<Described>,
+    kernels: Mutex<HashMap<String, Arc<Kernel<R>>>>,
+}
+
+impl<R: GpuRuntime> LoadedModule<R> {
+    /// Loads code.
+    ///
+    /// # Errors
+    /// As [`ModuleRuntime::load_module`](crate::ModuleRuntime::load_module).
+    pub(crate) fn load(runtime: &R, code: Code<'_>) -> Result<Self> {
+        let module = Arc::new(runtime.load_module(code)?);
+        Ok(Self { module, described: kernel_metadata::kernels(code), kernels: Mutex::default() })
+    }
+
+    /// A kernel of the module.
+    ///
+    /// # Errors
+    /// `KernelMissing`, naming those that are there.
+    pub(crate) fn kernel(&self, runtime: &R, name: &str) -> Result<Arc<Kernel<R>>> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get(name) {
+            return Ok(kernel.clone());
+        }
+        let function = runtime.function(&self.module, name).map_err(|e| self.missing(name, e))?;
+        let described = self.described.iter().find(|k| k.name == name).cloned();
+        let (name, module) = (name.to_string(), self.module.clone());
+        let kernel = Arc::new(Kernel { function, name, described, shared: Mutex::default(), _module: module });
+        kernels.insert(kernel.name.clone(), kernel.clone());
+        Ok(kernel)
+    }
+
+    #[cold]
+    fn missing(&self, name: &str, cause: Error) -> Error {
+        if cause.kind() != ErrorKind::KernelMissing || self.described.is_empty() {
+            return cause;
+        }
+        let names: Vec<_> = self.described.iter().take(LISTED).map(|k| k.name.as_str()).collect();
+        let more = match self.described.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let message = format!(
+            "the module has no kernel {name}; it has {}{more}. A name is looked for as the code has it: declare the kernel extern \"C\"",
+            names.join(", ")
+        );
+        Error::new(ErrorKind::KernelMissing, message).with_kernel(name).with_source(cause)
+    }
+}

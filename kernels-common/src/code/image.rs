@@ -1,0 +1,103 @@
+//! The modules of the tree, and which of the code in the binary fits a device.
+
+use crate::code::packed::Packed;
+use crate::code::table::PACKED;
+use crate::code::target::Target;
+use isobit_hal::Result;
+use std::borrow::Cow;
+
+/// One module of the tree.
+#[derive(Debug)]
+pub struct Image {
+    /// The module's name.
+    pub name: &'static str,
+    /// What is compiled where no packed code fits: a translation unit over the embedded sources.
+    pub text: &'static str,
+}
+
+impl Image {
+    /// The packed code that fits a device, unpacked: for NVIDIA that of the newest `sm_` that is not newer than the card, for AMD that of the
+    /// same `gfx`. `None` where this build carries none.
+    ///
+    /// # Errors
+    /// The code in this program is damaged.
+    pub fn unpack(&self, target: Target, arch: &str) -> Result<Option<Vec<u8>>> {
+        let packed: Vec<_> = self.packed(target).collect();
+        let archs: Vec<_> = packed.iter().map(|packed| packed.arch).collect();
+        choose(target, arch, &archs).map_or(Ok(None), |i| packed[i].module(self.name))
+    }
+
+    /// As [`unpack`](Self::unpack), `None` also where the code is damaged.
+    pub fn code_for(&self, target: Target, arch: &str) -> Option<Vec<u8>> {
+        self.unpack(target, arch).ok().flatten()
+    }
+
+    /// The architectures packed for a target.
+    pub fn archs(&self, target: Target) -> Vec<Cow<'static, str>> {
+        self.packed(target).map(|packed| Cow::Borrowed(packed.arch)).collect()
+    }
+
+    fn packed(&self, target: Target) -> impl Iterator<Item = &'static Packed> {
+        PACKED.iter().filter(move |packed| packed.target == target && packed.has(self.name))
+    }
+}
+
+/// The position of the architecture whose code fits a device.
+fn choose(target: Target, arch: &str, packed: &[&str]) -> Option<usize> {
+    let mut positions = 0..packed.len();
+    match target {
+        Target::Nvptx => {
+            let card = sm_number(arch)?;
+            let fitting = positions.filter_map(|i| Some((sm_number(packed[i])?, i))).filter(|&(sm, _)| sm <= card);
+            fitting.max().map(|(_, i)| i)
+        }
+        Target::Amdgcn => positions.find(|&i| packed[i] == gfx_base(arch)),
+    }
+}
+
+fn sm_number(arch: &str) -> Option<u32> {
+    arch.strip_prefix("sm_")?.parse().ok()
+}
+
+fn gfx_base(arch: &str) -> &str {
+    arch.split(':').next().unwrap_or(arch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::target::Code;
+
+    #[test]
+    fn nvidia_takes_the_newest_not_newer_and_amd_its_own() {
+        let archs = ["sm_90", "sm_75", "sm_80", "sm_100"];
+        let get = |card| choose(Target::Nvptx, card, &archs).map(|i| archs[i]);
+        assert_eq!(get("sm_80"), Some("sm_80"));
+        assert_eq!(get("sm_86"), Some("sm_80"));
+        assert_eq!(get("sm_90"), Some("sm_90"));
+        assert_eq!(get("sm_120"), Some("sm_100"));
+        assert_eq!(get("sm_70"), None);
+        assert_eq!(get("gfx90a"), None);
+        let archs = ["gfx90a", "gfx1100"];
+        let get = |card| choose(Target::Amdgcn, card, &archs).map(|i| archs[i]);
+        assert_eq!(get("gfx90a:sramecc+:xnack-"), Some("gfx90a"));
+        assert_eq!(get("gfx1100"), Some("gfx1100"));
+        assert_eq!(get("gfx942"), None);
+        assert_eq!(choose(Target::Amdgcn, "gfx90a", &[]), None);
+    }
+
+    #[test]
+    fn code_is_unpacked_for_every_architecture_and_text_ends_with_a_nul() {
+        for image in crate::code::table::IMAGES {
+            for target in [Target::Nvptx, Target::Amdgcn] {
+                for arch in image.archs(target) {
+                    let code = image.unpack(target, &arch).unwrap().expect("it says that it has this");
+                    match Code::compiled(target, &code) {
+                        Code::Ptx(text) => assert_eq!(text.iter().position(|&b| b == 0), Some(text.len() - 1)),
+                        Code::Object(object) => assert!(object.starts_with(b"\x7fELF")),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Source for a run-time compiler, as NVRTC and HIPRTC both take it, and a folder in which what they made of it is kept.
+
+use crate::code::target::Target;
+use isobit_hal::{Error, ErrorKind, Result};
+use std::ffi::{CString, c_char};
+use std::io::Write as _;
+use std::path::PathBuf;
+use twox_hash::XxHash3_128;
+
+/// Source for a run-time compiler: one translation unit and the headers it may include, by name.
+#[derive(Debug, Clone, Copy)]
+pub struct RtcSource<'a> {
+    /// A name for messages.
+    pub name: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// Name and text of every header.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// Flags after those of [`compile_options`].
+    pub options: &'a [&'a str],
+}
+
+/// The flags that every compiler of the tree gets, in its own spelling: no contraction, IEEE division and square root, denormals kept.
+pub fn compile_options(target: Target, arch: &str) -> Vec<String> {
+    let common = ["-std=c++20"];
+    let own: Vec<String> = match target {
+        Target::Nvptx => vec![
+            format!("--gpu-architecture={}", arch.replace("sm_", "compute_")),
+            "--fmad=false".into(),
+            "--ftz=false".into(),
+            "--prec-div=true".into(),
+            "--prec-sqrt=true".into(),
+        ],
+        Target::Amdgcn => vec![
+            format!("--offload-arch={arch}"),
+            "-ffp-contract=off".into(),
+            "-fhip-fp32-correctly-rounded-divide-sqrt".into(),
+        ],
+    };
+    common.iter().map(|s| s.to_string()).chain(own).collect()
+}
+
+/// Strings that a compiler's C interface takes as an array of pointers.
+#[derive(Debug)]
+pub struct CStrings {
+    strings: Vec<CString>,
+    pointers: Vec<*const c_char>,
+}
+
+impl CStrings {
+    fn new<'a>(texts: impl Iterator<Item = &'a str>) -> Result<Self> {
+        let strings = texts.map(c_string).collect::<Result<Vec<_>>>()?;
+        let pointers = strings.iter().map(|s| s.as_ptr()).collect();
+        Ok(Self { strings, pointers })
+    }
+
+    /// One pointer a string, valid as long as `self`.
+    pub fn as_ptr(&self) -> *const *const c_char {
+        self.pointers.as_ptr()
+    }
+
+    /// How many there are. A compiler's interface counts in `int`, and no source has that many headers.
+    pub fn count(&self) -> i32 {
+        self.strings.len() as i32
+    }
+}
+
+/// A source and its options as C strings.
+#[derive(Debug)]
+pub struct RtcArguments {
+    /// The text.
+    pub text: CString,
+    /// Its name.
+    pub name: CString,
+    /// The headers' texts.
+    pub headers: CStrings,
+    /// The names they are included by, in the same order.
+    pub include_names: CStrings,
+    /// The options of [`compile_options`], then the source's own.
+    pub options: CStrings,
+}
+
+impl RtcArguments {
+    /// # Errors
+    /// `InvalidArgument` where a text has a NUL.
+    pub fn new(source: &RtcSource<'_>, target: Target, arch: &str) -> Result<Self> {
+        Ok(Self {
+            text: c_string(source.text)?,
+            name: c_string(source.name)?,
+            headers: CStrings::new(source.headers.iter().map(|(_, text)| *text))?,
+            include_names: CStrings::new(source.headers.iter().map(|(name, _)| *name))?,
+            options: CStrings::new(
+                compile_options(target, arch).iter().map(String::as_str).chain(source.options.iter().copied()),
+            )?,
+        })
+    }
+}
+
+fn c_string(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|e| Error::new(ErrorKind::InvalidArgument, "source text has no NUL").with_source(e))
+}
+
+/// Names the folder in which compiled code is kept; empty for none. Without it, `isobit` under the user's cache folder.
+pub const CACHE_VARIABLE: &str = "ISOBIT_COMPILE_CACHE";
+
+/// A folder of compiled code, each file named after all that went into it.
+#[derive(Debug, Clone)]
+pub(crate) struct CompileCache(Option<PathBuf>);
+
+impl CompileCache {
+    /// The folder that the environment names.
+    pub(crate) fn of_environment() -> Self {
+        let set = |name| std::env::var_os(name).map(PathBuf::from);
+        let folder = set(CACHE_VARIABLE).or_else(|| {
+            let user = set("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| Some(set("HOME")?.join(".cache")));
+            Some(user?.join("isobit"))
+        });
+        Self(folder.filter(|f| !f.as_os_str().is_empty()))
+    }
+
+    /// Code for a source: that of the folder, or what `compile` makes. A folder that cannot be read or written costs time alone.
+    pub(crate) fn get_or_compile(
+        &self,
+        source: &RtcSource<'_>,
+        (target, arch, compiler): (Target, &str, &str),
+        compile: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<Vec<u8>> {
+        let Some(folder) = &self.0 else { return compile() };
+        let mut hasher = XxHash3_128::new();
+        let mut add = |part: &str| {
+            hasher.write(&(part.len() as u64).to_le_bytes());
+            hasher.write(part.as_bytes());
+        };
+        // Not the name: the same text is the same code, whatever it is called.
+        [compiler, arch, source.text].into_iter().for_each(&mut add);
+        let options = compile_options(target, arch);
+        let options: Vec<&str> = options.iter().map(String::as_str).chain(source.options.iter().copied()).collect();
+        // Options and headers are counted, so that one cannot be taken for the other.
+        add(&options.len().to_string());
+        options.into_iter().for_each(&mut add);
+        source.headers.iter().for_each(|(name, text)| [name, text].into_iter().for_each(|part| add(part)));
+        let file = folder.join(format!("{:032x}.bin", hasher.finish_128()));
+        if let Some(code) = std::fs::read(&file).ok().and_then(checked) {
+            return Ok(code);
+        }
+        let code = compile()?;
+        // Written beside and renamed, so that two processes do not mix and an interrupted one leaves nothing half.
+        let kept = std::fs::create_dir_all(folder).and_then(|()| {
+            let mut part = tempfile::NamedTempFile::new_in(folder)?;
+            part.write_all(&XxHash3_128::oneshot(&code).to_le_bytes())?;
+            part.write_all(&code)?;
+            part.persist(&file).map_err(|e| e.error)
+        });
+        drop(kept);
+        Ok(code)
+    }
+}
+
+/// The code in a file, which begins with the code's own hash: a disk that lies must not become a kernel.
+fn checked(mut file: Vec<u8>) -> Option<Vec<u8>> {
+    let (hash, code) = file.split_first_chunk()?;
+    if XxHash3_128::oneshot(code) != u128::from_le_bytes(*hash) {
+        return None;
+    }
+    file.drain(..size_of::<u128>());
+    Some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: RtcSource<'_> =
+        RtcSource { name: "m", text: "text", headers: &[("a.cuh", "one"), ("b.cuh", "two")], options: &["-DA"] };
+
+    /// Whether the code was compiled rather than found.
+    fn compiles(cache: &CompileCache, source: &RtcSource<'_>, arch: &str, compiler: &str) -> bool {
+        let mut compiled = false;
+        let made = format!("{arch} {compiler} {:?}", (source.text, source.headers, source.options)).into_bytes();
+        let code = cache.get_or_compile(source, (Target::Amdgcn, arch, compiler), || {
+            compiled = true;
+            Ok(made.clone())
+        });
+        assert_eq!(code.unwrap(), made);
+        compiled
+    }
+
+    #[test]
+    fn code_is_found_again_and_everything_that_went_into_it_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CompileCache(Some(folder.path().join("made when first used")));
+        assert!(compiles(&cache, &SOURCE, "gfx1151", "HIPRTC 7.0"));
+        assert!(!compiles(&cache, &SOURCE, "gfx1151", "HIPRTC 7.0"));
+        assert!(compiles(&cache, &SOURCE, "gfx1150", "HIPRTC 7.0"));
+        assert!(compiles(&cache, &SOURCE, "gfx1151", "HIPRTC 7.1"));
+        assert!(compiles(&cache, &RtcSource { text: "texu", ..SOURCE }, "gfx1151", "HIPRTC 7.0"));
+        let moved = RtcSource { headers: &[("a.cuh", "onet"), ("b.cuh", "wo")], ..SOURCE };
+        assert!(compiles(&cache, &moved, "gfx1151", "HIPRTC 7.0"));
+        let renamed = RtcSource { headers: &[("a.cuh", "one"), ("c.cuh", "two")], ..SOURCE };
+        assert!(compiles(&cache, &renamed, "gfx1151", "HIPRTC 7.0"));
+        for options in [&["-DB"][..], &[], &["-DA", "-DB"], &["-DA", "a.cuh", "one"]] {
+            assert!(compiles(&cache, &RtcSource { options, ..SOURCE }, "gfx1151", "HIPRTC 7.0"), "{options:?}");
+        }
+        assert!(!compiles(&cache, &SOURCE, "gfx1151", "HIPRTC 7.0"));
+        assert!(!compiles(&cache, &RtcSource { name: "n", ..SOURCE }, "gfx1151", "HIPRTC 7.0"));
+    }
+
+    #[test]
+    fn a_damaged_file_is_compiled_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CompileCache(Some(folder.path().into()));
+        assert!(compiles(&cache, &SOURCE, "gfx1151", "c"));
+        let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let whole = std::fs::read(&file).unwrap();
+        for damaged in [&whole[..whole.len() - 1], &whole[..10], &[&whole[..40], b"x", &whole[41..]].concat()] {
+            std::fs::write(&file, damaged).unwrap();
+            assert!(compiles(&cache, &SOURCE, "gfx1151", "c"));
+            assert!(!compiles(&cache, &SOURCE, "gfx1151", "c"));
+        }
+    }
+
+    #[test]
+    fn no_folder_is_no_error() {
+        assert!(compiles(&CompileCache(None), &SOURCE, "gfx1151", "c"));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let cache = CompileCache(Some(file.path().join("below a file")));
+        assert!(compiles(&cache, &SOURCE, "gfx1151", "c"));
+        assert!(compiles(&cache, &SOURCE, "gfx1151", "c"));
+    }
+}

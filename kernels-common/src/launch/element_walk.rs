@@ -1,0 +1,67 @@
+//! The host's side of `ops/element_walk.cuh`: walks over tensors whose last dimensions are rows and columns.
+
+use crate::device::GpuDevice;
+use crate::key::Key;
+use crate::launch::Launch;
+use crate::launch::index::{Dim, Dims, Index, count, push, split};
+use crate::runtime::GpuRuntime;
+use isobit_hal::{Layout, Result};
+
+/// Units of one launch: indices stay below 2^31.
+const MOST: usize = 1 << 30;
+/// As in elementwise.cuh.
+const BLOCK: u32 = 256;
+
+/// `ElementWalk` of the kernels.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ElementWalk {
+    index: Index<4>,
+    row: u64,
+    column: u64,
+    units: u32,
+}
+
+/// The part of a walk that is one launch: the first places in source and destination, the walk from there, and the launch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) src: usize,
+    pub(crate) dst: usize,
+    pub(crate) walk: ElementWalk,
+    pub(crate) launch: Launch,
+}
+
+/// Dimensions of a walk over a destination that ends in `spatial` spatial dimensions: offsets in the source, whose spatial strides are taken as given
+/// by `src_stride`, offsets in the destination, row and column. Neighbours in the destination come last. A unit of work is `pack` columns.
+pub(crate) fn dims(src_stride: &[usize], dst: &Layout, spatial: usize, pack: usize) -> Dims<4> {
+    let rank = dst.shape().rank();
+    let mut dims: Dims<4> = (0..rank)
+        .map(|d| {
+            let (size, stride) = (dst.dims()[d], [src_stride[d], dst.stride()[d]]);
+            let (row, column) = (spatial == 2 && d + 2 == rank, d + 1 == rank);
+            let dim = Dim { size, stride: [stride[0], stride[1], row.into(), column.into()] };
+            if column { Dim { size: size / pack, stride: dim.stride.map(|s| s * pack) } } else { dim }
+        })
+        .collect();
+    dims.sort_by_key(|d| std::cmp::Reverse(d.stride[1]));
+    let mut merged = Dims::new();
+    dims.into_iter().for_each(|d| push(&mut merged, d));
+    merged
+}
+
+/// Calls `launch` with parts that together are the walk, which has elements.
+pub(crate) fn parts<R: GpuRuntime>(
+    device: &GpuDevice<R>,
+    key: Key,
+    dims: &[Dim<4>],
+    mut launch: impl FnMut(Part) -> Result<()>,
+) -> Result<()> {
+    let limits = device.runtime().limits();
+    let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / u64::from(BLOCK));
+    split(dims, MOST, [0; 4], &mut |dims, [src, dst, row, column]| {
+        let units = count(dims) as u32;
+        let walk = ElementWalk { index: Index::new(dims), row: row as u64, column: column as u64, units };
+        let blocks = u64::from(units.div_ceil(BLOCK)).min(most) as u32;
+        launch(Part { src, dst, walk, launch: Launch::linear(key, blocks, BLOCK) })
+    })
+}

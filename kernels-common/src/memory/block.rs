@@ -1,0 +1,125 @@
+//! Blocks of device memory: who owns them, and what must be over before they are used again.
+
+use crate::capture::pool::CapturePool;
+use crate::device::GpuDevice;
+use crate::runtime::{DevicePtr, GpuRuntime};
+use crate::stream::dependencies::{Access, Uses};
+use isobit_hal::Result;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where a block goes when nothing refers to it any more.
+#[derive(Debug)]
+pub(crate) enum Home<R: GpuRuntime> {
+    /// To the device's pool.
+    Device,
+    /// To the memory of a graph, whose blocks share one record of uses: a replay is one use of all of them.
+    Capture(Arc<CapturePool<R>>),
+    /// To the runtime, as page-locked memory of the host.
+    Pinned,
+    /// Nowhere: it belongs to another library.
+    Foreign,
+}
+
+/// A range of memory that the device works on. Storages and graphs share it; the last of them gives it back.
+#[derive(Debug)]
+pub(crate) struct Block<R: GpuRuntime> {
+    device: GpuDevice<R>,
+    ptr: DevicePtr,
+    class: usize,
+    home: Home<R>,
+    /// It lives within one operation, whose record does not name it.
+    scratch: bool,
+    uses: Mutex<Uses<R>>,
+}
+
+impl<R: GpuRuntime> Block<R> {
+    /// # Safety
+    /// `ptr` and `class` came from what `home` names, with these uses, and nothing else owns them; a foreign one lives as long as the block.
+    pub(crate) unsafe fn new(
+        device: GpuDevice<R>,
+        ptr: DevicePtr,
+        class: usize,
+        home: Home<R>,
+        scratch: bool,
+        uses: Uses<R>,
+    ) -> Self {
+        Self { device, ptr, class, home, scratch, uses: Mutex::new(uses) }
+    }
+
+    pub(crate) fn device(&self) -> &GpuDevice<R> {
+        &self.device
+    }
+
+    pub(crate) fn ptr(&self) -> DevicePtr {
+        self.ptr
+    }
+
+    /// Whether it is memory of the graph that a capture makes.
+    pub(crate) fn is_of(&self, pool: &CapturePool<R>) -> bool {
+        matches!(&self.home, Home::Capture(own) if std::ptr::eq(&**own, pool))
+    }
+
+    /// Whether it is page-locked host memory, which the host and several devices use.
+    pub(crate) fn is_pinned(&self) -> bool {
+        matches!(self.home, Home::Pinned)
+    }
+
+    /// Has the host wait until it may use the memory itself.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub(crate) fn wait_on_host(&self, access: Access) -> Result<()> {
+        // A copy, so that the lock is not held meanwhile.
+        let uses = self.uses().clone();
+        let waited = uses.wait_on_host(self.device.runtime(), access);
+        waited.map_err(|e| e.with_device(self.device.location_of()))
+    }
+
+    /// Its uses outside of captures.
+    pub(crate) fn uses(&self) -> MutexGuard<'_, Uses<R>> {
+        match &self.home {
+            Home::Capture(pool) => pool.uses(),
+            _ => self.uses.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+}
+
+impl<R: GpuRuntime> Drop for Block<R> {
+    fn drop(&mut self) {
+        if self.class == 0 {
+            return;
+        }
+        let mut uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
+        // The operation that used scratch memory runs on this thread's stream and is not marked yet. Another stream that gets the memory waits for
+        // the point after it, whether or not the caller has turned tracking off: it cannot know of such memory.
+        let scratch = (self.scratch && !self.device.has_one_stream()).then(|| self.device.stream());
+        match &self.home {
+            Home::Foreign => {}
+            Home::Pinned => {
+                // A device that does not answer any more copies nothing either.
+                let _ = uses.wait_on_host(self.device.runtime(), Access::Write);
+                if let Some(ptr) = NonNull::new(self.ptr.0 as *mut u8) {
+                    // SAFETY: the runtime gave it, this is its only owner, and no copy is pending.
+                    unsafe { self.device.runtime().free_pinned(ptr) };
+                }
+            }
+            Home::Device => {
+                if let Some(stream) = scratch {
+                    uses.note(self.device.runtime(), Access::Write, stream.upcoming());
+                }
+                // SAFETY: the block came from this pool and this is its only owner.
+                unsafe { self.device.pool().free(self.device.runtime(), self.ptr, self.class, uses) };
+            }
+            Home::Capture(pool) => {
+                if let Some(stream) = scratch
+                    && let Some(capture) = stream.capture()
+                {
+                    capture.note_scratch(&self.device, self.ptr, stream.upcoming());
+                }
+                // SAFETY: as above.
+                unsafe { pool.free(self.ptr, self.class) };
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The caching memory pool of a device, written once for every driver.
+//!
+//! A vendor's free call stalls the device, and AMD's stream-ordered allocator is unsafe under threads, so freed blocks are kept and
+//! handed out again, also while work on their old content is still pending: a block goes through the pool with the record of its uses, and whoever
+//! gets it waits for those that are of another stream.
+//!
+//! In exact mode there is no caching: every storage is the driver's own allocation of just its bytes, returned when it is dropped. What checks
+//! memory accesses (a simulated GPU, compute-sanitizer) then knows the bounds of each tensor.
+
+use crate::runtime::{DevicePtr, MemoryRuntime};
+use isobit_hal::{Error, ErrorKind, PoolStats, Result, trace};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// `exact` turns caching off; see the module's text. Unset or empty for the pool.
+pub const POOL_VARIABLE: &str = "ISOBIT_POOL";
+
+/// Where a pool's memory comes from.
+pub(crate) trait Memory {
+    /// As [`MemoryRuntime::alloc`].
+    fn alloc(&self, bytes: usize) -> Result<DevicePtr>;
+
+    /// As [`MemoryRuntime::free`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn free(&self, ptr: DevicePtr);
+
+    /// As [`MemoryRuntime::memory`].
+    fn free_and_total(&self) -> Result<(u64, u64)>;
+}
+
+impl<R: MemoryRuntime> Memory for R {
+    fn alloc(&self, bytes: usize) -> Result<DevicePtr> {
+        MemoryRuntime::alloc(self, bytes)
+    }
+
+    unsafe fn free(&self, ptr: DevicePtr) {
+        // SAFETY: the caller guarantees what `MemoryRuntime::free` asks for, in the same words.
+        unsafe { MemoryRuntime::free(self, ptr) };
+    }
+
+    fn free_and_total(&self) -> Result<(u64, u64)> {
+        self.memory()
+    }
+}
+
+#[derive(Debug)]
+struct State<U> {
+    free: BTreeMap<usize, Vec<(DevicePtr, U)>>,
+    stats: PoolStats,
+    /// Bytes that may be in use and cached together.
+    limit: u64,
+    /// Bytes that may stay cached.
+    cache_limit: u64,
+}
+
+impl<U> State<U> {
+    /// Takes blocks out of the cache, largest first, until at most `keep` bytes stay.
+    fn release(&mut self, keep: u64) -> Vec<DevicePtr> {
+        let mut released = Vec::new();
+        while self.stats.cached > keep {
+            let Some(mut entry) = self.free.last_entry() else { break };
+            let class = *entry.key();
+            match entry.get_mut().pop() {
+                Some((ptr, _)) => {
+                    self.stats.cached -= class as u64;
+                    released.push(ptr);
+                }
+                None => {
+                    entry.remove();
+                }
+            }
+        }
+        released
+    }
+
+    fn count_peak(&mut self) {
+        self.stats.peak = self.stats.peak.max(self.stats.in_use);
+    }
+}
+
+/// A pool whose blocks come with a record of their uses; its owner calls [`trim`](Self::trim) before the runtime goes.
+#[derive(Debug)]
+pub(crate) struct Pool<U> {
+    state: Mutex<State<U>>,
+    exact: bool,
+}
+
+/// The size a request is rounded up to: 512 bytes at least, else an eighth of the power of two below, so that at most an eighth is lost.
+fn class_of(bytes: usize) -> Option<usize> {
+    let step = (1usize << bytes.max(1).ilog2() >> 3).max(512);
+    bytes.checked_next_multiple_of(step)
+}
+
+impl<U: Default> Pool<U> {
+    fn new(exact: bool) -> Self {
+        let state =
+            State { free: BTreeMap::new(), stats: PoolStats::default(), limit: u64::MAX, cache_limit: u64::MAX };
+        Self { state: Mutex::new(state), exact }
+    }
+
+    /// A pool of the kind that [`POOL_VARIABLE`] asks for.
+    pub(crate) fn of_environment() -> Result<Self> {
+        Self::of_setting(std::env::var_os(POOL_VARIABLE).as_deref())
+    }
+
+    fn of_setting(setting: Option<&OsStr>) -> Result<Self> {
+        match setting.and_then(OsStr::to_str) {
+            Some("exact") => Ok(Self::new(true)),
+            Some("") => Ok(Self::new(false)),
+            None if setting.is_none() => Ok(Self::new(false)),
+            _ => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!(
+                    "{POOL_VARIABLE} is {:?}: set it to `exact`, or unset it for the caching pool",
+                    setting.unwrap_or_default()
+                ),
+            )),
+        }
+    }
+
+    /// The size that is asked of the driver for a request.
+    pub(crate) fn block_of(&self, bytes: usize) -> Option<usize> {
+        let block = if self.exact { Some(bytes) } else { class_of(bytes) };
+        block.filter(|&b| b <= isize::MAX as usize)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<U>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A block of at least `bytes`, the size to give it back with, and its uses so far: if possible such as suit the caller.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, those of the driver.
+    pub(crate) fn alloc<M: Memory>(
+        &self,
+        memory: &M,
+        bytes: usize,
+        suits: impl Fn(&U) -> bool,
+    ) -> Result<(DevicePtr, usize, U)> {
+        if bytes == 0 {
+            return Ok((DevicePtr(0), 0, U::default()));
+        }
+        let class = self.block_of(bytes).ok_or_else(|| self.out_of_memory(memory, bytes, None))?;
+        let released = {
+            let mut state = self.state();
+            if let Some((ptr, uses)) = state.free.get_mut(&class).and_then(|blocks| take(blocks, suits)) {
+                state.stats.cached -= class as u64;
+                state.stats.hits += 1;
+                state.stats.in_use += class as u64;
+                state.count_peak();
+                return Ok((ptr, class, uses));
+            }
+            let others = state.stats.in_use.saturating_add(class as u64);
+            if others > state.limit {
+                drop(state);
+                return Err(self.out_of_memory(memory, bytes, None));
+            }
+            let room = state.limit - others;
+            // Counted before it is there, so that threads do not exceed the limit together.
+            state.stats.in_use += class as u64;
+            state.release(room)
+        };
+        // SAFETY: taken out of the cache, so nothing owns them.
+        unsafe { give_back(memory, released) };
+        match self.ask_driver(memory, bytes, class) {
+            Ok(ptr) => {
+                let mut state = self.state();
+                state.stats.misses += 1;
+                state.count_peak();
+                Ok((ptr, class, U::default()))
+            }
+            Err(e) => {
+                self.state().stats.in_use -= class as u64;
+                Err(e)
+            }
+        }
+    }
+
+    fn ask_driver<M: Memory>(&self, memory: &M, bytes: usize, class: usize) -> Result<DevicePtr> {
+        tracing::debug!(target: trace::TARGET, bytes = class, "the pool grows");
+        match memory.alloc(class) {
+            Err(e) if e.kind() == ErrorKind::OutOfMemory => {
+                self.trim(memory, 0);
+                memory.alloc(class).map_err(|e| match e.kind() {
+                    ErrorKind::OutOfMemory => self.out_of_memory(memory, bytes, Some((class, e))),
+                    _ => e,
+                })
+            }
+            other => other,
+        }
+    }
+
+    /// The error for a request; with its class, which is counted as in use already, and the driver's error where it was the driver that had no more.
+    #[cold]
+    fn out_of_memory<M: Memory>(&self, memory: &M, bytes: usize, cause: Option<(usize, Error)>) -> Error {
+        let (stats, limit) = {
+            let state = self.state();
+            (state.stats, state.limit)
+        };
+        let in_use = stats.in_use - cause.as_ref().map_or(0, |(class, _)| *class as u64);
+        let device = match memory.free_and_total() {
+            Ok((free, total)) => format!("{free} of {total} bytes of the device are free"),
+            Err(e) => format!("the device does not say what is free: {e}"),
+        };
+        let limit = match limit {
+            u64::MAX => String::new(),
+            limit => format!("; the limit set for this device's storages and cache is {limit} bytes"),
+        };
+        let message = format!(
+            "cannot allocate {bytes} bytes: {in_use} are in use by this device's storages, {} cached, and {device}{limit}",
+            stats.cached
+        );
+        let error = Error::new(ErrorKind::OutOfMemory, message);
+        match cause {
+            Some((_, cause)) => error.with_source(cause),
+            None => error,
+        }
+    }
+
+    /// Takes a block back, with its uses.
+    ///
+    /// # Safety
+    /// `ptr` and `class` came from [`alloc`](Self::alloc) with this runtime and are given back once.
+    pub(crate) unsafe fn free<M: Memory>(&self, memory: &M, ptr: DevicePtr, class: usize, uses: U) {
+        if class == 0 {
+            return;
+        }
+        if self.exact {
+            self.state().stats.in_use -= class as u64;
+            // SAFETY: the block's owner gives it up here, and the driver's free waits for pending work on it.
+            unsafe { memory.free(ptr) };
+            return;
+        }
+        let released = {
+            let mut state = self.state();
+            state.stats.in_use -= class as u64;
+            state.stats.cached += class as u64;
+            state.free.entry(class).or_default().push((ptr, uses));
+            let keep = state.cache_limit.min(state.limit.saturating_sub(state.stats.in_use));
+            if state.stats.cached > keep { state.release(keep) } else { Vec::new() }
+        };
+        // SAFETY: taken out of the cache, so nothing owns them.
+        unsafe { give_back(memory, released) };
+    }
+
+    /// Returns cached blocks to the driver, largest first, until at most `keep` bytes stay cached.
+    pub(crate) fn trim<M: Memory>(&self, memory: &M, keep: u64) {
+        let released = self.state().release(keep);
+        // SAFETY: taken out of the cache, so nothing owns them.
+        unsafe { give_back(memory, released) };
+    }
+
+    pub(crate) fn set_cache_limit<M: Memory>(&self, memory: &M, bytes: u64) {
+        self.state().cache_limit = bytes;
+        self.trim(memory, bytes);
+    }
+
+    pub(crate) fn set_limit<M: Memory>(&self, memory: &M, bytes: u64) {
+        let keep = {
+            let mut state = self.state();
+            state.limit = bytes;
+            bytes.saturating_sub(state.stats.in_use)
+        };
+        self.trim(memory, keep);
+    }
+
+    pub(crate) fn stats(&self) -> PoolStats {
+        self.state().stats
+    }
+}
+
+/// Of blocks of one class one that suits, of those freed last; else the one freed last.
+fn take<U>(blocks: &mut Vec<(DevicePtr, U)>, suits: impl Fn(&U) -> bool) -> Option<(DevicePtr, U)> {
+    const LOOKED_AT: usize = 8;
+    let last = blocks.len().checked_sub(1)?;
+    let from = blocks.len().saturating_sub(LOOKED_AT);
+    let suitable = (from..blocks.len()).rev().find(|&i| suits(&blocks[i].1));
+    Some(blocks.swap_remove(suitable.unwrap_or(last)))
+}
+
+/// # Safety
+/// The blocks came from this memory, and nothing owns them.
+unsafe fn give_back<M: Memory>(memory: &M, blocks: Vec<DevicePtr>) {
+    if !blocks.is_empty() {
+        tracing::debug!(target: trace::TARGET, blocks = blocks.len(), "the pool returns memory to the driver");
+    }
+    for ptr in blocks {
+        // SAFETY: the caller's promise; the driver's free waits for pending work.
+        unsafe { memory.free(ptr) };
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! Copies of whole storages, also between two devices of a driver.
+
+use crate::device::GpuDevice;
+use crate::memory::pinned::{self, GpuPinned};
+use crate::runtime::GpuRuntime;
+use crate::storage::GpuStorage;
+use crate::stream::GpuStream;
+use crate::stream::dependencies::{Access, with};
+use isobit_hal::pinned::PinnedMemory;
+use isobit_hal::{BackendDevice, BackendStorage, DType, Result};
+
+/// Copies one storage into another of the same dtype and length. Between two devices it is work of both: it runs on the receiver's stream, after what
+/// the sender's was given, and what the sender's is given next runs after it.
+///
+/// # Errors
+/// Those of the driver; `CaptureViolation` where the stream of one device is captured.
+pub(crate) fn transfer<R: GpuRuntime>(src: &GpuStorage<R>, dst: &mut GpuStorage<R>) -> Result<()> {
+    let bytes = src.len() * src.dtype().size_in_bytes();
+    if bytes == 0 {
+        return Ok(());
+    }
+    let (from, to) = (src.device(), dst.device());
+    let (read, written) = ((src.block(), Access::Read), (dst.block(), Access::Write));
+    if from.same_device(to) {
+        // SAFETY: both have as many bytes; two storages do not overlap.
+        let copy = |stream: &GpuStream<R>| unsafe { to.runtime().copy_on_device(stream, dst.ptr(), src.ptr(), bytes) };
+        return with(to, &[read, written], copy).map_err(|e| e.with_device(to.location_of()));
+    }
+    if !to.can_access_peer(from) {
+        return through_host(src, dst, bytes);
+    }
+    for device in [from, to] {
+        device.refuse_in_capture(&device.stream(), "a copy between two devices")?;
+    }
+    with(from, &[read], |sender| {
+        with(to, &[written], |receiver| {
+            follow(to, receiver, from, sender)?;
+            // SAFETY: both have as many bytes, and the receiver's stream has been told to wait for the sender's work.
+            let copied = unsafe { to.runtime().copy_from_peer(receiver, dst.ptr(), from.runtime(), src.ptr(), bytes) };
+            copied.map_err(|e| e.with_device(to.location_of()))?;
+            follow(from, sender, to, receiver)
+        })
+    })
+}
+
+/// Has a stream wait for the present of a stream of another device.
+fn follow<R: GpuRuntime>(
+    device: &GpuDevice<R>,
+    stream: &GpuStream<R>,
+    other_device: &GpuDevice<R>,
+    other: &GpuStream<R>,
+) -> Result<()> {
+    device.wait_for(stream, &other_device.mark(other)?)
+}
+
+/// Bytes of each of two pieces of pinned memory: one is filled while the other is emptied.
+const STAGE: usize = 4 << 20;
+
+/// A copy by way of pinned memory, piece by piece.
+fn through_host<R: GpuRuntime>(src: &GpuStorage<R>, dst: &GpuStorage<R>, bytes: usize) -> Result<()> {
+    let (from, to) = (src.device(), dst.device());
+    for device in [from, to] {
+        device.refuse_in_capture(&device.stream(), "a copy between two devices by way of the host")?;
+    }
+    let stages =
+        [GpuPinned::zeros(from, bytes.min(STAGE))?, GpuPinned::zeros(from, bytes.saturating_sub(STAGE).min(STAGE))?];
+    for (stage, start) in stages.iter().cycle().zip((0..bytes).step_by(STAGE)) {
+        let len = STAGE.min(bytes - start);
+        // SAFETY: the stage has as many bytes, and so have both storages from there on.
+        unsafe {
+            pinned::copy_from_device(stage, 0..len, src.block(), src.ptr().at(DType::U8, start))?;
+            pinned::copy_to_device(stage, 0..len, dst.block(), dst.ptr().at(DType::U8, start))?;
+        }
+    }
+    // The memory goes when it is read.
+    stages.iter().try_for_each(|stage| stage.wait(true))
+}

@@ -1,0 +1,84 @@
+//! Vendor libraries as every driver has them: looked for once in a process, optional, and named in full where they are missing.
+
+use crate::vendor::library_probe::is_installed;
+use isobit_hal::{Error, ErrorKind, Result};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// What looking for a library found, remembered for the life of the process.
+#[derive(Debug)]
+pub struct Library<T> {
+    install: &'static str,
+    found: OnceLock<Result<T, String>>,
+}
+
+impl<T: Copy> Library<T> {
+    /// A library that nobody has looked for. `install` says what a person does who lacks it.
+    pub const fn new(install: &'static str) -> Self {
+        Self { install, found: OnceLock::new() }
+    }
+
+    /// What was found; `look` is called the first time.
+    ///
+    /// # Errors
+    /// `LibraryUnavailable`, with what `look` said and what to install.
+    pub fn require(&self, look: impl FnOnce() -> Result<T, String>) -> Result<T> {
+        let found = self.found.get_or_init(look);
+        found.clone().map_err(|why| Error::new(ErrorKind::LibraryUnavailable, format!("{why}; {}", self.install)))
+    }
+
+    /// Whether the library can be had: as it was found, else by whether one of its files is there, else by looking for it.
+    pub fn is_there(&self, files: impl IntoIterator<Item = PathBuf>, look: impl FnOnce() -> Result<T, String>) -> bool {
+        match self.found.get() {
+            Some(found) => found.is_ok(),
+            // Opening is the last resort where there is a library, for it may take long, and soon done where there is none.
+            None => is_installed(files) || self.require(look).is_ok(),
+        }
+    }
+}
+
+/// The file of this process's libraries whose name begins like this, if one is loaded.
+pub fn loaded_file(prefix: &str) -> Option<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines()
+        .filter_map(|line| line.find('/').map(|at| &line[at..]))
+        .find(|path| path.rsplit('/').next().is_some_and(|file| file.starts_with(prefix)))
+        .map(str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_looked_for_once_and_its_absence_says_what_to_do() {
+        let absent: Library<u32> = Library::new("install it");
+        for _ in 0..2 {
+            let error = absent.require(|| Err("libx is not there".into())).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::LibraryUnavailable);
+            assert_eq!(error.message(), "libx is not there; install it");
+        }
+        assert!(absent.require(|| Ok(1)).is_err(), "found the first time is found for ever");
+    }
+
+    #[test]
+    fn a_library_whose_file_is_there_is_not_opened_to_say_so() {
+        let library: Library<u32> = Library::new("install it");
+        let file = std::env::current_exe().unwrap();
+        assert!(library.is_there([file.clone()], || unreachable!("its file is there")));
+        assert!(library.require(|| Err("broken".into())).is_err());
+        assert!(
+            !library.is_there([file], || unreachable!("it was looked for")),
+            "what was found out goes before the file"
+        );
+        let hidden: Library<u32> = Library::new("install it");
+        assert!(hidden.is_there([], || Ok(1)), "where the loader alone finds it");
+    }
+
+    #[test]
+    fn the_file_of_a_loaded_library_is_found() {
+        let libc = loaded_file("libc.so").expect("a Rust test links libc");
+        assert!(std::path::Path::new(&libc).is_file(), "{libc}");
+        assert_eq!(loaded_file("libnothing-of-that-name"), None);
+    }
+}

@@ -1,0 +1,10 @@
+//! What both drivers need to call libraries of their vendors: products, convolutions, handles,
+//! profiler ranges.
+
+pub(crate) mod dnn;
+pub(crate) mod gemm;
+pub(crate) mod library;
+pub(crate) mod library_probe;
+pub(crate) mod per_stream;
+pub(crate) mod ranges;
+pub(crate) mod scratch;

@@ -1,0 +1,233 @@
+//! Handles of vendor libraries, one for each stream: work of two streams, and of two threads, goes through two handles at once.
+//!
+//! Making a handle takes milliseconds, and destroying one waits for the whole device, which also breaks captures (`capture/capture_gate.rs`). A stream that closes therefore
+//! leaves its handle to a later one, which gets it once the work of the first is done.
+
+use crate::capture::capture_gate::between_captures;
+use crate::runtime::{GpuRuntime, Vendor};
+use isobit_hal::{Error, ErrorKind, Result};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// What a library keeps for the work of one stream.
+pub trait LibraryHandle<R: GpuRuntime>: Sized {
+    /// Opens the library where that is still to be done, and makes a handle whose work goes to a stream.
+    ///
+    /// # Errors
+    /// `LibraryUnavailable` where the library is absent; those of the library.
+    fn new(runtime: &R, stream: &R::Stream) -> Result<Self>;
+
+    /// Sends its work to another stream from now on; what it was given before is done.
+    ///
+    /// # Errors
+    /// Those of the library.
+    fn move_to(&self, stream: &R::Stream) -> Result<()>;
+}
+
+/// The handles `T` of one library on one device; `E` is an event of the device's.
+#[derive(Debug)]
+pub struct PerStream<T, E> {
+    /// By the vendor's handle of the stream. Streams are few.
+    used: RwLock<Vec<(u64, Arc<T>)>>,
+    spare: Mutex<Spare<T, E>>,
+}
+
+#[derive(Debug)]
+struct Spare<T, E> {
+    /// Handles of closed streams, with the end of their work.
+    handles: Vec<(Arc<T>, E)>,
+    /// Why there are no handles, where that was found.
+    absent: Option<String>,
+}
+
+impl<T, E> Default for PerStream<T, E> {
+    fn default() -> Self {
+        Self { used: RwLock::default(), spare: Mutex::new(Spare { handles: Vec::new(), absent: None }) }
+    }
+}
+
+impl<T, E> PerStream<T, E> {
+    fn spare(&self) -> MutexGuard<'_, Spare<T, E>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn used(&self, stream: u64) -> Option<Arc<T>> {
+        let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
+        used.iter().find(|(of, _)| *of == stream).map(|(_, handle)| handle.clone())
+    }
+
+    /// The handle of a stream: its own, else a spare one that `take_over` takes, else one that `make` makes.
+    ///
+    /// # Errors
+    /// Those of `make`; but for `OutOfMemory` and `CaptureViolation`, which pass, the same again at every call.
+    fn get(&self, stream: u64, take_over: impl Fn(&T, &E) -> bool, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+        if let Some(handle) = self.used(stream) {
+            return Ok(handle);
+        }
+        let mut spare = self.spare();
+        // Another thread may have made it in the meantime.
+        if let Some(handle) = self.used(stream) {
+            return Ok(handle);
+        }
+        if let Some(why) = &spare.absent {
+            return Err(Error::new(ErrorKind::LibraryUnavailable, why.clone()));
+        }
+        let handle = match spare.handles.iter().position(|(handle, end)| take_over(handle, end)) {
+            Some(at) => spare.handles.swap_remove(at).0,
+            None => match make() {
+                Ok(handle) => Arc::new(handle),
+                Err(e) => {
+                    if !matches!(e.kind(), ErrorKind::OutOfMemory | ErrorKind::CaptureViolation) {
+                        spare.absent = Some(e.to_string());
+                    }
+                    return Err(e);
+                }
+            },
+        };
+        self.used.write().unwrap_or_else(PoisonError::into_inner).push((stream, handle.clone()));
+        Ok(handle)
+    }
+
+    /// Keeps the handle of a closing stream for another one, where it has one; `end` gives the end of its work, or nothing where that is not known.
+    fn retire(&self, stream: u64, end: impl FnOnce() -> Option<E>) {
+        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        let retired = used.iter().position(|(of, _)| *of == stream).map(|at| used.swap_remove(at).1);
+        drop(used);
+        if let Some(handle) = retired
+            && let Some(end) = end()
+        {
+            self.spare().handles.push((handle, end));
+        }
+    }
+}
+
+impl<T, E> Drop for PerStream<T, E> {
+    fn drop(&mut self) {
+        let used = std::mem::take(self.used.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let spare = std::mem::take(&mut self.spare().handles);
+        if !(used.is_empty() && spare.is_empty()) {
+            between_captures(|| drop((used, spare)));
+        }
+    }
+}
+
+impl<T, E> PerStream<T, E> {
+    /// Has the library do work on a stream. Where it has no handle for it the answer is that it declines.
+    ///
+    /// # Errors
+    /// Those of the work; `CaptureViolation` where the stream is captured and the library's first handle cannot be made meanwhile.
+    pub fn call<R>(&self, runtime: &R, stream: &R::Stream, work: impl FnOnce(&T) -> Result<Vendor>) -> Result<Vendor>
+    where
+        R: GpuRuntime<Event = E>,
+        T: LibraryHandle<R>,
+    {
+        let take_over =
+            |handle: &T, end: &E| matches!(runtime.event_is_done(end), Ok(true)) && handle.move_to(stream).is_ok();
+        let make = || T::new(runtime, stream).map_err(|e| in_capture(runtime, stream, e));
+        let raw = runtime.raw_stream(stream);
+        let get = || self.get(raw, take_over, make);
+        let handle = match self.used(raw) {
+            Some(handle) => Ok(handle),
+            // The capture of the stream itself, by whatever thread, is not waited for.
+            None if matches!(runtime.is_capturing(stream), Ok(true)) => get(),
+            None => between_captures(get),
+        };
+        match handle {
+            Ok(handle) => work(&handle),
+            Err(e) if e.kind() == ErrorKind::CaptureViolation => Err(e),
+            Err(e) => Ok(Vendor::Declined(e.to_string())),
+        }
+    }
+
+    /// The stream closes.
+    pub fn close<R: GpuRuntime<Event = E>>(&self, runtime: &R, stream: &R::Stream) {
+        self.retire(runtime.raw_stream(stream), || {
+            let end = runtime.new_ordering_event().ok()?;
+            runtime.record(&end, stream).ok().map(|()| end)
+        });
+    }
+}
+
+/// A handle that could not be made during a capture says what to do about it; an absent library stays absent.
+fn in_capture<R: GpuRuntime>(runtime: &R, stream: &R::Stream, error: Error) -> Error {
+    if error.kind() == ErrorKind::LibraryUnavailable || !matches!(runtime.is_capturing(stream), Ok(true)) {
+        return error;
+    }
+    let message = format!(
+        "a vendor's library was called for the first time on a stream that is captured, and could not be made ready there ({error}): run the \
+         operation once on this stream before the capture"
+    );
+    Error::new(ErrorKind::CaptureViolation, message).with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    type Handles = PerStream<u32, bool>;
+
+    fn get(handles: &Handles, stream: u64, new: u32) -> u32 {
+        *handles.get(stream, |_, end| *end, || Ok(new)).unwrap()
+    }
+
+    #[test]
+    fn each_stream_has_a_handle_of_its_own() {
+        let handles = Handles::default();
+        assert_eq!([get(&handles, 1, 10), get(&handles, 2, 20)], [10, 20]);
+        assert_eq!([get(&handles, 1, 11), get(&handles, 2, 21)], [10, 20], "the same again");
+    }
+
+    #[test]
+    fn the_handle_of_a_closed_stream_serves_another_once_its_work_is_done() {
+        let handles = Handles::default();
+        for (stream, done) in [(1, false), (2, true)] {
+            get(&handles, stream, stream as u32);
+            handles.retire(stream, || Some(done));
+        }
+        handles.retire(3, || unreachable!("it had none"));
+        assert_eq!(get(&handles, 4, 40), 2, "that of stream 1 may still be at work");
+        assert_eq!(get(&handles, 5, 50), 50);
+        // A new stream may have the number of an old one.
+        assert_eq!(get(&handles, 1, 60), 60);
+    }
+
+    #[test]
+    fn a_handle_whose_works_end_is_not_known_is_dropped() {
+        let handles = PerStream::<Arc<()>, bool>::default();
+        let handle = Arc::new(());
+        handles.get(1, |_, _| false, || Ok(handle.clone())).unwrap();
+        handles.retire(1, || None);
+        assert_eq!(Arc::strong_count(&handle), 1);
+    }
+
+    #[test]
+    fn what_is_absent_stays_absent_and_what_passes_is_tried_again() {
+        let handles = Handles::default();
+        let tries = Cell::new(0);
+        let fails = |kind| {
+            let make = || {
+                tries.set(tries.get() + 1);
+                Err(Error::new(kind, "no"))
+            };
+            handles.get(1, |_, _| true, make).unwrap_err().kind()
+        };
+        for kind in [ErrorKind::OutOfMemory, ErrorKind::CaptureViolation, ErrorKind::LibraryFailure] {
+            assert_eq!(fails(kind), kind);
+        }
+        assert_eq!(fails(ErrorKind::OutOfMemory), ErrorKind::LibraryUnavailable);
+        assert_eq!(tries.get(), 3);
+    }
+
+    #[test]
+    fn threads_that_come_at_once_get_one_handle() {
+        let handles = PerStream::<usize, bool>::default();
+        let made = std::sync::atomic::AtomicUsize::new(0);
+        let make = || Ok(made.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| assert_eq!(*handles.get(7, |_, _| false, make).unwrap(), 0));
+            }
+        });
+        assert_eq!(made.into_inner(), 1);
+    }
+}

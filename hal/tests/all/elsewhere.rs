@@ -3,7 +3,7 @@
 use isobit_hal::kernel::{FuncBackend, KernelParam};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuStorage, DType, DeviceId, DeviceInfo, DeviceLocation, Func, Layout, Op, Result,
-    Scalar, Shape, Src, Support,
+    Shape, Src, Support,
 };
 use std::sync::Arc;
 
@@ -71,7 +71,6 @@ impl BackendStorage for Never {
     fn to_cpu_storage(&self) -> Result<CpuStorage> {
         match *self {}
     }
-
 
     fn apply_into(_: &Op, _: &[Src<'_, Self>], dst: &mut Self, _: &Layout) -> Result<()> {
         match *dst {}

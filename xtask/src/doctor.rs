@@ -59,10 +59,12 @@ pub fn run() -> Result<ExitCode> {
 
     println!("\nDevices");
     let packages = ["isobit", FEATURES_CRATE];
-    let mut devices = cargo();
-    devices.args(["run", "--quiet"]).args(packages.iter().flat_map(|p| ["--package", p])).args(features_of(&packages));
     setup::ensure(&[])?;
-    shell::build(devices.args(["--example", "devices"]))?;
+    let mut build = cargo();
+    build.args(["build", "--quiet"]).args(packages.iter().flat_map(|p| ["--package", p])).args(features_of(&packages));
+    shell::build(build.args(["--example", "devices"]))?;
+    // Built and then started: `cargo run` takes one package.
+    shell::run(&mut shell::told(target_dir().join("debug/examples/devices")))?;
     Ok(ExitCode::SUCCESS)
 }
 

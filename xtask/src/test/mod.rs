@@ -10,6 +10,7 @@ use package::Needs;
 pub use package::{FEATURES_CRATE, features_of};
 
 use crate::conformance;
+use crate::doctor;
 use crate::setup::{self, Fetched, MINILM, NVRTC, NVRTC_VARIABLE, Need, ROCRAND};
 use crate::shell::{self, cargo, hand_over, target_dir};
 use crate::steps::Steps;
@@ -105,6 +106,7 @@ impl Tests {
         } else {
             self.left_out.push("what runs on simulated GPUs: no kernels were compiled".into());
         }
+        self.steps.run("doctor", || doctor::run().map(drop))?;
         self.steps.run("report", || hand_over(conformance::program(&simulators).arg("--quick")))
     }
 

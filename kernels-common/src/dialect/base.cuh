@@ -22,6 +22,9 @@
 #define ISOBIT_TABLE static __device__ const
 #endif
 
+// Where a field begins: the structs of launch parameters are laid out by the host too.
+#define ISOBIT_OFFSET(type, field) __builtin_offsetof(type, field)
+
 namespace isobit {
 
 using u8 = unsigned char;

@@ -40,6 +40,10 @@ struct Walk {
     u64 stride[OPERANDS][MAX_RANK];
 };
 
+// As in launch/elementwise.rs, whose walk has four operands.
+static_assert(sizeof(Walk<4>) == 368);
+static_assert(ISOBIT_OFFSET(Walk<1>, size) == 16 && ISOBIT_OFFSET(Walk<1>, stride) == 112);
+
 template <int... I>
 struct Indices {};
 

@@ -16,6 +16,9 @@ struct Divisor {
     u32 shift;
 };
 
+// As in launch/index.rs.
+static_assert(sizeof(Divisor) == 12);
+
 ISOBIT_FN u32 divide(u32 n, const Divisor &d) {
     const u32 high = (u32)((u64)n * d.magic >> 32);
     return (high + n) >> d.shift;
@@ -29,6 +32,10 @@ struct Index {
     Divisor dim[INDEX_RANK];
     u64 stride[OPERANDS][INDEX_RANK];
 };
+
+// As in launch/index.rs.
+static_assert(sizeof(Index<1>) == 168 && sizeof(Index<3>) == 296);
+static_assert(ISOBIT_OFFSET(Index<1>, dim) == 4 && ISOBIT_OFFSET(Index<1>, stride) == 104);
 
 template <int N>
 struct Offsets {

@@ -14,6 +14,10 @@ struct PhiloxSequence {
     u32 key[PHILOX_ROUNDS][2];
 };
 
+// As in ops/random/mod.rs.
+static_assert(sizeof(PhiloxSequence) == 88);
+static_assert(ISOBIT_OFFSET(PhiloxSequence, key) == 8);
+
 struct PhiloxWords {
     u32 word[4];
 };

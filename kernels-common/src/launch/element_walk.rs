@@ -6,6 +6,7 @@ use crate::launch::Launch;
 use crate::launch::index::{Dim, Dims, Index, count, push, split};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{Layout, Result};
+use std::mem::offset_of;
 
 /// Units of one launch: indices stay below 2^31.
 const MOST: usize = 1 << 30;
@@ -21,6 +22,9 @@ pub(crate) struct ElementWalk {
     column: u64,
     units: u32,
 }
+
+const _: () = assert!(size_of::<ElementWalk>() == 384);
+const _: () = assert!(offset_of!(ElementWalk, row) == 360 && offset_of!(ElementWalk, units) == 376);
 
 /// The part of a walk that is one launch: the first places in source and destination, the walk from there, and the launch.
 #[derive(Debug, Clone, Copy)]

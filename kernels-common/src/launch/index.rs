@@ -1,6 +1,7 @@
 //! The host's side of `dialect/index.cuh`: walks over strided tensors as kernel parameters.
 
 use smallvec::SmallVec;
+use std::mem::offset_of;
 
 /// Dimensions that a walk can have.
 pub(crate) const MAX_RANK: usize = 8;
@@ -13,6 +14,8 @@ pub(crate) struct Divisor {
     pub(crate) magic: u32,
     pub(crate) shift: u32,
 }
+
+const _: () = assert!(size_of::<Divisor>() == 12);
 
 impl Divisor {
     /// For a divisor of at least 1. From 2^31 on it divides nothing, and what walks so far takes a way without it.
@@ -65,6 +68,9 @@ pub(crate) struct Index<const OPERANDS: usize> {
     dim: [Divisor; MAX_RANK],
     stride: [[u64; MAX_RANK]; OPERANDS],
 }
+
+const _: () = assert!(size_of::<Index<1>>() == 168 && size_of::<Index<3>>() == 296);
+const _: () = assert!(offset_of!(Index<1>, dim) == 4 && offset_of!(Index<1>, stride) == 104);
 
 impl<const OPERANDS: usize> Index<OPERANDS> {
     /// For at most [`MAX_RANK`] dimensions.

@@ -17,6 +17,10 @@ struct ElementWalk {
     u32 units;
 };
 
+// As in launch/element_walk.rs.
+static_assert(sizeof(ElementWalk) == 384);
+static_assert(ISOBIT_OFFSET(ElementWalk, row) == 360 && ISOBIT_OFFSET(ElementWalk, units) == 376);
+
 struct Element {
     u64 src;
     u64 dst;

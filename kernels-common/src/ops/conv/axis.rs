@@ -2,6 +2,7 @@
 
 use crate::launch::index::Divisor;
 use isobit_hal::{Error, ErrorKind, Result};
+use std::mem::offset_of;
 use std::ops::Range;
 
 /// A dimension as the call has it.
@@ -32,6 +33,10 @@ pub(super) struct Axis {
     per_phase: Divisor,
     phases: Divisor,
 }
+
+const _: () = assert!(size_of::<Axis>() == 56);
+const _: () = assert!(offset_of!(Axis, position) == 12 && offset_of!(Axis, stride) == 16);
+const _: () = assert!(offset_of!(Axis, per_phase) == 32);
 
 /// Some outputs of a dimension.
 #[derive(Debug, Clone, Copy)]

@@ -24,6 +24,11 @@ struct ConvAxis {
     Divisor per_phase, phases;
 };
 
+// As in ops/conv/axis.rs.
+static_assert(sizeof(ConvAxis) == 56);
+static_assert(ISOBIT_OFFSET(ConvAxis, position) == 12 && ISOBIT_OFFSET(ConvAxis, stride) == 16);
+static_assert(ISOBIT_OFFSET(ConvAxis, per_phase) == 32);
+
 // The host's `Problem` in conv/launch.rs. Strides count elements; those of h and w are at [0] and [1].
 struct Conv {
     ConvAxis axis[2];
@@ -42,6 +47,11 @@ struct Conv {
     u64 kernel_group, kernel_out, kernel_in, kernel_space[2];
     u64 dst_image, dst_group, dst_channel, dst_space[2];
 };
+
+// As in ops/conv/launch.rs.
+static_assert(sizeof(Conv) == 296);
+static_assert(ISOBIT_OFFSET(Conv, transposed) == 112 && ISOBIT_OFFSET(Conv, channel_tiles) == 128);
+static_assert(ISOBIT_OFFSET(Conv, kernel_vectors) == 164 && ISOBIT_OFFSET(Conv, src_image) == 176);
 
 // What a block works on. `unit` counts groups and phases.
 struct ConvBlock {

@@ -10,6 +10,7 @@ use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{DType, Result};
+use std::mem::offset_of;
 use std::ops::Range;
 
 /// Products that are summed apart.
@@ -77,6 +78,10 @@ struct Conv {
     kernel: [u64; 5],
     dst: [u64; 5],
 }
+
+const _: () = assert!(size_of::<Conv>() == 296);
+const _: () = assert!(offset_of!(Conv, transposed) == 112 && offset_of!(Conv, channel_tiles) == 128);
+const _: () = assert!(offset_of!(Conv, kernel_vectors) == 164 && offset_of!(Conv, src) == 176);
 
 /// How a kernel divides results among blocks.
 #[derive(Debug, Clone, Copy)]

@@ -10,6 +10,7 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
 use crate::manifest::instances::copy::{CARRIERS, RUNS, STRIDED, STRIDED_16, TILE, TILE_VECTOR, vector};
+use std::mem::offset_of;
 
 /// Elements a block of the strided kernel moves.
 const BLOCK_ELEMENTS: usize = 1024;
@@ -131,6 +132,10 @@ struct Runs {
     across_shift: u32,
 }
 
+const _: () = assert!(size_of::<Runs>() == 256);
+const _: () = assert!(offset_of!(Runs, count) == 232 && offset_of!(Runs, parts) == 240);
+const _: () = assert!(offset_of!(Runs, across_shift) == 252);
+
 /// Blocks and parameters of a copy of long runs, which are adjacent on both sides. Units of 16 bytes need no such care: few share the cost of a place.
 fn runs(dims: &[Dim<2>], size: usize) -> Option<(u32, Runs)> {
     let (&Dim { size: length, stride }, outer) = dims.split_last()?;
@@ -165,6 +170,10 @@ struct Tiles {
     dst_b: u64,
     batch: Index<2>,
 }
+
+const _: () = assert!(size_of::<Tiles>() == 296);
+const _: () = assert!(offset_of!(Tiles, a_tiles) == 8 && offset_of!(Tiles, src_a) == 32);
+const _: () = assert!(offset_of!(Tiles, batch) == 64);
 
 /// Variant, blocks and parameters of a copy through tiles, where the neighbours of source and destination lie along different dimensions that
 /// are both long enough. `dims` are in the destination's order.

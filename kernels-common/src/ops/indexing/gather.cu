@@ -20,6 +20,10 @@ struct Gather {
     u32 n;
 };
 
+// As in ops/indexing/gather.rs.
+static_assert(sizeof(Gather) == 320);
+static_assert(ISOBIT_OFFSET(Gather, size) == 296 && ISOBIT_OFFSET(Gather, n) == 312);
+
 template <typename T, typename I>
 ISOBIT_FN void gather(const T *src, const I *ids, T *dst, const Gather &g, u32 *flag) {
     const u32 first = block_x() * (GATHER_BLOCK * GATHER_EACH) + thread_x();

@@ -9,6 +9,7 @@ use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, LaunchConfig, Layout, Op, Result, Src};
+use std::mem::offset_of;
 
 /// Elements a block of the kernel for any layout takes.
 const BLOCK_ELEMENTS: usize = 1024;
@@ -33,6 +34,9 @@ struct Gather {
     n: u32,
 }
 
+const _: () = assert!(size_of::<Gather>() == 320);
+const _: () = assert!(offset_of!(Gather, size) == 296 && offset_of!(Gather, n) == 312);
+
 /// `Staged` of the kernels.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +51,10 @@ struct Staged {
     src_vectors: u32,
     vectors: u32,
 }
+
+const _: () = assert!(size_of::<Staged>() == 344);
+const _: () = assert!(offset_of!(Staged, size) == 296 && offset_of!(Staged, dst_step) == 304);
+const _: () = assert!(offset_of!(Staged, parts) == 320 && offset_of!(Staged, part) == 332);
 
 /// Operands, where their first elements are, and what their elements weigh.
 struct Operands<'a, R: GpuRuntime> {

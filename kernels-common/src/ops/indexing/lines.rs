@@ -7,6 +7,7 @@ use crate::launch::index::{Dim, Dims, Divisor, Index, count, split};
 use crate::manifest::instances::indexing::{LINES_ADD, LINES_SET, carrier, summand, with_ids};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{BackendStorage, DType, LaunchConfig, Result};
+use std::mem::offset_of;
 
 /// Threads of a block, as in lines_set.cu and lines_add.cu.
 const SET_BLOCK: usize = 256;
@@ -36,6 +37,10 @@ struct Lines {
     range: u32,
     vectors: u32,
 }
+
+const _: () = assert!(size_of::<Lines>() == 400);
+const _: () = assert!(offset_of!(Lines, across) == 296 && offset_of!(Lines, lines) == 360);
+const _: () = assert!(offset_of!(Lines, strips) == 368 && offset_of!(Lines, range) == 392);
 
 /// How the lines are shared out: the dimensions of all, and how many neighbours along the last of them, and destinations of each, a block has.
 pub(super) struct Strips {

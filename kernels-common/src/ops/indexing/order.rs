@@ -8,6 +8,7 @@ use crate::manifest::instances::indexing::{COUNT, KEYS, PLACE, SCAN, of_sort};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Result};
+use std::mem::offset_of;
 
 /// Threads of a block, elements of a tile and bits of a digit, as in order.cu.
 const BLOCK: usize = 256;
@@ -25,6 +26,10 @@ struct Keys {
     count: u32,
     nowhere: u32,
 }
+
+const _: () = assert!(size_of::<Keys>() == 328);
+const _: () = assert!(offset_of!(Keys, step) == 296 && offset_of!(Keys, n) == 304);
+const _: () = assert!(offset_of!(Keys, size) == 316);
 
 /// Sources in the order of their keys, and of themselves where those are equal. A key numbers the destinations of all lines, `nowhere` after them.
 pub(super) struct Order<R: GpuRuntime> {

@@ -11,6 +11,7 @@ use crate::manifest::instances::indexing::{
 };
 use crate::runtime::{DevicePtr, GpuRuntime};
 use isobit_hal::{BackendStorage, DType, Result};
+use std::mem::offset_of;
 
 /// Threads of a block, as in sorted.cuh.
 const BLOCK: usize = 256;
@@ -35,6 +36,11 @@ struct Sorted {
     across_shift: u32,
     strips: Divisor,
 }
+
+const _: () = assert!(size_of::<Sorted>() == 600);
+const _: () = assert!(offset_of!(Sorted, slice) == 296 && offset_of!(Sorted, dst_step) == 528);
+const _: () = assert!(offset_of!(Sorted, n) == 544 && offset_of!(Sorted, count) == 568);
+const _: () = assert!(offset_of!(Sorted, strips) == 584);
 
 impl<R: GpuRuntime> Scatter<'_, R> {
     /// `slice` are the dimensions along which all elements have one id.

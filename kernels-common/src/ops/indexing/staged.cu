@@ -28,6 +28,11 @@ struct Staged {
     u32 vectors;
 };
 
+// As in ops/indexing/gather.rs.
+static_assert(sizeof(Staged) == 344);
+static_assert(ISOBIT_OFFSET(Staged, size) == 296 && ISOBIT_OFFSET(Staged, dst_step) == 304);
+static_assert(ISOBIT_OFFSET(Staged, parts) == 320 && ISOBIT_OFFSET(Staged, part) == 332);
+
 // Ids of a pack: 16 bytes of them.
 template <typename I>
 ISOBIT_CONST u32 IDS_PACK = sizeof(I) == 1 ? 8 : 16 / sizeof(I);

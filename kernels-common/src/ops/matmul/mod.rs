@@ -11,6 +11,7 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
 
 use crate::manifest::instances::matmul::{SEGMENTS, THIN, THIN_4, TILE};
+use std::mem::offset_of;
 
 /// Elements of k in a segment.
 const SEGMENT: usize = 256;
@@ -128,6 +129,11 @@ struct Product {
     n_tiles: Divisor,
     batch: Index<3>,
 }
+
+const _: () = assert!(size_of::<Product>() == 416);
+const _: () = assert!(offset_of!(Product, segments) == 8 && offset_of!(Product, k) == 24);
+const _: () = assert!(offset_of!(Product, a_vectors) == 80 && offset_of!(Product, m_tiles) == 92);
+const _: () = assert!(offset_of!(Product, batch) == 120);
 
 impl<R: GpuRuntime> Problem<'_, R> {
     /// Whether the vendor's library took it. One call serves one batch dimension; of several the longest.

@@ -14,6 +14,7 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 use smallvec::SmallVec;
 use std::ffi::c_void;
+use std::mem::offset_of;
 
 /// Lanes of the order of sums.
 const LANES: usize = 256;
@@ -146,6 +147,11 @@ struct Norm {
     vectors: u32,
     parts: Divisor,
 }
+
+const _: () = assert!(size_of::<Norm>() == 304);
+const _: () = assert!(offset_of!(Norm, count) == 8 && offset_of!(Norm, end) == 24);
+const _: () = assert!(offset_of!(Norm, places) == 48 && offset_of!(Norm, rows) == 280);
+const _: () = assert!(offset_of!(Norm, parts) == 292);
 
 /// An operation on given tensors, whose rows have no gaps.
 struct Call<'a, R: GpuRuntime> {

@@ -8,6 +8,7 @@ use crate::ops::stored;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Pool2d, Result, Src};
+use std::mem::offset_of;
 
 fn key(op: &Op, dtype: DType, variant: u8) -> Key {
     Key::new(Family::Pool, usize::from(matches!(op, Op::MaxPool2d(_))), &[dtype], variant)
@@ -29,6 +30,9 @@ struct Windows {
     padding: [u64; 2],
     count: f64,
 }
+
+const _: () = assert!(size_of::<Windows>() == 88);
+const _: () = assert!(offset_of!(Windows, count) == 80);
 
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,

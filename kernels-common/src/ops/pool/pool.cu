@@ -17,6 +17,10 @@ struct Windows {
     double count;
 };
 
+// As in ops/pool/mod.rs.
+static_assert(sizeof(Windows) == 88);
+static_assert(ISOBIT_OFFSET(Windows, count) == 80);
+
 template <typename T>
 struct Average {
     using C = compute_t<T>;

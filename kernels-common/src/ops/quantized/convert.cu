@@ -23,6 +23,10 @@ struct Conversion {
     Divisor chunks;
 };
 
+// As in ops/quantized/convert.rs.
+static_assert(sizeof(Conversion) == 40);
+static_assert(ISOBIT_OFFSET(Conversion, dtype) == 16 && ISOBIT_OFFSET(Conversion, chunks) == 24);
+
 template <typename F>
 ISOBIT_FN void q_dequantize(const Conversion &c, const u8 *from, void *to) {
     const u32 row = divide(block_x(), c.chunks);

@@ -8,6 +8,7 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use isobit_hal::{DType, GgmlDType, Result};
 
 use crate::manifest::instances::quantized::{ACTIVATIONS, DEQUANTIZE, QUANTIZE, key};
+use std::mem::offset_of;
 
 /// Blocks of threads in a launch at most.
 pub(super) const MOST_BLOCKS: usize = 1 << 23;
@@ -83,6 +84,9 @@ struct Conversion {
     unused: u32,
     chunks: Divisor,
 }
+
+const _: () = assert!(size_of::<Conversion>() == 40);
+const _: () = assert!(offset_of!(Conversion, dtype) == 16 && offset_of!(Conversion, chunks) == 24);
 
 /// Makes elements of blocks, row behind row.
 ///

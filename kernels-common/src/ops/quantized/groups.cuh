@@ -18,6 +18,9 @@ struct QGroups {
     u32 *places;
 };
 
+// As in ops/quantized/product.rs.
+static_assert(sizeof(QGroups) == 32);
+
 // A tile's rows: from `first` on in the list, `count` of them, of a group.
 struct GroupTile {
     u32 group, first, count;

@@ -30,11 +30,19 @@ struct QProduct {
     u64 y_row;
 };
 
+// As in ops/quantized/product.rs.
+static_assert(sizeof(QProduct) == 72);
+static_assert(ISOBIT_OFFSET(QProduct, w_row) == 16 && ISOBIT_OFFSET(QProduct, matrices) == 32);
+static_assert(ISOBIT_OFFSET(QProduct, n_tiles) == 40 && ISOBIT_OFFSET(QProduct, y_row) == 64);
+
 // Activations as q8_1: the integers of each row, and for each block of 32 the scale and the scaled sum.
 struct EightBitRows {
     const u32 *q;
     const float *scales;
 };
+
+// As in ops/quantized/product.rs.
+static_assert(sizeof(EightBitRows) == 16);
 
 // -0 leaves every value as it is when it is added, -0 included: the sum of no segments. As the scale of activations that are not there it makes
 // products of -0, which change nothing either.

@@ -9,6 +9,7 @@ use crate::launch::index::Divisor;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Op, QActivations, Result};
+use std::mem::offset_of;
 
 use crate::manifest::instances::quantized::{
     GROUP, SEGMENTS_FLOAT, SEGMENTS_INT, SEGMENTS_INT_4, TILE, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4, key,
@@ -103,6 +104,10 @@ struct QProduct {
     y_row: u64,
 }
 
+const _: () = assert!(size_of::<QProduct>() == 72);
+const _: () = assert!(offset_of!(QProduct, w_row) == 16 && offset_of!(QProduct, matrices) == 32);
+const _: () = assert!(offset_of!(QProduct, n_tiles) == 40 && offset_of!(QProduct, y_row) == 64);
+
 /// `EightBitRows` of the kernels; of zeros where blocks of threads quantize for themselves.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +115,8 @@ struct EightBitRows {
     q: DevicePtr,
     scales: DevicePtr,
 }
+
+const _: () = assert!(size_of::<EightBitRows>() == 16);
 
 /// `QGroups` of the kernels; of zeros where rows are not grouped.
 #[repr(C)]
@@ -120,6 +127,8 @@ struct QGroups {
     list: DevicePtr,
     places: DevicePtr,
 }
+
+const _: () = assert!(size_of::<QGroups>() == 32);
 
 /// A kernel, with the rows of the result and of the matrix that one of its blocks takes.
 #[derive(Debug, Clone, Copy)]

@@ -13,6 +13,7 @@ use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Numerics, Op, RandNormal, RandUniform, Result, Src};
 use std::ffi::c_void;
+use std::mem::offset_of;
 
 /// As in random.cu.
 const BLOCK: usize = 256;
@@ -109,6 +110,9 @@ struct Sequence {
     key: [[u32; 2]; 10],
 }
 
+const _: () = assert!(size_of::<Sequence>() == 88);
+const _: () = assert!(offset_of!(Sequence, key) == 8);
+
 impl Sequence {
     fn new(seed: u64, block: u64) -> Self {
         let [low, high] = [seed as u32, (seed >> 32) as u32];
@@ -130,6 +134,9 @@ struct Places {
     is_long: u32,
     index: Index<1>,
 }
+
+const _: () = assert!(size_of::<Places>() == 184);
+const _: () = assert!(offset_of!(Places, skip) == 8 && offset_of!(Places, index) == 16);
 
 /// A draw from the tree's generator.
 struct Draw {

@@ -12,6 +12,7 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, ReduceOp, Result, Scalar, Src};
 
 use crate::manifest::instances::reduce::{AGAIN, COLUMNS, ROWS, key};
+use std::mem::offset_of;
 
 /// Elements of a segment, and its lanes.
 const SEGMENT: usize = 65_536;
@@ -103,6 +104,12 @@ struct Reduction {
     strips: Divisor,
     dst_column: u64,
 }
+
+const _: () = assert!(size_of::<Reduction>() == 472);
+const _: () = assert!(offset_of!(Reduction, count) == 8 && offset_of!(Reduction, sequence) == 16);
+const _: () = assert!(offset_of!(Reduction, results) == 184 && offset_of!(Reduction, items) == 416);
+const _: () = assert!(offset_of!(Reduction, segments) == 420 && offset_of!(Reduction, team_shift) == 432);
+const _: () = assert!(offset_of!(Reduction, strips) == 452 && offset_of!(Reduction, dst_column) == 464);
 
 /// An operation on given tensors.
 struct Pass<'a, R: GpuRuntime> {

@@ -9,6 +9,7 @@ use crate::ops::stored;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, RopeForm, Src};
+use std::mem::offset_of;
 
 /// Units of one launch: indices stay below 2^31.
 const MOST: usize = 1 << 30;
@@ -34,6 +35,9 @@ struct Pairs {
     dst_partner: u64,
     units: u32,
 }
+
+const _: () = assert!(size_of::<Pairs>() == 384);
+const _: () = assert!(offset_of!(Pairs, src_partner) == 360 && offset_of!(Pairs, units) == 376);
 
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,

@@ -14,6 +14,10 @@ struct Pairs {
     u32 units;
 };
 
+// As in ops/rope/mod.rs.
+static_assert(sizeof(Pairs) == 384);
+static_assert(ISOBIT_OFFSET(Pairs, src_partner) == 360 && ISOBIT_OFFSET(Pairs, units) == 376);
+
 // `V` pairs in two packs: the first elements and the second ones, or for interleaved pairs one element after the other.
 template <int V, bool INTERLEAVED, typename T>
 ISOBIT_FN void rope(const T *src, const T *cosines, const T *sines, T *dst, const Pairs &pairs) {

@@ -11,6 +11,7 @@ use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
+use std::mem::offset_of;
 
 /// Elements of a run, and threads and elements of a tile, as in scan.cu.
 const RADIX: usize = 16;
@@ -45,6 +46,10 @@ struct Rows {
     dst_vectors: u32,
 }
 
+const _: () = assert!(size_of::<Rows>() == 272);
+const _: () = assert!(offset_of!(Rows, sequences) == 8 && offset_of!(Rows, count) == 240);
+const _: () = assert!(offset_of!(Rows, tiles) == 248 && offset_of!(Rows, src_vectors) == 260);
+
 /// `Columns` of the kernels.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +62,9 @@ struct Columns {
     across_shift: u32,
     runs_shift: u32,
 }
+
+const _: () = assert!(size_of::<Columns>() == 272);
+const _: () = assert!(offset_of!(Columns, sequences) == 24 && offset_of!(Columns, count) == 256);
 
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,

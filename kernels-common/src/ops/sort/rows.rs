@@ -4,6 +4,7 @@ use super::Pass;
 use crate::launch::index::{Dim, Divisor, Index, count};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{DType, Sort};
+use std::mem::offset_of;
 
 /// `Order` of the kernels.
 #[repr(C)]
@@ -13,6 +14,9 @@ pub(super) struct Order {
     descending: u32,
     largest: u64,
 }
+
+const _: () = assert!(size_of::<Order>() == 16);
+const _: () = assert!(offset_of!(Order, largest) == 8);
 
 impl Order {
     pub(super) fn new(dtype: DType, sort: Sort) -> Self {
@@ -53,6 +57,10 @@ pub(super) struct Rows {
     output: u32,
 }
 
+const _: () = assert!(size_of::<Rows>() == 288);
+const _: () = assert!(offset_of!(Rows, rows) == 16 && offset_of!(Rows, src_step) == 248);
+const _: () = assert!(offset_of!(Rows, count) == 280);
+
 impl Rows {
     /// Fewer than 2^31 rows of at most [`MAX_RANK`](crate::launch::index::MAX_RANK) dimensions.
     pub(super) fn new<R: GpuRuntime>(order: Order, rows: &[Dim<2>], pass: &Pass<'_, R>) -> Self {
@@ -80,6 +88,10 @@ pub(super) struct Tiles {
     run: u32,
     row_records: u64,
 }
+
+const _: () = assert!(size_of::<Tiles>() == 320);
+const _: () = assert!(offset_of!(Tiles, shift) == 288 && offset_of!(Tiles, tiles) == 296);
+const _: () = assert!(offset_of!(Tiles, run) == 308 && offset_of!(Tiles, row_records) == 312);
 
 /// How many slices a key is sorted by, of as many bits as a word has beside the place.
 fn slices(dtype: DType, shift: u32) -> u32 {
@@ -118,3 +130,7 @@ pub(super) struct Merge {
     pub(super) row_after: u64,
     pub(super) last: u32,
 }
+
+const _: () = assert!(size_of::<Merge>() == 352);
+const _: () = assert!(offset_of!(Merge, runs) == 288 && offset_of!(Merge, run_before) == 312);
+const _: () = assert!(offset_of!(Merge, last) == 344);

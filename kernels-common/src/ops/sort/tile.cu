@@ -19,6 +19,11 @@ struct Tiles {
     u64 row_records;
 };
 
+// As in ops/sort/rows.rs.
+static_assert(sizeof(Tiles) == 320);
+static_assert(ISOBIT_OFFSET(Tiles, shift) == 288 && ISOBIT_OFFSET(Tiles, tiles) == 296);
+static_assert(ISOBIT_OFFSET(Tiles, run) == 308 && ISOBIT_OFFSET(Tiles, row_records) == 312);
+
 template <typename U, u32 LOG>
 ISOBIT_FN void sort_tile(const U *src, void *dst, Record<U> *runs, const Tiles &t) {
     constexpr u32 TILE = 1u << LOG, THREADS = TILE >> SORT_EACH_LOG;

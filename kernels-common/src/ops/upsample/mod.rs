@@ -11,6 +11,7 @@ use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Result, Src};
+use std::mem::offset_of;
 
 /// Rows of the result that a thread makes: enough to read most rows of the source once, few enough for many threads.
 const HEIGHT: usize = 8;
@@ -41,6 +42,9 @@ struct Scale {
     align_corners: u32,
 }
 
+const _: () = assert!(size_of::<Scale>() == 32);
+const _: () = assert!(offset_of!(Scale, step) == 16 && offset_of!(Scale, align_corners) == 24);
+
 impl Scale {
     /// Of a dimension, with the step rounded to f32 but where positions are counted in f64.
     fn new(from: usize, to: usize, factor: Option<f64>, align_corners: bool, double: bool) -> Self {
@@ -69,6 +73,9 @@ struct Upsample {
     column_step: u64,
 }
 
+const _: () = assert!(size_of::<Upsample>() == 80);
+const _: () = assert!(offset_of!(Upsample, row_step) == 64);
+
 /// `Bands` of the kernels.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +90,10 @@ struct Bands {
     height: u32,
     units: u32,
 }
+
+const _: () = assert!(size_of::<Bands>() == 344);
+const _: () = assert!(offset_of!(Bands, src_row) == 64 && offset_of!(Bands, planes) == 80);
+const _: () = assert!(offset_of!(Bands, packs) == 312 && offset_of!(Bands, height) == 336);
 
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,

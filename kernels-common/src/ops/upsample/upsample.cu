@@ -12,6 +12,10 @@ struct Upsample {
     u64 column_step;
 };
 
+// As in ops/upsample/mod.rs.
+static_assert(sizeof(Upsample) == 80);
+static_assert(ISOBIT_OFFSET(Upsample, row_step) == 64);
+
 template <typename T>
 ISOBIT_FN void nearest(const T *src, T *dst, const ElementWalk &walk, const Upsample &u) {
     for_each_element(walk, [&](const Element &e) {
@@ -47,6 +51,11 @@ struct Bands {
     u32 height;
     u32 units;
 };
+
+// As in ops/upsample/mod.rs.
+static_assert(sizeof(Bands) == 344);
+static_assert(ISOBIT_OFFSET(Bands, src_row) == 64 && ISOBIT_OFFSET(Bands, planes) == 80);
+static_assert(ISOBIT_OFFSET(Bands, packs) == 312 && ISOBIT_OFFSET(Bands, height) == 336);
 
 // A thread's columns and rows.
 struct Band {

@@ -124,14 +124,14 @@ impl Family for IndexingFamily {
         let size = size.min(if long { MOST } else { 9000 } / lines(&moved));
         let mut tensor = moved.clone();
         tensor[dim] = size;
-        if !has_one_dimension(&op) && draw.chance(30) {
+        if !has_one_dimension(op) && draw.chance(30) {
             let other = draw.pick(0..rank);
             let room = MOST / tensor.iter().map(|&d| d.max(1)).product::<usize>();
             if other != dim && room > 1 {
                 tensor[other] += draw.pick(1..3usize);
             }
         }
-        let shape = match has_one_dimension(&op) {
+        let shape = match has_one_dimension(op) {
             true => [&moved[..], &[size]].concat(),
             false => [&moved[..], &tensor].concat(),
         };

@@ -128,14 +128,14 @@ impl Family for QuantizedFamily {
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
         let op = cell.operation.op();
-        let format = format(&op);
+        let format = format(op);
         let (mut shape, inputs) = match op {
             Op::Quantize(_) | Op::Dequantize(_) => (Self::conversion(draw, format, plan), 1),
             Op::QMatmul(_) => (Self::product(draw, format, plan), 2),
             _ => (Self::product_by_experts(draw, format), 3),
         };
         sometimes_none(draw, &mut shape);
-        let dims: Vec<Vec<usize>> = (0..inputs).map(|i| self.input_dims(&op, &shape, i)).collect();
+        let dims: Vec<Vec<usize>> = (0..inputs).map(|i| self.input_dims(op, &shape, i)).collect();
         let dst = cell.operation.operand_dims(op, &shape, inputs);
         let recipes = layouts(draw, plan, &dims, &dst);
         (shape, Some(Params::None), recipes)

@@ -105,7 +105,7 @@ impl Family for ConvFamily {
     }
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, _index: u64) -> Drawn {
-        draw::draw(draw, &cell.operation.op(), plan)
+        draw::draw(draw, cell.operation.op(), plan)
     }
 
     fn values(&self, draw: &mut Draw, cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {

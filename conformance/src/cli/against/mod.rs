@@ -178,7 +178,7 @@ impl<'a> Wanted<'a> {
             && (dtypes.is_empty()
                 || names(dtypes, &key.dtypes.replace(',', "-"))
                 || key.dtypes.split(',').all(|d| names(dtypes, d)))
-            && (numerics.is_empty() || key.numerics.is_none_or(|n| numerics.iter().any(|&m| n == m.into())))
+            && (numerics.is_empty() || key.numerics.is_none_or(|n| numerics.contains(&n)))
     }
 }
 

@@ -181,7 +181,7 @@ mod tests {
             assert!(*longest > 4000, "{cell}: {longest}");
             far += usize::from(*longest > 60_000);
             let in_place = cases.iter().filter(|c| c.in_place()).count();
-            assert_eq!(in_place > 4, !is_taking(&cell.operation.op()), "{cell}");
+            assert_eq!(in_place > 4, !is_taking(cell.operation.op()), "{cell}");
             seen += 1;
         }
         assert_eq!(seen, 5 * 3 * DType::ALL.len());

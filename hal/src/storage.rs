@@ -208,14 +208,6 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Copy, &[(self, layout)])
     }
 
-    /// Sets every element of a layout to one value. All dtypes. Class: moved.
-    ///
-    /// # Errors
-    /// The common ones; `UnsupportedDtype` where the value is of another dtype.
-    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        Self::apply_into(&Op::Fill(value), &[], self, layout)
-    }
-
     /// Carries out an operation. The inputs are in the order that the operation's variant of [`Op`] documents.
     ///
     /// # Errors
@@ -241,6 +233,14 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         };
         let srcs: SmallVec<[Src<'_, Self>; 4]> = inputs.iter().map(|&input| input.into()).collect();
         allocate(first.0, &Layout::contiguous(shape), dtype, |dst, dl| Self::apply_into(op, &srcs, dst, dl))
+    }
+
+    /// Sets every element of a layout to one value. All dtypes. Class: moved.
+    ///
+    /// # Errors
+    /// The common ones; `UnsupportedDtype` where the value is of another dtype.
+    fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
+        Self::apply_into(&Op::Fill(value), &[], self, layout)
     }
 
     /// Copies elements from one layout to another of the same shape. All dtypes. Class: moved (bits are kept, NaN payloads included).

@@ -40,9 +40,9 @@ fn run(device: &AnyDevice, uploads: &Stream, computes: &Stream, len: usize) -> R
         // A buffer knows what was last done to it, so neither stream has to be told to wait for the other.
         device.with_stream(uploads, || chunk.copy_from_pinned(0, pinned, 0..4 * len))?;
         device.with_stream(computes, || {
-            BackendStorage::unary_into(UnaryOp::Sqr, Src::Dst, chunk, &layout)?;
+            BackendStorage::unary_into(UnaryOp::Sqr, Src::InPlace, chunk, &layout)?;
             for _ in 0..ADDITIONS {
-                let operands = [Src::Dst, Src::Storage(&*chunk, &layout)];
+                let operands = [Src::InPlace, Src::Storage(&*chunk, &layout)];
                 BackendStorage::apply_into(&Op::Binary(BinaryOp::Add), &operands, &mut sums, &layout)?;
             }
             Ok(())

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const ELEMENTWISE: (&str, &str) =
-    ("dialect/elementwise.cuh", include_str!("../../kernels-common/src/dialect/elementwise.cuh"));
+    ("device_lib/elementwise.cuh", include_str!("../../kernels-common/src/device_lib/elementwise.cuh"));
 const REDUCE: (&str, &str) = ("ops/reduce/ops.cuh", include_str!("../../kernels-common/src/ops/reduce/ops.cuh"));
 const REDUCE_TEAMS: (&str, &str) =
     ("ops/reduce/reduce.cu", include_str!("../../kernels-common/src/ops/reduce/reduce.cu"));

@@ -98,7 +98,7 @@ fn groups_run_by_name_by_prefix_and_one_case_alone() {
     assert_eq!(status(&run(dir.path(), &["--devices", "cpu", "--ops", "device.,neg", "--cases", "33"])), 0);
     let all = report(dir.path());
     let groups: Vec<_> = all.results.iter().filter(|r| r.op.starts_with("device.")).collect();
-    assert_eq!(groups.len(), isobit_conformance::device::groups().count());
+    assert_eq!(groups.len(), isobit_conformance::runtime_tests::groups().count());
     assert!(groups.iter().all(|r| (r.cases, r.subject.as_str()) == (33, "cpu")));
     let unsupported: Vec<_> = groups.iter().filter(|r| r.status == Status::Unsupported).collect();
     assert_eq!(unsupported.len(), 1);

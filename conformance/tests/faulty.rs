@@ -95,7 +95,7 @@ impl BackendDevice for Faulty {
 fn inner<'a>(src: Src<'a, FaultyStorage>) -> Src<'a, CpuStorage> {
     match src {
         Src::Storage(s, l) => Src::Storage(&s.inner, l),
-        Src::Dst => Src::Dst,
+        Src::InPlace => Src::InPlace,
     }
 }
 

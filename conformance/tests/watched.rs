@@ -118,7 +118,7 @@ impl BackendStorage for WatchedStorage {
         let mut inside = Vec::new();
         for src in inputs {
             let Some((s, l)) = src.storage() else {
-                inside.push(Src::Dst);
+                inside.push(Src::InPlace);
                 continue;
             };
             let end = l.required_len().unwrap();

@@ -115,7 +115,7 @@ impl Blas {
         let handle = self.lock();
         // SAFETY: the memory is ours until the call returns, and later work on the stream alone may have it then.
         check(unsafe { sys::cublasSetWorkspace_v2(handle.0, workspace, WORKSPACE_BYTES) }, "giving a workspace")?;
-        // SAFETY: the caller's promise for the operands; `BlasGemm` holds cuBLAS's own conditions; the scalars are static.
+        // SAFETY: the caller promises valid operands; `BlasGemm` holds cuBLAS's own conditions; the scalars are static.
         let status = unsafe {
             sys::cublasGemmStridedBatchedEx(
                 handle.0,

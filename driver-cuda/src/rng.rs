@@ -100,7 +100,7 @@ impl State {
             }
         }
         let generator = self.generator;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises what `VendorRuntime::random` asks.
         let status = unsafe {
             match (distribution, dtype) {
                 (Distribution::Unit, DType::F64) => sys::curandGenerateUniformDouble(generator, dst.0 as *mut f64, len),

@@ -160,7 +160,7 @@ fn a_capture_takes_what_can_be_repeated_and_refuses_what_cannot() {
     simulated("a_capture_takes_what_can_be_repeated_and_refuses_what_cannot", &[], || {
         let device = device();
         let (mut a, l) = (ramp(&device, 1000), Layout::contiguous(1000));
-        let add = |a: &mut CudaStorage| CudaStorage::binary_into(BinaryOp::Add, Src::Dst, Src::Dst, a, &l);
+        let add = |a: &mut CudaStorage| CudaStorage::binary_into(BinaryOp::Add, Src::InPlace, Src::InPlace, a, &l);
         // The module is loaded and the first sum made before.
         add(&mut a).unwrap();
         let stream = device.stream().raw();

@@ -120,7 +120,7 @@ impl Blas {
         // SAFETY: the memory is ours until the call returns, and later work on the stream alone may have it then.
         let given = unsafe { (self.library.rocblas_set_workspace)(handle.0, workspace, WORKSPACE_BYTES) };
         check(self.library, given, "giving a workspace")?;
-        // SAFETY: the caller's promise for the operands; `BlasGemm` holds rocBLAS's own conditions; the scalars are static.
+        // SAFETY: the caller promises valid operands; `BlasGemm` holds rocBLAS's own conditions; the scalars are static.
         let status = unsafe {
             (self.library.rocblas_gemm_strided_batched_ex)(
                 handle.0,

@@ -1,6 +1,6 @@
 //! Asking before calling: each library is opened when first wanted, with every function that this crate calls, or said to be missing.
 
-use hip_sys::dl::{OpenError, Sought};
+use hip_sys::dl::{LibrarySpec, OpenError};
 use hip_sys::{Hip, Hiprtc};
 use isobit_hal::Result;
 use isobit_kernels::{Library, loaded_file};
@@ -12,7 +12,7 @@ use rocrand_sys::Rocrand;
 #[derive(Debug)]
 pub(crate) struct RocmLibrary<T: 'static> {
     file: &'static str,
-    sought: Sought,
+    spec: LibrarySpec,
     get: fn() -> Result<&'static T, &'static OpenError>,
     found: Library<&'static T>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct RocmLibrary<T: 'static> {
 /// AMD's runtime.
 pub(crate) static HIP: RocmLibrary<Hip> = RocmLibrary {
     file: "libamdhip64.so",
-    sought: Hip::SOUGHT,
+    spec: Hip::SPEC,
     get: Hip::get,
     found: Library::new("install ROCm 5, 6 or 7, or run where there is an AMD GPU"),
 };
@@ -28,7 +28,7 @@ pub(crate) static HIP: RocmLibrary<Hip> = RocmLibrary {
 /// AMD's run-time compiler.
 pub(crate) static HIPRTC: RocmLibrary<Hiprtc> = RocmLibrary {
     file: "libhiprtc.so",
-    sought: Hiprtc::SOUGHT,
+    spec: Hiprtc::SPEC,
     get: Hiprtc::get,
     found: Library::new("install ROCm's HIPRTC (hip-runtime-amd)"),
 };
@@ -36,7 +36,7 @@ pub(crate) static HIPRTC: RocmLibrary<Hiprtc> = RocmLibrary {
 /// AMD's BLAS.
 pub(crate) static ROCBLAS: RocmLibrary<Rocblas> = RocmLibrary {
     file: "librocblas.so",
-    sought: Rocblas::SOUGHT,
+    spec: Rocblas::SPEC,
     get: Rocblas::get,
     found: Library::new("install ROCm's rocBLAS to have vendor numerics"),
 };
@@ -44,7 +44,7 @@ pub(crate) static ROCBLAS: RocmLibrary<Rocblas> = RocmLibrary {
 /// AMD's deep-learning primitives.
 pub(crate) static MIOPEN: RocmLibrary<Miopen> = RocmLibrary {
     file: "libMIOpen.so",
-    sought: Miopen::SOUGHT,
+    spec: Miopen::SPEC,
     get: Miopen::get,
     found: Library::new("install ROCm's MIOpen (miopen-hip)"),
 };
@@ -52,7 +52,7 @@ pub(crate) static MIOPEN: RocmLibrary<Miopen> = RocmLibrary {
 /// AMD's random numbers.
 pub(crate) static ROCRAND: RocmLibrary<Rocrand> = RocmLibrary {
     file: "librocrand.so",
-    sought: Rocrand::SOUGHT,
+    spec: Rocrand::SPEC,
     get: Rocrand::get,
     found: Library::new("install ROCm's rocRAND to use its generators"),
 };
@@ -68,7 +68,7 @@ impl<T> RocmLibrary<T> {
 
     /// Whether it can be called, as far as is known without opening it.
     pub(crate) fn is_there(&self) -> bool {
-        self.found.is_there(self.sought.places(), || self.look())
+        self.found.is_there(self.spec.places(), || self.look())
     }
 
     fn look(&self) -> Result<&'static T, String> {

@@ -88,7 +88,8 @@ impl Generator {
     /// # Safety
     /// `ptr` has `n` elements of the dtype, which is f32 or f64; work on them runs on the generator's stream.
     pub(crate) unsafe fn uniform(&mut self, dtype: DType, ptr: DevicePtr, n: usize) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `ptr` has `n` elements of the dtype, which is f32 or f64; work on
+        // them runs on the generator's stream.
         let status = unsafe {
             if dtype == DType::F64 {
                 (self.library.rocrand_generate_uniform_double)(self.raw, ptr.0 as *mut f64, n)
@@ -109,7 +110,7 @@ impl Generator {
         mean: f64,
         deviation: f64,
     ) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises what `uniform` asks, with an even `n`.
         let status = unsafe {
             if dtype == DType::F64 {
                 (self.library.rocrand_generate_normal_double)(self.raw, ptr.0 as *mut f64, n, mean, deviation)
@@ -183,7 +184,7 @@ impl Sequence {
             self.generator.set_seed(seed)?;
             self.generator.set_offset(offset)?;
         }
-        // SAFETY: the caller's promise; of normal numbers `len` is even.
+        // SAFETY: as the caller promises; of normal numbers `len` is even.
         unsafe {
             match distribution {
                 Distribution::Unit => self.generator.uniform(dtype, dst, len)?,

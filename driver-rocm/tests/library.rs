@@ -23,7 +23,7 @@ fn open_in_child() {
 fn message_with(settings: &[(&str, &Path)]) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "open_in_child", "--nocapture"]).env(CHILD, "1");
-    for variable in ["LD_LIBRARY_PATH", "ROCM_PATH", Hip::SOUGHT.variable] {
+    for variable in ["LD_LIBRARY_PATH", "ROCM_PATH", Hip::SPEC.variable] {
         child.env_remove(variable);
     }
     let output = child.envs(settings.iter().copied()).output().unwrap();
@@ -65,7 +65,7 @@ fn everything_that_was_looked_for_is_named() {
 
 #[test]
 fn a_named_file_is_the_only_one_tried() {
-    let message = message_with(&[(Hip::SOUGHT.variable, Path::new("/nowhere/libhip.so"))]);
+    let message = message_with(&[(Hip::SPEC.variable, Path::new("/nowhere/libhip.so"))]);
     assert!(message.contains("/nowhere/libhip.so") && !message.contains("/opt/rocm/lib/"), "{message}");
 }
 
@@ -73,7 +73,7 @@ fn a_named_file_is_the_only_one_tried() {
 fn a_file_that_is_no_library_says_so() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "text").unwrap();
-    let message = message_with(&[(Hip::SOUGHT.variable, file.path())]);
+    let message = message_with(&[(Hip::SPEC.variable, file.path())]);
     assert!(message.contains(file.path().to_str().unwrap()) && message.contains("file too short"), "{message}");
 }
 

@@ -305,7 +305,9 @@ impl<'a, S: BackendStorage> LaunchBuilder<'a, S> {
     /// `InvalidArgument` for arguments that do not suit the kernel, an offset beyond a storage, or a configuration that the device does not take;
     /// `DeviceMismatch` where kernel and storages live on different devices; those of the driver.
     pub unsafe fn launch(mut self, config: LaunchConfig) -> Result<()> {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises that the arguments are of the types that the kernel takes (where
+        // `Func::params` says them, number, size and kind are checked), and the kernel stays inside its
+        // storages, writing none that was given to be read.
         unsafe { S::launch(self.func, config, &mut self.args) }
     }
 }

@@ -17,7 +17,7 @@ pub enum Src<'a, S> {
     /// A storage, seen through a layout.
     Storage(&'a S, &'a Layout),
     /// The destination itself, through its own layout: the operation works in place.
-    Dst,
+    InPlace,
 }
 
 impl<S> Clone for Src<'_, S> {
@@ -33,7 +33,7 @@ impl<'a, S> Src<'a, S> {
     pub fn storage(self) -> Option<(&'a S, &'a Layout)> {
         match self {
             Src::Storage(storage, layout) => Some((storage, layout)),
-            Src::Dst => None,
+            Src::InPlace => None,
         }
     }
 
@@ -44,7 +44,7 @@ impl<'a, S> Src<'a, S> {
     pub fn try_map<T>(self, f: impl FnOnce(&'a S) -> Result<&'a T>) -> Result<Src<'a, T>> {
         Ok(match self {
             Src::Storage(storage, layout) => Src::Storage(f(storage)?, layout),
-            Src::Dst => Src::Dst,
+            Src::InPlace => Src::InPlace,
         })
     }
 }
@@ -620,7 +620,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         src_layout: &Layout,
         dim: usize,
     ) -> Result<()> {
-        let inputs = [Src::Dst, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
+        let inputs = [Src::InPlace, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
         Self::apply_into(&Op::ScatterSet { dim }, &inputs, self, layout)
     }
 
@@ -638,7 +638,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         src_layout: &Layout,
         dim: usize,
     ) -> Result<()> {
-        let inputs = [Src::Dst, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
+        let inputs = [Src::InPlace, Src::Storage(ids, ids_layout), Src::Storage(src, src_layout)];
         Self::apply_into(&Op::ScatterAdd { dim }, &inputs, self, layout)
     }
 

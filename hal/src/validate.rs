@@ -71,8 +71,8 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
         for (i, src) in srcs.iter().enumerate() {
             let (dtype, layout) = match *src {
                 Src::Storage(s, l) => (s.dtype(), l),
-                Src::Dst if op.takes_dst(i) => (dst.dtype(), dst_layout),
-                Src::Dst => {
+                Src::InPlace if op.takes_dst(i) => (dst.dtype(), dst_layout),
+                Src::InPlace => {
                     return Err(Error::new(
                         ErrorKind::InvalidArgument,
                         format!("{op} cannot take its destination as input {i}: give it a storage of its own"),

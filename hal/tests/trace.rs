@@ -73,7 +73,7 @@ fn a_subscriber_is_told_of_each_operation_and_others_are_not() {
     let mut work = || {
         let srcs = (Src::Storage(&a, &rows), Src::Storage(&a, &row));
         CpuStorage::binary_into(BinaryOp::Add, srcs.0, srcs.1, &mut sum, &rows).unwrap();
-        CpuStorage::binary_into(BinaryOp::Mul, Src::Dst, Src::Dst, &mut sum, &rows).unwrap();
+        CpuStorage::binary_into(BinaryOp::Mul, Src::InPlace, Src::InPlace, &mut sum, &rows).unwrap();
         let half = rows.narrow(0, 1, 1).unwrap();
         sum.const_set(Scalar::F32(1.0), &half).unwrap();
         let ids = device.storage_from_slice(&[1u8, 0]).unwrap();

@@ -6,7 +6,7 @@ use crate::code::modules::Modules;
 use crate::counters::Counts;
 use crate::faults::{FaultFlag, IndexFaults};
 use crate::key::Key;
-use crate::memory::block::{Block, Home};
+use crate::memory::block::{Block, BlockOwner};
 use crate::memory::caching_allocator::Pool;
 use crate::memory::pinned::GpuPinned;
 use crate::ops;
@@ -341,7 +341,7 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
     }
 
     unsafe fn stream_from_raw(&self, raw: u64) -> Result<Stream> {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises what hal's method of this name asks.
         self.add_stream(self.stream().shared(), || unsafe { self.runtime().stream_from_raw(raw) })
     }
 
@@ -376,8 +376,8 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
                 format!("{ptr:#x} is no address of {dtype} elements: it must be a multiple of {size}, and not 0");
             return Err(Error::new(ErrorKind::InvalidArgument, message).with_device(self.location_of()));
         }
-        // SAFETY: the caller vouches for the memory.
-        let block = unsafe { Block::new(self.clone(), DevicePtr(ptr), 0, Home::Foreign, false, Uses::default()) };
+        // SAFETY: the caller promises valid memory.
+        let block = unsafe { Block::new(self.clone(), DevicePtr(ptr), 0, BlockOwner::Foreign, false, Uses::default()) };
         // SAFETY: as above.
         Ok(unsafe { GpuStorage::from_block(Arc::new(block), dtype, len) })
     }

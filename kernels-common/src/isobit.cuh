@@ -18,17 +18,17 @@
 // - load and store of up to 16 bytes, atomics on integers, Philox.
 #pragma once
 
-#include "dialect/arith.cuh"
-#include "dialect/atomic.cuh"
-#include "dialect/bits.cuh"
-#include "dialect/cast.cuh"
-#include "dialect/limits.cuh"
-#include "dialect/math/f32.cuh"
-#include "dialect/math/f64.cuh"
-#include "dialect/math/narrow.cuh"
-#include "dialect/philox.cuh"
-#include "dialect/thread.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/arith.cuh"
+#include "device_lib/atomic.cuh"
+#include "device_lib/bits.cuh"
+#include "device_lib/cast.cuh"
+#include "device_lib/limits.cuh"
+#include "device_lib/math/f32.cuh"
+#include "device_lib/math/f64.cuh"
+#include "device_lib/math/narrow.cuh"
+#include "device_lib/philox.cuh"
+#include "device_lib/thread.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit {
 

@@ -24,6 +24,8 @@ pub struct Instance {
 pub struct Module {
     /// Unique, and the name of the file it is compiled to.
     pub name: String,
+    /// What stands before the source, in lines of their own: what a source that serves several dtypes leaves open.
+    pub prelude: &'static str,
     /// The kernel source it includes, relative to `src`.
     pub source: &'static str,
     /// Its kernels.
@@ -33,7 +35,12 @@ pub struct Module {
 impl Module {
     /// A module without kernels yet.
     pub fn new(name: impl Into<String>, source: &'static str) -> Self {
-        Self { name: name.into(), source, instances: Vec::new() }
+        Self { name: name.into(), prelude: "", source, instances: Vec::new() }
+    }
+
+    /// With lines before the source.
+    pub fn with_prelude(self, prelude: &'static str) -> Self {
+        Self { prelude, ..self }
     }
 
     /// Adds the kernel `macro_name(symbol, args)`.
@@ -44,7 +51,7 @@ impl Module {
 
     /// The text that is compiled, with includes relative to `src`.
     pub fn text(&self) -> String {
-        let mut text = format!("#include \"{}\"\n", self.source);
+        let mut text = format!("{}#include \"{}\"\n", self.prelude, self.source);
         for instance in &self.instances {
             text.push_str(&instance.line);
             text.push('\n');

@@ -151,7 +151,7 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
     }
 
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises what hal's method of this name asks.
         unsafe { custom::launch(func, config, args) }
     }
 }

@@ -66,7 +66,7 @@ impl BackendStorage for AnyStorage {
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         let inputs = inputs.iter().map(|&src| match src {
             Src::Storage(storage, layout) => Src::Storage(&storage.0, layout),
-            Src::Dst => Src::Dst,
+            Src::InPlace => Src::InPlace,
         });
         let inputs: SmallVec<[_; 4]> = inputs.collect();
         DynStorage::apply_into(op, &inputs, &mut dst.0, dst_layout)

@@ -40,7 +40,7 @@ fn slices<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
     });
     rows.add("index_select_rows", dtype, work, 2 * bytes, select)?;
     let add = Box::new(|| {
-        let inputs = [Src::Dst, Src::Storage(ids, list), Src::Storage(&*a, taken)];
+        let inputs = [Src::InPlace, Src::Storage(ids, list), Src::Storage(&*a, taken)];
         BackendStorage::apply_into(&Op::IndexAdd { dim: 0 }, &inputs, from, table)
     });
     rows.add("index_add_rows", dtype, work, 3 * bytes, add)
@@ -65,7 +65,7 @@ fn elements<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
         [("scatter_last", Op::ScatterSet { dim: 1 }, 2), ("scatter_add_last", Op::ScatterAdd { dim: 1 }, 3)]
     {
         let scatter = Box::new(|| {
-            let inputs = [Src::Dst, Src::Storage(ids, l), Src::Storage(a, l)];
+            let inputs = [Src::InPlace, Src::Storage(ids, l), Src::Storage(a, l)];
             BackendStorage::apply_into(&op, &inputs, b, l)
         });
         rows.add(name, dtype, work, moved * values + id_bytes, scatter)?;

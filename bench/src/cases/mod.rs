@@ -7,7 +7,7 @@ mod indexing;
 mod launch_cost;
 mod matmul;
 mod norm;
-mod pool;
+mod pooling;
 mod quantized;
 mod random;
 mod rope;
@@ -82,7 +82,7 @@ pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args, shown: bool) -> Result<
     sort::rows(&mut rows)?;
     indexing::rows(&mut rows)?;
     conv::rows(&mut rows)?;
-    pool::rows(&mut rows)?;
+    pooling::rows(&mut rows)?;
     upsample::rows(&mut rows)?;
     random::rows(&mut rows)?;
     quantized::rows(&mut rows)?;

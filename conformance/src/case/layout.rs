@@ -1,4 +1,4 @@
-//! Layouts as recipes: what was done to a contiguous buffer, dimension by dimension, so that a layout can be rebuilt for a smaller shape
+//! Layouts by how they are made: what was done to a contiguous buffer, dimension by dimension, so that a layout can be rebuilt for a smaller shape
 //! while a case shrinks.
 
 use isobit_hal::{Dims, Layout};
@@ -79,7 +79,7 @@ fn is_false(b: &bool) -> bool {
 /// A layout, as what is done to each dimension of a contiguous buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Recipe(pub Vec<Dim>);
+pub struct LayoutSpec(pub Vec<Dim>);
 
 /// A layout in its buffer.
 #[derive(Debug, Clone)]
@@ -90,10 +90,10 @@ pub struct Placed {
     pub len: usize,
 }
 
-impl Recipe {
+impl LayoutSpec {
     /// Row-major, nothing left out.
     pub fn contiguous(rank: usize) -> Self {
-        Recipe((0..rank).map(|order| Dim { order, step: 1, before: 0, after: 0, broadcast: false }).collect())
+        LayoutSpec((0..rank).map(|order| Dim { order, step: 1, before: 0, after: 0, broadcast: false }).collect())
     }
 
     /// The layout of given dimensions, with guard bands on both sides.
@@ -140,7 +140,7 @@ impl Recipe {
     pub fn without(&self, dim: usize) -> Self {
         let gone = self.0[dim].order;
         let kept = self.0.iter().enumerate().filter(|&(i, _)| i != dim);
-        Recipe(
+        LayoutSpec(
             kept.map(|(_, d)| {
                 let mut d = d.clone();
                 d.order -= usize::from(d.order > gone);
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_recipe_gives_the_strides_of_slicing_a_larger_buffer() {
-        let mut r = Recipe::contiguous(3);
+        let mut r = LayoutSpec::contiguous(3);
         r.0[0].before = 1;
         r.0[1].step = 2;
         r.0[2].after = 3;
@@ -194,29 +194,29 @@ mod tests {
 
     #[test]
     fn a_transposed_recipe_is_hals_transpose() {
-        let mut r = Recipe::contiguous(2);
+        let mut r = LayoutSpec::contiguous(2);
         r.0.swap(0, 1);
         let p = r.place(&[5, 3]);
         assert_eq!(p.layout.stride(), Layout::contiguous([3, 5]).transpose(0, 1).unwrap().stride());
         assert_eq!(r.kind(), LayoutKind::Transposed);
-        assert_eq!(r.without(0), Recipe::contiguous(1));
+        assert_eq!(r.without(0), LayoutSpec::contiguous(1));
     }
 
     #[test]
     fn an_exact_buffer_ends_with_the_last_element() {
-        let mut r = Recipe::contiguous(2);
+        let mut r = LayoutSpec::contiguous(2);
         (r.0[0].before, r.0[1].step, r.0[1].after) = (1, 2, 3);
         let exact = r.place(&[3, 4]).exact();
         // Rows of 4 * 2 + 3 elements, the first left out: the last row ends with its fourth element, the seventh of the row.
         assert_eq!((exact.layout.start_offset(), exact.len), (11, 3 * 11 + 7));
         assert_eq!(exact.layout.required_len(), Some(exact.len));
-        assert_eq!(Recipe::contiguous(1).place(&[0]).exact().len, 0);
+        assert_eq!(LayoutSpec::contiguous(1).place(&[0]).exact().len, 0);
     }
 
     #[test]
     fn empty_and_rank_zero_layouts_lie_inside_their_buffers() {
-        assert_eq!(Recipe::contiguous(0).place(&[]).len, 1 + 2 * GUARD);
-        let mut r = Recipe::contiguous(2);
+        assert_eq!(LayoutSpec::contiguous(0).place(&[]).len, 1 + 2 * GUARD);
+        let mut r = LayoutSpec::contiguous(2);
         r.0[0].before = 3;
         let p = r.place(&[0, 4]);
         assert!(p.layout.start_offset() <= p.len && p.named().iter().all(|n| !n));

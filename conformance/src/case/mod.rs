@@ -5,7 +5,7 @@ mod layout;
 mod numbers;
 mod values;
 
-pub use layout::{Dim, GUARD, LayoutKind, Placed, Recipe};
+pub use layout::{Dim, GUARD, LayoutKind, LayoutSpec, Placed};
 pub use numbers::{Format, format_of, power_of_two};
 pub use values::{Dist, Values};
 
@@ -128,7 +128,7 @@ impl Params {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Input {
     /// Where its elements lie; `None` is the destination itself.
-    pub layout: Option<Recipe>,
+    pub layout: Option<LayoutSpec>,
     /// What they are.
     pub values: Values,
 }
@@ -150,7 +150,7 @@ pub struct Case {
     /// The inputs.
     pub inputs: Vec<Input>,
     /// Where the result goes.
-    pub dst: Recipe,
+    pub dst: LayoutSpec,
 }
 
 impl Case {

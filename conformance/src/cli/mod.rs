@@ -6,12 +6,12 @@
 mod against;
 mod args;
 mod build;
-mod compare;
 mod devices;
+mod digest_diff;
 mod execute;
 mod groups;
-mod join;
 mod matrix;
+mod merge_runs;
 mod pool;
 mod process;
 mod progress;

@@ -2,14 +2,14 @@
 
 use super::against::Earlier;
 use super::args::Args;
-use super::compare::{self, Run};
 use super::execute::Selected;
+use super::merge_runs::{self, Run};
 use super::{build, execute, save, select};
 use anyhow::{Context, Result, bail};
-use isobit_conformance::device::GroupRun;
 use isobit_conformance::report::terminal::{View, terminal};
 use isobit_conformance::report::{self, DeviceRow, Finding, Memory, NotRun, Report, ResultRow, SCHEMA};
 use isobit_conformance::run::{CellRun, DeviceDigests, Digests, Options};
+use isobit_conformance::runtime_tests::GroupRun;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -112,7 +112,7 @@ pub fn main(args: &Args) -> Result<bool> {
     // Of runs that are joined the first says what they have in common.
     let of = &runs[0].digests;
     let (seed, cases, build) = (of.seed, runs.iter().map(|r| r.digests.cases).min().unwrap_or(0), of.build.clone());
-    compare::join(runs, &cells, &groups, &mut found)?;
+    merge_runs::join(runs, &cells, &groups, &mut found)?;
 
     let Found { devices, not_run, rows, memory, findings, .. } = found;
     let report = Report::assemble(seed, cases, build, devices, not_run, rows, memory, findings, started.elapsed());

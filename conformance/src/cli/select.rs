@@ -4,7 +4,7 @@ use super::args::Args;
 use anyhow::{Result, bail};
 use isobit::Numerics;
 use isobit_conformance::cells::{Cell, Operation};
-use isobit_conformance::device::{self, Group};
+use isobit_conformance::runtime_tests::{self, Group};
 use isobit_hal::DType;
 
 /// What begins the names of groups, and names all of them.
@@ -17,7 +17,7 @@ const GROUPS: &str = "device.";
 pub fn all(args: &Args) -> Result<(Vec<&'static Cell>, Vec<Group>)> {
     let cells = passing(args)?;
     let named = |g: &Group| args.ops.is_empty() || args.ops.iter().any(|o| o == g.name() || o == GROUPS);
-    let groups: Vec<Group> = device::groups().filter(|g| args.dtypes.is_empty() && named(g)).collect();
+    let groups: Vec<Group> = runtime_tests::groups().filter(|g| args.dtypes.is_empty() && named(g)).collect();
     if cells.is_empty() && groups.is_empty() {
         return Err(nothing(args));
     }
@@ -44,7 +44,7 @@ fn nothing(args: &Args) -> anyhow::Error {
 }
 
 fn passing(args: &Args) -> Result<Vec<&'static Cell>> {
-    let groups = device::groups().map(Group::name).chain([GROUPS]);
+    let groups = runtime_tests::groups().map(Group::name).chain([GROUPS]);
     let ops: Vec<&str> = Operation::all().map(Operation::name).chain(groups).collect();
     for op in &args.ops {
         known("operation", op, &ops)?;

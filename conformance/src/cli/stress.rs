@@ -5,8 +5,8 @@ use super::devices;
 use super::simulated::Simulated;
 use super::simulator::Simulator;
 use anyhow::{Context, Result, bail};
-use isobit_conformance::device::{Stress, stress};
 use isobit_conformance::run::Watch;
+use isobit_conformance::runtime_tests::{Stress, stress};
 use std::process::Command;
 
 /// Runs and says what came of it; true where all is right.

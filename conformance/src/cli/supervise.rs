@@ -78,14 +78,14 @@ pub fn run(
         let job = Job { alone, then, ..Job::of(given.iter().map(|&c| cells[c]), options) };
         let mut executed = 0;
         let end = one(worker, &given, &job, *timeout, |told| match told {
-            Told::Done(cell, run) => {
+            WorkerEvent::Done(cell, run) => {
                 progress.step(&run.row);
                 done.insert(cell, *run);
             }
-            Told::Row(row) => outcome.rows.push(row),
-            Told::Found(finding) => outcome.findings.push(finding),
-            Told::Executed(so_far) => executed = so_far,
-            Told::Working(what) => progress.note(&what),
+            WorkerEvent::Row(row) => outcome.rows.push(row),
+            WorkerEvent::Found(finding) => outcome.findings.push(finding),
+            WorkerEvent::Executed(so_far) => executed = so_far,
+            WorkerEvent::Working(what) => progress.note(&what),
         })?;
         outcome.executed += executed;
         suspects.retain(|c| !done.contains_key(c));
@@ -125,7 +125,7 @@ pub fn run(
 }
 
 /// What a worker tells that others want to know.
-enum Told {
+enum WorkerEvent {
     Done(usize, Box<CellRun>),
     Row(ResultRow),
     Found(Finding),
@@ -134,7 +134,13 @@ enum Told {
 }
 
 /// One worker to its end. `given` are the numbers of the job's cells.
-fn one(mut worker: Worker, given: &[usize], job: &Job, timeout: Duration, mut tell: impl FnMut(Told)) -> Result<End> {
+fn one(
+    mut worker: Worker,
+    given: &[usize],
+    job: &Job,
+    timeout: Duration,
+    mut tell: impl FnMut(WorkerEvent),
+) -> Result<End> {
     let alone = job.alone;
     worker.give(job)?;
     // Alone, each case must answer in time; together, each cell, whose cases share the processors.
@@ -159,15 +165,15 @@ fn one(mut worker: Worker, given: &[usize], job: &Job, timeout: Duration, mut te
                     break "the device was lost".to_string();
                 }
                 let lost = run.lost;
-                tell(Told::Done(given[cell], run));
+                tell(WorkerEvent::Done(given[cell], run));
                 if lost {
                     return Ok(End::Finished);
                 }
             }
-            Ok(Message::Row(row)) => tell(Told::Row(row)),
-            Ok(Message::Found(finding)) => tell(Told::Found(finding)),
-            Ok(Message::Executed(so_far)) => tell(Told::Executed(so_far)),
-            Ok(Message::Working(what)) => tell(Told::Working(what)),
+            Ok(Message::Row(row)) => tell(WorkerEvent::Row(row)),
+            Ok(Message::Found(finding)) => tell(WorkerEvent::Found(finding)),
+            Ok(Message::Executed(so_far)) => tell(WorkerEvent::Executed(so_far)),
+            Ok(Message::Working(what)) => tell(WorkerEvent::Working(what)),
             Ok(Message::Finished) => return Ok(End::Finished),
             Ok(Message::Ready(_) | Message::Absent(_) | Message::Supports(_) | Message::Group(_)) => {}
             Err(RecvTimeoutError::Timeout) => {

@@ -1,7 +1,7 @@
 //! Copies between layouts, and their form for rows with a distance.
 
 use super::{Family, elementwise};
-use crate::case::{LayoutKind, Recipe};
+use crate::case::{LayoutKind, LayoutSpec};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, shape};
 
@@ -35,8 +35,8 @@ impl Family for Copy2dForm {
     }
 }
 
-fn rows(draw: &mut Draw, kind: LayoutKind) -> Recipe {
-    let mut r = Recipe::contiguous(2);
+fn rows(draw: &mut Draw, kind: LayoutKind) -> LayoutSpec {
+    let mut r = LayoutSpec::contiguous(2);
     match kind {
         LayoutKind::Contiguous => {}
         LayoutKind::Broadcast => r.0[0].broadcast = true,

@@ -13,7 +13,7 @@ mod matmul;
 mod named;
 mod norm;
 mod operation;
-mod pool;
+mod pooling;
 mod quantized;
 mod random;
 mod reduce;
@@ -27,7 +27,7 @@ pub(crate) use copy::COPY2D;
 pub use named::Named;
 pub use operation::Operation;
 
-use crate::case::{Params, Recipe, Values};
+use crate::case::{LayoutSpec, Params, Values};
 use crate::cells::Cell;
 use crate::compare::Comparison;
 use crate::generate::{Draw, Drawn, Plan};
@@ -121,7 +121,7 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
     match family {
         F::Fill => &fill::FillFamily,
         F::Copy => &copy::CopyFamily,
-        F::Cast | F::Affine | F::Unary | F::Binary | F::Compare | F::Ternary | F::Activation => {
+        F::Cast | F::Affine | F::Unary | F::Binary | F::Compare | F::Select | F::BiasActivation => {
             &elementwise::ElementwiseFamily
         }
         F::Reduce => &reduce::ReduceFamily,
@@ -133,7 +133,7 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
         F::Sort => &sort::SortFamily,
         F::Indexing => &indexing::IndexingFamily,
         F::Conv => &conv::ConvFamily,
-        F::Pool => &pool::PoolFamily,
+        F::Pooling => &pooling::PoolFamily,
         F::Upsample => &upsample::UpsampleFamily,
         F::Random => &random::RandomFamily,
         F::Quantized => &quantized::QuantizedFamily,
@@ -141,7 +141,7 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
 }
 
 /// Layouts as a plan asks for them: of the first input that kind, of the others any, of the destination the plan's.
-pub(crate) fn layouts(draw: &mut Draw, plan: &Plan, inputs: &[Vec<usize>], dst: &[usize]) -> Vec<Option<Recipe>> {
+pub(crate) fn layouts(draw: &mut Draw, plan: &Plan, inputs: &[Vec<usize>], dst: &[usize]) -> Vec<Option<LayoutSpec>> {
     use crate::case::LayoutKind;
     use crate::generate::layout;
     let mut recipes = Vec::with_capacity(inputs.len() + 1);

@@ -1,6 +1,6 @@
 //! Upsampling: sizes that grow, shrink and stay, factors that are no ratios of sizes, corners aligned or not.
 
-use super::pool::{planes, pooled};
+use super::pooling::{planes, pooled};
 use super::{Family, Named};
 use crate::case::Params;
 use crate::cells::Cell;

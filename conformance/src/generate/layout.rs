@@ -1,7 +1,7 @@
 //! Layouts of a kind for a shape.
 
 use super::Draw;
-use crate::case::{LayoutKind, Recipe};
+use crate::case::{LayoutKind, LayoutSpec};
 use proptest::prelude::*;
 
 /// The smallest rank that has layouts of a kind.
@@ -15,16 +15,16 @@ pub fn min_rank(kind: LayoutKind) -> usize {
 }
 
 /// A layout of a kind; with `combine`, sometimes a second kind on top. Below the kind's smallest rank, contiguous.
-pub fn draw(draw: &mut Draw, dims: &[usize], kind: LayoutKind, combine: bool, input: bool) -> Recipe {
-    let mut recipe = Recipe::contiguous(dims.len());
-    apply(draw, dims, kind, &mut recipe);
+pub fn draw(draw: &mut Draw, dims: &[usize], kind: LayoutKind, combine: bool, input: bool) -> LayoutSpec {
+    let mut spec = LayoutSpec::contiguous(dims.len());
+    apply(draw, dims, kind, &mut spec);
     if combine && kind != LayoutKind::Contiguous && draw.chance(60) {
         let more = draw.one_of(&LayoutKind::ALL);
         if input || more != LayoutKind::Broadcast {
-            apply(draw, dims, more, &mut recipe);
+            apply(draw, dims, more, &mut spec);
         }
     }
-    recipe
+    spec
 }
 
 /// A dimension, more often one of more than one element: there a layout shows.
@@ -33,7 +33,7 @@ fn some_dim(draw: &mut Draw, dims: &[usize]) -> usize {
     if wide.is_empty() || draw.chance(10) { draw.pick(0..dims.len()) } else { draw.one_of(&wide) }
 }
 
-fn apply(draw: &mut Draw, dims: &[usize], kind: LayoutKind, recipe: &mut Recipe) {
+fn apply(draw: &mut Draw, dims: &[usize], kind: LayoutKind, spec: &mut LayoutSpec) {
     let rank = dims.len();
     if rank < min_rank(kind) {
         return;
@@ -44,33 +44,33 @@ fn apply(draw: &mut Draw, dims: &[usize], kind: LayoutKind, recipe: &mut Recipe)
         LayoutKind::Contiguous => {}
         LayoutKind::Transposed => {
             let pair = if draw.chance(60) { [rank - 2, rank - 1] } else { two(draw, rank) };
-            swap_order(recipe, pair);
+            swap_order(spec, pair);
         }
         LayoutKind::Permuted => {
             let mut order = draw.pick(Just((0..rank).collect::<Vec<_>>()).prop_shuffle());
             if order.iter().enumerate().filter(|&(i, o)| i != *o).count() < 3 {
                 order = (0..rank).map(|i| (i + 1) % rank).collect();
             }
-            recipe.0.iter_mut().zip(order).for_each(|(d, o)| d.order = o);
+            spec.0.iter_mut().zip(order).for_each(|(d, o)| d.order = o);
         }
         LayoutKind::Broadcast => {
             for _ in 0..rounds {
                 let d = some_dim(draw, dims);
-                recipe.0[d].broadcast = true;
+                spec.0[d].broadcast = true;
             }
         }
         LayoutKind::Narrowed => {
             for _ in 0..rounds {
                 let d = some_dim(draw, dims);
                 let most = if large { 1 } else { 5 };
-                recipe.0[d].before = draw.pick(0..=most);
-                recipe.0[d].after = draw.pick(usize::from(recipe.0[d].before == 0)..=most);
+                spec.0[d].before = draw.pick(0..=most);
+                spec.0[d].after = draw.pick(usize::from(spec.0[d].before == 0)..=most);
             }
         }
         LayoutKind::Stepped => {
             for _ in 0..if large { 1 } else { rounds } {
                 let d = some_dim(draw, dims);
-                recipe.0[d].step = draw.pick(2..=3usize);
+                spec.0[d].step = draw.pick(2..=3usize);
             }
         }
     }
@@ -81,8 +81,8 @@ fn two(draw: &mut Draw, rank: usize) -> [usize; 2] {
     [a, (a + draw.pick(1..rank)) % rank]
 }
 
-fn swap_order(recipe: &mut Recipe, [a, b]: [usize; 2]) {
-    let order = recipe.0[a].order;
-    recipe.0[a].order = recipe.0[b].order;
-    recipe.0[b].order = order;
+fn swap_order(spec: &mut LayoutSpec, [a, b]: [usize; 2]) {
+    let order = spec.0[a].order;
+    spec.0[a].order = spec.0[b].order;
+    spec.0[b].order = order;
 }

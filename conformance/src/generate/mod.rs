@@ -7,7 +7,7 @@ pub(crate) mod layout;
 pub(crate) mod shape;
 pub(crate) mod values;
 
-use crate::case::{Case, Input, LayoutKind, Recipe};
+use crate::case::{Case, Input, LayoutKind, LayoutSpec};
 use crate::cells::Cell;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -102,4 +102,4 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
 }
 
 /// A shape, parameters where the shape goes with them, and a layout an operand, the destination last.
-pub(crate) type Drawn = (Vec<usize>, Option<crate::case::Params>, Vec<Option<Recipe>>);
+pub(crate) type Drawn = (Vec<usize>, Option<crate::case::Params>, Vec<Option<LayoutSpec>>);

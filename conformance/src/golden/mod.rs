@@ -72,7 +72,7 @@ pub fn run<D: BackendDevice>(device: &D, id: &str, filter: &Filter) -> Result<Ve
     Ok(rows)
 }
 
-/// What the vectors leave out, as source, operation, dtypes and reason: cells that the source cannot vouch for, and elements where the
+/// What the vectors leave out, as source, operation, dtypes and reason: cells that the source cannot answer for, and elements where the
 /// contract differs from it.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! A report's rows arranged as people read them: for each pair, operations down and dtypes across.
 
 use super::{Report, ResultRow, Status};
-use crate::device;
 use crate::family::Operation;
+use crate::runtime_tests;
 use isobit_hal::DType;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -164,7 +164,7 @@ fn rank(op: &str) -> (usize, &'static str, usize) {
         return (family as usize, family.name(), operation.index());
     }
     // Behind the operations, in the order in which groups run.
-    match device::groups().position(|group| group.name() == op) {
+    match runtime_tests::groups().position(|group| group.name() == op) {
         Some(rank) => (usize::MAX - 1, SURROUNDINGS, rank),
         None => (usize::MAX, OTHER, 0),
     }

@@ -1,6 +1,6 @@
 //! An operand in host memory: its elements where the layout puts them, and poison everywhere else.
 
-use crate::case::{GUARD, Placed, Recipe, Values};
+use crate::case::{GUARD, LayoutSpec, Placed, Values};
 use isobit_hal::DType;
 use std::ops::Range;
 
@@ -52,8 +52,8 @@ macro_rules! by_size {
 }
 
 impl Buffer {
-    pub fn new(dtype: DType, recipe: &Recipe, dims: &[usize], values: Option<&Values>) -> Self {
-        let placed = recipe.place(dims);
+    pub fn new(dtype: DType, spec: &LayoutSpec, dims: &[usize], values: Option<&Values>) -> Self {
+        let placed = spec.place(dims);
         let named = placed.named();
         let values = values.map(|values| {
             let bits = values.bits(dtype, named.iter().filter(|&&n| n).count());

@@ -1,8 +1,8 @@
 //! A cell: its support held to the committed table, its cases run, and what they showed as a row of the report.
 
+use super::check::{Bench, CaseRun, Reference, describe_inputs, run_case};
 use super::digest::{CellDigests, KnownResults};
 use super::fault::Fault;
-use super::judge::{Bench, CaseRun, Reference, describe_inputs, run_case};
 use super::shrink::shrink;
 use super::watch::Watch;
 use crate::case::{Case, LayoutKind};

@@ -17,8 +17,7 @@ pub struct Operands {
 
 impl Operands {
     pub fn new(case: &Case, cell: &Cell) -> Self {
-        let buffer =
-            |i: usize, recipe, values| Buffer::new(cell.dtypes[i], recipe, &case.operand_dims(cell, i), values);
+        let buffer = |i: usize, spec, values| Buffer::new(cell.dtypes[i], spec, &case.operand_dims(cell, i), values);
         let inputs = case.inputs.iter().enumerate();
         let inputs =
             inputs.map(|(i, input)| input.layout.as_ref().map(|r| buffer(i, r, Some(&input.values)))).collect();
@@ -147,7 +146,7 @@ fn dispatch<S: BackendStorage>(
                     src.copy_strided_src(dst, layout.start_offset(), sl)
                 }
                 _ => {
-                    let inputs: Vec<Src<'_, S>> = operands.iter().map(|o| o.map_or(Src::Dst, Src::from)).collect();
+                    let inputs: Vec<Src<'_, S>> = operands.iter().map(|o| o.map_or(Src::InPlace, Src::from)).collect();
                     S::apply_into(&op, &inputs, dst, layout)
                 }
             }

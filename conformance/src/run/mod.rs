@@ -2,18 +2,18 @@
 
 mod buffer;
 mod cell;
+mod check;
 mod digest;
 mod exec;
 mod fault;
-mod judge;
 mod shrink;
 mod watch;
 
 pub use cell::{CellRun, Failure, Options, run_cell};
+pub use check::{Bench, CaseRun, Reference, run_case};
 pub use digest::{CellDigests, DeviceDigests, Digests, KnownResult, KnownResults, result_digest};
 pub(crate) use exec::caught;
 pub use exec::in_call;
 pub use fault::Fault;
-pub use judge::{Bench, CaseRun, Reference, run_case};
 pub use shrink::shrink;
 pub use watch::{Sighting, Watch};

@@ -1,8 +1,8 @@
 //! Making a failing case small: fewer and smaller dimensions, contiguous layouts, plain values, as long as it fails in the same way.
 
+use super::check::inputs_at;
 use super::fault::Fault;
-use super::judge::inputs_at;
-use crate::case::{Case, Dist, Input, Recipe, Values, format_of};
+use crate::case::{Case, Dist, Input, LayoutSpec, Values, format_of};
 use crate::cells::Cell;
 use isobit_hal::DType;
 use std::time::{Duration, Instant};
@@ -59,17 +59,17 @@ fn one_element(case: &Case, cell: &Cell, fault: &Fault, out: &mut Vec<Case>) {
     let Some(values) = inputs_at(case, cell, index) else { return };
     push(out, case, |c| {
         c.shape = vec![];
-        c.dst = Recipe::contiguous(0);
+        c.dst = LayoutSpec::contiguous(0);
         c.inputs = values
             .into_iter()
-            .map(|bits| Input { layout: Some(Recipe::contiguous(0)), values: Values::Bits(vec![bits]) })
+            .map(|bits| Input { layout: Some(LayoutSpec::contiguous(0)), values: Values::Bits(vec![bits]) })
             .collect();
     });
 }
 
 fn layouts(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
     let rank = |operand| case.operand_dims(cell, operand).len();
-    let plain = |operand| Recipe::contiguous(rank(operand));
+    let plain = |operand| LayoutSpec::contiguous(rank(operand));
     let last = case.inputs.len();
     push(out, case, |c| {
         c.inputs.iter_mut().enumerate().for_each(|(i, input)| input.layout = Some(plain(i)));
@@ -81,14 +81,14 @@ fn layouts(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
     push(out, case, |c| c.dst = plain(last));
     for operand in 0..=last {
         for d in 0..rank(operand) {
-            let recipe = |c: &mut Case, change: fn(&mut crate::case::Dim)| {
-                let recipe = if operand == last { Some(&mut c.dst) } else { c.inputs[operand].layout.as_mut() };
-                recipe.into_iter().for_each(|r| change(&mut r.0[d]));
+            let spec = |c: &mut Case, change: fn(&mut crate::case::Dim)| {
+                let spec = if operand == last { Some(&mut c.dst) } else { c.inputs[operand].layout.as_mut() };
+                spec.into_iter().for_each(|r| change(&mut r.0[d]));
             };
-            push(out, case, |c| recipe(c, |d| d.step = 1));
-            push(out, case, |c| recipe(c, |d| d.before = 0));
-            push(out, case, |c| recipe(c, |d| d.after = 0));
-            push(out, case, |c| recipe(c, |d| d.broadcast = false));
+            push(out, case, |c| spec(c, |d| d.step = 1));
+            push(out, case, |c| spec(c, |d| d.before = 0));
+            push(out, case, |c| spec(c, |d| d.after = 0));
+            push(out, case, |c| spec(c, |d| d.broadcast = false));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The driver joins the facade by a name, and meets the other drivers there.
 
-use crate::device::{DEVICES, TinyDevice};
+use super::device::{DEVICES, TinyDevice};
 use crate::storage::TinyStorage;
 use isobit::{
     AnyDevice, BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, DriverEntry, ErrorKind, Layout, Shape,

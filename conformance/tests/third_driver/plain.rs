@@ -1,6 +1,6 @@
 //! What the driver never heard of works on it all the same, in plain words: streams, events, graphs, pinned memory.
 
-use crate::device::TinyDevice;
+use super::device::TinyDevice;
 use isobit::{
     AnyDevice, BackendDevice, BackendStorage, BinaryOp, DType, ErrorKind, Layout, Result, Shape, Src, UnaryOp,
 };
@@ -28,7 +28,7 @@ fn step(device: &impl BackendDevice) -> Result<Vec<f32>> {
         let (x, squares) = &mut *shared.lock().unwrap();
         BackendStorage::apply_into(
             &isobit::Op::Binary(BinaryOp::Add),
-            &[Src::Dst, Src::Storage(&*x, &Layout::contiguous(4))],
+            &[Src::InPlace, Src::Storage(&*x, &Layout::contiguous(4))],
             squares,
             &Layout::contiguous(4),
         )

@@ -1,6 +1,6 @@
 //! The storage of a driver from elsewhere: bytes in a memory of its own, and operations carried out beside it.
 
-use crate::device::TinyDevice;
+use super::device::TinyDevice;
 use isobit_hal::{BackendStorage, CpuStorage, DType, Error, ErrorKind, Layout, Op, Result, Src, validate};
 
 /// A buffer in the device's memory.
@@ -55,7 +55,7 @@ impl BackendStorage for TinyStorage {
         let operands: Vec<Src<'_, CpuStorage>> = pairs
             .map(|(src, host)| match (src, host) {
                 (&Src::Storage(_, layout), Some(host)) => Src::Storage(host, layout),
-                _ => Src::Dst,
+                _ => Src::InPlace,
             })
             .collect();
         let mut result = dst.to_cpu_storage()?;

@@ -1,11 +1,11 @@
 //! The driver in the conformance suite, by itself and behind the facade.
 
-use crate::device::TinyDevice;
+use super::device::TinyDevice;
 use isobit::{AnyDevice, BackendDevice, DynDevice};
 use isobit_conformance::cells::Cell;
-use isobit_conformance::device::{self, groups, run_group};
 use isobit_conformance::report::Status;
 use isobit_conformance::run::{Options, run_cell};
+use isobit_conformance::runtime_tests::{self, groups, run_group};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -32,7 +32,7 @@ fn failures(device: &impl BackendDevice, cases: u64) -> Vec<String> {
 /// Runs every group of what surrounds the operations, and returns those that failed. The device is used by nothing else meanwhile.
 fn failed_groups<D: BackendDevice>(device: &D, cases: u64) -> Vec<String> {
     let id = device.location().to_string();
-    let runs = groups().map(|group| run_group(device, &id, group, &device::Options::new(0, cases), |_| {}));
+    let runs = groups().map(|group| run_group(device, &id, group, &runtime_tests::Options::new(0, cases), |_| {}));
     let failed = runs.filter(|run| run.row.status == Status::Fail || run.row.cases != cases);
     failed.map(|run| format!("{}: {:?} {:?}", run.row.op, run.row.reason, run.row.worst)).collect()
 }

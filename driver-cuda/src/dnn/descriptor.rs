@@ -35,7 +35,7 @@ impl Descriptor {
     /// `T` is what cuDNN's documentation has for `ty`.
     pub(super) unsafe fn set<T>(&self, name: Name, ty: Type, values: &[T]) -> Result<(), String> {
         let (count, values) = (values.len() as i64, values.as_ptr().cast::<c_void>());
-        // SAFETY: the descriptor lives, and the caller vouches for the elements' type.
+        // SAFETY: the descriptor lives, and the caller promises the elements' type.
         let status = unsafe { sys::cudnnBackendSetAttribute(self.0, name, ty, count, values) };
         check(status, || format!("setting {name:?}"))
     }
@@ -62,7 +62,7 @@ impl Descriptor {
     pub(super) unsafe fn get<T>(&self, name: Name, ty: Type, values: &mut [T]) -> Result<usize, String> {
         let (mut count, room) = (0, values.len() as i64);
         let to = if values.is_empty() { std::ptr::null_mut() } else { values.as_mut_ptr().cast::<c_void>() };
-        // SAFETY: the descriptor lives; cuDNN writes at most as many elements as there is room for, of the type that the caller vouches for.
+        // SAFETY: the descriptor lives; cuDNN writes at most as many elements as there is room for, of the type that the caller promises.
         let status = unsafe { sys::cudnnBackendGetAttribute(self.0, name, ty, room, &mut count, to) };
         check(status, || format!("reading {name:?}"))?;
         Ok(usize::try_from(count).unwrap_or_default())

@@ -95,7 +95,7 @@ impl Dnn {
             conv,
             |problem| quirks::mistrust(conv).map_or_else(|| Plan::new(handle, problem), |why| Err(why.into())),
             scratch,
-            // SAFETY: the caller's promise for the operands, which the plan was made for; the workspace is as large as it asks.
+            // SAFETY: the caller promises valid operands, which the plan was made for; the workspace is as large as it asks.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
         )
     }

@@ -91,7 +91,7 @@ impl Plan {
             pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &[workspace.0 as *mut c_void])?;
         }
         pack.finalize()?;
-        // SAFETY: the caller's promise; the plan was made with this handle.
+        // SAFETY: as the caller promises; the plan was made with this handle.
         match unsafe { sys::cudnnBackendExecute(handle, self.plan.raw(), pack.raw()) } {
             Status::CUDNN_STATUS_SUCCESS => Ok(()),
             status => Err(format!("fails to convolve: {}", super::text_of(status))),

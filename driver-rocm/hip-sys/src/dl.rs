@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Sought {
+pub struct LibrarySpec {
     /// The library's name, for messages.
     pub name: &'static str,
     /// The environment variable that names its file.
@@ -88,7 +88,7 @@ pub struct Opened {
     file: PathBuf,
 }
 
-impl Sought {
+impl LibrarySpec {
     /// Opens the library: `path` alone where it is given, else the first that opens of all places.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl Opened {
     /// # Safety
     /// `F` is a function pointer of the type that the vendor documents for the name.
     pub unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
-        // SAFETY: the caller's promise; the library is never closed.
+        // SAFETY: as the caller promises; the library is never closed.
         unsafe { self.library.get::<F>(name.as_bytes()) }.ok().map(|symbol| *symbol)
     }
 }
@@ -158,12 +158,15 @@ impl Opened {
 mod tests {
     use super::*;
 
-    const SOUGHT: Sought =
-        Sought { name: "Nothing", variable: "ISOBIT_NOTHING_LIBRARY", sonames: &["libnothing.so.2", "libnothing.so"] };
+    const SPEC: LibrarySpec = LibrarySpec {
+        name: "Nothing",
+        variable: "ISOBIT_NOTHING_LIBRARY",
+        sonames: &["libnothing.so.2", "libnothing.so"],
+    };
 
     #[test]
     fn every_place_is_tried_with_every_name() {
-        let tried = SOUGHT.candidates(None, Some("/r".into()));
+        let tried = SPEC.candidates(None, Some("/r".into()));
         let tried: Vec<_> = tried.iter().map(|p| p.to_str().unwrap()).collect();
         assert_eq!(
             tried,
@@ -182,8 +185,8 @@ mod tests {
 
     #[test]
     fn a_named_file_is_tried_alone() {
-        assert_eq!(SOUGHT.candidates(Some("/x/y.so".into()), Some("/r".into())), [Path::new("/x/y.so")]);
-        let error = SOUGHT.open(Some(Path::new("/x/y.so"))).unwrap_err();
+        assert_eq!(SPEC.candidates(Some("/x/y.so".into()), Some("/r".into())), [Path::new("/x/y.so")]);
+        let error = SPEC.open(Some(Path::new("/x/y.so"))).unwrap_err();
         let OpenError::NotFound { tried, .. } = &error else { panic!("{error}") };
         assert_eq!(tried.len(), 1);
         assert!(

@@ -48,8 +48,8 @@ macro_rules! library {
 
         impl $Table {
             /// What is looked for.
-            pub const SOUGHT: $crate::dl::Sought =
-                $crate::dl::Sought { name: $name, variable: $variable, sonames: &[$($soname),+] };
+            pub const SPEC: $crate::dl::LibrarySpec =
+                $crate::dl::LibrarySpec { name: $name, variable: $variable, sonames: &[$($soname),+] };
 
             /// Functions without which the library cannot be used.
             pub const REQUIRED: &'static [&'static str] = &[$(stringify!($f)),+];
@@ -68,7 +68,7 @@ macro_rules! library {
             /// # Errors
             /// Where the library, or a function that every known release has, is missing.
             pub fn open(path: Option<&std::path::Path>) -> Result<Self, $crate::dl::OpenError> {
-                let opened = Self::SOUGHT.open(path)?;
+                let opened = Self::SPEC.open(path)?;
                 let symbols = opened.missing(Self::REQUIRED);
                 let lacks = |opened: &$crate::dl::Opened, symbols| $crate::dl::OpenError::MissingSymbols {
                     name: $name,

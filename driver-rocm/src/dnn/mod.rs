@@ -93,7 +93,7 @@ impl Dnn {
             conv,
             |problem| Plan::new(self.library, handle, problem),
             scratch,
-            // SAFETY: the caller's promise for the operands, which the plan was made for; the workspace is as large as it asks.
+            // SAFETY: the caller promises valid operands, which the plan was made for; the workspace is as large as it asks.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
         )
     }

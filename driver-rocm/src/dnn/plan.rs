@@ -138,7 +138,7 @@ impl Plan {
         let (library, conv, solution) = (self.library, self.conv.raw, self.solution);
         let [src, kernel, dst] = operands.map(|p| p.0 as *mut c_void);
         let (workspace, bytes, id) = (workspace.0 as *mut c_void, solution.workspace_size, solution.solution_id);
-        // SAFETY: the caller's promise; the solution was made ready for these descriptors with this handle.
+        // SAFETY: as the caller promises; the solution was made ready for these descriptors with this handle.
         let status = unsafe {
             if self.transposed {
                 let call = library.miopenConvolutionBackwardDataImmediate;

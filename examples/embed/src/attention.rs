@@ -58,7 +58,7 @@ impl<S: BackendStorage> Attention<S> {
         S::matmul_into(Matmul::default(), &w.qkv, &query, &w.qkv, &key, &mut w.scores, &scores)?;
         if w.padded {
             let mask = Layout::contiguous([batch, 1, 1, tokens]).broadcast_as(scores.shape())?;
-            S::binary_into(BinaryOp::Add, Src::Dst, (&w.mask, &mask).into(), &mut w.scores, &scores)?;
+            S::binary_into(BinaryOp::Add, Src::InPlace, (&w.mask, &mask).into(), &mut w.scores, &scores)?;
         }
         S::apply_into(&Op::Softmax, &[(&w.scores, &scores).into()], &mut w.probabilities, &scores)?;
 

@@ -49,7 +49,7 @@ impl<S: BackendStorage> Embeddings<S> {
 
         let vectors = Layout::contiguous([w.sentences, w.tokens, hidden]);
         let places = Layout::contiguous([w.tokens, hidden]).broadcast_as(vectors.shape())?;
-        S::binary_into(BinaryOp::Add, Src::Dst, (&self.places, &places).into(), &mut w.sum, &vectors)?;
+        S::binary_into(BinaryOp::Add, Src::InPlace, (&self.places, &places).into(), &mut w.sum, &vectors)?;
         self.norm.forward(&w.sum, &mut w.hidden, rows)
     }
 }

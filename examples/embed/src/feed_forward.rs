@@ -35,7 +35,7 @@ impl<S: BackendStorage> FeedForward<S> {
         self.widen.product(&w.hidden, &mut w.wide, rows)?;
         let (outputs, bias) = self.widen.outputs(rows)?;
         let activation = Op::AddActivation(Activation::GeluErf);
-        S::apply_into(&activation, &[Src::Dst, (self.widen.bias(), &bias).into()], &mut w.wide, &outputs)?;
+        S::apply_into(&activation, &[Src::InPlace, (self.widen.bias(), &bias).into()], &mut w.wide, &outputs)?;
         self.output.forward(&w.wide, &mut w.sum, &mut w.hidden, rows)
     }
 }

@@ -138,8 +138,8 @@ impl<S: BackendStorage> Residual<S> {
     pub fn forward(&self, x: &S, sum: &mut S, hidden: &mut S, rows: usize) -> DeviceResult<()> {
         self.linear.product(x, sum, rows)?;
         let (outputs, bias) = self.linear.outputs(rows)?;
-        S::binary_into(BinaryOp::Add, Src::Dst, (self.linear.bias(), &bias).into(), sum, &outputs)?;
-        S::binary_into(BinaryOp::Add, Src::Dst, (&*hidden, &outputs).into(), sum, &outputs)?;
+        S::binary_into(BinaryOp::Add, Src::InPlace, (self.linear.bias(), &bias).into(), sum, &outputs)?;
+        S::binary_into(BinaryOp::Add, Src::InPlace, (&*hidden, &outputs).into(), sum, &outputs)?;
         self.norm.forward(sum, hidden, rows)
     }
 }

@@ -3,7 +3,7 @@
 use super::CpuStorage;
 use super::compute::Compute;
 use super::element::Element;
-use super::recipes::Recipes;
+use super::math_dispatch::Recipes;
 use super::walk::{Each, Function, dispatch_compute, dispatch_recipes, map};
 use crate::{Affine, Clamp, Elu, Layout, Powf, Src};
 

@@ -1,8 +1,8 @@
 //! The operations of host storages: validated, then handed to the family's file.
 
 use super::{
-    CpuDevice, CpuStorage, activation, affine, binary, cast, compare, conv, copy, fill, indexing, matmul, norm, pool,
-    quantized, random, reduce, rope, scan, sort, ternary, triangle, unary, upsample,
+    CpuDevice, CpuStorage, affine, bias_activation, binary, cast, compare, conv, copy, fill, indexing, matmul, norm,
+    pooling, quantized, random, reduce, rope, scan, select, sort, triangle, unary, upsample,
 };
 use crate::{BackendStorage, DType, Layout, Op, Result, Src, trace, validate};
 
@@ -56,8 +56,8 @@ impl BackendStorage for CpuStorage {
             Op::Unary(op) => unary::unary(*op, inputs[0], dst, dl),
             Op::Binary(op) => binary::binary(*op, [inputs[0], inputs[1]], dst, dl),
             Op::Cmp(op) => compare::compare(*op, [inputs[0], inputs[1]], dst, dl),
-            Op::WhereCond => ternary::where_cond([inputs[0], inputs[1], inputs[2]], dst, dl),
-            Op::AddActivation(op) => activation::add_activation(*op, [inputs[0], inputs[1]], dst, dl),
+            Op::WhereCond => select::where_cond([inputs[0], inputs[1], inputs[2]], dst, dl),
+            Op::AddActivation(op) => bias_activation::add_activation(*op, [inputs[0], inputs[1]], dst, dl),
             Op::Triangle(op) => triangle::triangle(*op, inputs[0], dst, dl),
             Op::Reduce(op) => reduce::reduce(op, stored(0).0, stored(0).1, dst, dl),
             Op::CumSum(op) => scan::cumsum(*op, stored(0), dst, dl),
@@ -79,8 +79,8 @@ impl BackendStorage for CpuStorage {
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => {
                 conv::conv(op, stored(0), stored(1), dst, dl);
             }
-            Op::AvgPool2d(op) => pool::avg_pool2d(op, stored(0), dst, dl),
-            Op::MaxPool2d(op) => pool::max_pool2d(op, stored(0), dst, dl),
+            Op::AvgPool2d(op) => pooling::avg_pool2d(op, stored(0), dst, dl),
+            Op::MaxPool2d(op) => pooling::max_pool2d(op, stored(0), dst, dl),
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) => upsample::nearest(op, stored(0), dst, dl),
             Op::UpsampleBilinear2d(op) => upsample::bilinear(op, stored(0), dst, dl),
             Op::RandUniform(op) => random::uniform(op, dst, dl),

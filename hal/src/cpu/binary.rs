@@ -2,7 +2,7 @@
 
 use super::CpuStorage;
 use super::compute::{Compute, IntegerPow};
-use super::recipes::Recipes;
+use super::math_dispatch::Recipes;
 use super::walk::{BlockFunction, Each, Function, dispatch_compute, dispatch_recipes, map};
 use crate::{BinaryOp, DType, Layout, Src};
 use std::marker::PhantomData;

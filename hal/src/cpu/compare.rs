@@ -31,7 +31,7 @@ functions! { Eq == Ne != Lt < Le <= Gt > Ge >= }
 pub(super) fn compare(op: CmpOp, srcs: [Src<'_, CpuStorage>; 2], dst: &mut CpuStorage, dst_layout: &Layout) {
     let dtype = match srcs {
         [Src::Storage(s, _), _] | [_, Src::Storage(s, _)] => s.dtype(),
-        [Src::Dst, Src::Dst] => dst.dtype(),
+        [Src::InPlace, Src::InPlace] => dst.dtype(),
     };
     map(dispatch_compute!(dtype, C => function::<C>(op)), srcs, dst, dst_layout);
 }

@@ -5,7 +5,7 @@ use super::walk::{Walk, dispatch_size, zeroed};
 use crate::{Layout, Src};
 
 pub(super) fn copy(src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
-    if matches!(src, Src::Dst) {
+    if matches!(src, Src::InPlace) {
         return;
     }
     dispatch_size!(dst.dtype(), T => {

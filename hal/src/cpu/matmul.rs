@@ -34,7 +34,8 @@ impl<T: Element<Compute: Tiled>> Operand<T> {
         };
         for o in 0..outer {
             let base = self.base.wrapping_add(o * outer_stride);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the block must lie in a live buffer that is not written
+            // meanwhile.
             let values = line.load(inner, |out| unsafe { gather(base, &[inner], &[inner_stride], 0..inner, out) });
             if along_k {
                 panels.set_line(o, values);

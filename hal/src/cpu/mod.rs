@@ -3,9 +3,9 @@
 //! It is written from `docs/numerics.md`, shares no code with the kernels, and is clear first and parallel over blocks second. Inner loops
 //! are compiled for AVX2 with FMA beside the baseline and chosen at run time; both give the same bits.
 
-mod activation;
 mod affine;
 mod backend;
+mod bias_activation;
 mod binary;
 mod blocked;
 mod cast;
@@ -20,18 +20,18 @@ mod indexing;
 #[doc(hidden)]
 pub mod internals;
 mod math;
+mod math_dispatch;
 mod matmul;
 mod norm;
 mod planes;
-mod pool;
+mod pooling;
 mod quantized;
 mod random;
-mod recipes;
 mod reduce;
 mod rope;
 mod scan;
+mod select;
 mod sort;
-mod ternary;
 mod triangle;
 mod unary;
 mod upsample;

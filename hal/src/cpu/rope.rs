@@ -63,7 +63,7 @@ impl<T: bytemuck::Pod> Rows<'_, *const T> {
     /// The row lies in the buffer.
     unsafe fn read(&self, index: &[usize], out: &mut [T]) {
         let n = out.len();
-        // SAFETY: as the caller vouches; nobody writes the buffer.
+        // SAFETY: as the caller promises; nobody writes the buffer.
         unsafe { gather(self.base.wrapping_add(self.offset(index)), &[n], &[self.step()], 0..n, out) };
     }
 }

@@ -139,7 +139,8 @@ impl<O> Target<O> {
     /// # Safety
     /// The element lies in the buffer, and nothing else touches it meanwhile.
     unsafe fn write(&self, at: usize, value: O) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the element lies in the buffer, and nothing else touches it
+        // meanwhile.
         unsafe { *self.0.add(at) = value };
     }
 }

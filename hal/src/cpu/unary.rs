@@ -2,7 +2,7 @@
 
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
-use super::recipes::Recipes;
+use super::math_dispatch::Recipes;
 use super::walk::{BlockFunction, Each, Function, dispatch_compute, dispatch_float_compute, dispatch_recipes, map};
 use crate::{DType, Layout, Src, UnaryOp};
 use std::marker::PhantomData;

@@ -95,7 +95,7 @@ pub(super) unsafe fn gather<T: bytemuck::Pod>(
     out: &mut [T],
 ) {
     debug_assert_eq!(range.len(), out.len());
-    // SAFETY: the caller's promise; `out` is borrowed by us alone and has room for the range.
+    // SAFETY: as the caller promises; `out` is borrowed by us alone and has room for the range.
     unsafe { gather_bits(size_of::<T>(), base.cast(), dims, strides, range, out.as_mut_ptr().cast()) };
 }
 
@@ -115,7 +115,7 @@ pub(super) unsafe fn gather_bits(
         let (base, mut out) = (base.cast::<B>(), out.cast::<B>());
         let stride = strides.last().copied().unwrap_or(1);
         for_runs(dims, strides, range, |offset, n| {
-            // SAFETY: the caller's promise; each is an element of the view, and `out` has room for every run.
+            // SAFETY: as the caller promises; each is an element of the view, and `out` has room for every run.
             unsafe {
                 if stride == 1 {
                     std::ptr::copy_nonoverlapping(base.add(offset), out, n);
@@ -198,7 +198,7 @@ impl<'a, const N: usize> Walk<'a, N> {
             Src::Storage(s, l) => {
                 View::new(s.as_bytes().as_ptr().cast_mut(), l, s.dtype().size_in_bytes(), &dims, next(), false)
             }
-            Src::Dst => View::new(base, dst_layout, size, &dims, next(), true),
+            Src::InPlace => View::new(base, dst_layout, size, &dims, next(), true),
         });
         Self { len: dst_layout.elem_count(), dims, dst, srcs, borrows: PhantomData }
     }
@@ -344,7 +344,7 @@ pub(super) unsafe fn scatter<T: bytemuck::Pod>(
     range: Range<usize>,
 ) {
     debug_assert_eq!(range.len(), src.len());
-    // SAFETY: the caller's promise; `src` has as many elements as the range.
+    // SAFETY: as the caller promises; `src` has as many elements as the range.
     unsafe { scatter_bits(size_of::<T>(), src.as_ptr().cast(), base.cast(), dims, strides, range) };
 }
 
@@ -364,7 +364,7 @@ pub(super) unsafe fn scatter_bits(
         let (mut src, base) = (src.cast::<B>(), base.cast::<B>());
         let stride = strides.last().copied().unwrap_or(1);
         for_runs(dims, strides, range, |offset, n| {
-            // SAFETY: the caller's promise; each is an element of the view, and `src` has those of every run.
+            // SAFETY: as the caller promises; each is an element of the view, and `src` has those of every run.
             unsafe {
                 if stride == 1 {
                     std::ptr::copy_nonoverlapping(src, base.add(offset), n);

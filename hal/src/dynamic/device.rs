@@ -87,7 +87,7 @@ impl DynDevice {
         config: LaunchConfig,
         args: &mut [KernelArg<'_, DynStorage>],
     ) -> Result<()> {
-        // SAFETY: the caller's promise is the one that is asked for here.
+        // SAFETY: the caller promises what is asked for here.
         unsafe { self.0.launch(func, config, args) }
     }
 }

@@ -136,7 +136,7 @@ impl BackendStorage for DynStorage {
 
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
         let (device, func) = func::find(func, args)?;
-        // SAFETY: the caller's promise is the one that is asked for here.
+        // SAFETY: the caller promises what is asked for here.
         unsafe { device.launch(func, config, args) }
     }
 

@@ -4,16 +4,16 @@ use super::quantized::is_activation;
 use super::{Op, ReduceOp};
 use crate::{DType, Error, ErrorKind, Result};
 
-/// How many operands an operation has, the destination among them, what it takes in words, and whether given dtypes suit it.
-struct Taken {
+/// How many operands an operation has, the destination among them, what it takes in words, and whether given dtypes holds it.
+struct DtypeRule {
     operands: usize,
     what: &'static str,
-    suit: bool,
+    holds: bool,
 }
 
-impl Taken {
-    fn new(operands: usize, what: &'static str, suit: bool) -> Self {
-        Self { operands, what, suit }
+impl DtypeRule {
+    fn new(operands: usize, what: &'static str, holds: bool) -> Self {
+        Self { operands, what, holds }
     }
 }
 
@@ -21,18 +21,18 @@ fn equal(dtypes: &[DType]) -> bool {
     dtypes.windows(2).all(|w| w[0] == w[1])
 }
 
-fn any(operands: usize, ds: &[DType]) -> Taken {
-    Taken::new(operands, "operands of one dtype", equal(ds))
+fn any(operands: usize, ds: &[DType]) -> DtypeRule {
+    DtypeRule::new(operands, "operands of one dtype", equal(ds))
 }
 
-fn floats(operands: usize, ds: &[DType]) -> Taken {
-    Taken::new(operands, "floats of one dtype", equal(ds) && ds.iter().all(|d| d.is_float()))
+fn floats(operands: usize, ds: &[DType]) -> DtypeRule {
+    DtypeRule::new(operands, "floats of one dtype", equal(ds) && ds.iter().all(|d| d.is_float()))
 }
 
 /// The floats that are more than storage on every device's library.
-fn wide_floats(operands: usize, ds: &[DType]) -> Taken {
+fn wide_floats(operands: usize, ds: &[DType]) -> DtypeRule {
     let wide = |d: &DType| matches!(d, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
-    Taken::new(operands, "f16, bf16, f32 or f64, all operands the same", equal(ds) && ds.iter().all(wide))
+    DtypeRule::new(operands, "f16, bf16, f32 or f64, all operands the same", equal(ds) && ds.iter().all(wide))
 }
 
 fn is_index(dtype: DType) -> bool {
@@ -40,10 +40,10 @@ fn is_index(dtype: DType) -> bool {
 }
 
 impl Op {
-    fn taken(&self, ds: &[DType]) -> Taken {
+    fn dtype_rule(&self, ds: &[DType]) -> DtypeRule {
         match self {
-            Op::Fill(_) => Taken::new(1, "", true),
-            Op::Cast => Taken::new(2, "", true),
+            Op::Fill(_) => DtypeRule::new(1, "", true),
+            Op::Cast => DtypeRule::new(2, "", true),
             Op::Copy
             | Op::Affine(_)
             | Op::Clamp(_)
@@ -68,43 +68,43 @@ impl Op {
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => wide_floats(3, ds),
             Op::RandUniform(_) | Op::RandNormal(_) => wide_floats(1, ds),
             Op::Cmp(_) => {
-                let suit = matches!(ds, [a, b, DType::U8] if a == b);
-                Taken::new(3, "two operands of one dtype and a u8 destination", suit)
+                let holds = matches!(ds, [a, b, DType::U8] if a == b);
+                DtypeRule::new(3, "two operands of one dtype and a u8 destination", holds)
             }
             Op::WhereCond => {
-                let suit = matches!(ds, [cond, values @ ..] if is_index(*cond) && equal(values));
-                Taken::new(4, "a condition of u8, u32 or i64 and values of one dtype", suit)
+                let holds = matches!(ds, [cond, values @ ..] if is_index(*cond) && equal(values));
+                DtypeRule::new(4, "a condition of u8, u32 or i64 and values of one dtype", holds)
             }
-            Op::Reduce(r) if r.op.is_arg() => Taken::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
+            Op::Reduce(r) if r.op.is_arg() => DtypeRule::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
             Op::Reduce(r) if r.op == ReduceOp::Mean => floats(2, ds),
             Op::Reduce(_) => any(2, ds),
-            Op::ArgSort(_) | Op::ArgTopK(_) => Taken::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
+            Op::ArgSort(_) | Op::ArgTopK(_) => DtypeRule::new(2, "a u32 destination", ds.last() == Some(&DType::U32)),
             Op::Gather { .. } | Op::IndexSelect { .. } => {
-                let suit = matches!(ds, [src, ids, dst] if src == dst && is_index(*ids));
-                Taken::new(3, "ids of u8, u32 or i64 and values of one dtype", suit)
+                let holds = matches!(ds, [src, ids, dst] if src == dst && is_index(*ids));
+                DtypeRule::new(3, "ids of u8, u32 or i64 and values of one dtype", holds)
             }
             Op::ScatterSet { .. } | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => {
-                let suit = matches!(ds, [to, ids, src, dst] if to == src && src == dst && is_index(*ids));
-                Taken::new(4, "ids of u8, u32 or i64 and values of one dtype", suit)
+                let holds = matches!(ds, [to, ids, src, dst] if to == src && src == dst && is_index(*ids));
+                DtypeRule::new(4, "ids of u8, u32 or i64 and values of one dtype", holds)
             }
             Op::Quantize(_) => {
-                let suit = matches!(ds, [src, DType::U8] if is_activation(*src));
-                Taken::new(2, "f32, f16 or bf16 and a u8 destination", suit)
+                let holds = matches!(ds, [src, DType::U8] if is_activation(*src));
+                DtypeRule::new(2, "f32, f16 or bf16 and a u8 destination", holds)
             }
             Op::Dequantize(_) => {
-                let suit = matches!(ds, [DType::U8, dst] if is_activation(*dst));
-                Taken::new(2, "blocks as u8 and a destination of f32, f16 or bf16", suit)
+                let holds = matches!(ds, [DType::U8, dst] if is_activation(*dst));
+                DtypeRule::new(2, "blocks as u8 and a destination of f32, f16 or bf16", holds)
             }
             Op::QMatmul(_) => {
-                let suit = matches!(ds, [DType::U8, x, dst] if x == dst && is_activation(*x));
-                Taken::new(3, "blocks as u8, and f32, f16 or bf16 for the activations and the destination", suit)
+                let holds = matches!(ds, [DType::U8, x, dst] if x == dst && is_activation(*x));
+                DtypeRule::new(3, "blocks as u8, and f32, f16 or bf16 for the activations and the destination", holds)
             }
             Op::QMatmulId(_) => {
-                let suit = matches!(ds, [DType::U8, x, DType::U32, dst] if x == dst && is_activation(*x));
-                Taken::new(
+                let holds = matches!(ds, [DType::U8, x, DType::U32, dst] if x == dst && is_activation(*x));
+                DtypeRule::new(
                     4,
                     "blocks as u8, ids as u32, and f32, f16 or bf16 for the activations and the destination",
-                    suit,
+                    holds,
                 )
             }
         }
@@ -112,7 +112,7 @@ impl Op {
 
     /// How many inputs it has.
     pub fn inputs(&self) -> usize {
-        self.taken(&[]).operands - 1
+        self.dtype_rule(&[]).operands - 1
     }
 
     /// Whether the operation is defined for these dtypes, inputs first and the destination last.
@@ -120,7 +120,7 @@ impl Op {
     /// # Errors
     /// `UnsupportedDtype`, saying what the operation takes; `InvalidArgument` for a wrong number of operands.
     pub fn check_dtypes(&self, dtypes: &[DType]) -> Result<()> {
-        let Taken { operands, what, suit } = self.taken(dtypes);
+        let DtypeRule { operands, what, holds } = self.dtype_rule(dtypes);
         if dtypes.len() != operands {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
@@ -133,7 +133,7 @@ impl Op {
             let message = format!("{self}: the value is {}, the storage {dst}; convert the value first", value.dtype());
             return Err(Error::new(ErrorKind::UnsupportedDtype, message).with_dtypes(dtypes));
         }
-        if suit {
+        if holds {
             return Ok(());
         }
         let given: Vec<_> = dtypes.iter().map(|d| d.as_str()).collect();

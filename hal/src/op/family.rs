@@ -46,9 +46,9 @@ families! {
     /// Elementwise comparisons.
     Compare "compare"
     /// Elementwise choice by a condition.
-    Ternary "ternary"
+    Select "select"
     /// A function of a sum, fused.
-    Activation "activation"
+    BiasActivation "bias_activation"
     /// Reductions over dimensions.
     Reduce "reduce"
     /// Matrix products.
@@ -68,7 +68,7 @@ families! {
     /// Convolutions.
     Conv "conv"
     /// Pooling of windows.
-    Pool "pool"
+    Pooling "pooling"
     /// Upsampling of images.
     Upsample "upsample"
     /// Random numbers.
@@ -99,8 +99,8 @@ impl Family {
             Family::Unary => UnaryOp::ALL.iter().map(|&op| Op::Unary(op)).collect(),
             Family::Binary => BinaryOp::ALL.iter().map(|&op| Op::Binary(op)).collect(),
             Family::Compare => CmpOp::ALL.iter().map(|&op| Op::Cmp(op)).collect(),
-            Family::Ternary => vec![Op::WhereCond],
-            Family::Activation => Activation::ALL.iter().map(|&op| Op::AddActivation(op)).collect(),
+            Family::Select => vec![Op::WhereCond],
+            Family::BiasActivation => Activation::ALL.iter().map(|&op| Op::AddActivation(op)).collect(),
             Family::Reduce => ReduceOp::ALL.iter().map(|&op| Op::Reduce(Reduce::new(op, &[0]))).collect(),
             Family::Matmul => vec![Op::Matmul(Matmul::default())],
             Family::Triangle => vec![Op::Triangle(Triangle::lower(0)), Op::Triangle(Triangle::upper(0))],
@@ -126,7 +126,7 @@ impl Family {
                 Op::ConvTranspose1d(ConvTranspose1d::default()),
                 Op::ConvTranspose2d(ConvTranspose2d::default()),
             ],
-            Family::Pool => vec![Op::AvgPool2d(Pool2d::new([2, 2])), Op::MaxPool2d(Pool2d::new([2, 2]))],
+            Family::Pooling => vec![Op::AvgPool2d(Pool2d::new([2, 2])), Op::MaxPool2d(Pool2d::new([2, 2]))],
             Family::Upsample => vec![
                 Op::UpsampleNearest1d(UpsampleNearest1d::new([1])),
                 Op::UpsampleNearest2d(UpsampleNearest2d::new([1, 1])),
@@ -165,8 +165,8 @@ impl Op {
             Op::Unary(_) => Family::Unary,
             Op::Binary(_) => Family::Binary,
             Op::Cmp(_) => Family::Compare,
-            Op::WhereCond => Family::Ternary,
-            Op::AddActivation(_) => Family::Activation,
+            Op::WhereCond => Family::Select,
+            Op::AddActivation(_) => Family::BiasActivation,
             Op::Reduce(_) => Family::Reduce,
             Op::Matmul(_) => Family::Matmul,
             Op::Triangle(_) => Family::Triangle,
@@ -180,7 +180,7 @@ impl Op {
             | Op::ScatterAdd { .. }
             | Op::IndexAdd { .. } => Family::Indexing,
             Op::Conv1d(_) | Op::Conv2d(_) | Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_) => Family::Conv,
-            Op::AvgPool2d(_) | Op::MaxPool2d(_) => Family::Pool,
+            Op::AvgPool2d(_) | Op::MaxPool2d(_) => Family::Pooling,
             Op::UpsampleNearest1d(_) | Op::UpsampleNearest2d(_) | Op::UpsampleBilinear2d(_) => Family::Upsample,
             Op::RandUniform(_) | Op::RandNormal(_) => Family::Random,
             Op::Quantize(_) | Op::Dequantize(_) | Op::QMatmul(_) | Op::QMatmulId(_) => Family::Quantized,

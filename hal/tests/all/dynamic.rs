@@ -106,7 +106,7 @@ fn operations_run_in_the_driver() {
         &layout,
     )
     .unwrap();
-    BackendStorage::unary_into(UnaryOp::Neg, Src::Dst, &mut c, &layout).unwrap();
+    BackendStorage::unary_into(UnaryOp::Neg, Src::InPlace, &mut c, &layout).unwrap();
     c.write_slice(0, &[5.0f32]).unwrap();
     assert_eq!(c.to_vec::<f32>().unwrap(), [5.0, -24.0, -108.0]);
     let mut pinned = device.alloc_pinned(12).unwrap();

@@ -111,7 +111,7 @@ fn calls_whose_inputs_do_not_say_their_result_say_so() {
     let error = CpuStorage::apply(&Op::Cast, &[(&x, &l)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
     let mut dst = x.clone();
-    let error = CpuStorage::apply_into(&Op::Softmax, &[Src::Dst], &mut dst, &l).unwrap_err();
+    let error = CpuStorage::apply_into(&Op::Softmax, &[Src::InPlace], &mut dst, &l).unwrap_err();
     assert!(error.message().contains("a storage of its own"), "{error}");
     let error = CpuStorage::apply_into(&Op::RandUniform(RandUniform::new(1.0, 0.0)), &[], &mut dst, &l).unwrap_err();
     assert_eq!((error.kind(), error.op()), (ErrorKind::InvalidArgument, Some("rand_uniform")));

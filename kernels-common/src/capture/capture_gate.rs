@@ -32,9 +32,9 @@ fn state() -> MutexGuard<'static, State> {
 
 /// One side's stay, which ends when it is dropped.
 #[derive(Debug)]
-struct Stay(fn(&mut State) -> &mut usize);
+struct SectionGuard(fn(&mut State) -> &mut usize);
 
-impl Stay {
+impl SectionGuard {
     fn begin(own: fn(&mut State) -> &mut usize, other: fn(&mut State) -> &mut usize) -> Self {
         let mut state = state();
         if INSIDE.get() == 0 {
@@ -47,7 +47,7 @@ impl Stay {
     }
 }
 
-impl Drop for Stay {
+impl Drop for SectionGuard {
     fn drop(&mut self) {
         *self.0(&mut state()) -= 1;
         INSIDE.set(INSIDE.get() - 1);
@@ -58,19 +58,19 @@ impl Drop for Stay {
 /// Held by the thread that captures, as long as it does.
 #[derive(Debug)]
 pub(crate) struct Capturing {
-    _stay: Stay,
+    _guard: SectionGuard,
 }
 
 impl Capturing {
     /// Waits for calls of other threads that would break the capture.
     pub(crate) fn begin() -> Self {
-        Self { _stay: Stay::begin(|state| &mut state.captures, |state| &mut state.calls) }
+        Self { _guard: SectionGuard::begin(|state| &mut state.captures, |state| &mut state.calls) }
     }
 }
 
 /// Does what would break captures when no other thread captures.
 pub(crate) fn between_captures<T>(call: impl FnOnce() -> T) -> T {
-    let _stay = Stay::begin(|state| &mut state.calls, |state| &mut state.captures);
+    let _guard = SectionGuard::begin(|state| &mut state.calls, |state| &mut state.captures);
     call()
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// What the work of a graph stands on, and keeps alive.
 #[derive(Debug)]
-pub(crate) struct Needs<R: GpuRuntime> {
+pub(crate) struct GraphResources<R: GpuRuntime> {
     /// Memory that was there before the step, and what the step does with it.
     blocks: Vec<(Arc<Block<R>>, Access)>,
     /// Memory that the step allocated.
@@ -26,7 +26,7 @@ pub(crate) struct Needs<R: GpuRuntime> {
     faults: Option<GraphFaults>,
 }
 
-impl<R: GpuRuntime> Needs<R> {
+impl<R: GpuRuntime> GraphResources<R> {
     /// Those of a capture that is over.
     pub(crate) fn of(capture: &Capture<R>) -> Self {
         Self { blocks: capture.take_kept(), memory: capture.pool().clone(), faults: capture.take_faults() }
@@ -97,7 +97,7 @@ pub(crate) struct GpuGraph<R: GpuRuntime> {
     step: Step,
     // Before what it needs, so dropped first.
     exec: Exec<R>,
-    needs: Needs<R>,
+    resources: GraphResources<R>,
     nodes: usize,
     /// Streams on which replays may still run.
     running: SmallVec<[Arc<GpuStream<R>>; 1]>,
@@ -117,8 +117,8 @@ impl<R: GpuRuntime> GpuGraph<R> {
     pub(crate) fn capture(device: &GpuDevice<R>, mut step: Step) -> Result<Graph> {
         let recorded = record(device, &mut step)?;
         let exec = Exec::new(device, &recorded)?;
-        let (needs, nodes) = recorded.take();
-        let graph = Self { device: device.clone(), step, exec, needs, nodes, running: SmallVec::new() };
+        let (resources, nodes) = recorded.take();
+        let graph = Self { device: device.clone(), step, exec, resources, nodes, running: SmallVec::new() };
         Ok(Graph::from_backend(Box::new(graph)))
     }
 
@@ -157,12 +157,12 @@ impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
         )
         .entered();
         let several = !device.has_one_stream();
-        self.needs.wait(&device, &stream, several && device.tracks_events())?;
+        self.resources.wait(&device, &stream, several && device.tracks_events())?;
         let launch = || {
-            // SAFETY: `exec` lives, and so does what its nodes use, which `needs` holds.
+            // SAFETY: `exec` lives, and so does what its nodes use, which `resources` holds.
             unsafe { device.runtime().launch_graph(&stream, self.exec.raw) }
         };
-        let launched = match &self.needs.faults {
+        let launched = match &self.resources.faults {
             Some(faults) => device.faults().replay(faults, stream.id(), launch),
             None => launch(),
         };
@@ -171,7 +171,7 @@ impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
         self.runs_on(stream.shared());
         // As in `Order::after`: a second stream may have come in the meantime.
         let several = several || !device.has_one_stream();
-        self.needs.note(&device, &stream, several && device.tracks_events())
+        self.resources.note(&device, &stream, several && device.tracks_events())
     }
 
     fn update(&mut self) -> Result<()> {
@@ -190,7 +190,7 @@ impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
         if !self.located(updated)? {
             self.exec = Exec::new(&device, &recorded)?;
         }
-        (self.needs, self.nodes) = recorded.take();
+        (self.resources, self.nodes) = recorded.take();
         Ok(())
     }
 

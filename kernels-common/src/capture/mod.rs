@@ -19,14 +19,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a capture knows of memory that its work uses.
 #[derive(Debug)]
-struct Touched<R: GpuRuntime> {
+struct CapturedUses<R: GpuRuntime> {
     /// Uses by the captured work alone.
     uses: Uses<R>,
     /// The block, for the graph to keep; `None` for the graph's own memory.
     keep: Option<Arc<Block<R>>>,
 }
 
-impl<R: GpuRuntime> Default for Touched<R> {
+impl<R: GpuRuntime> Default for CapturedUses<R> {
     fn default() -> Self {
         Self { uses: Uses::default(), keep: None }
     }
@@ -36,7 +36,7 @@ impl<R: GpuRuntime> Default for Touched<R> {
 #[derive(Debug)]
 pub(crate) struct Capture<R: GpuRuntime> {
     pool: Arc<CapturePool<R>>,
-    touched: Mutex<HashMap<DevicePtr, Touched<R>>>,
+    touched: Mutex<HashMap<DevicePtr, CapturedUses<R>>>,
     members: Mutex<Vec<Arc<GpuStream<R>>>>,
     /// The flags of its operations with ids, once there is one.
     faults: OnceLock<GraphFaults>,
@@ -67,7 +67,7 @@ impl<R: GpuRuntime> Capture<R> {
 
     /// The blocks outside the graph's own memory that the captured work uses, and what it does with each.
     pub(crate) fn take_kept(&self) -> Vec<(Arc<Block<R>>, Access)> {
-        let kept = |touched: Touched<R>| {
+        let kept = |touched: CapturedUses<R>| {
             let access = if touched.uses.writes() { Access::Write } else { Access::Read };
             Some((touched.keep?, access))
         };

@@ -1,7 +1,7 @@
 //! Recording a step: the thread's stream is captured while the step is called, and is as it was afterwards, however the step ends.
 
 use crate::capture::capture_gate::Capturing;
-use crate::capture::graph::Needs;
+use crate::capture::graph::GraphResources;
 use crate::capture::{self, Capture};
 use crate::device::GpuDevice;
 use crate::runtime::{GpuRuntime, RawGraph};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Recorded<R: GpuRuntime> {
     graph: VendorGraph<R>,
-    needs: Needs<R>,
+    resources: GraphResources<R>,
     nodes: usize,
 }
 
@@ -25,8 +25,8 @@ impl<R: GpuRuntime> Recorded<R> {
     }
 
     /// What it needs to run, and how many nodes it has.
-    pub(crate) fn take(self) -> (Needs<R>, usize) {
-        (self.needs, self.nodes)
+    pub(crate) fn take(self) -> (GraphResources<R>, usize) {
+        (self.resources, self.nodes)
     }
 }
 
@@ -95,13 +95,13 @@ impl<R: GpuRuntime> Recording<R> {
 
     fn end(mut self) -> Result<Recorded<R>> {
         let graph = self.stop()?;
-        let needs = Needs::of(&self.capture);
-        if let Some(faults) = needs.faults() {
+        let resources = GraphResources::of(&self.capture);
+        if let Some(faults) = resources.faults() {
             self.device.faults().begin(&self.device, &self.stream, faults)?;
         }
         // SAFETY: the graph lives.
         let nodes = unsafe { self.device.runtime().graph_nodes(graph.raw)? };
-        Ok(Recorded { graph, needs, nodes })
+        Ok(Recorded { graph, resources, nodes })
     }
 }
 

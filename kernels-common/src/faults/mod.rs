@@ -198,7 +198,7 @@ impl IndexFaults {
     }
 }
 
-/// The flag of one operation, held while its kernels are launched: they get [`ptr`](Self::ptr) as a `u32 *` for `report_fault` of `dialect/ids.cuh`.
+/// The flag of one operation, held while its kernels are launched: they get [`ptr`](Self::ptr) as a `u32 *` for `report_fault` of `device_lib/ids.cuh`.
 pub(crate) struct FaultFlag<'a> {
     /// `None` for one of a graph, which is set by its replays.
     faults: Option<&'a IndexFaults>,

@@ -3,7 +3,7 @@
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Index, count, push, split};
+use crate::launch::index::{Dim, Index, IndexDims, count, push, split};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{Layout, Result};
 use std::mem::offset_of;
@@ -37,9 +37,9 @@ pub(crate) struct Part {
 
 /// Dimensions of a walk over a destination that ends in `spatial` spatial dimensions: offsets in the source, whose spatial strides are taken as given
 /// by `src_stride`, offsets in the destination, row and column. Neighbours in the destination come last. A unit of work is `pack` columns.
-pub(crate) fn dims(src_stride: &[usize], dst: &Layout, spatial: usize, pack: usize) -> Dims<4> {
+pub(crate) fn dims(src_stride: &[usize], dst: &Layout, spatial: usize, pack: usize) -> IndexDims<4> {
     let rank = dst.shape().rank();
-    let mut dims: Dims<4> = (0..rank)
+    let mut dims: IndexDims<4> = (0..rank)
         .map(|d| {
             let (size, stride) = (dst.dims()[d], [src_stride[d], dst.stride()[d]]);
             let (row, column) = (spatial == 2 && d + 2 == rank, d + 1 == rank);
@@ -48,7 +48,7 @@ pub(crate) fn dims(src_stride: &[usize], dst: &Layout, spatial: usize, pack: usi
         })
         .collect();
     dims.sort_by_key(|d| std::cmp::Reverse(d.stride[1]));
-    let mut merged = Dims::new();
+    let mut merged = IndexDims::new();
     dims.into_iter().for_each(|d| push(&mut merged, d));
     merged
 }

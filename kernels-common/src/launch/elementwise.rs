@@ -1,5 +1,5 @@
 //! Launching elementwise kernels: from operands and layouts to the kernel that suits them. Shared by every family whose kernels are made by
-//! `dialect/elementwise.cuh`.
+//! `device_lib/elementwise.cuh`.
 //!
 //! The order in which elements are visited is free, so dimensions are sorted by the destination's strides and merged as far as all
 //! operands allow. What is dense then takes the contiguous kernel, what runs along the innermost dimension the one for rows, and
@@ -26,7 +26,7 @@ const MAX_RANK: usize = 8;
 const MAX_OPERANDS: usize = 4;
 /// Units of work in one launch of a walk stay below, which keeps index arithmetic in 32 bits.
 const MAX_UNITS: u64 = 1 << 31;
-/// Elements from which an input is turned, which costs a launch more, and sizes of the two dimensions.
+/// Elements from which an input is transposed, which costs a launch more, and sizes of the two dimensions.
 const TURN_FROM: usize = 1 << 18;
 const TURN_SIDE: usize = 16;
 /// Bytes that one access moves at most.
@@ -79,7 +79,7 @@ pub(crate) fn run<R: GpuRuntime>(
     for src in srcs {
         operands.push(match *src {
             Src::Storage(storage, layout) => Operand::new(storage, layout),
-            Src::Dst => operands[0],
+            Src::InPlace => operands[0],
         });
     }
     // SAFETY: every layout was validated against its buffer, and the caller's parameters are those of the kernels.
@@ -111,7 +111,7 @@ pub(crate) const fn carrier(dtype: DType) -> DType {
 pub(crate) fn dtype_of<R: GpuRuntime>(src: Src<'_, GpuStorage<R>>, dst: &GpuStorage<R>) -> DType {
     match src {
         Src::Storage(storage, _) => storage.dtype(),
-        Src::Dst => dst.dtype(),
+        Src::InPlace => dst.dtype(),
     }
 }
 
@@ -142,16 +142,16 @@ unsafe fn launch<R: GpuRuntime>(
     params: &[*mut c_void],
 ) -> Result<()> {
     for (i, operand) in operands.iter().enumerate().skip(1) {
-        let Some(layout) = turned(operands[0].layout, operand.layout) else { continue };
+        let Some(layout) = transposed(operands[0].layout, operand.layout) else { continue };
         // Without memory for the copy it goes the slow way.
         let Ok(copy) = device.alloc(layout.elem_count() * operand.size, DType::U8) else { continue };
         let strides = operand.layout.stride().iter().zip(layout.stride());
         let dims = layout.dims().iter().zip(strides).map(|(&size, (&s, &d))| Dim { size, stride: [s, d] }).collect();
-        // SAFETY: the caller vouches for the input; the copy is new and has a place for each element.
+        // SAFETY: the caller promises a valid input; the copy is new and has a place for each element.
         unsafe { copy_walk(device, operand.size, DevicePtr(operand.ptr), copy.ptr(), dims)? };
         let mut straight: Operands<'_> = operands.into();
         straight[i] = Operand { ptr: copy.ptr().0, size: operand.size, layout: &layout };
-        // SAFETY: as the caller vouches. The copy goes back to the pool afterwards, which reuses it in stream order.
+        // SAFETY: as the caller promises. The copy goes back to the pool afterwards, which reuses it in stream order.
         return unsafe { launch(device, kernels, &straight, params) };
     }
     let n = operands[0].layout.elem_count() as u64;
@@ -163,20 +163,20 @@ unsafe fn launch<R: GpuRuntime>(
             args.push(address(&n));
             args.extend_from_slice(params);
             let launch = Launch::linear(kernels.key, blocks(device, n / width as u64, kernels.unroll), BLOCK);
-            // SAFETY: the caller vouches for operands and parameters; the layouts have no gaps.
+            // SAFETY: the caller promises valid operands and parameters; the layouts have no gaps.
             return unsafe { launch.on(device, &mut args) };
         }
         Plan::Walks(walks) => walks,
     };
-    for Stretch { variant, axes, ptrs, splat } in walks {
+    for Span { variant, axes, ptrs, broadcast } in walks {
         let unroll = if variant == Key::ROWS { ROWS_UNROLL } else { STRIDED_UNROLL };
         split(&axes, ptrs, MAX_UNITS, &mut |axes, units, ptrs| {
-            let walk = Walk::new(axes, units, splat);
+            let walk = Walk::new(axes, units, broadcast);
             let mut args: Args = ptrs[..operands.len()].iter().map(address).collect();
             args.push(address(&walk));
             args.extend_from_slice(params);
             let launch = Launch::linear(kernels.key.with_variant(variant), blocks(device, units, unroll), BLOCK);
-            // SAFETY: the caller vouches for operands and parameters; the walk visits elements of the layouts.
+            // SAFETY: the caller promises valid operands and parameters; the walk visits elements of the layouts.
             unsafe { launch.on(device, &mut args) }
         })?;
     }
@@ -185,7 +185,7 @@ unsafe fn launch<R: GpuRuntime>(
 
 /// The layout of a copy in the destination's order, for an input that lies transposed. Through the strided kernel, `exp` of one took 3.8
 /// (f32) and 7.0 (f16) times as long as its bytes on an H200; the copy takes as long as they do.
-fn turned(dst: &Layout, src: &Layout) -> Option<Layout> {
+fn transposed(dst: &Layout, src: &Layout) -> Option<Layout> {
     if dst.elem_count() < TURN_FROM {
         return None;
     }
@@ -234,16 +234,16 @@ fn pack_width(operands: &[Operand<'_>]) -> usize {
 enum Plan {
     Nothing,
     Contiguous,
-    Walks(SmallVec<[Stretch; 2]>),
+    Walks(SmallVec<[Span; 2]>),
 }
 
 /// Elements for one kernel: units along axes, from each operand's address on.
 #[derive(Debug)]
-struct Stretch {
+struct Span {
     variant: u8,
     axes: Axes,
     ptrs: Ptrs,
-    splat: u32,
+    broadcast: u32,
 }
 
 fn plan(operands: &[Operand<'_>], has_rows: bool) -> Plan {
@@ -266,7 +266,7 @@ fn plan(operands: &[Operand<'_>], has_rows: bool) -> Plan {
             walks.push(whole);
             walks.extend(rest);
         }
-        None => walks.push(Stretch { variant: Key::STRIDED, axes, ptrs, splat: 0 }),
+        None => walks.push(Span { variant: Key::STRIDED, axes, ptrs, broadcast: 0 }),
     }
     Plan::Walks(walks)
 }
@@ -317,18 +317,18 @@ fn axes(operands: &[Operand<'_>]) -> (Axes, Ptrs) {
 
 /// The elements in packs of `width`, and those behind the last whole pack, which a single axis may end in; none where the operands
 /// do not allow packs.
-fn rows(axes: &Axes, ptrs: Ptrs, operands: &[Operand<'_>], width: usize) -> Option<(Stretch, Option<Stretch>)> {
+fn rows(axes: &Axes, ptrs: Ptrs, operands: &[Operand<'_>], width: usize) -> Option<(Span, Option<Span>)> {
     let pack = width as u64;
     let (&inner, outer) = axes.split_last().expect("there is an axis");
     let (packs, left) = (inner.size / pack, inner.size % pack);
     if packs == 0 || (left != 0 && !outer.is_empty()) {
         return None;
     }
-    let mut splat = 0;
+    let mut broadcast = 0;
     for (i, o) in operands.iter().enumerate() {
         let bytes = pack * o.size as u64;
         if inner.stride[i] == 0 && i > 0 {
-            splat |= 1 << i;
+            broadcast |= 1 << i;
         } else if inner.stride[i] != o.size as u64
             || !o.ptr.is_multiple_of(bytes)
             || outer.iter().any(|a| !a.stride[i].is_multiple_of(bytes))
@@ -338,13 +338,13 @@ fn rows(axes: &Axes, ptrs: Ptrs, operands: &[Operand<'_>], width: usize) -> Opti
     }
     let mut whole = axes.clone();
     *whole.last_mut().expect("there is an axis") = Axis { size: packs, stride: inner.stride.map(|s| s * pack) };
-    let rest = (left != 0).then(|| Stretch {
+    let rest = (left != 0).then(|| Span {
         variant: Key::STRIDED,
         axes: smallvec::smallvec![Axis { size: left, ..inner }],
         ptrs: inner.advance(ptrs, packs * pack),
-        splat: 0,
+        broadcast: 0,
     });
-    Some((Stretch { variant: Key::ROWS, axes: whole, ptrs, splat }, rest))
+    Some((Span { variant: Key::ROWS, axes: whole, ptrs, broadcast }, rest))
 }
 
 /// Calls `launch` with axes, units and addresses, as often as one launch does not hold all: at most [`MAX_RANK`] axes, and fewer units than `limit`.
@@ -381,7 +381,7 @@ fn split(
 struct Walk {
     units: u32,
     rank: u32,
-    splat: u32,
+    broadcast: u32,
     unused: u32,
     size: [u32; MAX_RANK],
     magic: [u32; MAX_RANK],
@@ -394,11 +394,11 @@ const _: () = assert!(offset_of!(Walk, size) == 16 && offset_of!(Walk, stride) =
 
 impl Walk {
     /// Of at most [`MAX_RANK`] axes with less than [`MAX_UNITS`] units.
-    fn new(axes: &[Axis], units: u64, splat: u32) -> Self {
+    fn new(axes: &[Axis], units: u64, broadcast: u32) -> Self {
         let mut walk = Self {
             units: units as u32,
             rank: axes.len() as u32,
-            splat,
+            broadcast,
             unused: 0,
             size: [1; MAX_RANK],
             magic: [1; MAX_RANK],
@@ -451,15 +451,15 @@ mod tests {
                 found.extend((0..operands[0].layout.elem_count() as u64).map(element));
             }
             Plan::Walks(walks) => {
-                for Stretch { variant, axes, ptrs, splat } in walks {
+                for Span { variant, axes, ptrs, broadcast } in walks {
                     let pack = if variant == Key::ROWS { width } else { 1 };
                     split(&axes, ptrs, limit, &mut |axes, units, ptrs| {
                         assert!(units < limit && axes.len() <= MAX_RANK);
-                        for at in offsets(&Walk::new(axes, units, splat), operands.len()) {
+                        for at in offsets(&Walk::new(axes, units, broadcast), operands.len()) {
                             for i in 0..pack {
                                 let one = |(o, operand): (usize, &Operand<'_>)| {
                                     let start = ptrs[o] + at[o];
-                                    if (splat >> o) & 1 == 1 {
+                                    if (broadcast >> o) & 1 == 1 {
                                         return start;
                                     }
                                     assert!(start.is_multiple_of(pack * operand.size as u64), "a pack is not aligned");
@@ -555,20 +555,20 @@ mod tests {
         };
         let dst = Layout::contiguous([1024, 512]);
         let across = layout(&[1024, 512], &[1, 1024]);
-        assert_eq!(turned(&dst, &across), Some(dst.clone()));
+        assert_eq!(transposed(&dst, &across), Some(dst.clone()));
         // Both lie the same way: it is the other that goes against the order.
-        assert_eq!(turned(&across, &across), None);
-        assert_eq!(turned(&across, &dst), Some(across.clone()));
-        assert_eq!(turned(&dst, &layout(&[1024, 512], &[513, 1])), None, "rows with gaps are no transposition");
+        assert_eq!(transposed(&across, &across), None);
+        assert_eq!(transposed(&across, &dst), Some(across.clone()));
+        assert_eq!(transposed(&dst, &layout(&[1024, 512], &[513, 1])), None, "rows with gaps are no transposition");
         assert_eq!(
-            turned(&dst, &layout(&[1024, 512], &[1, 0])),
+            transposed(&dst, &layout(&[1024, 512], &[1, 0])),
             None,
             "a repeated column is less to read than its copy"
         );
-        assert_eq!(turned(&Layout::contiguous([64, 64]), &layout(&[64, 64], &[1, 64])), None, "it is small");
+        assert_eq!(transposed(&Layout::contiguous([64, 64]), &layout(&[64, 64], &[1, 64])), None, "it is small");
         let dst = Layout::contiguous([4, 1, 300, 257]);
         let heads = layout(&[4, 1, 300, 257], &[300 * 257, 7, 1, 300]);
-        let Some(copy) = turned(&dst, &heads) else { panic!("the last two are exchanged") };
+        let Some(copy) = transposed(&dst, &heads) else { panic!("the last two are exchanged") };
         assert!(copy.is_contiguous());
     }
 

@@ -1,4 +1,4 @@
-//! The host's side of `dialect/index.cuh`: walks over strided tensors as kernel parameters.
+//! The host's side of `device_lib/index.cuh`: walks over strided tensors as kernel parameters.
 
 use smallvec::SmallVec;
 use std::mem::offset_of;
@@ -38,11 +38,11 @@ pub(crate) struct Dim<const OPERANDS: usize> {
 }
 
 /// Dimensions of a walk, outermost first.
-pub(crate) type Dims<const OPERANDS: usize> = SmallVec<[Dim<OPERANDS>; 6]>;
+pub(crate) type IndexDims<const OPERANDS: usize> = SmallVec<[Dim<OPERANDS>; 6]>;
 
 /// Joins a dimension to the ones before it: dropped if of size 1, merged if every operand steps through both as one. So a
 /// tensor pushed dimension by dimension has the fewest that still give its elements in the same order.
-pub(crate) fn push<const OPERANDS: usize>(dims: &mut Dims<OPERANDS>, dim: Dim<OPERANDS>) {
+pub(crate) fn push<const OPERANDS: usize>(dims: &mut IndexDims<OPERANDS>, dim: Dim<OPERANDS>) {
     if dim.size == 1 {
         return;
     }
@@ -103,7 +103,7 @@ pub(crate) fn split<const OPERANDS: usize, E>(
     }
     let largest = (0..dims.len()).max_by_key(|&d| dims[d].size).expect("a walk without dimensions has one element");
     let half = dims[largest].size / 2;
-    let mut part: Dims<OPERANDS> = dims.into();
+    let mut part: IndexDims<OPERANDS> = dims.into();
     part[largest].size = half;
     split(&part, most, offset, f)?;
     part[largest].size = dims[largest].size - half;
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn push_merges_runs() {
-        let mut dims = Dims::<1>::new();
+        let mut dims = IndexDims::<1>::new();
         for (size, s) in [(2, 60), (3, 20), (1, 9), (4, 5), (5, 1), (7, 0)] {
             push(&mut dims, Dim { size, stride: [s] });
         }

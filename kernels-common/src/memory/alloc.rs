@@ -1,7 +1,7 @@
 //! Where a device's storages get their memory: the pool, or the memory of the graph that is being captured.
 
 use crate::device::GpuDevice;
-use crate::memory::block::{Block, Home};
+use crate::memory::block::{Block, BlockOwner};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use crate::stream::dependencies::{Access, Uses};
@@ -32,7 +32,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         let (ptr, class, uses) = self.pool().alloc(self.runtime(), bytes, |_| true)?;
         // Looked at again once the block is ours: where there still is one stream, it runs after whatever used the block.
         let uses = if uses.is_empty() || self.has_one_stream() { Uses::default() } else { uses };
-        self.ready(ptr, class, Home::Device, scratch, uses)
+        self.ready(ptr, class, BlockOwner::Device, scratch, uses)
     }
 
     #[cold]
@@ -41,20 +41,27 @@ impl<R: GpuRuntime> GpuDevice<R> {
         if let Some(capture) = stream.capture() {
             let pool = capture.pool();
             let (ptr, class) = pool.alloc(bytes)?;
-            let block = self.ready(ptr, class, Home::Capture(pool.clone()), scratch, Uses::default())?;
+            let block = self.ready(ptr, class, BlockOwner::Capture(pool.clone()), scratch, Uses::default())?;
             capture.wait_at(self, &stream, ptr, Access::Write)?;
             return Ok(block);
         }
-        let suits = |uses: &Uses<R>| uses.are_over_for(&stream);
+        let suits = |uses: &Uses<R>| uses.are_done_for(&stream);
         let (ptr, class, uses) = self.pool().alloc(self.runtime(), bytes, suits)?;
-        self.ready(ptr, class, Home::Device, scratch, uses)
+        self.ready(ptr, class, BlockOwner::Device, scratch, uses)
     }
 
     /// A block just allocated, after its earlier uses on this thread's stream. They stay known for those who use it on another one.
-    fn ready(&self, ptr: DevicePtr, class: usize, home: Home<R>, scratch: bool, uses: Uses<R>) -> Result<Block<R>> {
+    fn ready(
+        &self,
+        ptr: DevicePtr,
+        class: usize,
+        owner: BlockOwner<R>,
+        scratch: bool,
+        uses: Uses<R>,
+    ) -> Result<Block<R>> {
         let waits = !uses.is_empty();
-        // SAFETY: allocated from that home just now and given to nobody else.
-        let block = unsafe { Block::new(self.clone(), ptr, class, home, scratch, uses) };
+        // SAFETY: allocated from that owner just now and given to nobody else.
+        let block = unsafe { Block::new(self.clone(), ptr, class, owner, scratch, uses) };
         if waits {
             block.uses().wait(self, &self.stream(), Access::Write)?;
         }

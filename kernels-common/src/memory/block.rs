@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Where a block goes when nothing refers to it any more.
 #[derive(Debug)]
-pub(crate) enum Home<R: GpuRuntime> {
+pub(crate) enum BlockOwner<R: GpuRuntime> {
     /// To the device's pool.
     Device,
     /// To the memory of a graph, whose blocks share one record of uses: a replay is one use of all of them.
@@ -27,7 +27,7 @@ pub(crate) struct Block<R: GpuRuntime> {
     device: GpuDevice<R>,
     ptr: DevicePtr,
     class: usize,
-    home: Home<R>,
+    owner: BlockOwner<R>,
     /// It lives within one operation, whose record does not name it.
     scratch: bool,
     uses: Mutex<Uses<R>>,
@@ -35,16 +35,16 @@ pub(crate) struct Block<R: GpuRuntime> {
 
 impl<R: GpuRuntime> Block<R> {
     /// # Safety
-    /// `ptr` and `class` came from what `home` names, with these uses, and nothing else owns them; a foreign one lives as long as the block.
+    /// `ptr` and `class` came from what `owner` names, with these uses, and nothing else owns them; a foreign one lives as long as the block.
     pub(crate) unsafe fn new(
         device: GpuDevice<R>,
         ptr: DevicePtr,
         class: usize,
-        home: Home<R>,
+        owner: BlockOwner<R>,
         scratch: bool,
         uses: Uses<R>,
     ) -> Self {
-        Self { device, ptr, class, home, scratch, uses: Mutex::new(uses) }
+        Self { device, ptr, class, owner, scratch, uses: Mutex::new(uses) }
     }
 
     pub(crate) fn device(&self) -> &GpuDevice<R> {
@@ -57,12 +57,12 @@ impl<R: GpuRuntime> Block<R> {
 
     /// Whether it is memory of the graph that a capture makes.
     pub(crate) fn is_of(&self, pool: &CapturePool<R>) -> bool {
-        matches!(&self.home, Home::Capture(own) if std::ptr::eq(&**own, pool))
+        matches!(&self.owner, BlockOwner::Capture(own) if std::ptr::eq(&**own, pool))
     }
 
     /// Whether it is page-locked host memory, which the host and several devices use.
     pub(crate) fn is_pinned(&self) -> bool {
-        matches!(self.home, Home::Pinned)
+        matches!(self.owner, BlockOwner::Pinned)
     }
 
     /// Has the host wait until it may use the memory itself.
@@ -78,8 +78,8 @@ impl<R: GpuRuntime> Block<R> {
 
     /// Its uses outside of captures.
     pub(crate) fn uses(&self) -> MutexGuard<'_, Uses<R>> {
-        match &self.home {
-            Home::Capture(pool) => pool.uses(),
+        match &self.owner {
+            BlockOwner::Capture(pool) => pool.uses(),
             _ => self.uses.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
@@ -94,9 +94,9 @@ impl<R: GpuRuntime> Drop for Block<R> {
         // The operation that used scratch memory runs on this thread's stream and is not marked yet. Another stream that gets the memory waits for
         // the point after it, whether or not the caller has turned tracking off: it cannot know of such memory.
         let scratch = (self.scratch && !self.device.has_one_stream()).then(|| self.device.stream());
-        match &self.home {
-            Home::Foreign => {}
-            Home::Pinned => {
+        match &self.owner {
+            BlockOwner::Foreign => {}
+            BlockOwner::Pinned => {
                 // A device that does not answer any more copies nothing either.
                 let _ = uses.wait_on_host(self.device.runtime(), Access::Write);
                 if let Some(ptr) = NonNull::new(self.ptr.0 as *mut u8) {
@@ -104,18 +104,18 @@ impl<R: GpuRuntime> Drop for Block<R> {
                     unsafe { self.device.runtime().free_pinned(ptr) };
                 }
             }
-            Home::Device => {
+            BlockOwner::Device => {
                 if let Some(stream) = scratch {
-                    uses.note(self.device.runtime(), Access::Write, stream.upcoming());
+                    uses.note(self.device.runtime(), Access::Write, stream.next_point());
                 }
                 // SAFETY: the block came from this pool and this is its only owner.
                 unsafe { self.device.pool().free(self.device.runtime(), self.ptr, self.class, uses) };
             }
-            Home::Capture(pool) => {
+            BlockOwner::Capture(pool) => {
                 if let Some(stream) = scratch
                     && let Some(capture) = stream.capture()
                 {
-                    capture.note_scratch(&self.device, self.ptr, stream.upcoming());
+                    capture.note_scratch(&self.device, self.ptr, stream.next_point());
                 }
                 // SAFETY: as above.
                 unsafe { pool.free(self.ptr, self.class) };

@@ -289,7 +289,7 @@ unsafe fn give_back<M: Memory>(memory: &M, blocks: Vec<DevicePtr>) {
         tracing::debug!(target: trace::TARGET, blocks = blocks.len(), "the pool returns memory to the driver");
     }
     for ptr in blocks {
-        // SAFETY: the caller's promise; the driver's free waits for pending work.
+        // SAFETY: as the caller promises; the driver's free waits for pending work.
         unsafe { memory.free(ptr) };
     }
 }

@@ -4,7 +4,7 @@
 //! what that record says, and a graph that copies from or to it keeps it.
 
 use crate::device::GpuDevice;
-use crate::memory::block::{Block, Home};
+use crate::memory::block::{Block, BlockOwner};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
 use crate::stream::dependencies::{Access, Order, Uses};
@@ -44,7 +44,7 @@ impl<R: GpuRuntime> GpuPinned<R> {
         // SAFETY: the memory came from this device's runtime, or has no bytes; it belongs to this block alone.
         let block = unsafe {
             let address = DevicePtr(ptr.as_ptr() as u64);
-            Block::new(device.clone(), address, len, Home::Pinned, false, Uses::default())
+            Block::new(device.clone(), address, len, BlockOwner::Pinned, false, Uses::default())
         };
         Ok(Self { block: Arc::new(block), ptr, len })
     }
@@ -54,7 +54,7 @@ impl<R: GpuRuntime> GpuPinned<R> {
     /// # Safety
     /// It is not beyond the end.
     unsafe fn at(&self, offset: usize) -> NonNull<u8> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that it is not beyond the end.
         unsafe { self.ptr.add(offset) }
     }
 }
@@ -116,7 +116,7 @@ pub(crate) unsafe fn copy_to_device<R: GpuRuntime>(
         return Ok(());
     }
     copy([(&pinned.block, Access::Read), (block, Access::Write)], |device, stream| {
-        // SAFETY: the caller vouches for the ranges; the host changes and frees the memory only after waiting for what is noted of it.
+        // SAFETY: the caller promises valid ranges; the host changes and frees the memory only after waiting for what is noted of it.
         unsafe { device.runtime().copy_from_pinned(stream, to, pinned.at(range.start), range.len()) }
     })
 }

@@ -2,8 +2,8 @@
 // the source, and its row and column. The host's side is `element_walk.rs`.
 #pragma once
 
-#include "dialect/elementwise.cuh"
-#include "dialect/index.cuh"
+#include "device_lib/elementwise.cuh"
+#include "device_lib/index.cuh"
 
 namespace isobit {
 

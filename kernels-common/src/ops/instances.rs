@@ -3,10 +3,10 @@
 use super::Module;
 use isobit_hal::{DType, Family};
 
-#[path = "activation/instances.rs"]
-pub(crate) mod activation;
 #[path = "affine/instances.rs"]
 pub(crate) mod affine;
+#[path = "bias_activation/instances.rs"]
+pub(crate) mod bias_activation;
 #[path = "binary/instances.rs"]
 pub(crate) mod binary;
 #[path = "cast/instances.rs"]
@@ -25,8 +25,8 @@ pub(crate) mod indexing;
 pub(crate) mod matmul;
 #[path = "norm/instances.rs"]
 pub(crate) mod norm;
-#[path = "pool/instances.rs"]
-pub(crate) mod pool;
+#[path = "pooling/instances.rs"]
+pub(crate) mod pooling;
 #[path = "quantized/instances.rs"]
 pub(crate) mod quantized;
 #[path = "random/instances.rs"]
@@ -37,10 +37,10 @@ pub(crate) mod reduce;
 pub(crate) mod rope;
 #[path = "scan/instances.rs"]
 pub(crate) mod scan;
+#[path = "select/instances.rs"]
+mod select;
 #[path = "sort/instances.rs"]
 pub(crate) mod sort;
-#[path = "ternary/instances.rs"]
-mod ternary;
 #[path = "triangle/instances.rs"]
 pub(crate) mod triangle;
 #[path = "unary/instances.rs"]
@@ -58,6 +58,31 @@ pub(crate) const fn without_sign(dtype: DType) -> DType {
     }
 }
 
+/// Before a source of transcendentals: the recipes of a dtype, and how one or two elements of it are given to one.
+pub(crate) fn recipes(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F64 => concat!(
+            "#include \"device_lib/math/f64.cuh\"\n",
+            "#define ISOBIT_RECIPE(NAME, X) math::NAME(X)\n",
+            "#define ISOBIT_RECIPE_2(NAME, X, Y) math::NAME(X, Y)\n",
+        ),
+        DType::F32 => concat!(
+            "#include \"device_lib/math/f32.cuh\"\n",
+            "#define ISOBIT_RECIPE(NAME, X) math::NAME(X)\n",
+            "#define ISOBIT_RECIPE_2(NAME, X, Y) math::NAME(X, Y)\n",
+        ),
+        _ if dtype.is_float() => concat!(
+            "#include \"device_lib/math/narrow.cuh\"\n",
+            "#define ISOBIT_RECIPE(NAME, X) round_to<T>(narrow::NAME<T>(to_f32(X)))\n",
+            "#define ISOBIT_RECIPE_2(NAME, X, Y) round_to<T>(narrow::NAME<T>(to_f32(X), to_f32(Y)))\n",
+        ),
+        _ => concat!(
+            "#include \"device_lib/arith_int.cuh\"\n",
+            "#define ISOBIT_RECIPE_2(NAME, X, Y) arith::int_##NAME(X, Y)\n",
+        ),
+    }
+}
+
 /// Adds the modules of every family.
 pub fn add(modules: &mut Vec<Module>) {
     for family in Family::ALL {
@@ -69,8 +94,8 @@ pub fn add(modules: &mut Vec<Module>) {
             Family::Unary => unary::add,
             Family::Binary => binary::add,
             Family::Compare => compare::add,
-            Family::Ternary => ternary::add,
-            Family::Activation => activation::add,
+            Family::Select => select::add,
+            Family::BiasActivation => bias_activation::add,
             Family::Reduce => reduce::add,
             Family::Matmul => matmul::add,
             Family::Triangle => triangle::add,
@@ -80,7 +105,7 @@ pub fn add(modules: &mut Vec<Module>) {
             Family::Sort => sort::add,
             Family::Indexing => indexing::add,
             Family::Conv => conv::add,
-            Family::Pool => pool::add,
+            Family::Pooling => pooling::add,
             Family::Upsample => upsample::add,
             Family::Random => random::add,
             Family::Quantized => quantized::add,

@@ -1,7 +1,7 @@
 //! The operation families: kernel and launch code of each in one folder.
 
-pub(crate) mod activation;
 pub(crate) mod affine;
+pub(crate) mod bias_activation;
 pub(crate) mod binary;
 pub(crate) mod cast;
 pub(crate) mod compare;
@@ -11,14 +11,14 @@ pub(crate) mod fill;
 pub(crate) mod indexing;
 pub(crate) mod matmul;
 pub(crate) mod norm;
-pub(crate) mod pool;
+pub(crate) mod pooling;
 pub(crate) mod quantized;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod rope;
 pub(crate) mod scan;
+pub(crate) mod select;
 pub(crate) mod sort;
-pub(crate) mod ternary;
 pub(crate) mod triangle;
 pub(crate) mod unary;
 pub(crate) mod upsample;
@@ -40,8 +40,8 @@ macro_rules! in_family {
             Family::Unary => unary::$function($($arg),*),
             Family::Binary => binary::$function($($arg),*),
             Family::Compare => compare::$function($($arg),*),
-            Family::Ternary => ternary::$function($($arg),*),
-            Family::Activation => activation::$function($($arg),*),
+            Family::Select => select::$function($($arg),*),
+            Family::BiasActivation => bias_activation::$function($($arg),*),
             Family::Reduce => reduce::$function($($arg),*),
             Family::Matmul => matmul::$function($($arg),*),
             Family::Triangle => triangle::$function($($arg),*),
@@ -51,7 +51,7 @@ macro_rules! in_family {
             Family::Sort => sort::$function($($arg),*),
             Family::Indexing => indexing::$function($($arg),*),
             Family::Conv => conv::$function($($arg),*),
-            Family::Pool => pool::$function($($arg),*),
+            Family::Pooling => pooling::$function($($arg),*),
             Family::Upsample => upsample::$function($($arg),*),
             Family::Random => random::$function($($arg),*),
             Family::Quantized => quantized::$function($($arg),*),

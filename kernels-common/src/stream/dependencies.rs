@@ -76,7 +76,7 @@ impl<R: GpuRuntime> Uses<R> {
     }
 
     /// Whether a stream may use the block for anything without waiting.
-    pub(crate) fn are_over_for(&self, stream: &GpuStream<R>) -> bool {
+    pub(crate) fn are_done_for(&self, stream: &GpuStream<R>) -> bool {
         self.before(Access::Write).all(|point| stream.has_waited_for(point))
     }
 

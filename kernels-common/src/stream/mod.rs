@@ -19,13 +19,13 @@ use std::sync::{Arc, Mutex};
 
 /// Of which points of other streams a stream is known to run after: the last one of each.
 #[derive(Debug, Default)]
-pub(crate) struct Waited(SmallVec<[(StreamId, u64); 4]>);
+pub(crate) struct WaitedPoints(SmallVec<[(StreamId, u64); 4]>);
 
-impl Waited {
+impl WaitedPoints {
     /// Streams come and go; an entry that was dropped costs a wait that was not needed.
     const MOST: usize = 32;
 
-    fn covers(&self, stream: StreamId, number: u64) -> bool {
+    fn contains(&self, stream: StreamId, number: u64) -> bool {
         self.0.iter().any(|&(s, n)| s == stream && n >= number)
     }
 
@@ -49,7 +49,7 @@ struct Captured<R: GpuRuntime> {
     /// The stream's last point that is not part of the capture.
     before: Point<R>,
     /// As the stream's own, for points of the capture.
-    waited: Waited,
+    waited: WaitedPoints,
 }
 
 /// A stream of a device. It derefs to the runtime's stream.
@@ -59,7 +59,7 @@ pub struct GpuStream<R: GpuRuntime> {
     raw: R::Stream,
     /// Points that were marked in it.
     marked: AtomicU64,
-    waited: Mutex<Waited>,
+    waited: Mutex<WaitedPoints>,
     capturing: AtomicBool,
     captured: Mutex<Option<Captured<R>>>,
     /// Its last handle was dropped.
@@ -101,7 +101,7 @@ impl<R: GpuRuntime> GpuStream<R> {
     }
 
     /// The point after all work given to the stream so far, which has no event yet: it is marked when another stream must wait for it.
-    pub(crate) fn upcoming(&self) -> Point<R> {
+    pub(crate) fn next_point(&self) -> Point<R> {
         Point { stream: self.id, number: self.marked.load(Ordering::SeqCst) + 1, event: None }
     }
 
@@ -113,9 +113,9 @@ impl<R: GpuRuntime> GpuStream<R> {
         if self.is_capturing()
             && let Some(captured) = &*lock(&self.captured)
         {
-            return captured.waited.covers(point.stream, point.number);
+            return captured.waited.contains(point.stream, point.number);
         }
-        lock(&self.waited).covers(point.stream, point.number)
+        lock(&self.waited).contains(point.stream, point.number)
     }
 
     /// The stream was told to wait for the point.
@@ -148,7 +148,7 @@ impl<R: GpuRuntime> GpuStream<R> {
 
     /// It is part of a capture from now on; `before` was marked in it last.
     pub(crate) fn enter_capture(&self, capture: Arc<Capture<R>>, before: Point<R>) {
-        *lock(&self.captured) = Some(Captured { capture, before, waited: Waited::default() });
+        *lock(&self.captured) = Some(Captured { capture, before, waited: WaitedPoints::default() });
         self.capturing.store(true, Ordering::SeqCst);
     }
 

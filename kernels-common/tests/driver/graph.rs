@@ -38,9 +38,9 @@ impl<D: BackendDevice<Storage = S>, S: BackendStorage<Device = D>> Net<S> {
         let turned = &Layout::contiguous([COLS, ROWS]).transpose(0, 1)?;
         let (x, y) = (&mut self.x, &mut self.y);
         match i % 10 {
-            0 => S::binary_into(BinaryOp::Add, Src::Storage(x, l), Src::Dst, y, l),
-            1 => S::unary_into(UnaryOp::Tanh, Src::Dst, y, l),
-            2 => S::affine_into(Affine::new(self.factor, 0.25), Src::Dst, y, l),
+            0 => S::binary_into(BinaryOp::Add, Src::Storage(x, l), Src::InPlace, y, l),
+            1 => S::unary_into(UnaryOp::Tanh, Src::InPlace, y, l),
+            2 => S::affine_into(Affine::new(self.factor, 0.25), Src::InPlace, y, l),
             3 => {
                 let square = x.matmul(l, y, &Layout::contiguous([ROWS, COLS]).transpose(0, 1)?, PORTABLE)?;
                 let product = square.matmul(&Layout::contiguous([ROWS, ROWS]), x, l, PORTABLE)?;
@@ -49,7 +49,7 @@ impl<D: BackendDevice<Storage = S>, S: BackendStorage<Device = D>> Net<S> {
             4 => {
                 let sums = x.reduce(l, &Reduce::new(ReduceOp::Mean, &[1]))?;
                 let means = Layout::contiguous([ROWS, 1]).broadcast_as([ROWS, COLS])?;
-                S::binary_into(BinaryOp::Sub, Src::Dst, Src::Storage(&sums, &means), y, l)
+                S::binary_into(BinaryOp::Sub, Src::InPlace, Src::Storage(&sums, &means), y, l)
             }
             5 => y.softmax_last_dim(l)?.copy_strided_src(x, 0, l),
             6 => {
@@ -294,7 +294,7 @@ fn refused(device: &Device, reason: &str, step: impl Fn(&Device, &mut Storage) -
         let (own, step, l) = (device.clone(), step.clone(), l.clone());
         let captured = device.with_stream(&stream, || {
             device.capture(move || {
-                Storage::affine_into(Affine::new(1.0, 1.0), Src::Dst, &mut storage, &l)?;
+                Storage::affine_into(Affine::new(1.0, 1.0), Src::InPlace, &mut storage, &l)?;
                 step(&own, &mut storage)
             })
         });
@@ -493,7 +493,7 @@ fn pinned_copies_are_captured_and_the_host_waits_for_replays() {
         let (from, to, l) = (from.clone(), to.clone(), Layout::contiguous(3000));
         move || {
             storage.copy_from_pinned(0, &from.lock().unwrap(), 0..bytes)?;
-            Storage::affine_into(Affine::new(2.0, 1.0), Src::Dst, &mut storage, &l)?;
+            Storage::affine_into(Affine::new(2.0, 1.0), Src::InPlace, &mut storage, &l)?;
             storage.copy_to_pinned(0, &mut to.lock().unwrap(), 0..bytes)
         }
     };

@@ -97,7 +97,7 @@ fn transfers(from: &Device, to: &Device) {
         let mut b = to.zeros(&N.into(), DType::F32).unwrap();
         a.transfer_into(&mut b).unwrap();
         // The source changes and goes at once, and what comes next in its place.
-        Storage::affine_into(Affine::new(0.0, -5.0), Src::Dst, &mut a, &l).unwrap();
+        Storage::affine_into(Affine::new(0.0, -5.0), Src::InPlace, &mut a, &l).unwrap();
         drop(a);
         let refill = from.storage_from_slice(&vec![-6f32; N]).unwrap();
         from.synchronize().unwrap();
@@ -138,7 +138,7 @@ fn memory_of_another_librarys_is_used_and_not_freed() {
         foreign.write_slice(0, &(0..N).map(|i| i as f32).collect::<Vec<_>>()).unwrap();
         let l = Layout::contiguous(N);
         let second = device.new_stream().unwrap();
-        let negate = || Storage::affine_into(Affine::new(-1.0, 0.0), Src::Dst, &mut foreign, &l);
+        let negate = || Storage::affine_into(Affine::new(-1.0, 0.0), Src::InPlace, &mut foreign, &l);
         device.with_stream(&second, negate).unwrap();
         assert!(is(&foreign.affine(&l, 2.0, 0.0).unwrap().to_vec::<f32>().unwrap(), |i| -2.0 * i));
     }

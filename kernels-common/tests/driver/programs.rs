@@ -53,7 +53,7 @@ impl Step {
         let (row, factor) = (number.unsigned_abs() as usize % SIDE, f64::from(number % 7));
         match what {
             0 => slots[a].const_set(Scalar::I32(number), &square.narrow(0, row, SIDE - row)?)?,
-            1 => S::affine_into(Affine::new(factor, 3.0), Src::Dst, &mut slots[a], &square)?,
+            1 => S::affine_into(Affine::new(factor, 3.0), Src::InPlace, &mut slots[a], &square)?,
             2 => slots[a] = slots[b].binary(&turned, &slots[c], &square, BinaryOp::Add)?,
             3 => slots[a] = slots[b].binary(&square, &slots[c], &turned, BinaryOp::Maximum)?,
             4 => slots[a] = slots[b].cumsum(&turned, 1)?,

@@ -62,7 +62,8 @@ impl Vendor {
     /// # Safety
     /// `T` is the symbol's type, and is not used once the library is closed.
     unsafe fn symbol<T: Copy>(&self, library: &Library, path: &Path, name: &str) -> Result<T, String> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `T` is the symbol's type, and is not used once the library is
+        // closed.
         unsafe { library.get::<T>(name.as_bytes()) }
             .map(|s| *s)
             .map_err(|_| format!("{} is not the simulator's {} library: it has no {name}", path.display(), self.name))

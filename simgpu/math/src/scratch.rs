@@ -12,7 +12,7 @@ pub unsafe fn spoil(address: usize, bytes: usize, what: &str, access: &Access<'_
         if !access(memory, bytes, true, what) {
             return false;
         }
-        // SAFETY: the simulator allowed it, so the caller's promise.
+        // SAFETY: the simulator allowed it, as the caller promises.
         unsafe { memory.write_bytes(0xa5, bytes) };
     }
     true

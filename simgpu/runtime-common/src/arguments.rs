@@ -54,17 +54,18 @@ impl Arguments {
         let mut bytes = vec![0; size];
         if size > 0 && !params.is_null() {
             for (index, parameter) in parameters.iter().enumerate() {
-                // SAFETY: the caller's promise: as many pointers as arguments.
+                // SAFETY: as the caller promises: as many pointers as arguments.
                 let value = unsafe { params.add(index).read_unaligned() };
                 if value.is_null() {
                     bail!(C, INVALID_VALUE, "{kernel}: the pointer to argument {index} is null");
                 }
                 let to = &mut bytes[parameter.offset..parameter.offset + parameter.bytes];
-                // SAFETY: the caller's promise: the value has the argument's size.
+                // SAFETY: as the caller promises: the value has the argument's size.
                 unsafe { std::ptr::copy_nonoverlapping(value.cast(), to.as_mut_ptr(), to.len()) };
             }
         } else if size > 0 && !extra.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `params` is null or points to a pointer to each of the kernel's
+            // arguments; `extra` is null or such a list.
             let given = unsafe { packed(extra, keys) }?;
             if given.len() < size {
                 bail!(C, INVALID_VALUE, "{kernel}: {} bytes of arguments; it takes {size}", given.len());
@@ -95,7 +96,7 @@ impl Arguments {
 unsafe fn packed<'a, C: ResultCode>(extra: *mut *mut c_void, keys: Keys) -> Result<&'a [u8], C> {
     let (mut buffer, mut size) = (None, None);
     for pair in 0..3 {
-        // SAFETY: the caller's promise: the list goes on until its end was read.
+        // SAFETY: as the caller promises: the list goes on until its end was read.
         let key = unsafe { extra.add(2 * pair).read_unaligned() } as usize;
         if key == keys.end {
             break;
@@ -110,7 +111,8 @@ unsafe fn packed<'a, C: ResultCode>(extra: *mut *mut c_void, keys: Keys) -> Resu
     }
     match (buffer, size) {
         (Some(buffer), Some(size)) if !buffer.is_null() && !size.is_null() => {
-            // SAFETY: not null, and the caller's promise.
+            // SAFETY: not null; the caller promises that `extra` is a list of keys with their values, up to the
+            // one that ends it.
             Ok(unsafe { std::slice::from_raw_parts(buffer, size.read_unaligned()) })
         }
         _ => bail!(C, INVALID_VALUE, "extra lacks the buffer of the arguments or its size"),

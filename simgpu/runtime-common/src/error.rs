@@ -91,7 +91,7 @@ pub unsafe fn put<T, C: ResultCode>(to: *mut T, value: T, what: &str) -> Result<
     if to.is_null() {
         bail!(C, INVALID_VALUE, "the pointer to {what} is null");
     }
-    // SAFETY: not null, and the caller's promise; C does not promise alignment.
+    // SAFETY: not null, and as the caller promises; C does not promise alignment.
     unsafe { to.write_unaligned(value) };
     Ok(())
 }
@@ -102,7 +102,7 @@ pub unsafe fn put<T, C: ResultCode>(to: *mut T, value: T, what: &str) -> Result<
 /// `to` is null or may be written.
 pub unsafe fn put_if_wanted<T>(to: *mut T, value: T) {
     if !to.is_null() {
-        // SAFETY: not null, and the caller's promise; C does not promise alignment.
+        // SAFETY: not null, and as the caller promises; C does not promise alignment.
         unsafe { to.write_unaligned(value) };
     }
 }
@@ -118,7 +118,7 @@ pub unsafe fn read<T: Copy, C: ResultCode>(from: *const T, what: &str) -> Result
     if from.is_null() {
         bail!(C, INVALID_VALUE, "the pointer to {what} is null");
     }
-    // SAFETY: not null, and the caller's promise; C does not promise alignment.
+    // SAFETY: not null, and as the caller promises; C does not promise alignment.
     Ok(unsafe { from.read_unaligned() })
 }
 
@@ -133,7 +133,8 @@ pub unsafe fn text<'a, C: ResultCode>(text: *const c_char, what: &str) -> Result
     if text.is_null() {
         bail!(C, INVALID_VALUE, "{what} is null");
     }
-    // SAFETY: not null, and the caller's promise.
+    // SAFETY: not null; the caller promises that `text` is null or a string that ends in NUL and outlives the
+    // result.
     unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Error::new(C::INVALID_VALUE, format!("{what} is not UTF-8")))
 }
 
@@ -148,7 +149,7 @@ pub unsafe fn put_text<C: ResultCode>(to: *mut c_char, len: c_int, text: &str) -
     let room = usize::try_from(len).ok().filter(|&room| room > 0 && !to.is_null());
     let Some(room) = room else { bail!(C, INVALID_VALUE, "the buffer is null or has no room: {len} bytes") };
     let bytes = &text.as_bytes()[..text.len().min(room - 1)];
-    // SAFETY: as many bytes and the NUL fit, and the caller's promise.
+    // SAFETY: as many bytes and the NUL fit, and as the caller promises.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
         to.add(bytes.len()).write(0);

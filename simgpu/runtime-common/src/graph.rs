@@ -250,7 +250,8 @@ impl Graphs {
         }
         let mut nodes = Vec::with_capacity(count);
         for index in 0..count {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is null or points
+            // to `count` handles.
             let handle = unsafe { after.add(index).read_unaligned() };
             match self.nodes.get(handle).filter(|node| Arc::ptr_eq(&node.graph, &graph)) {
                 Some(node) => nodes.push(node.node),
@@ -259,7 +260,8 @@ impl Graphs {
         }
         let added = graph.with(|graph| graph.add(work, &nodes));
         let node = added.map_err(|error| Error::new(C::INVALID_VALUE, error.to_string()))?;
-        // SAFETY: not null, and the caller's promise.
+        // SAFETY: not null; the caller promises that `to` is null or has room for a handle; `after` is null or
+        // points to `count` handles.
         unsafe { put(to, self.node_handle(&graph, node), "the node") }
     }
 }
@@ -272,7 +274,8 @@ impl Graphs {
 /// # Safety
 /// `count` is null or holds how many handles `to` has room for, unless that is null.
 pub unsafe fn list<C: ResultCode>(to: *mut Handle, count: *mut usize, handles: &[Handle]) -> Result<(), C> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `count` is null or holds how many handles `to` has room for, unless that
+    // is null.
     let room = unsafe { read(count, "the number of nodes") }?;
     if !to.is_null() {
         for index in 0..room {
@@ -282,6 +285,7 @@ pub unsafe fn list<C: ResultCode>(to: *mut Handle, count: *mut usize, handles: &
         }
     }
     let written = if to.is_null() { handles.len() } else { handles.len().min(room) };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `count` is null or holds how many handles `to` has room for, unless that
+    // is null.
     unsafe { put(count, written, "the number of nodes") }
 }

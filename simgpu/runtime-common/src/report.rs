@@ -32,7 +32,7 @@ pub unsafe fn write<'a>(of: impl FnOnce() -> Option<(&'a Findings, u64)>, buffer
         kept.extend(findings.take());
         let Ok(json) = serde_json::to_vec(&Report { instructions, findings: &kept }) else { return 0 };
         if !buffer.is_null() && json.len() <= length {
-            // SAFETY: as many bytes fit, and the caller's promise.
+            // SAFETY: as many bytes fit, and as the caller promises.
             unsafe { std::ptr::copy_nonoverlapping(json.as_ptr(), buffer.cast(), json.len()) };
             kept.clear();
         }
@@ -86,7 +86,7 @@ pub unsafe fn access<'a>(
 ) -> c_int {
     let may = catch_unwind(AssertUnwindSafe(|| {
         let Some(machine) = of() else { return false };
-        // SAFETY: not null, and the caller's promise.
+        // SAFETY: not null; the caller promises that `what` is null or a string that ends in NUL.
         let name = (!what.is_null()).then(|| unsafe { CStr::from_ptr(what) });
         let name = name.and_then(|name| name.to_str().ok()).unwrap_or("a library");
         let address = address as u64;

@@ -4,7 +4,7 @@ mod diff;
 mod show;
 
 use super::args::Args;
-use super::compare::{digests_of, read_digests};
+use super::merge_runs::{digests_of, read_digests};
 use super::save::quoted;
 use super::{devices, select};
 use anyhow::{Result, bail};

@@ -7,7 +7,7 @@ mod rows;
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
 use super::element::Element;
-use super::recipes::Recipes;
+use super::math_dispatch::Recipes;
 use super::reduce::{Lanes, SEGMENT, reduce_segments};
 use super::vector::{Kernel, vectorised};
 use super::walk::{Function, dispatch_float};

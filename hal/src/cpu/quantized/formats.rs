@@ -1,19 +1,17 @@
 //! The twelve formats by their names.
 
-use super::bytes::{Bytes, SuperBytes};
-use super::packed::Packed;
-use super::sixteens::{Sixes, Threes, Twos};
-use super::thirty_twos::Fours;
+use super::k_quants_32::Q4KOrQ5K;
+use super::legacy_quants::LegacyQuant;
+use super::q8::Q8;
 
-pub(super) type Q4_0 = Packed<16, false>;
-pub(super) type Q4_1 = Packed<16, true>;
-pub(super) type Q5_0 = Packed<32, false>;
-pub(super) type Q5_1 = Packed<32, true>;
-pub(super) type Q8_0 = Bytes<false>;
-pub(super) type Q8_1 = Bytes<true>;
-pub(super) type Q2K = Twos;
-pub(super) type Q3K = Threes;
-pub(super) type Q4K = Fours<false>;
-pub(super) type Q5K = Fours<true>;
-pub(super) type Q6K = Sixes;
-pub(super) type Q8K = SuperBytes;
+pub(super) use super::k_quants_16::{Q2K, Q3K, Q6K};
+pub(super) use super::q8::Q8K;
+
+pub(super) type Q4_0 = LegacyQuant<16, false>;
+pub(super) type Q4_1 = LegacyQuant<16, true>;
+pub(super) type Q5_0 = LegacyQuant<32, false>;
+pub(super) type Q5_1 = LegacyQuant<32, true>;
+pub(super) type Q8_0 = Q8<false>;
+pub(super) type Q8_1 = Q8<true>;
+pub(super) type Q4K = Q4KOrQ5K<false>;
+pub(super) type Q5K = Q4KOrQ5K<true>;

@@ -1,25 +1,25 @@
 //! Quantized matrices: the block formats of GGUF and the products with them, as `docs/numerics/quantized.md` says.
 
-mod activations;
-mod bytes;
 mod convert;
 mod format;
 mod formats;
-mod packed;
+mod k_quants_16;
+mod k_quants_32;
+mod legacy_quants;
+mod operand;
 mod product;
-mod round;
+mod q8;
+mod rounding;
 mod rows;
 mod search;
-mod sixteens;
 mod super_blocks;
-mod thirty_twos;
 
 use super::CpuStorage;
 use super::element::Codec;
 use crate::*;
-use activations::{quantized, widened};
 use convert::Functions;
 use format::dispatch_format;
+use operand::{quantized, widened};
 use product::{Activations, Group, Product};
 use rows::{Rows, RowsMut};
 use std::collections::BTreeMap;

@@ -3,9 +3,9 @@
 
 use super::super::vector::{Kernel, vectorised};
 use super::super::walk::parallel;
-use super::activations::{BLOCK, Block};
 use super::convert::Functions;
 use super::format::{SEGMENT, SUB_BLOCKS, Scale, Summand};
+use super::operand::{BLOCK, Block};
 use super::rows::Rows;
 
 /// Rows of weights of a tile: two AVX registers of results.

@@ -1,7 +1,7 @@
 //! The searches for the scale (and the minimum) of a sub-block that lose least: `docs/numerics/quantized.md` section 3, word for word. Every sum runs in
 //! ascending order and nothing is contracted.
 
-use super::round::{even, extremes, top};
+use super::rounding::{even, extremes, top};
 
 /// The most elements of a sub-block.
 const MOST: usize = 32;

@@ -1,7 +1,7 @@
 //! What the formats of 256 integers with quantized scales have in common.
 
 use super::format::{Format, SEGMENT, SUB_BLOCKS, Scale};
-use super::round::even;
+use super::rounding::even;
 use super::search::Tries;
 
 /// Calls `f` for every element in order with the run of 32 that it is in, its place there, and its integer.

@@ -76,7 +76,7 @@ fn layouts_that_leave_their_buffer_or_overlap() {
     ] {
         let mut dst = storage(&[7f32; 12]);
         refused(CpuStorage::copy_into(Src::Storage(&x, &inside), &mut dst, &overlapping), kind, "overlaps itself");
-        refused(CpuStorage::copy_into(Src::Dst, &mut dst, &overlapping), kind, "overlaps itself");
+        refused(CpuStorage::copy_into(Src::InPlace, &mut dst, &overlapping), kind, "overlaps itself");
         assert_eq!(vec::<f32>(&dst), [7.0; 12]);
     }
     let mut dst = storage(&[7f32; 12]);

@@ -64,7 +64,7 @@ fn every_operation_does_what_it_says_in_every_layout() {
                 let source: Vec<f32> = rng.floats(from_len);
                 let target: Vec<f32> = rng.floats(to_len);
                 let (ids, src) = (storage(&ids), storage(&source));
-                let inputs = [Src::Dst, Src::Storage(&ids, &ids_layout), Src::Storage(&src, &from)];
+                let inputs = [Src::InPlace, Src::Storage(&ids, &ids_layout), Src::Storage(&src, &from)];
 
                 let (mut set, mut added) = (target.clone(), target.clone());
                 for index in indices(moved) {

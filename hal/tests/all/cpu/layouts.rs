@@ -101,16 +101,16 @@ fn elementwise_operations_take_any_layout() {
         let (x, y) = (Src::Storage(&sx, &a), Src::Storage(&sy, &b));
         let sub = BinaryOp::Sub;
         check(&run(&|dst| CpuStorage::binary_into(sub, x, y, dst, &d)), &|x, y, _| x.wrapping_sub(y));
-        check(&run(&|dst| CpuStorage::binary_into(sub, Src::Dst, y, dst, &d)), &|_, y, z| z.wrapping_sub(y));
-        check(&run(&|dst| CpuStorage::binary_into(sub, x, Src::Dst, dst, &d)), &|x, _, z| x.wrapping_sub(z));
-        check(&run(&|dst| CpuStorage::binary_into(BinaryOp::Mul, Src::Dst, Src::Dst, dst, &d)), &|_, _, z| {
+        check(&run(&|dst| CpuStorage::binary_into(sub, Src::InPlace, y, dst, &d)), &|_, y, z| z.wrapping_sub(y));
+        check(&run(&|dst| CpuStorage::binary_into(sub, x, Src::InPlace, dst, &d)), &|x, _, z| x.wrapping_sub(z));
+        check(&run(&|dst| CpuStorage::binary_into(BinaryOp::Mul, Src::InPlace, Src::InPlace, dst, &d)), &|_, _, z| {
             z.wrapping_mul(z)
         });
-        check(&run(&|dst| CpuStorage::unary_into(UnaryOp::Neg, Src::Dst, dst, &d)), &|_, _, z| z.wrapping_neg());
-        check(&run(&|dst| CpuStorage::affine_into(Affine::new(3.0, -1.0), Src::Dst, dst, &d)), &|_, _, z| {
+        check(&run(&|dst| CpuStorage::unary_into(UnaryOp::Neg, Src::InPlace, dst, &d)), &|_, _, z| z.wrapping_neg());
+        check(&run(&|dst| CpuStorage::affine_into(Affine::new(3.0, -1.0), Src::InPlace, dst, &d)), &|_, _, z| {
             z.wrapping_mul(3).wrapping_sub(1)
         });
-        check(&run(&|dst| CpuStorage::copy_into(Src::Dst, dst, &d)), &|_, _, z| z);
+        check(&run(&|dst| CpuStorage::copy_into(Src::InPlace, dst, &d)), &|_, _, z| z);
     }
 }
 
@@ -143,7 +143,7 @@ fn where_cond_takes_every_condition_and_layout() {
             for in_place in [false, true] {
                 let mut dst = half(&before);
                 let (yes_s, no_s) = (half(&yes), half(&no));
-                let on_false = if in_place { Src::Dst } else { Src::Storage(&no_s, &f) };
+                let on_false = if in_place { Src::InPlace } else { Src::Storage(&no_s, &f) };
                 CpuStorage::where_cond_into(Src::Storage(&cond, &c), Src::Storage(&yes_s, &t), on_false, &mut dst, &d)
                     .unwrap();
                 let mut want = before.clone();
@@ -159,7 +159,7 @@ fn where_cond_takes_every_condition_and_layout() {
     // The destination as its own condition.
     let mut dst = storage(&[0u8, 1, 2]);
     let (l, yes, no) = (Layout::contiguous(3), storage(&[10u8, 11, 12]), storage(&[20u8, 21, 22]));
-    CpuStorage::where_cond_into(Src::Dst, Src::Storage(&yes, &l), Src::Storage(&no, &l), &mut dst, &l).unwrap();
+    CpuStorage::where_cond_into(Src::InPlace, Src::Storage(&yes, &l), Src::Storage(&no, &l), &mut dst, &l).unwrap();
     assert_eq!(vec::<u8>(&dst), [20, 11, 12]);
 }
 
@@ -168,9 +168,9 @@ fn comparisons_write_u8_also_in_place() {
     let mut dst = storage(&[0u8, 5, 9]);
     let (l, five) = (Layout::contiguous(3), storage(&[5u8]));
     let fives = Layout::contiguous(1).broadcast_as(3).unwrap();
-    CpuStorage::cmp_into(CmpOp::Lt, Src::Dst, Src::Storage(&five, &fives), &mut dst, &l).unwrap();
+    CpuStorage::cmp_into(CmpOp::Lt, Src::InPlace, Src::Storage(&five, &fives), &mut dst, &l).unwrap();
     assert_eq!(vec::<u8>(&dst), [1, 0, 0]);
-    CpuStorage::cmp_into(CmpOp::Eq, Src::Dst, Src::Dst, &mut dst, &l).unwrap();
+    CpuStorage::cmp_into(CmpOp::Eq, Src::InPlace, Src::InPlace, &mut dst, &l).unwrap();
     assert_eq!(vec::<u8>(&dst), [1, 1, 1]);
 }
 

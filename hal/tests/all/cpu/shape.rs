@@ -177,7 +177,7 @@ fn triangles_keep_one_side_of_the_diagonal() {
             let (l, op) = (Layout::contiguous(dims), Op::Triangle(op));
             assert_same(&vec::<i16>(&CpuStorage::apply(&op, &[(&storage(&x), &l)]).unwrap()), &want);
             let mut own = storage(&x);
-            CpuStorage::apply_into(&op, &[Src::Dst], &mut own, &l).unwrap();
+            CpuStorage::apply_into(&op, &[Src::InPlace], &mut own, &l).unwrap();
             assert_same(&vec::<i16>(&own), &want);
             // Columns of every third element, of a matrix that lies turned.
             let wide = Layout::contiguous([2, 21, 5]).step(1, 3).unwrap().transpose(1, 2).unwrap();
@@ -201,7 +201,7 @@ fn fused_additions_are_the_two_operations() {
             let want = canonical(&sum.unary(l, op.unary()).unwrap());
             assert_eq!(canonical(&x.add_activation(l, &bias, row, op).unwrap()), want, "{op} {}", T::DTYPE);
             let mut own = x.clone();
-            let inputs = [Src::Dst, Src::Storage(&bias, row)];
+            let inputs = [Src::InPlace, Src::Storage(&bias, row)];
             CpuStorage::apply_into(&Op::AddActivation(op), &inputs, &mut own, l).unwrap();
             assert_eq!(canonical(&own), want);
         }

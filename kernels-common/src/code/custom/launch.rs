@@ -33,7 +33,7 @@ pub(crate) unsafe fn launch<R: GpuRuntime>(
     let mut addresses = packed.addresses();
     let function = own.kernel.function();
     dependencies::with(device, &operands(args), |stream| {
-        // SAFETY: the arguments were checked as far as the code tells of them, and the caller vouches for the rest.
+        // SAFETY: the arguments were checked as far as the code tells of them, and the caller answers for the rest.
         unsafe { device.runtime().launch(stream, function, &config, &mut addresses)? };
         device.count_launch(stream);
         Ok(())

@@ -1,6 +1,6 @@
 // x * mul + add.
-#include "dialect/arith.cuh"
-#include "dialect/elementwise.cuh"
+#include "device_lib/arith.cuh"
+#include "device_lib/elementwise.cuh"
 
 namespace isobit {
 

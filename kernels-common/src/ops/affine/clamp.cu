@@ -1,6 +1,6 @@
 // min(max(x, low), high), with limits in the compute type.
-#include "dialect/arith.cuh"
-#include "dialect/elementwise.cuh"
+#include "device_lib/arith.cuh"
+#include "device_lib/elementwise.cuh"
 
 namespace isobit {
 

@@ -1,7 +1,7 @@
 //! Two kernels for each operation and dtype: affine and clamp for every dtype, powf and elu for floats. Of integers that differ in their sign alone, the
 //! unsigned ones have `affine`.
 
-use super::without_sign;
+use super::{recipes, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
@@ -34,13 +34,8 @@ pub fn add(modules: &mut Vec<Module>) {
         if dtype.is_int() {
             continue;
         }
-        let source = match dtype {
-            DType::F64 => "ops/affine/math_f64.cu",
-            DType::F32 => "ops/affine/math_f32.cu",
-            _ => "ops/affine/math_narrow.cu",
-        };
         for (op, name) in [(1, "powf"), (2, "elu")] {
-            let mut module = Module::new(format!("{name}_{dtype}"), source);
+            let mut module = Module::new(format!("{name}_{dtype}"), "ops/affine/math.cu").with_prelude(recipes(dtype));
             let args = [name, ty];
             module.kernel(key(op, Key::CONTIGUOUS), format!("{name}_{dtype}"), "ISOBIT_PARAMETER", &args);
             module.kernel(key(op, Key::STRIDED), format!("{name}_strided_{dtype}"), "ISOBIT_PARAMETER_STRIDED", &args);

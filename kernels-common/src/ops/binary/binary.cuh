@@ -1,7 +1,7 @@
 // The kernels of functions of two arguments; the sources beside this file declare the functors, named as the operations.
 #pragma once
 
-#include "dialect/elementwise.cuh"
+#include "device_lib/elementwise.cuh"
 
 #define ISOBIT_BINARY_CONTIGUOUS(NAME, OP, T, PACKS)                                                                                  \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK)                                                                           \

@@ -1,5 +1,5 @@
 // The binary operations that IEEE 754 or integer arithmetic determines.
-#include "dialect/arith.cuh"
+#include "device_lib/arith.cuh"
 #include "ops/binary/binary.cuh"
 
 namespace isobit::binary {

@@ -1,7 +1,7 @@
 //! Three kernels for each operation and dtype, dense operands in modules of their own. Of integers that differ in their sign alone, the unsigned ones
 //! have those that wrap.
 
-use super::without_sign;
+use super::{recipes, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{BinaryOp, DType};
@@ -16,20 +16,15 @@ pub fn carrier(op: BinaryOp, dtype: DType) -> DType {
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
-        let pow = match dtype {
-            DType::F64 => "ops/binary/pow_f64.cu",
-            DType::F32 => "ops/binary/pow_f32.cu",
-            _ if dtype.is_float() => "ops/binary/pow_narrow.cu",
-            _ => "ops/binary/pow_int.cu",
-        };
         // Those of one module are compiled together when one of them is wanted: the long ones stand alone.
-        pair(modules, "arith", dtype, "ops/binary/exact.cu", &[Add, Sub, Mul, Div, Maximum, Minimum]);
-        pair(modules, "rem", dtype, "ops/binary/exact.cu", &[Rem]);
-        pair(modules, "pow", dtype, pow, &[Pow]);
+        modules.extend(pair("arith", dtype, "ops/binary/exact.cu", &[Add, Sub, Mul, Div, Maximum, Minimum]));
+        modules.extend(pair("rem", dtype, "ops/binary/exact.cu", &[Rem]));
+        let pow = pair("pow", dtype, "ops/binary/pow.cu", &[Pow]);
+        modules.extend(pow.map(|module| module.with_prelude(recipes(dtype))));
     }
 }
 
-fn pair(modules: &mut Vec<Module>, group: &str, dtype: DType, source: &'static str, ops: &[BinaryOp]) {
+fn pair(group: &str, dtype: DType, source: &'static str, ops: &[BinaryOp]) -> [Module; 2] {
     let mut dense = Module::new(format!("binary_{group}_{dtype}"), source);
     let mut broadcast = Module::new(format!("binary_{group}_broadcast_{dtype}"), source);
     for &op in ops.iter().filter(|&&op| carrier(op, dtype) == dtype) {
@@ -39,5 +34,5 @@ fn pair(modules: &mut Vec<Module>, group: &str, dtype: DType, source: &'static s
         broadcast.kernel(key(Key::ROWS), format!("{op}_rows_{dtype}"), "ISOBIT_BINARY_ROWS", &args);
         broadcast.kernel(key(Key::STRIDED), format!("{op}_strided_{dtype}"), "ISOBIT_BINARY_STRIDED", &args);
     }
-    modules.extend([dense, broadcast]);
+    [dense, broadcast]
 }

@@ -1,6 +1,6 @@
 // Converts between dtypes.
-#include "dialect/cast.cuh"
-#include "dialect/elementwise.cuh"
+#include "device_lib/cast.cuh"
+#include "device_lib/elementwise.cuh"
 
 namespace isobit {
 

@@ -5,8 +5,8 @@
 // and over them it is a plain convolution with a stride of 1 whose taps walk backwards. A plain convolution has one phase.
 #pragma once
 
-#include "dialect/index.cuh"
-#include "ops/matmul/order.cuh"
+#include "device_lib/index.cuh"
+#include "ops/matmul/segments.cuh"
 
 namespace isobit {
 

@@ -26,7 +26,7 @@ pub fn add(modules: &mut Vec<Module>) {
         let [resident, strips_4] = if dtype == DType::F64 { ["1", "4"] } else { ["2", "5"] };
         tile.kernel(key(TILE), format!("conv_{dtype}_tile"), "ISOBIT_CONV_TILE", &[ty, resident]);
         modules.push(tile);
-        let mut thin = Module::new(format!("conv_thin_{dtype}"), "ops/conv/thin.cu");
+        let mut thin = Module::new(format!("conv_thin_{dtype}"), "ops/conv/depthwise.cu");
         thin.kernel(key(THIN), format!("conv_{dtype}_thin"), "ISOBIT_CONV_THIN", &[ty, "1", "4", "8"]);
         thin.kernel(key(THIN_4), format!("conv_{dtype}_thin_4"), "ISOBIT_CONV_THIN", &[ty, "4", "2", strips_4]);
         thin.kernel(key(SEGMENTS), format!("conv_{dtype}_segments"), "ISOBIT_CONV_SEGMENTS", &[ty]);

@@ -105,7 +105,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
     /// Every element of the three tensors is allocated, and the result overlaps neither itself nor its inputs.
     pub unsafe fn portable(&self) -> Result<()> {
         let [h, w] = self.windows.map(|w| 0..w.outputs);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that every element of the three tensors is allocated, and the result
+        // overlaps neither itself nor its inputs.
         unsafe { self.ranges([0..self.groups, 0..self.images, h, w]) }
     }
 
@@ -137,7 +138,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 for half in [ranges[d].start..middle, middle..ranges[d].end] {
                     let mut part = ranges.clone();
                     part[d] = half;
-                    // SAFETY: a part of what the caller vouches for.
+                    // SAFETY: a part of it: the caller promises what `portable` asks.
                     unsafe { self.ranges(part)? };
                 }
                 Ok(())
@@ -201,7 +202,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let launch =
             |s: Shape, blocks: usize| Launch::linear(key(self.dtype, s.variant), blocks as u32, s.threads as u32);
         let (first, second) = (launch(shape, blocks(shape) * apart), launch(SUMS, blocks(SUMS)));
-        // SAFETY: the caller vouches for the tensors, and `partial` has a place for each segment's value of each result.
+        // SAFETY: the caller promises valid tensors, and `partial` has a place for each segment's value of each result.
         unsafe { first.on(self.device, args![src.ptr, kernel.ptr, dst.ptr, to, conv])? };
         if partial.is_none() {
             return Ok(());

@@ -6,7 +6,7 @@ mod launch;
 use super::matmul;
 use crate::device::GpuDevice;
 use crate::key::Key;
-use crate::launch::index::{Dim, Dims, push};
+use crate::launch::index::{Dim, IndexDims, push};
 use crate::manifest::instances::conv::{SEGMENTS, THIN, THIN_4, TILE};
 use crate::ops::stored;
 use crate::runtime::{Conv, GpuRuntime, Tensor4, Vendor};
@@ -155,7 +155,7 @@ fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<m
     let (channels_in, channels_out, kernel) = of_group(conv);
     let (src, dst) = (conv.src.strides, conv.dst.strides);
     let merged = |from: usize| {
-        let mut dims = Dims::<2>::new();
+        let mut dims = IndexDims::<2>::new();
         for d in [0, 2, 3].into_iter().filter(|&d| d >= from) {
             push(&mut dims, Dim { size: conv.dst.dims[d], stride: [src[d], dst[d]] });
         }
@@ -168,7 +168,7 @@ fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<m
     // Outputs of all images are columns together where they lie so, else image by image.
     let together = merged(0);
     let columns = together.or_else(|| merged(2))?;
-    let mut batch = Dims::<3>::new();
+    let mut batch = IndexDims::<3>::new();
     if together.is_none() {
         push(&mut batch, Dim { size: conv.dst.dims[0], stride: [0, src[0], dst[0]] });
     }

@@ -1,7 +1,7 @@
 // Copies elements from any layout to any other.
-#include "dialect/index.cuh"
-#include "dialect/thread.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/thread.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit {
 

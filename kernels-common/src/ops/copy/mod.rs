@@ -4,7 +4,7 @@ use crate::args;
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Divisor, Index, count, push, split};
+use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
@@ -61,13 +61,13 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
     mut size: usize,
     from: DevicePtr,
     to: DevicePtr,
-    dims: Dims<2>,
+    dims: IndexDims<2>,
 ) -> Result<()> {
     let mut dims = in_order(dims);
     if let [.., Dim { size: run, stride: [1, 1] }] = dims[..] {
         let outer = &dims[..dims.len() - 1];
         if outer.is_empty() {
-            // SAFETY: the caller vouches for the walk, which is one run.
+            // SAFETY: the caller promises a valid walk, which is one run.
             return unsafe { device.runtime().copy_on_device(&device.stream(), to, from, run * size) };
         }
         // Runs that both sides hold without gaps move in the largest units that divide and align them.
@@ -87,19 +87,19 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
         let from = DevicePtr(from.0 + (src * size) as u64);
         let to = DevicePtr(to.0 + (dst * size) as u64);
         if let Some((blocks, runs)) = runs(dims, size) {
-            // SAFETY: the caller vouches for the walk; elements behind a run's end are not touched.
+            // SAFETY: the caller promises a valid walk; elements behind a run's end are not touched.
             return unsafe { Launch::linear(key(size, RUNS), blocks, BLOCK as u32).on(device, args![from, to, runs]) };
         }
         match tiles(dims, size, from, to) {
             Some((variant, blocks, tiles)) => {
-                // SAFETY: the caller vouches for the walk; a tile's elements beyond its dimensions are not touched.
+                // SAFETY: the caller promises a valid walk; a tile's elements beyond its dimensions are not touched.
                 unsafe { Launch::linear(key(size, variant), blocks, 256).on(device, args![from, to, tiles]) }
             }
             None => {
                 let n = count(dims) as u32;
                 let blocks = n.div_ceil(BLOCK_ELEMENTS as u32);
                 let index = Index::new(dims);
-                // SAFETY: the caller vouches for the walk.
+                // SAFETY: the caller promises a valid walk.
                 unsafe { Launch::linear(key(size, STRIDED), blocks, 256).on(device, args![from, to, index, n]) }
             }
         }
@@ -114,9 +114,9 @@ fn key(size: usize, variant: u8) -> Key {
 }
 
 /// The walk in the order in which the destination lies: a copy has no order of its own, and this one writes along runs and merges most.
-fn in_order(mut dims: Dims<2>) -> Dims<2> {
+fn in_order(mut dims: IndexDims<2>) -> IndexDims<2> {
     dims.sort_by_key(|d| std::cmp::Reverse((d.stride[1], d.stride[0])));
-    let mut merged = Dims::new();
+    let mut merged = IndexDims::new();
     dims.into_iter().for_each(|d| push(&mut merged, d));
     merged
 }
@@ -184,7 +184,7 @@ fn tiles(dims: &[Dim<2>], size: usize, from: DevicePtr, to: DevicePtr) -> Option
     if size > 8 || a.stride[0] >= b.stride[0] || a.size < TILE_FROM || b.size < TILE_FROM {
         return None;
     }
-    let mut batch: Dims<2> = rest.into();
+    let mut batch: IndexDims<2> = rest.into();
     batch.remove(near);
     let k = vector(size);
     let steps = batch.iter().fold(b.stride[0] | a.stride[1], |all, d| all | d.stride[0] | d.stride[1]);

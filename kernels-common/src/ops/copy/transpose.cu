@@ -1,8 +1,8 @@
 // Copies between layouts whose nearest neighbours lie along different dimensions, through tiles in shared memory, so that both
 // reading and writing go along neighbours. Dimension A is the source's near one, B the destination's.
-#include "dialect/index.cuh"
-#include "dialect/thread.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/thread.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit {
 

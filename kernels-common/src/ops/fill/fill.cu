@@ -1,5 +1,5 @@
 // Sets elements to one value.
-#include "dialect/elementwise.cuh"
+#include "device_lib/elementwise.cuh"
 
 namespace isobit {
 

@@ -1,8 +1,8 @@
 // Elements at positions along a dimension, in any layout: one unit of up to 16 bytes at a time, each with its own id.
-#include "dialect/ids.cuh"
-#include "dialect/index.cuh"
-#include "dialect/thread.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/ids.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/thread.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit {
 

@@ -3,7 +3,7 @@
 use super::{id_strides, in_order};
 use crate::args;
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Divisor, Index, count, split};
+use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
 use crate::manifest::instances::indexing::{GATHER, GATHER_16, STAGED, carrier, with_ids};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -93,7 +93,7 @@ pub(super) fn take<R: GpuRuntime>(
         ids: ids.dtype(),
         flag: flag.ptr(),
     };
-    let lines: Dims<3> = (0..dst_layout.dims().len()).filter(|&d| d != dim).map(dim_of).collect();
+    let lines: IndexDims<3> = (0..dst_layout.dims().len()).filter(|&d| d != dim).map(dim_of).collect();
     let along = dim_of(dim);
     let nearest = lines.iter().all(|d| d.size == 1 || d.stride[0] >= along.stride[0]);
     let bytes = size.saturating_mul(dst.dtype().size_in_bytes());
@@ -113,7 +113,7 @@ impl<R: GpuRuntime> Operands<'_, R> {
     ///
     /// # Safety
     /// Every element of the walk is allocated in destination and ids, and in the source at each of the `size` positions, `step` apart.
-    unsafe fn any(&self, size: usize, mut step: usize, mut dims: Dims<3>) -> Result<()> {
+    unsafe fn any(&self, size: usize, mut step: usize, mut dims: IndexDims<3>) -> Result<()> {
         let mut unit = self.dst.dtype().size_in_bytes();
         let last = dims.len().saturating_sub(1);
         if let [outer @ .., Dim { size: run, stride: [1, 0, 1] }] = &mut dims[..] {
@@ -138,7 +138,8 @@ impl<R: GpuRuntime> Operands<'_, R> {
             let parameters = Gather { index: Index::new(dims), size: size as u64, step: step as u64, n: n as u32 };
             let [dst, ids, src] = self.moved(offset, unit);
             let launch = Launch::linear(key, n.div_ceil(BLOCK_ELEMENTS) as u32, 256);
-            // SAFETY: a part of what the caller vouches for.
+            // SAFETY: a part of it: the caller promises that every element of the walk is allocated in
+            // destination and ids, and in the source at each of the `size` positions, `step` apart.
             unsafe { launch.on(self.dst.device(), args![src, ids, dst, parameters, self.flag]) }
         })
     }
@@ -147,7 +148,7 @@ impl<R: GpuRuntime> Operands<'_, R> {
     ///
     /// # Safety
     /// As [`any`](Self::any), with a `step` of 1.
-    unsafe fn staged(&self, size: usize, along: Dim<3>, lines: Dims<3>) -> Result<()> {
+    unsafe fn staged(&self, size: usize, along: Dim<3>, lines: IndexDims<3>) -> Result<()> {
         let unit = self.dst.dtype().size_in_bytes();
         let id = self.ids.size_in_bytes();
         let ids_pack = (16 / id).min(8);
@@ -179,7 +180,7 @@ impl<R: GpuRuntime> Operands<'_, R> {
             let [dst, ids, src] = self.moved(offset, unit);
             let mut config = LaunchConfig::linear((count(lines) * parts) as u32, STAGED_BLOCK as u32);
             config.shared_bytes = (size * unit) as u32;
-            // SAFETY: a part of what the caller vouches for.
+            // SAFETY: a part of it: the caller promises what `any` asks, with a `step` of 1.
             unsafe { Launch { key, config }.on(self.dst.device(), args![src, ids, dst, parameters, self.flag]) }
         })
     }

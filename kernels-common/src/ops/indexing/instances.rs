@@ -101,7 +101,7 @@ pub fn add(modules: &mut Vec<Module>) {
         set.kernel(of_values(SORTED_SET, dtype), format!("sorted_set_{ty}"), "ISOBIT_SORTED_SET", &[ty]);
     }
     set.kernel(of_values(SORTED_SET_16, DType::I64), "sorted_set_16".into(), "ISOBIT_SORTED_SET", &[UNIT_16]);
-    let mut order = Module::new("indexing_order", "ops/indexing/order.cu");
+    let mut order = Module::new("indexing_order", "ops/indexing/radix_sort.cu");
     for ids in IDS {
         let key = of_sort(KEYS, &[ids]);
         order.kernel(key, format!("indexing_order_keys_{ids}"), "ISOBIT_ORDER_KEYS", &[ids.as_str()]);

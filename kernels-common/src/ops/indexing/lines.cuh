@@ -1,10 +1,10 @@
 // A scatter as lines along its dimension, which share no destination: which of them are a block's, and where they lie.
 #pragma once
 
-#include "dialect/ids.cuh"
-#include "dialect/index.cuh"
-#include "dialect/thread.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/ids.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/thread.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit {
 

@@ -3,7 +3,7 @@
 use super::scatter::Scatter;
 use crate::args;
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Divisor, Index, count, split};
+use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
 use crate::manifest::instances::indexing::{LINES_ADD, LINES_SET, carrier, summand, with_ids};
 use crate::runtime::GpuRuntime;
 use isobit_hal::{BackendStorage, DType, LaunchConfig, Result};
@@ -44,7 +44,7 @@ const _: () = assert!(offset_of!(Lines, strips) == 368 && offset_of!(Lines, rang
 
 /// How the lines are shared out: the dimensions of all, and how many neighbours along the last of them, and destinations of each, a block has.
 pub(super) struct Strips {
-    dims: Dims<3>,
+    dims: IndexDims<3>,
     across: usize,
     range: usize,
     size: usize,
@@ -67,7 +67,7 @@ impl Strips {
 impl<R: GpuRuntime> Scatter<'_, R> {
     /// Shares out the lines of some dimensions, of which the last lies nearest. Where elements of one line are nearer than those of neighbours
     /// (`nearest`), a block has one line.
-    pub(super) fn strips(&self, mut dims: Dims<3>, nearest: bool) -> Strips {
+    pub(super) fn strips(&self, mut dims: IndexDims<3>, nearest: bool) -> Strips {
         if dims.is_empty() {
             dims.push(Dim { size: 1, stride: [0; 3] });
         }
@@ -124,7 +124,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
                 let begin = std::array::from_fn(|o| offset[o] + if o == 0 { 0 } else { first * self.along[o] });
                 let [dst, ids, src] = self.moved(begin, unit);
                 parameters.n = (self.n - first).min(most) as u64;
-                // SAFETY: a part of what the caller vouches for.
+                // SAFETY: a part of it: the caller promises that every element of the lines is allocated, and
+                // no element of the destination comes twice.
                 unsafe { Launch { key, config }.on(self.dst.device(), args![dst, ids, src, parameters, self.flag])? };
             }
             Ok(())

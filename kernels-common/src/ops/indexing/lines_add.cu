@@ -1,7 +1,7 @@
 // Adding at positions along lines, in the order of the source: a block keeps the sums of its destinations in shared memory, and takes the sources
 // in steps of one a thread. Sources of a step that go to one destination go to one bucket, and one thread adds all of a bucket, in their order.
-#include "dialect/arith.cuh"
-#include "dialect/bits.cuh"
+#include "device_lib/arith.cuh"
+#include "device_lib/bits.cuh"
 #include "ops/indexing/lines.cuh"
 
 namespace isobit {

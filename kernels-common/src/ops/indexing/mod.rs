@@ -6,12 +6,12 @@
 
 mod gather;
 mod lines;
-mod order;
+mod radix_sort;
 mod scatter;
 mod sorted;
 
 use crate::key::Key;
-use crate::launch::index::{Dim, Dims, push};
+use crate::launch::index::{Dim, IndexDims, push};
 use crate::manifest::instances::indexing::*;
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
@@ -74,9 +74,9 @@ fn id_strides(layout: &Layout, op: &Op, dim: usize, rank: usize) -> isobit_hal::
 }
 
 /// Dimensions whose order is of no meaning, in the order in which the destination lies, its neighbours last.
-fn in_order<const OPERANDS: usize>(mut dims: Dims<OPERANDS>) -> Dims<OPERANDS> {
+fn in_order<const OPERANDS: usize>(mut dims: IndexDims<OPERANDS>) -> IndexDims<OPERANDS> {
     dims.sort_by_key(|d: &Dim<OPERANDS>| std::cmp::Reverse(d.stride));
-    let mut merged = Dims::new();
+    let mut merged = IndexDims::new();
     dims.into_iter().for_each(|d| push(&mut merged, d));
     merged
 }

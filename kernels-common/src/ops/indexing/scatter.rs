@@ -1,7 +1,7 @@
 //! Setting at and adding to positions: which way to go.
 
 use super::{id_strides, in_order};
-use crate::launch::index::{Dim, Dims, count};
+use crate::launch::index::{Dim, IndexDims, count};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -69,7 +69,7 @@ pub(super) fn scatter<R: GpuRuntime>(
         dst,
     };
     let others = (0..rank).filter(|&d| d != dim && src_layout.dims()[d] != 1);
-    let others: Dims<3> = others.map(|d| Dim { size: src_layout.dims()[d], stride: strides(d) }).collect();
+    let others: IndexDims<3> = others.map(|d| Dim { size: src_layout.dims()[d], stride: strides(d) }).collect();
     // SAFETY: the layouts were validated against their buffers, the destination's is its own, and ids are checked by the kernels.
     unsafe { scatter.run(others) }
 }
@@ -77,12 +77,13 @@ pub(super) fn scatter<R: GpuRuntime>(
 impl<R: GpuRuntime> Scatter<'_, R> {
     /// # Safety
     /// Every element of the lines is allocated, and no element of the destination comes twice.
-    unsafe fn run(&self, others: Dims<3>) -> Result<()> {
+    unsafe fn run(&self, others: IndexDims<3>) -> Result<()> {
         let nearest = others.iter().all(|d| d.stride[0] >= self.along[0]);
-        let (slice, lines): (Dims<3>, Dims<3>) = others.iter().copied().partition(|d| d.stride[1] == 0);
+        let (slice, lines): (IndexDims<3>, IndexDims<3>) = others.iter().copied().partition(|d| d.stride[1] == 0);
         let can_sort = self.n < 1 << 31 && self.size < (1 << 31) - 1;
         if can_sort && !slice.is_empty() && !nearest {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller promises that every element of the lines is allocated, and no element of the
+            // destination comes twice.
             return unsafe { self.sorted(&in_order(lines), slice) };
         }
         let strips = self.strips(in_order(others.clone()), nearest);
@@ -90,12 +91,14 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             self.n <= SHORT || strips.blocks() >= self.dst.device().runtime().limits().multiprocessors as usize;
         let dense = self.size / SPARSE <= self.n.max(SHORT / SPARSE);
         if !can_sort || (enough && dense && strips.ranges() <= MOST_RANGES) {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller promises that every element of the lines is allocated, and no element of the
+            // destination comes twice.
             return unsafe { self.along_lines(strips) };
         }
         // With an id of its own for every element a slice is one element.
-        let (slice, lines) = if count(&slice) > 1 && !nearest { (slice, lines) } else { (Dims::new(), others) };
-        // SAFETY: as the caller vouches.
+        let (slice, lines) = if count(&slice) > 1 && !nearest { (slice, lines) } else { (IndexDims::new(), others) };
+        // SAFETY: the caller promises that every element of the lines is allocated, and no element of the
+        // destination comes twice.
         unsafe { self.sorted(&in_order(lines), slice) }
     }
 }

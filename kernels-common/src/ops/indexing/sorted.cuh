@@ -1,8 +1,8 @@
 // Sources in the order of their destinations, as order.cu leaves them, and the slices that each of them moves.
 #pragma once
 
-#include "dialect/index.cuh"
-#include "dialect/thread.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/thread.cuh"
 
 namespace isobit {
 

@@ -1,11 +1,11 @@
 //! Scatters from sorted sources: slices that share an id move together, in the largest units that suit them.
 
 use super::in_order;
-use super::order::Order;
+use super::radix_sort::Order;
 use super::scatter::Scatter;
 use crate::args;
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Divisor, Index, count, split};
+use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, split};
 use crate::manifest::instances::indexing::{
     SORTED_ADD, SORTED_ADD_PACKS, SORTED_SET, SORTED_SET_16, carrier, of_values, summand,
 };
@@ -47,12 +47,13 @@ impl<R: GpuRuntime> Scatter<'_, R> {
     ///
     /// # Safety
     /// Every element of the lines and slices is allocated, and no element of the destination comes twice.
-    pub(super) unsafe fn sorted(&self, lines: &[Dim<3>], slice: Dims<3>) -> Result<()> {
+    pub(super) unsafe fn sorted(&self, lines: &[Dim<3>], slice: IndexDims<3>) -> Result<()> {
         let slice = slice.into_iter().map(|d| Dim { size: d.size, stride: [d.stride[0], d.stride[2]] }).collect();
         let slice = in_order::<2>(slice);
         let most = MOST / self.n.max(self.size).max(1);
         split(lines, most.max(1), [0; 3], &mut |lines, offset| {
-            // SAFETY: a part of what the caller vouches for.
+            // SAFETY: a part of it: the caller promises that every element of the lines and slices is
+            // allocated, and no element of the destination comes twice.
             unsafe {
                 let order = self.order(lines, offset)?;
                 self.move_slices(&order, lines, offset, &slice)
@@ -70,7 +71,7 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         slice: &[Dim<2>],
     ) -> Result<()> {
         let dtype = self.dst.dtype();
-        let (mut lines, mut slice): (Dims<3>, Dims<2>) = (lines.into(), slice.into());
+        let (mut lines, mut slice): (IndexDims<3>, IndexDims<2>) = (lines.into(), slice.into());
         let (mut along, mut unit) = (self.along, dtype.size_in_bytes());
         let [dst, _, src] = self.moved(offset, unit);
         if let [outer @ .., Dim { size: run, stride: [1, 1] }] = &mut slice[..] {
@@ -118,7 +119,7 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             let at = |start: DevicePtr, units: usize| DevicePtr(start.0 + (units * unit) as u64);
             let (to, from, keys, sources) = (at(dst, to), at(src, from), order.keys.ptr(), order.sources.ptr());
             let launch = Launch::linear(key, (groups * strips) as u32, BLOCK as u32);
-            // SAFETY: a part of what the caller vouches for, and the order has a key and a source for each item.
+            // SAFETY: a part of what the caller promises, and the order has a key and a source for each item.
             unsafe { launch.on(self.dst.device(), args![to, from, keys, sources, parameters]) }
         })
     }

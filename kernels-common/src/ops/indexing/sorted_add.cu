@@ -1,6 +1,6 @@
 // Adding from sorted sources: a thread adds all that go to one place, in their order.
-#include "dialect/arith.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/arith.cuh"
+#include "device_lib/vector.cuh"
 #include "ops/indexing/sorted.cuh"
 
 namespace isobit {

@@ -1,5 +1,5 @@
 // Setting from sorted sources: the last one of each destination moves.
-#include "dialect/vector.cuh"
+#include "device_lib/vector.cuh"
 #include "ops/indexing/sorted.cuh"
 
 namespace isobit {

@@ -1,9 +1,9 @@
 // Elements at positions along a dimension in which the source has no gaps: a block holds a line of the source in shared memory, where accesses
 // in any order cost little, so that global memory sees streams alone.
-#include "dialect/ids.cuh"
-#include "dialect/index.cuh"
-#include "dialect/thread.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/ids.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/thread.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit {
 

@@ -33,7 +33,7 @@ pub fn add(modules: &mut Vec<Module>) {
             &[ty, if dtype == DType::F64 { "1" } else { "2" }],
         );
         modules.push(tile);
-        let mut thin = Module::new(format!("matmul_thin_{dtype}"), "ops/matmul/thin.cu");
+        let mut thin = Module::new(format!("matmul_thin_{dtype}"), "ops/matmul/gemv.cu");
         thin.kernel(key(THIN), format!("matmul_{dtype}_thin"), "ISOBIT_MATMUL_THIN", &[ty, "1"]);
         thin.kernel(key(THIN_4), format!("matmul_{dtype}_thin_4"), "ISOBIT_MATMUL_THIN", &[ty, "4"]);
         thin.kernel(key(SEGMENTS), format!("matmul_{dtype}_segments"), "ISOBIT_MATMUL_SEGMENTS", &[ty]);

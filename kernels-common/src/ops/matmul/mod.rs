@@ -4,7 +4,7 @@ use crate::args;
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Divisor, Index, count, push, split};
+use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, Gemm, GpuRuntime, Matrix};
 use crate::storage::GpuStorage;
@@ -53,7 +53,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         row: layout.stride()[rank - 2],
         col: layout.stride()[rank - 1],
     };
-    let mut batch = Dims::<3>::new();
+    let mut batch = IndexDims::<3>::new();
     for (d, &size) in dst_layout.dims()[..rank - 2].iter().enumerate() {
         push(&mut batch, Dim { size, stride: [lhs.1, rhs.1, dst_layout].map(|l| l.stride()[d]) });
     }
@@ -108,7 +108,7 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
     pub a: Operand,
     pub b: Operand,
     pub c: Operand,
-    pub batch: Dims<3>,
+    pub batch: IndexDims<3>,
 }
 
 /// `Product` of the kernels.
@@ -165,7 +165,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
             // What is declined once is declined for every part, and the portable kernel overwrites what was done.
             if took {
                 let outcome = self.device.call_vendor(|runtime, stream, scratch| {
-                    // SAFETY: a part of what the caller vouches for.
+                    // SAFETY: a part of it: the caller promises that every element is allocated, and `c`
+                    // overlaps neither itself nor its inputs.
                     unsafe { runtime.gemm(stream, &gemm, scratch) }
                 })?;
                 took = self.device.vendor_took(op, outcome);
@@ -209,7 +210,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
                         batch: batch.into(),
                         ..self
                     };
-                    // SAFETY: a part of what the caller vouches for.
+                    // SAFETY: a part of it: the caller promises what `vendor` asks.
                     unsafe { part.launch(thin) }
                 })?;
             }
@@ -241,7 +242,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
         let to = partial.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let launch = Launch::linear(key(self.dtype, variant), (blocks * apart) as u32, threads as u32);
-        // SAFETY: the caller vouches for the matrices, and `partial` has a place for each segment's value of each result.
+        // SAFETY: the caller promises valid matrices, and `partial` has a place for each segment's value of each result.
         unsafe { launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, product])? };
         if partial.is_none() {
             return Ok(());

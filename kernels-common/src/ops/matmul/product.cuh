@@ -1,8 +1,8 @@
 // What the kernels of the product share: its parameters, and what a block works on.
 #pragma once
 
-#include "dialect/index.cuh"
-#include "ops/matmul/order.cuh"
+#include "device_lib/index.cuh"
+#include "ops/matmul/segments.cuh"
 
 namespace isobit {
 

@@ -3,7 +3,7 @@
 // registers for two blocks at once.
 #pragma once
 
-#include "ops/matmul/order.cuh"
+#include "ops/matmul/segments.cuh"
 
 namespace isobit {
 

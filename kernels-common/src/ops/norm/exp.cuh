@@ -1,11 +1,11 @@
 // e^x for x of at most 0, as softmax wants it: a NaN stays one, and -infinity gives 0. Recipes: docs/numerics/norm.md.
 #pragma once
 
-#include "dialect/extreme.cuh"
-#include "dialect/limits.cuh"
-#include "dialect/math/f32_exp.cuh"
-#include "dialect/math/f64_exp.cuh"
-#include "dialect/math/narrow_exp.cuh"
+#include "device_lib/extreme.cuh"
+#include "device_lib/limits.cuh"
+#include "device_lib/math/f32_exp.cuh"
+#include "device_lib/math/f64_exp.cuh"
+#include "device_lib/math/narrow_exp.cuh"
 
 namespace isobit {
 

@@ -13,15 +13,15 @@ ISOBIT_CONST u32 LONG_DEPTH = 8;
 ISOBIT_CONST u32 LONG_PART = 4096;
 
 // A stretch of a row.
-struct Stretch {
+struct Span {
     u32 row;
     u64 start;
     u32 length;
 };
 
 // Of the parts of every row, each of `size` elements, that of this block.
-ISOBIT_FN Stretch stretch_of(const Norm &p, u32 size) {
-    Stretch s;
+ISOBIT_FN Span span_of(const Norm &p, u32 size) {
+    Span s;
     s.row = divide(block_x(), p.parts);
     s.start = (u64)(block_x() - s.row * p.parts.size) * size;
     const u64 left = p.n - s.start;
@@ -37,7 +37,7 @@ ISOBIT_FN void fold_segment(const T *src, const compute_t<T> *of_rows, compute_t
     constexpr u32 V = LONG_LANES;
     __shared__ C shared[NORM_LANES];
     const auto t = Team<V, true>::of(p);
-    const Stretch s = stretch_of(p, NORM_SEGMENT);
+    const Span s = span_of(p, NORM_SEGMENT);
     const C of_row = Value::of_row(of_rows, s.row, p);
     src += offsets_of(p.places, s.row).at[0] + s.start;
 
@@ -72,7 +72,7 @@ ISOBIT_FN void fold_segment(const T *src, const compute_t<T> *of_rows, compute_t
 
 // Writes what `f` makes of the elements of a part, which it is given with their number in the row.
 template <typename T, typename F>
-ISOBIT_FN void write_part(const T *src, T *dst, const Stretch &s, const Norm &p, const F &f) {
+ISOBIT_FN void write_part(const T *src, T *dst, const Span &s, const Norm &p, const F &f) {
     constexpr u32 V = LONG_LANES;
     const auto t = Team<V, true>::of(p);
     const Offsets<2> at = offsets_of(p.places, s.row);

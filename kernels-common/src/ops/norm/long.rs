@@ -21,7 +21,7 @@ impl<R: GpuRuntime> Call<'_, R> {
     /// # Safety
     /// As [`run`](Self::run).
     pub(super) unsafe fn run_long(&self, rows: &[Dim<2>]) -> Result<()> {
-        // SAFETY: as the caller vouches, for each pass.
+        // SAFETY: as the caller promises, for each pass.
         unsafe {
             match self.op {
                 SOFTMAX | LOG_SOFTMAX => {
@@ -62,7 +62,7 @@ impl<R: GpuRuntime> Call<'_, R> {
         norm.parts = Divisor::new(segments);
         norm.team_shift = THREADS.ilog2();
         let launch = Launch::linear(key(op, self.dtype, pass), items as u32, THREADS as u32);
-        // SAFETY: the caller vouches for source and `found`; there is a place for the value of every segment.
+        // SAFETY: the caller promises valid source and `found`; there is a place for the value of every segment.
         unsafe { launch.on(self.device, args![self.src, found, values.ptr(), norm])? };
         if segments == 1 {
             return Ok(values);
@@ -80,7 +80,7 @@ impl<R: GpuRuntime> Call<'_, R> {
         let mut norm = self.norm(rows, LONG_LANES);
         norm.parts = Divisor::new(parts);
         norm.team_shift = THREADS.ilog2();
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller promises what `run` asks, and each of `found` has a value for each row.
         unsafe { self.launch(key(self.op, self.dtype, WRITE), count(rows) * parts, THREADS, found, &norm) }
     }
 }

@@ -5,7 +5,7 @@ mod long;
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Divisor, Index, count, push, split};
+use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
 use crate::manifest::instances::norm::{FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, SECOND, SOFTMAX, WRITE, key, shapes};
 use crate::ops::copy::copy_walk;
 use crate::ops::stored;
@@ -56,7 +56,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let operands: SmallVec<[Adjacent<R>; 3]> =
         (0..srcs.len()).map(|i| Adjacent::source(stored(srcs, i))).collect::<Result<_>>()?;
     let to = Adjacent::destination(dst, dst_layout)?;
-    let mut rows = Dims::<2>::new();
+    let mut rows = IndexDims::<2>::new();
     let (&n, outer) = dst_layout.dims().split_last().expect("validated to have a last dimension");
     for (d, &size) in outer.iter().enumerate() {
         push(&mut rows, Dim { size, stride: [operands[0].strides[d], to.strides[d]] });
@@ -129,7 +129,7 @@ impl<R: GpuRuntime> Adjacent<R> {
     }
 }
 
-fn walk(layout: &Layout, from: &[usize], to: &[usize]) -> Dims<2> {
+fn walk(layout: &Layout, from: &[usize], to: &[usize]) -> IndexDims<2> {
     (0..layout.dims().len()).map(|d| Dim { size: layout.dims()[d], stride: [from[d], to[d]] }).collect()
 }
 
@@ -177,14 +177,15 @@ impl<R: GpuRuntime> Call<'_, R> {
     unsafe fn run(&self, rows: &[Dim<2>]) -> Result<()> {
         let Some((variant, shape)) = shapes(self.dtype).iter().enumerate().find(|(_, s)| self.n <= s.elements * LANES)
         else {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller promises that rows of `n` elements are allocated at these places of source and
+            // destination, which do not overlap, and `n` elements of each parameter.
             return unsafe { self.run_long(rows) };
         };
         let team = self.n.min(LANES).div_ceil(shape.lanes).next_power_of_two();
         let blocks = (count(rows) * team).div_ceil(shape.block);
         let mut norm = self.norm(rows, shape.lanes);
         norm.team_shift = team.ilog2();
-        // SAFETY: as the caller vouches; the kernel touches the elements of its rows alone.
+        // SAFETY: as the caller promises; the kernel touches the elements of its rows alone.
         unsafe { self.launch(key(self.op, self.dtype, variant as u8), blocks, shape.block, &[], &norm) }
     }
 
@@ -218,7 +219,7 @@ impl<R: GpuRuntime> Call<'_, R> {
         let mut args: SmallVec<[*mut c_void; 7]> =
             pointers.iter().chain(&self.parameters).chain(found).map(address).collect();
         args.push(std::ptr::from_ref(norm).cast_mut().cast());
-        // SAFETY: the caller vouches for the memory; the arguments are the kernel's and outlive the call.
+        // SAFETY: the caller promises valid memory; the arguments are the kernel's and outlive the call.
         unsafe { Launch::linear(key, blocks as u32, threads as u32).on(self.device, &mut args) }
     }
 }

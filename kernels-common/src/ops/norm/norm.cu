@@ -1,5 +1,5 @@
 // rms_norm and layer_norm, over rows in registers and over rows of any length.
-#include "dialect/elementwise.cuh"
+#include "device_lib/elementwise.cuh"
 #include "ops/norm/long.cuh"
 
 namespace isobit {
@@ -149,14 +149,14 @@ struct Layer {
 
 template <typename T>
 ISOBIT_FN void rms_part(const T *src, T *dst, const T *weight, const compute_t<T> *squares, const Norm &p) {
-    const Stretch s = stretch_of(p, LONG_PART);
+    const Span s = span_of(p, LONG_PART);
     write_part(src, dst, s, p, Rms<T>{norm_scale(squares[s.row], p), weight});
 }
 
 template <typename T>
 ISOBIT_FN void layer_part(const T *src, T *dst, const T *weight, const T *bias, const compute_t<T> *sums,
                           const compute_t<T> *squares, const Norm &p) {
-    const Stretch s = stretch_of(p, LONG_PART);
+    const Span s = span_of(p, LONG_PART);
     write_part(src, dst, s, p, Layer<T>{mean_of(sums[s.row], p), norm_scale(squares[s.row], p), weight, bias});
 }
 

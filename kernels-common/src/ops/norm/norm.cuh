@@ -1,11 +1,11 @@
 // What the kernels of softmax and the norms share: the call, the order of the sums, and a row that a team of threads holds in registers.
 #pragma once
 
-#include "dialect/extreme.cuh"
-#include "dialect/index.cuh"
-#include "dialect/limits.cuh"
-#include "dialect/thread.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/extreme.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/limits.cuh"
+#include "device_lib/thread.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit {
 

@@ -1,7 +1,7 @@
 // softmax and log_softmax, over rows in registers and over rows of any length.
-#include "dialect/elementwise.cuh"
-#include "dialect/math/f32_log.cuh"
-#include "dialect/math/f64_log.cuh"
+#include "device_lib/elementwise.cuh"
+#include "device_lib/math/f32_log.cuh"
+#include "device_lib/math/f64_log.cuh"
 #include "ops/norm/exp.cuh"
 #include "ops/norm/long.cuh"
 
@@ -83,7 +83,7 @@ struct Softmax {
 template <bool LOG, typename T>
 ISOBIT_FN void softmax_part(const T *src, T *dst, const compute_t<T> *largest, const compute_t<T> *sums, const Norm &p) {
     using C = compute_t<T>;
-    const Stretch s = stretch_of(p, LONG_PART);
+    const Span s = span_of(p, LONG_PART);
     const C sum = sums[s.row];
     write_part(src, dst, s, p, Softmax<LOG, T>{largest[s.row], LOG ? math::log(sum) : (C)1 / sum});
 }

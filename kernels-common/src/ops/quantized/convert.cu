@@ -1,7 +1,7 @@
 // Matrices and activations on their way: blocks to elements, and rows to the q8_1 form that integer products take.
-#include "dialect/index.cuh"
-#include "dialect/halves.cuh"
-#include "ops/quantized/eight_bits.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/halves.cuh"
+#include "ops/quantized/q8.cuh"
 #include "ops/quantized/formats.cuh"
 #include "ops/quantized/values.cuh"
 
@@ -54,7 +54,7 @@ ISOBIT_FN void q_activations(u64 blocks, u32 dtype, const void *x, u32 *q, float
         return;
     float values[Q_BLOCK];
     values_at(values, x, i * Q_BLOCK, dtype);
-    const EightBits block = eight_bits(values);
+    const Q8Block block = q8_block(values);
 #pragma unroll
     for (u32 w = 0; w < 8; w += 4)
         store(q + i * 8 + w, Pack<4, u32>{{block.q[w], block.q[w + 1], block.q[w + 2], block.q[w + 3]}});

@@ -1,6 +1,6 @@
 //! Operands as the kernels of quantized matrices take them, copied where they lie otherwise.
 
-use crate::launch::index::{Dim, Dims};
+use crate::launch::index::{Dim, IndexDims};
 use crate::ops::copy::copy_walk;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -88,9 +88,10 @@ unsafe fn copy_between<R: GpuRuntime>(
     to_layout: &Layout,
 ) -> Result<()> {
     let strides = from_layout.stride().iter().zip(to_layout.stride());
-    let dims: Dims<2> =
+    let dims: IndexDims<2> =
         from_layout.dims().iter().zip(strides).map(|(&size, (&s, &d))| Dim { size, stride: [s, d] }).collect();
     let ptr = from.ptr().at(from.dtype(), from_layout.start_offset());
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller promises that both layouts, of one shape, are allocated; `to` is where the first
+    // element of `to_layout` goes.
     unsafe { copy_walk(from.device(), from.dtype().size_in_bytes(), ptr, to, dims) }
 }

@@ -5,7 +5,7 @@
 // Kernels see segments of 256 elements alone: eight blocks of 32, or one of 256.
 #pragma once
 
-#include "ops/quantized/bytes.cuh"
+#include "ops/quantized/block_bytes.cuh"
 
 namespace isobit {
 

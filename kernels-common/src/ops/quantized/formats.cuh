@@ -1,5 +1,5 @@
 // Every format.
 #pragma once
 
-#include "ops/quantized/blocks_256.cuh"
-#include "ops/quantized/blocks_32.cuh"
+#include "ops/quantized/k_quants.cuh"
+#include "ops/quantized/legacy_quants.cuh"

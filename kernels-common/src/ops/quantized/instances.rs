@@ -39,7 +39,7 @@ pub fn add(modules: &mut Vec<Module>) {
     let mut convert = Module::new("quantized_convert", "ops/quantized/convert.cu");
     let activations = key(GgmlDType::Q8_1, ACTIVATIONS);
     convert.kernel(activations, "quantized_activations".into(), "ISOBIT_Q_ACTIVATIONS", &[]);
-    let mut group = Module::new("quantized_group", "ops/quantized/group.cu");
+    let mut group = Module::new("quantized_group", "ops/quantized/moe_groups.cu");
     group.kernel(key(GgmlDType::Q8_1, GROUP), "quantized_group".into(), "ISOBIT_Q_GROUP", &[]);
     modules.push(group);
     for &format in GgmlDType::ALL {

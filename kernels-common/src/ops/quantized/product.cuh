@@ -2,8 +2,8 @@
 // from +0 and takes its parts in ascending order; the result is the first segment's value and then the others, in ascending order.
 #pragma once
 
-#include "dialect/index.cuh"
-#include "dialect/halves.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/halves.cuh"
 #include "ops/quantized/format.cuh"
 #include "ops/quantized/values.cuh"
 

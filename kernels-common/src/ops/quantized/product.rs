@@ -64,7 +64,7 @@ unsafe fn group<R: GpuRuntime>(
     let at = |entries| memory.ptr().at(DType::U32, entries);
     let groups = QGroups { starts: at(0), tiles: at(ends), list: at(2 * ends), places: at(2 * ends + m) };
     let launch = Launch::linear(key(GgmlDType::Q8_1, GROUP), 1, GROUP_THREADS as u32);
-    // SAFETY: as the caller vouches; the memory has a place for every entry.
+    // SAFETY: as the caller promises; the memory has a place for every entry.
     unsafe { launch.on(device, args![*product, ids, fault, groups])? };
     Ok((memory, groups))
 }
@@ -156,14 +156,16 @@ impl<R: GpuRuntime> Problem<'_, R> {
         };
         let own = kernel.variant == VECTOR_FLOAT || (kernel.variant == VECTOR_INT && self.m <= OWN_ROWS);
         if own {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller promises that everything is allocated: the result's rows, so many of
+            // activations as these take `repeat` by `repeat`, an id for each row of the result, and the
+            // matrices.
             return unsafe { self.launches(kernel, None) };
         }
         let blocks = self.m / self.repeat * (self.k / BLOCK);
         let q = self.device.alloc(blocks * BLOCK, DType::U8)?;
         let scales = self.device.alloc(blocks * 2, DType::F32)?;
         let rows = [q.ptr(), scales.ptr()];
-        // SAFETY: as the caller vouches; both have a place for every block, and go back to the pool after the launches, in stream order.
+        // SAFETY: as the caller promises; both have a place for every block, and go back to the pool after the launches, in stream order.
         unsafe {
             convert::activations(self.device, self.dtype, self.x, rows, blocks)?;
             self.launches(kernel, Some(rows))
@@ -180,7 +182,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         for m0 in (0..self.m).step_by(most) {
             for n0 in (0..self.n).step_by(SIDE) {
                 let (m, n) = ((self.m - m0).min(most), (self.n - n0).min(SIDE));
-                // SAFETY: a part of what the caller vouches for.
+                // SAFETY: a part of it: the caller promises what `run`; `rows` are the activations' blocks
+                // asks.
                 unsafe { self.launch(kernel, rows, [m0, m], [n0, n])? };
             }
         }
@@ -224,7 +227,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let m_tiles = m.div_ceil(kernel.m);
         let launch =
             |tiles| Launch::linear(key(self.format, kernel.variant), (tiles * n_tiles) as u32, kernel.threads as u32);
-        // SAFETY: as the caller vouches; no block reads or writes beyond the rows that the product names, and the groups' memory goes back to the pool
+        // SAFETY: as the caller promises; no block reads or writes beyond the rows that the product names, and the groups' memory goes back to the pool
         // after the launches, in stream order.
         unsafe {
             match kernel.variant {

@@ -1,14 +1,14 @@
 // Making blocks of 256 with scales of their sub-blocks: each block the work of a team of threads, a sub-block a thread.
-#include "ops/quantized/makers.cuh"
+#include "ops/quantized/k_quantize.cuh"
 
 namespace isobit {
 
 template <typename F>
 ISOBIT_FN void q_quantize_256(u64 blocks, u32 dtype, const void *from, u8 *to) {
-    using Make = Maker<F>;
+    using Make = KQuantizer<F>;
     constexpr u32 TEAM = Q_SEGMENT / F::SUB, TEAMS = QK_BLOCK / TEAM, INFINITE = 0x7f800000u, NO_NUMBER = 0x7e00;
-    __shared__ Meeting<TEAM> meetings[TEAMS];
-    Meeting<TEAM> &meeting = meetings[thread_x() / TEAM];
+    __shared__ TeamScales<TEAM> teams[TEAMS];
+    TeamScales<TEAM> &team = teams[thread_x() / TEAM];
     const u32 j = thread_x() % TEAM;
     const u64 block = (u64)block_x() * TEAMS + thread_x() / TEAM;
     const bool there = block < blocks;
@@ -21,31 +21,31 @@ ISOBIT_FN void q_quantize_256(u64 blocks, u32 dtype, const void *from, u8 *to) {
 #pragma unroll
     for (u32 i = 0; i < F::SUB; i++)
         finite = finite && to_bits(abs(x[i])) < INFINITE;
-    const Found found = Make::search(levels, x);
-    meeting.scale[j] = found.scale;
-    meeting.least[j] = found.least;
-    meeting.finite[j] = finite ? 1 : 0;
+    const SubBlockScale found = Make::search(levels, x);
+    team.scale[j] = found.scale;
+    team.minimum[j] = found.minimum;
+    team.finite[j] = finite ? 1 : 0;
     barrier();
     for (u32 i = 0; i < TEAM; i++)
-        finite = finite && meeting.finite[i] != 0;
+        finite = finite && team.finite[i] != 0;
 
-    i32 scale = 0, least = 0;
+    i32 scale = 0, minimum = 0;
     BlockScales d;
     if constexpr (F::SUMMAND)
-        d = Make::of_block(meeting, j, scale, least);
+        d = Make::of_block(team, j, scale, minimum);
     else
-        d = Make::of_block(meeting, j, scale, Make::TINY);
-    const float factor = to_f32(d.d) * (float)scale, summand = to_f32(d.dmin) * (float)least;
+        d = Make::of_block(team, j, scale, Make::TINY);
+    const float factor = to_f32(d.d) * (float)scale, summand = to_f32(d.dmin) * (float)minimum;
     const bool again = factor != 0;
 #pragma unroll
     for (u32 i = 0; i < F::SUB; i++) {
         if (again)
             levels[i] = round_even((F::SUMMAND ? x[i] + summand : x[i]) / factor, Make::LOWEST, Make::HIGHEST);
-        meeting.levels[j * F::SUB + i] = (u8)(levels[i] - Make::LOWEST);
+        team.levels[j * F::SUB + i] = (u8)(levels[i] - Make::LOWEST);
     }
     // Scales of q3_k are stored without a sign, those of q6_k with it.
-    meeting.scales[j] = (u8)(is_same<F, q3_k> ? scale + 32 : scale);
-    meeting.leasts[j] = (u8)least;
+    team.scales[j] = (u8)(is_same<F, q3_k> ? scale + 32 : scale);
+    team.mins[j] = (u8)minimum;
     barrier();
     if (!there)
         return;
@@ -59,7 +59,7 @@ ISOBIT_FN void q_quantize_256(u64 blocks, u32 dtype, const void *from, u8 *to) {
         else if (at == Make::DMIN)
             two = d.dmin.bits;
         else
-            two = Make::byte(meeting, at) | Make::byte(meeting, at + 1) << 8;
+            two = Make::byte(team, at) | Make::byte(team, at + 1) << 8;
         place[at / 2] = (u16)two;
     }
 }

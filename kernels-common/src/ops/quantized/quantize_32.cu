@@ -1,7 +1,7 @@
 // Making blocks of 32: each the work of one thread.
-#include "dialect/halves.cuh"
-#include "ops/quantized/blocks_32.cuh"
-#include "ops/quantized/eight_bits.cuh"
+#include "device_lib/halves.cuh"
+#include "ops/quantized/legacy_quants.cuh"
+#include "ops/quantized/q8.cuh"
 #include "ops/quantized/values.cuh"
 
 namespace isobit {
@@ -15,7 +15,7 @@ struct Halves {
 // Levels as numbers of 0 to 31, and the block's scale and summand.
 struct Levels32 {
     u32 v[Q_BLOCK];
-    f16 d, least;
+    f16 d, minimum;
 };
 
 ISOBIT_FN bool all_finite(const float (&x)[Q_BLOCK]) {
@@ -35,7 +35,7 @@ ISOBIT_FN Levels32 levels_around(const float (&x)[Q_BLOCK], i32 middle) {
     for (u32 i = 0; i < Q_BLOCK; i++)
         levels.v[i] = (u32)round_trunc(x[i] * inverse + ((float)middle + 0.5f), 0, 2 * middle - 1);
     levels.d = round_to<f16>(d);
-    levels.least = f16{0};
+    levels.minimum = f16{0};
     return levels;
 }
 
@@ -53,7 +53,7 @@ ISOBIT_FN Levels32 levels_between(const float (&x)[Q_BLOCK], i32 highest) {
     for (u32 i = 0; i < Q_BLOCK; i++)
         levels.v[i] = (u32)round_trunc((x[i] - lo) * inverse + 0.5f, 0, highest);
     levels.d = round_to<f16>(d);
-    levels.least = round_to<f16>(lo == 0 ? 0.0f : lo);
+    levels.minimum = round_to<f16>(lo == 0 ? 0.0f : lo);
     return levels;
 }
 
@@ -70,7 +70,7 @@ ISOBIT_FN Halves<F> nibble_block(const float (&x)[Q_BLOCK]) {
     Halves<F> to;
     to.v[0] = levels.d.bits;
     if constexpr (F::SUMMAND)
-        to.v[1] = levels.least.bits;
+        to.v[1] = levels.minimum.bits;
     if constexpr (FIVE) {
         u32 fifth = 0;
 #pragma unroll
@@ -93,7 +93,7 @@ ISOBIT_FN Halves<F> nibble_block(const float (&x)[Q_BLOCK]) {
 template <typename F>
 ISOBIT_FN Halves<F> eight_bit_block(const float (&x)[Q_BLOCK]) {
     constexpr u32 HEAD = F::BYTES / 2 - 16;
-    const EightBits block = eight_bits(x);
+    const Q8Block block = q8_block(x);
     Halves<F> to;
     to.v[0] = block.d.bits;
     if constexpr (HEAD > 1)

@@ -1,13 +1,13 @@
 // Making blocks of q8_k, which have one scale: each the work of eight threads, 32 elements a thread.
-#include "ops/quantized/meeting.cuh"
+#include "ops/quantized/block_scales.cuh"
 
 namespace isobit {
 
 // The bytes are the scale in f32, the integers, and the sums of 16 each.
 ISOBIT_FN void q_quantize_8k(u64 blocks, u32 dtype, const void *from, u8 *to) {
     constexpr u32 TEAM = 8, TEAMS = QK_BLOCK / TEAM, INFINITE = 0x7f800000u, NO_NUMBER = 0x7fc00000u;
-    __shared__ Meeting<TEAM> meetings[TEAMS];
-    Meeting<TEAM> &meeting = meetings[thread_x() / TEAM];
+    __shared__ TeamScales<TEAM> teams[TEAMS];
+    TeamScales<TEAM> &team = teams[thread_x() / TEAM];
     const u32 j = thread_x() % TEAM;
     const u64 block = (u64)block_x() * TEAMS + thread_x() / TEAM;
     const bool there = block < blocks;
@@ -19,12 +19,12 @@ ISOBIT_FN void q_quantize_8k(u64 blocks, u32 dtype, const void *from, u8 *to) {
 #pragma unroll
     for (u32 i = 0; i < Q_BLOCK; i++)
         finite = finite && to_bits(abs(x[i])) < INFINITE;
-    meeting.scale[j] = top_of(x).value;
-    meeting.finite[j] = finite ? 1 : 0;
+    team.scale[j] = top_of(x).value;
+    team.finite[j] = finite ? 1 : 0;
     barrier();
-    const Top top = top_of(meeting.scale);
+    const Top top = top_of(team.scale);
     for (u32 i = 0; i < TEAM; i++)
-        finite = finite && meeting.finite[i] != 0;
+        finite = finite && team.finite[i] != 0;
     if (!there)
         return;
     const bool any = finite && top.magnitude != 0;

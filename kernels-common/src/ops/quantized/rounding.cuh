@@ -1,7 +1,7 @@
 // What quantizers have in common: the element of greatest magnitude, and roundings to an integer between two ends, 0 for a NaN.
 #pragma once
 
-#include "dialect/base.cuh"
+#include "device_lib/base.cuh"
 
 namespace isobit {
 

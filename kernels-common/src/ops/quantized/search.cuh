@@ -1,14 +1,14 @@
 // How the formats of blocks of 256 find the scale of a sub-block: ggml's searches, in one order of operations.
 #pragma once
 
-#include "dialect/base.cuh"
+#include "device_lib/base.cuh"
 #include "ops/quantized/rounding.cuh"
 
 namespace isobit {
 
 // What a search found. The integers follow from it: `even(ratio * (x - from))`, or they are the lowest where there was nothing to search.
-struct Found {
-    float scale, least;
+struct SubBlockScale {
+    float scale, minimum;
     float ratio, from;
     bool flat;
 };
@@ -16,11 +16,11 @@ struct Found {
 namespace search_detail {
 
 template <bool ABSOLUTE, u32 N>
-ISOBIT_FN float error(float scale, float least, const i32 (&levels)[N], const float (&x)[N], const float (&weight)[N]) {
+ISOBIT_FN float error(float scale, float minimum, const i32 (&levels)[N], const float (&x)[N], const float (&weight)[N]) {
     float sum = 0;
 #pragma unroll
     for (u32 i = 0; i < N; i++) {
-        const float e = scale * (float)levels[i] + least - x[i];
+        const float e = scale * (float)levels[i] + minimum - x[i];
         sum = sum + weight[i] * (ABSOLUTE ? abs(e) : e * e);
     }
     return sum;
@@ -37,7 +37,7 @@ ISOBIT_FN void levels_at(i32 (&levels)[N], i32 highest, float ratio, float from,
 
 // A scale and a minimum, errors counting by magnitude or squared.
 template <i32 HIGHEST, u32 TRIES, bool ABSOLUTE, u32 N>
-ISOBIT_FN Found search_least(float first, const float (&x)[N], const float (&weight)[N]) {
+ISOBIT_FN SubBlockScale search_scale_and_min(float first, const float (&x)[N], const float (&weight)[N]) {
     using namespace search_detail;
     float lo = x[0], hi = x[0];
     float w = 0, wx = 0;
@@ -50,9 +50,9 @@ ISOBIT_FN Found search_least(float first, const float (&x)[N], const float (&wei
     }
     lo = lo > 0 ? 0.0f : lo;
     if (hi == lo)
-        return Found{0, -lo, 0, 0, true};
+        return SubBlockScale{0, -lo, 0, 0, true};
     i32 levels[N];
-    Found found{0, 0, (float)HIGHEST / (hi - lo), lo, false};
+    SubBlockScale found{0, 0, (float)HIGHEST / (hi - lo), lo, false};
     found.scale = 1.0f / found.ratio;
     levels_at(levels, HIGHEST, found.ratio, lo, x);
     float best = error<ABSOLUTE>(found.scale, lo, levels, x, weight);
@@ -71,20 +71,20 @@ ISOBIT_FN Found search_least(float first, const float (&x)[N], const float (&wei
         const float d = w * ll - l * l;
         if (!(d > 0))
             continue;
-        float scale = (w * lx - wx * l) / d, least = (ll * wx - l * lx) / d;
-        if (least > 0) {
-            least = 0;
+        float scale = (w * lx - wx * l) / d, minimum = (ll * wx - l * lx) / d;
+        if (minimum > 0) {
+            minimum = 0;
             scale = lx / ll;
         }
-        const float e = error<ABSOLUTE>(scale, least, levels, x, weight);
+        const float e = error<ABSOLUTE>(scale, minimum, levels, x, weight);
         if (e < best) {
             best = e;
             found.ratio = ratio, found.from = lo;
             found.scale = scale;
-            lo = least;
+            lo = minimum;
         }
     }
-    found.least = -lo;
+    found.minimum = -lo;
     return found;
 }
 
@@ -93,11 +93,11 @@ ISOBIT_CONST float Q_TINY = 1e-15f;
 
 // The scale of integers from -32 to 31, each element weighing its square.
 template <u32 N>
-ISOBIT_FN Found search_scale(const float (&x)[N]) {
+ISOBIT_FN SubBlockScale search_scale(const float (&x)[N]) {
     const Top top = top_of(x);
     if (top.magnitude < Q_TINY)
-        return Found{0, 0, 0, 0, true};
-    Found found{0, 0, 0, 0, false};
+        return SubBlockScale{0, 0, 0, 0, true};
+    SubBlockScale found{0, 0, 0, 0, false};
     float best = 0;
 #pragma unroll 1
     for (i32 t = -10; t <= 9; t++) {

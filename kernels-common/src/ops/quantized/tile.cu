@@ -1,9 +1,9 @@
 // Products through q8_1 in tiles of 128 rows of activations and 64 rows of `w`. 64 elements of k pass through shared memory at a time, integers
 // of one byte whatever the format, two steps at once: one is used while the next comes in.
-#include "dialect/async_copy.cuh"
-#include "dialect/int_tile.cuh"
+#include "device_lib/async_copy.cuh"
+#include "device_lib/int_tile.cuh"
 #include "ops/quantized/formats.cuh"
-#include "ops/quantized/groups.cuh"
+#include "ops/quantized/moe_groups.cuh"
 
 namespace isobit {
 

@@ -2,8 +2,8 @@
 // each.
 #pragma once
 
-#include "dialect/limits.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/limits.cuh"
+#include "device_lib/vector.cuh"
 
 namespace isobit {
 

@@ -2,8 +2,8 @@
 // added in order. The bytes of `w` pass through shared memory, since blocks of 18 to 292 bytes would scatter what neighbouring threads load.
 #pragma once
 
-#include "dialect/async_copy.cuh"
-#include "dialect/ids.cuh"
+#include "device_lib/async_copy.cuh"
+#include "device_lib/ids.cuh"
 #include "ops/quantized/product.cuh"
 
 namespace isobit {

@@ -1,6 +1,6 @@
 // Products with few rows of activations through q8_1. Where there is one row alone, each block of threads quantizes it for itself, which takes less
 // time than a launch.
-#include "ops/quantized/eight_bits.cuh"
+#include "ops/quantized/q8.cuh"
 #include "ops/quantized/formats.cuh"
 #include "ops/quantized/vector.cuh"
 
@@ -24,7 +24,7 @@ ISOBIT_FN void quantize_block(u32 *x_shared, const QProduct &p, const void *x, u
     if (block < p.blocks) {
         float values[Q_BLOCK];
         values_at(values, x, (row * p.blocks + block) * Q_BLOCK, p.dtype);
-        const EightBits made = eight_bits(values);
+        const Q8Block made = q8_block(values);
 #pragma unroll
         for (u32 w = 0; w < 8; w++)
             q[w] = made.q[w];

@@ -6,7 +6,7 @@ use crate::device::GpuDevice;
 use crate::key::{Family, Key};
 use crate::launch::Launch;
 use crate::launch::elementwise::address;
-use crate::launch::index::{Dim, Dims, Index, MAX_RANK, push};
+use crate::launch::index::{Dim, Index, IndexDims, MAX_RANK, push};
 use crate::manifest::instances::random::{BETWEEN, NORMAL, UNIFORM};
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
@@ -56,7 +56,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     .run(dst, dst_layout)
 }
 
-/// Parameters of a distribution as kernels take them: `Uniform` and `Normal` of dialect/random.cuh, in the type that numbers are computed in.
+/// Parameters of a distribution as kernels take them: `Uniform` and `Normal` of device_lib/random.cuh, in the type that numbers are computed in.
 #[derive(Debug, Clone, Copy)]
 enum Distribution {
     Uniform32([f32; 4]),
@@ -159,7 +159,7 @@ impl Draw {
         let skip = self.offset % per_block;
         let sequence = Sequence::new(self.seed, self.offset / per_block);
         let ptr = dst.ptr().at(dtype, layout.start_offset());
-        let mut dims = Dims::<1>::new();
+        let mut dims = IndexDims::<1>::new();
         for (&size, &stride) in layout.dims().iter().zip(layout.stride()) {
             push(&mut dims, Dim { size, stride: [stride] });
         }

@@ -1,8 +1,8 @@
 // Random numbers from the tree's own generator. Element i is number (offset + i) of a sequence, whatever the launch: a thread makes the numbers
 // of whole blocks of the generator.
-#include "dialect/elementwise.cuh"
-#include "dialect/index.cuh"
-#include "dialect/random.cuh"
+#include "device_lib/elementwise.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/random.cuh"
 
 namespace isobit {
 

@@ -11,7 +11,7 @@ pub const ROWS: u8 = 0;
 /// Threads go across the sequences, whose neighbours lie side by side.
 pub const COLUMNS: u8 = 1;
 /// Threads go along the sequences of segments' results.
-pub const AGAIN: u8 = 2;
+pub const SECOND_PASS: u8 = 2;
 
 /// The key of a kernel.
 pub fn key(op: ReduceOp, dtype: DType, variant: u8) -> Key {
@@ -25,7 +25,7 @@ fn carrier(op: ReduceOp, dtype: DType, variant: u8) -> (ReduceOp, DType) {
         // Both wrap.
         ReduceOp::Sum | ReduceOp::Prod => (op, without_sign(dtype)),
         // Of either, the largest key wins, and what is written is its position.
-        ReduceOp::ArgMax | ReduceOp::ArgMin if variant == AGAIN => (ReduceOp::ArgMax, order_key(dtype)),
+        ReduceOp::ArgMax | ReduceOp::ArgMin if variant == SECOND_PASS => (ReduceOp::ArgMax, order_key(dtype)),
         _ => (op, dtype),
     }
 }
@@ -44,7 +44,7 @@ pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
         for &op in ReduceOp::ALL.iter().filter(|&&op| op != ReduceOp::Mean || dtype.is_float()) {
             let mut module = Module::new(format!("reduce_{op}_{dtype}"), "ops/reduce/reduce.cu");
-            let variants = if op.is_arg() { &[ROWS, COLUMNS][..] } else { &[ROWS, COLUMNS, AGAIN] };
+            let variants = if op.is_arg() { &[ROWS, COLUMNS][..] } else { &[ROWS, COLUMNS, SECOND_PASS] };
             for &variant in variants.iter().filter(|&&variant| carrier(op, dtype, variant) == (op, dtype)) {
                 kernel(&mut module, op, dtype, variant);
             }
@@ -54,7 +54,7 @@ pub fn add(modules: &mut Vec<Module>) {
         }
         if order_key(dtype) == dtype {
             let mut module = Module::new(format!("reduce_arg_again_{dtype}"), "ops/reduce/reduce.cu");
-            kernel(&mut module, ReduceOp::ArgMax, dtype, AGAIN);
+            kernel(&mut module, ReduceOp::ArgMax, dtype, SECOND_PASS);
             modules.push(module);
         }
     }

@@ -4,14 +4,14 @@ use crate::args;
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Divisor, Index, MAX_RANK, count, push, split};
+use crate::launch::index::{Dim, Divisor, Index, IndexDims, MAX_RANK, count, push, split};
 use crate::ops::copy::copy_walk;
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, ReduceOp, Result, Scalar, Src};
 
-use crate::manifest::instances::reduce::{AGAIN, COLUMNS, ROWS, key};
+use crate::manifest::instances::reduce::{COLUMNS, ROWS, SECOND_PASS, key};
 use std::mem::offset_of;
 
 /// Elements of a segment, and its lanes.
@@ -21,7 +21,7 @@ const LANES: usize = 256;
 /// The kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let Op::Reduce(reduce) = op else { return Vec::new() };
-    [ROWS, COLUMNS, AGAIN].map(|variant| key(reduce.op, dtypes[0], variant)).into()
+    [ROWS, COLUMNS, SECOND_PASS].map(|variant| key(reduce.op, dtypes[0], variant)).into()
 }
 
 pub(crate) fn apply_into<R: GpuRuntime>(
@@ -36,10 +36,10 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         return Ok(());
     }
     if src_layout.elem_count() == 0 {
-        return dst.const_set(of_nothing(op.op, dst.dtype()), dst_layout);
+        return dst.const_set(empty_value(op.op, dst.dtype()), dst_layout);
     }
-    let mut sequence = Dims::<1>::new();
-    let mut results = Dims::<2>::new();
+    let mut sequence = IndexDims::<1>::new();
+    let mut results = IndexDims::<2>::new();
     for (d, &size) in src_layout.dims().iter().enumerate() {
         let stride = src_layout.stride()[d];
         match op.dims.contains(&d) {
@@ -72,12 +72,13 @@ pub(crate) unsafe fn reduce_rows<R: GpuRuntime>(
 ) -> Result<()> {
     let sequence = [Dim { size: n, stride: [1] }].into_iter().collect();
     let results = [Dim { size: rows, stride: [n, 1] }].into_iter().collect();
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller promises that the rows are allocated, and a value for each in the destination, which
+    // does not overlap them.
     unsafe { Pass { op, dtype, device, src, dst }.run(sequence, results) }
 }
 
 /// What a reduction over no elements gives, where it gives anything.
-fn of_nothing(op: ReduceOp, dtype: DType) -> Scalar {
+fn empty_value(op: ReduceOp, dtype: DType) -> Scalar {
     let value = match op {
         ReduceOp::Prod => 1.0,
         ReduceOp::Mean => f64::NAN,
@@ -139,14 +140,14 @@ impl<R: GpuRuntime> Pass<'_, R> {
     ///
     /// # Safety
     /// Every place is allocated.
-    unsafe fn run(&self, sequence: Dims<1>, mut results: Dims<2>) -> Result<()> {
+    unsafe fn run(&self, sequence: IndexDims<1>, mut results: IndexDims<2>) -> Result<()> {
         if sequence.len() > MAX_RANK || sequence.iter().skip(1).any(|d| d.size > u32::MAX as usize) {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller promises that every place is allocated.
             return unsafe { self.run_compacted(&sequence, &results) };
         }
         // Results have no order of their own: neighbours in the source come last.
         results.sort_by_key(|d| (d.stride[0] != 0, std::cmp::Reverse(d.stride)));
-        let mut merged = Dims::new();
+        let mut merged = IndexDims::new();
         results.into_iter().for_each(|d| push(&mut merged, d));
         let n = count(&sequence);
         let segments = n.div_ceil(SEGMENT);
@@ -158,7 +159,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
                 dst: DevicePtr(self.dst.0 + (dst * self.dst_size()) as u64),
                 ..*self
             };
-            // SAFETY: a part of what the caller vouches for.
+            // SAFETY: a part of it: the caller promises that every place is allocated.
             unsafe { part.first(&sequence, results, n, segments) }
         })
     }
@@ -175,17 +176,17 @@ impl<R: GpuRuntime> Pass<'_, R> {
             step *= size;
             step / size
         };
-        let mut dims: Dims<2> = Dims::new();
+        let mut dims: IndexDims<2> = IndexDims::new();
         dims.extend(sequence.iter().rev().map(|d| Dim { size: d.size, stride: [d.stride[0], place(d.size)] }));
-        let runs: Dims<2> =
+        let runs: IndexDims<2> =
             results.iter().rev().map(|d| Dim { size: d.size, stride: [place(d.size), d.stride[1]] }).collect();
         dims.extend(
             results.iter().rev().zip(&runs).map(|(d, r)| Dim { size: d.size, stride: [d.stride[0], r.stride[0]] }),
         );
-        // SAFETY: the caller vouches for the source; the copy has as many elements as the walk.
+        // SAFETY: the caller promises a valid source; the copy has as many elements as the walk.
         unsafe { copy_walk(self.device, self.dtype.size_in_bytes(), self.src, compact.ptr(), dims)? };
         let pass = Pass { src: compact.ptr(), ..*self };
-        // SAFETY: the copy is as large, and the caller vouches for the destination. The copy goes back to the pool afterwards, which reuses it
+        // SAFETY: the copy is as large, and the caller promises a valid destination. The copy goes back to the pool afterwards, which reuses it
         // in stream order.
         unsafe { pass.run([Dim { size: n, stride: [1] }].into_iter().collect(), runs) }
     }
@@ -232,10 +233,10 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let key = key(self.op, self.dtype, variant);
         let to = values.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let launch = Launch::linear(key, blocks as u32, threads as u32);
-        // SAFETY: the caller vouches for source and destination, and the segments' values have a place each.
+        // SAFETY: the caller promises valid source and destination, and the segments' values have a place each.
         unsafe { launch.on(self.device, args![self.src, self.dst, to, reduction])? };
         match values {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller promises what `run` asks.
             Some(values) => unsafe { self.again(values, results, n, segments) },
             None => Ok(()),
         }
@@ -256,7 +257,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let n = segments;
             segments = n.div_ceil(SEGMENT);
             let mut step = n;
-            let mut runs: Dims<2> = results.into();
+            let mut runs: IndexDims<2> = results.into();
             for d in runs.iter_mut().rev() {
                 d.stride[0] = step;
                 step *= d.size;
@@ -269,8 +270,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
             reduction.vectors = u32::from(size <= 8 && whole && values.ptr().0.is_multiple_of(16));
             let (blocks, threads) = self.rows(&mut reduction, &runs, n, segments, size);
             let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
-            let launch = Launch::linear(key(self.op, self.dtype, AGAIN), blocks as u32, threads as u32);
-            // SAFETY: the caller vouches for the destination, and each pass has as many values as the one before has segments.
+            let launch = Launch::linear(key(self.op, self.dtype, SECOND_PASS), blocks as u32, threads as u32);
+            // SAFETY: the caller promises a valid destination, and each pass has as many values as the one before has segments.
             unsafe { launch.on(self.device, args![values.ptr(), self.dst, to, reduction])? };
             match next {
                 Some(next) => values = next,

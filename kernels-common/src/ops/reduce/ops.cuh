@@ -2,8 +2,8 @@
 // two of those combine, and how the last becomes the result.
 #pragma once
 
-#include "dialect/extreme.cuh"
-#include "dialect/limits.cuh"
+#include "device_lib/extreme.cuh"
+#include "device_lib/limits.cuh"
 
 namespace isobit {
 

@@ -1,8 +1,8 @@
 // Reductions in a fixed order: segments of 65,536 elements, in each 256 lanes that take every 256th element in ascending order, and the
 // lanes as a binary tree, 128, 64 ... 1 apart. A segment is the work of one team of threads, each of which holds several lanes.
-#include "dialect/index.cuh"
-#include "dialect/thread.cuh"
-#include "dialect/vector.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/thread.cuh"
+#include "device_lib/vector.cuh"
 #include "ops/reduce/ops.cuh"
 
 namespace isobit {

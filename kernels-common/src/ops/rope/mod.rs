@@ -3,7 +3,7 @@
 use crate::args;
 use crate::key::{Family, Key};
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Index, count, push, split};
+use crate::launch::index::{Dim, Index, IndexDims, count, push, split};
 use crate::manifest::instances::rope::{HALVES, INTERLEAVED, PAIRS};
 use crate::ops::stored;
 use crate::runtime::GpuRuntime;
@@ -83,10 +83,10 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         (true, false) => (HALVES, width),
         (true, true) => (INTERLEAVED, width),
     };
-    let mut all: Dims<4> = (0..3).map(|d| Dim { size: dst_layout.dims()[d], stride: stride(d) }).collect();
+    let mut all: IndexDims<4> = (0..3).map(|d| Dim { size: dst_layout.dims()[d], stride: stride(d) }).collect();
     all.push(Dim { size: half / pack, stride: stride(3).map(|s| s * pack) });
     all.sort_by_key(|d| std::cmp::Reverse(d.stride[1]));
-    let mut dims = Dims::new();
+    let mut dims = IndexDims::new();
     all.into_iter().for_each(|d| push(&mut dims, d));
     split(&dims, MOST, [0; 4], &mut |dims, offsets| {
         let pointers = [from, to, cosines, sines];

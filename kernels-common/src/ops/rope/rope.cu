@@ -1,6 +1,6 @@
 // Rotary embedding: pairs of elements turned by angles of which cosines and sines are given.
-#include "dialect/elementwise.cuh"
-#include "dialect/index.cuh"
+#include "device_lib/elementwise.cuh"
+#include "device_lib/index.cuh"
 
 namespace isobit {
 

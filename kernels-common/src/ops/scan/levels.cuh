@@ -2,8 +2,8 @@
 // sums are added from the highest level down, and the running sum of its own run last.
 #pragma once
 
-#include "dialect/arith_int.cuh"
-#include "dialect/elementwise.cuh"
+#include "device_lib/arith_int.cuh"
+#include "device_lib/elementwise.cuh"
 
 namespace isobit::scan {
 

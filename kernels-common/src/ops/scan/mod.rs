@@ -4,7 +4,7 @@ use crate::args;
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::Launch;
-use crate::launch::index::{Dim, Dims, Divisor, Index, count, push, split};
+use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
 use crate::manifest::instances::scan::{BEFORE, COLUMNS, ROWS, TOTALS, accumulator, key};
 use crate::ops::copy::{self, copy_walk};
 use crate::ops::stored;
@@ -78,9 +78,9 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         return Ok(());
     }
     let dim = |d: usize| Dim { size: dst_layout.dims()[d], stride: [src_layout.stride()[d], dst_layout.stride()[d]] };
-    let mut others: Dims<2> = (0..dst_layout.shape().rank()).filter(|&d| d != op.dim).map(dim).collect();
+    let mut others: IndexDims<2> = (0..dst_layout.shape().rank()).filter(|&d| d != op.dim).map(dim).collect();
     others.sort_by_key(|d| std::cmp::Reverse(d.stride[1]));
-    let mut sequences = Dims::new();
+    let mut sequences = IndexDims::new();
     others.into_iter().for_each(|d| push(&mut sequences, d));
     let pass = Pass {
         dtype: dst.dtype(),
@@ -105,20 +105,20 @@ impl<R: GpuRuntime> Pass<'_, R> {
     ///
     /// # Safety
     /// Every place is allocated.
-    unsafe fn run(&self, along: Dim<2>, sequences: Dims<2>) -> Result<()> {
+    unsafe fn run(&self, along: Dim<2>, sequences: IndexDims<2>) -> Result<()> {
         let n = along.size;
         if n == 1 || along.stride == [1, 1] {
             return self.each_part(&sequences, (MOST_TILES / n.div_ceil(TILE)).max(1), |part, sequences| {
-                // SAFETY: a part of what the caller vouches for.
+                // SAFETY: a part of it: the caller promises that every place is allocated.
                 unsafe { part.rows(n, sequences) }
             });
         }
         if n >= SPREAD && count(&sequences) < self.enough() {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller promises that every place is allocated.
             return unsafe { self.compacted(along, &sequences) };
         }
         self.each_part(&sequences, MOST_COLUMNS, |part, sequences| {
-            // SAFETY: a part of what the caller vouches for.
+            // SAFETY: a part of it: the caller promises that every place is allocated.
             unsafe { part.columns(along, sequences) }
         })
     }
@@ -162,7 +162,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let launch = |variant, tiles: usize, to: DevicePtr| {
             let blocks = (count * tiles).div_ceil(ROWS_BLOCK / team) as u32;
             let launch = Launch::linear(key(self.dtype, variant), blocks, ROWS_BLOCK as u32);
-            // SAFETY: the caller vouches for source and destination; tiles have a place each.
+            // SAFETY: the caller promises valid source and destination; tiles have a place each.
             unsafe { launch.on(self.device, args![self.src, self.dst, to, rows]) }
         };
         if n < LONG && (n < SPREAD || count >= self.enough()) {
@@ -208,7 +208,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             runs_shift: runs.ilog2(),
         };
         let launch = Launch::linear(key(self.dtype, COLUMNS), count.div_ceil(across) as u32, COLUMNS_BLOCK as u32);
-        // SAFETY: the caller vouches for source and destination.
+        // SAFETY: the caller promises valid source and destination.
         unsafe { launch.on(self.device, args![self.src, self.dst, columns]) }
     }
 
@@ -221,27 +221,27 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let size = self.dtype.size_in_bytes();
         let dense = self.device.alloc(n * all, self.dtype)?;
         let mut step = n;
-        let mut place: Dims<2> = sequences.into();
+        let mut place: IndexDims<2> = sequences.into();
         for d in place.iter_mut().rev() {
             d.stride = [step, step];
             step *= d.size;
         }
-        let copied = |operand: usize, dense_first: bool| -> Dims<2> {
+        let copied = |operand: usize, dense_first: bool| -> IndexDims<2> {
             let pair = |given: usize, dense: usize| if dense_first { [dense, given] } else { [given, dense] };
             let dims = sequences.iter().zip(&place);
-            let mut dims: Dims<2> =
+            let mut dims: IndexDims<2> =
                 dims.map(|(s, p)| Dim { size: s.size, stride: pair(s.stride[operand], p.stride[0]) }).collect();
             dims.push(Dim { size: n, stride: pair(along.stride[operand], 1) });
             dims
         };
-        // SAFETY: the caller vouches for the source; the copy has as many elements.
+        // SAFETY: the caller promises a valid source; the copy has as many elements.
         unsafe { copy_walk(self.device, size, self.src, dense.ptr(), copied(0, false))? };
         let part = Pass { src: dense.ptr(), dst: dense.ptr(), ..*self };
         part.each_part(&place, (MOST_TILES / n.div_ceil(TILE)).max(1), |part, sequences| {
             // SAFETY: in place: a thread reads its run before it writes it, and nobody else reads it.
             unsafe { part.rows(n, sequences) }
         })?;
-        // SAFETY: the caller vouches for the destination.
+        // SAFETY: the caller promises a valid destination.
         unsafe { copy_walk(self.device, size, dense.ptr(), self.dst, copied(1, true)) }
     }
 }

@@ -1,5 +1,5 @@
 // Running sums. `rows` takes sequences without gaps, a run of 16 elements a thread; `columns` any others, neighbours lying side by side.
-#include "dialect/index.cuh"
+#include "device_lib/index.cuh"
 #include "ops/scan/levels.cuh"
 
 namespace isobit::scan {

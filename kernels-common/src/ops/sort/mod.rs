@@ -10,7 +10,7 @@ use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::Launch;
 use crate::launch::elementwise::carrier;
-use crate::launch::index::{Dim, Dims, Divisor, push, split};
+use crate::launch::index::{Dim, Divisor, IndexDims, push, split};
 use crate::ops::stored;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -58,7 +58,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             format!("{op} of {length} elements of {}: the GPU drivers sort rows of up to {}", src.dtype(), u32::MAX),
         ));
     }
-    let mut rows = Dims::new();
+    let mut rows = IndexDims::new();
     for (d, &size) in src_layout.dims()[..last].iter().enumerate() {
         push(&mut rows, Dim { size, stride: [src_layout.stride()[d], dst_layout.stride()[d]] });
     }
@@ -109,7 +109,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
                 ..*self
             };
             let rows = Rows::new(Order::new(self.dtype, self.sort), rows, self);
-            // SAFETY: a part of what the caller vouches for.
+            // SAFETY: a part of it: the caller promises that every element of the rows, and every result, is
+            // allocated.
             unsafe { if tiles == 1 { part.short(rows, variant, log) } else { part.long(rows, log, tiles) } }
         })
     }
@@ -123,7 +124,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let blocks = (rows.count as usize).div_ceil(1 << (log - shift));
         let tiles = Tiles::of_whole_rows(rows, shift, self.dtype);
         let launch = Launch::linear(key(carrier(self.dtype), variant), blocks as u32, 1 << (log - EACH));
-        // SAFETY: the caller vouches for the rows; no runs are written.
+        // SAFETY: the caller promises valid rows; no runs are written.
         unsafe { launch.on(self.device, args![self.src, self.dst, DevicePtr(0), tiles]) }
     }
 
@@ -141,7 +142,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let carrier = carrier(self.dtype);
         let parameters = Tiles::of_parts(rows, log, self.dtype, tiles, run, of_row);
         let launch = Launch::linear(key(carrier, TILE_LARGE), (count * tiles) as u32, 1 << (log - EACH));
-        // SAFETY: the caller vouches for the rows, and the runs have a place each.
+        // SAFETY: the caller promises valid rows, and the runs have a place each.
         unsafe { launch.on(self.device, args![self.src, self.dst, records.ptr(), parameters])? };
         while runs > 1 {
             let merged = runs.div_ceil(2);
@@ -163,7 +164,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let next = if last { None } else { Some(self.records(count * row_after)?) };
             let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
             let launch = Launch::linear(key(carrier, MERGE), (count * merged * stretches) as u32, MERGE_THREADS);
-            // SAFETY: the caller vouches for the rows; the runs are those that were written before, and the merged ones have a place each. Runs go back
+            // SAFETY: the caller promises valid rows; the runs are those that were written before, and the merged ones have a place each. Runs go back
             // to the pool when they were merged, which reuses them in stream order.
             unsafe { launch.on(self.device, args![self.src, self.dst, records.ptr(), to, merge])? };
             let Some(next) = next else { break };

@@ -2,7 +2,7 @@
 // through memory and the next. Every comparator is a minimum and a maximum. No lanes are counted, so it runs alike on warps of any width.
 #pragma once
 
-#include "dialect/thread.cuh"
+#include "device_lib/thread.cuh"
 
 namespace isobit {
 

@@ -2,7 +2,7 @@
 // of more bits is sorted slice by slice from the lowest: words of 32 bits have a minimum and a maximum of one instruction, where pairs of key and
 // position would take six.
 #include "ops/sort/network.cuh"
-#include "ops/sort/order.cuh"
+#include "ops/sort/sort_keys.cuh"
 
 namespace isobit {
 

@@ -1,5 +1,5 @@
 // The unary operations that IEEE 754 or integer arithmetic determines.
-#include "dialect/arith.cuh"
+#include "device_lib/arith.cuh"
 #include "ops/unary/unary.cuh"
 
 namespace isobit::unary {

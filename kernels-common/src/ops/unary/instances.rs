@@ -1,7 +1,7 @@
 //! Two kernels for each operation and dtype. What an integer returns as it is has none: that is a copy. Of integers that differ in their sign alone, the
 //! unsigned ones have those that wrap.
 
-use super::without_sign;
+use super::{recipes, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{DType, UnaryOp};
@@ -26,12 +26,8 @@ pub fn add(modules: &mut Vec<Module>) {
             UnaryOp::ALL.iter().copied().filter(|&op| op.is_exact() && has_kernel(op, dtype)).collect();
         modules.push(module("exact", dtype, "ops/unary/exact.cu", &exact));
         if dtype.is_float() {
-            let source = match dtype {
-                DType::F64 => "ops/unary/math_f64.cu",
-                DType::F32 => "ops/unary/math_f32.cu",
-                _ => "ops/unary/math_narrow.cu",
-            };
-            modules.extend(MATH.iter().map(|(group, ops)| module(group, dtype, source, ops)));
+            let math = |(group, ops): &(&str, &[UnaryOp])| module(group, dtype, "ops/unary/math.cu", ops);
+            modules.extend(MATH.iter().map(math).map(|module| module.with_prelude(recipes(dtype))));
         }
     }
 }

@@ -1,7 +1,7 @@
 // The kernels of functions of one argument; the sources beside this file declare the functors, named as the operations.
 #pragma once
 
-#include "dialect/elementwise.cuh"
+#include "device_lib/elementwise.cuh"
 
 #define ISOBIT_UNARY_CONTIGUOUS(NAME, OP, T, PACKS)                                                                    \
     ISOBIT_KERNEL(isobit::ELEMENTWISE_BLOCK) NAME(isobit::T *dst, const isobit::T *src, isobit::u64 n) {               \

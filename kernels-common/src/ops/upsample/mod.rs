@@ -176,7 +176,7 @@ impl<R: GpuRuntime> Call<'_, R> {
 
     fn bands(&self, rows: Scale, columns: Scale, src_row: usize, dst_row: usize) -> Result<()> {
         let (dtype, dims) = (self.dst.dtype(), self.dst_layout.dims());
-        let mut planes = crate::launch::index::Dims::<2>::new();
+        let mut planes = crate::launch::index::IndexDims::<2>::new();
         for (d, &size) in dims.iter().enumerate().take(self.outer()) {
             let stride = [self.src_layout.stride()[d], self.dst_layout.stride()[d]];
             push(&mut planes, Dim { size, stride });

@@ -1,7 +1,7 @@
 // Where an element of an upsampled dimension lies in the source: PyTorch's arithmetic, in the compute type.
 #pragma once
 
-#include "dialect/cast.cuh"
+#include "device_lib/cast.cuh"
 #include "ops/element_walk.cuh"
 
 namespace isobit {

@@ -234,8 +234,9 @@ fn headers_and_options_of_a_users_own_are_seen() {
     let twice = source.clone().with_header("mine/number.h", "#define NUMBER 1");
     fails(device.compile("k", &twice), ErrorKind::InvalidArgument);
     // A header of the tree's name stands in for the tree's.
-    let shadow = KernelSource::new("k.cu", text.replace("mine/number.h", "dialect/bits.cuh"));
-    let shadow = shadow.with_header("dialect/bits.cuh", "#pragma once\n#define NUMBER 60").with_option("-DSUMMAND=4");
+    let shadow = KernelSource::new("k.cu", text.replace("mine/number.h", "device_lib/bits.cuh"));
+    let shadow =
+        shadow.with_header("device_lib/bits.cuh", "#pragma once\n#define NUMBER 60").with_option("-DSUMMAND=4");
     assert_eq!(run(&shadow), 64);
 }
 

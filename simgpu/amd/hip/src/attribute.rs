@@ -112,7 +112,7 @@ pub unsafe extern "C" fn hipDeviceGetAttribute(to: *mut c_int, attribute: c_int,
         let Some(value) = value(attribute, &this) else {
             bail!(INVALID_VALUE, "attribute {attribute} is none that a simulated card has");
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the value") }
     })
 }

@@ -21,7 +21,7 @@ pub extern "C" fn hipStreamBeginCapture(stream: Handle, capture_mode: c_int) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamEndCapture(stream: Handle, graph: *mut Handle) -> Code {
     call("hipStreamEndCapture", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(graph, std::ptr::null_mut(), "the graph") }?;
         let process = process()?;
         let captured = process.machine.queues.end_capture(process.stream(stream)?)?;
@@ -38,7 +38,7 @@ fn state(stream: Handle) -> Result<(c_int, u64)> {
 /// Whether a stream captures: 0 no, 1 yes, 2 yes, but the capture is spoilt.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamIsCapturing(stream: Handle, to: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipStreamIsCapturing", || unsafe { put(to, state(stream)?.0, "the status") })
 }
 
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn hipStreamIsCapturing(stream: Handle, to: *mut c_int) ->
 pub unsafe extern "C" fn hipStreamGetCaptureInfo(stream: Handle, to: *mut c_int, number: *mut c_ulonglong) -> Code {
     call("hipStreamGetCaptureInfo", || {
         let (status, id) = state(stream)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(number, id);
             put(to, status, "the status")
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn hipStreamGetCaptureInfo(stream: Handle, to: *mut c_int,
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipThreadExchangeStreamCaptureMode(to: *mut c_int) -> Code {
     call("hipThreadExchangeStreamCaptureMode", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let old = exchange_capture_mode(mode::<Code>(unsafe { read(to, "the mode") }?)?);
         // SAFETY: as above.
         unsafe { put(to, old as c_int, "the mode") }

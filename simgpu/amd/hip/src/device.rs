@@ -10,7 +10,7 @@ use std::ffi::{c_char, c_int, c_uint};
 pub unsafe extern "C" fn hipGetDeviceCount(count: *mut c_int) -> Code {
     call("hipGetDeviceCount", || {
         let cards = process()?.cards.len();
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(count, cards as c_int, "the number of devices") }
     })
 }
@@ -29,7 +29,7 @@ pub extern "C" fn hipSetDevice(device: c_int) -> Code {
 pub unsafe extern "C" fn hipGetDevice(device: *mut c_int) -> Code {
     call("hipGetDevice", || {
         process()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(device, current_device() as c_int, "the device") }
     })
 }
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn hipGetDevice(device: *mut c_int) -> Code {
 pub unsafe extern "C" fn hipDeviceGet(device: *mut c_int, ordinal: c_int) -> Code {
     call("hipDeviceGet", || {
         let found = process()?.device(ordinal)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(device, found as c_int, "the device") }
     })
 }
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn hipDeviceGetName(name: *mut c_char, len: c_int, device:
     call("hipDeviceGetName", || {
         let process = process()?;
         let card = process.cards[process.device(device)?].card;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put_text(name, len, card.name) }
     })
 }
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn hipDeviceGetName(name: *mut c_char, len: c_int, device:
 pub unsafe extern "C" fn hipDeviceGetPCIBusId(id: *mut c_char, len: c_int, device: c_int) -> Code {
     call("hipDeviceGetPCIBusId", || {
         let device = process()?.device(device)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put_text(id, len, &format!("0000:{:02x}:00.0", pci_bus(device))) }
     })
 }
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn hipDeviceTotalMem(bytes: *mut usize, device: c_int) -> 
     call("hipDeviceTotalMem", || {
         let process = process()?;
         process.device(device)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(bytes, process.machine.memory.usage().capacity as usize, "the size") }
     })
 }
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn hipDeviceComputeCapability(major: *mut c_int, minor: *m
     call("hipDeviceComputeCapability", || {
         let process = process()?;
         let card = process.cards[process.device(device)?].card;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put(major, card.major, "the major number")?;
             put(minor, card.minor, "the minor number")
@@ -105,7 +105,7 @@ pub extern "C" fn hipDeviceSynchronize() -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> Code {
     call("hipDeviceGetStreamPriorityRange", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(least, LEAST_PRIORITY);
             put_if_wanted(greatest, GREATEST_PRIORITY);

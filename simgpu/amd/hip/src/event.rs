@@ -90,7 +90,7 @@ pub unsafe extern "C" fn hipEventElapsedTime(ms: *mut c_float, start: Handle, st
         }
         let (time, backwards) = process.machine.queues.elapsed(from, to)?;
         let time = time.as_secs_f32() * 1e3;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(ms, if backwards { -time } else { time }, "the time") }
     })
 }

@@ -183,7 +183,7 @@ pub unsafe extern "C" fn hipLaunchKernel(
 ) -> Code {
     call("hipLaunchKernel", || {
         let function = function(process()?, host)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { launch(function, host, grid, block, shared, stream, params, std::ptr::null_mut()) }
     })
 }

@@ -56,7 +56,7 @@ fn attributes(function: &Function) -> FuncAttributes {
 pub unsafe extern "C" fn hipFuncGetAttributes(to: *mut FuncAttributes, host: *const c_void) -> Code {
     call("hipFuncGetAttributes", || {
         let function = registered::function(process()?, host)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, attributes(&function), "the attributes") }
     })
 }
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn hipFuncGetAttribute(to: *mut c_int, attribute: c_int, h
             9 => all.carveout,
             _ => bail!(INVALID_VALUE, "{attribute} is no attribute of kernels"),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the value") }
     })
 }

@@ -15,7 +15,7 @@ pub unsafe extern "C" fn hipGraphCreate(to: *mut Handle, flags: c_uint) -> Code 
         if to.is_null() || flags != 0 {
             bail!(INVALID_VALUE, "the pointer to the graph is null, or the flags are not 0: {flags:#x}");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, process()?.graphs.insert(Graph::default()), "the graph") }
     })
 }
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn hipGraphInstantiate(
     log_bytes: usize,
 ) -> Code {
     call("hipGraphInstantiate", || {
-        // SAFETY: the caller's promise; an empty log.
+        // SAFETY: as the caller promises; an empty log.
         unsafe {
             put_if_wanted(error_node, std::ptr::null_mut());
             put_if_wanted(if log_bytes > 0 { log } else { std::ptr::null_mut() }, 0);
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn hipGraphExecUpdate(
             bail!(INVALID_VALUE, "the pointer to the node or to the result is null");
         }
         let (outcome, node) = process()?.graphs.update::<Code>(handle, graph)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put(error_node, node, "the node")?;
             put(result, outcome as c_uint, "the result")?;

@@ -65,13 +65,15 @@ const PARAMS: &str = "the parameters";
 /// # Safety
 /// As HIP asks for `hipKernelNodeParams`: the arguments point to values of the kernel's parameters.
 unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams) -> Result<Work> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what HIP asks for `hipKernelNodeParams`: the arguments point to values of
+    // the kernel's parameters.
     let params = unsafe { read(params, PARAMS) }?;
     let function = match process.functions.get(params.func) {
         Some(function) => function,
         None => registered::function(process, params.func)?,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what HIP asks for `hipKernelNodeParams`: the arguments point to values of
+    // the kernel's parameters.
     let prepared = unsafe {
         let shared = params.shared as usize;
         Prepared::new(function, params.func, params.grid, params.block, shared, params.params, params.extra)
@@ -82,7 +84,8 @@ unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams
 /// # Safety
 /// `to` is null or has room for a handle; `after` is null or points to `count` handles.
 unsafe fn add(to: *mut Handle, graph: Handle, after: *const Handle, count: usize, work: Work) -> Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is null or points to
+    // `count` handles.
     unsafe { process()?.graphs.add(to, graph, after, count, work) }
 }
 
@@ -95,7 +98,7 @@ pub unsafe extern "C" fn hipGraphAddKernelNode(
     count: usize,
     params: *const KernelNodeParams,
 ) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGraphAddKernelNode", || unsafe { add(to, graph, after, count, kernel_work(process()?, params)?) })
 }
 
@@ -108,7 +111,7 @@ pub unsafe extern "C" fn hipGraphAddEmptyNode(
     count: usize,
 ) -> Code {
     let work = Work::nothing().labelled(Payload::Empty);
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGraphAddEmptyNode", || unsafe { add(to, graph, after, count, work) })
 }
 
@@ -122,9 +125,9 @@ pub unsafe extern "C" fn hipGraphAddHostNode(
     params: *const HostNodeParams,
 ) -> Code {
     call("hipGraphAddHostNode", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let params = unsafe { read(params, PARAMS) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { add(to, graph, after, count, host_work(params.func, params.data)?) }
     })
 }
@@ -145,7 +148,7 @@ pub unsafe extern "C" fn hipGraphAddMemcpyNode1D(
         let process = process()?;
         let copy = of_bytes(dst as u64, src as u64, bytes, kind)?;
         copy.check::<Code>(&process.machine)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { add(to, graph, after, count, copy.work(&process.machine)) }
     })
 }
@@ -161,12 +164,12 @@ pub unsafe extern "C" fn hipGraphAddMemsetNode(
 ) -> Code {
     call("hipGraphAddMemsetNode", || {
         let process = process()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let params = unsafe { read(params, PARAMS) }?;
         let MemsetParams { to: first, element, height, pitch, value, width } = params;
         let set = Set::of_rows::<Code>(first as u64, pitch, value, element as usize, width, height)?;
         set.check::<Code>(&process.machine)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { add(to, graph, after, count, set.work(&process.machine)) }
     })
 }
@@ -174,14 +177,14 @@ pub unsafe extern "C" fn hipGraphAddMemsetNode(
 /// The nodes of a graph; with a null `nodes`, how many there are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGraphGetNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, false)?) })
 }
 
 /// The nodes of a graph that come after none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphGetRootNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGraphGetRootNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, true)?) })
 }
 
@@ -191,7 +194,7 @@ pub unsafe extern "C" fn hipGraphNodeGetDependencies(handle: Handle, nodes: *mut
     call("hipGraphNodeGetDependencies", || {
         let graphs = &process()?.graphs;
         let node = graphs.node::<Code>(handle)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { list(nodes, count, &graphs.node_handles(&node.graph, node.after())) }
     })
 }
@@ -201,7 +204,7 @@ pub unsafe extern "C" fn hipGraphNodeGetDependencies(handle: Handle, nodes: *mut
 pub unsafe extern "C" fn hipGraphNodeGetType(handle: Handle, to: *mut c_int) -> Code {
     call("hipGraphNodeGetType", || {
         let kind = process()?.graphs.node::<Code>(handle)?.payload::<Code>()?.number();
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, kind, "the kind") }
     })
 }
@@ -212,7 +215,7 @@ pub unsafe extern "C" fn hipGraphKernelNodeGetParams(handle: Handle, to: *mut Ke
     call("hipGraphKernelNodeGetParams", || {
         let payload = process()?.graphs.node::<Code>(handle)?.payload::<Code>()?;
         let Some(prepared) = payload.kernel::<Prepared>() else { bail!(INVALID_VALUE, "the node is no kernel") };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, prepared.params(), "the parameters") }
     })
 }
@@ -223,7 +226,7 @@ pub unsafe extern "C" fn hipGraphKernelNodeSetParams(handle: Handle, params: *co
     call("hipGraphKernelNodeSetParams", || {
         let process = process()?;
         let node = process.graphs.node::<Code>(handle)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         node.replace(unsafe { kernel_work(process, params) }?)
     })
 }
@@ -238,7 +241,7 @@ pub unsafe extern "C" fn hipGraphExecKernelNodeSetParams(
     call("hipGraphExecKernelNodeSetParams", || {
         let process = process()?;
         let (exec, node) = (process.graphs.exec::<Code>(handle)?, process.graphs.node::<Code>(node_handle)?);
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         node.replace_in(&exec, unsafe { kernel_work(process, params) }?)
     })
 }

@@ -37,14 +37,14 @@ pub(crate) unsafe fn bytes<'a>(image: *const c_void) -> Result<&'a [u8]> {
 /// # Safety
 /// The image has that many bytes there.
 unsafe fn slice<'a>(image: *const u8, at: usize, bytes: usize) -> &'a [u8] {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the image has that many bytes there.
     unsafe { std::slice::from_raw_parts(image.add(at), bytes) }
 }
 
 /// # Safety
 /// The image has a structure of this type there.
 unsafe fn read<T: Pod + Copy>(image: *const u8, at: usize) -> Option<T> {
-    // SAFETY: the caller's promise; bytes have no alignment.
+    // SAFETY: as the caller promises; bytes have no alignment.
     let bytes = unsafe { slice(image, at, size_of::<T>()) };
     let mut aligned = vec![0u64; size_of::<T>().div_ceil(8)];
     let copy = pod::bytes_of_slice_mut(&mut aligned);

@@ -38,7 +38,7 @@ pub extern "C" fn hipGetErrorString(code: Code) -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDrvGetErrorName(code: Code, name: *mut *const c_char) -> Code {
     call("hipDrvGetErrorName", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(name, code.name().as_ptr(), "the name") }?;
         known(code)
     })
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn hipDrvGetErrorName(code: Code, name: *mut *const c_char
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDrvGetErrorString(code: Code, meaning: *mut *const c_char) -> Code {
     call("hipDrvGetErrorString", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(meaning, code.meaning().as_ptr(), "the meaning") }?;
         known(code)
     })

@@ -67,7 +67,8 @@ impl Prepared {
         let explicit = kernel.args.iter().filter(|arg| arg.kind == ArgKind::Explicit);
         let parameters: Vec<_> =
             explicit.map(|arg| Parameter { offset: arg.offset as usize, bytes: arg.bytes as usize }).collect();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `params` is null or points to a pointer to each of the kernel's
+        // arguments; `extra` is null or as HIP documents it.
         let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
         Ok(Arc::new(Self { function, grid, block, shared, arguments, name: name as usize }))
     }
@@ -154,7 +155,7 @@ pub(crate) unsafe fn launch(
     if process.machine.queues.device_of(stream)? != function.device {
         bail!(INVALID_HANDLE, "{} is loaded on another device than that of the stream", function.kernel.name);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `Prepared::new` asks.
     let prepared = unsafe { Prepared::new(function, name, grid, block, shared, params, extra) }?;
     Ok(process.machine.queues.enqueue(stream, prepared.work(process))?)
 }
@@ -178,7 +179,7 @@ pub unsafe extern "C" fn hipModuleLaunchKernel(
         let function = function(process()?, handle)?;
         let grid = Dim3 { x: grid_x, y: grid_y, z: grid_z };
         let block = Dim3 { x: block_x, y: block_y, z: block_z };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { launch(function, handle, grid, block, shared as usize, stream, params, extra) }
     })
 }

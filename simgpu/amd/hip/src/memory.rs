@@ -14,7 +14,7 @@ pub unsafe extern "C" fn hipMalloc(to: *mut *mut c_void, bytes: usize) -> Code {
             bail!(INVALID_VALUE, "the pointer to the address is null");
         }
         let base = allocate(process()?, bytes, Kind::Device, 0)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, base as *mut c_void, "the address") }
     })
 }
@@ -52,7 +52,7 @@ pub extern "C" fn hipFree(address: *mut c_void) -> Code {
 pub unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> Code {
     call("hipMemGetInfo", || {
         let usage = process()?.machine.memory.usage();
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put(free, (usage.capacity - usage.in_use) as usize, "the free bytes")?;
             put(total, usage.capacity as usize, "the total bytes")
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> C
 pub unsafe extern "C" fn hipMemGetAddressRange(base: *mut *mut c_void, bytes: *mut usize, at: *mut c_void) -> Code {
     call("hipMemGetAddressRange", || {
         let found = process()?.machine.find(at as u64, Code::INVALID_VALUE)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(base, found.base as *mut c_void);
             put_if_wanted(bytes, found.bytes as usize);
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn hipPointerGetAttributes(to: *mut PointerAttributes, poi
                 flags: 0,
             },
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, attributes, "the attributes") }
     })
 }

@@ -78,17 +78,17 @@ unsafe fn load(to: *mut Handle, image: *const c_void) -> Result {
     }
     let process = process()?;
     process.machine.queues.refuse_in_capture()?;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `to` is null or has room for a handle; the image is whole.
     let loaded = LoadedModule::load(process, current_device(), unsafe { image::bytes(image) }?)?;
     let handle = process.modules.add(Arc::new(loaded));
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `to` is null or has room for a handle; the image is whole.
     unsafe { put(to, handle, "the module") }
 }
 
 /// Loads a code object, or the one of a bundle that fits the current card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleLoadData(to: *mut Handle, image: *const c_void) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipModuleLoadData", || unsafe { load(to, image) })
 }
 
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn hipModuleLoadDataEx(
     _options: *mut c_int,
     _values: *mut *mut c_void,
 ) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipModuleLoadDataEx", || unsafe { load(to, image) })
 }
 
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn hipModuleLoadDataEx(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleLoad(to: *mut Handle, path: *const c_char) -> Code {
     call("hipModuleLoad", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let path = unsafe { text(path, "the path") }?;
         let file = std::fs::read(path).map_err(|error| Error::new(Code::FILE_NOT_FOUND, format!("{path}: {error}")))?;
         if to.is_null() {
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn hipModuleLoad(to: *mut Handle, path: *const c_char) -> 
         let process = process()?;
         process.machine.queues.refuse_in_capture()?;
         let loaded = LoadedModule::load(process, current_device(), &file)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, process.modules.add(Arc::new(loaded)), "the module") }
     })
 }
@@ -140,7 +140,7 @@ pub extern "C" fn hipModuleUnload(handle: Handle) -> Code {
 pub unsafe extern "C" fn hipModuleGetFunction(to: *mut Handle, handle: Handle, name: *const c_char) -> Code {
     call("hipModuleGetFunction", || {
         let process = process()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         let module = module(process, handle)?;
         let mut functions = module.functions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn hipModuleGetFunction(to: *mut Handle, handle: Handle, n
                 found
             }
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, found, "the kernel") }
     })
 }
@@ -167,12 +167,12 @@ pub unsafe extern "C" fn hipModuleGetGlobal(
 ) -> Code {
     call("hipModuleGetGlobal", || {
         let process = process()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         let Some((at, size)) = module(process, handle)?.module.global(name) else {
             bail!(NOT_FOUND, "the module has no variable {name}");
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(address, at as *mut c_void);
             put_if_wanted(bytes, size as usize);

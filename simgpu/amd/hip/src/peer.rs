@@ -12,7 +12,7 @@ pub unsafe extern "C" fn hipDeviceCanAccessPeer(to: *mut c_int, device: c_int, p
     call("hipDeviceCanAccessPeer", || {
         let process = process()?;
         let others = process.device(device)? != process.device(peer)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, others.into(), "the answer") }
     })
 }
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn hipDeviceGetP2PAttribute(to: *mut c_int, what: c_int, f
             1 | 2 => 1,
             _ => bail!(INVALID_VALUE, "{what} is no attribute of two cards"),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the value") }
     })
 }

@@ -23,7 +23,7 @@ pub unsafe extern "C" fn hipHostMalloc(to: *mut *mut c_void, bytes: usize, flags
             bail!(INVALID_VALUE, "unknown or contradicting flags {flags:#x}");
         }
         let base = allocate(process()?, bytes, Kind::Pinned, flags)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, base as *mut c_void, "the address") }
     })
 }
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn hipHostMalloc(to: *mut *mut c_void, bytes: usize, flags
 /// As [`hipHostMalloc`] without flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMallocHost(to: *mut *mut c_void, bytes: usize) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     unsafe { hipHostMalloc(to, bytes, 0) }
 }
 
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn hipHostGetDevicePointer(to: *mut *mut c_void, host: *mu
         if found.kind != Kind::Pinned {
             bail!(INVALID_VALUE, "{host:p} is no host memory; it lies in {found}");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, host, "the address") }
     })
 }
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn hipHostGetFlags(to: *mut c_uint, host: *mut c_void) -> 
         let found = process.machine.find(host as u64, Code::INVALID_VALUE)?;
         let flags = process.origins().get(&found.base).filter(|_| found.kind == Kind::Pinned).map(|made| made.flags);
         let Some(flags) = flags else { bail!(INVALID_VALUE, "{host:p} is no host memory; it lies in {found}") };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, flags, "the flags") }
     })
 }

@@ -98,20 +98,20 @@ fn origin(stream: Handle) -> Result<Origin> {
 /// The flags of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamGetFlags(stream: Handle, flags: *mut c_uint) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipStreamGetFlags", || unsafe { put(flags, origin(stream)?.flags, "the flags") })
 }
 
 /// The priority of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamGetPriority(stream: Handle, priority: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipStreamGetPriority", || unsafe { put(priority, origin(stream)?.priority, "the priority") })
 }
 
 /// The card of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamGetDevice(stream: Handle, device: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipStreamGetDevice", || unsafe { put(device, origin(stream)?.device as c_int, "the device") })
 }

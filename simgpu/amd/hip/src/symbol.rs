@@ -13,14 +13,14 @@ use std::ffi::{c_int, c_void};
 /// The address of a variable on the current card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGetSymbolAddress(to: *mut *mut c_void, symbol: *const c_void) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGetSymbolAddress", || unsafe { put(to, variable(process()?, symbol)?.0 as *mut c_void, "the address") })
 }
 
 /// The size of a variable in bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGetSymbolSize(to: *mut usize, symbol: *const c_void) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGetSymbolSize", || unsafe { put(to, variable(process()?, symbol)?.1, "the size") })
 }
 

@@ -21,13 +21,13 @@ pub extern "C" fn hipInit(flags: c_uint) -> Code {
 /// The version of the driver.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDriverGetVersion(version: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipDriverGetVersion", || unsafe { put(version, VERSION, "the version") })
 }
 
 /// The version of the runtime.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipRuntimeGetVersion(version: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipRuntimeGetVersion", || unsafe { put(version, VERSION, "the version") })
 }

@@ -60,7 +60,7 @@ pub unsafe extern "C" fn hiprtcVersion(major: *mut c_int, minor: *mut c_int) -> 
     if major.is_null() || minor.is_null() {
         return INVALID_INPUT;
     }
-    // SAFETY: not null, so the caller's promise.
+    // SAFETY: not null; the caller promises that each pointer is null or can be written.
     unsafe {
         major.write(VERSION[0]);
         minor.write(VERSION[1]);
@@ -85,7 +85,8 @@ pub unsafe extern "C" fn hiprtcCreateProgram(
         if prog.is_null() {
             return INVALID_PROGRAM;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that each pointer is null or as HIPRTC documents it: `prog` can be
+        // written, the texts end in NUL, the arrays have `num_headers` of them.
         let program = unsafe {
             let Some(source) = text(src) else { return INVALID_INPUT };
             let name = text(name).map_or("CompileSource".into(), CStr::to_string_lossy);
@@ -98,7 +99,8 @@ pub unsafe extern "C" fn hiprtcCreateProgram(
         };
         let Some(program) = program else { return INVALID_INPUT };
         let handle = PROGRAMS.insert(State { program, compiled: Mutex::default() });
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that each pointer is null or as HIPRTC documents it: `prog` can
+        // be written, the texts end in NUL, the arrays have `num_headers` of them.
         unsafe { prog.write(handle) };
         SUCCESS
     })
@@ -116,7 +118,7 @@ pub unsafe extern "C" fn hiprtcCompileProgram(
 ) -> Status {
     guarded(INTERNAL_ERROR, || {
         let Some(state) = PROGRAMS.get(prog) else { return INVALID_PROGRAM };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `options` is null or has `num_options` texts that end in NUL.
         let Some(options) = (unsafe { texts(options, num_options) }) else { return INVALID_INPUT };
         let Ok(options) = options.iter().map(|o| o.to_str()).collect::<Result<Vec<_>, _>>() else {
             return INVALID_OPTION;
@@ -142,7 +144,7 @@ pub unsafe extern "C" fn hiprtcDestroyProgram(prog: *mut *mut c_void) -> Status 
         if prog.is_null() {
             return INVALID_INPUT;
         }
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `prog` is null or points to a handle.
         let handle = unsafe { prog.replace(std::ptr::null_mut()) };
         if PROGRAMS.remove(handle).is_some() { SUCCESS } else { INVALID_PROGRAM }
     })
@@ -154,10 +156,10 @@ pub unsafe extern "C" fn hiprtcDestroyProgram(prog: *mut *mut c_void) -> Status 
 /// `code_size` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetCodeSize(prog: *mut c_void, code_size: *mut usize) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `code_size` is null or can be written.
     with(prog, code_size, |compiled| match &compiled.code {
         Some(code) => {
-            // SAFETY: the caller's promise; `with` refuses null.
+            // SAFETY: as the caller promises; `with` refuses null.
             unsafe { code_size.write(code.len()) };
             SUCCESS
         }
@@ -173,7 +175,7 @@ pub unsafe extern "C" fn hiprtcGetCodeSize(prog: *mut c_void, code_size: *mut us
 pub unsafe extern "C" fn hiprtcGetCode(prog: *mut c_void, code: *mut c_char) -> Status {
     with(prog, code, |compiled| match &compiled.code {
         Some(object) => {
-            // SAFETY: the caller's promise; `with` refuses null.
+            // SAFETY: as the caller promises; `with` refuses null.
             unsafe { code.copy_from_nonoverlapping(object.as_ptr().cast(), object.len()) };
             SUCCESS
         }
@@ -188,7 +190,7 @@ pub unsafe extern "C" fn hiprtcGetCode(prog: *mut c_void, code: *mut c_char) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetProgramLogSize(prog: *mut c_void, log_size: *mut usize) -> Status {
     with(prog, log_size, |compiled| {
-        // SAFETY: the caller's promise; `with` refuses null.
+        // SAFETY: as the caller promises; `with` refuses null.
         unsafe { log_size.write(compiled.log.len() + 1) };
         SUCCESS
     })
@@ -201,7 +203,7 @@ pub unsafe extern "C" fn hiprtcGetProgramLogSize(prog: *mut c_void, log_size: *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetProgramLog(prog: *mut c_void, log: *mut c_char) -> Status {
     with(prog, log, |compiled| {
-        // SAFETY: the caller's promise; `with` refuses null.
+        // SAFETY: as the caller promises; `with` refuses null.
         unsafe {
             log.copy_from_nonoverlapping(compiled.log.as_ptr().cast(), compiled.log.len());
             log.add(compiled.log.len()).write(0);
@@ -223,7 +225,7 @@ fn with<T>(prog: *mut c_void, out: *mut T, body: impl FnOnce(&Compiled) -> Statu
 /// # Safety
 /// The pointer is null or a text that ends in NUL and outlives `'a`.
 unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointer is null or a text that ends in NUL and outlives `'a`.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })
 }
 
@@ -234,7 +236,7 @@ unsafe fn texts<'a>(pointer: *const *const c_char, count: c_int) -> Option<Vec<&
     if count > 0 && pointer.is_null() {
         return None;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointer is null or has `count` entries, each as `text` wants it.
     (0..count).map(|i| unsafe { text(*pointer.add(i)) }).collect()
 }
 

@@ -110,7 +110,7 @@ unsafe fn make<T: Default>(live: &Handles<Mutex<T>>, out: *mut *mut c_void) -> S
         if out.is_null() {
             return BAD_PARAMETER;
         }
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `out` is null or can be written.
         unsafe { out.write(live.insert(Mutex::new(T::default()))) };
         SUCCESS
     })
@@ -126,7 +126,7 @@ unsafe fn numbers<const N: usize>(from: *const c_int, least: usize) -> Result<[u
         if from.is_null() {
             return Err(BAD_PARAMETER);
         }
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `from` is null or points to `N` numbers.
         let number = usize::try_from(unsafe { from.add(i).read() });
         *to = number.ok().filter(|&n| n >= least).ok_or(BAD_PARAMETER)?;
     }
@@ -139,7 +139,7 @@ unsafe fn numbers<const N: usize>(from: *const c_int, least: usize) -> Result<[u
 /// `tensor_desc` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreateTensorDescriptor(tensor_desc: *mut *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `tensor_desc` is null or can be written.
     unsafe { make(&TENSORS, tensor_desc) }
 }
 
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn miopenSetTensorDescriptor(
         if nb_dims != 4 || ![HALF, FLOAT, BFLOAT16, DOUBLE].contains(&data_type) {
             return NOT_IMPLEMENTED;
         }
-        // SAFETY: the caller's promise; there are four.
+        // SAFETY: as the caller promises; there are four.
         let read = || unsafe { Ok(Tensor { data_type, dims: numbers(dims, 1)?, strides: numbers(strides, 1)? }) };
         status(read().and_then(|new| change(&TENSORS, tensor_desc, |tensor| *tensor = new)))
     })
@@ -177,7 +177,7 @@ pub extern "C" fn miopenDestroyTensorDescriptor(tensor_desc: *mut c_void) -> Sta
 /// `conv_desc` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreateConvolutionDescriptor(conv_desc: *mut *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `conv_desc` is null or can be written.
     unsafe { make(&CONVOLUTIONS, conv_desc) }
 }
 
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn miopenInitConvolutionNdDescriptor(
         if spatial_dim != 2 || c_mode != 0 {
             return NOT_IMPLEMENTED;
         }
-        // SAFETY: the caller's promise; there are two.
+        // SAFETY: as the caller promises; there are two.
         let read = || unsafe { Ok([numbers(pad, 0)?, numbers(stride, 1)?, numbers(dilation, 1)?]) };
         status(read().and_then(|[padding, stride, dilation]| {
             let new = Convolution { padding, stride, dilation, groups: 1 };
@@ -253,7 +253,7 @@ pub unsafe extern "C" fn miopenGetConvolutionForwardOutputDim(
         }
         status(result().map(|dims| {
             for (out, size) in outs.into_iter().zip(dims) {
-                // SAFETY: not null, so the caller's promise.
+                // SAFETY: not null; the caller promises that the last four are null or can be written.
                 unsafe { out.write(size as c_int) };
             }
         }))

@@ -13,7 +13,7 @@ static HANDLES: Handles<Mutex<Stream>> = Handles::new();
 /// `handle` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreate(handle: *mut *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `handle` is null or can be written.
     unsafe { miopenCreateWithStream(handle, std::ptr::null_mut()) }
 }
 
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn miopenCreateWithStream(handle: *mut *mut c_void, stream
         }
         match known(Stream(stream)) {
             SUCCESS => {
-                // SAFETY: not null, so the caller's promise.
+                // SAFETY: not null; the caller promises that `handle` is null or can be written.
                 unsafe { handle.write(HANDLES.insert(Mutex::new(Stream(stream)))) };
                 SUCCESS
             }
@@ -65,7 +65,7 @@ pub extern "C" fn miopenSetStream(handle: *mut c_void, stream: *mut c_void) -> S
 pub unsafe extern "C" fn miopenGetStream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || match HANDLES.get(handle) {
         Some(context) if !stream.is_null() => {
-            // SAFETY: not null, so the caller's promise.
+            // SAFETY: not null; the caller promises that `stream` is null or can be written.
             unsafe { stream.write(context.lock().unwrap_or_else(PoisonError::into_inner).0) };
             SUCCESS
         }

@@ -64,7 +64,7 @@ impl Problem {
             _ => "miopenConvolutionForwardImmediate",
         };
         let call = Call { what, addresses, alpha: 1f32, beta: 0.0, prepare: |value| value };
-        // SAFETY: the caller's promise; the types are those of the operands.
+        // SAFETY: as the caller promises; the types are those of the operands.
         unsafe {
             match self.data_type {
                 HALF => self.convolution.run::<f16, f32>(&call, access),
@@ -91,7 +91,8 @@ unsafe fn solutions(
         }
         status(checked.map(|_| {
             let n = SOLUTIONS.len().min(most);
-            // SAFETY: not null, so the caller's promise.
+            // SAFETY: not null; the caller promises that `count` is null or can be written, and `solutions` is
+            // null or has room for as many as `most`.
             unsafe {
                 solutions.copy_from_nonoverlapping(SOLUTIONS.as_ptr(), n);
                 count.write(n);
@@ -156,7 +157,8 @@ pub unsafe extern "C" fn miopenConvolutionForwardGetSolution(
     solutions: *mut Solution,
 ) -> Status {
     let call = operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `solution_count` is null or can be written, and `solutions` is null or
+    // has room for as many as are asked for.
     unsafe { self::solutions(handle, call, max_solution_count, solution_count, solutions) }
 }
 
@@ -176,7 +178,7 @@ pub unsafe extern "C" fn miopenConvolutionBackwardDataGetSolution(
     solutions: *mut Solution,
 ) -> Status {
     let call = operands([dx_desc, w_desc, dy_desc], conv_desc, Pass::Data);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `miopenConvolutionForwardGetSolution` asks.
     unsafe { self::solutions(handle, call, max_solution_count, solution_count, solutions) }
 }
 

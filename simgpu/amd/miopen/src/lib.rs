@@ -56,7 +56,7 @@ pub extern "C" fn miopenGetErrorString(error: Status) -> *const c_char {
 pub unsafe extern "C" fn miopenGetVersion(major: *mut usize, minor: *mut usize, patch: *mut usize) -> Status {
     for (out, value) in [major, minor, patch].into_iter().zip(VERSION) {
         if !out.is_null() {
-            // SAFETY: not null, so the caller's promise.
+            // SAFETY: not null; the caller promises that each pointer is null or can be written.
             unsafe { out.write(value) };
         }
     }

@@ -44,7 +44,7 @@ unsafe fn put<T>(out: *mut T, value: T) -> Status {
     if out.is_null() {
         return INVALID_POINTER;
     }
-    // SAFETY: not null, so the caller's promise.
+    // SAFETY: not null; the caller promises that `out` is null or can be written.
     unsafe { out.write(value) };
     SUCCESS
 }
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn rocblas_create_handle(handle: *mut *mut c_void) -> Stat
             eprintln!("rocBLAS stand-in: {why}");
             return INTERNAL_ERROR;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `handle` is null or can be written.
         unsafe { put(handle, new_handle()) }
     })
 }
@@ -107,7 +107,7 @@ pub extern "C" fn rocblas_set_stream(handle: *mut c_void, stream: *mut c_void) -
 /// `stream` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_stream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `stream` is null or can be written.
     with(handle, |context| unsafe { put(stream, context.settings().stream.0) })
 }
 
@@ -126,7 +126,7 @@ pub extern "C" fn rocblas_set_pointer_mode(handle: *mut c_void, pointer_mode: c_
 /// `pointer_mode` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_pointer_mode(handle: *mut c_void, pointer_mode: *mut c_int) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `pointer_mode` is null or can be written.
     with(handle, |context| unsafe { put(pointer_mode, context.settings().pointer_mode) })
 }
 
@@ -145,7 +145,7 @@ pub extern "C" fn rocblas_set_atomics_mode(handle: *mut c_void, atomics_mode: c_
 /// `atomics_mode` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_atomics_mode(handle: *mut c_void, atomics_mode: *mut c_int) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `atomics_mode` is null or can be written.
     with(handle, |context| unsafe { put(atomics_mode, context.settings().atomics_mode) })
 }
 
@@ -161,7 +161,7 @@ pub extern "C" fn rocblas_set_workspace(handle: *mut c_void, _addr: *mut c_void,
 /// `len` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_version_string_size(len: *mut usize) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `len` is null or can be written.
     unsafe { put(len, VERSION.count_bytes() + 1) }
 }
 

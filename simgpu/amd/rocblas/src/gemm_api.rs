@@ -58,7 +58,8 @@ pub unsafe extern "C" fn rocblas_gemm_strided_batched_ex(
         batch: batch_count,
         compute: compute_type,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that in host pointer mode `alpha` and `beta` are null or point to a number of
+    // the compute type.
     unsafe { product(handle, &arguments, "rocblas_gemm_strided_batched_ex") }
 }
 
@@ -107,7 +108,7 @@ pub unsafe extern "C" fn rocblas_gemm_ex(
         batch: 1,
         compute: compute_type,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `rocblas_gemm_strided_batched_ex` asks.
     unsafe { product(handle, &arguments, "rocblas_gemm_ex") }
 }
 
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn rocblas_gemm_ex(
 /// As [`rocblas_gemm_strided_batched_ex`].
 unsafe fn product(handle: *mut c_void, arguments: &Arguments, what: &'static str) -> Status {
     with(handle, |context| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises what `rocblas_gemm_strided_batched_ex` asks.
         match unsafe { try_product(&context.settings(), arguments, what) } {
             Ok(()) => SUCCESS,
             Err(status) => status,
@@ -145,7 +146,7 @@ unsafe fn try_product(settings: &Settings, arguments: &Arguments, what: &'static
         let mut scalar = Scalar::default();
         // Without any k alpha may be null, and nothing is made of it.
         if !pointer.is_null() {
-            // SAFETY: of the compute type's size, by the caller's promise or as the simulator allowed; a `Scalar` holds each.
+            // SAFETY: of the compute type's size, as the caller promises or as the simulator allowed; a `Scalar` holds each.
             unsafe { scalar.as_mut_ptr().copy_from_nonoverlapping(pointer.cast(), kernel.scalar_bytes) };
         }
         scalar

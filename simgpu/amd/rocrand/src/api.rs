@@ -1,7 +1,7 @@
 //! rocRAND's C interface: <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>.
 
 use crate::distribution;
-use crate::order::{Kind, Start};
+use crate::ordering::{Kind, Start};
 use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
 use isobit_simgpu_math::random::{Distribution, Generator};
 use std::ffi::{c_int, c_void};
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn rocrand_create_generator(generator: *mut *mut c_void, r
             eprintln!("rocRAND stand-in: {why}");
             return INTERNAL_ERROR;
         }
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `generator` is null or can be written.
         unsafe { generator.write(new_generator(kind)) };
         SUCCESS
     })
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn rocrand_get_version(version: *mut c_int) -> Status {
     if version.is_null() {
         return OUT_OF_RANGE;
     }
-    // SAFETY: not null, so the caller's promise.
+    // SAFETY: not null; the caller promises that `version` is null or can be written.
     unsafe { version.write(VERSION) };
     SUCCESS
 }

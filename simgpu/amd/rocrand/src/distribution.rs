@@ -1,7 +1,7 @@
 //! From words to numbers, as rocRAND does it: <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>. Uniform numbers
 //! exclude 0 and include 1, and each operation here is one of IEEE-754, so they are the device's bit for bit.
 
-use crate::order::Kind;
+use crate::ordering::Kind;
 use isobit_simgpu_math::random::Distribution;
 use isobit_simgpu_math::random::mrg32k3a::M1;
 use std::f32::consts::TAU;

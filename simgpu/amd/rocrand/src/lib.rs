@@ -8,5 +8,5 @@
 
 pub mod api;
 pub mod distribution;
-pub mod order;
+pub mod ordering;
 pub mod seed;

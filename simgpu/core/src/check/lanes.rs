@@ -164,12 +164,13 @@ impl Launch<'_> {
     unsafe fn check_race(&self, me: u64, wave: &Wave<'_>, lane: u32, offset: u64, raced: &mut Wrong) {
         let end = offset + u64::from(wave.bytes);
         let mut at = offset;
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises that one live allocation holds the bytes of the lane.
         while let Some(clash) = unsafe { self.track.note(me, wave.access, at, end) } {
             let place = tag::place(clash.other);
             let any_wave = clash.was == Access::Load && clash.other & tag::MANY_WAVES != 0;
             let any_group = clash.was == Access::Load && clash.other & tag::MANY_GROUPS != 0;
-            let ordered = |order: &crate::race::order::Order| order.ordered(&place, any_wave, any_group, wave.who);
+            let ordered =
+                |order: &crate::race::atomic_order::Order| order.ordered(&place, any_wave, any_group, wave.who);
             if tag::exact(clash.other) && tag::exact(me) && !self.order().is_some_and(ordered) {
                 raced.add(lane, || {
                     let first = (self.memory.start() + clash.offset).max(self.memory.start() + offset);
@@ -177,7 +178,7 @@ impl Launch<'_> {
                     self.said(first, 1, |place| format!("races with {other}, {place}"))
                 });
             }
-            // SAFETY: the caller's word; the block was turned over where the clash was seen.
+            // SAFETY: as the caller promises; the block was turned over where the clash was seen.
             at = unsafe { self.track.overrule(me, wave.access, clash.offset) };
         }
     }

@@ -10,7 +10,7 @@ pub use lanes::lanes_of;
 
 use crate::finding::Findings;
 use crate::memory::{Dispatch, Kind, Memory, Table};
-use crate::race::order::{Order, Ticket};
+use crate::race::atomic_order::{Order, Ticket};
 use crate::race::tag;
 use crate::race::track::Track;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::check::report::{Subject, other};
 use crate::check::{Access, Checked, Describe, LANES, Launch, Place};
 use crate::finding::FindingKind;
 use crate::memory::{Named, written};
-use crate::race::order::Order;
+use crate::race::atomic_order::Order;
 use crate::vector::has_vector_unit;
 use record::{Record, Step};
 

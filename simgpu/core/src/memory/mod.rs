@@ -208,7 +208,7 @@ impl Memory {
             return Err(NotAllocated { address: base, place });
         };
         book.usage.in_use -= gone.bytes;
-        // SAFETY: the allocation's own bytes, which nothing uses any more by the caller's word. Their memory goes back to the host where
+        // SAFETY: the allocation's own bytes, which nothing uses any more, as the caller promises. Their memory goes back to the host where
         // there is much of it.
         unsafe { self.arena.zero((base - self.start()) as usize, gone.bytes as usize) };
         let mut forgotten = Vec::new();

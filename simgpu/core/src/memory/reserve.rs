@@ -72,7 +72,7 @@ impl Reservation {
         let (mut start, mut end) = (offset, offset + bytes);
         if bytes >= WORTH_A_CALL {
             (start, end) = (offset.next_multiple_of(PAGE), (offset + bytes) / PAGE * PAGE);
-            // SAFETY: whole pages of the mapping, private and anonymous: they read zero afterwards. The caller vouches for their use.
+            // SAFETY: whole pages of the mapping, private and anonymous: they read zero afterwards. The caller answers for their use.
             unsafe { libc::madvise(self.base.add(start).cast(), end - start, libc::MADV_DONTNEED) };
             // SAFETY: the caller's bytes before and after the pages.
             unsafe {
@@ -92,7 +92,7 @@ impl Reservation {
     /// Nothing else accesses the memory meanwhile.
     pub(super) unsafe fn clear(&self) {
         let committed = self.committed.load(Ordering::Acquire);
-        // SAFETY: the caller's word, for what has memory.
+        // SAFETY: as the caller promises, for what has memory.
         unsafe { self.zero(0, committed) };
     }
 }

@@ -41,7 +41,7 @@ impl Shadow {
     /// The block lies in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn block(&self, index: u64) -> &AtomicU64 {
-        // SAFETY: inside the reservation by the caller's word; words are aligned, and only ever accessed as atomics (or cleared while no
+        // SAFETY: inside the reservation, as the caller promises; words are aligned, and only ever accessed as atomics (or cleared while no
         // launch runs).
         unsafe { &*self.blocks.base().cast::<AtomicU64>().add(index as usize) }
     }
@@ -64,7 +64,7 @@ impl Shadow {
     /// They lie in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn initialised(&self, offset: u64, bytes: u64) -> bool {
-        // SAFETY: inside the reservation by the caller's word. Bytes only ever become 1 while launches run; a kernel that reads what
+        // SAFETY: inside the reservation, as the caller promises. Bytes only ever become 1 while launches run; a kernel that reads what
         // another thread writes at the moment has a race of its own, which the race check tells, and reads 0 or 1 here.
         unsafe {
             let at = self.init.base().add(offset as usize);
@@ -84,7 +84,7 @@ impl Shadow {
     ///
     /// As for [`initialised`](Self::initialised).
     pub(crate) unsafe fn first_unwritten(&self, offset: u64, bytes: u64) -> Option<u64> {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises what `initialised` asks.
         (offset..offset + bytes).find(|at| unsafe { self.init.base().add(*at as usize).read() } != 1)
     }
 
@@ -95,7 +95,7 @@ impl Shadow {
     /// As for [`initialised`](Self::initialised).
     #[inline(always)]
     pub(crate) unsafe fn set_initialised(&self, offset: u64, bytes: u64, written: bool) {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises what `initialised` asks.
         unsafe {
             let at = self.init.base().add(offset as usize);
             match (bytes, written) {
@@ -113,7 +113,7 @@ impl Shadow {
     /// Both ranges lie in committed memory of the arena.
     pub(crate) unsafe fn copy_initialised(&self, from: u64, to: u64, bytes: u64) {
         let base = self.init.base();
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises that both ranges lie in committed memory of the arena.
         unsafe { std::ptr::copy(base.add(from as usize), base.add(to as usize), bytes as usize) };
     }
 

@@ -5,6 +5,6 @@
 //! blocks where waves access whole blocks, else for granules ([`track`]). Every record is of an access that was made, so that a clash is
 //! never invented; where records give way to others, or two host threads change one at the same time, a clash may be missed.
 
-pub(crate) mod order;
+pub(crate) mod atomic_order;
 pub(crate) mod tag;
 pub(crate) mod track;

@@ -38,7 +38,7 @@ impl Track<'_> {
         let mut at = start;
         while at < end {
             let stop = end.min((at / BLOCK + 1) * BLOCK);
-            // SAFETY: inside by the caller's word.
+            // SAFETY: inside, as the caller promises.
             let block = unsafe { self.shadow.block(at / BLOCK) };
             let word = block.load(Relaxed);
             match if stop - at == BLOCK { whole(word, me, access) } else { None } {
@@ -63,7 +63,7 @@ impl Track<'_> {
     ///
     /// As for [`note`](Self::note).
     unsafe fn note_granules(&self, me: u64, access: Access, start: u64, end: u64) -> Option<Clash> {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises what `note` asks.
         let block = unsafe { self.shadow.block(start / BLOCK) };
         let word = block.load(Relaxed);
         if tag::stale(word, me) {
@@ -79,7 +79,7 @@ impl Track<'_> {
         }
         let mut alike = Alike::new();
         for granule in start >> self.granule..=(end - 1) >> self.granule {
-            // SAFETY: inside by the caller's word.
+            // SAFETY: inside, as the caller promises.
             let words = unsafe { self.shadow.granule(granule) };
             if let Some((other, was)) = alike.note(words, me, access) {
                 return Some(Clash { offset: granule << self.granule, other, was });
@@ -94,7 +94,7 @@ impl Track<'_> {
     ///
     /// As for [`note`](Self::note).
     pub(crate) unsafe fn overrule(&self, me: u64, access: Access, offset: u64) -> u64 {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises what `note` asks.
         let words = unsafe { self.shadow.granule(offset >> self.granule) };
         overrule(words, me, access);
         ((offset >> self.granule) + 1) << self.granule

@@ -113,7 +113,7 @@ impl<'a, T: Copy + 'static> View<'a, T> {
     /// They may be read.
     pub(super) unsafe fn read(&self) -> impl Iterator<Item = T> + use<T> {
         let start = std::ptr::with_exposed_provenance::<T>(self.address);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that they may be read.
         self.tensor.offsets().map(move |at| unsafe { start.wrapping_add(at).read_unaligned() })
     }
 
@@ -125,7 +125,7 @@ impl<'a, T: Copy + 'static> View<'a, T> {
         let start = std::ptr::with_exposed_provenance_mut::<T>(self.address);
         for (at, number) in self.tensor.offsets().zip(numbers) {
             let to = start.wrapping_add(at);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the elements may be written, and read with `old`.
             unsafe { to.write_unaligned(value(number, old.then(|| to.read_unaligned()))) };
         }
     }

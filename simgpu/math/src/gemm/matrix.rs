@@ -89,7 +89,7 @@ impl<T: Copy> View<T> {
     /// # Safety
     /// The element may be read.
     pub(super) unsafe fn read(&self, row: usize, column: usize) -> T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the element may be read.
         unsafe { self.at(row, column).read_unaligned() }
     }
 }

@@ -75,7 +75,7 @@ unsafe fn run<T: Input<C>, O: Output<C>, C: Compute>(p: &Product, scalars: [Scal
         let ask = |name: &str| format!("{}: {name} of batch {batch}", p.what);
         let [a_name, b_name, c_name, d_name] = ["A", "B", "C", p.d_name].map(ask);
         // Every operand is asked for, so that each finding there is to make is made; D last, since asking for it says that it is written.
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises what `Kernel::run` asks.
         let (a, b, c) = unsafe {
             (
                 operand::<T>((k != 0).then_some(&p.a), batch, [m, k], &a_name, access),
@@ -84,7 +84,7 @@ unsafe fn run<T: Input<C>, O: Output<C>, C: Compute>(p: &Product, scalars: [Scal
             )
         };
         let (Ok(a), Ok(b), Ok(c)) = (a, b, c) else { continue };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises what `Kernel::run` asks.
         let Some(d) = (unsafe { p.d.view::<O>(batch, &d_name, access) }) else { continue };
         if d.allowed(m, n, true, &d_name, access) {
             // SAFETY: all of it was allowed.
@@ -108,7 +108,7 @@ unsafe fn operand<T: Copy>(
     access: &Access<'_>,
 ) -> Result<Option<View<T>>, Refused> {
     let Some(matrix) = matrix else { return Ok(None) };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `Kernel::run` asks.
     let view = unsafe { matrix.view::<T>(batch, what, access) }.ok_or(Refused)?;
     if view.allowed(rows, columns, false, what, access) { Ok(Some(view)) } else { Err(Refused) }
 }
@@ -126,7 +126,7 @@ unsafe fn multiply<T: Input<C>, O: Output<C>, C: Compute>(
     /// # Safety
     /// The element may be read.
     unsafe fn read<T: Input<C>, C: Compute>(view: &View<T>, row: usize, column: usize) -> C {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the element may be read.
         let value = unsafe { view.read(row, column) }.widen();
         if view.form == Form::ConjugateTransposed { value.conjugate() } else { value }
     }

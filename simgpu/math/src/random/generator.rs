@@ -76,7 +76,7 @@ impl<S: Settings> Generator<S> {
     /// # Safety
     /// `out` is valid for writes of all of them. It need not be aligned.
     pub unsafe fn generate_here<T: Copy + Default>(&self, out: *mut T, count: usize, distribution: Distribution<T>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `out` is valid for writes of all of them.
         unsafe { fill(&self.take(count, distribution).0, out, "", &|_, _, _, _| true) }
     }
 

@@ -38,7 +38,7 @@ pub(crate) unsafe fn put<T>(out: *mut T, value: T) -> Status {
     if out.is_null() {
         return INVALID_VALUE;
     }
-    // SAFETY: not null, so the caller's promise.
+    // SAFETY: not null; the caller promises that `out` is null or can be written.
     unsafe { out.write(value) };
     SUCCESS
 }
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn cublasCreate_v2(handle: *mut *mut c_void) -> Status {
             eprintln!("cuBLAS stand-in: {why}");
             return NOT_INITIALIZED;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `handle` is null or can be written.
         unsafe { put(handle, new_handle()) }
     })
 }
@@ -89,7 +89,7 @@ pub extern "C" fn cublasSetStream_v2(handle: *mut c_void, stream: *mut c_void) -
 /// `stream` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasGetStream_v2(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `stream` is null or can be written.
     with(handle, |context| unsafe { put(stream, context.settings().stream.0) })
 }
 
@@ -106,7 +106,7 @@ pub extern "C" fn cublasSetWorkspace_v2(handle: *mut c_void, workspace: *mut c_v
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasGetVersion_v2(_handle: *mut c_void, version: *mut c_int) -> Status {
     let [major, minor, patch] = VERSION;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `version` is null or can be written.
     unsafe { put(version, major * 10_000 + minor * 100 + patch) }
 }
 
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn cublasGetVersion_v2(_handle: *mut c_void, version: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cublasGetProperty(property: c_int, value: *mut c_int) -> Status {
     match usize::try_from(property).ok().and_then(|at| VERSION.get(at)) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `value` is null or can be written.
         Some(&part) => unsafe { put(value, part) },
         None => INVALID_VALUE,
     }

@@ -22,7 +22,8 @@ enum Scalars {
 /// In host pointer mode the scalars are null or point to numbers of the scale type.
 pub(crate) unsafe fn multiply(handle: *mut c_void, arguments: &Arguments, what: &'static str) -> Status {
     with(handle, |context| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that in host pointer mode the scalars are null or point to numbers of the
+        // scale type.
         match unsafe { try_multiply(&context.settings(), arguments, what) } {
             Ok(()) => SUCCESS,
             Err(status) => status,
@@ -38,7 +39,7 @@ unsafe fn try_multiply(settings: &Settings, arguments: &Arguments, what: &'stati
     let scalars = if settings.pointer_mode == CUBLAS_POINTER_MODE_DEVICE {
         Scalars::Device(arguments.scalars.map(|pointer| pointer.expose_provenance()))
     } else {
-        // SAFETY: the checks found none null, so the caller's promise.
+        // SAFETY: the checks found none null, as the caller promises.
         Scalars::Host(arguments.scalars.map(|pointer| unsafe { read(&kernel, pointer) }))
     };
     let product = kernel::product(arguments, what);
@@ -54,7 +55,7 @@ unsafe fn try_multiply(settings: &Settings, arguments: &Arguments, what: &'stati
 /// A number of the scale type may be read there.
 unsafe fn read(kernel: &Kernel, pointer: *const c_void) -> Scalar {
     let mut scalar = Scalar::default();
-    // SAFETY: the caller's promise; a `Scalar` holds each.
+    // SAFETY: as the caller promises; a `Scalar` holds each.
     unsafe { scalar.as_mut_ptr().copy_from_nonoverlapping(pointer.cast(), kernel.scalar_bytes) };
     scalar
 }
@@ -76,7 +77,7 @@ unsafe fn run(kernel: &Kernel, product: &Product, scalars: Scalars, access: &Acc
             pointers.map(|at| unsafe { read(kernel, at) })
         }
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that where the access is allowed, the scalars and the operands are there.
     unsafe { (kernel.run)(product, values, access) };
 }
 

@@ -49,7 +49,7 @@ macro_rules! products {
                 compute: compute_type,
                 algorithm: algo,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
             unsafe { multiply(handle, &arguments, stringify!($single)) }
         }
 
@@ -98,7 +98,7 @@ macro_rules! products {
                 compute: compute_type,
                 algorithm: algo,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
             unsafe { multiply(handle, &arguments, stringify!($strided)) }
         }
 
@@ -144,7 +144,7 @@ macro_rules! products {
                 compute: compute_type,
                 algorithm: algo,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
             unsafe { multiply(handle, &arguments, stringify!($batched)) }
         }
     )*};

@@ -52,7 +52,7 @@ macro_rules! modes {
         /// `mode` is null or can be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $get(handle: *mut c_void, mode: *mut c_int) -> Status {
-            // SAFETY: the caller's promise.
+            // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
             with(handle, |context| unsafe { put(mode, context.settings().$field) })
         }
     )*};

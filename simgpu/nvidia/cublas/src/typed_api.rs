@@ -51,7 +51,7 @@ macro_rules! typed {
                 compute: $compute,
                 algorithm: CUBLAS_GEMM_DEFAULT,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
             unsafe { multiply(handle, &arguments, stringify!($single)) }
         }
 
@@ -98,7 +98,7 @@ macro_rules! typed {
                 compute: $compute,
                 algorithm: CUBLAS_GEMM_DEFAULT,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
             unsafe { multiply(handle, &arguments, stringify!($strided)) }
         }
 
@@ -142,7 +142,7 @@ macro_rules! typed {
                 compute: $compute,
                 algorithm: CUBLAS_GEMM_DEFAULT,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
             unsafe { multiply(handle, &arguments, stringify!($batched)) }
         }
     )*)*};

@@ -177,7 +177,7 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(to: *mut c_int, attribute: c_int, 
         let Some(value) = value(attribute, &Queried { card: process.cards[device].card, device }) else {
             bail!(INVALID_VALUE, "attribute {attribute} is none");
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the value") }
     })
 }

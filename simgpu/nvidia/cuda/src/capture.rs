@@ -21,7 +21,7 @@ pub extern "C" fn cuStreamBeginCapture_v2(stream: Handle, capture_mode: c_int) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamEndCapture(stream: Handle, graph: *mut Handle) -> Code {
     call("cuStreamEndCapture", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(graph, std::ptr::null_mut(), "the graph") }?;
         let process = process()?;
         let captured = process.machine.queues.end_capture(process.stream(stream)?.id)?;
@@ -38,7 +38,7 @@ fn state(stream: Handle) -> Result<(c_int, u64)> {
 /// Whether a stream captures: 0 no, 1 yes, 2 yes, but the capture is spoilt.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamIsCapturing(stream: Handle, to: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuStreamIsCapturing", || unsafe { put(to, state(stream)?.0, "the status") })
 }
 
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn cuStreamGetCaptureInfo_v3(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuThreadExchangeStreamCaptureMode(to: *mut c_int) -> Code {
     call("cuThreadExchangeStreamCaptureMode", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let old = exchange_capture_mode(mode::<Code>(unsafe { read(to, "the mode") }?)?);
         // SAFETY: as above.
         unsafe { put(to, old as c_int, "the mode") }

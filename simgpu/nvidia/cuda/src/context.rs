@@ -90,7 +90,7 @@ pub unsafe extern "C" fn cuCtxCreate_v4(
 ) -> Code {
     call("cuCtxCreate_v4", || {
         if !params.is_null() {
-            // SAFETY: not null, and the caller's promise.
+            // SAFETY: not null; a program's pointers are null, or valid as the API's documentation asks.
             let params = unsafe { params.read_unaligned() };
             if params.affinity_count != 0 || !params.graphics.is_null() {
                 bail!(UNSUPPORTED_EXEC_AFFINITY, "a context has the whole card, and shares nothing with graphics");
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn cuCtxPopCurrent_v2(to: *mut Handle) -> Code {
     call("cuCtxPopCurrent_v2", || {
         process()?;
         let Some(handle) = pop() else { bail!(INVALID_CONTEXT, "the thread has no current context") };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put_if_wanted(to, handle) };
         Ok(())
     })
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn cuCtxGetCurrent(to: *mut Handle) -> Code {
     call("cuCtxGetCurrent", || {
         process()?;
         let handle = current_slot().map_or(std::ptr::null_mut(), |(handle, _)| handle);
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, handle, "the context") }
     })
 }
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn cuCtxGetCurrent(to: *mut Handle) -> Code {
 pub unsafe extern "C" fn cuCtxGetDevice(to: *mut c_int) -> Code {
     call("cuCtxGetDevice", || {
         process()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, must_slot()?.1.device as c_int, "the device") }
     })
 }
@@ -179,14 +179,14 @@ pub unsafe extern "C" fn cuCtxGetDevice(to: *mut c_int) -> Code {
 /// The card of a context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetDevice_v2(to: *mut c_int, handle: Handle) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuCtxGetDevice_v2", || unsafe { put(to, slot(process()?, handle)?.device as c_int, "the device") })
 }
 
 /// The number of a context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetId(handle: Handle, to: *mut c_ulonglong) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuCtxGetId", || unsafe { put(to, slot(process()?, handle)?.context()?.id, "the number") })
 }
 
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn cuCtxGetApiVersion(handle: Handle, to: *mut c_uint) -> 
         let Ok(_) = slot(process()?, handle)?.context() else {
             bail!(INVALID_CONTEXT, "{handle:p} is a context that is destroyed, or not active");
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, 3020, "the version") }
     })
 }
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn cuCtxGetApiVersion(handle: Handle, to: *mut c_uint) -> 
 /// The flags of the current context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetFlags(to: *mut c_uint) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuCtxGetFlags", || unsafe { put(to, current()?.flags.load(Ordering::Relaxed), "the flags") })
 }
 
@@ -252,7 +252,7 @@ pub(crate) fn check_cache_config(config: c_int) -> Result {
 /// Which cache the kernels of the current context prefer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetCacheConfig(to: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuCtxGetCacheConfig", || unsafe {
         put(to, current()?.cache_config.load(Ordering::Relaxed), "the preference")
     })
@@ -271,7 +271,7 @@ pub extern "C" fn cuCtxSetCacheConfig(config: c_int) -> Code {
 /// How wide banks of shared memory are: `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`, which cards have had no choice of for long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetSharedMemConfig(to: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuCtxGetSharedMemConfig", || unsafe { current().and_then(|_| put(to, 1, "the size")) })
 }
 
@@ -300,7 +300,7 @@ pub(crate) const PRIORITIES: (c_int, c_int) = (0, -5);
 pub unsafe extern "C" fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> Code {
     call("cuCtxGetStreamPriorityRange", || {
         current()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(least, PRIORITIES.0);
             put_if_wanted(greatest, PRIORITIES.1);

@@ -156,7 +156,7 @@ impl Memcpy3D {
 /// # Safety
 /// `description` is null or may be read.
 unsafe fn two_dimensions(description: *const Memcpy2D, stream: Handle, when: When) -> Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `description` is null or may be read.
     let Memcpy2D { from, to, width, height } = unsafe { read(description, "the copy") }?;
     let copy = Memcpy3D { from: from.in_space(), to: to.in_space(), width, height, depth: 1 };
     enqueue(copy.copy()?, stream, when)
@@ -165,42 +165,42 @@ unsafe fn two_dimensions(description: *const Memcpy2D, stream: Handle, when: Whe
 /// # Safety
 /// `description` is null or may be read.
 unsafe fn three_dimensions(description: *const Memcpy3D, stream: Handle, when: When) -> Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `description` is null or may be read.
     enqueue(unsafe { read(description, "the copy") }?.copy()?, stream, when)
 }
 
 /// Copies rows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy2D_v2(copy: *const Memcpy2D) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuMemcpy2D_v2", || unsafe { two_dimensions(copy, NULL, When::Made) })
 }
 
 /// As [`cuMemcpy2D_v2`], for any pitch, which that takes here too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy2DUnaligned_v2(copy: *const Memcpy2D) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuMemcpy2DUnaligned_v2", || unsafe { two_dimensions(copy, NULL, When::Made) })
 }
 
 /// Copies rows in stream order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy2DAsync_v2(copy: *const Memcpy2D, stream: Handle) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuMemcpy2DAsync_v2", || unsafe { two_dimensions(copy, stream, When::Enqueued) })
 }
 
 /// Copies layers of rows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy3D_v2(copy: *const Memcpy3D) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuMemcpy3D_v2", || unsafe { three_dimensions(copy, NULL, When::Made) })
 }
 
 /// Copies layers of rows in stream order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy3DAsync_v2(copy: *const Memcpy3D, stream: Handle) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuMemcpy3DAsync_v2", || unsafe { three_dimensions(copy, stream, When::Enqueued) })
 }
 

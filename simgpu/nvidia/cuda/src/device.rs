@@ -8,14 +8,14 @@ use std::ffi::{c_char, c_int, c_uint};
 /// How many cards there are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuDeviceGetCount", || unsafe { put(count, process()?.cards.len() as c_int, "the number of devices") })
 }
 
 /// The handle of a card, which is its number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGet(to: *mut c_int, ordinal: c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuDeviceGet", || unsafe { put(to, process()?.device(ordinal)? as c_int, "the device") })
 }
 
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: 
     call("cuDeviceGetName", || {
         let process = process()?;
         let card = process.cards[process.device(device)?].card;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put_text(name, len, card.name) }
     })
 }
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -
     call("cuDeviceTotalMem_v2", || {
         let process = process()?;
         process.device(device)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(bytes, process.machine.memory.usage().capacity as usize, "the size") }
     })
 }
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn cuDeviceComputeCapability(major: *mut c_int, minor: *mu
     call("cuDeviceComputeCapability", || {
         let process = process()?;
         let capability = process.cards[process.device(device)?].card.arch.compute_capability();
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put(major, capability.0 as c_int, "the major number")?;
             put(minor, capability.1 as c_int, "the minor number")
@@ -93,7 +93,7 @@ pub(crate) fn pci_bus(device: usize) -> i32 {
 pub unsafe extern "C" fn cuDeviceGetPCIBusId(id: *mut c_char, len: c_int, device: c_int) -> Code {
     call("cuDeviceGetPCIBusId", || {
         let device = process()?.device(device)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put_text(id, len, &format!("0000:{:02X}:00.0", pci_bus(device))) }
     })
 }
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn cuDeviceGetPCIBusId(id: *mut c_char, len: c_int, device
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) -> Code {
     call("cuDeviceGetByPCIBusId", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let id = unsafe { text(id, "the place") }?;
         let numbers: Option<Vec<_>> = id.split([':', '.']).map(|n| i32::from_str_radix(n, 16).ok()).collect();
         let bus = match numbers.as_deref() {
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char
             _ => bail!(INVALID_DEVICE, "no card is at {id}"),
         };
         let device = process()?.device(bus - 1)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, device as c_int, "the device") }
     })
 }
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn cuDeviceGetExecAffinitySupport(to: *mut c_int, kind: c_
         if kind != 0 {
             bail!(INVALID_VALUE, "{kind} is no kind of affinity");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, 0, "the answer") }
     })
 }

@@ -48,7 +48,7 @@ pub unsafe extern "C" fn cuEventCreate(to: *mut Handle, flags: c_uint) -> Code {
         let (process, context) = (process()?, current()?);
         let event = process.machine.queues.create_event(context.queue)?;
         process.note(event.0, What::Event, &context, flags, 0);
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, event.0 as Handle, "the event") }
     })
 }

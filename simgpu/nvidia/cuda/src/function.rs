@@ -79,7 +79,7 @@ pub unsafe extern "C" fn cuFuncGetAttribute(to: *mut c_int, number: c_int, handl
     call("cuFuncGetAttribute", || {
         let process = process()?;
         let value = attribute(process, &*function(process, handle)?, number)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the value") }
     })
 }
@@ -117,21 +117,21 @@ pub extern "C" fn cuFuncSetSharedMemConfig(handle: Handle, config: c_int) -> Cod
 /// The name of a kernel, which stays as long as its module.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncGetName(to: *mut *const c_char, handle: Handle) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuFuncGetName", || unsafe { put(to, function(process()?, handle)?.name.as_ptr(), "the name") })
 }
 
 /// The module of a kernel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncGetModule(to: *mut Handle, handle: Handle) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuFuncGetModule", || unsafe { put(to, function(process()?, handle)?.module as Handle, "the module") })
 }
 
 /// Whether a kernel is loaded: 1, always.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncIsLoaded(to: *mut c_int, handle: Handle) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuFuncIsLoaded", || unsafe { function(process()?, handle).and_then(|_| put(to, 1, "the answer")) })
 }
 

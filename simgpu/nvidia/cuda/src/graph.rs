@@ -15,7 +15,7 @@ pub unsafe extern "C" fn cuGraphCreate(to: *mut Handle, flags: c_uint) -> Code {
         if to.is_null() || flags != 0 {
             bail!(INVALID_VALUE, "the pointer to the graph is null, or the flags are not 0: {flags:#x}");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, process()?.graphs.insert(Graph::default()), "the graph") }
     })
 }
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn cuGraphClone(to: *mut Handle, handle: Handle) -> Code {
         if to.is_null() {
             bail!(INVALID_VALUE, "the pointer to the graph is null");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, graphs.insert(copy), "the graph") }
     })
 }
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn cuGraphInstantiate_v2(
     log_bytes: usize,
 ) -> Code {
     call("cuGraphInstantiate_v2", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(error_node, std::ptr::null_mut());
             put_if_wanted(if log_bytes > 0 { log } else { std::ptr::null_mut() }, 0);
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn cuGraphInstantiateWithParams(
     /// `CUDA_GRAPH_INSTANTIATE_ERROR`.
     const ERROR: c_int = 1;
     call("cuGraphInstantiateWithParams", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let given = unsafe { read(params, "the parameters") }?;
         let made = instantiate(to, graph, given.flags);
         let result = if made.is_ok() { 0 } else { ERROR };
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn cuGraphExecUpdate_v2(handle: Handle, graph: Handle, to:
     call("cuGraphExecUpdate_v2", || {
         let (outcome, node) = process()?.graphs.update::<Code>(handle, graph)?;
         let result = UpdateResult { result: outcome as c_int, node, from: std::ptr::null_mut() };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, result, "the result") }?;
         if outcome != ExecUpdate::Success {
             bail!(GRAPH_EXEC_UPDATE_FAILURE, "the graph has other nodes or edges");

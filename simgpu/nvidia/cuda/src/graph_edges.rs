@@ -10,14 +10,14 @@ use std::ffi::c_int;
 /// The nodes of a graph; with a null `nodes`, how many there are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphGetNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, false)?) })
 }
 
 /// The nodes of a graph that come after none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphGetRootNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphGetRootNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, true)?) })
 }
 
@@ -32,9 +32,9 @@ unsafe fn ordinary(edges: *mut EdgeData, count: *const usize) -> Result {
     if edges.is_null() {
         return Ok(());
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `edges` is null or has room for as many as `count` says before the call.
     let room = unsafe { read(count, "the number of edges") }?;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `edges` is null or has room for as many as `count` says before the call.
     (0..room).for_each(|at| unsafe { edges.add(at).write_unaligned(0) });
     Ok(())
 }
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn cuGraphGetEdges_v2(
         });
         let ends = [pairs.iter().map(|pair| pair.0).collect::<Vec<_>>(), pairs.iter().map(|pair| pair.1).collect()];
         let [first, second] = ends.map(|nodes| graphs.node_handles(&graph, nodes));
-        // SAFETY: the caller's promise; the first list replaces the room by what it wrote, which the second needs to know.
+        // SAFETY: as the caller promises; the first list replaces the room by what it wrote, which the second needs to know.
         unsafe {
             ordinary(edges, count)?;
             let room = read(count, "the number of edges")?;
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn cuGraphGetEdges_v2(
 /// As [`cuGraphGetEdges_v2`], without what the edges are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphGetEdges(graph: Handle, from: *mut Handle, to: *mut Handle, count: *mut usize) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     unsafe { cuGraphGetEdges_v2(graph, from, to, std::ptr::null_mut(), count) }
 }
 
@@ -90,7 +90,7 @@ unsafe fn neighbours(
     let graphs = &process()?.graphs;
     let node = graphs.node::<Code>(node)?;
     let found = if before { node.after() } else { node.before() };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what the functions below ask.
     unsafe {
         ordinary(edges, count)?;
         list(nodes, count, &graphs.node_handles(&node.graph, found))
@@ -105,14 +105,14 @@ pub unsafe extern "C" fn cuGraphNodeGetDependencies_v2(
     edges: *mut EdgeData,
     count: *mut usize,
 ) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphNodeGetDependencies_v2", || unsafe { neighbours(node, nodes, edges, count, true) })
 }
 
 /// As [`cuGraphNodeGetDependencies_v2`], without what the edges are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphNodeGetDependencies(node: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphNodeGetDependencies", || unsafe { neighbours(node, nodes, std::ptr::null_mut(), count, true) })
 }
 
@@ -124,14 +124,14 @@ pub unsafe extern "C" fn cuGraphNodeGetDependentNodes_v2(
     edges: *mut EdgeData,
     count: *mut usize,
 ) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphNodeGetDependentNodes_v2", || unsafe { neighbours(node, nodes, edges, count, false) })
 }
 
 /// As [`cuGraphNodeGetDependentNodes_v2`], without what the edges are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphNodeGetDependentNodes(node: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphNodeGetDependentNodes", || unsafe { neighbours(node, nodes, std::ptr::null_mut(), count, false) })
 }
 
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn cuGraphNodeGetDependentNodes(node: Handle, nodes: *mut 
 pub unsafe extern "C" fn cuGraphNodeGetType(node: Handle, to: *mut c_int) -> Code {
     call("cuGraphNodeGetType", || {
         let kind = process()?.graphs.node::<Code>(node)?.payload::<Code>()?.number();
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, kind, "the kind") }
     })
 }
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn cuGraphNodeFindInClone(to: *mut Handle, node: Handle, c
         if node.node >= clone.with(|graph| graph.len()) {
             bail!(INVALID_VALUE, "the graph is no copy of the node's");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, graphs.node_handle(&clone, node.node), "the node") }
     })
 }

@@ -73,30 +73,32 @@ pub struct HostNodeParams {
 /// # Safety
 /// As CUDA asks for the parameters: the arguments point to values of the kernel's parameters.
 pub(crate) unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams) -> Result<Work> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what CUDA asks for the parameters: the arguments point to values of the
+    // kernel's parameters.
     let params = unsafe { read(params, "the parameters") }?;
     let shape = Shape { grid: params.grid, block: params.block, shared: params.shared };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what CUDA asks for the parameters: the arguments point to values of the
+    // kernel's parameters.
     Ok(unsafe { Prepared::new(process, params.func, shape, params.params, params.extra) }?.work(process))
 }
 
 /// # Safety
 /// As [`kernel_work`].
 pub(crate) unsafe fn kernel_work_v2(process: &'static Process, params: *const KernelNodeParamsV2) -> Result<Work> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `kernel_work` asks.
     let mut params = unsafe { read(params, "the parameters") }?;
     if params.launch.func.is_null() {
         let context = crate::context::slot(process, params.context)?.context()?;
         params.launch.func = crate::library::function_in(process, params.kernel, &context)?;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `kernel_work` asks.
     unsafe { kernel_work(process, &params.launch) }
 }
 
 /// # Safety
 /// `params` is null or may be read.
 pub(crate) unsafe fn copy_work(process: &'static Process, params: *const Memcpy3D) -> Result<Work> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `params` is null or may be read.
     let copy = unsafe { read(params, "the parameters") }?.copy()?;
     copy.check::<Code>(&process.machine)?;
     Ok(copy.work(&process.machine))
@@ -105,7 +107,7 @@ pub(crate) unsafe fn copy_work(process: &'static Process, params: *const Memcpy3
 /// # Safety
 /// `params` is null or may be read.
 pub(crate) unsafe fn set_work(process: &'static Process, params: *const MemsetNodeParams) -> Result<Work> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `params` is null or may be read.
     let MemsetNodeParams { to, pitch, value, element, width, height } = unsafe { read(params, "the parameters") }?;
     let set = Set::of_rows::<Code>(to, pitch, value, element as usize, width, height)?;
     set.check::<Code>(&process.machine)?;
@@ -115,7 +117,7 @@ pub(crate) unsafe fn set_work(process: &'static Process, params: *const MemsetNo
 /// # Safety
 /// `params` is null or may be read.
 pub(crate) unsafe fn call_work(params: *const HostNodeParams) -> Result<Work> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `params` is null or may be read.
     let params = unsafe { read(params, "the parameters") }?;
     host_work(params.func, params.data)
 }
@@ -123,7 +125,8 @@ pub(crate) unsafe fn call_work(params: *const HostNodeParams) -> Result<Work> {
 /// # Safety
 /// `to` is null or has room for a handle; `after` is null or points to `count` handles.
 unsafe fn add(to: *mut Handle, graph: Handle, after: *const Handle, count: usize, work: Work) -> Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is null or points to
+    // `count` handles.
     unsafe { process()?.graphs.add(to, graph, after, count, work) }
 }
 
@@ -136,7 +139,7 @@ pub unsafe extern "C" fn cuGraphAddKernelNode(
     count: usize,
     params: *const KernelNodeParams,
 ) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphAddKernelNode", || unsafe { add(to, graph, after, count, kernel_work(process()?, params)?) })
 }
 
@@ -149,7 +152,7 @@ pub unsafe extern "C" fn cuGraphAddKernelNode_v2(
     count: usize,
     params: *const KernelNodeParamsV2,
 ) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphAddKernelNode_v2", || unsafe { add(to, graph, after, count, kernel_work_v2(process()?, params)?) })
 }
 
@@ -166,7 +169,7 @@ pub unsafe extern "C" fn cuGraphAddMemcpyNode(
     call("cuGraphAddMemcpyNode", || {
         let process = process()?;
         crate::context::slot(process, context)?.context()?.check()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { add(to, graph, after, count, copy_work(process, params)?) }
     })
 }
@@ -184,7 +187,7 @@ pub unsafe extern "C" fn cuGraphAddMemsetNode(
     call("cuGraphAddMemsetNode", || {
         let process = process()?;
         crate::context::slot(process, context)?.context()?.check()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { add(to, graph, after, count, set_work(process, params)?) }
     })
 }
@@ -198,7 +201,7 @@ pub unsafe extern "C" fn cuGraphAddHostNode(
     count: usize,
     params: *const HostNodeParams,
 ) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphAddHostNode", || unsafe { add(to, graph, after, count, call_work(params)?) })
 }
 
@@ -211,7 +214,7 @@ pub unsafe extern "C" fn cuGraphAddChildGraphNode(
     count: usize,
     child: Handle,
 ) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphAddChildGraphNode", || unsafe {
         add(to, graph, after, count, process()?.graphs.child::<Code>(child)?)
     })
@@ -226,6 +229,6 @@ pub unsafe extern "C" fn cuGraphAddEmptyNode(
     count: usize,
 ) -> Code {
     let work = Work::nothing().labelled(Payload::Empty);
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphAddEmptyNode", || unsafe { add(to, graph, after, count, work) })
 }

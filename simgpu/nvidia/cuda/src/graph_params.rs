@@ -51,7 +51,7 @@ fn kernel_params(node: Handle) -> Result<KernelNodeParams> {
 /// What a kernel's node was made with. The arguments are the node's own, and stay until it is changed or destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphKernelNodeGetParams(node: Handle, to: *mut KernelNodeParams) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphKernelNodeGetParams", || unsafe { put(to, kernel_params(node)?, "the parameters") })
 }
 
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn cuGraphKernelNodeGetParams(node: Handle, to: *mut Kerne
 pub unsafe extern "C" fn cuGraphKernelNodeGetParams_v2(node: Handle, to: *mut KernelNodeParamsV2) -> Code {
     call("cuGraphKernelNodeGetParams_v2", || {
         let (launch, null) = (kernel_params(node)?, std::ptr::null_mut());
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, KernelNodeParamsV2 { launch, kernel: null, context: null }, "the parameters") }
     })
 }
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn cuGraphKernelNodeGetParams_v2(node: Handle, to: *mut Ke
 pub unsafe extern "C" fn cuGraphMemcpyNodeGetParams(node: Handle, to: *mut Memcpy3D) -> Code {
     call("cuGraphMemcpyNodeGetParams", || {
         let Payload::Copy(copy) = payload(node)? else { bail!(INVALID_VALUE, "the node is no copy") };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, Memcpy3D::of(&copy), "the parameters") }
     })
 }
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn cuGraphMemsetNodeGetParams(node: Handle, to: *mut Memse
             width: set.width / set.size,
             height: set.rows,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, params, "the parameters") }
     })
 }
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn cuGraphMemsetNodeGetParams(node: Handle, to: *mut Memse
 pub unsafe extern "C" fn cuGraphHostNodeGetParams(node: Handle, to: *mut HostNodeParams) -> Code {
     call("cuGraphHostNodeGetParams", || {
         let Payload::Host(Some(call)) = payload(node)? else { bail!(INVALID_VALUE, "the node is no function") };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, HostNodeParams { func: Some(call.func), data: call.data() }, "the parameters") }
     })
 }
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn cuGraphHostNodeGetParams(node: Handle, to: *mut HostNod
 pub unsafe extern "C" fn cuGraphChildGraphNodeGetGraph(node: Handle, to: *mut Handle) -> Code {
     call("cuGraphChildGraphNodeGetGraph", || {
         let Payload::Child(graph) = payload(node)? else { bail!(INVALID_VALUE, "the node is no graph") };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, process()?.graphs.insert(graph), "the graph") }
     })
 }
@@ -116,35 +116,35 @@ pub unsafe extern "C" fn cuGraphChildGraphNodeGetGraph(node: Handle, to: *mut Ha
 /// Gives a kernel's node other parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphKernelNodeSetParams(node: Handle, params: *const KernelNodeParams) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphKernelNodeSetParams", || replace(node, unsafe { kernel_work(process()?, params) }?))
 }
 
 /// Gives a kernel's node other parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphKernelNodeSetParams_v2(node: Handle, params: *const KernelNodeParamsV2) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphKernelNodeSetParams_v2", || replace(node, unsafe { kernel_work_v2(process()?, params) }?))
 }
 
 /// Gives a copy's node other parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphMemcpyNodeSetParams(node: Handle, params: *const Memcpy3D) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphMemcpyNodeSetParams", || replace(node, unsafe { copy_work(process()?, params) }?))
 }
 
 /// Gives a set's node other parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphMemsetNodeSetParams(node: Handle, params: *const MemsetNodeParams) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphMemsetNodeSetParams", || replace(node, unsafe { set_work(process()?, params) }?))
 }
 
 /// Gives the node of a function another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphHostNodeSetParams(node: Handle, params: *const HostNodeParams) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphHostNodeSetParams", || replace(node, unsafe { call_work(params) }?))
 }
 
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn cuGraphExecKernelNodeSetParams(
     params: *const KernelNodeParams,
 ) -> Code {
     call("cuGraphExecKernelNodeSetParams", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         replace_in(exec, node, unsafe { kernel_work(process()?, params) }?)
     })
 }
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn cuGraphExecKernelNodeSetParams_v2(
     params: *const KernelNodeParamsV2,
 ) -> Code {
     call("cuGraphExecKernelNodeSetParams_v2", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         replace_in(exec, node, unsafe { kernel_work_v2(process()?, params) }?)
     })
 }
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
     _context: Handle,
 ) -> Code {
     call("cuGraphExecMemcpyNodeSetParams", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         replace_in(exec, node, unsafe { copy_work(process()?, params) }?)
     })
 }
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn cuGraphExecMemsetNodeSetParams(
     _context: Handle,
 ) -> Code {
     call("cuGraphExecMemsetNodeSetParams", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         replace_in(exec, node, unsafe { set_work(process()?, params) }?)
     })
 }
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn cuGraphExecHostNodeSetParams(
     node: Handle,
     params: *const HostNodeParams,
 ) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphExecHostNodeSetParams", || replace_in(exec, node, unsafe { call_work(params) }?))
 }
 

@@ -21,7 +21,7 @@ pub unsafe fn text<'a>(image: *const c_void) -> Result<&'a [u8]> {
         bail!(INVALID_VALUE, "the image is null");
     }
     let starts_with = |magic: [u8; 4]| {
-        // SAFETY: not null, and the caller's promise. A text may have fewer than four bytes, but then the NUL that ends it is among those
+        // SAFETY: not null, and as the caller promises. A text may have fewer than four bytes, but then the NUL that ends it is among those
         // that are read, and none behind it is.
         (0..4).all(|at| unsafe { image.cast::<u8>().add(at).read() } == magic[at])
     };
@@ -31,7 +31,7 @@ pub unsafe fn text<'a>(image: *const c_void) -> Result<&'a [u8]> {
     if FAT.into_iter().any(starts_with) {
         bail!(NO_BINARY_FOR_GPU, "the image is a fat binary; simulated cards take PTX alone");
     }
-    // SAFETY: the caller's promise: whatever is neither of those is a text.
+    // SAFETY: as the caller promises: whatever is neither of those is a text.
     Ok(unsafe { CStr::from_ptr(image.cast()) }.to_bytes())
 }
 

@@ -78,9 +78,9 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
     values: *mut *mut c_void,
 ) -> Code {
     call("cuModuleLoadDataEx", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let options = unsafe { Options::new(count, options, values) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let outcome = load(to, || Ok(unsafe { image::text(image) }?.to_vec()));
         options.tell(&outcome);
         outcome

@@ -55,7 +55,8 @@ impl Prepared {
         let arguments = kernel.arguments.iter();
         let parameters: Vec<_> =
             arguments.map(|a| Parameter { offset: a.offset as usize, bytes: a.bytes as usize }).collect();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `params` is null or points to a pointer to each of the kernel's
+        // arguments; `extra` is null or as CUDA documents it.
         let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
         Ok(Arc::new(Self { function, handle: handle as u64, shape, arguments }))
     }
@@ -118,7 +119,7 @@ pub(crate) unsafe fn launch(
 ) -> Result {
     let process = process()?;
     let stream = process.stream(stream)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `Prepared::new` asks.
     let prepared = unsafe { Prepared::new(process, handle, shape, params, extra) }?;
     if !Arc::ptr_eq(&prepared.function.context, &stream.context) {
         bail!(INVALID_HANDLE, "{} and the stream are of different contexts", prepared.function.kernel.name);
@@ -142,7 +143,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
     extra: *mut *mut c_void,
 ) -> Code {
     let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuLaunchKernel", || unsafe { launch(function, shape, stream, params, extra) })
 }
 
@@ -171,7 +172,7 @@ pub unsafe extern "C" fn cuLaunchCooperativeKernel(
     let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
     call("cuLaunchCooperativeKernel", || {
         check_cooperative(&shape)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { launch(function, shape, stream, params, std::ptr::null_mut()) }
     })
 }
@@ -232,17 +233,17 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
     extra: *mut *mut c_void,
 ) -> Code {
     call("cuLaunchKernelEx", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let config = unsafe { read(config, "the configuration") }?;
         let shape = Shape { grid: config.grid, block: config.block, shared: config.shared };
         if config.count > 0 && config.attributes.is_null() {
             bail!(INVALID_VALUE, "{} attributes, and a null pointer to them", config.count);
         }
         for index in 0..config.count as usize {
-            // SAFETY: the caller's promise.
+            // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
             check_attribute(&unsafe { config.attributes.add(index).read_unaligned() }, &shape)?;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { launch(function, shape, config.stream, params, extra) }
     })
 }

@@ -101,9 +101,9 @@ pub unsafe extern "C" fn cuLibraryLoadData(
     _library_count: c_uint,
 ) -> Code {
     call("cuLibraryLoadData", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let options = unsafe { Options::new(count, options, values) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let outcome = load(to, || Ok(unsafe { image::text(image) }?.to_vec()));
         options.tell(&outcome);
         outcome
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn cuLibraryLoadFromFile(
     _library_count: c_uint,
 ) -> Code {
     call("cuLibraryLoadFromFile", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let (options, path) = unsafe { (Options::new(count, options, values)?, text(path, "the path")?) };
         let outcome = load(to, || image::of_file(path));
         options.tell(&outcome);
@@ -151,7 +151,7 @@ pub extern "C" fn cuLibraryUnload(handle: Handle) -> Code {
 pub unsafe extern "C" fn cuLibraryGetKernel(to: *mut Handle, handle: Handle, name: *const c_char) -> Code {
     call("cuLibraryGetKernel", || {
         let process = process()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         let library = library(process, handle)?;
         if library.module_in(process, &current()?)?.1.module.kernel(name).is_none() {
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn cuLibraryGetKernel(to: *mut Handle, handle: Handle, nam
         };
         let mut kernels = library.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let found = *kernels.entry(name.to_owned()).or_insert_with(add);
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, found as Handle, "the kernel") }
     })
 }
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn cuLibraryGetKernelCount(to: *mut c_uint, handle: Handle
     call("cuLibraryGetKernelCount", || {
         let process = process()?;
         let count = library(process, handle)?.module_in(process, &current()?)?.1.module.kernels().count();
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, count as c_uint, "the number of kernels") }
     })
 }
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn cuLibraryGetModule(to: *mut Handle, handle: Handle) -> 
     call("cuLibraryGetModule", || {
         let process = process()?;
         let module = library(process, handle)?.module_in(process, &current()?)?.0;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, module, "the module") }
     })
 }
@@ -200,12 +200,12 @@ pub unsafe extern "C" fn cuLibraryGetGlobal(
 ) -> Code {
     call("cuLibraryGetGlobal", || {
         let process = process()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         let Some((at, size)) = library(process, handle)?.module_in(process, &current()?)?.1.module.global(name) else {
             bail!(NOT_FOUND, "the library has no variable {name}");
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(address, at);
             put_if_wanted(bytes, size as usize);
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn cuKernelGetFunction(to: *mut Handle, handle: Handle) ->
     call("cuKernelGetFunction", || {
         let process = process()?;
         let found = function_in(process, handle, &current()?)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, found, "the kernel") }
     })
 }
@@ -235,14 +235,14 @@ pub unsafe extern "C" fn cuKernelGetFunction(to: *mut Handle, handle: Handle) ->
 /// The library of a kernel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuKernelGetLibrary(to: *mut Handle, handle: Handle) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuKernelGetLibrary", || unsafe { put(to, kernel(process()?, handle)?.library as Handle, "the library") })
 }
 
 /// The name of a kernel, which stays as long as its library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuKernelGetName(to: *mut *const c_char, handle: Handle) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuKernelGetName", || unsafe { put(to, kernel(process()?, handle)?.name.as_ptr(), "the name") })
 }
 
@@ -260,7 +260,7 @@ fn on(handle: Handle, device: c_int) -> Result<(&'static Process, Arc<Function>)
 pub unsafe extern "C" fn cuKernelGetAttribute(to: *mut c_int, number: c_int, handle: Handle, device: c_int) -> Code {
     call("cuKernelGetAttribute", || {
         let (process, function) = on(handle, device)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, attribute(process, &function, number)?, "the value") }
     })
 }

@@ -48,7 +48,7 @@ pub unsafe extern "C" fn cuCtxGetLimit(to: *mut usize, limit: c_int) -> Code {
         let context = current()?;
         let limits = context.limits.lock().unwrap_or_else(PoisonError::into_inner);
         let value = limits.get(&limit).copied().ok_or_else(|| limit_error(limit))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the limit") }
     })
 }

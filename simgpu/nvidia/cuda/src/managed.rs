@@ -19,7 +19,7 @@ pub unsafe extern "C" fn cuMemAllocManaged(to: *mut Address, bytes: usize, flags
             bail!(INVALID_VALUE, "the pointer to the address is null, or the flags are neither 1 nor 2: {flags:#x}");
         }
         let base = allocate(process()?, &current()?, bytes, Kind::Pinned, MANAGED | flags)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, base, "the address") }
     })
 }

@@ -54,7 +54,7 @@ pub unsafe extern "C" fn cuMemAlloc_v2(to: *mut Address, bytes: usize) -> Code {
             bail!(INVALID_VALUE, "the pointer to the address is null");
         }
         let base = allocate(process()?, &current()?, bytes, Kind::Device, 0)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, base, "the address") }
     })
 }
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn cuMemAllocPitch_v2(
         let step = width.checked_next_multiple_of(STEP).unwrap_or(usize::MAX);
         let Some(bytes) = step.checked_mul(rows) else { bail!(INVALID_VALUE, "{rows} rows of {width} bytes") };
         let base = allocate(process()?, &current()?, bytes, Kind::Device, 0)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put(pitch, step, "the pitch")?;
             put(to, base, "the address")
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) ->
     call("cuMemGetInfo_v2", || {
         current()?;
         let usage = process()?.machine.memory.usage();
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put(free, (usage.capacity - usage.in_use) as usize, "the free bytes")?;
             put(total, usage.capacity as usize, "the total bytes")
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) ->
 pub unsafe extern "C" fn cuMemGetAddressRange_v2(base: *mut Address, bytes: *mut usize, at: Address) -> Code {
     call("cuMemGetAddressRange_v2", || {
         let found = process()?.machine.find(at, Code::NOT_FOUND)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(base, found.base);
             put_if_wanted(bytes, found.bytes as usize);

@@ -105,7 +105,7 @@ pub(crate) fn load(to: *mut Handle, image: impl FnOnce() -> Result<Vec<u8>>) -> 
 /// Loads PTX.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadData(to: *mut Handle, image: *const c_void) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuModuleLoadData", || load(to, || Ok(unsafe { image::text(image) }?.to_vec())))
 }
 
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn cuModuleLoadData(to: *mut Handle, image: *const c_void)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoad(to: *mut Handle, path: *const c_char) -> Code {
     call("cuModuleLoad", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let path = unsafe { text(path, "the path") }?;
         load(to, || image::of_file(path))
     })
@@ -151,10 +151,10 @@ pub(crate) fn unload(process: &Process, handle: Handle) {
 pub unsafe extern "C" fn cuModuleGetFunction(to: *mut Handle, handle: Handle, name: *const c_char) -> Code {
     call("cuModuleGetFunction", || {
         let process = process()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         let found = module(process, handle)?.function(process, handle, name)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, found, "the kernel") }
     })
 }
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(to: *mut Handle, handle: Handle, na
 pub unsafe extern "C" fn cuModuleGetFunctionCount(to: *mut c_uint, handle: Handle) -> Code {
     call("cuModuleGetFunctionCount", || {
         let count = module(process()?, handle)?.module.kernels().count();
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, count as c_uint, "the number of kernels") }
     })
 }
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
     name: *const c_char,
 ) -> Code {
     call("cuModuleGetGlobal_v2", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         if address.is_null() && bytes.is_null() {
             bail!(INVALID_VALUE, "neither the address nor the size is wanted");
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
         let Some((at, size)) = module(process()?, handle)?.module.global(name) else {
             bail!(NOT_FOUND, "the module has no variable {name}");
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(address, at);
             put_if_wanted(bytes, size as usize);

@@ -178,7 +178,7 @@ pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
         }
         let each = on.card.shared_per_multiprocessor as u32 / blocks;
         let free = each.min(on.card.arch.shared_bytes()).saturating_sub(on.function.kernel.shared_bytes);
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, free as usize, "the size") }
     })
 }

@@ -15,7 +15,7 @@ pub unsafe extern "C" fn cuDeviceCanAccessPeer(to: *mut c_int, device: c_int, pe
     call("cuDeviceCanAccessPeer", || {
         let process = process()?;
         let others = process.device(device)? != process.device(peer)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, others.into(), "the answer") }
     })
 }
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn cuDeviceGetP2PAttribute(to: *mut c_int, what: c_int, fr
             2 | 3 => 1,
             _ => bail!(INVALID_VALUE, "{what} is no attribute of two cards"),
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the value") }
     })
 }

@@ -25,7 +25,7 @@ pub unsafe extern "C" fn cuMemHostAlloc(to: *mut *mut c_void, bytes: usize, flag
         let (process, context) = (process()?, current()?);
         let flags = flags | PORTABLE_AND_MAPPED;
         let base = if bytes == 0 { 0 } else { allocate(process, &context, bytes, Kind::Pinned, flags)? };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, base as *mut c_void, "the address") }
     })
 }
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn cuMemHostAlloc(to: *mut *mut c_void, bytes: usize, flag
 /// As [`cuMemHostAlloc`] without flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocHost_v2(to: *mut *mut c_void, bytes: usize) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     unsafe { cuMemHostAlloc(to, bytes, 0) }
 }
 
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(to: *mut Address, host: *m
         if found.kind != Kind::Pinned {
             bail!(INVALID_VALUE, "{host:p} is no host memory; it lies in {found}");
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, address, "the address") }
     })
 }
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn cuMemHostGetFlags(to: *mut c_uint, host: *mut c_void) -
         let found = process.machine.find(host as u64, Code::INVALID_VALUE)?;
         let made = process.origin(found.base).filter(|made| found.kind == Kind::Pinned && made.flags & MANAGED == 0);
         let Some(made) = made else { bail!(INVALID_VALUE, "{host:p} is no host memory; it lies in {found}") };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, made.flags, "the flags") }
     })
 }

@@ -25,7 +25,7 @@ impl Value {
     /// # Safety
     /// `to` is null or has room for a value of this size.
     unsafe fn put(self, to: *mut c_void) -> Result {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `to` is null or has room for a value of this size.
         unsafe {
             match self {
                 Self::Small(value) => put(to.cast(), value, "the value"),
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn cuPointerGetAttribute(to: *mut c_void, attribute: c_int
         let Some(value) = known.attribute(process, attribute, address) else {
             bail!(INVALID_VALUE, "{attribute} is no attribute of {address:#x}, which lies in {}", known.allocation);
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { value.put(to) }
     })
 }
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
         }
         let known = Known::at(process, address);
         for index in 0..count as usize {
-            // SAFETY: the caller's promise: as many attributes and places.
+            // SAFETY: as the caller promises: as many attributes and places.
             let (attribute, to) = unsafe { (read(attributes.add(index), "it")?, read(to.add(index), "it")?) };
             let value = known.as_ref().and_then(|known| known.attribute(process, attribute, address));
             let Some(value) = value.or_else(|| Value::of_unknown(attribute)) else {
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
 pub unsafe extern "C" fn cuPointerSetAttribute(value: *const c_void, attribute: c_int, address: Address) -> Code {
     call("cuPointerSetAttribute", || {
         let machine = &process()?.machine;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { read(value.cast::<c_uint>(), "the value") }?;
         let found = machine.find(address, Code::INVALID_VALUE)?;
         if attribute != SYNC_MEMOPS || found.kind != Kind::Device {

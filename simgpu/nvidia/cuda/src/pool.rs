@@ -131,7 +131,7 @@ pub struct PoolProps {
 pub unsafe extern "C" fn cuMemPoolCreate(to: *mut Handle, props: *const PoolProps) -> Code {
     call("cuMemPoolCreate", || {
         let process = process()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let props = unsafe { read(props, "the properties") }?;
         if to.is_null() || props.kind != 1 || props.location.kind != 1 {
             bail!(INVALID_VALUE, "the pointer to the pool is null, or it is not to be memory of a device");
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn cuMemPoolCreate(to: *mut Handle, props: *const PoolProp
             bail!(NOT_SUPPORTED, "memory for other processes");
         }
         let device = process.device(props.location.id)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, process.pools.pools.add(Pool::new(device)), "the pool") }
     })
 }
@@ -183,14 +183,14 @@ pub unsafe extern "C" fn cuMemPoolGetAttribute(handle: Handle, attribute: c_int,
         let pool = process()?.pools.get(handle)?;
         let state = pool.state();
         let value = match attribute {
-            // SAFETY: the caller's promise; these three are of 32 bits.
+            // SAFETY: as the caller promises; these three are of 32 bits.
             1..=3 => return unsafe { put(to.cast(), state.reuse[attribute as usize - 1] as c_int, "the value") },
             THRESHOLD => state.threshold,
             RESERVED | USED => state.used,
             RESERVED_HIGH | USED_HIGH => state.most_used,
             _ => bail!(INVALID_VALUE, "{attribute} is no attribute of pools"),
         };
-        // SAFETY: the caller's promise; these are of 64 bits.
+        // SAFETY: as the caller promises; these are of 64 bits.
         unsafe { put(to.cast(), value, "the value") }
     })
 }
@@ -201,11 +201,11 @@ pub unsafe extern "C" fn cuMemPoolSetAttribute(handle: Handle, attribute: c_int,
     call("cuMemPoolSetAttribute", || {
         let pool = process()?.pools.get(handle)?;
         let mut state = pool.state();
-        // SAFETY: the caller's promise; these are of 64 bits.
+        // SAFETY: as the caller promises; these are of 64 bits.
         let wide = || unsafe { read(value.cast::<u64>(), "the value") };
         match attribute {
             1..=3 => {
-                // SAFETY: the caller's promise; these three are of 32 bits.
+                // SAFETY: as the caller promises; these three are of 32 bits.
                 state.reuse[attribute as usize - 1] = unsafe { read(value.cast::<u32>(), "the value") }?.min(1).into();
             }
             THRESHOLD => state.threshold = wide()?,
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn cuMemPoolSetAccess(handle: Handle, list: *const Access,
         let process = process()?;
         let pool = process.pools.get(handle)?;
         for index in 0..count {
-            // SAFETY: the caller's promise; a null list has no elements to add to.
+            // SAFETY: as the caller promises; a null list has no elements to add to.
             let Access { location, flags } = unsafe { read(list.wrapping_add(index), "the list") }?;
             let own = process.device(location.id)? == pool.device;
             if location.kind != 1 || !matches!(flags, 0 | 1 | 3) || (own && flags != 3) {
@@ -250,9 +250,9 @@ pub unsafe extern "C" fn cuMemPoolGetAccess(to: *mut c_int, handle: Handle, loca
     call("cuMemPoolGetAccess", || {
         let process = process()?;
         process.pools.get(handle)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         process.device(unsafe { read(location, "the location") }?.id)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, 3, "the access") }
     })
 }

@@ -57,7 +57,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(to: *mut Handle, device: c_int
             slot.set(Some(Context::new(process, device, flags)));
         }
         primary.retained += 1;
-        // SAFETY: not null, and the caller's promise.
+        // SAFETY: not null; a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, handle as Handle, "the context") }
     })
 }
@@ -108,7 +108,7 @@ pub extern "C" fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, flags: c_uint) ->
 pub unsafe extern "C" fn cuDevicePrimaryCtxGetState(device: c_int, flags: *mut c_uint, active: *mut c_int) -> Code {
     call("cuDevicePrimaryCtxGetState", || {
         let (_, primary) = primary(process()?, device)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(flags, primary.flags);
             put(active, primary.context().is_some().into(), "the state")

@@ -42,7 +42,7 @@ pub unsafe extern "C" fn cuGetProcAddress_v2(
 ) -> Code {
     call("cuGetProcAddress_v2", || {
         let (address, found) = find(name, version, flags)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe {
             put_if_wanted(status, found);
             put(to, address, "the function")
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn cuGetProcAddress(
 ) -> Code {
     call("cuGetProcAddress", || {
         let (address, found) = find(name, version, flags)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, address, "the function") }?;
         if found != FOUND {
             bail!(NOT_FOUND, "no function of that name for version {version}");

@@ -15,7 +15,7 @@ pub unsafe extern "C" fn isobit_sim_report(buffer: *mut c_char, length: usize) -
         let instructions = cards.iter().map(|installed| installed.gpu.instructions()).sum();
         Some((&*machine.findings, instructions))
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `buffer` is null or has room for `length` bytes.
     unsafe { report::write(of, buffer, length) }
 }
 
@@ -35,6 +35,6 @@ pub unsafe extern "C" fn isobit_sim_access(
     write: c_int,
     what: *const c_char,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `what` is null or a string that ends in NUL.
     unsafe { report::access(|| process().ok().map(|process| &process.machine), address, bytes, write, what) }
 }

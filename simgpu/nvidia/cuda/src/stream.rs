@@ -92,21 +92,21 @@ fn origin(handle: Handle) -> Result<(u64, Made)> {
 /// The flags of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetFlags(stream: Handle, to: *mut c_uint) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuStreamGetFlags", || unsafe { put(to, origin(stream)?.1.flags, "the flags") })
 }
 
 /// The priority of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetPriority(stream: Handle, to: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuStreamGetPriority", || unsafe { put(to, origin(stream)?.1.priority, "the priority") })
 }
 
 /// The number of a stream, which is never used twice.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetId(stream: Handle, to: *mut c_ulonglong) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuStreamGetId", || unsafe { put(to, origin(stream)?.0, "the number") })
 }
 
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn cuStreamGetCtx(stream: Handle, to: *mut Handle) -> Code
         let Some(handle) = process()?.contexts.find(is_it) else {
             bail!(CONTEXT_IS_DESTROYED, "the stream's context is destroyed");
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, handle, "the context") }
     })
 }
@@ -127,6 +127,6 @@ pub unsafe extern "C" fn cuStreamGetCtx(stream: Handle, to: *mut Handle) -> Code
 /// The card of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetDevice(stream: Handle, to: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuStreamGetDevice", || unsafe { put(to, origin(stream)?.1.context.device as c_int, "the device") })
 }

@@ -22,7 +22,7 @@ pub extern "C" fn cuInit(flags: c_uint) -> Code {
 /// The version of the driver.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code {
-    // SAFETY: the caller's promise.
+    // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuDriverGetVersion", || unsafe { put(version, VERSION, "the version") })
 }
 
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn cuGetErrorString(code: Code, to: *mut *const c_char) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGetExportTable(to: *mut *const c_void, _id: *const c_void) -> Code {
     call("cuGetExportTable", || {
-        // SAFETY: the caller's promise.
+        // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, std::ptr::null(), "the table") }?;
         bail!(NOT_FOUND, "there are no tables of other functions")
     })

@@ -21,7 +21,7 @@ pub unsafe extern "C" fn cudnnCreate(handle: *mut *mut c_void) -> Status {
     answer(|| {
         ensure(!handle.is_null(), BAD_PARAM, || "cudnnCreate: no place for the handle".into())?;
         driver(NOT_INITIALIZED)?;
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `handle` is null or can be written.
         unsafe { handle.write(HANDLES.insert(Mutex::new(Stream(std::ptr::null_mut())))) };
         Ok(())
     })
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn cudnnGetStream(handle: *mut c_void, stream: *mut *mut c
     answer(|| {
         let current = stream_of(handle)?;
         ensure(!stream.is_null(), BAD_PARAM, || "cudnnGetStream: no place for the stream".into())?;
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `stream` is null or can be written.
         unsafe { stream.write(current.0) };
         Ok(())
     })

@@ -42,13 +42,14 @@ impl Launch {
     /// Where `access` allows it, the workspace may be written, and the operands hold what the problem says.
     pub(crate) unsafe fn run(&self, access: &Access<'_>) {
         let bytes = self.engine.workspace(&self.problem);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that where `access` allows it, the workspace may be written, and the
+        // operands hold what the problem says.
         if !unsafe { scratch::spoil(self.workspace, bytes, &format!("{}: the workspace", self.what), access) } {
             return;
         }
         let [alpha, beta] = [self.alpha as f32, self.beta as f32];
         let prepare = self.engine.prepare(&self.problem);
-        // SAFETY: the caller's promise; the types are those of the operands.
+        // SAFETY: as the caller promises; the types are those of the operands.
         unsafe {
             match (self.problem.data_types[0], self.problem.compute_type) {
                 (DOUBLE, _) => self.run_as::<f64, f64>([self.alpha, self.beta], |v| v, access),
@@ -64,7 +65,7 @@ impl Launch {
     /// As [`run`](Self::run), for operands of type `T`.
     unsafe fn run_as<T: Output<C>, C: Compute>(&self, [alpha, beta]: [C; 2], prepare: fn(C) -> C, access: &Access<'_>) {
         let call = Call { what: self.what, addresses: self.addresses, alpha, beta, prepare };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises what `run` asks, for operands of type `T`.
         unsafe { self.problem.convolution.run::<T, C>(&call, access) };
     }
 }

@@ -110,7 +110,7 @@ pub unsafe extern "C" fn cudnnGetLastErrorString(message: *mut c_char, max_size:
     }
     let why = LAST.take();
     let length = why.len().min(max_size - 1);
-    // SAFETY: not null, so the caller's promise; the NUL has a byte left.
+    // SAFETY: not null, as the caller promises; the NUL has a byte left.
     unsafe {
         message.copy_from_nonoverlapping(why.as_ptr().cast(), length);
         message.add(length).write(0);

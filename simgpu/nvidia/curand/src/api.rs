@@ -1,6 +1,6 @@
 //! cuRAND's generators and their settings: <https://docs.nvidia.com/cuda/curand/group__HOST.html>.
 
-use crate::order::{Kind, Ordering, Start};
+use crate::ordering::{Kind, Ordering, Start};
 use isobit_simgpu_library_common::{CUDA, Handles, Stream, guarded};
 use isobit_simgpu_math::random::Generator;
 use std::ffi::{c_int, c_void};
@@ -64,7 +64,7 @@ unsafe fn create(generator: *mut *mut c_void, rng_type: c_int, is_host: bool) ->
             eprintln!("cuRAND stand-in: {why}");
             return INITIALIZATION_FAILED;
         }
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `generator` is null or can be written.
         unsafe { generator.write(new_engine(kind, is_host)) };
         SUCCESS
     })
@@ -76,7 +76,7 @@ unsafe fn create(generator: *mut *mut c_void, rng_type: c_int, is_host: bool) ->
 /// `generator` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curandCreateGenerator(generator: *mut *mut c_void, rng_type: c_int) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `generator` is null or can be written.
     unsafe { create(generator, rng_type, false) }
 }
 
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn curandCreateGenerator(generator: *mut *mut c_void, rng_
 /// `generator` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curandCreateGeneratorHost(generator: *mut *mut c_void, rng_type: c_int) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `generator` is null or can be written.
     unsafe { create(generator, rng_type, true) }
 }
 
@@ -158,7 +158,7 @@ pub extern "C" fn curandSetQuasiRandomGeneratorDimensions(generator: *mut c_void
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curandGetVersion(version: *mut c_int) -> Status {
     let [major, minor, patch] = VERSION;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `version` is null or can be written.
     unsafe { put(version, major * 1000 + minor * 100 + patch) }
 }
 
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn curandGetVersion(version: *mut c_int) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn curandGetProperty(property: c_int, value: *mut c_int) -> Status {
     match usize::try_from(property).ok().and_then(|at| VERSION.get(at)) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `value` is null or can be written.
         Some(&part) => unsafe { put(value, part) },
         None => OUT_OF_RANGE,
     }
@@ -181,7 +181,7 @@ unsafe fn put(out: *mut c_int, value: c_int) -> Status {
     if out.is_null() {
         return OUT_OF_RANGE;
     }
-    // SAFETY: not null, so the caller's promise.
+    // SAFETY: not null; the caller promises that `out` is null or can be written.
     unsafe { out.write(value) };
     SUCCESS
 }

@@ -2,7 +2,7 @@
 
 use crate::api::*;
 use crate::distribution;
-use crate::order::Kind;
+use crate::ordering::Kind;
 use isobit_simgpu_library_common::CUDA;
 use isobit_simgpu_math::random::Distribution;
 use std::ffi::c_void;
@@ -25,7 +25,8 @@ unsafe fn generate<T: Copy + Default + 'static>(
             return SUCCESS;
         }
         if engine.is_host {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that for a generator on the host, `out` is valid for writes of
+            // `count` numbers.
             unsafe { engine.generator.generate_here(out, count, distribution) };
             return SUCCESS;
         }
@@ -51,7 +52,8 @@ macro_rules! generators {
             $($parameter: $number,)*
         ) -> Status {
             let distribution = |kind| $distribution(kind $(, $parameter)*);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that for a generator on the host, `out` is valid for writes of
+            // `count` numbers.
             unsafe { generate(generator, stringify!($name), output, num, distribution) }
         }
     )*};

@@ -10,6 +10,6 @@
 pub mod api;
 pub mod distribution;
 pub mod generate_api;
-pub mod order;
+pub mod ordering;
 mod seed;
 mod threads;

@@ -96,7 +96,7 @@ macro_rules! tuple {
 
             #[inline(always)]
             unsafe fn fetch<'a>(warp: &'a Warp, program: &'a Program, step: &Step) -> Self::Rows<'a> {
-                // SAFETY: the caller's word.
+                // SAFETY: the caller promises what the trait's method asks: registers of this width.
                 unsafe { ($($type::fetch(warp, program, step.src[$at]),)*) }
             }
 
@@ -120,7 +120,7 @@ tuple!(A 0, B 1, C 2, D 3);
 #[inline(always)]
 pub unsafe fn row(warp: &Warp, program: &Program, place: Place) -> *const Row {
     let from = if place.is_constant() { program.constants.as_ptr() } else { warp.rows.as_ptr() };
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises that it is there.
     unsafe { from.add(place.index()) }
 }
 
@@ -167,7 +167,7 @@ pub trait Outcome: Copy {
 #[inline(always)]
 pub unsafe fn write<T: Copy>(warp: &mut Warp, place: Place, values: &[T; LANES]) {
     let active = warp.active;
-    // SAFETY: the caller's word; rows are aligned for every type.
+    // SAFETY: as the caller promises; rows are aligned for every type.
     let row = unsafe { &mut *warp.rows.as_mut_ptr().add(place.index()).cast::<[T; LANES]>() };
     if active == u32::MAX {
         *row = *values;
@@ -184,7 +184,7 @@ pub unsafe fn write<T: Copy>(warp: &mut Warp, place: Place, values: &[T; LANES])
 /// As there.
 #[inline(never)]
 pub unsafe fn write_base<T: Copy>(warp: &mut Warp, place: Place, values: &[T; LANES]) {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises what there asks.
     unsafe { write(warp, place, values) }
 }
 
@@ -201,7 +201,7 @@ macro_rules! number {
                 program: &'a $crate::exec::Program,
                 place: $crate::exec::Place,
             ) -> Self::Row<'a> {
-                // SAFETY: the caller's word; rows are aligned for every type, of which any bits are a value.
+                // SAFETY: as the caller promises; rows are aligned for every type, of which any bits are a value.
                 unsafe { &*$crate::exec::lane::row(warp, program, place).cast() }
             }
 
@@ -227,7 +227,7 @@ macro_rules! number {
                 warp: &mut $crate::exec::Warp,
                 step: &$crate::exec::Step,
             ) {
-                // SAFETY: the caller's word.
+                // SAFETY: the caller promises what the trait's method asks: registers of this width.
                 unsafe {
                     if AVX2 {
                         $crate::exec::lane::write(warp, step.dst, buffer);

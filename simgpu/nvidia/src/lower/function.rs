@@ -2,7 +2,7 @@
 
 use super::blocks::{End, Graph};
 use super::tables::lowering;
-use super::{Location, Lower, allocate, liveness, order};
+use super::{Location, Lower, allocate, block_layout, liveness};
 use crate::exec::control;
 use crate::exec::program::{Block, Exec, Place, Program};
 use crate::module::Approximation;
@@ -28,7 +28,7 @@ pub fn lower(
     locations: &HashMap<String, Location>,
 ) -> Result<Lowered, (u32, String)> {
     let graph = Graph::new(body)?;
-    let order = order::order(&graph);
+    let order = block_layout::order(&graph);
     let intervals = liveness::intervals(&graph, &order, body.registers.len());
     let places = allocate::allocate(&body.registers, intervals);
     let mut emitter = Emitter {

@@ -2,13 +2,13 @@
 //! does not take, is an error that names it.
 
 mod allocate;
+mod block_layout;
 mod blocks;
 mod function;
 mod inline;
 mod liveness;
 mod modifiers;
 mod operands;
-mod order;
 mod tables;
 #[doc(hidden)]
 pub use tables::tables;

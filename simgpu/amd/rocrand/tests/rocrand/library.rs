@@ -1,7 +1,7 @@
 //! rocRAND as a program uses it, through the bindings: generators that fill device memory, which is then copied back.
 
 use hip_sys::{Hip, hipMemcpyKind};
-use isobit_simgpu_rocrand::order::Kind;
+use isobit_simgpu_rocrand::ordering::Kind;
 use rocrand_sys::{Rocrand, rocrand_generator, rocrand_status};
 use std::ptr::null_mut;
 

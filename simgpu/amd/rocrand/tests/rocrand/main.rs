@@ -8,7 +8,7 @@ mod statistics;
 use isobit_simgpu_install::{inside, rocm};
 use isobit_simgpu_math::random::{Distribution, Sequence, Settings};
 use isobit_simgpu_rocrand::distribution;
-use isobit_simgpu_rocrand::order::{Kind, Lanes, Start};
+use isobit_simgpu_rocrand::ordering::{Kind, Lanes, Start};
 use library::Library;
 
 const KINDS: [Kind; 3] = [Kind::Philox, Kind::Xorwow, Kind::Mrg32k3a];

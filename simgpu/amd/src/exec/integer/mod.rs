@@ -6,7 +6,7 @@ mod clamp;
 mod compare;
 mod dot;
 mod half;
-mod order;
+mod min_max;
 mod packed;
 mod product;
 mod sad;
@@ -25,7 +25,7 @@ pub const TABLES: &[super::Table] = &[
     dot::TABLE,
     half::CLAMPED,
     half::TABLE,
-    order::TABLE,
+    min_max::TABLE,
     packed::CLAMPED,
     packed::TABLE,
     product::CLAMPED,

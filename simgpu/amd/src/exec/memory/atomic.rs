@@ -42,7 +42,7 @@ macro_rules! word {
 
             #[inline(always)]
             unsafe fn update(at: *mut u8, new: impl Fn(Self) -> Self) -> Self {
-                // SAFETY: the caller's word.
+                // SAFETY: the caller promises that the element may be accessed.
                 let cell = unsafe { <$atomic>::from_ptr(at.cast()) };
                 let mut old = cell.load(Ordering::Relaxed);
                 while let Err(now) = cell.compare_exchange_weak(old, new(old), Ordering::SeqCst, Ordering::Relaxed) {
@@ -83,7 +83,7 @@ impl<C: Change> Operation for Atomic<C> {
         let count = C::Word::WORDS;
         let operand = |place: usize| C::Word::from_words(words(wave, row(step.rows[place]), count, lane));
         let (data, second) = (operand(DATA), operand(SECOND));
-        // SAFETY: the caller's word, and the check let only aligned lanes pass.
+        // SAFETY: as the caller promises, and the check let only aligned lanes pass.
         let old = unsafe { C::Word::update(at, |old| C::new(old, data, second)) };
         if step.dst != NO_ROW {
             set_words(wave, usize::from(step.dst), count, lane, old.words());

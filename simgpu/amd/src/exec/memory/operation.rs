@@ -81,7 +81,7 @@ pub trait Operation: Sized {
 }
 
 unsafe fn in_row<O: Operation>(wave: &mut Wave, step: &Step, first: usize, count: usize, start: *mut u8) {
-    // SAFETY: the bytes of the lanes follow each other, and the caller vouches for all of them.
+    // SAFETY: the bytes of the lanes follow each other, and the caller answers for all of them.
     let mut perform = |lane: usize, i: usize| unsafe { O::perform(wave, step, lane, start.add(i * O::BYTES as usize)) };
     // Whole waves are loops of known length.
     match (first, count) {
@@ -92,7 +92,7 @@ unsafe fn in_row<O: Operation>(wave: &mut Wave, step: &Step, first: usize, count
 }
 
 unsafe fn in_lanes<O: Operation>(wave: &mut Wave, step: &Step, lanes: u64, at: &Places) {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises that the element may be accessed.
     lanes_of(lanes).for_each(|lane| unsafe { O::perform(wave, step, lane as usize, at[lane as usize & 63]) });
 }
 
@@ -130,7 +130,7 @@ impl<U: Unit> Operation for Load<U> {
     #[inline(always)]
     unsafe fn perform(wave: &mut Wave, step: &Step, lane: usize, at: *mut u8) {
         let to = usize::from(step.dst);
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises that the element may be accessed.
         let words = unsafe { U::load(at, wave.v[to & 511].0[lane & 63]) };
         set_words(wave, to, U::WORDS, lane, words);
     }
@@ -147,7 +147,7 @@ impl<U: Unit> Operation for Store<U> {
     #[inline(always)]
     unsafe fn perform(wave: &mut Wave, step: &Step, lane: usize, at: *mut u8) {
         let from = row(step.rows[DATA]);
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises that the element may be accessed.
         unsafe { U::store(at, words(wave, from, U::WORDS, lane)) };
     }
 }

@@ -35,14 +35,14 @@ macro_rules! narrow {
 
             #[inline(always)]
             unsafe fn load(at: *const u8, $old: u32) -> [u32; MOST] {
-                // SAFETY: the caller's word; any alignment will do.
+                // SAFETY: as the caller promises; any alignment will do.
                 let $value = unsafe { at.cast::<$type>().read_unaligned() };
                 [$load, 0, 0, 0]
             }
 
             #[inline(always)]
             unsafe fn store(at: *mut u8, [$word, ..]: [u32; MOST]) {
-                // SAFETY: the caller's word; any alignment will do.
+                // SAFETY: as the caller promises; any alignment will do.
                 unsafe { at.cast::<$type>().write_unaligned($store) };
             }
         }
@@ -81,7 +81,7 @@ impl<const N: usize> Unit for Words<N> {
 
     #[inline(always)]
     unsafe fn load(at: *const u8, _: u32) -> [u32; MOST] {
-        // SAFETY: the caller's word; any alignment will do.
+        // SAFETY: as the caller promises; any alignment will do.
         let from = unsafe { at.cast::<[u32; N]>().read_unaligned() };
         std::array::from_fn(|i| if i < N { from[i] } else { 0 })
     }
@@ -89,7 +89,7 @@ impl<const N: usize> Unit for Words<N> {
     #[inline(always)]
     unsafe fn store(at: *mut u8, words: [u32; MOST]) {
         let to: [u32; N] = std::array::from_fn(|i| words[i]);
-        // SAFETY: the caller's word; any alignment will do.
+        // SAFETY: as the caller promises; any alignment will do.
         unsafe { at.cast::<[u32; N]>().write_unaligned(to) };
     }
 }

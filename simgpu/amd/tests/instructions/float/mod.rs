@@ -3,11 +3,11 @@
 
 mod approximations;
 mod arithmetic;
+mod compare;
 mod compiled;
 mod conversions;
 mod exponents;
 mod halves;
-mod order;
 mod pairs;
 mod sequences;
 

@@ -3,7 +3,7 @@
 mod capture;
 mod faults;
 mod graphs;
-mod order;
+mod precedence;
 mod streams;
 
 use super::{Mode, Queues, Work};

@@ -29,7 +29,7 @@ pub unsafe extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: *
     answer(|| {
         ensure(!descriptor.is_null(), NULL_POINTER, || "no place for the descriptor".into())?;
         let object = Object::new(kind)?;
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `descriptor` is null or can be written.
         unsafe { descriptor.write(LIVE.insert(object)) };
         Ok(())
     })
@@ -58,7 +58,8 @@ pub unsafe extern "C" fn cudnnBackendSetAttribute(
 ) -> Status {
     answer(|| {
         let object = object(descriptor)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `elements` is null or points to as many elements as is said, of the
+        // type that `attribute_type` has in C.
         let values = unsafe { Values::new(attribute_type, count, elements)? };
         object.change(|body| body.set(name, &values))
     })
@@ -86,7 +87,8 @@ pub unsafe extern "C" fn cudnnBackendGetAttribute(
 ) -> Status {
     answer(|| {
         let Some(body) = object(descriptor)?.body() else { return fail(NOT_INITIALIZED, "a descriptor not finalised") };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `count` is null or can be written; `elements` is null or has room
+        // for as many as are requested, of the type that `attribute_type` has in C.
         let room = unsafe { Room::new(attribute_type, requested, count, elements)? };
         body.get(name, &room)
     })

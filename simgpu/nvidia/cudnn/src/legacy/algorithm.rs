@@ -96,7 +96,7 @@ unsafe fn workspace_size(
         stream_of(handle)?;
         ensure(!bytes.is_null(), NULL_POINTER, || "no place for the size".into())?;
         let chosen = Chosen::new(pass, operands, convolution, algorithm)?;
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `bytes` is null or can be written.
         unsafe { bytes.write(chosen.workspace()) };
         Ok(())
     })
@@ -127,7 +127,8 @@ unsafe fn algorithms(
             chosen(1)?;
         }
         let n = named.len().min(room);
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `returned` is null or can be written, and `results` is
+        // null or has room for `requested`.
         unsafe {
             results.copy_from_nonoverlapping(named.as_ptr(), n);
             returned.write(n as c_int);
@@ -142,7 +143,7 @@ unsafe fn most(handle: *mut c_void, pass: Pass, to: *mut c_int) -> Status {
     answer(|| {
         stream_of(handle)?;
         ensure(!to.is_null(), NULL_POINTER, || "no place for the number".into())?;
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `to` is null or can be written.
         unsafe { to.write(count(pass)) };
         Ok(())
     })
@@ -164,7 +165,7 @@ macro_rules! functions {
             algorithm: c_int,
             bytes: *mut usize,
         ) -> Status {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `to` is null or can be written.
             unsafe { workspace_size(handle, Pass::$pass, [$x, $w, $y], convolution, algorithm, bytes) }
         }
 
@@ -184,7 +185,7 @@ macro_rules! functions {
             returned: *mut c_int,
             results: *mut Performance,
         ) -> Status {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `to` is null or can be written.
             unsafe { algorithms(handle, Pass::$pass, [$x, $w, $y], convolution, requested, returned, results) }
         }
 
@@ -194,7 +195,7 @@ macro_rules! functions {
         /// `count` is null or can be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $most(handle: *mut c_void, count: *mut c_int) -> Status {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `to` is null or can be written.
             unsafe { most(handle, Pass::$pass, count) }
         }
     )*};

@@ -34,7 +34,8 @@ impl Arguments {
         ensure(given >= bytes, SIZE_INSUFFICIENT, || format!("a workspace of {given} bytes where {bytes} are wanted"))?;
         ensure(bytes == 0 || !memory.is_null(), NULL_POINTER, || "no workspace".into())?;
         let factor = |p: *const c_void| {
-            // SAFETY: not null, so the caller's promise.
+            // SAFETY: not null; the caller promises that the factors are null or point to numbers of their
+            // type.
             unsafe {
                 match chosen.problem.data_types[0] {
                     DOUBLE => p.cast::<f64>().read_unaligned(),
@@ -62,7 +63,7 @@ impl Arguments {
     unsafe fn enqueue(&self, handle: *mut c_void) -> Status {
         answer(|| {
             let stream = stream_of(handle)?;
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises what `launch` asks.
             unsafe { self.launch()?.enqueue(stream) }
         })
     }
@@ -92,7 +93,8 @@ pub unsafe extern "C" fn cudnnConvolutionForward(
     let operands = [(x_desc, x), (w_desc, w), (y_desc, y.cast_const())];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Forward, operands, convolution, algorithm, workspace, factors };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `alpha` and `beta` are null or point to f64 where the operands are, else
+    // to f32.
     unsafe { arguments.enqueue(handle) }
 }
 
@@ -120,7 +122,7 @@ pub unsafe extern "C" fn cudnnConvolutionBackwardData(
     let operands = [(dx_desc, dx.cast_const()), (w_desc, w), (dy_desc, dy)];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Data, operands, convolution, algorithm, workspace, factors };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `cudnnConvolutionForward` asks.
     unsafe { arguments.enqueue(handle) }
 }
 
@@ -148,6 +150,6 @@ pub unsafe extern "C" fn cudnnConvolutionBackwardFilter(
     let operands = [(x_desc, x), (dw_desc, dw.cast_const()), (dy_desc, dy)];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Filter, operands, convolution, algorithm, workspace, factors };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `cudnnConvolutionForward` asks.
     unsafe { arguments.enqueue(handle) }
 }

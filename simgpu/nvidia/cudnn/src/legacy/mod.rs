@@ -31,7 +31,7 @@ impl<T: Clone> Descriptors<T> {
     /// `out` is null or can be written.
     unsafe fn create(&self, out: *mut *mut c_void) -> Outcome {
         ensure(!out.is_null(), BAD_PARAM, || "no place for the descriptor".into())?;
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that `out` is null or can be written.
         unsafe { out.write(self.0.insert(Mutex::new(None))) };
         Ok(())
     }
@@ -67,7 +67,7 @@ impl<T: Clone> Descriptors<T> {
 /// `from` is null or points to `count` numbers.
 unsafe fn numbers(from: *const c_int, count: usize) -> Outcome<Vec<i64>> {
     ensure(!from.is_null(), NULL_POINTER, || "no array".into())?;
-    // SAFETY: not null, so the caller's promise.
+    // SAFETY: not null; the caller promises that `from` is null or points to `count` numbers.
     Ok((0..count).map(|i| unsafe { from.add(i).read() }.into()).collect())
 }
 
@@ -78,7 +78,7 @@ unsafe fn numbers(from: *const c_int, count: usize) -> Outcome<Vec<i64>> {
 unsafe fn write_each(values: &[usize], places: &[*mut c_int]) -> Outcome {
     ensure(places.iter().all(|to| !to.is_null()), NULL_POINTER, || "no place for a size".into())?;
     for (&value, to) in values.iter().zip(places) {
-        // SAFETY: not null, so the caller's promise.
+        // SAFETY: not null; the caller promises that the places are null or can be written.
         unsafe { to.write(value as c_int) };
     }
     Ok(())

@@ -57,7 +57,7 @@ fn without_gaps(data_type: c_int, format: c_int, dims: Vec<i64>) -> Outcome<Desc
 /// `descriptor` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnCreateTensorDescriptor(descriptor: *mut *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `descriptor` is null or can be written.
     answer(|| unsafe { TENSORS.create(descriptor) })
 }
 
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn cudnnSetTensorNdDescriptor(
     answer(|| {
         let rank = usize::try_from(rank).unwrap_or_default();
         ensure((4..=DIM_MAX).contains(&rank), NOT_SUPPORTED, || format!("a tensor of {rank} dimensions"))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `dims` and `strides` are null or point to `rank` numbers.
         let (dims, strides) = unsafe { (numbers(dims, rank)?, numbers(strides, rank)?) };
         TENSORS.set(descriptor, described(data_type, dims, strides)?)
     })
@@ -127,7 +127,7 @@ pub extern "C" fn cudnnDestroyTensorDescriptor(descriptor: *mut c_void) -> Statu
 /// `descriptor` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnCreateFilterDescriptor(descriptor: *mut *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `descriptor` is null or can be written.
     answer(|| unsafe { FILTERS.create(descriptor) })
 }
 
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn cudnnSetFilterNdDescriptor(
         let rank = usize::try_from(rank).unwrap_or_default();
         ensure(rank > 2, BAD_PARAM, || format!("a filter of {rank} dimensions"))?;
         ensure(rank <= DIM_MAX, NOT_SUPPORTED, || format!("a filter of {rank} dimensions"))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `dims` is null or points to `rank` numbers.
         FILTERS.set(descriptor, without_gaps(data_type, format, unsafe { numbers(dims, rank)? })?)
     })
 }

@@ -72,7 +72,7 @@ impl Window {
 /// `descriptor` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnCreateConvolutionDescriptor(descriptor: *mut *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `descriptor` is null or can be written.
     answer(|| unsafe { WINDOWS.create(descriptor) })
 }
 
@@ -115,7 +115,8 @@ pub unsafe extern "C" fn cudnnSetConvolutionNdDescriptor(
         let length = usize::try_from(length).unwrap_or_default();
         ensure(length > 0, BAD_PARAM, || "a convolution over no dimensions".into())?;
         ensure(length <= DIM_MAX - 2, NOT_SUPPORTED, || format!("a convolution over {length} dimensions"))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `pad`, `stride` and `dilation` are null or point to `length`
+        // numbers.
         let steps = unsafe { [numbers(pad, length)?, numbers(stride, length)?, numbers(dilation, length)?] };
         WINDOWS.set(descriptor, Window::new(steps, mode, compute_type)?)
     })
@@ -174,7 +175,7 @@ pub unsafe extern "C" fn cudnnGetConvolution2dForwardOutputDim(
     answer(|| {
         let sizes = window(descriptor)?.result(&tensor(input)?, &filter(filter_descriptor)?)?;
         ensure(sizes.len() == 4, BAD_PARAM, || format!("the result has {} dimensions", sizes.len()))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the last four are null or can be written.
         unsafe { write_each(&sizes, &[n, c, h, w]) }
     })
 }
@@ -196,7 +197,7 @@ pub unsafe extern "C" fn cudnnGetConvolutionNdForwardOutputDim(
         ensure(!dims.is_null(), NULL_POINTER, || "no place for the sizes".into())?;
         let room = usize::try_from(rank).unwrap_or_default().min(sizes.len());
         let places: Vec<_> = (0..room).map(|i| dims.wrapping_add(i)).collect();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `dims` is null or has room for `rank` numbers.
         unsafe { write_each(&sizes, &places) }
     })
 }

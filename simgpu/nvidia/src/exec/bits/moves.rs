@@ -53,7 +53,7 @@ fn element(ty: Type, count: usize) -> Result<Type, String> {
 /// # Safety
 /// The place has that width in the warp or the program.
 unsafe fn read(warp: &Warp, program: &Program, place: Place, bits: u32) -> [u64; LANES] {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises that the place has that width in the warp or the program.
     unsafe {
         let row = row(warp, program, place);
         match bits {
@@ -69,7 +69,7 @@ unsafe fn read(warp: &Warp, program: &Program, place: Place, bits: u32) -> [u64;
 /// # Safety
 /// The place has that width in the warp.
 unsafe fn store(warp: &mut Warp, place: Place, bits: u32, values: &[u64; LANES]) {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises that the place has that width in the warp.
     unsafe {
         match bits {
             64 => write(warp, place, values),

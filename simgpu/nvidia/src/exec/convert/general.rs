@@ -34,7 +34,7 @@ pub fn lower(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<(),
 /// # Safety
 /// It has that width.
 unsafe fn read(warp: &Warp, program: &Program, place: Place, bits: u32) -> [u64; LANES] {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises that it has that width.
     unsafe {
         let row = row(warp, program, place);
         match bits {

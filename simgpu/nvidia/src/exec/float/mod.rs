@@ -9,7 +9,7 @@ mod arith;
 mod divide;
 pub mod exact;
 pub mod format;
-mod order;
+mod min_max;
 pub mod round;
 mod sign;
 
@@ -17,7 +17,7 @@ pub use approx::{ex2, tanh};
 pub use arith::{add, fma, mad, mul, sub};
 pub use divide::div;
 pub use format::{BF16, E4M3, E5M2, F16, F32, F64, Format, TF32};
-pub use order::{choose_signed, max, min};
+pub use min_max::{choose_signed, max, min};
 pub use round::Rounding;
 pub use sign::{abs, neg};
 

@@ -4,10 +4,10 @@
 
 mod approx;
 mod arith;
-mod order;
+mod min_max;
 mod value;
 
 pub use approx::{ex2, tanh};
 pub use arith::{abs, add, fma, mul, neg, sub};
-pub use order::{max, min};
+pub use min_max::{max, min};
 pub use value::{BF16, BF16x2, F16, F16x2, Half};

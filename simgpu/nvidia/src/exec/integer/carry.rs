@@ -44,7 +44,7 @@ impl<T: Outcome> Outcome for Carried<T> {
 
     #[inline(always)]
     unsafe fn write<const AVX2: bool>(buffer: &Self::Buffer, warp: &mut Warp, step: &Step) {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises what the trait's method asks: registers of this width.
         unsafe { T::write::<AVX2>(&buffer.0, warp, step) };
         warp.carry = gather::<AVX2>(&buffer.1) & warp.active | warp.carry & !warp.active;
     }

@@ -3,11 +3,11 @@
 mod carry;
 mod divide;
 mod dot;
-mod order;
+mod min_max;
 mod product;
 mod sum;
 
-pub use order::{abs, max, min, neg};
+pub use min_max::{abs, max, min, neg};
 pub use product::{mad, mul};
 pub use sum::{add, sub};
 

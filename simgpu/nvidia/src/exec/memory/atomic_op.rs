@@ -25,7 +25,7 @@ macro_rules! word {
 
             #[inline(always)]
             unsafe fn update(at: *mut u8, new: impl Fn(Self) -> Self) -> Self {
-                // SAFETY: the caller's word.
+                // SAFETY: the caller promises that the element may be accessed.
                 let cell = unsafe { <$atomic>::from_ptr(at.cast()) };
                 let mut old = cell.load(Ordering::Relaxed);
                 while let Err(now) = cell.compare_exchange_weak(old, new(old), Ordering::SeqCst, Ordering::Relaxed) {
@@ -49,7 +49,7 @@ impl Word for u128 {
     unsafe fn update(at: *mut u8, new: impl Fn(Self) -> Self) -> Self {
         let mut old = 0;
         loop {
-            // SAFETY: the caller's word; lowering found that the processor has the instruction.
+            // SAFETY: as the caller promises; lowering found that the processor has the instruction.
             let now = unsafe { exchange(at.cast(), old, new(old)) };
             if now == old {
                 return old;
@@ -65,7 +65,7 @@ impl Word for u128 {
 /// As [`Word::update`] says, on a processor that has the instruction.
 unsafe fn exchange(at: *mut u128, old: u128, new: u128) -> u128 {
     let (low, high): (u64, u64);
-    // SAFETY: the caller's word. The compiler keeps RBX to itself, which therefore changes places with RSI meanwhile.
+    // SAFETY: as the caller promises. The compiler keeps RBX to itself, which therefore changes places with RSI meanwhile.
     unsafe {
         std::arch::asm!(
             "xchg rsi, rbx",
@@ -101,7 +101,7 @@ unsafe fn perform<C: Change>(warp: &mut Warp, program: &Program, form: &Form, la
     let (data, second) = (operand(form.registers[0]), operand(form.registers[1]));
     let mut before = [C::Word::ZERO; LANES];
     for lane in lanes_in(lanes) {
-        // SAFETY: the caller's word, and the check let only aligned lanes pass.
+        // SAFETY: as the caller promises, and the check let only aligned lanes pass.
         before[lane] = unsafe { C::Word::update(at[lane], |old| C::new(old, data[lane], second[lane])) };
     }
     if form.old != Place::NONE {

@@ -109,7 +109,7 @@ const fn holder<const TRANSPOSED: bool>(row: usize, column: usize) -> (usize, us
 unsafe fn load<const TRANSPOSED: bool>(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Places) {
     let mut words = [[[0u16; 2]; LANES]; 4];
     for lane in lanes_in(lanes) {
-        // SAFETY: the row of this lane may be accessed, by the caller's word.
+        // SAFETY: the row of this lane may be accessed, as the caller promises.
         let elements = unsafe { at[lane].cast::<[u16; SIDE]>().read_unaligned() };
         for (column, element) in elements.into_iter().enumerate() {
             let (holder, half) = holder::<TRANSPOSED>(lane % SIDE, column);

@@ -9,11 +9,11 @@ mod atomic;
 mod atomic_op;
 mod checked_access;
 mod copy;
+mod fence;
 mod hint;
 mod load_store;
 mod matrix;
 mod operation;
-mod order;
 mod pending;
 mod private;
 mod symbol;
@@ -33,4 +33,4 @@ pub const APERTURE: u64 = 1 << 32;
 
 /// Their tables.
 pub const TABLES: &[crate::lower::Table] =
-    &[load_store::TABLE, atomic::TABLE, copy::TABLE, matrix::TABLE, order::TABLE, hint::TABLE, symbol::TABLE];
+    &[load_store::TABLE, atomic::TABLE, copy::TABLE, matrix::TABLE, fence::TABLE, hint::TABLE, symbol::TABLE];

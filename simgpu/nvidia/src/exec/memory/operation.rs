@@ -47,13 +47,13 @@ impl Form {
         if let Some(row) = self.row
             && mask == u32::MAX
         {
-            // SAFETY: the caller's word.
+            // SAFETY: the caller promises what `Whole` asks, for the lanes of the mask.
             return unsafe { row(warp, program, self, at) };
         }
         let bytes = self.bytes as usize;
         let start = at.wrapping_sub(mask.trailing_zeros() as usize * bytes);
         let places = std::array::from_fn(|lane| start.wrapping_add(lane * bytes));
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises what `Whole` asks, for the lanes of the mask.
         unsafe { lanes(warp, program, self, mask, &places) };
     }
 }

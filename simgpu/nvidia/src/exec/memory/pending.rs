@@ -63,7 +63,7 @@ pub fn form(access: Access, bytes: u32, lanes: Lanes) -> Form {
 /// As [`Lanes`] says, of no more than sixteen bytes.
 pub unsafe fn take(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Places) {
     for lane in lanes_in(lanes) {
-        // SAFETY: the bytes of these lanes may be accessed by the caller's word, and there are no more than `COPY`.
+        // SAFETY: the bytes of these lanes may be accessed as the caller promises, and there are no more than `COPY`.
         unsafe { at[lane].copy_to_nonoverlapping(warp.pending.current.bytes[lane].as_mut_ptr(), form.bytes as usize) };
     }
     warp.pending.current.lanes |= lanes;

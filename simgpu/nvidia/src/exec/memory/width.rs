@@ -123,7 +123,7 @@ fn stores<U: Unit>(lower: &Lower<'_>, count: usize) -> Move {
 unsafe fn load_row<U: Unit, const N: usize>(warp: &mut Warp, _: &Program, form: &Form, at: *mut u8) {
     let mut values = [[U::ZERO; LANES]; N];
     for lane in 0..LANES {
-        // SAFETY: the bytes of all lanes follow each other and may be accessed, by the caller's word; any alignment will do.
+        // SAFETY: the bytes of all lanes follow each other and may be accessed, as the caller promises; any alignment will do.
         let elements = unsafe { at.cast::<[U::Memory; N]>().add(lane).read_unaligned() };
         for (values, element) in values.iter_mut().zip(elements) {
             values[lane] = U::widened(element);
@@ -154,7 +154,7 @@ unsafe fn store_row<U: Unit, const N: usize>(warp: &mut Warp, program: &Program,
 
 unsafe fn load_same<U: Unit>(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: *mut u8) {
     for (i, place) in form.registers.into_iter().enumerate().take(form.count) {
-        // SAFETY: the element may be accessed by the caller's word, and lowering gave registers of this width.
+        // SAFETY: the element may be accessed as the caller promises, and lowering gave registers of this width.
         unsafe {
             let value = U::widened(at.cast::<U::Memory>().add(i).read_unaligned());
             put::<U>(warp, place, lanes, &[value; LANES]);
@@ -164,7 +164,7 @@ unsafe fn load_same<U: Unit>(warp: &mut Warp, _: &Program, form: &Form, lanes: u
 
 #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn load_lanes_fast<U: Unit>(warp: &mut Warp, program: &Program, form: &Form, lanes: u32, at: &Places) {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller promises that the element may be accessed.
     unsafe { load_lanes::<U>(warp, program, form, lanes, at) }
 }
 
@@ -172,7 +172,7 @@ unsafe fn load_lanes_fast<U: Unit>(warp: &mut Warp, program: &Program, form: &Fo
 unsafe fn load_lanes<U: Unit>(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Places) {
     for (i, place) in form.registers.into_iter().enumerate().take(form.count) {
         let mut values = [U::ZERO; LANES];
-        // SAFETY: the elements of these lanes may be accessed by the caller's word, and lowering gave registers of this width.
+        // SAFETY: the elements of these lanes may be accessed as the caller promises, and lowering gave registers of this width.
         unsafe {
             if lanes == u32::MAX {
                 for (value, at) in values.iter_mut().zip(at) {
@@ -196,7 +196,7 @@ unsafe fn load_lanes<U: Unit>(warp: &mut Warp, _: &Program, form: &Form, lanes: 
 unsafe fn put<U: Unit>(warp: &mut Warp, place: Place, lanes: u32, values: &[U::Register; LANES]) {
     if place != Place::NONE {
         let active = std::mem::replace(&mut warp.active, lanes);
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises that `place` is a register of this width, or none.
         unsafe { write(warp, place, values) };
         warp.active = active;
     }
@@ -204,7 +204,7 @@ unsafe fn put<U: Unit>(warp: &mut Warp, place: Place, lanes: u32, values: &[U::R
 
 unsafe fn store_lanes<U: Unit>(warp: &mut Warp, program: &Program, form: &Form, lanes: u32, at: &Places) {
     for (i, place) in form.registers.into_iter().enumerate().take(form.count) {
-        // SAFETY: lowering gave sources of this width; the elements of these lanes may be accessed by the caller's word.
+        // SAFETY: lowering gave sources of this width; the elements of these lanes may be accessed as the caller promises.
         unsafe {
             let values = &*row(warp, program, place).cast::<[U::Register; LANES]>();
             for lane in lanes_in(lanes) {

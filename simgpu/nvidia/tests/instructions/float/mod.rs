@@ -1,7 +1,7 @@
 //! Tests of binary32 and binary64 against exact arithmetic, and of the approximations against their bounds.
 
 mod approx;
-mod order;
+mod min_max;
 mod rounding;
 mod specials;
 

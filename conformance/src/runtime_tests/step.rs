@@ -1,0 +1,75 @@
+//! Operations on numbered buffers: what the programs of groups are made of, the same for every device.
+
+use super::case::{Checked, Failed};
+use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Op, Result, Src};
+use std::fmt;
+
+/// One operation.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub op: Op,
+    /// Buffers by their numbers, each through a layout. The destination's own number stands for the destination itself.
+    pub inputs: Vec<(usize, Layout)>,
+    pub dst: usize,
+    pub layout: Layout,
+    /// The result is a new storage of this dtype that takes the buffer's place, so that the old one is dropped while work on it may be under way.
+    pub fresh: Option<DType>,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let new = if self.fresh.is_some() { "new " } else { "" };
+        write!(f, "{new}buffer {} {} = ", self.dst, self.layout)?;
+        let inputs: Vec<_> = self.inputs.iter().map(|(i, l)| format!("buffer {i} {l}")).collect();
+        write!(f, "{:?} of ({})", self.op, inputs.join(", "))
+    }
+}
+
+/// Buffers by their numbers; none where one is not made yet.
+pub(crate) type Buffers<S> = Vec<Option<S>>;
+
+/// Does a step on a device, on the stream that this thread's work goes to.
+pub(crate) fn perform<D: BackendDevice>(device: &D, step: &Step, buffers: &mut Buffers<D::Storage>) -> Result<()> {
+    let mut dst = match step.fresh {
+        // SAFETY: a step's layout names every element of a fresh buffer, and the step writes it or fails and the storage is dropped unread.
+        Some(dtype) => Some(unsafe { device.alloc_uninit(step.layout.shape(), dtype)? }),
+        None => buffers[step.dst].take(),
+    };
+    let into = dst.as_mut().expect("a step writes a buffer that is there");
+    let inputs: Vec<Src<'_, D::Storage>> = step
+        .inputs
+        .iter()
+        .map(|(i, layout)| match &buffers[*i] {
+            Some(storage) => Src::Storage(storage, layout),
+            None => Src::InPlace,
+        })
+        .collect();
+    let done = D::Storage::apply_into(&step.op, &inputs, into, &step.layout);
+    if step.fresh.is_none() || done.is_ok() {
+        buffers[step.dst] = dst;
+    }
+    done
+}
+
+/// That bytes are those of the reference, any NaN being any other; `what` says of what.
+pub(crate) fn equal(what: &str, dtype: DType, expected: &[u8], got: &[u8]) -> Checked {
+    use crate::compare::{bits_at, canonical, show};
+    use crate::report::Class;
+    if expected == got {
+        return Ok(());
+    }
+    if expected.len() != got.len() {
+        return Err(Failed::new(format!("{what}: {} bytes were expected, {} came", expected.len(), got.len())));
+    }
+    let bits = |bytes: &[u8], i| canonical(Class::Exact, dtype, bits_at(dtype, bytes, i));
+    let count = expected.len() / dtype.size_in_bytes();
+    let mut differing = (0..count).filter(|&i| bits(expected, i) != bits(got, i));
+    let Some(first) = differing.next() else { return Ok(()) };
+    let shown = [expected, got].map(|bytes| show(dtype, bits_at(dtype, bytes, first)));
+    Err(Failed::new(format!(
+        "{what}: {} of {count} elements of {dtype} differ, the first at {first}: expected {}, got {}",
+        differing.count() + 1,
+        shown[0],
+        shown[1]
+    )))
+}

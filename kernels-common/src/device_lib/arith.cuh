@@ -1,0 +1,200 @@
+// The exact operations on every dtype: arithmetic, comparison and rounding. Floats compute in their compute type and round once more; integers
+// wrap.
+#pragma once
+
+#include "device_lib/arith_int.cuh"
+#include "device_lib/arith_rem.cuh"
+#include "device_lib/limits.cuh"
+#include "device_lib/math/narrow_root.cuh"
+
+namespace isobit::arith {
+
+template <typename T>
+ISOBIT_FN T add(T a, T b) {
+    if constexpr (is_float<T>)
+        return from_compute<T>(to_compute(a) + to_compute(b));
+    else
+        return (T)((wrapping<T>)a + (wrapping<T>)b);
+}
+
+template <typename T>
+ISOBIT_FN T sub(T a, T b) {
+    if constexpr (is_float<T>)
+        return from_compute<T>(to_compute(a) - to_compute(b));
+    else
+        return (T)((wrapping<T>)a - (wrapping<T>)b);
+}
+
+template <typename T>
+ISOBIT_FN T mul(T a, T b) {
+    if constexpr (is_float<T>)
+        return from_compute<T>(to_compute(a) * to_compute(b));
+    else
+        return (T)((wrapping<T>)a * (wrapping<T>)b);
+}
+
+// LLVM makes the f32 quotient of two widened f16 values, rounded to f16, one division in f16, which is right by itself, but which its AMD back end
+// expands to an approximation (v_rcp_f16, 0.51 ulp). Scaled operands are no widened f16 values any more; the scale is exact and cancels.
+template <typename T>
+ISOBIT_FN T quotient(compute_t<T> a, compute_t<T> b) {
+    constexpr compute_t<T> SCALE = is_same<T, f16> ? 256 : 1;
+    return from_compute<T>((a * SCALE) / (b * SCALE));
+}
+
+template <typename T>
+ISOBIT_FN T div(T a, T b) {
+    if constexpr (is_float<T>)
+        return quotient<T>(to_compute(a), to_compute(b));
+    else
+        return int_div(a, b);
+}
+
+template <typename T>
+ISOBIT_FN T rem(T a, T b) {
+    if constexpr (is_float<T>)
+        return from_compute<T>(float_rem(to_compute(a), to_compute(b)));
+    else
+        return int_rem(a, b);
+}
+
+// x * mul + add: one fma in the compute type, or wrapping.
+template <typename T>
+ISOBIT_FN T affine(T x, compute_t<T> factor, compute_t<T> summand) {
+    if constexpr (is_float<T>)
+        return from_compute<T>(fma(to_compute(x), factor, summand));
+    else
+        return add(mul(x, factor), summand);
+}
+
+// IEEE 754-2019 maximum: NaN propagates, -0 is below +0. Equal operands differ at most in the sign of a zero, so the bits in common are
+// those of the larger one.
+ISOBIT_FN float larger(float a, float b) {
+    const float other = a == b ? from_bits(to_bits(a) & to_bits(b)) : a + b;
+    return a > b ? a : b > a ? b : other;
+}
+ISOBIT_FN double larger(double a, double b) {
+    const double other = a == b ? from_bits(to_bits(a) & to_bits(b)) : a + b;
+    return a > b ? a : b > a ? b : other;
+}
+ISOBIT_FN float smaller(float a, float b) {
+    const float other = a == b ? from_bits(to_bits(a) | to_bits(b)) : a + b;
+    return a < b ? a : b < a ? b : other;
+}
+ISOBIT_FN double smaller(double a, double b) {
+    const double other = a == b ? from_bits(to_bits(a) | to_bits(b)) : a + b;
+    return a < b ? a : b < a ? b : other;
+}
+
+template <typename T>
+ISOBIT_FN T maximum(T a, T b) {
+    if constexpr (is_float<T>)
+        return from_compute<T>(larger(to_compute(a), to_compute(b)));
+    else
+        return a > b ? a : b;
+}
+
+template <typename T>
+ISOBIT_FN T minimum(T a, T b) {
+    if constexpr (is_float<T>)
+        return from_compute<T>(smaller(to_compute(a), to_compute(b)));
+    else
+        return a < b ? a : b;
+}
+
+// The bit of the sign of a float.
+template <typename T>
+constexpr u64 SIGN = 1ull << (8 * sizeof(T) - 1);
+
+template <typename T>
+ISOBIT_FN T neg(T x) {
+    if constexpr (is_narrow<T>)
+        return T{(decltype(x.bits))(x.bits ^ SIGN<T>)};
+    else if constexpr (is_float<T>)
+        return -x;
+    else
+        return sub((T)0, x);
+}
+
+template <typename T>
+ISOBIT_FN T abs(T x) {
+    if constexpr (is_narrow<T>)
+        return T{(decltype(x.bits))(x.bits & ~SIGN<T>)};
+    else if constexpr (is_float<T>)
+        return isobit::abs(x);
+    else if constexpr (limits<T>::IS_SIGNED)
+        return x < 0 ? neg(x) : x;
+    else
+        return x;
+}
+
+template <typename T>
+ISOBIT_FN T sign(T x) {
+    if constexpr (is_float<T>) {
+        const compute_t<T> c = to_compute(x);
+        return from_compute<T>(c > 0 ? 1 : c < 0 ? -1 : is_nan(c) ? c : 0);
+    } else if constexpr (limits<T>::IS_SIGNED) {
+        return (T)((x > 0) - (x < 0));
+    } else {
+        return (T)(x != 0);
+    }
+}
+
+// The bits of minus infinity, or of the lowest number where there is none: negative numbers are the bits from the sign bit to here.
+template <typename T>
+ISOBIT_CONST u32 LOWEST_BITS = is_same<T, f16> ? 0xfc00 : is_same<T, bf16> ? 0xff80 : 0xfe;
+
+template <typename T>
+ISOBIT_FN T relu(T x) {
+    if constexpr (is_narrow<T>) {
+        // By bits, because ptxas (13.0, sm_90) takes "x > 0 ? x : 0" of a bf16 in the upper half of a word for a maximum of f32, whose NaN
+        // has all bits set and so overwrites the element in the lower half.
+        constexpr u32 SIGN = 1u << (8 * sizeof(T) - 1);
+        return (u32)x.bits - SIGN <= LOWEST_BITS<T> - SIGN ? T{} : x;
+    } else if constexpr (is_float<T>) {
+        return x <= 0 ? T{} : x;
+    } else {
+        return x > 0 ? x : (T)0;
+    }
+}
+
+// A function of the compute type, rounded back.
+#define ISOBIT_ARITH_FLOAT_UNARY(NAME, EXPRESSION)                                                                     \
+    template <typename T>                                                                                              \
+    ISOBIT_FN T NAME(T value) {                                                                                        \
+        const compute_t<T> x = to_compute(value);                                                                      \
+        return from_compute<T>(EXPRESSION);                                                                            \
+    }
+ISOBIT_ARITH_FLOAT_UNARY(ceil, isobit::ceil(x))
+ISOBIT_ARITH_FLOAT_UNARY(floor, isobit::floor(x))
+ISOBIT_ARITH_FLOAT_UNARY(trunc, isobit::trunc(x))
+#undef ISOBIT_ARITH_FLOAT_UNARY
+
+template <typename T>
+ISOBIT_FN T sqrt(T value) {
+    const compute_t<T> x = to_compute(value);
+    if constexpr (is_same<T, f16> || is_same<T, bf16> || is_same<T, f8e4m3>)
+        return from_compute<T>(narrow::sqrt<T>(x));
+    else
+        return from_compute<T>(isobit::sqrt(x));
+}
+
+// To the nearest integer, halves away from zero. The difference from the integer part is exact.
+template <typename T>
+ISOBIT_FN T round(T value) {
+    using C = compute_t<T>;
+    const C x = to_compute(value), t = isobit::trunc(x);
+    const C r = isobit::abs(x - t) >= (C)0.5 ? t + copysign((C)1, x) : t;
+    return from_compute<T>(copysign(r, x));
+}
+
+template <typename T>
+ISOBIT_FN T recip(T x) {
+    return quotient<T>(1, to_compute(x));
+}
+
+template <typename T>
+ISOBIT_FN T sqr(T x) {
+    return mul(x, x);
+}
+
+} // namespace isobit::arith

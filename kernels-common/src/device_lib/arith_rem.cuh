@@ -1,0 +1,38 @@
+// The remainder of floats with the sign of the dividend (C's fmod), exact, from IEEE operations alone.
+#pragma once
+
+#include "device_lib/base.cuh"
+
+namespace isobit::arith {
+
+// x mod y = (x mod (y 2^k)) mod y, so the quotient is taken STEP bits at a time. One step, for 0 <= x < t 2^STEP: x / t rounds to at
+// most the next integer, so q is the integer part of the true quotient or one more; q t - x is a multiple of t's last place below
+// 2 t, so the fma is exact, and a q too large shows as a negative remainder.
+template <typename T>
+ISOBIT_FN T float_rem_steps(T x, T y, T up, T down) {
+    const T ax = abs(x), ay = abs(y);
+    // Infinite or NaN dividends, zero or NaN divisors.
+    if (!(ax - ax == 0) || !(ay > 0))
+        return (x - x) / (ay - ay);
+    if (ax < ay)
+        return x;
+    T r = ax, t = ay;
+    // Exact, and infinite at last, where no finite dividend is left.
+#pragma unroll 1
+    while (r >= t * up)
+        t *= up;
+#pragma unroll 1
+    for (;;) {
+        const T q = trunc(r / t);
+        r = fma(-q, t, r);
+        r = r < 0 ? r + t : r;
+        if (t == ay)
+            return copysign(r, x);
+        t *= down;
+    }
+}
+
+ISOBIT_FN float float_rem(float x, float y) { return float_rem_steps(x, y, 0x1p22f, 0x1p-22f); }
+ISOBIT_FN double float_rem(double x, double y) { return float_rem_steps(x, y, 0x1p51, 0x1p-51); }
+
+} // namespace isobit::arith

@@ -1,0 +1,84 @@
+// log, log2 and log1p of f32. Recipes and bounds: docs/numerics/f32.md.
+#pragma once
+#include "device_lib/math/f32_core.cuh"
+
+namespace isobit::math {
+namespace f32 {
+
+// Writes a positive finite x as 2^e m with m in [2/3, 4/3).
+struct Parts {
+    float e, m;
+};
+ISOBIT_FN Parts log_parts(float x) {
+    bool small = x < 0x1p-126f;
+    u32 bits = to_bits(small ? x * 0x1p23f : x);
+    u32 e = (u32)((i32)(bits - 0x3f2aaaabu) >> 23);
+    float bias = small ? 0x1.8p23f + 23.0f : 0x1.8p23f;
+    return {from_bits(e + 0x4b400000u) - bias, from_bits(bits - (e << 23))};
+}
+
+// (log(1 + f) - f) / f^2 for f in [-1/3, 1/3].
+ISOBIT_FN float log_tail(float f) {
+    float q = fma(0x1.dfe484p-4f, f, -0x1.036beap-3f);
+    q = fma(q, f, 0x1.bb799ep-4f);
+    q = fma(q, f, -0x1.f534ccp-4f);
+    q = fma(q, f, 0x1.24d4dcp-3f);
+    q = fma(q, f, -0x1.5589dap-3f);
+    q = fma(q, f, 0x1.999874p-3f);
+    q = fma(q, f, -0x1.ffff62p-3f);
+    q = fma(q, f, 0x1.555556p-2f);
+    return fma(q, f, -0.5f);
+}
+
+// e ln 2 + log(1 + f + f_low); f_low, not zero for f near -0.29 alone, counts by 1 / (1 + f). The leading e ln 2 + f is kept with its error.
+ISOBIT_FN float log_join(float e, float f, float f_low) {
+    float u = fma(e, LN2_HI, f);
+    float error = fma(e, LN2_HI, -u) + f;
+    return u + fma(f * f, log_tail(f), fma(e, LN2_LO, fma(1.4140625f, f_low, error)));
+}
+
+// The edges of a logarithm whose pole is at x = pole: y elsewhere.
+ISOBIT_FN float log_edges(float x, float pole, float y) {
+    y = x < inf() ? y : x;
+    y = x < pole ? nan() : y;
+    return x == pole ? -inf() : y;
+}
+
+} // namespace f32
+
+ISOBIT_FN float log(float x) {
+    f32::Parts p = f32::log_parts(x);
+    return f32::log_edges(x, 0.0f, f32::log_join(p.e, p.m - 1.0f, 0.0f));
+}
+
+ISOBIT_FN float log2(float x) {
+    f32::Parts p = f32::log_parts(x);
+    float f = p.m - 1.0f;
+    float q = fma(-0x1.6f788ap-3f, f, 0x1.967854p-3f);
+    q = fma(q, f, -0x1.6b219p-3f);
+    q = fma(q, f, 0x1.9f406cp-3f);
+    q = fma(q, f, -0x1.ec9db4p-3f);
+    q = fma(q, f, 0x1.27927p-2f);
+    q = fma(q, f, -0x1.71546cp-2f);
+    q = fma(q, f, 0x1.ec7062p-2f);
+    q = fma(q, f, -0x1.715476p-1f);
+    float high = f * f32::LOG2_E;
+    float low = fma(f, 0x1.4ae0cp-26f, fma(f, f32::LOG2_E, -high));
+    float u = p.e + high;
+    float error = (p.e - u) + high;
+    return f32::log_edges(x, 0.0f, u + (error + fma(f * f, q, low)));
+}
+
+// 1 + x only chooses the exponent e; f + low = 2^-e x + (2^-e - 1).
+ISOBIT_FN float log1p(float x) {
+    u32 e = (to_bits(1.0f + x) - 0x3f2aaaabu) & 0xff800000u;
+    float scaled = from_bits(to_bits(x) - e);
+    i32 unit = (i32)(0x3f800000u - e);
+    float offset = from_bits(unit < 0 ? 0u : (u32)unit) - 1.0f;
+    float f = scaled + offset;
+    float low = scaled - (f - offset);
+    float n = from_bits((u32)((i32)e >> 23) + 0x4b400000u) - f32::ROUNDER;
+    return copysign(f32::log_edges(x, -1.0f, f32::log_join(n, f, low)), x);
+}
+
+} // namespace isobit::math

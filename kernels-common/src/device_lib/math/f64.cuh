@@ -1,0 +1,12 @@
+// Every f64 recipe.
+#pragma once
+
+#include "device_lib/math/f64_activations.cuh"
+#include "device_lib/math/f64_erf.cuh"
+#include "device_lib/math/f64_exp.cuh"
+#include "device_lib/math/f64_hyperbolic.cuh"
+#include "device_lib/math/f64_inverse_trig.cuh"
+#include "device_lib/math/f64_log.cuh"
+#include "device_lib/math/f64_pow.cuh"
+#include "device_lib/math/f64_root.cuh"
+#include "device_lib/math/f64_trig.cuh"

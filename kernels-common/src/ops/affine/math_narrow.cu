@@ -1,6 +1,0 @@
-// powf and elu of f8e4m3, f16 and bf16.
-#include "dialect/math/narrow.cuh"
-
-#define ISOBIT_PARAMETER_RECIPE(NAME) round_to<T>(narrow::NAME<T>(to_f32(x), parameter))
-
-#include "ops/affine/math.cuh"

@@ -1,0 +1,15 @@
+// pow, over the recipe of the module's prelude. Its code is long, so a thread takes one pack at a time.
+#include "ops/binary/binary.cuh"
+
+namespace isobit::binary {
+
+template <typename T>
+struct pow {
+    ISOBIT_METHOD T operator()(T a, T b) const { return ISOBIT_RECIPE_2(pow, a, b); }
+};
+
+} // namespace isobit::binary
+
+#define ISOBIT_BINARY(NAME, OP, T) ISOBIT_BINARY_CONTIGUOUS(NAME, OP, T, 1)
+#define ISOBIT_BINARY_ROWS(NAME, OP, T) ISOBIT_BINARY_WALK(NAME, OP, T, pack_size<T>(), 1)
+#define ISOBIT_BINARY_STRIDED(NAME, OP, T) ISOBIT_BINARY_WALK(NAME, OP, T, 1, 2)

@@ -1,0 +1,173 @@
+// The sources of a scatter in the order of their destinations, and in their own order where those are equal: a stable radix sort of 8 bits a pass.
+// A pass counts the digits of each tile, sums the counts over the tiles of each digit, and puts every element into its place.
+#include "device_lib/bits.cuh"
+#include "device_lib/ids.cuh"
+#include "device_lib/index.cuh"
+#include "device_lib/thread.cuh"
+
+namespace isobit {
+
+ISOBIT_CONST u32 ORDER_BLOCK = 256;
+// Elements of a tile, as in order.rs.
+ISOBIT_CONST u32 ORDER_TILE = 2048;
+// As many digits as threads.
+ISOBIT_CONST u32 DIGITS = ORDER_BLOCK;
+ISOBIT_CONST u32 ORDER_WORDS = ORDER_BLOCK / WORD_BITS;
+
+// The host's `Keys`: lines of `n` ids, which count along `size` destinations each. Less than 2^31 of both in all.
+struct Keys {
+    Index<3> lines;
+    u64 step;
+    Divisor n;
+    u32 size;
+    u32 count;
+    // The key of what goes nowhere: one more than all others.
+    u32 nowhere;
+};
+
+// As in ops/indexing/order.rs.
+static_assert(sizeof(Keys) == 328);
+static_assert(ISOBIT_OFFSET(Keys, step) == 296 && ISOBIT_OFFSET(Keys, n) == 304);
+static_assert(ISOBIT_OFFSET(Keys, size) == 316);
+
+template <typename I>
+ISOBIT_FN void order_keys(const I *ids, u32 *keys, u32 *order, const Keys &k, u32 *flag) {
+    const u32 i = block_x() * ORDER_BLOCK + thread_x();
+    if (i >= k.count)
+        return;
+    const u32 line = divide(i, k.n);
+    const I id = ids[offsets_of(k.lines, line).at[1] + (i - line * k.n.size) * k.step];
+    bool fault = false;
+    keys[i] = is_inside(id, k.size, fault) ? line * k.size + (u32)id : k.nowhere;
+    order[i] = i;
+    report_fault(flag, fault);
+}
+
+ISOBIT_FN u32 digit_of(u32 key, u32 shift) { return key >> shift & (DIGITS - 1); }
+
+// How often each digit is in a tile: `counts[digit][tile]`.
+ISOBIT_FN void order_count(const u32 *keys, u32 *counts, u32 n, u32 shift) {
+    __shared__ u32 count[DIGITS];
+    count[thread_x()] = 0;
+    barrier();
+    const u32 first = block_x() * ORDER_TILE + thread_x();
+#pragma unroll
+    for (u32 e = 0; e < ORDER_TILE; e += ORDER_BLOCK)
+        if (first + e < n)
+            atomic_add(&count[digit_of(keys[first + e], shift)], 1);
+    barrier();
+    counts[(u64)thread_x() * grid_dim_x() + block_x()] = count[thread_x()];
+}
+
+// The sum of `x` over the threads before among `width` neighbours, a power of two; `total` is that over all of them.
+ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
+    const u32 me = thread_x(), lane = me & (width - 1);
+    u32 sum = x;
+#pragma unroll 1
+    for (u32 apart = 1; apart < width; apart *= 2) {
+        shared[me] = sum;
+        barrier();
+        if (lane >= apart)
+            sum += shared[me - apart];
+        barrier();
+    }
+    shared[me] = sum;
+    barrier();
+    total = shared[me | (width - 1)];
+    barrier();
+    return sum - x;
+}
+
+// Makes the counts of a digit, which 2^log_width threads have, those of the tiles before, and gives their sum.
+ISOBIT_FN void order_scan(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {
+    __shared__ u32 shared[ORDER_BLOCK];
+    const u32 width = 1u << log_width, lane = thread_x() & (width - 1);
+    const u32 digit = (block_x() * ORDER_BLOCK + thread_x()) >> log_width;
+    counts += (u64)digit * tiles;
+    u32 before = 0;
+#pragma unroll 1
+    for (u32 first = 0; first < tiles; first += width) {
+        const u32 tile = first + lane;
+        u32 total;
+        const u32 sum = sum_before(tile < tiles ? counts[tile] : 0, shared, width, total);
+        if (tile < tiles)
+            counts[tile] = before + sum;
+        before += total;
+    }
+    if (lane == 0)
+        totals[digit] = before;
+}
+
+// Puts the elements of a tile into their places. Of the threads of a step that have one digit, those before count.
+ISOBIT_FN void order_place(const u32 *keys, const u32 *order, u32 *keys_out, u32 *order_out, const u32 *counts,
+                           const u32 *totals, u32 n, u32 shift) {
+    __shared__ u32 masks[DIGITS][ORDER_WORDS];
+    __shared__ u32 next[DIGITS];
+    const u32 me = thread_x(), word = me / WORD_BITS, bit = 1u << (me % WORD_BITS);
+    u32 total;
+    const u32 begin = sum_before(totals[me], next, ORDER_BLOCK, total);
+    next[me] = begin + counts[(u64)me * grid_dim_x() + block_x()];
+#pragma unroll
+    for (u32 w = 0; w < ORDER_WORDS; w++)
+        masks[me][w] = 0;
+    barrier();
+    const u32 first = block_x() * ORDER_TILE;
+#pragma unroll 1
+    for (u32 e = first; e < first + ORDER_TILE && e < n; e += ORDER_BLOCK) {
+        const bool present = e + me < n;
+        u32 key = 0, digit = 0;
+        if (present) {
+            key = keys[e + me];
+            digit = digit_of(key, shift);
+            atomic_or(&masks[digit][word], bit);
+        }
+        barrier();
+        u32 before = 0, all = 0;
+        if (present) {
+#pragma unroll
+            for (u32 w = 0; w < ORDER_WORDS; w++) {
+                const u32 mask = masks[digit][w], count = count_bits(mask);
+                before += w < word ? count : w == word ? count_bits(mask & (bit - 1)) : 0;
+                all += count;
+            }
+            const u32 to = next[digit] + before;
+            keys_out[to] = key;
+            order_out[to] = order[e + me];
+        }
+        barrier();
+        if (present && before == 0) {
+            next[digit] += all;
+#pragma unroll
+            for (u32 w = 0; w < ORDER_WORDS; w++)
+                masks[digit][w] = 0;
+        }
+        barrier();
+    }
+}
+
+} // namespace isobit
+
+#define ISOBIT_ORDER_KEYS(NAME, I)                                                                                     \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256) NAME(const I *ids, u32 *keys, u32 *order, const Keys k, u32 *flag) {                            \
+        order_keys(ids, keys, order, k, flag);                                                                         \
+    }                                                                                                                  \
+    }
+#define ISOBIT_ORDER_COUNT(NAME)                                                                                       \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256) NAME(const u32 *keys, u32 *counts, u32 n, u32 shift) { order_count(keys, counts, n, shift); }   \
+    }
+#define ISOBIT_ORDER_SCAN(NAME)                                                                                        \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256) NAME(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {                                      \
+        order_scan(counts, totals, tiles, log_width);                                                                  \
+    }                                                                                                                  \
+    }
+#define ISOBIT_ORDER_PLACE(NAME)                                                                                       \
+    namespace isobit {                                                                                                 \
+    ISOBIT_KERNEL(256)                                                                                                 \
+    NAME(const u32 *keys, const u32 *order, u32 *keys_out, u32 *order_out, const u32 *counts, const u32 *totals,       \
+         u32 n, u32 shift) {                                                                                           \
+        order_place(keys, order, keys_out, order_out, counts, totals, n, shift);                                       \
+    }                                                                                                                  \
+    }

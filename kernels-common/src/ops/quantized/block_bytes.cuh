@@ -1,0 +1,84 @@
+// The bytes of blocks as formats read them: where they are, or held in registers, where every place must be a constant after unrolling. Blocks
+// start at even addresses and every field of theirs at an even place, so 16 bits are what one access can count on.
+#pragma once
+
+#include "device_lib/vector.cuh"
+
+namespace isobit {
+
+// Bytes in memory, from an even address on.
+struct InPlace {
+    const u8 *from;
+};
+
+ISOBIT_FN u32 byte_at(const InPlace &s, u32 at) { return s.from[at]; }
+ISOBIT_FN u32 half_at(const InPlace &s, u32 at) { return *(const u16 *)(s.from + at); }
+// A word that is not aligned takes two accesses, the first to the word that its low half is in: up to two bytes before the block, but in its
+// allocation, which starts aligned.
+ISOBIT_FN u32 word_at(const InPlace &s, u32 at) {
+    const u8 *from = s.from + at;
+    const u32 before = (u32)(u64)from & 2;
+    const u32 word = *(const u32 *)(from - before);
+    return before != 0 ? word >> 16 | half_at(s, at + 2) << 16 : word;
+}
+
+// So many bytes in registers.
+template <u32 BYTES>
+struct Held {
+    u32 w[(BYTES + 3) / 4];
+};
+
+template <u32 BYTES>
+ISOBIT_FN u32 byte_at(const Held<BYTES> &s, u32 at) {
+    return s.w[at / 4] >> (at % 4 * 8) & 0xff;
+}
+template <u32 BYTES>
+ISOBIT_FN u32 half_at(const Held<BYTES> &s, u32 at) {
+    return at % 4 == 0 ? s.w[at / 4] & 0xffff : s.w[at / 4] >> 16;
+}
+template <u32 BYTES>
+ISOBIT_FN u32 word_at(const Held<BYTES> &s, u32 at) {
+    return at % 4 == 0 ? s.w[at / 4] : s.w[at / 4] >> 16 | s.w[at / 4 + 1] << 16;
+}
+
+// Takes bytes out of memory: from a place aligned to 16 or 4 bytes where so many divide BYTES, else to 2, and no byte more.
+template <u32 BYTES>
+ISOBIT_FN Held<BYTES> hold(const u8 *from) {
+    Held<BYTES> s;
+    if constexpr (BYTES % 16 == 0) {
+#pragma unroll
+        for (u32 i = 0; i < BYTES / 16; i++) {
+            const Pack<4, u32> x = load<4>((const u32 *)from + 4 * i);
+#pragma unroll
+            for (u32 l = 0; l < 4; l++)
+                s.w[4 * i + l] = x.v[l];
+        }
+    } else if constexpr (BYTES % 4 == 0) {
+#pragma unroll
+        for (u32 i = 0; i < BYTES / 4; i++)
+            s.w[i] = ((const u32 *)from)[i];
+    } else {
+        // Whole words from the one that the first byte is in, shifted into place; of the last one only what belongs here is read.
+        constexpr u32 WORDS = BYTES / 4;
+        const u32 before = (u32)(u64)from & 2;
+        const u8 *words = from - before;
+        u32 at = *(const u32 *)words;
+#pragma unroll
+        for (u32 i = 0; i < WORDS; i++) {
+            u32 next;
+            if (i + 1 < WORDS) {
+                next = ((const u32 *)words)[i + 1];
+            } else {
+                next = ((const u16 *)words)[2 * WORDS];
+                if (before != 0)
+                    next |= (u32)((const u16 *)words)[2 * WORDS + 1] << 16;
+            }
+            s.w[i] = (u32)(((u64)next << 32 | at) >> (before * 8));
+            at = next;
+        }
+        s.w[WORDS] = before != 0 ? at >> 16 : at;
+    }
+    return s;
+}
+
+} // namespace isobit

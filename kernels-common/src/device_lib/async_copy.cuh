@@ -8,7 +8,7 @@ namespace isobit {
 
 // 8 bytes, both places aligned to as many.
 ISOBIT_FN void copy8_start(void *shared, const void *from) {
-#if !defined(ISOBIT_HOST) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.ca.shared.global [p], [%1], 8; }"
                  :
                  : "l"(shared), "l"(from)
@@ -20,7 +20,7 @@ ISOBIT_FN void copy8_start(void *shared, const void *from) {
 
 // 16 bytes, both places aligned to as many.
 ISOBIT_FN void copy16_start(void *shared, const void *from) {
-#if !defined(ISOBIT_HOST) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.cg.shared.global [p], [%1], 16; }"
                  :
                  : "l"(shared), "l"(from)
@@ -32,7 +32,7 @@ ISOBIT_FN void copy16_start(void *shared, const void *from) {
 
 // Waits for what this thread has started.
 ISOBIT_FN void copies_wait() {
-#if !defined(ISOBIT_HOST) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" : : : "memory");
 #endif
 }

@@ -1,13 +1,8 @@
 // The one place where compilers differ. Everything else in the tree is written in the names declared here, so that clang
-// (NVPTX and AMDGCN), nvcc, NVRTC, hipcc, HIPRTC and a plain host compiler (ISOBIT_HOST, for tests of the recipes) agree on
-// what each line means. Every primitive below is a single IEEE-754 operation, rounded to nearest even, or moves bits.
+// (NVPTX and AMDGCN), nvcc, NVRTC, hipcc and HIPRTC agree on what each line means. Every primitive below is a single
+// IEEE-754 operation, rounded to nearest even, or moves bits.
 #pragma once
 
-#if defined(ISOBIT_HOST)
-#define ISOBIT_FN static inline
-#define ISOBIT_CONST static constexpr
-#define ISOBIT_TABLE static const
-#else
 #ifndef __device__
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
@@ -20,7 +15,6 @@
 #define ISOBIT_CONST static constexpr
 // Tables that a thread indexes at run time live in global read-only memory, on both vendors.
 #define ISOBIT_TABLE static __device__ const
-#endif
 
 // Where a field begins: the structs of launch parameters are laid out by the host too.
 #define ISOBIT_OFFSET(type, field) __builtin_offsetof(type, field)
@@ -36,7 +30,7 @@ using i32 = int;
 using u64 = unsigned long long;
 using i64 = long long;
 
-#if defined(__clang__) || defined(ISOBIT_HOST)
+#if defined(__clang__)
 ISOBIT_FN u32 to_bits(float x) { return __builtin_bit_cast(u32, x); }
 ISOBIT_FN u64 to_bits(double x) { return __builtin_bit_cast(u64, x); }
 ISOBIT_FN float from_bits(u32 x) { return __builtin_bit_cast(float, x); }

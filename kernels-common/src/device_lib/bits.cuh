@@ -8,7 +8,7 @@ namespace isobit {
 // The bits of a word.
 ISOBIT_CONST u32 WORD_BITS = 32;
 
-#if defined(__clang__) || defined(ISOBIT_HOST)
+#if defined(__clang__)
 ISOBIT_FN u32 count_bits(u32 x) { return (u32)__builtin_popcount(x); }
 ISOBIT_FN u32 lowest_bit(u32 x) { return (u32)__builtin_ctz(x); }
 #else

@@ -11,11 +11,7 @@
 #include "device_lib/thread.cuh"
 #include "device_lib/vector.cuh"
 
-#if defined(ISOBIT_HOST)
-#define ISOBIT_METHOD inline
-#else
 #define ISOBIT_METHOD __device__ inline __attribute__((always_inline))
-#endif
 
 namespace isobit {
 

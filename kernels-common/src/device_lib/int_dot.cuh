@@ -4,8 +4,7 @@
 #include "device_lib/base.cuh"
 
 // A target's own instruction. AMD's come in two: both factors signed (gfx906 and its successors, RDNA2), or a sign for each (RDNA3 and newer).
-#if defined(ISOBIT_HOST)
-#elif defined(__AMDGCN__)
+#if defined(__AMDGCN__)
 #if defined(__GFX11__) || defined(__GFX12__)
 #define ISOBIT_DOT4_SIGNS
 #elif defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) ||  \

@@ -8,7 +8,7 @@
 #include "device_lib/int_dot.cuh"
 #include "device_lib/vector.cuh"
 
-#if !defined(ISOBIT_HOST) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define ISOBIT_INT_MMA
 #endif
 

@@ -25,21 +25,13 @@ struct type_tag {};
 
 // ---- to f32: exact ----
 
-#if defined(__clang__) && !defined(ISOBIT_HOST)
+#if defined(__clang__)
 // One instruction on both vendors (cvt.f32.f16, v_cvt_f32_f16); ptxas and LLVM pair them up by themselves.
 ISOBIT_FN float to_f32(f16 x) { return (float)__builtin_bit_cast(_Float16, x.bits); }
-#elif defined(__CUDACC__) && !defined(__clang__) && !defined(ISOBIT_HOST)
+#else
 // nvcc and NVRTC know no half type without a header, but both link libdevice, which has the conversions.
 extern "C" __device__ float __nv_half2float(u16);
 ISOBIT_FN float to_f32(f16 x) { return __nv_half2float(x.bits); }
-#else
-ISOBIT_FN float to_f32(f16 x) {
-    // Exponent and fraction land in f32's fields; the product moves the bias from 15 to 127, subnormals included.
-    u32 magnitude = (u32)(x.bits & 0x7fff) << 13;
-    u32 finite = to_bits(from_bits(magnitude) * 0x1p112f);
-    u32 value = magnitude >= 0x0f800000u ? (magnitude | 0x7f800000u) : finite;
-    return from_bits(((u32)(x.bits & 0x8000) << 16) | value);
-}
 #endif
 ISOBIT_FN float to_f32(bf16 x) { return from_bits((u32)x.bits << 16); }
 ISOBIT_FN float to_f32(f8e4m3 x) {
@@ -61,7 +53,7 @@ namespace narrow_detail {
 
 ISOBIT_FN float round_f32(float x, type_tag<float>) { return x; }
 
-#if defined(__clang__) && !defined(ISOBIT_HOST)
+#if defined(__clang__)
 ISOBIT_FN f16 round_f32(float x, type_tag<f16>) {
 #if defined(__AMDGCN__)
     // A permutation that changes nothing, and that LLVM does not see through. Without it, it joins the conversion with what
@@ -71,22 +63,9 @@ ISOBIT_FN f16 round_f32(float x, type_tag<f16>) {
 #endif
     return f16{__builtin_bit_cast(u16, (_Float16)x)};
 }
-#elif defined(__CUDACC__) && !defined(__clang__) && !defined(ISOBIT_HOST)
+#else
 extern "C" __device__ u16 __nv_float2half_rn(float);
 ISOBIT_FN f16 round_f32(float x, type_tag<f16>) { return f16{__nv_float2half_rn(x)}; }
-#else
-ISOBIT_FN f16 round_f32(float x, type_tag<f16>) {
-    u32 magnitude = to_bits(x) & 0x7fffffffu;
-    u32 sign = (to_bits(x) >> 16) & 0x8000u;
-    // Rounds the 13 bits away; a carry goes into the exponent, and from the largest one to infinity.
-    u32 normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - (112u << 23)) >> 13;
-    // Below 2^-14 the f16's unit is 2^-24, which is the f32's unit next to 0.5: the addition rounds.
-    u32 subnormal = to_bits(from_bits(magnitude) + 0.5f) - 0x3f000000u;
-    u32 value = magnitude < 0x38800000u ? subnormal : normal;
-    value = magnitude >= 0x47800000u ? 0x7c00u : value;
-    value = magnitude > 0x7f800000u ? 0x7e00u : value;
-    return f16{(u16)(sign | value)};
-}
 #endif
 
 #if defined(ISOBIT_PTX70) && defined(__clang__) && defined(__NVPTX__)

@@ -24,13 +24,6 @@ namespace vector_detail {
 #if defined(__clang__)
 typedef u32 words2 __attribute__((ext_vector_type(2), may_alias));
 typedef u32 words4 __attribute__((ext_vector_type(4), may_alias));
-#elif defined(ISOBIT_HOST)
-struct alignas(8) words2 {
-    u32 x, y;
-};
-struct alignas(16) words4 {
-    u32 x, y, z, w;
-};
 #else
 using words2 = uint2;
 using words4 = uint4;

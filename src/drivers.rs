@@ -1,8 +1,9 @@
 //! The drivers that there are: those of this build, and those that join while a program runs.
 
 use crate::{AnyDevice, BackendDevice, CpuDevice, DeviceInfo, DeviceLocation, Error, ErrorKind, Result};
+use parking_lot::RwLock;
 use std::fmt;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock};
 
 type Enumerate = dyn Fn() -> Result<Vec<DeviceInfo>> + Send + Sync;
 type Open = dyn Fn(usize) -> Result<AnyDevice> + Send + Sync;
@@ -48,7 +49,7 @@ static DRIVERS: LazyLock<RwLock<Table>> = LazyLock::new(|| {
 
 /// The table as it is now: what a driver does is called without the lock, for it may ask for the table itself.
 fn table() -> Table {
-    DRIVERS.read().unwrap_or_else(PoisonError::into_inner).clone()
+    DRIVERS.read().clone()
 }
 
 /// Opens a driver's device; `None` where no driver has the name.
@@ -76,7 +77,7 @@ pub fn register_driver(name: &'static str, entry: DriverEntry) -> Result<()> {
     if name.is_empty() || name.contains(|c: char| c == ':' || c == ',' || c.is_whitespace()) {
         return refuse("a name has no colon, comma or space, as in `cuda`, of which `cuda:0` is a device");
     }
-    let mut drivers = DRIVERS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut drivers = DRIVERS.write();
     // The names of this workspace's drivers stay theirs in builds without them.
     if ["cuda", "rocm"].contains(&name) || drivers.iter().any(|(known, _)| *known == name) {
         return refuse("another driver has the name; choose another");

@@ -11,8 +11,9 @@ use cudarc::cublas::sys::{
 };
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{BlasGemm, BlasOperand, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};
+use parking_lot::{Mutex, MutexGuard};
 use std::ffi::{CStr, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A handle on one stream. It always works in memory that it is given, and as much of it: its results then repeat bit for bit, and a graph's replay
 /// shares none with work that runs beside it.
@@ -86,7 +87,7 @@ impl LibraryHandle<CudaRuntime> for Blas {
 
 impl Blas {
     fn lock(&self) -> MutexGuard<'_, Handle> {
-        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handle.lock()
     }
 
     /// # Safety
@@ -150,7 +151,7 @@ impl Blas {
 
 impl Drop for Blas {
     fn drop(&mut self) {
-        let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let handle = self.handle.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
             // SAFETY: made in `new`, destroyed once; destroying waits for its work.
             check(unsafe { sys::cublasDestroy_v2(handle.0) }, "destroying the handle")

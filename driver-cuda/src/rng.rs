@@ -7,7 +7,8 @@ use crate::stream::CudaStream;
 use cudarc::curand::sys::{self, curandRngType as Kind, curandStatus as Status};
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{Distribution, LibraryHandle, Random, Vendor};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// A generator on one stream.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ impl LibraryHandle<CudaRuntime> for Rng {
 
 impl Rng {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// # Safety
@@ -121,7 +122,7 @@ impl State {
 
 impl Drop for Rng {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
             // SAFETY: made in `new`, destroyed once; freeing its state waits for its work.
             check(unsafe { sys::curandDestroyGenerator(state.generator) }, "destroying the generator")

@@ -7,9 +7,10 @@ use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{BlasGemm, BlasOperand, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};
+use parking_lot::{Mutex, MutexGuard};
 use rocblas_sys::*;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A handle on one stream, without atomics. It always works in memory that it is given, and as much of it: its results then repeat bit for bit (which
 /// kernel rocBLAS chooses depends on how much there is, and what it manages itself grows), and a graph's replay shares none with work that runs
@@ -90,7 +91,7 @@ impl LibraryHandle<RocmRuntime> for Blas {
 
 impl Blas {
     fn lock(&self) -> MutexGuard<'_, Handle> {
-        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handle.lock()
     }
 
     /// # Safety
@@ -166,7 +167,7 @@ impl Blas {
 
 impl Drop for Blas {
     fn drop(&mut self) {
-        let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let handle = self.handle.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
             // SAFETY: made in `new`, destroyed once; destroying waits for its work.
             let status = unsafe { (self.library.rocblas_destroy_handle)(handle.0) };

@@ -5,8 +5,8 @@ use crate::stream::RocmStream;
 use crate::{RocmDevice, RocmStorage};
 use isobit_hal::{BackendDevice as _, BackendStorage as _, DType, Error, ErrorKind, Result, Stream};
 use isobit_kernels::{DevicePtr, GraphRuntime as _, MemoryRuntime as _};
+use parking_lot::{Mutex, MutexGuard};
 use rocrand_sys::*;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An algorithm of rocRAND's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -151,13 +151,13 @@ impl Rng {
                 return Err(Error::new(ErrorKind::CaptureViolation, message));
             }
             runtime.context().bind()?;
-            work(&mut self.generator.lock().unwrap_or_else(PoisonError::into_inner), stream)
+            work(&mut self.generator.lock(), stream)
         })
     }
 
     fn generator(&self) -> Result<MutexGuard<'_, Generator>> {
         self.device.runtime().context().bind()?;
-        Ok(self.generator.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.generator.lock())
     }
 
     fn target(&self, dst: &RocmStorage) -> Result<(DevicePtr, usize)> {

@@ -6,8 +6,9 @@ use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{DevicePtr, Distribution, LibraryHandle, Random, Vendor};
+use parking_lot::{Mutex, MutexGuard};
 use rocrand_sys::*;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A generator of rocRAND's, with its device.
 #[derive(Debug)]
@@ -157,7 +158,7 @@ impl LibraryHandle<RocmRuntime> for VendorRng {
 
 impl VendorRng {
     fn lock(&self) -> MutexGuard<'_, Sequence> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// # Safety

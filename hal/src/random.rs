@@ -1,7 +1,7 @@
 //! A device's place in a sequence of random numbers. The numbers themselves are a function of seed and place (`docs/numerics.md`), so this is all that a
 //! device has to keep.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// Every draw begins at a multiple of it, which is a whole block of the generator in every dtype.
 const BLOCK: u64 = 4;
@@ -17,7 +17,7 @@ impl RandomState {
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut (u64, u64)) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut self.0.lock())
     }
 
     /// Goes to the start of a seed's sequence.

@@ -7,10 +7,11 @@ use crate::graph::{GraphBackend, Step};
 use crate::pinned::PinnedMemory;
 use crate::stream::{StreamBackend, StreamId};
 use crate::{BackendDevice, DeviceId, Error, ErrorKind, Event, Result, Stream};
+use parking_lot::Mutex;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A name for the one order of work.
@@ -89,8 +90,8 @@ impl InOrderEvent {
         Event::from_backend(Arc::new(Self { device, reached: Mutex::default() }))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.reached.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Option<Instant>> {
+        self.reached.lock()
     }
 
     fn reached(&self) -> Result<Instant> {

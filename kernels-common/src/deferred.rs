@@ -1,8 +1,8 @@
 //! Errors of calls that cannot return one (frees, destructors), kept for the next synchronising call.
 
 use isobit_hal::{Error, Result};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 /// A queue of errors: none overwrites another, and each is given out once, in order.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ impl Deferred {
     /// Keeps the error of a result, if it is one.
     pub fn keep(&self, result: Result<()>) {
         if let Err(e) = result {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(e);
+            self.0.lock().push_back(e);
         }
     }
 
@@ -21,7 +21,7 @@ impl Deferred {
     /// # Errors
     /// That error.
     pub fn take(&self) -> Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front().map_or(Ok(()), Err)
+        self.0.lock().pop_front().map_or(Ok(()), Err)
     }
 }
 

@@ -25,7 +25,6 @@ mod driver_util;
 mod faults;
 mod key;
 mod launch;
-mod lock;
 mod manifest;
 mod memory;
 mod ops;

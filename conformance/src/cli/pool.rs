@@ -3,9 +3,9 @@
 use isobit::AnyDevice;
 use isobit_conformance::cells::Cell;
 use isobit_conformance::run::{CellRun, Options, run_cell};
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock};
 
 /// What happens to cells, as a worker tells it. Cells are numbered as they were given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,9 +50,9 @@ pub fn run_cells(
             let Some(&what) = cells.get(cell) else { break };
             let (mut _shared, mut _alone) = (None, None);
             if what.runs_alone() {
-                _alone = Some(turns.write().unwrap_or_else(PoisonError::into_inner));
+                _alone = Some(turns.write());
             } else {
-                _shared = Some(turns.read().unwrap_or_else(PoisonError::into_inner));
+                _shared = Some(turns.read());
             }
             tell(Event::Begin { cell });
             let run = run_cell(device, id, what, options, |index| {

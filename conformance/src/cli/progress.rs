@@ -7,8 +7,9 @@ use isobit_conformance::cells::Cell;
 use isobit_conformance::report::matrix::{State, family};
 use isobit_conformance::report::terminal::{Style, paint};
 use isobit_conformance::report::{ResultRow, Status};
+use parking_lot::{Mutex, MutexGuard};
 use std::io::IsTerminal;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// The bars of devices that run at the same time, one under the other.
@@ -61,7 +62,7 @@ impl Progress {
             Tally::of(&mut families, family(cell.operation.name())).expected += 1;
         }
         let mut progress = Self::new(device, cells.len());
-        progress.state.get_mut().unwrap_or_else(PoisonError::into_inner).families = families;
+        progress.state.get_mut().families = families;
         progress
     }
 
@@ -103,7 +104,7 @@ impl Progress {
     }
 
     fn done(&self) -> MutexGuard<'_, Done> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// A line above the bars.

@@ -14,9 +14,10 @@ use isobit_conformance::golden;
 use isobit_conformance::report::{DeviceRow, Finding, ResultRow};
 use isobit_conformance::run::{CellDigests, KnownResults, Options, Reference, Watch};
 use isobit_hal::{DType, Numerics, Op};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// What a worker is to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -99,7 +100,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
     let tell = |message: Message| {
         let mut line = serde_json::to_string(&message).expect("messages are plain data");
         line.push('\n');
-        let mut out = out.lock().expect("no thread dies while it writes");
+        let mut out = out.lock();
         // Nobody listens any more: there is nothing left to do.
         if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
             std::process::exit(1);

@@ -3,7 +3,8 @@
 use super::case::{Case, Checked, ensure, fails};
 use super::mirror::numbers;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Error, ErrorKind, Layout, Result, Stream};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// What a step may not do.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +40,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let step = {
         let (device, stream, storage) = (device.clone(), stream.clone(), storage.clone());
         move || {
-            let mut storage = storage.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut storage = storage.lock();
             // Something that may be captured comes first.
             let layout = Layout::contiguous([100]);
             let doubled = storage.affine(&layout, 2.0, 0.0)?;
@@ -67,7 +68,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     // The stream and the device go on as if nothing had been.
     stream.synchronize()?;
     ensure!(stream.query()?, "a stream that was waited for has work left");
-    let (layout, storage) = (Layout::contiguous([100]), storage.lock().unwrap_or_else(PoisonError::into_inner));
+    let (layout, storage) = (Layout::contiguous([100]), storage.lock());
     let before = storage.to_cpu_storage()?;
     let got = device.with_stream(&stream, || storage.affine(&layout, 1.0, 3.0))?;
     let expected = before.affine(&layout, 1.0, 3.0)?;

@@ -6,7 +6,8 @@ use super::program::{self, Steps};
 use super::source;
 use super::step::Step;
 use isobit_hal::{BackendDevice, BackendStorage, Counters, DType, Layout, Op, Scalar};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let device = case.device;
@@ -55,7 +56,7 @@ fn replays<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     }
     let storage = Arc::new(Mutex::new(device.zeros(&100.into(), DType::F32)?));
     let step = move || {
-        let mut storage = storage.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut storage = storage.lock();
         storage.const_set(Scalar::F32(1.0), &Layout::contiguous([100]))
     };
     let mut graph = device.capture(step)?;

@@ -7,14 +7,15 @@ use super::mirror::{Mirror, numbers};
 use super::program::{self, Steps};
 use super::step::{Buffers, Step, equal, perform};
 use isobit_hal::{Affine, BackendDevice, BackendStorage, CpuDevice, Graph, Layout, Op, Result, Stream};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Buffers that a captured step and the host both use.
 type Held<S> = Arc<Mutex<Buffers<S>>>;
 
 fn lock<S>(held: &Held<S>) -> MutexGuard<'_, Buffers<S>> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+    held.lock()
 }
 
 /// What is captured.

@@ -11,9 +11,10 @@ use crate::stream::CudaStream;
 use cudarc::cudnn::sys::{self, cudnnStatus_t as Status};
 use isobit_hal::{Error, ErrorKind, Result};
 use isobit_kernels::{Conv, ConvPlans, LibraryHandle, Scratch, Vendor};
+use parking_lot::{Mutex, MutexGuard};
 use plan::Plan;
 use std::ffi::CStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A handle on one stream, and the plans that were made with it.
 #[derive(Debug)]
@@ -81,7 +82,7 @@ impl LibraryHandle<CudaRuntime> for Dnn {
 
 impl Dnn {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// # Safety
@@ -103,7 +104,7 @@ impl Dnn {
 
 impl Drop for Dnn {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
             state.plans.clear();
             // SAFETY: made in `new`, destroyed once, after what was made with it; destroying waits for its work.

@@ -10,8 +10,9 @@ use crate::stream::RocmStream;
 use isobit_hal::{Error, ErrorKind, Result};
 use isobit_kernels::{Conv, ConvPlans, LibraryHandle, Scratch, Vendor};
 use miopen_sys::*;
+use parking_lot::{Mutex, MutexGuard};
 use plan::Plan;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A handle on one stream, and the plans that were made with it.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ impl LibraryHandle<RocmRuntime> for Dnn {
 
 impl Dnn {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// # Safety
@@ -101,7 +102,7 @@ impl Dnn {
 
 impl Drop for Dnn {
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
             state.plans.clear();
             // SAFETY: made in `new`, destroyed once, after what was made with it; destroying waits for its work.

@@ -3,7 +3,8 @@
 use crate::{Batch, Model, Workspace};
 use anyhow::Result;
 use isobit::{BackendDevice, Graph, Result as DeviceResult};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// A model's step on batches of one size, captured.
 #[derive(Debug)]
@@ -67,5 +68,5 @@ impl<D: BackendDevice> Captured<D> {
 
 /// A step that failed half way leaves buffers that the next one overwrites.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+    shared.lock()
 }

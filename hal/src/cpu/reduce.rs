@@ -6,9 +6,9 @@ use super::element::{Codec, Element};
 use super::vector::{Kernel, vectorised};
 use super::walk::{BLOCK, Buffer, dispatch_compute, dispatch_float_compute, for_runs, gather_bits, parallel};
 use crate::{Collapsed, DType, Dims, Layout, Reduce, ReduceOp, collapse};
+use parking_lot::Mutex;
 use std::any::Any;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 pub(super) const SEGMENT: usize = 65_536;
 const LANES: usize = 256;
@@ -303,12 +303,12 @@ impl Plan {
                     for s in range {
                         let mut folding = (self.start)();
                         self.segment(src, self.segment_range(s), &mut scratch, &mut *folding);
-                        *parts[s].lock().unwrap_or_else(PoisonError::into_inner) = Some(folding);
+                        *parts[s].lock() = Some(folding);
                     }
                 });
                 let mut whole = (self.start)();
                 for part in parts {
-                    whole.append(part.into_inner().unwrap_or_else(PoisonError::into_inner).expect("each was fed"));
+                    whole.append(part.into_inner().expect("each was fed"));
                 }
                 self.write(dst, whole.finish());
             }

@@ -5,8 +5,8 @@
 //! The gate is one for the process, for openings of one card share what the driver breaks. Neither side waits for ever: a step that waits for a thread which
 //! waits here goes on after a while, and its capture may then be refused by the driver, as it would be without a gate.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long one side waits for the other. Making the slowest handle, cuDNN's first, takes about a second.
@@ -27,7 +27,7 @@ thread_local! {
 }
 
 fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+    STATE.lock()
 }
 
 /// One side's stay, which ends when it is dropped.
@@ -38,8 +38,7 @@ impl SectionGuard {
     fn begin(own: fn(&mut State) -> &mut usize, other: fn(&mut State) -> &mut usize) -> Self {
         let mut state = state();
         if INSIDE.get() == 0 {
-            let waited = CHANGED.wait_timeout_while(state, PATIENCE, |state| *other(state) > 0);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            CHANGED.wait_while_for(&mut state, |state| *other(state) > 0, PATIENCE);
         }
         *own(&mut state) += 1;
         INSIDE.set(INSIDE.get() + 1);

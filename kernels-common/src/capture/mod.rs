@@ -8,14 +8,14 @@ pub(crate) mod recorder;
 use crate::capture::pool::CapturePool;
 use crate::device::GpuDevice;
 use crate::faults::GraphFaults;
-use crate::lock::lock;
 use crate::memory::block::Block;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
 use crate::stream::dependencies::{Access, Point, Uses};
 use isobit_hal::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// What a capture knows of memory that its work uses.
 #[derive(Debug)]
@@ -58,11 +58,11 @@ impl<R: GpuRuntime> Capture<R> {
     }
 
     pub(crate) fn add_member(&self, stream: Arc<GpuStream<R>>) {
-        lock(&self.members).push(stream);
+        self.members.lock().push(stream);
     }
 
     pub(crate) fn take_members(&self) -> Vec<Arc<GpuStream<R>>> {
-        std::mem::take(&mut lock(&self.members))
+        std::mem::take(&mut self.members.lock())
     }
 
     /// The blocks outside the graph's own memory that the captured work uses, and what it does with each.
@@ -71,7 +71,7 @@ impl<R: GpuRuntime> Capture<R> {
             let access = if touched.uses.writes() { Access::Write } else { Access::Read };
             Some((touched.keep?, access))
         };
-        lock(&self.touched).drain().filter_map(|(_, touched)| kept(touched)).collect()
+        self.touched.lock().drain().filter_map(|(_, touched)| kept(touched)).collect()
     }
 
     /// The flags of the operations with ids.
@@ -109,12 +109,12 @@ impl<R: GpuRuntime> Capture<R> {
         ptr: DevicePtr,
         access: Access,
     ) -> Result<()> {
-        lock(&self.touched).get(&ptr).map_or(Ok(()), |touched| touched.uses.wait(device, stream, access))
+        self.touched.lock().get(&ptr).map_or(Ok(()), |touched| touched.uses.wait(device, stream, access))
     }
 
     /// Remembers a use by captured work.
     pub(crate) fn note(&self, device: &GpuDevice<R>, block: &Arc<Block<R>>, access: Access, point: Point<R>) {
-        let mut touched = lock(&self.touched);
+        let mut touched = self.touched.lock();
         let touched = touched.entry(block.ptr()).or_default();
         touched.uses.note(device.runtime(), access, point);
         if touched.keep.is_none() && !block.is_of(&self.pool) {
@@ -124,7 +124,7 @@ impl<R: GpuRuntime> Capture<R> {
 
     /// Remembers a use of memory that lives within one operation.
     pub(crate) fn note_scratch(&self, device: &GpuDevice<R>, ptr: DevicePtr, point: Point<R>) {
-        lock(&self.touched).entry(ptr).or_default().uses.note(device.runtime(), Access::Write, point);
+        self.touched.lock().entry(ptr).or_default().uses.note(device.runtime(), Access::Write, point);
     }
 }
 

@@ -1,12 +1,12 @@
 //! The memory that a graph owns: what its step allocated.
 
 use crate::device::GpuDevice;
-use crate::lock::lock;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::dependencies::Uses;
 use isobit_hal::Result;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 #[derive(Debug, Default)]
 struct State {
@@ -31,7 +31,7 @@ impl<R: GpuRuntime> CapturePool<R> {
     }
 
     pub(crate) fn uses(&self) -> MutexGuard<'_, Uses<R>> {
-        lock(&self.uses)
+        self.uses.lock()
     }
 
     /// A block of at least `bytes`, and the size to give it back with.
@@ -40,7 +40,7 @@ impl<R: GpuRuntime> CapturePool<R> {
     /// `OutOfMemory`.
     pub(crate) fn alloc(&self, bytes: usize) -> Result<(DevicePtr, usize)> {
         let pool = self.device.pool();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let Some(class) = pool.block_of(bytes)
             && let Some(ptr) = state.free.get_mut(&class).and_then(Vec::pop)
         {
@@ -60,13 +60,13 @@ impl<R: GpuRuntime> CapturePool<R> {
     /// # Safety
     /// `ptr` and `class` came from [`alloc`](Self::alloc) and are given back once.
     pub(crate) unsafe fn free(&self, ptr: DevicePtr, class: usize) {
-        lock(&self.state).free.entry(class).or_default().push(ptr);
+        self.state.lock().free.entry(class).or_default().push(ptr);
     }
 }
 
 impl<R: GpuRuntime> Drop for CapturePool<R> {
     fn drop(&mut self) {
-        let taken = std::mem::take(&mut lock(&self.state).taken);
+        let taken = std::mem::take(&mut self.state.lock().taken);
         for (ptr, class) in taken {
             let uses = self.uses().clone();
             // SAFETY: taken from this pool; the graph and the storages in this memory, which hold this, are gone.

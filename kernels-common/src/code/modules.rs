@@ -8,8 +8,9 @@ use crate::counters::Counts;
 use crate::key::Key;
 use crate::runtime::GpuRuntime;
 use isobit_hal::{Error, ErrorKind, Result, trace};
+use parking_lot::Mutex;
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 #[derive(Debug)]
 pub(crate) struct Modules<R: GpuRuntime> {
@@ -56,7 +57,7 @@ impl<R: GpuRuntime> Modules<R> {
 
     fn module(&self, runtime: &R, counts: &Counts, index: usize) -> Result<Arc<LoadedModule<R>>> {
         // A module is loaded under the lock, so that two threads do not both load it.
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = self.loaded.lock();
         if let Some(module) = &loaded[index] {
             return Ok(module.clone());
         }

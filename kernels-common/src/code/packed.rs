@@ -3,7 +3,8 @@
 use crate::code::archive::{Archive, Damaged};
 use crate::code::target::Target;
 use isobit_hal::{Error, ErrorKind, Result};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
 
 /// The code of one architecture.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl Packed {
     pub(crate) fn module(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let archive = self.archive()?;
         let Some(module) = archive.find(name) else { return Ok(None) };
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let unpacked = match &*last {
             Some((frame, unpacked)) if *frame == module.frame => unpacked.clone(),
             _ => {

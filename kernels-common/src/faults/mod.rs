@@ -10,8 +10,8 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
 use graph::OfGraph;
 use isobit_hal::{Error, ErrorKind, Op, Result};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use graph::GraphFaults;
 
@@ -133,7 +133,7 @@ pub(crate) struct IndexFaults(Mutex<State>);
 
 impl IndexFaults {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A flag for an operation whose ids count along a dimension of `size`, which this thread's stream, not captured, is about to do.

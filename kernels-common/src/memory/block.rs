@@ -5,8 +5,9 @@ use crate::device::GpuDevice;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::dependencies::{Access, Uses};
 use isobit_hal::Result;
+use parking_lot::{Mutex, MutexGuard};
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Where a block goes when nothing refers to it any more.
 #[derive(Debug)]
@@ -80,7 +81,7 @@ impl<R: GpuRuntime> Block<R> {
     pub(crate) fn uses(&self) -> MutexGuard<'_, Uses<R>> {
         match &self.owner {
             BlockOwner::Capture(pool) => pool.uses(),
-            _ => self.uses.lock().unwrap_or_else(PoisonError::into_inner),
+            _ => self.uses.lock(),
         }
     }
 }
@@ -90,7 +91,7 @@ impl<R: GpuRuntime> Drop for Block<R> {
         if self.class == 0 {
             return;
         }
-        let mut uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let mut uses = std::mem::take(self.uses.get_mut());
         // The operation that used scratch memory runs on this thread's stream and is not marked yet. Another stream that gets the memory waits for
         // the point after it, whether or not the caller has turned tracking off: it cannot know of such memory.
         let scratch = (self.scratch && !self.device.has_one_stream()).then(|| self.device.stream());

@@ -9,9 +9,9 @@
 
 use crate::runtime::{DevicePtr, MemoryRuntime};
 use isobit_hal::{Error, ErrorKind, PoolStats, Result, trace};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// `exact` turns caching off; see the module's text. Unset or empty for the pool.
 pub const POOL_VARIABLE: &str = "ISOBIT_POOL";
@@ -128,7 +128,7 @@ impl<U: Default> Pool<U> {
     }
 
     fn state(&self) -> MutexGuard<'_, State<U>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// A block of at least `bytes`, the size to give it back with, and its uses so far: if possible such as suit the caller.

@@ -1,8 +1,8 @@
 //! Which devices a device may reach the memory of: asked of the vendor once a pair, for the question costs more than a copy.
 
 use isobit_hal::Result;
+use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
 /// The other devices, by ordinal, that one device was let reach.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ impl PeerAccess {
     /// # Errors
     /// That of `allow`.
     pub fn allow_once(&self, device: i32, allow: impl FnOnce() -> Result<()>) -> Result<()> {
-        let mut allowed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut allowed = self.0.lock();
         if !allowed.contains(&device) {
             allow()?;
             allowed.insert(device);

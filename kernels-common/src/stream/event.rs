@@ -7,7 +7,8 @@ use crate::stream::GpuStream;
 use crate::stream::dependencies::Point;
 use isobit_hal::event::EventBackend;
 use isobit_hal::{DeviceId, Error, ErrorKind, Event, Result};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::{Arc, Weak};
 
 /// Ordering events that nothing refers to at present.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ impl<R: GpuRuntime> EventPool<R> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<R::Event>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// An event to record. That waits for its last point may still be pending does no harm: they mean the point, not the event.
@@ -81,7 +82,7 @@ impl<R: GpuRuntime> GpuEvent<R> {
     }
 
     fn recorded(&self) -> MutexGuard<'_, Option<Recorded<R>>> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recorded.lock()
     }
 
     pub(crate) fn record(&self, device: &GpuDevice<R>, stream: &GpuStream<R>) -> Result<()> {

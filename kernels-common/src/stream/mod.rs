@@ -6,16 +6,16 @@ pub(crate) mod streams;
 
 use crate::capture::Capture;
 use crate::device::GpuDevice;
-use crate::lock::lock;
 use crate::runtime::GpuRuntime;
 use crate::stream::dependencies::Point;
 use crate::stream::event::GpuEvent;
 use isobit_hal::stream::StreamBackend;
 use isobit_hal::{DeviceId, Error, ErrorKind, Event, Result, Stream, StreamId};
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Of which points of other streams a stream is known to run after: the last one of each.
 #[derive(Debug, Default)]
@@ -111,21 +111,21 @@ impl<R: GpuRuntime> GpuStream<R> {
             return true;
         }
         if self.is_capturing()
-            && let Some(captured) = &*lock(&self.captured)
+            && let Some(captured) = &*self.captured.lock()
         {
             return captured.waited.contains(point.stream, point.number);
         }
-        lock(&self.waited).contains(point.stream, point.number)
+        self.waited.lock().contains(point.stream, point.number)
     }
 
     /// The stream was told to wait for the point.
     pub(crate) fn note_waited(&self, point: &Point<R>) {
         if self.is_capturing()
-            && let Some(captured) = &mut *lock(&self.captured)
+            && let Some(captured) = &mut *self.captured.lock()
         {
             return captured.waited.add(point.stream, point.number);
         }
-        lock(&self.waited).add(point.stream, point.number);
+        self.waited.lock().add(point.stream, point.number);
     }
 
     /// Whether work given to the stream is captured instead of being done.
@@ -138,24 +138,24 @@ impl<R: GpuRuntime> GpuStream<R> {
         if !self.is_capturing() {
             return None;
         }
-        lock(&self.captured).as_ref().map(|c| c.capture.clone())
+        self.captured.lock().as_ref().map(|c| c.capture.clone())
     }
 
     /// Its last point outside the capture that it is part of.
     pub(crate) fn before_capture(&self) -> Option<Point<R>> {
-        lock(&self.captured).as_ref().map(|c| c.before.clone())
+        self.captured.lock().as_ref().map(|c| c.before.clone())
     }
 
     /// It is part of a capture from now on; `before` was marked in it last.
     pub(crate) fn enter_capture(&self, capture: Arc<Capture<R>>, before: Point<R>) {
-        *lock(&self.captured) = Some(Captured { capture, before, waited: WaitedPoints::default() });
+        *self.captured.lock() = Some(Captured { capture, before, waited: WaitedPoints::default() });
         self.capturing.store(true, Ordering::SeqCst);
     }
 
     /// Its capture is over.
     pub(crate) fn leave_capture(&self) {
         self.capturing.store(false, Ordering::SeqCst);
-        let captured = lock(&self.captured).take();
+        let captured = self.captured.lock().take();
         // Outside the lock: a capture's end may drop much.
         drop(captured);
     }

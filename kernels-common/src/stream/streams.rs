@@ -7,8 +7,9 @@ use crate::stream::dependencies::Point;
 use crate::stream::event::EventPool;
 use crate::stream::{CurrentStream, GpuStream, StreamHandle};
 use isobit_hal::{Result, Stream, StreamId, stream};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug)]
 struct State<R: GpuRuntime> {
@@ -43,7 +44,7 @@ impl<R: GpuRuntime> Streams<R> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<R>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(crate) fn default(&self) -> &Arc<GpuStream<R>> {

@@ -6,7 +6,8 @@
 use crate::capture::capture_gate::between_captures;
 use crate::runtime::{GpuRuntime, Vendor};
 use isobit_hal::{Error, ErrorKind, Result};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use std::sync::Arc;
 
 /// What a library keeps for the work of one stream.
 pub trait LibraryHandle<R: GpuRuntime>: Sized {
@@ -47,11 +48,11 @@ impl<T, E> Default for PerStream<T, E> {
 
 impl<T, E> PerStream<T, E> {
     fn spare(&self) -> MutexGuard<'_, Spare<T, E>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+        self.spare.lock()
     }
 
     fn used(&self, stream: u64) -> Option<Arc<T>> {
-        let used = self.used.read().unwrap_or_else(PoisonError::into_inner);
+        let used = self.used.read();
         used.iter().find(|(of, _)| *of == stream).map(|(_, handle)| handle.clone())
     }
 
@@ -83,13 +84,13 @@ impl<T, E> PerStream<T, E> {
                 }
             },
         };
-        self.used.write().unwrap_or_else(PoisonError::into_inner).push((stream, handle.clone()));
+        self.used.write().push((stream, handle.clone()));
         Ok(handle)
     }
 
     /// Keeps the handle of a closing stream for another one, where it has one; `end` gives the end of its work, or nothing where that is not known.
     fn retire(&self, stream: u64, end: impl FnOnce() -> Option<E>) {
-        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.write();
         let retired = used.iter().position(|(of, _)| *of == stream).map(|at| used.swap_remove(at).1);
         drop(used);
         if let Some(handle) = retired
@@ -102,7 +103,7 @@ impl<T, E> PerStream<T, E> {
 
 impl<T, E> Drop for PerStream<T, E> {
     fn drop(&mut self) {
-        let used = std::mem::take(self.used.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let used = std::mem::take(self.used.get_mut());
         let spare = std::mem::take(&mut self.spare().handles);
         if !(used.is_empty() && spare.is_empty()) {
             between_captures(|| drop((used, spare)));

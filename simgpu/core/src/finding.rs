@@ -1,9 +1,9 @@
 //! What the checks find, and the collector that keeps it until a report takes it.
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 /// What was wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ impl Findings {
 
     /// Adds a finding; of many alike the first [`KEPT_PER_INSTRUCTION`] are kept.
     pub fn push(&self, finding: Finding) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let place = kept.findings.len();
         let key = (finding.kind, finding.kernel.clone(), finding.instruction.clone());
         let (count, last) = kept.seen.entry(key).or_insert((0, place));
@@ -96,7 +96,7 @@ impl Findings {
 
     /// Takes what was found, in the order of discovery. Where more were alike than are kept, the last of them says how many.
     pub fn take(&self) -> Vec<Finding> {
-        let kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let kept = std::mem::take(&mut *self.0.lock());
         let mut findings = kept.findings;
         for (count, last) in kept.seen.into_values().filter(|(count, _)| *count > KEPT_PER_INSTRUCTION) {
             let more = count - KEPT_PER_INSTRUCTION;
@@ -107,7 +107,7 @@ impl Findings {
 
     /// True where nothing was found since the last [`take`](Self::take).
     pub fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).findings.is_empty()
+        self.0.lock().findings.is_empty()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The running of work groups over host threads.
 
+use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A launch that the calling thread has finished within this time is not handed to others: waking them would cost more.
@@ -87,7 +87,7 @@ impl Schedule {
             }),
             _ => share(None),
         }
-        work.error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        work.error.into_inner().map_or(Ok(()), Err)
     }
 }
 
@@ -107,11 +107,11 @@ impl<S> States<S> {
     }
 
     fn take(&self) -> Option<S> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.0.lock().pop()
     }
 
     fn put(&self, state: S) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+        self.0.lock().push(state);
     }
 }
 
@@ -140,7 +140,7 @@ impl<E> Work<E> {
     }
 
     fn fail(&self, error: E) {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.error.lock().get_or_insert(error);
         self.failed.store(true, Ordering::Relaxed);
     }
 }
@@ -160,7 +160,7 @@ mod tests {
             Ok::<(), ()>(())
         };
         schedule.run(groups, &states, || 0, body).unwrap();
-        assert_eq!(states.0.into_inner().unwrap().into_iter().sum::<u64>(), groups, "states come back");
+        assert_eq!(states.0.into_inner().into_iter().sum::<u64>(), groups, "states come back");
         counts.into_iter().map(|c| c.into_inner() as u32).collect()
     }
 
@@ -179,11 +179,11 @@ mod tests {
             let threads = Mutex::new(std::collections::HashSet::new());
             let body = |(): &mut (), _| {
                 std::thread::sleep(pause);
-                threads.lock().unwrap().insert(std::thread::current().id());
+                threads.lock().insert(std::thread::current().id());
                 Ok::<(), ()>(())
             };
             schedule.run(groups, &States::new(), || (), body).unwrap();
-            threads.into_inner().unwrap()
+            threads.into_inner()
         };
         assert_eq!(on(30, Duration::from_millis(1)).len(), 3);
         let me = std::thread::current().id();

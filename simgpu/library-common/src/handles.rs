@@ -1,9 +1,10 @@
 //! Handles of C interfaces, checked: one that was never given out, or was destroyed, is recognised instead of followed.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The handle that comes next, of whatever kind: one kind's is never another's.
 static NEXT: AtomicUsize = AtomicUsize::new(STEP);
@@ -41,7 +42,7 @@ impl<T> Handles<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Arc<T>>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        self.live.lock()
     }
 }
 

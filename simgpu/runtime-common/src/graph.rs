@@ -5,7 +5,8 @@ use crate::handles::{Handle, Kind, Table};
 use crate::payload::{Labelled, Payload};
 use crate::{ResultCode, bail};
 use isobit_simgpu_core::queue::{Graph, GraphExec, Work};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// A graph that callers hold, and the handles of those of its nodes that were asked for.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ pub struct Graphs {
 
 impl GraphHandle {
     fn lock(&self) -> MutexGuard<'_, (Graph, Vec<Option<u64>>)> {
-        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
+        self.graph.lock()
     }
 
     /// Looks at, or changes, the graph.

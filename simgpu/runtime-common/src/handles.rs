@@ -1,8 +1,9 @@
 //! Handles: numbers that stand for what they name, never used twice, so that a stale one is known.
 
+use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// What C holds of a stream, an event, a module and the like. It is never followed.
 pub type Handle = *mut c_void;
@@ -53,7 +54,7 @@ impl<T> Table<T> {
 
     /// Gives a thing its handle.
     pub fn add(&self, thing: Arc<T>) -> Handle {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.write();
         entries.next += 16;
         let handle = entries.next;
         entries.live.insert(handle, thing);
@@ -62,23 +63,23 @@ impl<T> Table<T> {
 
     /// What a handle names.
     pub fn get(&self, handle: Handle) -> Option<Arc<T>> {
-        self.entries.read().unwrap_or_else(PoisonError::into_inner).live.get(&(handle as u64)).cloned()
+        self.entries.read().live.get(&(handle as u64)).cloned()
     }
 
     /// Takes what a handle names, which is stale from then on.
     pub fn remove(&self, handle: Handle) -> Option<Arc<T>> {
-        self.entries.write().unwrap_or_else(PoisonError::into_inner).live.remove(&(handle as u64))
+        self.entries.write().live.remove(&(handle as u64))
     }
 
     /// The handle of a thing.
     pub fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<Handle> {
-        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.read();
         entries.live.iter().find(|(_, thing)| is_it(thing)).map(|(&handle, _)| handle as Handle)
     }
 
     /// Removes whatever `gone` is true for.
     pub fn remove_if(&self, gone: impl Fn(&T) -> bool) {
-        self.entries.write().unwrap_or_else(PoisonError::into_inner).live.retain(|_, thing| !gone(thing));
+        self.entries.write().live.retain(|_, thing| !gone(thing));
     }
 }
 

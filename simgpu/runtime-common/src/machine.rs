@@ -6,8 +6,9 @@ use isobit_simgpu_core::finding::{Fault, Finding, FindingKind, Findings};
 use isobit_simgpu_core::memory::{Allocation, Kind, Memory};
 use isobit_simgpu_core::queue::{Mode, Queues};
 use isobit_simgpu_core::settings::settings;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The simulated devices of a process, but for the processors on them.
 pub struct Machine {
@@ -101,7 +102,7 @@ impl Machine {
     }
 
     fn registered(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
-        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.registered.lock()
     }
 
     /// Registers memory of the host, whose copies then need not be made before their calls return. False where a part of it is registered

@@ -2,10 +2,11 @@
 
 use crate::Machine;
 use isobit_simgpu_core::finding::{Finding, Findings};
+use parking_lot::Mutex;
 use serde::Serialize;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// What [`write`] writes, as JSON.
 #[derive(Debug, Serialize)]
@@ -28,7 +29,7 @@ static KEPT: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
 pub unsafe fn write<'a>(of: impl FnOnce() -> Option<(&'a Findings, u64)>, buffer: *mut c_char, length: usize) -> usize {
     let written = catch_unwind(AssertUnwindSafe(|| {
         let Some((findings, instructions)) = of() else { return 0 };
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = KEPT.lock();
         kept.extend(findings.take());
         let Ok(json) = serde_json::to_vec(&Report { instructions, findings: &kept }) else { return 0 };
         if !buffer.is_null() && json.len() <= length {
@@ -52,7 +53,7 @@ pub fn tell_at_exit(source: Source) {
         // A panic in a function that the C library calls would abort the process instead of ending it.
         let _ = catch_unwind(|| {
             let Some(findings) = SOURCE.get().and_then(|source| source()) else { return };
-            let kept = std::mem::take(&mut *KEPT.lock().unwrap_or_else(PoisonError::into_inner));
+            let kept = std::mem::take(&mut *KEPT.lock());
             let mut found = kept.into_iter().chain(findings.take());
             found.by_ref().take(TOLD_AT_EXIT).for_each(|finding| eprintln!("simulated GPU: {finding}"));
             match found.count() {

@@ -2,12 +2,12 @@
 //! functions as C does, over one simulator in its process.
 
 use super::{Code, isobit_sim_report};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 /// Tests of one program run one at a time: they share findings, devices, and the rules of captures.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let guard = ALONE.lock();
     report();
     guard
 }

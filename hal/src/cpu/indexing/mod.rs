@@ -10,8 +10,8 @@ use super::CpuStorage;
 use super::walk::{dispatch_size, for_runs};
 use crate::{DType, Dims, Error, ErrorKind, Layout, Op, Result};
 use lines::Lines;
+use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
@@ -63,7 +63,7 @@ struct Faults(Mutex<Option<(usize, i64)>>);
 impl Faults {
     #[cold]
     fn found(&self, at: usize, id: i64) {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.0.lock();
         if first.is_none_or(|(earlier, _)| at < earlier) {
             *first = Some((at, id));
         }
@@ -84,7 +84,7 @@ impl Faults {
     }
 
     fn report(self, op: &Op, dim: usize, size: usize) -> Result<()> {
-        let Some((_, id)) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner) else { return Ok(()) };
+        let Some((_, id)) = self.0.into_inner() else { return Ok(()) };
         let message = format!(
             "{op}: the id {id} lies outside dimension {dim}, which has size {size}; its element was left out, the others are done. \
              u32::MAX and i64::MAX mark elements that are left out without an error"

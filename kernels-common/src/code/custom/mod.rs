@@ -16,8 +16,9 @@ use crate::device::GpuDevice;
 use crate::runtime::GpuRuntime;
 use isobit_hal::kernel::{FuncBackend, KernelParam};
 use isobit_hal::{BackendDevice, DeviceId, Error, ErrorKind, Func, KernelCode, Result, trace};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use twox_hash::XxHash3_128;
 
 /// A kernel on a GPU: what a [`Func`] of these drivers is.
@@ -81,8 +82,8 @@ impl<R: GpuRuntime> CustomModules<R> {
         module: &str,
         code: KernelCode<'_>,
     ) -> Result<Arc<Kernel<R>>> {
-        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(content(code)).or_default().clone();
-        let mut made = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.0.lock().entry(content(code)).or_default().clone();
+        let mut made = slot.lock();
         let loaded = match &*made {
             Some(loaded) => loaded.clone(),
             None => {

@@ -4,8 +4,9 @@ use crate::code::kernel_metadata::{self, Described};
 use crate::code::target::Code;
 use crate::runtime::GpuRuntime;
 use isobit_hal::{Error, ErrorKind, LaunchConfig, Result};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// How many names a message lists.
 const LISTED: usize = 20;
@@ -34,7 +35,7 @@ impl<R: GpuRuntime> Kernel<R> {
             return Ok(());
         }
         // Held while the driver is asked, so that no other thread lowers what this one has raised.
-        let mut allowed = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut allowed = self.shared.lock();
         if config.shared_bytes > *allowed {
             runtime.allow_dynamic_shared(self.function, config.shared_bytes)?;
             *allowed = config.shared_bytes;
@@ -66,7 +67,7 @@ impl<R: GpuRuntime> LoadedModule<R> {
     /// # Errors
     /// `KernelMissing`, naming those that are there.
     pub(crate) fn kernel(&self, runtime: &R, name: &str) -> Result<Arc<Kernel<R>>> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels = self.kernels.lock();
         if let Some(kernel) = kernels.get(name) {
             return Ok(kernel.clone());
         }

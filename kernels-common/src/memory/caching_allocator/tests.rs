@@ -11,14 +11,14 @@ impl Memory for Books {
         if bytes > 1 << 30 {
             return Err(Error::new(ErrorKind::OutOfMemory, "the books are full"));
         }
-        let mut live = self.0.lock().unwrap();
+        let mut live = self.0.lock();
         let ptr = live.last_key_value().map_or(4096, |(ptr, size)| (ptr + *size as u64).next_multiple_of(256));
         live.insert(ptr, bytes);
         Ok(DevicePtr(ptr))
     }
 
     unsafe fn free(&self, ptr: DevicePtr) {
-        self.0.lock().unwrap().remove(&ptr.0).expect("a block is freed once");
+        self.0.lock().remove(&ptr.0).expect("a block is freed once");
     }
 
     fn free_and_total(&self) -> Result<(u64, u64)> {
@@ -47,7 +47,7 @@ fn the_pool_keeps_what_is_given_back() {
     }
     assert_eq!((pool.stats().misses, pool.stats().hits, pool.stats().cached), (1, 2, 1024));
     pool.trim(&books, 0);
-    assert!(books.0.lock().unwrap().is_empty());
+    assert!(books.0.lock().is_empty());
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn in_exact_mode_each_block_is_its_own_and_goes_back_at_once() {
     let (pool, books) = (Pool::<()>::new(true), Books::default());
     for bytes in [1, 1000, 12_345] {
         let (ptr, class, uses) = pool.alloc(&books, bytes, |_| true).unwrap();
-        assert_eq!(books.0.lock().unwrap().get(&ptr.0), Some(&bytes));
+        assert_eq!(books.0.lock().get(&ptr.0), Some(&bytes));
         assert_eq!(pool.stats().in_use, bytes as u64);
         // SAFETY: from `alloc`, given back once.
         unsafe { pool.free(&books, ptr, class, uses) };
-        assert!(books.0.lock().unwrap().is_empty());
+        assert!(books.0.lock().is_empty());
     }
     assert_eq!((pool.stats().in_use, pool.stats().cached, pool.stats().hits), (0, 0, 0));
     assert_eq!(pool.alloc(&books, 0, |_| true).unwrap(), (DevicePtr(0), 0, ()), "an empty buffer has no block");

@@ -8,10 +8,11 @@ use crate::module::LoadedModule;
 use crate::process::{Process, process};
 use crate::registered::{REGISTERED, function};
 use isobit_simgpu_runtime_common::handles::Handle;
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A bundle of code objects in a program's or library's data, with what was loaded of it by card.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(crate) struct FatBinary {
 impl FatBinary {
     /// The code for a card, loaded at the first call.
     pub(crate) fn module(&self, process: &Process, device: usize) -> Result<Arc<LoadedModule>> {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut modules = self.modules.lock();
         let load = || {
             // SAFETY: whoever registered the bundle keeps it until it is unregistered, when this is dropped.
             let image = unsafe { image::bytes(self.image as *const c_void) }?;

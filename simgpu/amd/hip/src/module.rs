@@ -6,9 +6,10 @@ use crate::image;
 use crate::process::{Process, current_device, process};
 use isobit_simgpu_amd::loader::{Kernel, LoadError, Module};
 use isobit_simgpu_runtime_common::handles::Handle;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A module on a device.
 #[derive(Debug)]
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn hipModuleGetFunction(to: *mut Handle, handle: Handle, n
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         let module = module(process, handle)?;
-        let mut functions = module.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut functions = module.functions.lock();
         let found = match functions.get(name) {
             Some(&found) => found as Handle,
             None => {

@@ -4,7 +4,6 @@ use crate::Code;
 use crate::error::{bail, call, put};
 use crate::process::{current_device, process};
 use std::ffi::{c_int, c_uint};
-use std::sync::PoisonError;
 
 /// Whether a card can use the memory of another: every other's.
 #[unsafe(no_mangle)]
@@ -29,7 +28,7 @@ pub extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> Code 
         if device == peer {
             bail!(INVALID_DEVICE, "device {peer} is the current one");
         }
-        if !process.peers.lock().unwrap_or_else(PoisonError::into_inner).insert((device, peer)) {
+        if !process.peers.lock().insert((device, peer)) {
             bail!(PEER_ACCESS_ALREADY_ENABLED, "device {device} may use the memory of {peer} already");
         }
         Ok(())
@@ -42,7 +41,7 @@ pub extern "C" fn hipDeviceDisablePeerAccess(peer: c_int) -> Code {
     call("hipDeviceDisablePeerAccess", || {
         let process = process()?;
         let (device, peer) = (current_device(), process.device(peer)?);
-        if !process.peers.lock().unwrap_or_else(PoisonError::into_inner).remove(&(device, peer)) {
+        if !process.peers.lock().remove(&(device, peer)) {
             bail!(PEER_ACCESS_NOT_ENABLED, "device {device} may not use the memory of {peer}");
         }
         Ok(())

@@ -11,9 +11,10 @@ use isobit_simgpu_core::settings::{cards, settings};
 use isobit_simgpu_runtime_common::Machine;
 use isobit_simgpu_runtime_common::graph::Graphs;
 use isobit_simgpu_runtime_common::handles::{Handle, Kind, Table};
+use parking_lot::{Mutex, MutexGuard};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 pub(crate) struct Process {
     pub(crate) machine: Machine,
@@ -107,7 +108,7 @@ impl Process {
     }
 
     pub(crate) fn origins(&self) -> MutexGuard<'_, HashMap<u64, Origin>> {
-        self.origins.lock().unwrap_or_else(PoisonError::into_inner)
+        self.origins.lock()
     }
 
     /// Remembers how something was made on the current device.

@@ -2,8 +2,8 @@
 
 use crate::program::{Compiled, Failure, Program};
 use isobit_simgpu_library_common::{Handles, guarded};
+use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::{Mutex, PoisonError};
 
 /// `hiprtcResult`.
 pub type Status = c_int;
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn hiprtcCompileProgram(
             return INVALID_OPTION;
         };
         let (compiled, result) = state.program.compile(&options);
-        *state.compiled.lock().unwrap_or_else(PoisonError::into_inner) = compiled;
+        *state.compiled.lock() = compiled;
         match result {
             Ok(()) => SUCCESS,
             Err(Failure::Option) => INVALID_OPTION,
@@ -218,7 +218,7 @@ fn with<T>(prog: *mut c_void, out: *mut T, body: impl FnOnce(&Compiled) -> Statu
         if out.is_null() {
             return INVALID_INPUT;
         }
-        body(&state.compiled.lock().unwrap_or_else(PoisonError::into_inner))
+        body(&state.compiled.lock())
     })
 }
 

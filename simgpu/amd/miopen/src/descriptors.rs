@@ -4,8 +4,8 @@
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, NOT_IMPLEMENTED, SUCCESS, Status, status};
 use isobit_simgpu_library_common::{Handles, guarded};
 use isobit_simgpu_math::convolution::{self, Window};
+use parking_lot::Mutex;
 use std::ffi::{c_int, c_void};
-use std::sync::{Mutex, PoisonError};
 
 /// `miopenHalf`.
 pub const HALF: c_int = 0;
@@ -86,12 +86,12 @@ static CONVOLUTIONS: Handles<Mutex<Convolution>> = Handles::new();
 
 fn read<T: Copy>(live: &Handles<Mutex<T>>, handle: *mut c_void) -> Result<T, Status> {
     let object = live.get(handle).ok_or(BAD_PARAMETER)?;
-    Ok(*object.lock().unwrap_or_else(PoisonError::into_inner))
+    Ok(*object.lock())
 }
 
 fn change<T>(live: &Handles<Mutex<T>>, handle: *mut c_void, f: impl FnOnce(&mut T)) -> Result<(), Status> {
     let object = live.get(handle).ok_or(BAD_PARAMETER)?;
-    f(&mut object.lock().unwrap_or_else(PoisonError::into_inner));
+    f(&mut object.lock());
     Ok(())
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, SUCCESS, Status};
 use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
+use parking_lot::Mutex;
 use std::ffi::c_void;
-use std::sync::{Mutex, PoisonError};
 
 static HANDLES: Handles<Mutex<Stream>> = Handles::new();
 
@@ -51,7 +51,7 @@ pub extern "C" fn miopenSetStream(handle: *mut c_void, stream: *mut c_void) -> S
         let Some(context) = HANDLES.get(handle) else { return BAD_PARAMETER };
         let status = known(Stream(stream));
         if status == SUCCESS {
-            *context.lock().unwrap_or_else(PoisonError::into_inner) = Stream(stream);
+            *context.lock() = Stream(stream);
         }
         status
     })
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn miopenGetStream(handle: *mut c_void, stream: *mut *mut 
     guarded(INTERNAL_ERROR, || match HANDLES.get(handle) {
         Some(context) if !stream.is_null() => {
             // SAFETY: not null; the caller promises that `stream` is null or can be written.
-            unsafe { stream.write(context.lock().unwrap_or_else(PoisonError::into_inner).0) };
+            unsafe { stream.write(context.lock().0) };
             SUCCESS
         }
         _ => BAD_PARAMETER,
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn miopenGetStream(handle: *mut c_void, stream: *mut *mut 
 /// The stream of a handle.
 pub(crate) fn stream_of(handle: *mut c_void) -> Result<Stream, Status> {
     let context = HANDLES.get(handle).ok_or(BAD_PARAMETER)?;
-    Ok(*context.lock().unwrap_or_else(PoisonError::into_inner))
+    Ok(*context.lock())
 }
 
 fn known(stream: Stream) -> Status {

@@ -2,8 +2,9 @@
 
 use crate::types::*;
 use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};
+use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The version that this stands in for, ROCm 6.2's, marked as what it is.
 const VERSION: &CStr = c"4.2.1.standin";
@@ -23,11 +24,11 @@ pub(crate) struct Settings {
 
 impl Context {
     pub(crate) fn settings(&self) -> Settings {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     fn set(&self, change: impl FnOnce(&mut Settings)) -> Status {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.0.lock());
         SUCCESS
     }
 }

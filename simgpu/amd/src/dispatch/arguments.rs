@@ -3,7 +3,8 @@
 use crate::loader::{ArgKind, Kernel};
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::memory::{Kind, Memory};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Slots that launches put their arguments in. They are reused: an allocation a launch would change the table of allocations each time.
 pub(super) struct Arguments {
@@ -29,7 +30,7 @@ pub(super) struct Filled<'a> {
 
 impl Drop for Filled<'_> {
     fn drop(&mut self) {
-        self.owner.free.lock().unwrap_or_else(PoisonError::into_inner).push(self.slot);
+        self.owner.free.lock().push(self.slot);
     }
 }
 
@@ -44,7 +45,7 @@ impl Arguments {
     }
 
     fn take(&self, bytes: usize) -> Result<Slot, Fault> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock();
         if let Some(at) = free.iter().position(|slot| slot.bytes >= bytes) {
             return Ok(free.swap_remove(at));
         }

@@ -12,12 +12,13 @@ mod table;
 pub(crate) use shadow::{BLOCK, Shadow, written};
 pub use table::{Named, Table};
 
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use ranges::Ranges;
 use reserve::Reservation;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 /// What an allocation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -160,7 +161,7 @@ impl Memory {
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+        self.book.lock()
     }
 
     /// Allocates `bytes` bytes at a multiple of 256. Zero bytes are an allocation too, of which no byte may be accessed.
@@ -279,12 +280,12 @@ impl Memory {
             book.dispatches += 1;
             (book.dispatches < DISPATCHES).then_some(book.dispatches)
         };
-        let running = self.launches.read().unwrap_or_else(PoisonError::into_inner);
+        let running = self.launches.read();
         if let Some(number) = next(&mut self.book()) {
             return Dispatch { number, _running: running };
         }
         drop(running);
-        let alone = self.launches.write().unwrap_or_else(PoisonError::into_inner);
+        let alone = self.launches.write();
         if self.book().dispatches >= DISPATCHES {
             // SAFETY: the lock is held for writing, so that no launch runs.
             unsafe { self.shadow.forget_accesses() };

@@ -2,9 +2,9 @@
 
 use super::tasks::TaskId;
 use super::{QueueError, Queues, StreamId, Work, inside_work};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Work and what each piece comes after. Nodes are numbered in the order in which they were added, and come after lower ones only.
 #[derive(Debug, Clone, Default)]
@@ -160,7 +160,7 @@ impl GraphExec {
     }
 
     fn lock(&self) -> MutexGuard<'_, Exec> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

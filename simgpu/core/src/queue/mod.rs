@@ -25,8 +25,8 @@ pub use work::{Work, inside_work};
 use capture::Captures;
 use device::Device;
 use event::Event;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use stream::Stream;
 use tasks::Tasks;
 use work::Failure;
@@ -89,9 +89,8 @@ impl Queues {
         self.mode
     }
 
-    /// The state is whole whenever the lock is free, so that a panic elsewhere is no reason to give up.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Runs tasks until all of `targets` have ended, in the order of `mode`.
@@ -108,7 +107,7 @@ impl Queues {
             }
             match state.tasks.pick(&targets, mode) {
                 Some(task) => state = self.run(state, task),
-                None => state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self.ended.wait(&mut state),
             }
         }
     }

@@ -112,7 +112,7 @@ impl Queues {
     }
 
     /// Does a task at once where that is the mode.
-    pub(super) fn eagerly(&self, state: std::sync::MutexGuard<'_, State>, task: TaskId) {
+    pub(super) fn eagerly(&self, state: parking_lot::MutexGuard<'_, State>, task: TaskId) {
         if self.mode == Mode::Eager {
             drop(self.drive(state, vec![task], Mode::Eager));
         }
@@ -153,7 +153,7 @@ impl Queues {
     }
 
     /// Whether one of `targets` is pending; if so, a task that they need is run.
-    pub(super) fn advance(&self, state: std::sync::MutexGuard<'_, State>, targets: &[TaskId]) -> bool {
+    pub(super) fn advance(&self, state: parking_lot::MutexGuard<'_, State>, targets: &[TaskId]) -> bool {
         if !targets.iter().any(|&task| state.tasks.is_pending(task)) {
             return false;
         }

@@ -6,9 +6,9 @@
 //! barriers. Where it could be either way, the accesses count as ordered: a race may be missed, none is invented.
 
 use crate::check::Place;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Atomics that are remembered. A launch with more (they count things, and do not order groups) has every clash between groups excused
 /// that comes after.
@@ -60,7 +60,7 @@ impl Order {
     /// Notes atomics of `addresses` that `who` is about to make.
     pub(crate) fn begin(&self, who: &Place, addresses: impl Iterator<Item = u64>) -> Ticket {
         let begun = self.clock.fetch_add(1, Ordering::SeqCst);
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.log.lock();
         let mut from = log.events.len();
         let mut last = None;
         for address in addresses {
@@ -89,7 +89,7 @@ impl Order {
     /// Notes that the atomics of a ticket were made.
     pub(crate) fn done(&self, ticket: Ticket) {
         let done = self.clock.fetch_add(1, Ordering::SeqCst);
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.log.lock();
         for event in &mut log.events[ticket.from as usize..ticket.to as usize] {
             event.done = done;
         }
@@ -98,7 +98,7 @@ impl Order {
     /// True where a chain of atomics may put an access at `earlier` (by any wave of its group where `any_wave`, by several groups where
     /// `any_group`) before what `who` does now.
     pub(crate) fn ordered(&self, earlier: &Place, any_wave: bool, any_group: bool, who: &Place) -> bool {
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.log.lock();
         if log.full {
             return true;
         }

@@ -2,7 +2,7 @@
 
 use super::{Distribution, Draw, Order, Sequence};
 use isobit_simgpu_library_common::{Access, Runtime, Stream};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// What a generator is set to.
 pub trait Settings: Clone + std::fmt::Debug {
@@ -88,7 +88,7 @@ impl<S: Settings> Generator<S> {
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut State<S>) -> R) -> R {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut self.0.lock())
     }
 }
 

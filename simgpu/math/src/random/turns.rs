@@ -1,7 +1,8 @@
 //! Generators that take turns, as both vendors lay out the values of XORWOW and MRG32k3a: each gives a group's values, and the next one goes on.
 
 use super::{Distribution, Order, Recurrence};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Generators, each of which gives every so-manieth group of values.
 pub struct Turns<G>(Arc<Shared<G>>);
@@ -72,7 +73,7 @@ impl<G: Recurrence> Order for Turns<G> {
         distribution: &Distribution<T>,
         mut each: impl FnMut(T),
     ) {
-        let mut states = self.0.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut states = self.0.states.lock();
         if states.is_empty() {
             *states = self.first_states();
         }

@@ -3,8 +3,9 @@
 use crate::modes::Settings;
 use crate::types::*;
 use isobit_simgpu_library_common::{CUDA, Handles, Stream, guarded};
+use parking_lot::Mutex;
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The version that this stands in for, CUDA 13.0's: major, minor and patch.
 const VERSION: [c_int; 3] = [13, 0, 2];
@@ -17,11 +18,11 @@ pub(crate) struct Context(Mutex<Settings>);
 
 impl Context {
     pub(crate) fn settings(&self) -> Settings {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     pub(crate) fn set(&self, change: impl FnOnce(&mut Settings)) -> Status {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.0.lock());
         SUCCESS
     }
 }

@@ -6,10 +6,11 @@ use crate::error::{Error, Result, bail};
 use crate::process::Process;
 use isobit_simgpu_core::finding::{Fault, FaultKind};
 use isobit_simgpu_runtime_common::handles::Handle;
+use parking_lot::{Mutex, MutexGuard};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A context that lives.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Slot {
     }
 
     fn live(&self) -> MutexGuard<'_, Option<Arc<Context>>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        self.live.lock()
     }
 
     /// The context, unless it is destroyed.
@@ -84,7 +85,7 @@ impl Context {
     }
 
     fn failure(&self) -> MutexGuard<'_, Failure> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+        self.failure.lock()
     }
 
     /// Work of the context could not be executed to its end: the next call that waits is told.

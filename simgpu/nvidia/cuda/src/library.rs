@@ -11,9 +11,10 @@ use crate::memory::Address;
 use crate::module::{Function, LoadedModule, function, unload};
 use crate::process::{Process, process};
 use isobit_simgpu_runtime_common::handles::Handle;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Code, with the modules that contexts have of it.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ impl Library {
     /// The module of a context, loaded at the first call.
     fn module_in(&self, process: &Process, context: &Arc<Context>) -> Result<(Handle, Arc<LoadedModule>)> {
         context.check()?;
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut modules = self.modules.lock();
         if let Some(&handle) = modules.get(&context.id)
             && let Some(module) = process.modules.get(handle as Handle)
         {
@@ -139,7 +140,7 @@ pub extern "C" fn cuLibraryUnload(handle: Handle) -> Code {
         let library = library(process, handle)?;
         process.libraries.remove(handle);
         process.kernels.remove_if(|kernel| kernel.library == handle as u64);
-        for &module in library.modules.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        for &module in library.modules.lock().values() {
             unload(process, module as Handle);
         }
         Ok(())
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn cuLibraryGetKernel(to: *mut Handle, handle: Handle, nam
             let name = CString::new(name).unwrap_or_default();
             process.kernels.add(Arc::new(LibraryKernel { library: handle as u64, name })) as u64
         };
-        let mut kernels = library.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels = library.kernels.lock();
         let found = *kernels.entry(name.to_owned()).or_insert_with(add);
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, found as Handle, "the kernel") }

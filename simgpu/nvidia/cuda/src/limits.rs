@@ -7,7 +7,6 @@ use crate::error::{Error, bail, call, put};
 use crate::process::process;
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::PoisonError;
 
 /// `CU_LIMIT_STACK_SIZE` and those that follow it.
 const STACK: c_int = 0;
@@ -46,7 +45,7 @@ fn limit_error(limit: c_int) -> Error {
 pub unsafe extern "C" fn cuCtxGetLimit(to: *mut usize, limit: c_int) -> Code {
     call("cuCtxGetLimit", || {
         let context = current()?;
-        let limits = context.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let limits = context.limits.lock();
         let value = limits.get(&limit).copied().ok_or_else(|| limit_error(limit))?;
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the limit") }
@@ -68,7 +67,7 @@ pub extern "C" fn cuCtxSetLimit(limit: c_int, value: usize) -> Code {
             PERSISTING_L2 => value.min(card.persisting_l2 as usize),
             _ => return Err(limit_error(limit)),
         };
-        context.limits.lock().unwrap_or_else(PoisonError::into_inner).insert(limit, value);
+        context.limits.lock().insert(limit, value);
         Ok(())
     })
 }

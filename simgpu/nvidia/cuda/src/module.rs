@@ -9,9 +9,10 @@ use crate::memory::Address;
 use crate::process::{Process, process};
 use isobit_simgpu_nvidia::module::{Kernel, LoadError, Module};
 use isobit_simgpu_runtime_common::handles::Handle;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_uint, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A module in a context.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl LoadedModule {
 
     /// The handle of a kernel, the same whenever it is asked for.
     pub(crate) fn function(&self, process: &Process, handle: Handle, name: &str) -> Result<Handle> {
-        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut functions = self.functions.lock();
         if let Some(&found) = functions.get(name) {
             return Ok(found as Handle);
         }

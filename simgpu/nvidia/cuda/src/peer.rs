@@ -7,7 +7,7 @@ use crate::error::{Result, bail, call, put};
 use crate::process::process;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Whether a card can use the memory of another: every other's.
 #[unsafe(no_mangle)]
@@ -59,7 +59,7 @@ pub extern "C" fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) -> Code {
             bail!(INVALID_VALUE, "the flags must be 0, not {flags:#x}");
         }
         let (own, peer) = pair(peer)?;
-        if !process()?.peers.lock().unwrap_or_else(PoisonError::into_inner).insert((own.id, peer.id)) {
+        if !process()?.peers.lock().insert((own.id, peer.id)) {
             bail!(PEER_ACCESS_ALREADY_ENABLED, "the context may use that memory already");
         }
         Ok(())
@@ -71,7 +71,7 @@ pub extern "C" fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) -> Code {
 pub extern "C" fn cuCtxDisablePeerAccess(peer: Handle) -> Code {
     call("cuCtxDisablePeerAccess", || {
         let (own, peer) = pair(peer)?;
-        if !process()?.peers.lock().unwrap_or_else(PoisonError::into_inner).remove(&(own.id, peer.id)) {
+        if !process()?.peers.lock().remove(&(own.id, peer.id)) {
             bail!(PEER_ACCESS_NOT_ENABLED, "the context may not use that memory");
         }
         Ok(())

@@ -5,9 +5,10 @@ use crate::error::{Error, Result, bail, call, put, read};
 use crate::process::process;
 use isobit_simgpu_core::memory::Allocation;
 use isobit_simgpu_runtime_common::handles::{self, Handle, Table};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A pool.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl Pool {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -56,11 +57,11 @@ impl Pools {
     }
 
     fn of_devices(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
-        self.of_devices.lock().unwrap_or_else(PoisonError::into_inner)
+        self.of_devices.lock()
     }
 
     fn owners(&self) -> MutexGuard<'_, HashMap<u64, (u64, Arc<Pool>)>> {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+        self.owners.lock()
     }
 
     /// The pool that a handle names.

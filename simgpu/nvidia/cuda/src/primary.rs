@@ -6,9 +6,10 @@ use crate::current::{Context, Slot};
 use crate::error::{Result, bail, call, put, put_if_wanted};
 use crate::process::{Process, process};
 use isobit_simgpu_runtime_common::handles::Handle;
+use parking_lot::MutexGuard;
 use std::ffi::{c_int, c_uint};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// A card's primary context: one handle for ever, for one context after another.
 #[derive(Debug, Default)]
@@ -33,7 +34,7 @@ impl Primary {
 
 fn primary(process: &Process, device: c_int) -> Result<(usize, MutexGuard<'_, Primary>)> {
     let device = process.device(device)?;
-    Ok((device, process.cards[device].primary.lock().unwrap_or_else(PoisonError::into_inner)))
+    Ok((device, process.cards[device].primary.lock()))
 }
 
 /// Gives the primary context of a card, which is made where there is none.

@@ -15,10 +15,11 @@ use isobit_simgpu_nvidia::dispatch::Gpu;
 use isobit_simgpu_runtime_common::Machine;
 use isobit_simgpu_runtime_common::graph::Graphs;
 use isobit_simgpu_runtime_common::handles::{Handle, Kind, Table};
+use parking_lot::{Mutex, MutexGuard};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 pub(crate) struct Process {
     pub(crate) machine: Machine,
@@ -158,7 +159,7 @@ impl Process {
     }
 
     fn made(&self) -> MutexGuard<'_, HashMap<u64, Made>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+        self.made.lock()
     }
 
     /// Remembers what was made in a context.

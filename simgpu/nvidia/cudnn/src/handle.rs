@@ -2,8 +2,8 @@
 
 use crate::status::{BAD_PARAM, INTERNAL_ERROR, NOT_INITIALIZED, Outcome, Status, answer, ensure, fail};
 use isobit_simgpu_library_common::{CUDA, Handles, Runtime, Stream};
+use parking_lot::Mutex;
 use std::ffi::c_void;
-use std::sync::{Mutex, PoisonError};
 
 static HANDLES: Handles<Mutex<Stream>> = Handles::new();
 
@@ -35,7 +35,7 @@ pub extern "C" fn cudnnDestroy(handle: *mut c_void) -> Status {
             return Ok(());
         }
         let Some(stream) = HANDLES.remove(handle) else { return fail(BAD_PARAM, "cudnnDestroy: no handle") };
-        let stream = *stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let stream = *stream.lock();
         if let Ok(cuda) = CUDA.runtime()
             && cuda.is_capturing(stream) == Ok(false)
         {
@@ -55,7 +55,7 @@ pub extern "C" fn cudnnSetStream(handle: *mut c_void, stream: *mut c_void) -> St
         if !stream.is_null() && driver(INTERNAL_ERROR)?.is_capturing(Stream(stream)).is_err() {
             return fail(BAD_PARAM, "cudnnSetStream: no stream");
         }
-        *context.lock().unwrap_or_else(PoisonError::into_inner) = Stream(stream);
+        *context.lock() = Stream(stream);
         Ok(())
     })
 }
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn cudnnGetStream(handle: *mut c_void, stream: *mut *mut c
 /// The stream of a handle.
 pub(crate) fn stream_of(handle: *mut c_void) -> Outcome<Stream> {
     let Some(context) = HANDLES.get(handle) else { return fail(BAD_PARAM, "no handle") };
-    Ok(*context.lock().unwrap_or_else(PoisonError::into_inner))
+    Ok(*context.lock())
 }
 
 /// A handle on the default stream, where there may be no driver.

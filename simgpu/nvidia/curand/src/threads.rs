@@ -4,7 +4,8 @@
 //! turn: the next call has the rest of it, made by its own distribution of the same words.
 
 use isobit_simgpu_math::random::{Distribution, Order, philox};
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// How many threads.
 const THREADS: usize = 1 << 16;
@@ -74,7 +75,7 @@ impl Order for Threads {
         distribution: &Distribution<T>,
         mut each: impl FnMut(T),
     ) {
-        let mut blocks = self.0.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut blocks = self.0.blocks.lock();
         if blocks.is_empty() {
             *blocks = self.first_blocks();
         }

@@ -7,7 +7,8 @@ mod precedence;
 mod streams;
 
 use super::{Mode, Queues, Work};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 const MODES: [Mode; 3] = [Mode::Eager, Mode::Latest, Mode::Needed];
 
@@ -20,17 +21,17 @@ impl Log {
     fn work(&self, number: usize) -> Work {
         let log = self.0.clone();
         Work::new(move || {
-            log.lock().unwrap().push(number);
+            log.lock().push(number);
             Ok(())
         })
     }
 
     fn take(&self) -> Vec<usize> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        std::mem::take(&mut self.0.lock())
     }
 
     fn seen(&self) -> Vec<usize> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 }
 

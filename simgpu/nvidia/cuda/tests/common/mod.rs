@@ -15,8 +15,8 @@ use isobit_simgpu_cuda::memory::{cuMemAlloc_v2, cuMemFree_v2};
 use isobit_simgpu_cuda::module::{cuModuleGetFunction, cuModuleLoadData};
 use isobit_simgpu_cuda::primary::{cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRetain};
 use isobit_simgpu_cuda::version::cuInit;
+use parking_lot::MutexGuard;
 use std::ffi::{CStr, CString, c_void};
-use std::sync::MutexGuard;
 
 /// What C holds of a stream, a context and the like.
 pub type Handle = *mut c_void;

@@ -5,9 +5,10 @@ use super::{engine, graph, heuristic, operation, pack, plan, tensor, window};
 use crate::status::{BAD_PARAM, DESCRIPTOR_TYPE, NOT_FINALIZED, NOT_SUPPORTED, NULL_POINTER, Outcome, ensure, fail};
 use isobit_simgpu_library_common::Handles;
 use isobit_simgpu_math::convolution::Pass;
+use parking_lot::Mutex;
 use std::any::Any;
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// What a kind of descriptor is made of.
 pub(super) trait Body: Any + Send + Sync {
@@ -79,14 +80,14 @@ impl Object {
 
     /// Works on what it is while it is open.
     pub(super) fn change(&self, f: impl FnOnce(&mut dyn Body) -> Outcome) -> Outcome {
-        match self.open.lock().unwrap_or_else(PoisonError::into_inner).as_deref_mut() {
+        match self.open.lock().as_deref_mut() {
             Some(body) => f(body),
             None => fail(BAD_PARAM, "the descriptor is finalised"),
         }
     }
 
     pub(super) fn finalize(&self) -> Outcome {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         let Some(body) = open.as_deref_mut() else { return fail(BAD_PARAM, "the descriptor is finalised already") };
         body.finalize()?;
         if let Some(body) = open.take() {
@@ -101,7 +102,7 @@ impl Object {
         ensure(self.kind == body.kind(), DESCRIPTOR_TYPE, || {
             format!("a descriptor of kind {} is to hold one of kind {}", self.kind, body.kind())
         })?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         ensure(open.is_some(), BAD_PARAM, || "a descriptor that is finalised is to hold another".into())?;
         *open = None;
         let _ = self.body.set(body);

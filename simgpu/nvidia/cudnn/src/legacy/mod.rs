@@ -16,8 +16,8 @@ pub use window::*;
 
 use crate::status::{BAD_PARAM, NULL_POINTER, Outcome, ensure, fail};
 use isobit_simgpu_library_common::Handles;
+use parking_lot::Mutex;
 use std::ffi::{c_int, c_void};
-use std::sync::{Mutex, PoisonError};
 
 /// Descriptors of a kind, each nothing until it is set.
 struct Descriptors<T>(Handles<Mutex<Option<T>>>);
@@ -45,12 +45,12 @@ impl<T: Clone> Descriptors<T> {
 
     fn change(&self, descriptor: *mut c_void, f: impl FnOnce(&mut Option<T>) -> Outcome) -> Outcome {
         let Some(object) = self.0.get(descriptor) else { return fail(BAD_PARAM, "a descriptor that there is not") };
-        f(&mut object.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut object.lock())
     }
 
     fn get(&self, descriptor: *mut c_void) -> Outcome<T> {
         let Some(object) = self.0.get(descriptor) else { return fail(BAD_PARAM, "a descriptor that there is not") };
-        let there = object.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let there = object.lock().clone();
         there.map_or_else(|| fail(BAD_PARAM, "a descriptor that was not set"), Ok)
     }
 

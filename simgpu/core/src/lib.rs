@@ -7,6 +7,7 @@
 //! [`queue::Queues`].
 
 pub mod check;
+pub mod engine;
 pub mod finding;
 pub mod local;
 pub mod memory;

@@ -98,3 +98,45 @@ pub unsafe fn access<'a>(
     }));
     c_int::from(!may.unwrap_or(false))
 }
+
+/// Declares the simulator's own functions, which a vendor's library has beside the vendor's: `isobit_sim_report`, `isobit_sim_access`, and what tells
+/// at the end of the process. The first expression gives the process's [`Machine`] as an `Option<&'static Machine>`, the second the number of
+/// instructions that its cards have executed.
+#[macro_export]
+macro_rules! report_functions {
+    ($machine:expr, $instructions:expr) => {
+        /// Writes a report of all cards; [`write`]($crate::report::write) says how. Answers 0 before the interface is initialised.
+        ///
+        /// # Safety
+        /// `buffer` is null or has room for `length` bytes.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn isobit_sim_report(buffer: *mut std::ffi::c_char, length: usize) -> usize {
+            let of = || {
+                let machine: Option<&'static $crate::Machine> = $machine;
+                Some((&*machine?.findings, $instructions))
+            };
+            // SAFETY: the caller promises that `buffer` is null or has room for `length` bytes.
+            unsafe { $crate::report::write(of, buffer, length) }
+        }
+
+        /// Has what nobody asked for told when the process ends.
+        pub(crate) fn tell_at_exit() {
+            $crate::report::tell_at_exit(|| $machine.map(|machine| &*machine.findings));
+        }
+
+        /// Checks an access of a library to device memory; [`access`]($crate::report::access) says how.
+        ///
+        /// # Safety
+        /// `what` is null or a string that ends in NUL.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn isobit_sim_access(
+            address: *const std::ffi::c_void,
+            bytes: usize,
+            write: std::ffi::c_int,
+            what: *const std::ffi::c_char,
+        ) -> std::ffi::c_int {
+            // SAFETY: the caller promises that `what` is null or a string that ends in NUL.
+            unsafe { $crate::report::access(|| $machine, address, bytes, write, what) }
+        }
+    };
+}

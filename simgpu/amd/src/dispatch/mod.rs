@@ -10,12 +10,11 @@ use crate::loader::{Kernel, LoadError, Module};
 use arguments::Arguments;
 use group::{Group, GroupState};
 use isobit_simgpu_core::check::{Describe, Launch, Place};
+use isobit_simgpu_core::engine::{Engine, coordinates};
 use isobit_simgpu_core::finding::{Fault, Findings};
 use isobit_simgpu_core::memory::Memory;
-use isobit_simgpu_core::schedule::{Schedule, States};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of group memory of a compute unit, on all simulated cards.
 pub const LDS_BYTES: u32 = 64 << 10;
@@ -29,13 +28,8 @@ const PRIVATE_APERTURE: u32 = 0x0002_0000;
 pub struct Gpu {
     arch: Arch,
     approximation: Approximation,
-    memory: Arc<Memory>,
-    findings: Arc<Findings>,
-    schedule: Schedule,
-    states: States<GroupState>,
+    engine: Engine<GroupState>,
     arguments: Arguments,
-    clock: AtomicU64,
-    instructions: AtomicU64,
 }
 
 impl fmt::Debug for Gpu {
@@ -56,19 +50,8 @@ impl Gpu {
         threads: usize,
         approximation: Approximation,
     ) -> Result<Self, Fault> {
-        let schedule =
-            Schedule::new(threads).map_err(|e| Fault::new(format!("no threads for the simulated GPU: {e}")))?;
-        Ok(Self {
-            arch,
-            approximation,
-            arguments: Arguments::new(memory.clone()),
-            memory,
-            findings,
-            schedule,
-            states: States::new(),
-            clock: AtomicU64::new(0),
-            instructions: AtomicU64::new(0),
-        })
+        let arguments = Arguments::new(memory.clone());
+        Ok(Self { arch, approximation, engine: Engine::new(memory, findings, threads)?, arguments })
     }
 
     /// Which card it is.
@@ -78,7 +61,7 @@ impl Gpu {
 
     /// Instructions executed since the start, times the lanes of a wave.
     pub fn instructions(&self) -> u64 {
-        self.instructions.load(Ordering::Relaxed)
+        self.engine.instructions()
     }
 
     /// Loads a code object, or the one of a bundle that fits this card.
@@ -86,7 +69,7 @@ impl Gpu {
     /// # Errors
     /// As [`LoadError`] says.
     pub fn load(&self, image: &[u8]) -> Result<Module, LoadError> {
-        Module::load(self.arch, self.approximation, &self.memory, image)
+        Module::load(self.arch, self.approximation, &self.engine.memory, image)
     }
 
     /// Runs a kernel to its end: `grid` blocks of `block` threads with so many bytes of dynamic group memory, and the explicit part of the
@@ -122,7 +105,8 @@ impl Gpu {
             grid.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into())).filter(|&n| n <= u64::from(u32::MAX));
         let groups = groups.ok_or_else(|| Fault::new(format!("{}: more than 2^32 blocks: {grid:?}", kernel.name)))?;
         let arguments = self.arguments.fill(kernel, grid, block, dynamic_lds, kernarg)?;
-        let launch = Launch::new(&kernel.name, &self.memory, &self.findings, kernel.granules, kernel.atomics);
+        let launch =
+            Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, kernel.granules, kernel.atomics);
         let group = Group {
             kernel,
             launch: &launch,
@@ -131,14 +115,10 @@ impl Gpu {
             block,
             lds_bytes: lds,
             width: self.arch.wave_size(),
-            clock: &self.clock,
+            clock: &self.engine.clock,
             describe: &Names { kernel, grid, block, width: self.arch.wave_size() as u32 },
         };
-        self.schedule.run(groups, &self.states, GroupState::new, |state, index| {
-            let (executed, outcome) = group.run(state, index as u32);
-            self.instructions.fetch_add(executed * self.arch.wave_size() as u64, Ordering::Relaxed);
-            outcome
-        })
+        self.engine.run(groups, self.arch.wave_size(), GroupState::new, |state, index| group.run(state, index))
     }
 }
 
@@ -148,11 +128,6 @@ struct Names<'a> {
     grid: [u32; 3],
     block: [u32; 3],
     width: u32,
-}
-
-/// The coordinates of a linear index.
-fn coordinates(index: u32, extent: [u32; 3]) -> [u32; 3] {
-    [index % extent[0], index / extent[0] % extent[1], index / extent[0] / extent[1]]
 }
 
 impl Describe for Names<'_> {

@@ -61,7 +61,7 @@ impl Group<'_> {
         debug_assert!(next <= usize::from(sreg::VCC_LO));
         // Packed coordinates, as gfx90a and later have them.
         let used = [u32::MAX, 0x000f_ffff, 0x3ff][usize::from(2 - setup.thread_dims.min(2))];
-        let [mut x, mut y, mut z] = super::coordinates(wave * width, self.block);
+        let [mut x, mut y, mut z] = isobit_simgpu_core::engine::coordinates(wave * width, self.block);
         for id in &mut state.v[0].0[..self.width] {
             *id = (x | y << 10 | z << 20) & used;
             x += 1;

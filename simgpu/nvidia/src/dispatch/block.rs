@@ -2,7 +2,6 @@
 
 use super::arguments::Filled;
 use super::barriers::Barriers;
-use super::coordinates;
 use crate::exec::fragments::PATIENCE;
 use crate::exec::row::LANES;
 use crate::exec::run::{Pause, run};
@@ -10,6 +9,7 @@ use crate::exec::warp::SITE_CACHES;
 use crate::exec::{Env, Row, Warp};
 use crate::module::Kernel;
 use isobit_simgpu_core::check::{Describe, Launch, SiteCache};
+use isobit_simgpu_core::engine::coordinates;
 use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::local::Local;
 use std::sync::atomic::AtomicU64;

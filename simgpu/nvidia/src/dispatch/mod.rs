@@ -12,13 +12,12 @@ use crate::module::{Approximation, Kernel, LoadError, Module};
 use arguments::Arguments;
 use block::{BlockState, Grid};
 use isobit_simgpu_core::check::Launch;
+use isobit_simgpu_core::engine::Engine;
 use isobit_simgpu_core::finding::{Fault, Findings};
 use isobit_simgpu_core::memory::Memory;
-use isobit_simgpu_core::schedule::{Schedule, States};
 use names::Names;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use crate::module::MAX_THREADS;
 
@@ -26,13 +25,8 @@ pub use crate::module::MAX_THREADS;
 pub struct Gpu {
     arch: Arch,
     approximation: Approximation,
-    memory: Arc<Memory>,
-    findings: Arc<Findings>,
-    schedule: Schedule,
-    states: States<BlockState>,
+    engine: Engine<BlockState>,
     arguments: Arguments,
-    clock: AtomicU64,
-    instructions: AtomicU64,
 }
 
 impl fmt::Debug for Gpu {
@@ -53,19 +47,8 @@ impl Gpu {
         threads: usize,
         approximation: Approximation,
     ) -> Result<Self, Fault> {
-        let schedule =
-            Schedule::new(threads).map_err(|e| Fault::new(format!("no threads for the simulated GPU: {e}")))?;
-        Ok(Self {
-            arch,
-            approximation,
-            arguments: Arguments::new(memory.clone()),
-            memory,
-            findings,
-            schedule,
-            states: States::new(),
-            clock: AtomicU64::new(0),
-            instructions: AtomicU64::new(0),
-        })
+        let arguments = Arguments::new(memory.clone());
+        Ok(Self { arch, approximation, engine: Engine::new(memory, findings, threads)?, arguments })
     }
 
     /// Which card it is.
@@ -75,7 +58,7 @@ impl Gpu {
 
     /// Instructions executed since the start, times the lanes of a warp.
     pub fn instructions(&self) -> u64 {
-        self.instructions.load(Ordering::Relaxed)
+        self.engine.instructions()
     }
 
     /// Loads PTX.
@@ -83,7 +66,7 @@ impl Gpu {
     /// # Errors
     /// As [`LoadError`] says.
     pub fn load(&self, image: &[u8]) -> Result<Module, LoadError> {
-        Module::load(self.arch, self.approximation, &self.memory, image)
+        Module::load(self.arch, self.approximation, &self.engine.memory, image)
     }
 
     /// Runs a kernel to its end: `grid` blocks of `block` threads with so many bytes of dynamic shared memory, and the argument buffer
@@ -103,7 +86,8 @@ impl Gpu {
         check::shape(self.arch, kernel, grid, block, dynamic_shared)?;
         let filled = self.arguments.fill(kernel.argument_bytes(), arguments)?;
         let program = &*kernel.program;
-        let launch = Launch::new(&kernel.name, &self.memory, &self.findings, program.granules, program.atomics);
+        let launch =
+            Launch::new(&kernel.name, &self.engine.memory, &self.engine.findings, program.granules, program.atomics);
         let of_launch = Grid {
             kernel,
             launch: &launch,
@@ -111,19 +95,10 @@ impl Gpu {
             grid,
             block,
             dynamic_shared,
-            clock: &self.clock,
+            clock: &self.engine.clock,
             describe: &Names { program, grid, block },
         };
         let blocks = grid.iter().map(|&n| u64::from(n)).product();
-        self.schedule.run(blocks, &self.states, BlockState::new, |state, index| {
-            let (executed, outcome) = of_launch.run(state, index as u32);
-            self.instructions.fetch_add(executed * LANES as u64, Ordering::Relaxed);
-            outcome
-        })
+        self.engine.run(blocks, LANES, BlockState::new, |state, index| of_launch.run(state, index))
     }
-}
-
-/// The coordinates of a linear index.
-fn coordinates(index: u32, extent: [u32; 3]) -> [u32; 3] {
-    [index % extent[0], index / extent[0] % extent[1], index / extent[0] / extent[1]]
 }

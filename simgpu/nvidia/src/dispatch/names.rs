@@ -1,9 +1,9 @@
 //! Names of a launch's parts, for findings.
 
-use super::coordinates;
 use crate::exec::program::{Program, Text};
 use crate::exec::row::LANES;
 use isobit_simgpu_core::check::{Describe, Place};
+use isobit_simgpu_core::engine::coordinates;
 
 /// What names are made from.
 pub(super) struct Names<'a> {

@@ -98,12 +98,12 @@ fn variables_of_modules_and_functions() {
     assert_eq!(card.module.global("zeros").expect("the variable").1, 400);
     assert_eq!((card.module.global("own"), card.module.global("main")), (None, None));
     // They go with the module and its kernels.
-    let Card { module, memory, gpu, .. } = card;
+    let Card { module, device, gpu } = card;
     let kernel = module.kernel("main");
     drop((module, gpu));
-    assert!(memory.find(values).is_some());
+    assert!(device.memory.find(values).is_some());
     drop(kernel);
-    assert!(memory.find(values).is_none());
+    assert!(device.memory.find(values).is_none());
 }
 
 #[test]

@@ -1,32 +1,22 @@
 //! What tests of whole kernels share: a compiler, a card with memory, and launches with checked results.
 
-use isobit_simgpu_core::finding::{Fault, Finding, Findings};
-use isobit_simgpu_core::memory::{Kind, Memory};
+#[path = "../../../../core/testing/device.rs"]
+mod device;
+
+use device::Device;
+use isobit_simgpu_core::finding::{Fault, Finding};
 use isobit_simgpu_nvidia::arch::Arch;
 use isobit_simgpu_nvidia::dispatch::Gpu;
 use isobit_simgpu_nvidia::module::Module;
+use std::ops::Deref;
 use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
 
 /// Compiles CUDA device code to PTX with clang (19 or newer, or what `ISOBIT_CLANG` names) for a card.
 #[allow(dead_code, reason = "not every test compiles")]
 pub fn compile(source: &Path, arch: Arch) -> Vec<u8> {
-    let out = tempfile::Builder::new().suffix(".ptx").tempfile().expect("a temporary file");
-    let flags = ["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-S", "-O3", "-gline-tables-only"];
-    let named = std::env::var("ISOBIT_CLANG").ok();
-    let candidates = named.into_iter().chain((19..=30).rev().map(|v| format!("clang-{v}"))).chain(["clang".into()]);
-    for clang in candidates {
-        let mut command = Command::new(&clang);
-        command.args(flags).args(["-std=c++20", "-ffp-contract=off", "--cuda-feature=+ptx78"]);
-        command.arg(format!("--cuda-gpu-arch={}", arch.name())).arg("-o").arg(out.path()).arg(source);
-        match command.output() {
-            Err(_) => continue,
-            Ok(done) if done.status.success() => return std::fs::read(out.path()).expect("what clang wrote"),
-            Ok(done) => panic!("{clang}: {}", String::from_utf8_lossy(&done.stderr)),
-        }
-    }
-    panic!("no clang: install clang-19, or name one in ISOBIT_CLANG");
+    let arch = format!("--cuda-gpu-arch={}", arch.name());
+    let options = ["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-S", "-O3", "-gline-tables-only"];
+    device::compile(source, &[&options[..], &["-std=c++20", "--cuda-feature=+ptx78", &arch]].concat())
 }
 
 /// A module of some functions, for the oldest card.
@@ -61,9 +51,16 @@ pub fn main_with(variables: &str, body: &str) -> String {
 /// A card with a loaded module.
 pub struct Card {
     pub gpu: Gpu,
-    pub memory: Arc<Memory>,
-    pub findings: Arc<Findings>,
+    pub device: Device,
     pub module: Module,
+}
+
+impl Deref for Card {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.device
+    }
 }
 
 impl Card {
@@ -72,35 +69,10 @@ impl Card {
     }
 
     pub fn with(arch: Arch, image: &[u8], threads: usize) -> Self {
-        let memory = Arc::new(Memory::new(1 << 30).expect("a gigabyte of addresses"));
-        let findings = Arc::new(Findings::new());
-        let gpu = Gpu::new(arch, memory.clone(), findings.clone(), threads, 0).expect("threads");
+        let device = Device::new();
+        let gpu = Gpu::new(arch, device.memory.clone(), device.findings.clone(), threads, 0).expect("threads");
         let module = gpu.load(image).unwrap_or_else(|e| panic!("{}: {e}", arch.name()));
-        Self { gpu, memory, findings, module }
-    }
-
-    /// Memory that holds these values.
-    pub fn upload<T: bytemuck::NoUninit>(&self, values: &[T]) -> u64 {
-        let bytes = bytemuck::cast_slice::<T, u8>(values);
-        let at = self.uninitialised(bytes.len());
-        // SAFETY: the allocation was made just now with this size.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
-        self.memory.set_initialised(at, bytes.len(), true);
-        at
-    }
-
-    /// Memory that holds nothing yet.
-    pub fn uninitialised(&self, bytes: usize) -> u64 {
-        self.memory.alloc(bytes, Kind::Device, "").expect("memory")
-    }
-
-    /// The values at an address.
-    pub fn download<T: bytemuck::Pod>(&self, at: u64, count: usize) -> Vec<T> {
-        let bytes = count * size_of::<T>();
-        assert!(self.memory.host_bounds(at, bytes, false, "download", &self.findings));
-        // SAFETY: a live allocation holds the bytes, and no launch is running.
-        let bytes = unsafe { std::slice::from_raw_parts(at as *const u8, bytes) };
-        bytemuck::pod_collect_to_vec(bytes)
+        Self { gpu, device, module }
     }
 
     /// Launches a kernel along x.

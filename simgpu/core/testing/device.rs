@@ -1,0 +1,62 @@
+//! What tests of whole kernels share, whichever vendor's card they run on: a compiler, and memory with values in it. Each program of tests includes
+//! this file.
+
+use isobit_simgpu_core::finding::Findings;
+use isobit_simgpu_core::memory::{Kind, Memory};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// What clang (19 or newer, or what `ISOBIT_CLANG` names) makes of a source with these options.
+#[allow(dead_code, reason = "not every program of tests compiles")]
+pub fn compile(source: &Path, options: &[&str]) -> Vec<u8> {
+    let out = tempfile::NamedTempFile::new().expect("a temporary file");
+    let named = std::env::var("ISOBIT_CLANG").ok();
+    let candidates = named.into_iter().chain((19..=30).rev().map(|v| format!("clang-{v}"))).chain(["clang".into()]);
+    for clang in candidates {
+        let mut command = Command::new(&clang);
+        match command.args(options).arg("-ffp-contract=off").arg("-o").arg(out.path()).arg(source).output() {
+            Err(_) => continue,
+            Ok(done) if done.status.success() => return std::fs::read(out.path()).expect("what clang wrote"),
+            Ok(done) => panic!("{clang}: {}", String::from_utf8_lossy(&done.stderr)),
+        }
+    }
+    panic!("no clang: install clang-19 and lld-19, or name one in ISOBIT_CLANG");
+}
+
+/// The memory of a card, and what was found.
+pub struct Device {
+    pub memory: Arc<Memory>,
+    pub findings: Arc<Findings>,
+}
+
+impl Device {
+    pub fn new() -> Self {
+        let memory = Arc::new(Memory::new(1 << 30).expect("a gigabyte of addresses"));
+        Self { memory, findings: Arc::new(Findings::new()) }
+    }
+
+    /// Memory that holds these values.
+    pub fn upload<T: bytemuck::NoUninit>(&self, values: &[T]) -> u64 {
+        let bytes = bytemuck::cast_slice::<T, u8>(values);
+        let at = self.uninitialised(bytes.len());
+        // SAFETY: the allocation was made just now with this size.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+        self.memory.set_initialised(at, bytes.len(), true);
+        at
+    }
+
+    /// Memory that holds nothing yet.
+    pub fn uninitialised(&self, bytes: usize) -> u64 {
+        self.memory.alloc(bytes, Kind::Device, "").expect("memory")
+    }
+
+    /// The values at an address.
+    pub fn download<T: bytemuck::Pod>(&self, at: u64, count: usize) -> Vec<T> {
+        let bytes = count * size_of::<T>();
+        assert!(self.memory.host_bounds(at, bytes, false, "download", &self.findings));
+        // SAFETY: a live allocation holds the bytes, and no launch is running.
+        let bytes = unsafe { std::slice::from_raw_parts(at as *const u8, bytes) };
+        bytemuck::pod_collect_to_vec(bytes)
+    }
+}

@@ -9,8 +9,7 @@
 use crate::device::GpuDevice;
 use crate::key::Key;
 use crate::launch::Launch;
-use crate::launch::index::Dim;
-use crate::launch::index::Divisor;
+use crate::launch::index::{Dim, Divisor, IndexDims, MAX_RANK, count, split};
 use crate::ops::copy::copy_walk;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -21,11 +20,10 @@ use std::mem::offset_of;
 
 /// As in elementwise.cuh.
 const BLOCK: u32 = 256;
-const MAX_RANK: usize = 8;
 /// The destination and up to three inputs.
 const MAX_OPERANDS: usize = 4;
-/// Units of work in one launch of a walk stay below, which keeps index arithmetic in 32 bits.
-const MAX_UNITS: u64 = 1 << 31;
+/// Units of work in one launch of a walk at most, which keeps index arithmetic in 32 bits.
+const MAX_UNITS: usize = (1 << 31) - 1;
 /// Elements from which an input is transposed, which costs a launch more, and sizes of the two dimensions.
 const TURN_FROM: usize = 1 << 18;
 const TURN_SIDE: usize = 16;
@@ -170,8 +168,9 @@ unsafe fn launch<R: GpuRuntime>(
     };
     for Span { variant, axes, ptrs, broadcast } in walks {
         let unroll = if variant == Key::ROWS { ROWS_UNROLL } else { STRIDED_UNROLL };
-        split(&axes, ptrs, MAX_UNITS, &mut |axes, units, ptrs| {
-            let walk = Walk::new(axes, units, broadcast);
+        split(&axes, MAX_UNITS, ptrs, &mut |axes, ptrs| {
+            let (walk, ptrs) = (Walk::new(axes, broadcast), ptrs.map(|ptr| ptr as u64));
+            let units = walk.units.into();
             let mut args: Args = ptrs[..operands.len()].iter().map(address).collect();
             args.push(address(&walk));
             args.extend_from_slice(params);
@@ -256,7 +255,7 @@ fn plan(operands: &[Operand<'_>], has_rows: bool) -> Plan {
         return Plan::Contiguous;
     }
     let (axes, ptrs) = axes(operands);
-    let is_dense = |axis: &Axis| operands.iter().zip(&axis.stride).all(|(o, &s)| s == o.size as u64);
+    let is_dense = |axis: &Axis| operands.iter().zip(&axis.stride).all(|(o, &s)| s == o.size);
     if aligned && axes.len() == 1 && is_dense(&axes[0]) {
         return Plan::Contiguous;
     }
@@ -272,23 +271,10 @@ fn plan(operands: &[Operand<'_>], has_rows: bool) -> Plan {
 }
 
 /// One dimension of a walk: units, and each operand's bytes from one to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Axis {
-    size: u64,
-    stride: [u64; MAX_OPERANDS],
-}
-
-type Axes = SmallVec<[Axis; MAX_RANK]>;
+type Axis = Dim<MAX_OPERANDS>;
+type Axes = IndexDims<MAX_OPERANDS>;
 /// Each operand's address.
-type Ptrs = [u64; MAX_OPERANDS];
-
-impl Axis {
-    /// The addresses so many units along the axis.
-    fn advance(&self, mut ptrs: Ptrs, units: u64) -> Ptrs {
-        ptrs.iter_mut().zip(self.stride).for_each(|(p, s)| *p += s * units);
-        ptrs
-    }
-}
+type Ptrs = [usize; MAX_OPERANDS];
 
 /// The fewest axes that visit every element, at least one, outermost in the destination first.
 fn axes(operands: &[Operand<'_>]) -> (Axes, Ptrs) {
@@ -302,76 +288,48 @@ fn axes(operands: &[Operand<'_>]) -> (Axes, Ptrs) {
     let axis = |d: usize| {
         let mut stride = [0; MAX_OPERANDS];
         for (s, (o, strides)) in stride.iter_mut().zip(operands.iter().zip(&merged.strides)) {
-            *s = (strides[d] * o.size) as u64;
+            *s = strides[d] * o.size;
         }
-        Axis { size: merged.dims[d] as u64, stride }
+        Axis { size: merged.dims[d], stride }
     };
     let mut axes: Axes = (0..merged.dims.len()).map(axis).collect();
     if axes.is_empty() {
         axes.push(Axis { size: 1, stride: [0; MAX_OPERANDS] });
     }
     let mut ptrs = [0; MAX_OPERANDS];
-    ptrs.iter_mut().zip(operands).for_each(|(p, o)| *p = o.ptr);
+    ptrs.iter_mut().zip(operands).for_each(|(p, o)| *p = o.ptr as usize);
     (axes, ptrs)
 }
 
 /// The elements in packs of `width`, and those behind the last whole pack, which a single axis may end in; none where the operands
 /// do not allow packs.
 fn rows(axes: &Axes, ptrs: Ptrs, operands: &[Operand<'_>], width: usize) -> Option<(Span, Option<Span>)> {
-    let pack = width as u64;
     let (&inner, outer) = axes.split_last().expect("there is an axis");
-    let (packs, left) = (inner.size / pack, inner.size % pack);
+    let (packs, left) = (inner.size / width, inner.size % width);
     if packs == 0 || (left != 0 && !outer.is_empty()) {
         return None;
     }
     let mut broadcast = 0;
     for (i, o) in operands.iter().enumerate() {
-        let bytes = pack * o.size as u64;
+        let bytes = width * o.size;
         if inner.stride[i] == 0 && i > 0 {
             broadcast |= 1 << i;
-        } else if inner.stride[i] != o.size as u64
-            || !o.ptr.is_multiple_of(bytes)
+        } else if inner.stride[i] != o.size
+            || !o.ptr.is_multiple_of(bytes as u64)
             || outer.iter().any(|a| !a.stride[i].is_multiple_of(bytes))
         {
             return None;
         }
     }
     let mut whole = axes.clone();
-    *whole.last_mut().expect("there is an axis") = Axis { size: packs, stride: inner.stride.map(|s| s * pack) };
+    *whole.last_mut().expect("there is an axis") = Axis { size: packs, stride: inner.stride.map(|s| s * width) };
     let rest = (left != 0).then(|| Span {
         variant: Key::STRIDED,
         axes: smallvec::smallvec![Axis { size: left, ..inner }],
-        ptrs: inner.advance(ptrs, packs * pack),
+        ptrs: inner.along(ptrs, packs * width),
         broadcast: 0,
     });
     Some((Span { variant: Key::ROWS, axes: whole, ptrs, broadcast }, rest))
-}
-
-/// Calls `launch` with axes, units and addresses, as often as one launch does not hold all: at most [`MAX_RANK`] axes, and fewer units than `limit`.
-fn split(
-    axes: &[Axis],
-    ptrs: Ptrs,
-    limit: u64,
-    launch: &mut impl FnMut(&[Axis], u64, &Ptrs) -> Result<()>,
-) -> Result<()> {
-    if axes.len() > MAX_RANK {
-        // The innermost one stays, which the kernel runs along.
-        let d = (0..axes.len() - 1).min_by_key(|&d| axes[d].size).expect("there are more than MAX_RANK");
-        let mut rest: Axes = axes.into();
-        let axis = rest.remove(d);
-        return (0..axis.size).try_for_each(|i| split(&rest, axis.advance(ptrs, i), limit, launch));
-    }
-    let units = axes.iter().fold(1u64, |n, a| n.saturating_mul(a.size));
-    if units < limit {
-        return launch(axes, units, &ptrs);
-    }
-    let d = (0..axes.len()).max_by_key(|&d| axes[d].size).expect("there is an axis");
-    let mut half: Axes = axes.into();
-    half[d].size = axes[d].size / 2;
-    split(&half, ptrs, limit, launch)?;
-    let behind = axes[d].advance(ptrs, half[d].size);
-    half[d].size = axes[d].size - half[d].size;
-    split(&half, behind, limit, launch)
 }
 
 /// The kernels' `Walk`, with room for every operand: a kernel of fewer reads the front part.
@@ -393,10 +351,10 @@ const _: () = assert!(size_of::<Walk>() == 368);
 const _: () = assert!(offset_of!(Walk, size) == 16 && offset_of!(Walk, stride) == 112);
 
 impl Walk {
-    /// Of at most [`MAX_RANK`] axes with less than [`MAX_UNITS`] units.
-    fn new(axes: &[Axis], units: u64, broadcast: u32) -> Self {
+    /// Of at most [`MAX_RANK`] axes with at most [`MAX_UNITS`] units.
+    fn new(axes: &[Axis], broadcast: u32) -> Self {
         let mut walk = Self {
-            units: units as u32,
+            units: count(axes) as u32,
             rank: axes.len() as u32,
             broadcast,
             unused: 0,
@@ -406,12 +364,11 @@ impl Walk {
             stride: [[0; MAX_RANK]; MAX_OPERANDS],
         };
         for (d, axis) in axes.iter().enumerate() {
-            let size = axis.size as u32;
-            walk.size[d] = size;
-            let divisor = Divisor::new(size as usize);
+            walk.size[d] = axis.size as u32;
+            let divisor = Divisor::new(axis.size);
             (walk.magic[d], walk.shift[d]) = (divisor.magic, divisor.shift);
             for (all, &one) in walk.stride.iter_mut().zip(&axis.stride) {
-                all[d] = one;
+                all[d] = one as u64;
             }
         }
         walk
@@ -440,7 +397,7 @@ mod tests {
     }
 
     /// The addresses that the planned kernels combine, sorted.
-    fn visited(operands: &[Operand<'_>], has_rows: bool, limit: u64) -> Vec<Vec<u64>> {
+    fn visited(operands: &[Operand<'_>], has_rows: bool, most: usize) -> Vec<Vec<u64>> {
         let width = pack_width(operands) as u64;
         let element = |i: u64| operands.iter().map(|o| o.ptr + i * o.size as u64).collect();
         let mut found = Vec::new();
@@ -453,12 +410,12 @@ mod tests {
             Plan::Walks(walks) => {
                 for Span { variant, axes, ptrs, broadcast } in walks {
                     let pack = if variant == Key::ROWS { width } else { 1 };
-                    split(&axes, ptrs, limit, &mut |axes, units, ptrs| {
-                        assert!(units < limit && axes.len() <= MAX_RANK);
-                        for at in offsets(&Walk::new(axes, units, broadcast), operands.len()) {
+                    split(&axes, most, ptrs, &mut |axes, ptrs| -> Result<()> {
+                        assert!(count(axes) <= most && axes.len() <= MAX_RANK);
+                        for at in offsets(&Walk::new(axes, broadcast), operands.len()) {
                             for i in 0..pack {
                                 let one = |(o, operand): (usize, &Operand<'_>)| {
-                                    let start = ptrs[o] + at[o];
+                                    let start = ptrs[o] as u64 + at[o];
                                     if (broadcast >> o) & 1 == 1 {
                                         return start;
                                     }

@@ -37,6 +37,13 @@ pub(crate) struct Dim<const OPERANDS: usize> {
     pub(crate) stride: [usize; OPERANDS],
 }
 
+impl<const OPERANDS: usize> Dim<OPERANDS> {
+    /// Where each operand is, so many steps along the dimension.
+    pub(crate) fn along(&self, offset: [usize; OPERANDS], steps: usize) -> [usize; OPERANDS] {
+        std::array::from_fn(|o| offset[o] + steps * self.stride[o])
+    }
+}
+
 /// Dimensions of a walk, outermost first.
 pub(crate) type IndexDims<const OPERANDS: usize> = SmallVec<[Dim<OPERANDS>; 6]>;
 
@@ -94,9 +101,12 @@ pub(crate) fn split<const OPERANDS: usize, E>(
     offset: [usize; OPERANDS],
     f: &mut impl FnMut(&[Dim<OPERANDS>], [usize; OPERANDS]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let along = |dim: &Dim<OPERANDS>, i: usize| std::array::from_fn(|o| offset[o] + i * dim.stride[o]);
     if dims.len() > MAX_RANK {
-        return (0..dims[0].size).try_for_each(|i| split(&dims[1..], most, along(&dims[0], i), f));
+        // The innermost one stays, which kernels run along.
+        let d = (0..dims.len() - 1).min_by_key(|&d| dims[d].size).expect("there are more than MAX_RANK");
+        let mut rest: IndexDims<OPERANDS> = dims.into();
+        let dim = rest.remove(d);
+        return (0..dim.size).try_for_each(|i| split(&rest, most, dim.along(offset, i), f));
     }
     if count(dims) <= most {
         return f(dims, offset);
@@ -107,7 +117,7 @@ pub(crate) fn split<const OPERANDS: usize, E>(
     part[largest].size = half;
     split(&part, most, offset, f)?;
     part[largest].size = dims[largest].size - half;
-    split(&part, most, along(&dims[largest], half), f)
+    split(&part, most, dims[largest].along(offset, half), f)
 }
 
 #[cfg(test)]

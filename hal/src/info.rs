@@ -1,6 +1,6 @@
 //! What a device says of itself: what it is, what it can do, and what it holds and has done so far.
 
-use crate::{Error, ErrorKind, Result};
+use crate::{ErrorKind, Result};
 use std::fmt;
 
 /// A library that a device has loaded.
@@ -155,14 +155,6 @@ impl Support {
         match self {
             Support::Supported => None,
             Support::Unsupported { reason, .. } => Some(reason),
-        }
-    }
-
-    /// The error that the call itself would give.
-    pub fn into_result(self) -> Result<()> {
-        match self {
-            Support::Supported => Ok(()),
-            Support::Unsupported { kind, reason } => Err(Error::new(kind, reason)),
         }
     }
 }

@@ -175,7 +175,8 @@ pub enum Op {
 }
 
 impl Op {
-    /// The name, as kernels, reports and the command line spell it.
+    /// The name, as kernels, reports and the command line spell it: the name of the method that asks for it, which is candle's where candle has one. So
+    /// [`Op::Copy`] is `copy_strided_src`, [`Op::Fill`] is `const_set`, and [`Op::ScatterAdd`] is `scatter_add_set`.
     pub fn name(&self) -> &'static str {
         match self {
             Op::Fill(_) => "const_set",

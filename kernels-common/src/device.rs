@@ -91,6 +91,18 @@ impl<R: GpuRuntime> Clone for GpuDevice<R> {
     }
 }
 
+/// Says in an error on which device it happened.
+pub(crate) trait OnDevice {
+    /// With the device, if it is an error.
+    fn on_device<R: GpuRuntime>(self, device: &GpuDevice<R>) -> Self;
+}
+
+impl<T> OnDevice for Result<T> {
+    fn on_device<R: GpuRuntime>(self, device: &GpuDevice<R>) -> Self {
+        self.map_err(|e| e.with_device(device.location_of()))
+    }
+}
+
 impl<R: GpuRuntime> GpuDevice<R> {
     /// Opens the device of an ordinal.
     ///
@@ -192,7 +204,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     /// Those of its work; `CaptureViolation` while it is captured.
     pub(crate) fn synchronize_stream(&self, stream: &GpuStream<R>) -> Result<()> {
         self.refuse_in_capture(stream, "waiting for a stream")?;
-        self.runtime().synchronize(stream).map_err(|e| e.with_device(self.location_of()))?;
+        self.runtime().synchronize(stream).on_device(self)?;
         self.report_index_faults(stream)
     }
 
@@ -205,7 +217,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     /// # Errors
     /// `KernelMissing`, `CompileFailed`, and those of the driver.
     pub fn function(&self, key: Key) -> Result<(R::Function, &'static str)> {
-        self.0.modules.function((self.runtime(), self.counts()), key).map_err(|e| e.with_device(self.location_of()))
+        self.0.modules.function((self.runtime(), self.counts()), key).on_device(self)
     }
 
     /// The driver's own function of a symbol of the tree, for those who launch by themselves; valid as long as the device. That of a kernel of a user's own is
@@ -214,11 +226,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     /// # Errors
     /// As [`get_or_load_func`](BackendDevice::get_or_load_func).
     pub fn get_or_load_func_raw(&self, name: &str) -> Result<R::Function> {
-        let kernel = self
-            .0
-            .modules
-            .kernel((self.runtime(), self.counts()), name)
-            .map_err(|e| e.with_device(self.location_of()))?;
+        let kernel = self.0.modules.kernel((self.runtime(), self.counts()), name).on_device(self)?;
         Ok(kernel.function())
     }
 
@@ -297,17 +305,13 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
     }
 
     fn get_or_load_func(&self, name: &str) -> Result<Func> {
-        let kernel = self
-            .0
-            .modules
-            .kernel((self.runtime(), self.counts()), name)
-            .map_err(|e| e.with_device(self.location_of()))?;
+        let kernel = self.0.modules.kernel((self.runtime(), self.counts()), name).on_device(self)?;
         Ok(GpuFunc::func(self, kernel))
     }
 
     fn get_or_load_custom_func(&self, name: &str, module: &str, code: KernelCode<'_>) -> Result<Func> {
         let kernel = self.0.custom.kernel((self.runtime(), self.counts()), name, module, code);
-        Ok(GpuFunc::func(self, kernel.map_err(|e| e.with_device(self.location_of()))?))
+        Ok(GpuFunc::func(self, kernel.on_device(self)?))
     }
 
     fn pool_stats(&self) -> PoolStats {
@@ -332,7 +336,7 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
 
     fn synchronize(&self) -> Result<()> {
         self.refuse_in_capture(&self.stream(), "waiting for the device")?;
-        self.wait_all().map_err(|e| e.with_device(self.location_of()))?;
+        self.wait_all().on_device(self)?;
         self.faults().report(self, &self.stream(), true)
     }
 

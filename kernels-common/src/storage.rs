@@ -1,7 +1,7 @@
 //! The storage half of the HAL over any runtime: device bytes and a dtype.
 
 use crate::code::custom;
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::memory::block::Block;
 use crate::memory::pinned::GpuPinned;
 use crate::memory::{peer, pinned};
@@ -89,7 +89,7 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
                 // SAFETY: the range was validated against the buffer.
                 unsafe { device.runtime().copy_to_host(stream, bytes, from) }
             })
-            .map_err(|e| e.with_device(device.location_of()))?;
+            .on_device(device)?;
         }
         device.report_index_faults(&device.stream())
     }
@@ -106,7 +106,7 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
             // SAFETY: the range was validated against the buffer.
             unsafe { device.runtime().copy_to_device(stream, to, bytes) }
         })
-        .map_err(|e| e.with_device(device.location_of()))
+        .on_device(device)
     }
 
     fn copy_from_pinned(&mut self, offset: usize, src: &PinnedBuffer, range: Range<usize>) -> Result<()> {

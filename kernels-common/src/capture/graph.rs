@@ -3,14 +3,14 @@
 use crate::capture::pool::CapturePool;
 use crate::capture::recorder::{Recorded, record};
 use crate::capture::{self, Capture};
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::faults::GraphFaults;
 use crate::memory::block::Block;
 use crate::runtime::{GpuRuntime, RawGraphExec};
 use crate::stream::GpuStream;
 use crate::stream::dependencies::Access;
 use isobit_hal::graph::{GraphBackend, Step};
-use isobit_hal::{Error, Graph, Result, trace};
+use isobit_hal::{Graph, Result, trace};
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl<R: GpuRuntime> Exec<R> {
     fn new(device: &GpuDevice<R>, recorded: &Recorded<R>) -> Result<Self> {
         // SAFETY: the graph lives as long as `recorded`.
         let raw = unsafe { device.runtime().instantiate(recorded.raw()) };
-        Ok(Self { device: device.clone(), raw: raw.map_err(|e| e.with_device(device.location_of()))? })
+        Ok(Self { device: device.clone(), raw: raw.on_device(device)? })
     }
 }
 
@@ -137,7 +137,7 @@ impl<R: GpuRuntime> GpuGraph<R> {
     }
 
     fn located<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|e: Error| e.with_device(self.device.location_of()))
+        result.on_device(&self.device)
     }
 }
 

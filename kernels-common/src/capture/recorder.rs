@@ -3,7 +3,7 @@
 use crate::capture::capture_gate::Capturing;
 use crate::capture::graph::GraphResources;
 use crate::capture::{self, Capture};
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::runtime::{GpuRuntime, RawGraph};
 use crate::stream::GpuStream;
 use isobit_hal::graph::Step;
@@ -57,10 +57,10 @@ pub(crate) fn record<R: GpuRuntime>(device: &GpuDevice<R>, step: &mut Step) -> R
         nodes = tracing::field::Empty,
     )
     .entered();
-    let recording = Recording::begin(device, stream).map_err(|e| e.with_device(device.location_of()))?;
+    let recording = Recording::begin(device, stream).on_device(device)?;
     // Where this fails or panics, `recording` ends the capture when it is dropped.
     step()?;
-    let recorded = recording.end().map_err(|e| e.with_device(device.location_of()))?;
+    let recorded = recording.end().on_device(device)?;
     span.record("nodes", recorded.nodes);
     Ok(recorded)
 }

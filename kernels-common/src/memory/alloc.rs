@@ -1,6 +1,6 @@
 //! Where a device's storages get their memory: the pool, or the memory of the graph that is being captured.
 
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::memory::block::{Block, BlockOwner};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
@@ -19,7 +19,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
 
     pub(crate) fn alloc_storage(&self, len: usize, dtype: DType, scratch: bool) -> Result<GpuStorage<R>> {
         let bytes = len.saturating_mul(dtype.size_in_bytes());
-        let block = self.alloc_block(bytes, scratch).map_err(|e| e.with_device(self.location_of()))?;
+        let block = self.alloc_block(bytes, scratch).on_device(self)?;
         // SAFETY: the block is new and at least as large.
         Ok(unsafe { GpuStorage::from_block(Arc::new(block), dtype, len) })
     }

@@ -1,7 +1,7 @@
 //! Blocks of device memory: who owns them, and what must be over before they are used again.
 
 use crate::capture::pool::CapturePool;
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::dependencies::{Access, Uses};
 use isobit_hal::Result;
@@ -74,7 +74,7 @@ impl<R: GpuRuntime> Block<R> {
         // A copy, so that the lock is not held meanwhile.
         let uses = self.uses().clone();
         let waited = uses.wait_on_host(self.device.runtime(), access);
-        waited.map_err(|e| e.with_device(self.device.location_of()))
+        waited.on_device(&self.device)
     }
 
     /// Its uses outside of captures.

@@ -1,6 +1,6 @@
 //! Copies of whole storages, also between two devices of a driver.
 
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::memory::pinned::{self, GpuPinned};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -24,7 +24,7 @@ pub(crate) fn transfer<R: GpuRuntime>(src: &GpuStorage<R>, dst: &mut GpuStorage<
     if from.same_device(to) {
         // SAFETY: both have as many bytes; two storages do not overlap.
         let copy = |stream: &GpuStream<R>| unsafe { to.runtime().copy_on_device(stream, dst.ptr(), src.ptr(), bytes) };
-        return with(to, &[read, written], copy).map_err(|e| e.with_device(to.location_of()));
+        return with(to, &[read, written], copy).on_device(to);
     }
     if !to.can_access_peer(from) {
         return through_host(src, dst, bytes);
@@ -37,7 +37,7 @@ pub(crate) fn transfer<R: GpuRuntime>(src: &GpuStorage<R>, dst: &mut GpuStorage<
             follow(to, receiver, from, sender)?;
             // SAFETY: both have as many bytes, and the receiver's stream has been told to wait for the sender's work.
             let copied = unsafe { to.runtime().copy_from_peer(receiver, dst.ptr(), from.runtime(), src.ptr(), bytes) };
-            copied.map_err(|e| e.with_device(to.location_of()))?;
+            copied.on_device(to)?;
             follow(from, sender, to, receiver)
         })
     })

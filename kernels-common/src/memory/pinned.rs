@@ -3,7 +3,7 @@
 //! It is a block like those on the device, so that copies on different streams and devices are ordered by its record of uses, the host waits for
 //! what that record says, and a graph that copies from or to it keeps it.
 
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::memory::block::{Block, BlockOwner};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
@@ -37,7 +37,7 @@ impl<R: GpuRuntime> GpuPinned<R> {
     pub(crate) fn zeros(device: &GpuDevice<R>, len: usize) -> Result<Self> {
         let ptr = match len {
             0 => NonNull::<Aligned>::dangling().cast(),
-            _ => device.runtime().alloc_pinned(len).map_err(|e| e.with_device(device.location_of()))?,
+            _ => device.runtime().alloc_pinned(len).on_device(device)?,
         };
         // SAFETY: there are as many bytes, and they are ours.
         unsafe { ptr.write_bytes(0, len) };

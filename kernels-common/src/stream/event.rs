@@ -1,7 +1,7 @@
 //! Events: those that order work, which are used again and again, and those that users record, wait for and time with.
 
 use crate::capture::Capture;
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::runtime::GpuRuntime;
 use crate::stream::GpuStream;
 use crate::stream::dependencies::Point;
@@ -77,7 +77,7 @@ impl<R: GpuRuntime> GpuEvent<R> {
     /// # Errors
     /// Those of the driver.
     pub(crate) fn event(device: &GpuDevice<R>) -> Result<Event> {
-        let raw = device.runtime().new_event().map_err(|e| e.with_device(device.location_of()))?;
+        let raw = device.runtime().new_event().on_device(device)?;
         Ok(Event::from_backend(Arc::new(Self { device: device.clone(), raw, recorded: Mutex::new(None) })))
     }
 
@@ -89,7 +89,7 @@ impl<R: GpuRuntime> GpuEvent<R> {
         let mut recorded = self.recorded();
         let capture = stream.capture().map(|c| Arc::downgrade(&c));
         let number = stream.next_number();
-        device.runtime().record(&self.raw, stream).map_err(|e| e.with_device(device.location_of()))?;
+        device.runtime().record(&self.raw, stream).on_device(device)?;
         *recorded = Some(Recorded { point: Point { stream: stream.id(), number, event: None }, capture });
         Ok(())
     }
@@ -107,7 +107,7 @@ impl<R: GpuRuntime> GpuEvent<R> {
         };
         device.meet_capture(stream, theirs.as_ref())?;
         let waits = device.runtime().wait_event(stream, &self.raw);
-        waits.map_err(|e| e.with_device(device.location_of()))?;
+        waits.on_device(device)?;
         stream.note_waited(point);
         Ok(())
     }
@@ -139,14 +139,14 @@ impl<R: GpuRuntime> EventBackend for GpuEvent<R> {
         if !recorded {
             return Ok(true);
         }
-        self.device.runtime().event_is_done(&self.raw).map_err(|e| e.with_device(self.device.location_of()))
+        self.device.runtime().event_is_done(&self.raw).on_device(&self.device)
     }
 
     fn synchronize(&self) -> Result<()> {
         if !self.check_host("waiting for an event")? {
             return Ok(());
         }
-        self.device.runtime().synchronize_event(&self.raw).map_err(|e| e.with_device(self.device.location_of()))
+        self.device.runtime().synchronize_event(&self.raw).on_device(&self.device)
     }
 
     fn elapsed_time(&self, end: &Event) -> Result<f32> {
@@ -164,6 +164,6 @@ impl<R: GpuRuntime> EventBackend for GpuEvent<R> {
             ));
         }
         let elapsed = self.device.runtime().elapsed_ms(&self.raw, &end.raw);
-        elapsed.map_err(|e| e.with_device(self.device.location_of()))
+        elapsed.on_device(&self.device)
     }
 }

@@ -5,7 +5,7 @@ pub(crate) mod event;
 pub(crate) mod streams;
 
 use crate::capture::Capture;
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::runtime::GpuRuntime;
 use crate::stream::dependencies::Point;
 use crate::stream::event::GpuEvent;
@@ -252,7 +252,7 @@ impl<R: GpuRuntime> StreamBackend for StreamHandle<R> {
     fn query(&self) -> Result<bool> {
         self.device.refuse_in_capture(&self.stream, "asking whether a stream is done")?;
         let idle = self.device.runtime().stream_is_idle(&self.stream);
-        idle.map_err(|e| e.with_device(self.device.location_of()))
+        idle.on_device(&self.device)
     }
 
     fn record(&self, event: &Event) -> Result<()> {

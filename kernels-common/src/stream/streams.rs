@@ -1,7 +1,7 @@
 //! The streams of a device: which there are, how they come and go, and how one waits for another.
 
 use crate::capture::{self, Capture};
-use crate::device::GpuDevice;
+use crate::device::{GpuDevice, OnDevice};
 use crate::runtime::GpuRuntime;
 use crate::stream::dependencies::Point;
 use crate::stream::event::EventPool;
@@ -88,7 +88,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     pub(crate) fn mark(&self, stream: &GpuStream<R>) -> Result<Point<R>> {
         let event = self.streams().events.take(self.runtime())?;
         let number = stream.next_number();
-        self.runtime().record(event.raw(), stream).map_err(|e| e.with_device(self.location_of()))?;
+        self.runtime().record(event.raw(), stream).on_device(self)?;
         Ok(Point { stream: stream.id(), number, event: Some(Arc::new(event)) })
     }
 
@@ -115,7 +115,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
 
     fn wait_marked(&self, stream: &GpuStream<R>, point: &Point<R>) -> Result<()> {
         if let Some(event) = &point.event {
-            self.runtime().wait_event(stream, event.raw()).map_err(|e| e.with_device(self.location_of()))?;
+            self.runtime().wait_event(stream, event.raw()).on_device(self)?;
             stream.note_waited(point);
         }
         Ok(())
@@ -269,7 +269,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         make: impl FnOnce() -> Result<R::Stream>,
     ) -> Result<Stream> {
         let streams = self.streams();
-        let raw = make().map_err(|e| e.with_device(self.location_of()))?;
+        let raw = make().on_device(self)?;
         let stream: Arc<GpuStream<R>> = Arc::new(GpuStream::new(raw));
         {
             let mut state = streams.lock();

@@ -1,5 +1,6 @@
 //! Setting elements to one value.
 
+use crate::device::OnDevice;
 use crate::key::{Family, Key};
 use crate::launch::elementwise::{Kernels, address, carrier, run_fill};
 use crate::runtime::GpuRuntime;
@@ -34,7 +35,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         let device = dst.device();
         // SAFETY: the layout was validated against the buffer.
         return unsafe { device.runtime().set_bytes(&device.stream(), dst.ptr().at(dtype, start), 0, bytes) }
-            .map_err(|e| e.with_device(device.location_of()));
+            .on_device(device);
     }
     // Little-endian, so that the first bytes are the value in any width.
     run_fill(kernels(dtype), dst, layout, &[address(&bits)])

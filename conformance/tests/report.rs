@@ -279,7 +279,7 @@ fn every_operation_has_a_family() {
     let named = ["const_set", "copy2d", "cast", "clamp", "exp", "pow", "ge", "where_cond", "argmax", "matmul"];
     let families = ["fill", "copy", "cast", "affine", "unary", "binary", "compare", "select", "reduce", "matmul"];
     assert_eq!(named.map(family), families);
-    assert_eq!(["powf", "elu", "add_gelu", "rms_norm"].map(family), ["affine", "affine", "activation", "norm"]);
+    assert_eq!(["powf", "elu", "add_gelu", "rms_norm"].map(family), ["affine", "affine", "bias_activation", "norm"]);
     assert!(isobit_conformance::cells::Operation::all().all(|operation| family(operation.name()) != "other"));
     assert_eq!(family("from_elsewhere"), "other");
 }

@@ -8,8 +8,8 @@
 //! use isobit_conformance::runtime_tests::{self, Options};
 //! use isobit_hal::CpuDevice;
 //!
-//! for group in device::groups() {
-//!     let run = device::run_group(&CpuDevice, "cpu", group, &Options::new(0, 4), |_case| {});
+//! for group in runtime_tests::groups() {
+//!     let run = runtime_tests::run_group(&CpuDevice, "cpu", group, &Options::new(0, 4), |_case| {});
 //!     assert_eq!(run.row.failed, 0, "{:?}", run.row.worst);
 //! }
 //! ```

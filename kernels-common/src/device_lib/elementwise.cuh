@@ -38,7 +38,7 @@ struct Walk {
 
 // As in launch/elementwise.rs, whose walk has four operands.
 static_assert(sizeof(Walk<4>) == 368);
-static_assert(ISOBIT_OFFSET(Walk<1>, size) == 16 && ISOBIT_OFFSET(Walk<1>, stride) == 112);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Walk<1>, size) == 16 && ISOBIT_OFFSET(Walk<1>, stride) == 112);
 
 template <int... I>
 struct Indices {};

@@ -35,7 +35,7 @@ struct Index {
 
 // As in launch/index.rs.
 static_assert(sizeof(Index<1>) == 168 && sizeof(Index<3>) == 296);
-static_assert(ISOBIT_OFFSET(Index<1>, dim) == 4 && ISOBIT_OFFSET(Index<1>, stride) == 104);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Index<1>, dim) == 4 && ISOBIT_OFFSET(Index<1>, stride) == 104);
 
 template <int N>
 struct Offsets {

@@ -16,7 +16,7 @@ struct PhiloxSequence {
 
 // As in ops/random/mod.rs.
 static_assert(sizeof(PhiloxSequence) == 88);
-static_assert(ISOBIT_OFFSET(PhiloxSequence, key) == 8);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(PhiloxSequence, key) == 8);
 
 struct PhiloxWords {
     u32 word[4];

@@ -19,7 +19,7 @@ struct ElementWalk {
 
 // As in launch/element_walk.rs.
 static_assert(sizeof(ElementWalk) == 384);
-static_assert(ISOBIT_OFFSET(ElementWalk, row) == 360 && ISOBIT_OFFSET(ElementWalk, units) == 376);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(ElementWalk, row) == 360 && ISOBIT_OFFSET(ElementWalk, units) == 376);
 
 struct Element {
     u64 src;

@@ -26,8 +26,8 @@ struct ConvAxis {
 
 // As in ops/conv/axis.rs.
 static_assert(sizeof(ConvAxis) == 56);
-static_assert(ISOBIT_OFFSET(ConvAxis, position) == 12 && ISOBIT_OFFSET(ConvAxis, stride) == 16);
-static_assert(ISOBIT_OFFSET(ConvAxis, per_phase) == 32);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvAxis, position) == 12 && ISOBIT_OFFSET(ConvAxis, stride) == 16);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvAxis, per_phase) == 32);
 
 // The host's `Problem` in conv/launch.rs. Strides count elements; those of h and w are at [0] and [1].
 struct Conv {
@@ -50,8 +50,8 @@ struct Conv {
 
 // As in ops/conv/launch.rs.
 static_assert(sizeof(Conv) == 296);
-static_assert(ISOBIT_OFFSET(Conv, transposed) == 112 && ISOBIT_OFFSET(Conv, channel_tiles) == 128);
-static_assert(ISOBIT_OFFSET(Conv, kernel_vectors) == 164 && ISOBIT_OFFSET(Conv, src_image) == 176);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, transposed) == 112 && ISOBIT_OFFSET(Conv, channel_tiles) == 128);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, kernel_vectors) == 164 && ISOBIT_OFFSET(Conv, src_image) == 176);
 
 // What a block works on. `unit` counts groups and phases.
 struct ConvBlock {

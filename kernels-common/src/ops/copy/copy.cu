@@ -40,8 +40,8 @@ struct Runs {
 
 // As in ops/copy/mod.rs.
 static_assert(sizeof(Runs) == 256);
-static_assert(ISOBIT_OFFSET(Runs, count) == 232 && ISOBIT_OFFSET(Runs, parts) == 240);
-static_assert(ISOBIT_OFFSET(Runs, across_shift) == 252);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Runs, count) == 232 && ISOBIT_OFFSET(Runs, parts) == 240);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Runs, across_shift) == 252);
 
 ISOBIT_CONST u32 RUN_EACH = 8;
 

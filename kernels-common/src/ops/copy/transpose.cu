@@ -21,8 +21,8 @@ struct Tiles {
 
 // As in ops/copy/mod.rs.
 static_assert(sizeof(Tiles) == 296);
-static_assert(ISOBIT_OFFSET(Tiles, a_tiles) == 8 && ISOBIT_OFFSET(Tiles, src_a) == 32);
-static_assert(ISOBIT_OFFSET(Tiles, batch) == 64);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, a_tiles) == 8 && ISOBIT_OFFSET(Tiles, src_a) == 32);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, batch) == 64);
 
 // The first element of a block's tile, and the offsets of its batch.
 struct Tile {

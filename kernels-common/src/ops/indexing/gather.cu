@@ -22,7 +22,7 @@ struct Gather {
 
 // As in ops/indexing/gather.rs.
 static_assert(sizeof(Gather) == 320);
-static_assert(ISOBIT_OFFSET(Gather, size) == 296 && ISOBIT_OFFSET(Gather, n) == 312);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Gather, size) == 296 && ISOBIT_OFFSET(Gather, n) == 312);
 
 template <typename T, typename I>
 ISOBIT_FN void gather(const T *src, const I *ids, T *dst, const Gather &g, u32 *flag) {

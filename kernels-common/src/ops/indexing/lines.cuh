@@ -31,8 +31,8 @@ struct Lines {
 
 // As in ops/indexing/lines.rs.
 static_assert(sizeof(Lines) == 400);
-static_assert(ISOBIT_OFFSET(Lines, across) == 296 && ISOBIT_OFFSET(Lines, lines) == 360);
-static_assert(ISOBIT_OFFSET(Lines, strips) == 368 && ISOBIT_OFFSET(Lines, range) == 392);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Lines, across) == 296 && ISOBIT_OFFSET(Lines, lines) == 360);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Lines, strips) == 368 && ISOBIT_OFFSET(Lines, range) == 392);
 
 // What one thread needs of it: its line, which is that of every element it meets.
 struct Line {

@@ -27,8 +27,8 @@ struct Keys {
 
 // As in ops/indexing/order.rs.
 static_assert(sizeof(Keys) == 328);
-static_assert(ISOBIT_OFFSET(Keys, step) == 296 && ISOBIT_OFFSET(Keys, n) == 304);
-static_assert(ISOBIT_OFFSET(Keys, size) == 316);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Keys, step) == 296 && ISOBIT_OFFSET(Keys, n) == 304);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Keys, size) == 316);
 
 template <typename I>
 ISOBIT_FN void order_keys(const I *ids, u32 *keys, u32 *order, const Keys &k, u32 *flag) {

@@ -30,9 +30,9 @@ struct Sorted {
 
 // As in ops/indexing/sorted.rs.
 static_assert(sizeof(Sorted) == 600);
-static_assert(ISOBIT_OFFSET(Sorted, slice) == 296 && ISOBIT_OFFSET(Sorted, dst_step) == 528);
-static_assert(ISOBIT_OFFSET(Sorted, n) == 544 && ISOBIT_OFFSET(Sorted, count) == 568);
-static_assert(ISOBIT_OFFSET(Sorted, strips) == 584);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, slice) == 296 && ISOBIT_OFFSET(Sorted, dst_step) == 528);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, n) == 544 && ISOBIT_OFFSET(Sorted, count) == 568);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, strips) == 584);
 
 // A thread's source and its unit of the slice.
 struct SortedItem {

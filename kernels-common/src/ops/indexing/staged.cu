@@ -30,8 +30,8 @@ struct Staged {
 
 // As in ops/indexing/gather.rs.
 static_assert(sizeof(Staged) == 344);
-static_assert(ISOBIT_OFFSET(Staged, size) == 296 && ISOBIT_OFFSET(Staged, dst_step) == 304);
-static_assert(ISOBIT_OFFSET(Staged, parts) == 320 && ISOBIT_OFFSET(Staged, part) == 332);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Staged, size) == 296 && ISOBIT_OFFSET(Staged, dst_step) == 304);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Staged, parts) == 320 && ISOBIT_OFFSET(Staged, part) == 332);
 
 // Ids of a pack: 16 bytes of them.
 template <typename I>

@@ -27,9 +27,9 @@ struct Product {
 
 // As in ops/matmul/mod.rs.
 static_assert(sizeof(Product) == 416);
-static_assert(ISOBIT_OFFSET(Product, segments) == 8 && ISOBIT_OFFSET(Product, k) == 24);
-static_assert(ISOBIT_OFFSET(Product, a_vectors) == 80 && ISOBIT_OFFSET(Product, m_tiles) == 92);
-static_assert(ISOBIT_OFFSET(Product, batch) == 120);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Product, segments) == 8 && ISOBIT_OFFSET(Product, k) == 24);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Product, a_vectors) == 80 && ISOBIT_OFFSET(Product, m_tiles) == 92);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Product, batch) == 120);
 
 // What a block works on.
 struct ProductBlock {

@@ -36,9 +36,9 @@ struct Norm {
 
 // As in ops/norm/mod.rs.
 static_assert(sizeof(Norm) == 304);
-static_assert(ISOBIT_OFFSET(Norm, count) == 8 && ISOBIT_OFFSET(Norm, end) == 24);
-static_assert(ISOBIT_OFFSET(Norm, places) == 48 && ISOBIT_OFFSET(Norm, rows) == 280);
-static_assert(ISOBIT_OFFSET(Norm, parts) == 292);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, count) == 8 && ISOBIT_OFFSET(Norm, end) == 24);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, places) == 48 && ISOBIT_OFFSET(Norm, rows) == 280);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, parts) == 292);
 
 // ---- what is folded ----
 

@@ -19,7 +19,7 @@ struct Windows {
 
 // As in ops/pooling/mod.rs.
 static_assert(sizeof(Windows) == 88);
-static_assert(ISOBIT_OFFSET(Windows, count) == 80);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Windows, count) == 80);
 
 template <typename T>
 struct Average {

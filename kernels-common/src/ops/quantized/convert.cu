@@ -25,7 +25,7 @@ struct Conversion {
 
 // As in ops/quantized/convert.rs.
 static_assert(sizeof(Conversion) == 40);
-static_assert(ISOBIT_OFFSET(Conversion, dtype) == 16 && ISOBIT_OFFSET(Conversion, chunks) == 24);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Conversion, dtype) == 16 && ISOBIT_OFFSET(Conversion, chunks) == 24);
 
 template <typename F>
 ISOBIT_FN void q_dequantize(const Conversion &c, const u8 *from, void *to) {

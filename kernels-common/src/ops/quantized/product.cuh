@@ -32,8 +32,8 @@ struct QProduct {
 
 // As in ops/quantized/product.rs.
 static_assert(sizeof(QProduct) == 72);
-static_assert(ISOBIT_OFFSET(QProduct, w_row) == 16 && ISOBIT_OFFSET(QProduct, matrices) == 32);
-static_assert(ISOBIT_OFFSET(QProduct, n_tiles) == 40 && ISOBIT_OFFSET(QProduct, y_row) == 64);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(QProduct, w_row) == 16 && ISOBIT_OFFSET(QProduct, matrices) == 32);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(QProduct, n_tiles) == 40 && ISOBIT_OFFSET(QProduct, y_row) == 64);
 
 // Activations as q8_1: the integers of each row, and for each block of 32 the scale and the scaled sum.
 struct EightBitRows {

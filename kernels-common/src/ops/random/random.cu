@@ -54,7 +54,7 @@ struct RandomPlaces {
 
 // As in ops/random/mod.rs.
 static_assert(sizeof(RandomPlaces) == 184);
-static_assert(ISOBIT_OFFSET(RandomPlaces, skip) == 8 && ISOBIT_OFFSET(RandomPlaces, index) == 16);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(RandomPlaces, skip) == 8 && ISOBIT_OFFSET(RandomPlaces, index) == 16);
 
 template <typename T, typename D>
 ISOBIT_FN void random_strided(T *dst, const RandomPlaces &places, const PhiloxSequence &sequence,

@@ -35,10 +35,10 @@ struct Reduction {
 
 // As in ops/reduce/mod.rs.
 static_assert(sizeof(Reduction) == 472);
-static_assert(ISOBIT_OFFSET(Reduction, count) == 8 && ISOBIT_OFFSET(Reduction, sequence) == 16);
-static_assert(ISOBIT_OFFSET(Reduction, results) == 184 && ISOBIT_OFFSET(Reduction, items) == 416);
-static_assert(ISOBIT_OFFSET(Reduction, segments) == 420 && ISOBIT_OFFSET(Reduction, team_shift) == 432);
-static_assert(ISOBIT_OFFSET(Reduction, strips) == 452 && ISOBIT_OFFSET(Reduction, dst_column) == 464);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Reduction, count) == 8 && ISOBIT_OFFSET(Reduction, sequence) == 16);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Reduction, results) == 184 && ISOBIT_OFFSET(Reduction, items) == 416);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Reduction, segments) == 420 && ISOBIT_OFFSET(Reduction, team_shift) == 432);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Reduction, strips) == 452 && ISOBIT_OFFSET(Reduction, dst_column) == 464);
 
 // A segment of a sequence.
 struct Segment {

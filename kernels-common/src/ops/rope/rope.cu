@@ -16,7 +16,7 @@ struct Pairs {
 
 // As in ops/rope/mod.rs.
 static_assert(sizeof(Pairs) == 384);
-static_assert(ISOBIT_OFFSET(Pairs, src_partner) == 360 && ISOBIT_OFFSET(Pairs, units) == 376);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Pairs, src_partner) == 360 && ISOBIT_OFFSET(Pairs, units) == 376);
 
 // `V` pairs in two packs: the first elements and the second ones, or for interleaved pairs one element after the other.
 template <int V, bool INTERLEAVED, typename T>

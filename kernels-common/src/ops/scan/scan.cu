@@ -26,8 +26,8 @@ struct Rows {
 
 // As in ops/scan/mod.rs.
 static_assert(sizeof(Rows) == 272);
-static_assert(ISOBIT_OFFSET(Rows, sequences) == 8 && ISOBIT_OFFSET(Rows, count) == 240);
-static_assert(ISOBIT_OFFSET(Rows, tiles) == 248 && ISOBIT_OFFSET(Rows, src_vectors) == 260);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Rows, sequences) == 8 && ISOBIT_OFFSET(Rows, count) == 240);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Rows, tiles) == 248 && ISOBIT_OFFSET(Rows, src_vectors) == 260);
 
 // What comes out: running sums, those without the element itself, or the total of each tile.
 enum Kind { SUMS, EXCLUSIVE, TOTALS };
@@ -171,7 +171,7 @@ struct Columns {
 
 // As in ops/scan/mod.rs.
 static_assert(sizeof(Columns) == 272);
-static_assert(ISOBIT_OFFSET(Columns, sequences) == 24 && ISOBIT_OFFSET(Columns, count) == 256);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Columns, sequences) == 24 && ISOBIT_OFFSET(Columns, count) == 256);
 
 template <typename T>
 ISOBIT_FN void columns(const T *src, T *dst, const Columns &s) {

@@ -23,8 +23,8 @@ struct Merge {
 
 // As in ops/sort/rows.rs.
 static_assert(sizeof(Merge) == 352);
-static_assert(ISOBIT_OFFSET(Merge, runs) == 288 && ISOBIT_OFFSET(Merge, run_before) == 312);
-static_assert(ISOBIT_OFFSET(Merge, last) == 344);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Merge, runs) == 288 && ISOBIT_OFFSET(Merge, run_before) == 312);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Merge, last) == 344);
 
 template <typename U>
 struct Pair {

@@ -25,7 +25,7 @@ struct Order {
 
 // As in ops/sort/rows.rs.
 static_assert(sizeof(Order) == 16);
-static_assert(ISOBIT_OFFSET(Order, largest) == 8);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Order, largest) == 8);
 
 // The unsigned integer that sorts as the element does. Zeros of both signs have one, and all NaNs.
 template <typename U>
@@ -82,8 +82,8 @@ struct SortRows {
 
 // As in ops/sort/rows.rs.
 static_assert(sizeof(SortRows) == 288);
-static_assert(ISOBIT_OFFSET(SortRows, rows) == 16 && ISOBIT_OFFSET(SortRows, src_step) == 248);
-static_assert(ISOBIT_OFFSET(SortRows, count) == 280);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(SortRows, rows) == 16 && ISOBIT_OFFSET(SortRows, src_step) == 248);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(SortRows, count) == 280);
 
 ISOBIT_FN u64 row_place(const SortRows &s, u32 row, int operand) {
     return s.rows.rank <= 1 ? row * s.rows.stride[operand][0] : offsets_of(s.rows, row).at[operand];

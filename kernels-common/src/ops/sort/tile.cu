@@ -21,8 +21,8 @@ struct Tiles {
 
 // As in ops/sort/rows.rs.
 static_assert(sizeof(Tiles) == 320);
-static_assert(ISOBIT_OFFSET(Tiles, shift) == 288 && ISOBIT_OFFSET(Tiles, tiles) == 296);
-static_assert(ISOBIT_OFFSET(Tiles, run) == 308 && ISOBIT_OFFSET(Tiles, row_records) == 312);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, shift) == 288 && ISOBIT_OFFSET(Tiles, tiles) == 296);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, run) == 308 && ISOBIT_OFFSET(Tiles, row_records) == 312);
 
 template <typename U, u32 LOG>
 ISOBIT_FN void sort_tile(const U *src, void *dst, Record<U> *runs, const Tiles &t) {

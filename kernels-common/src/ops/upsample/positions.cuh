@@ -17,7 +17,7 @@ struct Scale {
 
 // As in ops/upsample/mod.rs.
 static_assert(sizeof(Scale) == 32);
-static_assert(ISOBIT_OFFSET(Scale, step) == 16 && ISOBIT_OFFSET(Scale, align_corners) == 24);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Scale, step) == 16 && ISOBIT_OFFSET(Scale, align_corners) == 24);
 
 // The element at or below a position, at most the last. `I` is u32 for sizes below 2^31.
 template <typename I, typename C>

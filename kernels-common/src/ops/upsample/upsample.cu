@@ -14,7 +14,7 @@ struct Upsample {
 
 // As in ops/upsample/mod.rs.
 static_assert(sizeof(Upsample) == 80);
-static_assert(ISOBIT_OFFSET(Upsample, row_step) == 64);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Upsample, row_step) == 64);
 
 template <typename T>
 ISOBIT_FN void nearest(const T *src, T *dst, const ElementWalk &walk, const Upsample &u) {
@@ -54,8 +54,8 @@ struct Bands {
 
 // As in ops/upsample/mod.rs.
 static_assert(sizeof(Bands) == 344);
-static_assert(ISOBIT_OFFSET(Bands, src_row) == 64 && ISOBIT_OFFSET(Bands, planes) == 80);
-static_assert(ISOBIT_OFFSET(Bands, packs) == 312 && ISOBIT_OFFSET(Bands, height) == 336);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Bands, src_row) == 64 && ISOBIT_OFFSET(Bands, planes) == 80);
+ISOBIT_LAYOUT(ISOBIT_OFFSET(Bands, packs) == 312 && ISOBIT_OFFSET(Bands, height) == 336);
 
 // A thread's columns and rows.
 struct Band {

@@ -4,7 +4,7 @@
 //! `cells.tsv`, is compared with what is generated here, so that a class or a refusal cannot change unseen.
 
 pub use crate::family::Operation;
-use crate::report::Class;
+use crate::schema::Class;
 use isobit_hal::{DType, Numerics, Op};
 use std::collections::HashMap;
 use std::fmt;

@@ -14,3 +14,4 @@ pub mod regress;
 pub mod report;
 pub mod run;
 pub mod runtime_tests;
+mod schema;

@@ -3,7 +3,7 @@
 use super::Bound;
 use super::float::{Float, Real};
 use super::inputs::Inputs;
-use crate::report::{Class, ResultRow, Status};
+use crate::schema::{Class, ResultRow, Status};
 use isobit_hal::{BackendStorage, CpuStorage, DType, Layout, Result};
 use rayon::prelude::*;
 

@@ -1,7 +1,7 @@
 //! A device against the CPU on every input there is, bit for bit.
 
 use super::float::Float;
-use crate::report::{Class, ResultRow, Status};
+use crate::schema::{Class, ResultRow, Status};
 use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, DType, Error, ErrorKind, F8E4M3, Layout, Op, Result, Src, UnaryOp, bf16,
     f16,

@@ -5,7 +5,7 @@
 use super::bound;
 use super::check::Tally;
 use crate::family::Operation;
-use crate::report::ResultRow;
+use crate::schema::ResultRow;
 use isobit_hal::{BackendStorage, BinaryOp, CpuStorage, DType, Elu, Error, ErrorKind, Layout, Result, Src, UnaryOp};
 
 const TABLE: &[u8] = include_bytes!("../../golden/f64_truth.bin");

@@ -19,7 +19,7 @@ pub use exhaustive::{BitCheck, Mismatch, exhaustive_bits};
 pub use float::{Format, Real};
 pub use table::exhaustive_table;
 
-use crate::report::ResultRow;
+use crate::schema::ResultRow;
 use check::{Tally, scan};
 use float::Float;
 use inputs::Inputs;

@@ -1,6 +1,7 @@
 //! The worst errors as a table in Markdown, for `docs/numerics.md`.
 
-use crate::report::{Class, ResultRow, matrix::family};
+use crate::report::matrix::family;
+use crate::schema::{Class, ResultRow};
 use isobit_hal::DType;
 use std::fmt::Write;
 

@@ -8,7 +8,7 @@ mod vendor;
 pub use vendor::{Product, compare_product};
 
 use crate::case::format_of;
-use crate::report::Class;
+use crate::schema::Class;
 use isobit_hal::DType;
 
 /// What a comparison found.

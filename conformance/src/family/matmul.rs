@@ -7,7 +7,7 @@ use crate::case::{LayoutKind, Params, Values};
 use crate::cells::Cell;
 use crate::compare::{Comparison, Product, compare_product};
 use crate::generate::{Draw, Drawn, Plan, layout, values};
-use crate::report::Class;
+use crate::schema::Class;
 use isobit_hal::Op;
 use proptest::sample::select;
 

@@ -5,7 +5,7 @@ mod compare;
 mod file;
 
 use crate::family::Operation;
-use crate::report::{Class, ResultRow, Status};
+use crate::schema::{Class, ResultRow, Status};
 use file::{Case, Golden};
 use isobit_hal::{BackendDevice, Error, ErrorKind, Result};
 

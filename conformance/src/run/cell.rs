@@ -7,7 +7,7 @@ use super::shrink::shrink;
 use super::watch::Watch;
 use crate::case::{Case, LayoutKind};
 use crate::cells::Cell;
-use crate::report::{Class, Finding, Memory, ResultRow, Status};
+use crate::schema::{Class, Finding, Memory, ResultRow, Status};
 use isobit_hal::{BackendDevice, Support};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

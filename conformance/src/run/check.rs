@@ -9,7 +9,7 @@ use crate::case::{Case, format_of};
 use crate::cells::Cell;
 use crate::compare::{Comparison, bits_at, compare_bits, show};
 use crate::family::VendorCall;
-use crate::report::Class;
+use crate::schema::Class;
 use isobit_hal::{BackendDevice, CpuDevice};
 
 /// What a device's results are held to.

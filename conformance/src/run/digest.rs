@@ -4,7 +4,7 @@ use super::buffer::Buffer;
 use crate::case::Case;
 use crate::cells::Cell;
 use crate::compare::{bits_at, canonical};
-use crate::report::{Build, Class, DeviceRow, SCHEMA};
+use crate::schema::{Build, Class, DeviceRow, SCHEMA};
 use isobit_hal::{DType, Numerics};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! What watches a device's accesses to memory from outside, where something does: a simulated device, or a checker that a driver brings.
 
 use super::fault::Fault;
-use crate::report::Finding;
+use crate::schema::Finding;
 use std::fmt;
 
 /// Something that sees each access to a device's memory.

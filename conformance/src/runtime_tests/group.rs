@@ -3,8 +3,8 @@
 use super::case::{Case, Checked, Failed, ensure};
 use super::{counters, errors, events, graphs, info, kernels, memory, pinned, pool, streams, threads, transfer};
 use crate::generate::Draw;
-use crate::report::{Class, Finding, Memory, ResultRow, Status};
 use crate::run::{Watch, caught};
+use crate::schema::{Class, Finding, Memory, ResultRow, Status};
 use isobit_hal::{BackendDevice, DeviceInfo};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -54,7 +54,7 @@ pub(crate) fn perform<D: BackendDevice>(device: &D, step: &Step, buffers: &mut B
 /// That bytes are those of the reference, any NaN being any other; `what` says of what.
 pub(crate) fn equal(what: &str, dtype: DType, expected: &[u8], got: &[u8]) -> Checked {
     use crate::compare::{bits_at, canonical, show};
-    use crate::report::Class;
+    use crate::schema::Class;
     if expected == got {
         return Ok(());
     }

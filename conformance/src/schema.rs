@@ -34,6 +34,36 @@ pub struct Report {
     pub duration_s: f64,
 }
 
+impl Report {
+    /// A report of these parts, with the totals counted.
+    #[allow(clippy::too_many_arguments)]
+    pub fn assemble(
+        seed: u64,
+        cases: u64,
+        build: Build,
+        devices: Vec<DeviceRow>,
+        not_run: Vec<NotRun>,
+        results: Vec<ResultRow>,
+        memory: Memory,
+        findings: Vec<Finding>,
+        duration: std::time::Duration,
+    ) -> Self {
+        let totals = Totals::of(&results);
+        let duration_s = duration.as_secs_f64();
+        Self { schema: SCHEMA, seed, cases, build, devices, not_run, results, memory, findings, totals, duration_s }
+    }
+
+    /// True where cells ran, none of them failed, and no memory check fired.
+    pub fn passed(&self) -> bool {
+        let t = &self.totals;
+        t.executed > 0
+            && t.failed == 0
+            && t.unexpected_passes == 0
+            && self.findings.is_empty()
+            && self.memory == Memory::default()
+    }
+}
+
 /// What was built, and with what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {

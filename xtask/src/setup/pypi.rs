@@ -11,15 +11,15 @@ use std::process::Command;
 pub struct Wheel {
     /// The package.
     pub package: &'static str,
-    /// The versions that serve.
+    /// The versions that serve, from the oldest: `>=13,<14`.
     pub versions: &'static str,
     /// The file, or folder, in it.
     pub file: &'static str,
 }
 
-/// NVIDIA's own run-time compiler, which compiles without a GPU.
+/// NVIDIA's own run-time compiler, which compiles without a GPU. The oldest of CUDA 13: 13.5 compiles what 13.0 refuses.
 pub const NVRTC: Wheel =
-    Wheel { package: "nvidia-cuda-nvrtc", versions: CUDA_13, file: "nvidia/cu13/lib/libnvrtc.so.13" };
+    Wheel { package: "nvidia-cuda-nvrtc", versions: ">=13.0,<13.1", file: "nvidia/cu13/lib/libnvrtc.so.13" };
 
 /// NVIDIA's assembler, which tells registers and spills without a GPU.
 pub const PTXAS: Wheel = Wheel { package: "nvidia-cuda-nvcc", versions: CUDA_13, file: "nvidia/cu13/bin/ptxas" };
@@ -36,8 +36,10 @@ impl Wheel {
         self.folder().join(self.file)
     }
 
+    /// Named by the oldest version that serves, so that another choice is fetched anew.
     fn folder(self) -> PathBuf {
-        target_dir().join("python").join(self.package)
+        let oldest = self.versions.trim_start_matches(">=").split(',').next().unwrap_or_default();
+        target_dir().join("python").join(format!("{}-{oldest}", self.package))
     }
 
     /// The file where it was fetched before.

@@ -100,7 +100,7 @@ pub(super) fn function(op: UnaryOp, dtype: DType) -> &'static dyn BlockFunction<
 
 pub(super) fn unary(op: UnaryOp, src: Src<'_, CpuStorage>, dst: &mut CpuStorage, dst_layout: &Layout) {
     let dtype = dst.dtype();
-    if dtype.is_int() && matches!(op, UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Round | UnaryOp::Trunc) {
+    if dtype.is_int() && op.is_rounding() {
         return super::copy::copy(src, dst, dst_layout);
     }
     map(function(op, dtype), [src], dst, dst_layout);

@@ -168,6 +168,11 @@ impl UnaryOp {
         use UnaryOp::*;
         !matches!(self, Neg | Abs | Sign | Sqr | Relu | Ceil | Floor | Round | Trunc)
     }
+
+    /// True for the roundings, which give an integer back as it is.
+    pub const fn is_rounding(self) -> bool {
+        matches!(self, UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Round | UnaryOp::Trunc)
+    }
 }
 
 impl ReduceOp {

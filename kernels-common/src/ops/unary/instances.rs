@@ -38,8 +38,7 @@ pub fn carrier(op: UnaryOp, dtype: DType) -> DType {
 }
 
 fn has_kernel(op: UnaryOp, dtype: DType) -> bool {
-    let copies = matches!(op, Ceil | Floor | Round | Trunc);
-    dtype.is_float() || !op.is_float_only() && !copies && carrier(op, dtype) == dtype
+    dtype.is_float() || !op.is_float_only() && !op.is_rounding() && carrier(op, dtype) == dtype
 }
 
 fn module(group: &str, dtype: DType, source: &'static str, ops: &[UnaryOp]) -> Module {

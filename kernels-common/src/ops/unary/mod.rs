@@ -10,7 +10,7 @@ use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src, UnaryOp};
 
 /// True for what returns integers as they are.
 fn is_copy(op: UnaryOp, dtype: DType) -> bool {
-    dtype.is_int() && matches!(op, UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Round | UnaryOp::Trunc)
+    dtype.is_int() && op.is_rounding()
 }
 
 fn kernels(op: UnaryOp, dtype: DType) -> Kernels {

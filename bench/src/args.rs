@@ -52,8 +52,11 @@ impl Args {
     pub fn device(&self) -> Result<(&str, usize)> {
         let (driver, ordinal) = self.device.split_once(':').unwrap_or((&self.device, "0"));
         let ordinal = ordinal.parse().map_err(|e| {
-            Error::new(ErrorKind::InvalidArgument, format!("`{}` is no device, as in cuda:0", self.device))
-                .with_source(e)
+            Error::new(
+                ErrorKind::InvalidArgument,
+                format!("`{}` is not a device name; name one like cuda:0", self.device),
+            )
+            .with_source(e)
         })?;
         Ok((driver, ordinal))
     }

@@ -36,7 +36,7 @@ fn what_cannot_run_is_said_and_is_status_2() {
     refused(&["--ops", "sigmod"], "no operation is named `sigmod`; did you mean sigmoid");
     refused(&["--dtypes", "fp16"], "did you mean f16");
     refused(&["--devices", "cudo:0"], "no driver is named `cudo`; did you mean cuda");
-    refused(&["--devices", "cuda:x"], "`x` is no ordinal");
+    refused(&["--devices", "cuda:x"], "`x` is not an ordinal");
     refused(&["--devices", "rocm:0"], "rocm:0");
     refused(&["--devices", "cpu:7"], "cpu:7");
     refused(&["--devices", "sim-rocm:gfx90b"], "no simulated AMD GPU is named `gfx90b`; did you mean gfx90a");

@@ -32,7 +32,7 @@ impl CudaEvent {
         Ok(Self { context: context.clone(), raw })
     }
 
-    /// The driver's handle, for those who must; valid as long as the event.
+    /// The driver's handle, for interop; valid as long as the event.
     pub fn raw(&self) -> sys::CUevent {
         self.raw
     }

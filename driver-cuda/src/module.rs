@@ -48,7 +48,7 @@ unsafe impl Send for CudaFunction {}
 unsafe impl Sync for CudaFunction {}
 
 impl CudaFunction {
-    /// The driver's handle, for those who must.
+    /// The driver's handle, for interop.
     pub fn raw(self) -> sys::CUfunction {
         self.0
     }

@@ -19,7 +19,7 @@ pub struct CudaRuntime {
 }
 
 impl CudaRuntime {
-    /// The device's primary context, for those who must.
+    /// The device's primary context, for interop.
     pub fn raw_context(&self) -> sys::CUcontext {
         self.context.raw()
     }

@@ -25,7 +25,7 @@ unsafe impl Send for CudaStream {}
 unsafe impl Sync for CudaStream {}
 
 impl CudaStream {
-    /// The driver's handle, for those who must; valid as long as the stream.
+    /// The driver's handle, for interop; valid as long as the stream.
     pub fn raw(&self) -> sys::CUstream {
         self.raw
     }

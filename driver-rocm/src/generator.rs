@@ -1,4 +1,4 @@
-//! rocRAND's generators, for those who must have the vendor's numbers; the tree's own generator gives the same numbers on every device.
+//! rocRAND's generators, for programs that need the vendor's numbers. The tree's own generator gives the same numbers on every device.
 
 use crate::rng::{Generator, check};
 use crate::stream::RocmStream;

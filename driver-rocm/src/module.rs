@@ -70,7 +70,7 @@ fn check_limits(config: &LaunchConfig, limits: &Limits) -> Result<()> {
 }
 
 impl RocmFunction {
-    /// The driver's handle, for those who must.
+    /// The driver's handle, for interop.
     pub fn raw(self) -> hipFunction_t {
         self.0
     }

@@ -20,7 +20,7 @@ pub struct RocmRuntime {
 }
 
 impl RocmRuntime {
-    /// The device's ordinal in HIP, for those who must.
+    /// The device's ordinal in HIP, for interop.
     pub fn raw_device(&self) -> c_int {
         self.context.device()
     }

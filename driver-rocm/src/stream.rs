@@ -25,7 +25,7 @@ unsafe impl Send for RocmStream {}
 unsafe impl Sync for RocmStream {}
 
 impl RocmStream {
-    /// The driver's handle, for those who must; valid as long as the stream.
+    /// The driver's handle, for interop; valid as long as the stream.
     pub fn raw(&self) -> hipStream_t {
         self.raw
     }

@@ -105,7 +105,7 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// Names, sizes and versions.
     ///
     /// # Errors
-    /// Those of the driver while asking it.
+    /// The driver's error if the query fails.
     fn info(&self) -> Result<DeviceInfo>;
 
     /// The numerics that operations take where they name none; fixed when the device is made.
@@ -117,7 +117,7 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// A device that says yes does not answer `UnsupportedOp`, `UnsupportedDtype` or `KernelMissing` afterwards.
     fn supports(&self, op: &Op, dtypes: &[DType]) -> Support;
 
-    /// A storage of `elem_count` zeros.
+    /// Allocates `shape.elem_count()` zeros.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -283,7 +283,7 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// Orders work after the work of other streams on its operands, from now on.
     fn enable_event_tracking(&self) {}
 
-    /// Leaves the order of work on different streams to the caller, with [`Stream::join`] and [`Stream::wait_event`]: saves an event an operation.
+    /// Disables automatic ordering between streams: the caller orders them with [`Stream::join`] and [`Stream::wait_event`]. Saves one event per operation.
     ///
     /// # Safety
     /// Until it is enabled again, work on a storage is ordered by the caller, its being dropped included: memory of a storage dropped while another stream

@@ -177,7 +177,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Ok(dst)
     }
 
-    /// The address of the first element on the device, for those who must. Work on it belongs on the stream that this thread's work goes to.
+    /// The raw device address of the first element, for interop. Work on it belongs on the stream that this thread's work goes to.
     ///
     /// # Errors
     /// `UnsupportedOp` where the driver's storages are not addresses.
@@ -471,7 +471,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Clamp(Clamp::new(min, max)), &[(self, layout)])
     }
 
-    /// What lies on and below a diagonal of the matrices in the last two dimensions, the rest 0; of ones it is a mask. All dtypes. Class: moved.
+    /// What lies on and below a diagonal of the matrices in the last two dimensions, and zeroes for the rest. Applied to a tensor of ones it gives a causal mask. All dtypes. Class: moved.
     ///
     /// # Errors
     /// The common ones.

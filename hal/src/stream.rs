@@ -108,7 +108,7 @@ impl Stream {
         self.0.device()
     }
 
-    /// The vendor's handle (`CUstream`, `hipStream_t`) as a number, for those who must; 0 where there is none. Valid as long as the stream.
+    /// The vendor's handle (`CUstream`, `hipStream_t`) as a number, for interop; 0 where there is none. Valid as long as the stream.
     pub fn raw(&self) -> u64 {
         self.0.raw()
     }

@@ -130,7 +130,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         })))
     }
 
-    /// The driver below, for those who must.
+    /// The driver below, for interop.
     pub fn runtime(&self) -> &R {
         &self.0.runtime
     }

@@ -30,7 +30,7 @@ impl<R: GpuRuntime> GpuStorage<R> {
         Self { block, dtype, len }
     }
 
-    /// The address of the first element, for those who must. [`GpuDevice::enqueue`] orders work on it.
+    /// The address of the first element, for interop. [`GpuDevice::enqueue`] orders work on it.
     pub fn ptr(&self) -> DevicePtr {
         self.block.ptr()
     }

@@ -104,8 +104,11 @@ impl AnyDevice {
     pub fn open(name: &str) -> Result<Self> {
         let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
         let ordinal = ordinal.parse().map_err(|e| {
-            Error::new(ErrorKind::InvalidArgument, format!("`{name}` is no device: `{ordinal}` is no ordinal"))
-                .with_source(e)
+            Error::new(
+                ErrorKind::InvalidArgument,
+                format!("`{name}` is not a device name: `{ordinal}` is not an ordinal"),
+            )
+            .with_source(e)
         })?;
         match (drivers::open(driver, ordinal), driver) {
             (Some(opened), _) => opened,
@@ -113,7 +116,7 @@ impl AnyDevice {
             (None, "rocm") => Self::new_rocm(ordinal),
             (None, _) => {
                 let known = drivers::names().join(", ");
-                let message = format!("`{name}` is no device: drivers are {known}, as in `cpu:0`");
+                let message = format!("`{name}` is not a device name: the drivers are {known}, as in `cpu:0`");
                 Err(Error::new(ErrorKind::InvalidArgument, message))
             }
         }

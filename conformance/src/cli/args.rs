@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["exhaustive", "cases"])]
     pub quick: bool,
 
-    /// Also every argument of each unary: of the narrow floats, and but for simulated devices the 2^32 of f32.
+    /// Also test unary operations on every f8, f16 and bf16 argument and, on real devices, on every f32 argument.
     #[arg(long)]
     pub exhaustive: bool,
 

@@ -80,7 +80,7 @@ pub fn canonical(id: &str) -> Result<String> {
         ("cpu", None | Some("0")) => Ok("cpu".into()),
         (_, None) => Ok(format!("{driver}:0")),
         (_, Some(n)) if n.parse::<usize>().is_ok() => Ok(id.into()),
-        (_, Some(n)) => bail!("{id}: `{n}` is no ordinal; a device is named as in {driver}:0"),
+        (_, Some(n)) => bail!("{id}: `{n}` is not an ordinal; name a device like {driver}:0"),
     }
 }
 

@@ -97,12 +97,12 @@ fn offences(text: &str, is_kernel: bool) -> Vec<(usize, String)> {
     found
 }
 
-fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+fn sources(dir: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).expect("the source folder is readable") {
         let path = entry.expect("the source folder is readable").path();
         if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|e| e == "cu" || e == "cuh") {
+            sources(&path, endings, found);
+        } else if path.extension().is_some_and(|e| endings.iter().any(|&ending| e == ending)) {
             found.push(path);
         }
     }
@@ -115,7 +115,7 @@ fn kernels_and_recipes_use_the_dialect_alone() {
     let mut wrong = Vec::new();
     for (folder, is_kernel) in [("ops", true), ("device_lib/math", false)] {
         let mut files = Vec::new();
-        sources(&root.join(folder), &mut files);
+        sources(&root.join(folder), &["cu", "cuh"], &mut files);
         for file in files {
             let text = std::fs::read_to_string(&file).expect("sources are readable");
             checked += 1;
@@ -125,6 +125,26 @@ fn kernels_and_recipes_use_the_dialect_alone() {
     }
     assert!(checked > 10, "only {checked} sources were found");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `address(&(n as u64))` in a `let` points to a value that is gone with the statement: what an optimised build launched with was not `n`.
+#[test]
+fn arguments_of_launches_are_variables() {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &["rs"], &mut files);
+    let mut seen = 0;
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("sources are readable");
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
+            for argument in line.split("address(&").skip(1) {
+                let name = argument.split(')').next().unwrap_or_default();
+                let is_variable = name.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
+                assert!(is_variable, "{}: the value of `{line}` does not outlive it", file.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 5, "only {seen} arguments were found");
 }
 
 #[test]

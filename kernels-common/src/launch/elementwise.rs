@@ -205,7 +205,8 @@ fn transposed(dst: &Layout, src: &Layout) -> Option<Layout> {
     Layout::new(dst.shape().clone(), dense, 0).ok()
 }
 
-/// A kernel argument: where its value lies.
+/// A kernel argument: where its value lies. The value must outlive the launch, so it is a variable: in `let args = [address(&(n as u64))]` it is gone
+/// with the statement, and an optimised build launches with what took its place.
 pub(crate) fn address<T>(value: &T) -> *mut c_void {
     std::ptr::from_ref(value).cast_mut().cast()
 }

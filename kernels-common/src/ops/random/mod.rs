@@ -167,7 +167,8 @@ impl Draw {
         if dense && skip == 0 && ptr.0.is_multiple_of(PACK as u64) {
             let packs = n.div_ceil(PACK / dtype.size_in_bytes());
             let launch = self.launch(device, dtype, Key::CONTIGUOUS, packs);
-            let args = &mut [address(&ptr), address(&(n as u64)), address(&sequence), self.distribution.address()];
+            let n = n as u64;
+            let args = &mut [address(&ptr), address(&n), address(&sequence), self.distribution.address()];
             // SAFETY: the layout was validated against the buffer and has no gaps; the parameters are those of the kernels.
             return unsafe { launch.on(device, args) };
         }

@@ -7,7 +7,7 @@ use crate::runtime::CudaRuntime;
 use crate::stream::CudaStream;
 use cudarc::driver::sys;
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{Code, LaunchConfig, ModuleRuntime};
+use isobit_kernels::{Arg, Code, LaunchConfig, ModuleRuntime};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
@@ -128,11 +128,11 @@ impl ModuleRuntime for CudaRuntime {
         stream: &CudaStream,
         function: CudaFunction,
         config: &LaunchConfig,
-        args: &mut [*mut c_void],
+        args: &[Arg<'_>],
     ) -> Result<()> {
         self.context().bind()?;
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-        // SAFETY: the caller guarantees that `args` are the kernel's parameters, and that the
+        // SAFETY: the caller promises that `args` are the kernel's parameters, and that the
         // memory it uses is allocated.
         let code = unsafe {
             sys::cuLaunchKernel(
@@ -145,7 +145,7 @@ impl ModuleRuntime for CudaRuntime {
                 bz,
                 config.shared_bytes,
                 stream.raw(),
-                args.as_mut_ptr(),
+                args.as_ptr().cast_mut().cast(),
                 std::ptr::null_mut(),
             )
         };

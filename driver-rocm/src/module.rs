@@ -6,8 +6,8 @@ use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use hip_sys::{hipFunction_t, hipModule_t};
 use isobit_hal::{Error, ErrorKind, Result};
-use isobit_kernels::{Code, GpuRuntime as _, LaunchConfig, Limits, ModuleRuntime};
-use std::ffi::{CString, c_void};
+use isobit_kernels::{Arg, Code, GpuRuntime as _, LaunchConfig, Limits, ModuleRuntime};
+use std::ffi::CString;
 use std::sync::Arc;
 
 /// A loaded module.
@@ -123,12 +123,12 @@ impl ModuleRuntime for RocmRuntime {
         stream: &RocmStream,
         function: RocmFunction,
         config: &LaunchConfig,
-        args: &mut [*mut c_void],
+        args: &[Arg<'_>],
     ) -> Result<()> {
         self.context().bind()?;
         check_limits(config, self.limits())?;
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-        // SAFETY: the caller guarantees that `args` are the kernel's parameters, and that the
+        // SAFETY: the caller promises that `args` are the kernel's parameters, and that the
         // memory it uses is allocated.
         let code = unsafe {
             (self.hip().hipModuleLaunchKernel)(
@@ -141,7 +141,7 @@ impl ModuleRuntime for RocmRuntime {
                 bz,
                 config.shared_bytes,
                 stream.raw(),
-                args.as_mut_ptr(),
+                args.as_ptr().cast_mut().cast(),
                 std::ptr::null_mut(),
             )
         };

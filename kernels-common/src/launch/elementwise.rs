@@ -8,14 +8,13 @@
 
 use crate::device::GpuDevice;
 use crate::key::Key;
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, IndexDims, MAX_RANK, count, split};
+use crate::launch::{Arg, Launch};
 use crate::ops::copy::copy_walk;
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Dims, Layout, Result, Src, collapse};
 use smallvec::SmallVec;
-use std::ffi::c_void;
 use std::mem::offset_of;
 
 /// As in elementwise.cuh.
@@ -65,13 +64,13 @@ impl Kernels {
     }
 }
 
-/// Runs an operation that was validated. `params` are addresses of the kernel's parameters behind the operands.
+/// Runs an operation that was validated. `params` are the kernel's parameters behind the operands.
 pub(crate) fn run<R: GpuRuntime>(
     kernels: impl FnOnce() -> Kernels,
     srcs: &[Src<'_, GpuStorage<R>>],
     dst: &GpuStorage<R>,
     dst_layout: &Layout,
-    params: &[*mut c_void],
+    params: &[Arg<'_>],
 ) -> Result<()> {
     let mut operands: Operands<'_> = smallvec::smallvec![Operand::new(dst, dst_layout)];
     for src in srcs {
@@ -89,7 +88,7 @@ pub(crate) fn run_fill<R: GpuRuntime>(
     kernels: Kernels,
     dst: &GpuStorage<R>,
     layout: &Layout,
-    params: &[*mut c_void],
+    params: &[Arg<'_>],
 ) -> Result<()> {
     // SAFETY: the layout was validated against the buffer.
     unsafe { launch(dst.device(), kernels, &[Operand::new(dst, layout)], params) }
@@ -114,7 +113,7 @@ pub(crate) fn dtype_of<R: GpuRuntime>(src: Src<'_, GpuStorage<R>>, dst: &GpuStor
 }
 
 type Operands<'a> = SmallVec<[Operand<'a>; MAX_OPERANDS]>;
-type Args = SmallVec<[*mut c_void; 8]>;
+type Args<'a> = SmallVec<[Arg<'a>; 8]>;
 
 /// A buffer from its first element on, and the way through it.
 #[derive(Debug, Clone, Copy)]
@@ -137,7 +136,7 @@ unsafe fn launch<R: GpuRuntime>(
     device: &GpuDevice<R>,
     kernels: Kernels,
     operands: &[Operand<'_>],
-    params: &[*mut c_void],
+    params: &[Arg<'_>],
 ) -> Result<()> {
     for (i, operand) in operands.iter().enumerate().skip(1) {
         let Some(layout) = transposed(operands[0].layout, operand.layout) else { continue };
@@ -157,12 +156,12 @@ unsafe fn launch<R: GpuRuntime>(
     let walks = match plan(operands, kernels.rows) {
         Plan::Nothing => return Ok(()),
         Plan::Contiguous => {
-            let mut args: Args = operands.iter().map(|o| address(&o.ptr)).collect();
-            args.push(address(&n));
+            let mut args: Args<'_> = operands.iter().map(|o| Arg::new(&o.ptr)).collect();
+            args.push(Arg::new(&n));
             args.extend_from_slice(params);
             let launch = Launch::linear(kernels.key, blocks(device, n / width as u64, kernels.unroll), BLOCK);
             // SAFETY: the caller promises valid operands and parameters; the layouts have no gaps.
-            return unsafe { launch.on(device, &mut args) };
+            return unsafe { launch.on(device, &args) };
         }
         Plan::Walks(walks) => walks,
     };
@@ -171,12 +170,12 @@ unsafe fn launch<R: GpuRuntime>(
         split(&axes, MAX_UNITS, ptrs, &mut |axes, ptrs| {
             let (walk, ptrs) = (Walk::new(axes, broadcast), ptrs.map(|ptr| ptr as u64));
             let units = walk.units.into();
-            let mut args: Args = ptrs[..operands.len()].iter().map(address).collect();
-            args.push(address(&walk));
+            let mut args: Args<'_> = ptrs[..operands.len()].iter().map(Arg::new).collect();
+            args.push(Arg::new(&walk));
             args.extend_from_slice(params);
             let launch = Launch::linear(kernels.key.with_variant(variant), blocks(device, units, unroll), BLOCK);
             // SAFETY: the caller promises valid operands and parameters; the walk visits elements of the layouts.
-            unsafe { launch.on(device, &mut args) }
+            unsafe { launch.on(device, &args) }
         })?;
     }
     Ok(())
@@ -203,12 +202,6 @@ fn transposed(dst: &Layout, src: &Layout) -> Option<Layout> {
         step *= dims[d];
     }
     Layout::new(dst.shape().clone(), dense, 0).ok()
-}
-
-/// A kernel argument: where its value lies. The value must outlive the launch, so it is a variable: in `let args = [address(&(n as u64))]` it is gone
-/// with the statement, and an optimised build launches with what took its place.
-pub(crate) fn address<T>(value: &T) -> *mut c_void {
-    std::ptr::from_ref(value).cast_mut().cast()
 }
 
 /// Packs that a thread of a transcendental takes at a time: `recipe_unroll_of` in elementwise.cuh.

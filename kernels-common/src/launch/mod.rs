@@ -9,12 +9,33 @@ use crate::key::Key;
 use crate::runtime::GpuRuntime;
 use isobit_hal::{LaunchConfig, Result};
 use std::ffi::c_void;
+use std::marker::PhantomData;
 
-/// The addresses of kernel arguments, for [`Launch::on`]: `args![ptr, n, value]`. The values must outlive the call.
+/// One argument of a kernel: where its value lies. It borrows the value, so that a launch cannot be given what is gone:
+///
+/// ```compile_fail,E0716
+/// let n = 3u32;
+/// let args = [isobit_kernels_common::Arg::new(&u64::from(n))];
+/// assert_eq!(args.len(), 1);
+/// ```
+///
+/// (An address without the borrow once compiled there, and an optimised build launched with what had taken the value's place.)
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+pub struct Arg<'a>(*const c_void, PhantomData<&'a c_void>);
+
+impl<'a> Arg<'a> {
+    /// The argument of this value: the bytes that the kernel's parameter of that place is made of.
+    pub const fn new<T: ?Sized>(value: &'a T) -> Self {
+        Self(std::ptr::from_ref(value).cast(), PhantomData)
+    }
+}
+
+/// The arguments of a kernel, for [`Launch::on`]: `args![ptr, n, value]`.
 #[macro_export]
 macro_rules! args {
     ($($arg:expr),* $(,)?) => {
-        &mut [$(std::ptr::from_ref(&$arg).cast_mut().cast::<std::ffi::c_void>()),*]
+        &[$($crate::Arg::new(&$arg)),*]
     };
 }
 
@@ -40,7 +61,7 @@ impl Launch {
     ///
     /// # Errors
     /// `KernelMissing`, `CompileFailed`, and those of the driver, naming the kernel.
-    pub unsafe fn on<R: GpuRuntime>(&self, device: &GpuDevice<R>, args: &mut [*mut c_void]) -> Result<()> {
+    pub unsafe fn on<R: GpuRuntime>(&self, device: &GpuDevice<R>, args: &[Arg<'_>]) -> Result<()> {
         let (function, symbol) = device.function(self.key)?;
         let stream = device.stream();
         // SAFETY: the caller promises valid arguments and memory.

@@ -2,9 +2,9 @@
 
 use crate::code::rtc::RtcSource;
 use crate::code::target::Code;
+use crate::launch::Arg;
 use crate::runtime::StreamRuntime;
 use isobit_hal::{Error, ErrorKind, LaunchConfig, Result};
-use std::ffi::c_void;
 use std::fmt::Debug;
 
 /// Modules and launches of their kernels.
@@ -47,7 +47,7 @@ pub trait ModuleRuntime: StreamRuntime {
         stream: &Self::Stream,
         function: Self::Function,
         config: &LaunchConfig,
-        args: &mut [*mut c_void],
+        args: &[Arg<'_>],
     ) -> Result<()>;
 }
 

@@ -1,12 +1,12 @@
 //! The launch of a kernel with arguments of a user's: checked, packed, and in order with the work of other streams on its storages.
 
 use super::GpuFunc;
+use crate::launch::Arg;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use crate::stream::dependencies::{self, Access, Operands};
 use isobit_hal::{BackendStorage, Error, ErrorKind, Func, KernelArg, LaunchConfig, Result, validate};
 use smallvec::SmallVec;
-use std::ffi::c_void;
 
 /// As [`BackendStorage::launch`].
 ///
@@ -29,12 +29,12 @@ pub(crate) unsafe fn launch<R: GpuRuntime>(
     let failed = |e: Error| e.with_kernel(func.name()).with_device(device.location_of());
     validate::launch(func, &config, device.runtime().limits(), args).map_err(failed)?;
     own.kernel.allow_shared(device.runtime(), &config).map_err(failed)?;
-    let mut packed = Packed::new(args);
-    let mut addresses = packed.addresses();
+    let packed = Packed::new(args);
+    let values = packed.args();
     let function = own.kernel.function();
     dependencies::with(device, &operands(args), |stream| {
         // SAFETY: the arguments were checked as far as the code tells of them, and the caller answers for the rest.
-        unsafe { device.runtime().launch(stream, function, &config, &mut addresses)? };
+        unsafe { device.runtime().launch(stream, function, &config, &values)? };
         device.count_launch(stream);
         Ok(())
     })
@@ -79,10 +79,8 @@ impl Packed {
         self.words.push(storage.ptr().at(storage.dtype(), offset).0);
     }
 
-    /// Where each value is, for the driver, as long as `self` is neither changed nor moved.
-    fn addresses(&mut self) -> SmallVec<[*mut c_void; 16]> {
-        let base = self.words.as_mut_ptr();
+    fn args(&self) -> SmallVec<[Arg<'_>; 16]> {
         // A structure without members has no words, and may begin where the words end.
-        self.starts.iter().map(|&start| base.wrapping_add(start).cast()).collect()
+        self.starts.iter().map(|&start| Arg::new(&self.words[start..])).collect()
     }
 }

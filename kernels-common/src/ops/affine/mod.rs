@@ -1,7 +1,8 @@
 //! Functions of one argument with scalar parameters.
 
 use crate::key::{Family, Key};
-use crate::launch::elementwise::{Kernels, address, recipe_unroll, run};
+use crate::launch::Arg;
+use crate::launch::elementwise::{Kernels, recipe_unroll, run};
 use crate::manifest::instances::affine::{AFFINE, CLAMP, carrier};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
@@ -53,7 +54,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         _ => unreachable!("not an operation of the family"),
     }
     .map(|value| parameter(value, dtype));
-    let both = [address(&first), address(&second)];
+    let both = [Arg::new(&first), Arg::new(&second)];
     let count = if matches!(op, Op::Affine(_) | Op::Clamp(_)) { 2 } else { 1 };
     run(|| kernels(op, dtype), srcs, dst, dst_layout, &both[..count])
 }

@@ -2,7 +2,8 @@
 
 use crate::device::OnDevice;
 use crate::key::{Family, Key};
-use crate::launch::elementwise::{Kernels, address, carrier, run_fill};
+use crate::launch::Arg;
+use crate::launch::elementwise::{Kernels, carrier, run_fill};
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
@@ -38,5 +39,5 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             .on_device(device);
     }
     // Little-endian, so that the first bytes are the value in any width.
-    run_fill(kernels(dtype), dst, layout, &[address(&bits)])
+    run_fill(kernels(dtype), dst, layout, &[Arg::new(&bits)])
 }

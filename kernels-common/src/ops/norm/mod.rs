@@ -4,8 +4,8 @@ mod long;
 
 use crate::device::GpuDevice;
 use crate::key::Key;
-use crate::launch::Launch;
 use crate::launch::index::{Dim, Divisor, Index, IndexDims, count, push, split};
+use crate::launch::{Arg, Launch};
 use crate::manifest::instances::norm::{FIRST, LAYER_NORM, LOG_SOFTMAX, RMS_NORM, SECOND, SOFTMAX, WRITE, key, shapes};
 use crate::ops::copy::copy_walk;
 use crate::ops::stored;
@@ -13,7 +13,6 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 use smallvec::SmallVec;
-use std::ffi::c_void;
 use std::mem::offset_of;
 
 /// Lanes of the order of sums.
@@ -215,11 +214,10 @@ impl<R: GpuRuntime> Call<'_, R> {
     /// As [`run`](Self::run), and `found` are as the kernel takes them.
     unsafe fn launch(&self, key: Key, blocks: usize, threads: usize, found: &[DevicePtr], norm: &Norm) -> Result<()> {
         let pointers = [self.src, self.dst];
-        let address = |p: &DevicePtr| std::ptr::from_ref(p).cast_mut().cast::<c_void>();
-        let mut args: SmallVec<[*mut c_void; 7]> =
-            pointers.iter().chain(&self.parameters).chain(found).map(address).collect();
-        args.push(std::ptr::from_ref(norm).cast_mut().cast());
-        // SAFETY: the caller promises valid memory; the arguments are the kernel's and outlive the call.
-        unsafe { Launch::linear(key, blocks as u32, threads as u32).on(self.device, &mut args) }
+        let mut args: SmallVec<[Arg<'_>; 7]> =
+            pointers.iter().chain(&self.parameters).chain(found).map(Arg::new).collect();
+        args.push(Arg::new(norm));
+        // SAFETY: the caller promises valid memory; the arguments are the kernel's.
+        unsafe { Launch::linear(key, blocks as u32, threads as u32).on(self.device, &args) }
     }
 }

@@ -4,15 +4,13 @@ mod vendor;
 
 use crate::device::GpuDevice;
 use crate::key::{Family, Key};
-use crate::launch::Launch;
-use crate::launch::elementwise::address;
 use crate::launch::index::{Dim, Index, IndexDims, MAX_RANK, push};
+use crate::launch::{Arg, Launch};
 use crate::manifest::instances::random::{BETWEEN, NORMAL, UNIFORM};
 use crate::ops::copy;
 use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Numerics, Op, RandNormal, RandUniform, Result, Src};
-use std::ffi::c_void;
 use std::mem::offset_of;
 
 /// As in random.cu.
@@ -66,12 +64,12 @@ enum Distribution {
 }
 
 impl Distribution {
-    fn address(&self) -> *mut c_void {
+    fn arg(&self) -> Arg<'_> {
         match self {
-            Self::Uniform32(x) => address(x),
-            Self::Uniform64(x) => address(x),
-            Self::Normal32(x) => address(x),
-            Self::Normal64(x) => address(x),
+            Self::Uniform32(x) => Arg::new(x),
+            Self::Uniform64(x) => Arg::new(x),
+            Self::Normal32(x) => Arg::new(x),
+            Self::Normal64(x) => Arg::new(x),
         }
     }
 }
@@ -168,9 +166,9 @@ impl Draw {
             let packs = n.div_ceil(PACK / dtype.size_in_bytes());
             let launch = self.launch(device, dtype, Key::CONTIGUOUS, packs);
             let n = n as u64;
-            let args = &mut [address(&ptr), address(&n), address(&sequence), self.distribution.address()];
+            let args = [Arg::new(&ptr), Arg::new(&n), Arg::new(&sequence), self.distribution.arg()];
             // SAFETY: the layout was validated against the buffer and has no gaps; the parameters are those of the kernels.
-            return unsafe { launch.on(device, args) };
+            return unsafe { launch.on(device, &args) };
         }
         if dims.len() > MAX_RANK {
             // No index has so many dimensions, but a copy has.
@@ -183,9 +181,7 @@ impl Draw {
         let places = Places { n: n as u64, skip: skip as u32, is_long, index: Index::new(&dims) };
         let launch = self.launch(device, dtype, Key::STRIDED, (n + skip as usize).div_ceil(per_block as usize));
         // SAFETY: the layout was validated against the buffer; the parameters are those of the kernels.
-        unsafe {
-            launch.on(device, &mut [address(&ptr), address(&places), address(&sequence), self.distribution.address()])
-        }
+        unsafe { launch.on(device, &[Arg::new(&ptr), Arg::new(&places), Arg::new(&sequence), self.distribution.arg()]) }
     }
 
     /// A launch for so many units of work.

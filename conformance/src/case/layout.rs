@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recipe_gives_the_strides_of_slicing_a_larger_buffer() {
+    fn a_spec_gives_the_strides_of_slicing_a_larger_buffer() {
         let mut r = LayoutSpec::contiguous(3);
         r.0[0].before = 1;
         r.0[1].step = 2;
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transposed_recipe_is_hals_transpose() {
+    fn a_transposed_spec_is_hals_transpose() {
         let mut r = LayoutSpec::contiguous(2);
         r.0.swap(0, 1);
         let p = r.place(&[5, 3]);

@@ -1,28 +1,12 @@
-//! Copies between layouts, and their form for rows with a distance.
+//! The form of a copy for rows with a distance.
 
-use super::{Family, elementwise};
+use super::Family;
 use crate::case::{LayoutKind, LayoutSpec};
 use crate::cells::Cell;
 use crate::generate::{Draw, Drawn, Plan, shape};
 
 /// The name of the form for rows.
 pub(crate) const COPY2D: &str = "copy2d";
-
-pub(super) struct CopyFamily;
-
-impl Family for CopyFamily {
-    fn is_elementwise(&self) -> bool {
-        true
-    }
-
-    fn removable_dims(&self, rank: usize) -> usize {
-        rank
-    }
-
-    fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        elementwise::draw(draw, cell, plan, index)
-    }
-}
 
 /// [`copy2d`](isobit_hal::BackendStorage::copy2d): what can be said with two strides of which the inner one is 1.
 pub(super) struct Copy2dForm;

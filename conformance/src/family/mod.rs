@@ -7,7 +7,6 @@
 mod conv;
 mod copy;
 mod elementwise;
-mod fill;
 mod indexing;
 mod matmul;
 mod named;
@@ -69,8 +68,8 @@ pub(crate) trait Family: Sync {
     }
 
     /// How many leading dimensions of a case's shape may be removed while it shrinks.
-    fn removable_dims(&self, _rank: usize) -> usize {
-        0
+    fn removable_dims(&self, rank: usize) -> usize {
+        if self.is_elementwise() { rank } else { 0 }
     }
 
     /// The dimensions of an input of a case's shape; `op` has the case's parameters.
@@ -119,9 +118,7 @@ pub(crate) struct VendorCall<'a> {
 fn of(family: isobit_hal::Family) -> &'static dyn Family {
     use isobit_hal::Family as F;
     match family {
-        F::Fill => &fill::FillFamily,
-        F::Copy => &copy::CopyFamily,
-        F::Cast | F::Affine | F::Unary | F::Binary | F::Compare | F::Select | F::BiasActivation => {
+        F::Fill | F::Copy | F::Cast | F::Affine | F::Unary | F::Binary | F::Compare | F::Select | F::BiasActivation => {
             &elementwise::ElementwiseFamily
         }
         F::Reduce => &reduce::ReduceFamily,
@@ -144,15 +141,15 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
 pub(crate) fn layouts(draw: &mut Draw, plan: &Plan, inputs: &[Vec<usize>], dst: &[usize]) -> Vec<Option<LayoutSpec>> {
     use crate::case::LayoutKind;
     use crate::generate::layout;
-    let mut recipes = Vec::with_capacity(inputs.len() + 1);
+    let mut layouts = Vec::with_capacity(inputs.len() + 1);
     for (i, dims) in inputs.iter().enumerate() {
         let kind = match i {
             0 => plan.input,
             _ if plan.plain => LayoutKind::Contiguous,
             _ => draw.one_of(&LayoutKind::ALL),
         };
-        recipes.push(Some(layout::draw(draw, dims, kind, plan.combine, true)));
+        layouts.push(Some(layout::draw(draw, dims, kind, plan.combine, true)));
     }
-    recipes.push(Some(layout::draw(draw, dst, plan.dst, plan.combine, false)));
-    recipes
+    layouts.push(Some(layout::draw(draw, dst, plan.dst, plan.combine, false)));
+    layouts
 }

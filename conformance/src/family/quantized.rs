@@ -137,8 +137,8 @@ impl Family for QuantizedFamily {
         sometimes_none(draw, &mut shape);
         let dims: Vec<Vec<usize>> = (0..inputs).map(|i| self.input_dims(op, &shape, i)).collect();
         let dst = cell.operation.operand_dims(op, &shape, inputs);
-        let recipes = layouts(draw, plan, &dims, &dst);
-        (shape, Some(Params::None), recipes)
+        let layouts = layouts(draw, plan, &dims, &dst);
+        (shape, Some(Params::None), layouts)
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {

@@ -131,25 +131,21 @@ fn dispatch<S: BackendStorage>(
     dst: &mut S,
 ) -> isobit_hal::Result<()> {
     let layout = &on.dst.placed(form).layout;
-    match (cell.operation.name(), operands) {
-        (COPY2D, &[Some((src, sl))]) => {
+    let op = case.op(cell);
+    match *operands {
+        [Some((src, sl))] if cell.operation.name() == COPY2D => {
             let rows = Copy2d::new(case.shape[0], case.shape[1])
                 .with_strides(sl.stride()[0], layout.stride()[0])
                 .with_offsets(sl.start_offset(), layout.start_offset());
             src.copy2d(dst, rows)
         }
+        // The form that candle users know, where the destination is of its kind.
+        [Some((src, sl))] if op == Op::Copy && case.dst.kind() == LayoutKind::Contiguous => {
+            src.copy_strided_src(dst, layout.start_offset(), sl)
+        }
         _ => {
-            let op = case.op(cell);
-            match operands {
-                // The form that candle users know, where the destination is of its kind.
-                &[Some((src, sl))] if op == Op::Copy && case.dst.kind() == LayoutKind::Contiguous => {
-                    src.copy_strided_src(dst, layout.start_offset(), sl)
-                }
-                _ => {
-                    let inputs: Vec<Src<'_, S>> = operands.iter().map(|o| o.map_or(Src::InPlace, Src::from)).collect();
-                    S::apply_into(&op, &inputs, dst, layout)
-                }
-            }
+            let inputs: Vec<Src<'_, S>> = operands.iter().map(|o| o.map_or(Src::InPlace, Src::from)).collect();
+            S::apply_into(&op, &inputs, dst, layout)
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What is computed element by element: casts, functions of one and two arguments and with parameters, comparisons, choices.
+//! What is computed element by element: fills, copies, casts, functions of one and two arguments and with parameters, comparisons, choices.
 
 mod params;
 
 use super::Family;
-use crate::case::{Dist, LayoutKind, Params, Values};
+use crate::case::{Dist, LayoutKind, Params, Values, scalar_from_bits};
 use crate::cells::Cell;
 use crate::generate::{DST_KINDS, Draw, Drawn, Plan, layout, shape, values};
 use isobit_hal::{Affine, Clamp, DType, Elu, Op, Powf};
@@ -13,6 +13,10 @@ pub(super) struct ElementwiseFamily;
 impl Family for ElementwiseFamily {
     fn with_params(&self, op: &Op, params: &Params) -> Op {
         match op {
+            Op::Fill(value) => match params {
+                Params::Fill(bits) => Op::Fill(scalar_from_bits(value.dtype(), *bits)),
+                _ => op.clone(),
+            },
             Op::Affine(_) => Op::Affine(Affine::new(params.number("mul"), params.number("add"))),
             Op::Powf(_) => Op::Powf(Powf::new(params.number("exponent"))),
             Op::Elu(_) => Op::Elu(Elu::new(params.number("alpha"))),
@@ -47,12 +51,36 @@ impl Family for ElementwiseFamily {
         true
     }
 
-    fn removable_dims(&self, rank: usize) -> usize {
-        rank
-    }
-
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-        self::draw(draw, cell, plan, index)
+        let op = cell.operation.op();
+        let inputs = op.inputs();
+        // An input may be the destination where they have one dtype.
+        let dst_dtype = cell.dst_dtype();
+        let may: Vec<bool> = (0..inputs).map(|i| op.takes_dst(i) && cell.dtypes[i] == dst_dtype).collect();
+        let mut in_place = vec![false; inputs];
+        if index % 8 == 5 && may.contains(&true) {
+            while !in_place.contains(&true) {
+                in_place = may.iter().map(|&m| m && draw.chance(60)).collect();
+            }
+        }
+        let kinds: Vec<LayoutKind> = (0..inputs)
+            .map(|i| match i {
+                _ if plan.plain => LayoutKind::Contiguous,
+                0 => plan.input,
+                _ => draw.one_of(&LayoutKind::ALL),
+            })
+            .chain([if inputs == 0 && !plan.plain { DST_KINDS[index as usize % 5] } else { plan.dst }])
+            .collect();
+        let min_rank = kinds.iter().map(|&k| layout::min_rank(k)).max().unwrap_or(0);
+        let dims = shape::draw(draw, min_rank, shape::budget);
+        let layouts = kinds
+            .iter()
+            .enumerate()
+            .map(|(i, &k)| {
+                (i == inputs || !in_place[i]).then(|| layout::draw(draw, &dims, k, plan.combine, i < inputs))
+            })
+            .collect();
+        (dims, None, layouts)
     }
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
@@ -60,37 +88,6 @@ impl Family for ElementwiseFamily {
     }
 
     fn params(&self, draw: &mut Draw, cell: &Cell) -> Params {
-        params::draw(draw, cell.operation.op())
+        params::draw(draw, cell)
     }
-}
-
-/// Operands of one shape, some of them the destination itself.
-pub(super) fn draw(draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
-    let op = cell.operation.op();
-    let inputs = op.inputs();
-    // An input may be the destination where they have one dtype.
-    let dst_dtype = cell.dst_dtype();
-    let may: Vec<bool> = (0..inputs).map(|i| op.takes_dst(i) && cell.dtypes[i] == dst_dtype).collect();
-    let mut in_place = vec![false; inputs];
-    if index % 8 == 5 && may.contains(&true) {
-        while !in_place.contains(&true) {
-            in_place = may.iter().map(|&m| m && draw.chance(60)).collect();
-        }
-    }
-    let kinds: Vec<LayoutKind> = (0..inputs)
-        .map(|i| match i {
-            _ if plan.plain => LayoutKind::Contiguous,
-            0 => plan.input,
-            _ => draw.one_of(&LayoutKind::ALL),
-        })
-        .chain([if inputs == 0 && !plan.plain { DST_KINDS[index as usize % 5] } else { plan.dst }])
-        .collect();
-    let min_rank = kinds.iter().map(|&k| layout::min_rank(k)).max().unwrap_or(0);
-    let dims = shape::draw(draw, min_rank, shape::budget);
-    let layouts = kinds
-        .iter()
-        .enumerate()
-        .map(|(i, &k)| (i == inputs || !in_place[i]).then(|| layout::draw(draw, &dims, k, plan.combine, i < inputs)))
-        .collect();
-    (dims, None, layouts)
 }

@@ -1,8 +1,9 @@
-//! Parameters of calls: ordinary numbers, and those at which an operation changes its course.
+//! Parameters of calls: values to fill with, ordinary numbers, and those at which an operation changes its course.
 
 use crate::case::{Params, Real};
+use crate::cells::Cell;
 use crate::family::Named;
-use crate::generate::Draw;
+use crate::generate::{Draw, values};
 use isobit_hal::Op;
 use proptest::prelude::*;
 
@@ -63,8 +64,9 @@ fn number(draw: &mut Draw, listed: &'static [f64]) -> Real {
     Real(draw.pick(prop_oneof![1 => proptest::sample::select(listed), 1 => -8.0..8.0f64]))
 }
 
-pub(super) fn draw(draw: &mut Draw, op: &Op) -> Params {
-    match op {
+pub(super) fn draw(draw: &mut Draw, cell: &Cell) -> Params {
+    match cell.operation.op() {
+        Op::Fill(_) => Params::Fill(values::one(draw, cell.dst_dtype())),
         Op::Affine(_) => Params::Affine { mul: number(draw, NUMBERS), add: number(draw, NUMBERS) },
         Op::Powf(_) => Params::Number(number(draw, EXPONENTS)),
         Op::Elu(_) => Params::Number(number(draw, NUMBERS)),

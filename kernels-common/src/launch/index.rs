@@ -45,7 +45,7 @@ impl<const OPERANDS: usize> Dim<OPERANDS> {
 }
 
 /// Dimensions of a walk, outermost first.
-pub(crate) type IndexDims<const OPERANDS: usize> = SmallVec<[Dim<OPERANDS>; 6]>;
+pub(crate) type IndexDims<const OPERANDS: usize> = SmallVec<[Dim<OPERANDS>; MAX_RANK]>;
 
 /// Joins a dimension to the ones before it: dropped if of size 1, merged if every operand steps through both as one. So a
 /// tensor pushed dimension by dimension has the fewest that still give its elements in the same order.

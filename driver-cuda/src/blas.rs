@@ -11,7 +11,7 @@ use cudarc::cublas::sys::{
 };
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{BlasGemm, BlasOperand, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
@@ -81,15 +81,11 @@ impl LibraryHandle<CudaRuntime> for Blas {
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
         // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere or destroyed.
-        check(unsafe { sys::cublasSetStream_v2(self.lock().0, stream.raw().cast()) }, "choosing the stream")
+        check(unsafe { sys::cublasSetStream_v2(self.handle.lock().0, stream.raw().cast()) }, "choosing the stream")
     }
 }
 
 impl Blas {
-    fn lock(&self) -> MutexGuard<'_, Handle> {
-        self.handle.lock()
-    }
-
     /// # Safety
     /// As `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
@@ -113,7 +109,7 @@ impl Blas {
         };
         let [one, zero] = one_and_zero(problem.dtype);
         self.context.bind()?;
-        let handle = self.lock();
+        let handle = self.handle.lock();
         // SAFETY: the memory is ours until the call returns, and later work on the stream alone may have it then.
         check(unsafe { sys::cublasSetWorkspace_v2(handle.0, workspace, WORKSPACE_BYTES) }, "giving a workspace")?;
         // SAFETY: the caller promises valid operands; `BlasGemm` holds cuBLAS's own conditions; the scalars are static.

@@ -7,7 +7,7 @@ use crate::stream::CudaStream;
 use cudarc::curand::sys::{self, curandRngType as Kind, curandStatus as Status};
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{Distribution, LibraryHandle, Random, Vendor};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// A generator on one stream.
@@ -65,21 +65,17 @@ impl LibraryHandle<CudaRuntime> for Rng {
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
         // SAFETY: the generator lives; the stream closes no earlier than its generator is moved elsewhere or destroyed.
-        check(unsafe { sys::curandSetStream(self.lock().generator, stream.raw().cast()) }, "choosing the stream")
+        check(unsafe { sys::curandSetStream(self.state.lock().generator, stream.raw().cast()) }, "choosing the stream")
     }
 }
 
 impl Rng {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// # Safety
     /// As `VendorRuntime::random`.
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
         self.context.bind()?;
-        // SAFETY: the caller guarantees that the elements are allocated.
-        match unsafe { self.lock().draw(problem) } {
+        // SAFETY: the caller promises that the elements are allocated.
+        match unsafe { self.state.lock().draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),
             Err(e) => Ok(Vendor::Declined(e.to_string())),

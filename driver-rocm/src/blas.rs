@@ -7,7 +7,7 @@ use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{BlasGemm, BlasOperand, Gemm, LibraryHandle, Scratch, Vendor, one_and_zero};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use rocblas_sys::*;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -84,16 +84,12 @@ impl LibraryHandle<RocmRuntime> for Blas {
     fn move_to(&self, stream: &RocmStream) -> Result<()> {
         self.context.bind()?;
         // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere or destroyed.
-        let status = unsafe { (self.library.rocblas_set_stream)(self.lock().0, stream.raw()) };
+        let status = unsafe { (self.library.rocblas_set_stream)(self.handle.lock().0, stream.raw()) };
         check(self.library, status, "choosing the stream")
     }
 }
 
 impl Blas {
-    fn lock(&self) -> MutexGuard<'_, Handle> {
-        self.handle.lock()
-    }
-
     /// # Safety
     /// As `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
@@ -117,7 +113,7 @@ impl Blas {
         };
         let [one, zero] = one_and_zero(problem.dtype);
         self.context.bind()?;
-        let handle = self.lock();
+        let handle = self.handle.lock();
         // SAFETY: the memory is ours until the call returns, and later work on the stream alone may have it then.
         let given = unsafe { (self.library.rocblas_set_workspace)(handle.0, workspace, WORKSPACE_BYTES) };
         check(self.library, given, "giving a workspace")?;

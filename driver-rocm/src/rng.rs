@@ -6,7 +6,7 @@ use crate::runtime::RocmRuntime;
 use crate::stream::RocmStream;
 use isobit_hal::{DType, Error, ErrorKind, Result};
 use isobit_kernels::{DevicePtr, Distribution, LibraryHandle, Random, Vendor};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use rocrand_sys::*;
 use std::sync::Arc;
 
@@ -152,21 +152,17 @@ impl LibraryHandle<RocmRuntime> for VendorRng {
     }
 
     fn move_to(&self, stream: &RocmStream) -> Result<()> {
-        self.lock().generator.move_to(stream)
+        self.0.lock().generator.move_to(stream)
     }
 }
 
 impl VendorRng {
-    fn lock(&self) -> MutexGuard<'_, Sequence> {
-        self.0.lock()
-    }
-
     /// # Safety
     /// As `VendorRuntime::random`.
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
-        let mut sequence = self.lock();
+        let mut sequence = self.0.lock();
         sequence.generator.context.bind()?;
-        // SAFETY: the caller guarantees that the elements are allocated.
+        // SAFETY: the caller promises that the elements are allocated.
         match unsafe { sequence.draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),

@@ -56,7 +56,7 @@ impl<D: BackendDevice> StreamBackend for InOrderStream<D> {
     fn record(&self, event: &Event) -> Result<()> {
         let own = event.downcast_ref::<InOrderEvent>().ok_or_else(foreign)?;
         self.synchronize()?;
-        *own.lock() = Some(Instant::now());
+        *own.reached.lock() = Some(Instant::now());
         Ok(())
     }
 
@@ -90,12 +90,8 @@ impl InOrderEvent {
         Event::from_backend(Arc::new(Self { device, reached: Mutex::default() }))
     }
 
-    fn lock(&self) -> parking_lot::MutexGuard<'_, Option<Instant>> {
-        self.reached.lock()
-    }
-
     fn reached(&self) -> Result<Instant> {
-        self.lock().ok_or_else(|| {
+        self.reached.lock().ok_or_else(|| {
             let message = "the event was never recorded, so there is no time since it: record it on a stream first";
             Error::new(ErrorKind::InvalidArgument, message)
         })

@@ -7,7 +7,7 @@ use isobit_conformance::cells::Cell;
 use isobit_conformance::report::matrix::{State, family};
 use isobit_conformance::report::terminal::{Style, paint};
 use isobit_conformance::report::{ResultRow, Status};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::io::IsTerminal;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ impl Progress {
             bar.set_message(format!("{} {}", row.op, row.dtypes));
             bar.inc(1);
         }
-        let mut done = self.done();
+        let mut done = self.state.lock();
         done.rows += 1;
         if matches!(row.status, Status::Fail | Status::UnexpectedPass) {
             done.failures += 1;
@@ -103,10 +103,6 @@ impl Progress {
         }
     }
 
-    fn done(&self) -> MutexGuard<'_, Done> {
-        self.state.lock()
-    }
-
     /// A line above the bars.
     fn say(&self, done: &mut Done, line: &str) {
         match &self.bar {
@@ -120,7 +116,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        let mut done = self.done();
+        let mut done = self.state.lock();
         // Of families whose number nobody knew, or that a device did not get through.
         let left: Vec<String> = done.families.iter().filter_map(|f| f.rest(&self.device, colored())).collect();
         left.iter().for_each(|line| self.say(&mut done, line));

@@ -11,7 +11,7 @@ use crate::stream::CudaStream;
 use cudarc::cudnn::sys::{self, cudnnStatus_t as Status};
 use isobit_hal::{Error, ErrorKind, Result};
 use isobit_kernels::{Conv, ConvPlans, LibraryHandle, Scratch, Vendor};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plan::Plan;
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -76,20 +76,16 @@ impl LibraryHandle<CudaRuntime> for Dnn {
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
         // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere or destroyed.
-        check(unsafe { sys::cudnnSetStream(self.lock().handle, stream.raw().cast()) }, "choosing the stream")
+        check(unsafe { sys::cudnnSetStream(self.state.lock().handle, stream.raw().cast()) }, "choosing the stream")
     }
 }
 
 impl Dnn {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// # Safety
     /// As `VendorRuntime::conv`.
     pub(crate) unsafe fn conv(&self, conv: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         self.context.bind()?;
-        let state = &mut *self.lock();
+        let state = &mut *self.state.lock();
         let handle = state.handle;
         state.plans.convolve(
             "cuDNN",

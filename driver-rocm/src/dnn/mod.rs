@@ -10,7 +10,7 @@ use crate::stream::RocmStream;
 use isobit_hal::{Error, ErrorKind, Result};
 use isobit_kernels::{Conv, ConvPlans, LibraryHandle, Scratch, Vendor};
 use miopen_sys::*;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use plan::Plan;
 use std::sync::Arc;
 
@@ -73,21 +73,17 @@ impl LibraryHandle<RocmRuntime> for Dnn {
     fn move_to(&self, stream: &RocmStream) -> Result<()> {
         self.context.bind()?;
         // SAFETY: as in `new`.
-        let status = unsafe { (self.library.miopenSetStream)(self.lock().handle, stream.raw()) };
+        let status = unsafe { (self.library.miopenSetStream)(self.state.lock().handle, stream.raw()) };
         check(self.library, status, "choosing the stream")
     }
 }
 
 impl Dnn {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// # Safety
     /// As `VendorRuntime::conv`.
     pub(crate) unsafe fn conv(&self, conv: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         self.context.bind()?;
-        let state = &mut *self.lock();
+        let state = &mut *self.state.lock();
         let handle = state.handle;
         state.plans.convolve(
             "MIOpen",

@@ -135,10 +135,6 @@ impl<R: GpuRuntime> GpuGraph<R> {
         }
         self.running.push(stream.clone());
     }
-
-    fn located<T>(&self, result: Result<T>) -> Result<T> {
-        result.on_device(&self.device)
-    }
 }
 
 impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
@@ -146,7 +142,7 @@ impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
         let device = self.device.clone();
         let stream = device.stream();
         if stream.is_capturing() {
-            return self.located(Err(capture::replayed_in_capture("replaying a graph")));
+            return Err(capture::replayed_in_capture("replaying a graph")).on_device(&self.device);
         }
         let _span = tracing::debug_span!(
             target: trace::TARGET,
@@ -166,7 +162,7 @@ impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
             Some(faults) => device.faults().replay(faults, stream.id(), launch),
             None => launch(),
         };
-        self.located(launched)?;
+        launched.on_device(&self.device)?;
         device.counts().graph_replays.add();
         self.runs_on(stream.shared());
         // As in `Order::after`: a second stream may have come in the meantime.
@@ -177,17 +173,17 @@ impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
     fn update(&mut self) -> Result<()> {
         let device = self.device.clone();
         if device.stream().is_capturing() {
-            return self.located(Err(capture::replayed_in_capture("updating a graph")));
+            return Err(capture::replayed_in_capture("updating a graph")).on_device(&self.device);
         }
         let recorded = record(&device, &mut self.step)?;
         for stream in &self.running {
             device.refuse_in_capture(stream, "updating a graph that ran on the stream")?;
-            self.located(device.runtime().synchronize(stream))?;
+            device.runtime().synchronize(stream).on_device(&self.device)?;
         }
         self.running.clear();
         // SAFETY: both live, and the replays were waited for.
         let updated = unsafe { device.runtime().update_graph(self.exec.raw, recorded.raw()) };
-        if !self.located(updated)? {
+        if !updated.on_device(&self.device)? {
             self.exec = Exec::new(&device, &recorded)?;
         }
         (self.resources, self.nodes) = recorded.take();

@@ -73,7 +73,7 @@ impl IndexFaults {
         op: &Op,
         size: usize,
     ) -> Result<DevicePtr> {
-        let state = &mut *self.state();
+        let state = &mut *self.0.lock();
         let mut is_new = false;
         let GraphFaults(token) = faults.get_or_init(|| {
             is_new = true;
@@ -104,7 +104,7 @@ impl IndexFaults {
         stream: &GpuStream<R>,
         GraphFaults(token): &GraphFaults,
     ) -> Result<()> {
-        let state = self.state();
+        let state = self.0.lock();
         for graph in state.graphs.iter().filter(|g| Arc::ptr_eq(&g.graph, token)) {
             graph.flags.clear(device.runtime(), stream)?;
         }
@@ -121,7 +121,7 @@ impl IndexFaults {
         stream: StreamId,
         launch: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         launch()?;
         if let Some(graph) = state.graphs.iter_mut().find(|g| Arc::ptr_eq(&g.graph, token)) {
             graph.replayed = match graph.replayed {

@@ -10,7 +10,7 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
 use graph::OfGraph;
 use isobit_hal::{Error, ErrorKind, Op, Result};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 
 pub(crate) use graph::GraphFaults;
@@ -132,16 +132,12 @@ impl State {
 pub(crate) struct IndexFaults(Mutex<State>);
 
 impl IndexFaults {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock()
-    }
-
     /// A flag for an operation whose ids count along a dimension of `size`, which this thread's stream, not captured, is about to do.
     ///
     /// # Errors
     /// Those of the driver.
     pub(crate) fn flag<R: GpuRuntime>(&self, device: &GpuDevice<R>, op: &Op, size: usize) -> Result<DevicePtr> {
-        let (mut state, stream) = (self.state(), device.stream());
+        let (mut state, stream) = (self.0.lock(), device.stream());
         if state.flags.chunks.is_empty() {
             let chunk = device.runtime().alloc(CHUNK_BYTES)?;
             state.flags.chunks.push(chunk);
@@ -166,7 +162,7 @@ impl IndexFaults {
 
     /// Launches were made with a flag: the next synchronising call must read it.
     fn launched(&self) {
-        self.state().launched = true;
+        self.0.lock().launched = true;
     }
 
     /// The first error that was found and not reported yet, after a stream has been waited for, or all have been.
@@ -179,7 +175,7 @@ impl IndexFaults {
         stream: &GpuStream<R>,
         all_done: bool,
     ) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if state.is_unread() {
             state.read(device, stream, all_done || device.has_one_stream())?;
         }
@@ -188,7 +184,7 @@ impl IndexFaults {
 
     /// Gives the flags' memory back.
     pub(crate) fn release<R: GpuRuntime>(&self, runtime: &R) {
-        let mut state = std::mem::take(&mut *self.state());
+        let mut state = std::mem::take(&mut *self.0.lock());
         let graphs = state.graphs.iter_mut().flat_map(|graph| graph.take_chunks());
         for chunk in state.flags.chunks.drain(..).chain(state.spare.drain(..)).chain(graphs) {
             // SAFETY: allocated by this runtime and taken out of the state, so freed once; the device is closing, and the driver's free waits for

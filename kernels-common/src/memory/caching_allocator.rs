@@ -9,7 +9,7 @@
 
 use crate::runtime::{DevicePtr, MemoryRuntime};
 use isobit_hal::{Error, ErrorKind, PoolStats, Result, trace};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
@@ -37,7 +37,7 @@ impl<R: MemoryRuntime> Memory for R {
     }
 
     unsafe fn free(&self, ptr: DevicePtr) {
-        // SAFETY: the caller guarantees what `MemoryRuntime::free` asks for, in the same words.
+        // SAFETY: the caller promises what `MemoryRuntime::free` asks for, in the same words.
         unsafe { MemoryRuntime::free(self, ptr) };
     }
 
@@ -127,10 +127,6 @@ impl<U: Default> Pool<U> {
         block.filter(|&b| b <= isize::MAX as usize)
     }
 
-    fn state(&self) -> MutexGuard<'_, State<U>> {
-        self.state.lock()
-    }
-
     /// A block of at least `bytes`, the size to give it back with, and its uses so far: if possible such as suit the caller.
     ///
     /// # Errors
@@ -146,7 +142,7 @@ impl<U: Default> Pool<U> {
         }
         let class = self.block_of(bytes).ok_or_else(|| self.out_of_memory(memory, bytes, None))?;
         let released = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             if let Some((ptr, uses)) = state.free.get_mut(&class).and_then(|blocks| take(blocks, suits)) {
                 state.stats.cached -= class as u64;
                 state.stats.hits += 1;
@@ -168,13 +164,13 @@ impl<U: Default> Pool<U> {
         unsafe { give_back(memory, released) };
         match self.ask_driver(memory, bytes, class) {
             Ok(ptr) => {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 state.stats.misses += 1;
                 state.count_peak();
                 Ok((ptr, class, U::default()))
             }
             Err(e) => {
-                self.state().stats.in_use -= class as u64;
+                self.state.lock().stats.in_use -= class as u64;
                 Err(e)
             }
         }
@@ -198,7 +194,7 @@ impl<U: Default> Pool<U> {
     #[cold]
     fn out_of_memory<M: Memory>(&self, memory: &M, bytes: usize, cause: Option<(usize, Error)>) -> Error {
         let (stats, limit) = {
-            let state = self.state();
+            let state = self.state.lock();
             (state.stats, state.limit)
         };
         let in_use = stats.in_use - cause.as_ref().map_or(0, |(class, _)| *class as u64);
@@ -230,13 +226,13 @@ impl<U: Default> Pool<U> {
             return;
         }
         if self.exact {
-            self.state().stats.in_use -= class as u64;
+            self.state.lock().stats.in_use -= class as u64;
             // SAFETY: the block's owner gives it up here, and the driver's free waits for pending work on it.
             unsafe { memory.free(ptr) };
             return;
         }
         let released = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.stats.in_use -= class as u64;
             state.stats.cached += class as u64;
             state.free.entry(class).or_default().push((ptr, uses));
@@ -249,19 +245,19 @@ impl<U: Default> Pool<U> {
 
     /// Returns cached blocks to the driver, largest first, until at most `keep` bytes stay cached.
     pub(crate) fn trim<M: Memory>(&self, memory: &M, keep: u64) {
-        let released = self.state().release(keep);
+        let released = self.state.lock().release(keep);
         // SAFETY: taken out of the cache, so nothing owns them.
         unsafe { give_back(memory, released) };
     }
 
     pub(crate) fn set_cache_limit<M: Memory>(&self, memory: &M, bytes: u64) {
-        self.state().cache_limit = bytes;
+        self.state.lock().cache_limit = bytes;
         self.trim(memory, bytes);
     }
 
     pub(crate) fn set_limit<M: Memory>(&self, memory: &M, bytes: u64) {
         let keep = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.limit = bytes;
             bytes.saturating_sub(state.stats.in_use)
         };
@@ -269,7 +265,7 @@ impl<U: Default> Pool<U> {
     }
 
     pub(crate) fn stats(&self) -> PoolStats {
-        self.state().stats
+        self.state.lock().stats
     }
 }
 

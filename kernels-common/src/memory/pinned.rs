@@ -8,8 +8,8 @@ use crate::memory::block::{Block, BlockOwner};
 use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::stream::GpuStream;
 use crate::stream::dependencies::{Access, Order, Uses};
+use isobit_hal::Result;
 use isobit_hal::pinned::PinnedMemory;
-use isobit_hal::{Error, Result};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -80,7 +80,6 @@ fn copy<R: GpuRuntime>(
     enqueue: impl FnOnce(&GpuDevice<R>, &GpuStream<R>) -> Result<()>,
 ) -> Result<()> {
     let device = block.device();
-    let located = |e: Error| e.with_device(device.location_of());
     let operands = || [(pinned, pinned_access), (block, access)].into_iter().collect();
     let order = Order::before(device, operands)?;
     let stream = device.stream();
@@ -88,7 +87,7 @@ fn copy<R: GpuRuntime>(
     if !captured {
         pinned.uses().wait(device, &stream, pinned_access)?;
     }
-    let done = enqueue(device, &stream).map_err(located);
+    let done = enqueue(device, &stream).on_device(device);
     let noted = order.after(device, operands);
     done?;
     let point = match noted? {

@@ -7,7 +7,7 @@ use crate::stream::GpuStream;
 use crate::stream::dependencies::Point;
 use isobit_hal::event::EventBackend;
 use isobit_hal::{DeviceId, Error, ErrorKind, Event, Result};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 
 /// Ordering events that nothing refers to at present.
@@ -19,16 +19,12 @@ impl<R: GpuRuntime> EventPool<R> {
         Arc::new(Self(Mutex::default()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<R::Event>> {
-        self.0.lock()
-    }
-
     /// An event to record. That waits for its last point may still be pending does no harm: they mean the point, not the event.
     ///
     /// # Errors
     /// Those of the driver.
     pub(crate) fn take(self: &Arc<Self>, runtime: &R) -> Result<OrderEvent<R>> {
-        let kept = self.lock().pop();
+        let kept = self.0.lock().pop();
         let raw = kept.map_or_else(|| runtime.new_ordering_event(), Ok)?;
         Ok(OrderEvent { raw: Some(raw), pool: Arc::downgrade(self) })
     }
@@ -50,7 +46,7 @@ impl<R: GpuRuntime> OrderEvent<R> {
 impl<R: GpuRuntime> Drop for OrderEvent<R> {
     fn drop(&mut self) {
         if let (Some(raw), Some(pool)) = (self.raw.take(), self.pool.upgrade()) {
-            pool.lock().push(raw);
+            pool.0.lock().push(raw);
         }
     }
 }
@@ -81,12 +77,8 @@ impl<R: GpuRuntime> GpuEvent<R> {
         Ok(Event::from_backend(Arc::new(Self { device: device.clone(), raw, recorded: Mutex::new(None) })))
     }
 
-    fn recorded(&self) -> MutexGuard<'_, Option<Recorded<R>>> {
-        self.recorded.lock()
-    }
-
     pub(crate) fn record(&self, device: &GpuDevice<R>, stream: &GpuStream<R>) -> Result<()> {
-        let mut recorded = self.recorded();
+        let mut recorded = self.recorded.lock();
         let capture = stream.capture().map(|c| Arc::downgrade(&c));
         let number = stream.next_number();
         device.runtime().record(&self.raw, stream).on_device(device)?;
@@ -96,7 +88,7 @@ impl<R: GpuRuntime> GpuEvent<R> {
 
     /// Has a stream of this or another device of the driver wait.
     pub(crate) fn wait(&self, device: &GpuDevice<R>, stream: &Arc<GpuStream<R>>) -> Result<()> {
-        let recorded = self.recorded();
+        let recorded = self.recorded.lock();
         let Some(Recorded { point, capture }) = &*recorded else { return Ok(()) };
         if stream.has_waited_for(point) && capture.is_none() {
             return Ok(());
@@ -122,7 +114,7 @@ impl<R: GpuRuntime> GpuEvent<R> {
 
     /// Its point can be asked about by the host.
     fn check_host(&self, asked: &str) -> Result<bool> {
-        match &*self.recorded() {
+        match &*self.recorded.lock() {
             Some(Recorded { capture: Some(_), .. }) => Err(self.captured(asked)),
             recorded => Ok(recorded.is_some()),
         }

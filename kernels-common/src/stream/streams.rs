@@ -7,7 +7,7 @@ use crate::stream::dependencies::Point;
 use crate::stream::event::EventPool;
 use crate::stream::{CurrentStream, GpuStream, StreamHandle};
 use isobit_hal::{Result, Stream, StreamId, stream};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -43,17 +43,13 @@ impl<R: GpuRuntime> Streams<R> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<R>> {
-        self.state.lock()
-    }
-
     pub(crate) fn default(&self) -> &Arc<GpuStream<R>> {
         &self.default
     }
 
     fn live(&self) -> Vec<Arc<GpuStream<R>>> {
         let mut all = vec![self.default.clone()];
-        all.extend(self.lock().live.iter().cloned());
+        all.extend(self.state.lock().live.iter().cloned());
         all
     }
 }
@@ -126,7 +122,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         let found = self.streams().live().into_iter().find(|s| s.id() == id);
         match found {
             Some(stream) => self.present(asker, &stream).map(Some),
-            None => Ok(self.streams().lock().closed.iter().find(|p| p.stream == id).cloned()),
+            None => Ok(self.streams().state.lock().closed.iter().find(|p| p.stream == id).cloned()),
         }
     }
 
@@ -197,7 +193,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     pub(crate) fn begin_capture(&self, stream: &Arc<GpuStream<R>>, capture: &Arc<Capture<R>>) -> Result<()> {
         let streams = self.streams();
         {
-            let mut state = streams.lock();
+            let mut state = streams.state.lock();
             state.captures += 1;
             // From now on blocks of operations are looked at.
             streams.several.store(true, Ordering::SeqCst);
@@ -220,7 +216,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     fn join_all(&self, stream: &GpuStream<R>) -> Result<Vec<Point<R>>> {
         let others = self.streams().live().into_iter().filter(|other| other.id() != stream.id());
         let mut points = others.map(|other| self.present(stream, &other)).collect::<Result<Vec<_>>>()?;
-        points.extend(self.streams().lock().closed.iter().cloned());
+        points.extend(self.streams().state.lock().closed.iter().cloned());
         points.iter().try_for_each(|point| self.wait_marked(stream, point))?;
         Ok(points)
     }
@@ -235,7 +231,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
                 self.close_stream(&stream);
             }
         }
-        let mut state = self.streams().lock();
+        let mut state = self.streams().state.lock();
         state.captures -= 1;
         self.settle(&mut state);
     }
@@ -272,7 +268,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         let raw = make().on_device(self)?;
         let stream: Arc<GpuStream<R>> = Arc::new(GpuStream::new(raw));
         {
-            let mut state = streams.lock();
+            let mut state = streams.state.lock();
             // Before the default stream's present is marked: see `Order::after`.
             streams.several.store(true, Ordering::SeqCst);
             state.live.push(stream.clone());
@@ -293,7 +289,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         if stream.id() == streams.default.id() || !stream.abandon() {
             return;
         }
-        let mut state = streams.lock();
+        let mut state = streams.state.lock();
         match self.mark(stream) {
             Ok(point) => state.closed.push(point),
             // Then only the host can wait for what it was given.
@@ -319,11 +315,11 @@ impl<R: GpuRuntime> GpuDevice<R> {
                 outcome = outcome.and(runtime.synchronize(&stream));
             }
         }
-        let closed = self.streams().lock().closed.clone();
+        let closed = self.streams().state.lock().closed.clone();
         for event in closed.iter().filter_map(|point| point.event.as_ref()) {
             outcome = outcome.and(runtime.synchronize_event(event.raw()));
         }
-        let mut state = self.streams().lock();
+        let mut state = self.streams().state.lock();
         self.settle(&mut state);
         outcome
     }

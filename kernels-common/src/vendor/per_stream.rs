@@ -6,7 +6,7 @@
 use crate::capture::capture_gate::between_captures;
 use crate::runtime::{GpuRuntime, Vendor};
 use isobit_hal::{Error, ErrorKind, Result};
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 
 /// What a library keeps for the work of one stream.
@@ -47,10 +47,6 @@ impl<T, E> Default for PerStream<T, E> {
 }
 
 impl<T, E> PerStream<T, E> {
-    fn spare(&self) -> MutexGuard<'_, Spare<T, E>> {
-        self.spare.lock()
-    }
-
     fn used(&self, stream: u64) -> Option<Arc<T>> {
         let used = self.used.read();
         used.iter().find(|(of, _)| *of == stream).map(|(_, handle)| handle.clone())
@@ -64,7 +60,7 @@ impl<T, E> PerStream<T, E> {
         if let Some(handle) = self.used(stream) {
             return Ok(handle);
         }
-        let mut spare = self.spare();
+        let mut spare = self.spare.lock();
         // Another thread may have made it in the meantime.
         if let Some(handle) = self.used(stream) {
             return Ok(handle);
@@ -96,7 +92,7 @@ impl<T, E> PerStream<T, E> {
         if let Some(handle) = retired
             && let Some(end) = end()
         {
-            self.spare().handles.push((handle, end));
+            self.spare.lock().handles.push((handle, end));
         }
     }
 }
@@ -104,7 +100,7 @@ impl<T, E> PerStream<T, E> {
 impl<T, E> Drop for PerStream<T, E> {
     fn drop(&mut self) {
         let used = std::mem::take(self.used.get_mut());
-        let spare = std::mem::take(&mut self.spare().handles);
+        let spare = std::mem::take(&mut self.spare.lock().handles);
         if !(used.is_empty() && spare.is_empty()) {
             between_captures(|| drop((used, spare)));
         }

@@ -1,6 +1,6 @@
 //! Handles of C interfaces, checked: one that was never given out, or was destroyed, is recognised instead of followed.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -27,22 +27,18 @@ impl<T> Handles<T> {
     /// Keeps an object and gives its handle, which is never null.
     pub fn insert(&self, object: T) -> *mut c_void {
         let handle = NEXT.fetch_add(STEP, Ordering::Relaxed);
-        self.lock().insert(handle, Arc::new(object));
+        self.live.lock().insert(handle, Arc::new(object));
         std::ptr::without_provenance_mut(handle)
     }
 
     /// The object of a handle, if that is live.
     pub fn get(&self, handle: *mut c_void) -> Option<Arc<T>> {
-        self.lock().get(&handle.addr()).cloned()
+        self.live.lock().get(&handle.addr()).cloned()
     }
 
     /// Ends a handle and gives its object, if it was live. Work under way may hold the object longer.
     pub fn remove(&self, handle: *mut c_void) -> Option<Arc<T>> {
-        self.lock().remove(&handle.addr())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Arc<T>>> {
-        self.live.lock()
+        self.live.lock().remove(&handle.addr())
     }
 }
 

@@ -5,7 +5,7 @@ use crate::handles::{Handle, Kind, Table};
 use crate::payload::{Labelled, Payload};
 use crate::{ResultCode, bail};
 use isobit_simgpu_core::queue::{Graph, GraphExec, Work};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// A graph that callers hold, and the handles of those of its nodes that were asked for.
@@ -44,13 +44,9 @@ pub struct Graphs {
 }
 
 impl GraphHandle {
-    fn lock(&self) -> MutexGuard<'_, (Graph, Vec<Option<u64>>)> {
-        self.graph.lock()
-    }
-
     /// Looks at, or changes, the graph.
     pub fn with<T>(&self, body: impl FnOnce(&mut Graph) -> T) -> T {
-        body(&mut self.lock().0)
+        body(&mut self.graph.lock().0)
     }
 }
 
@@ -206,7 +202,7 @@ impl Graphs {
 
     /// The handle of a node, the same whenever it is asked for.
     pub fn node_handle(&self, graph: &Arc<GraphHandle>, node: usize) -> Handle {
-        let mut locked = graph.lock();
+        let mut locked = graph.graph.lock();
         let nodes = locked.0.len();
         let handles = &mut locked.1;
         handles.resize(nodes, None);

@@ -6,7 +6,7 @@ use isobit_simgpu_core::finding::{Fault, Finding, FindingKind, Findings};
 use isobit_simgpu_core::memory::{Allocation, Kind, Memory};
 use isobit_simgpu_core::queue::{Mode, Queues};
 use isobit_simgpu_core::settings::settings;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -101,14 +101,10 @@ impl Machine {
         });
     }
 
-    fn registered(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
-        self.registered.lock()
-    }
-
     /// Registers memory of the host, whose copies then need not be made before their calls return. False where a part of it is registered
     /// already.
     pub fn register(&self, start: u64, bytes: u64) -> bool {
-        let mut registered = self.registered();
+        let mut registered = self.registered.lock();
         let before = registered.range(..start.saturating_add(bytes)).next_back();
         let free = before.is_none_or(|(&other, &length)| other + length <= start);
         if free {
@@ -119,12 +115,12 @@ impl Machine {
 
     /// Forgets registered memory that starts at an address. False where none does.
     pub fn unregister(&self, start: u64) -> bool {
-        self.registered().remove(&start).is_some()
+        self.registered.lock().remove(&start).is_some()
     }
 
     /// Start and length of the registered memory that holds an address.
     pub fn registered_at(&self, address: u64) -> Option<(u64, u64)> {
-        let registered = self.registered();
+        let registered = self.registered.lock();
         let (&start, &bytes) = registered.range(..=address).next_back()?;
         (address - start < bytes).then_some((start, bytes))
     }

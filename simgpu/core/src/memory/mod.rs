@@ -12,7 +12,7 @@ mod table;
 pub(crate) use shadow::{BLOCK, Shadow, written};
 pub use table::{Named, Table};
 
-use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use ranges::Ranges;
 use reserve::Reservation;
 use std::collections::BTreeMap;
@@ -160,10 +160,6 @@ impl Memory {
         })
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock()
-    }
-
     /// Allocates `bytes` bytes at a multiple of 256. Zero bytes are an allocation too, of which no byte may be accessed.
     ///
     /// # Errors
@@ -171,7 +167,7 @@ impl Memory {
     /// The arena has no such range left, or the host has no memory for it.
     pub fn alloc(&self, bytes: usize, kind: Kind, name: &str) -> Result<u64, OutOfMemory> {
         let bytes = bytes as u64;
-        let mut book = self.book();
+        let mut book = self.book.lock();
         let book = &mut *book;
         let error = OutOfMemory { bytes, usage: book.usage };
         let mut forgotten = Vec::new();
@@ -203,7 +199,7 @@ impl Memory {
     ///
     /// No live allocation starts there.
     pub fn free(&self, base: u64) -> Result<(), NotAllocated> {
-        let mut book = self.book();
+        let mut book = self.book.lock();
         let Some(gone) = book.live.remove(&base) else {
             let place = self.name_in(&mut book, base, 0).place;
             return Err(NotAllocated { address: base, place });
@@ -224,14 +220,14 @@ impl Memory {
 
     /// The live allocation that holds `address`.
     pub fn find(&self, address: u64) -> Option<Arc<Allocation>> {
-        let book = self.book();
+        let book = self.book.lock();
         let (_, last) = book.live.range(..=address).next_back()?;
         (address < last.base + last.bytes).then(|| last.clone())
     }
 
     /// The allocations as they are now. Costs nothing while none comes or goes.
     pub fn table(&self) -> Arc<Table> {
-        self.table_of(&mut self.book())
+        self.table_of(&mut self.book.lock())
     }
 
     fn table_of(&self, book: &mut Book) -> Arc<Table> {
@@ -241,7 +237,7 @@ impl Memory {
 
     /// What the `bytes` bytes at `address` are called in findings: also where they were freed, or lie outside of everything.
     pub fn name(&self, address: u64, bytes: u64) -> Named {
-        self.name_in(&mut self.book(), address, bytes)
+        self.name_in(&mut self.book.lock(), address, bytes)
     }
 
     fn name_in(&self, book: &mut Book, address: u64, bytes: u64) -> Named {
@@ -255,12 +251,12 @@ impl Memory {
 
     /// How much is in use.
     pub fn usage(&self) -> Usage {
-        self.book().usage
+        self.book.lock().usage
     }
 
     /// True for every address of the arena, allocated or not.
     pub fn holds(&self, address: u64) -> bool {
-        address.wrapping_sub(self.start()) < self.book().usage.capacity
+        address.wrapping_sub(self.start()) < self.book.lock().usage.capacity
     }
 
     /// The address of the arena's first byte.
@@ -281,15 +277,15 @@ impl Memory {
             (book.dispatches < DISPATCHES).then_some(book.dispatches)
         };
         let running = self.launches.read();
-        if let Some(number) = next(&mut self.book()) {
+        if let Some(number) = next(&mut self.book.lock()) {
             return Dispatch { number, _running: running };
         }
         drop(running);
         let alone = self.launches.write();
-        if self.book().dispatches >= DISPATCHES {
+        if self.book.lock().dispatches >= DISPATCHES {
             // SAFETY: the lock is held for writing, so that no launch runs.
             unsafe { self.shadow.forget_accesses() };
-            self.book().dispatches = 0;
+            self.book.lock().dispatches = 0;
         }
         drop(alone);
         self.dispatch()

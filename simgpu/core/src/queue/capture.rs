@@ -76,7 +76,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::CaptureUnsupported`] for a legacy default stream, [`QueueError::IllegalState`] where the stream captures already.
     pub fn begin_capture(&self, id: StreamId, mode: CaptureMode) -> Result<(), QueueError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let stream = state.stream(id)?;
         if state.devices[stream.device].legacy == id {
             return Err(QueueError::CaptureUnsupported);
@@ -100,7 +100,7 @@ impl Queues {
     /// # Errors
     /// Those three, [`QueueError::CaptureInvalidated`], [`QueueError::CaptureUnjoined`].
     pub fn end_capture(&self, id: StreamId) -> Result<Graph, QueueError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let capture = state.stream(id)?.capture.ok_or(QueueError::IllegalState)?;
         let active = &state.captures.active[&capture];
         if active.origin != id {
@@ -127,7 +127,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::UnknownStream`].
     pub fn capture_status(&self, id: StreamId) -> Result<(CaptureStatus, u64), QueueError> {
-        let state = self.lock();
+        let state = self.state.lock();
         Ok(match state.stream(id)?.capture {
             None => (CaptureStatus::None, 0),
             Some(capture) if state.captures.active[&capture].invalid => (CaptureStatus::Invalidated, capture.0),
@@ -140,7 +140,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::CaptureUnsupported`].
     pub fn refuse_in_capture(&self) -> Result<(), QueueError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.captures.active.is_empty() {
             return Ok(());
         }

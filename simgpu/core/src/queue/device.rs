@@ -36,7 +36,7 @@ impl Device {
 impl Queues {
     /// One more device with its legacy default stream, and its number. Vendors whose streams belong to contexts have one for each context.
     pub fn add_device(&self) -> usize {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.add_device()
     }
 
@@ -45,7 +45,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::UnknownDevice`].
     pub fn legacy(&self, device: usize) -> Result<StreamId, QueueError> {
-        self.lock().devices.get(device).map(|device| device.legacy).ok_or(QueueError::UnknownDevice)
+        self.state.lock().devices.get(device).map(|device| device.legacy).ok_or(QueueError::UnknownDevice)
     }
 
     /// Waits for all work of a device.
@@ -57,7 +57,7 @@ impl Queues {
             return Err(QueueError::InsideWork);
         }
         self.refuse_in_capture()?;
-        let state = self.lock();
+        let state = self.state.lock();
         if device >= state.devices.len() {
             return Err(QueueError::UnknownDevice);
         }

@@ -45,7 +45,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::UnknownDevice`].
     pub fn create_event(&self, device: usize) -> Result<EventId, QueueError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if device >= state.devices.len() {
             return Err(QueueError::UnknownDevice);
         }
@@ -59,7 +59,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::UnknownEvent`].
     pub fn destroy_event(&self, event: EventId) -> Result<(), QueueError> {
-        self.lock().events.remove(&event).map(drop).ok_or(QueueError::UnknownEvent)
+        self.state.lock().events.remove(&event).map(drop).ok_or(QueueError::UnknownEvent)
     }
 
     /// Makes the event happen when all work that the stream has now is done. In a capture it marks the place in the graph.
@@ -70,7 +70,7 @@ impl Queues {
         if inside_work() {
             return Err(QueueError::InsideWork);
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let device = state.events.get(&event).ok_or(QueueError::UnknownEvent)?.device;
         if state.stream(stream)?.device != device {
             return Err(QueueError::OtherDevice);
@@ -96,7 +96,7 @@ impl Queues {
         if inside_work() {
             return Err(QueueError::InsideWork);
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let last = state.events.get(&event).ok_or(QueueError::UnknownEvent)?.last.clone();
         let capturing = state.capturing(stream)?;
         match (last, capturing) {
@@ -120,7 +120,7 @@ impl Queues {
     /// The failure of what came before it; [`QueueError::CapturedEvent`].
     pub fn synchronize_event(&self, event: EventId) -> Result<(), QueueError> {
         let Some((task, record)) = self.recorded(event)? else { return Ok(()) };
-        drop(self.drive(self.lock(), vec![task], self.mode));
+        drop(self.drive(self.state.lock(), vec![task], self.mode));
         record.fault().map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 
@@ -130,7 +130,7 @@ impl Queues {
     /// [`QueueError::NotReady`], and as [`synchronize_event`](Self::synchronize_event).
     pub fn query_event(&self, event: EventId) -> Result<(), QueueError> {
         let Some((task, record)) = self.recorded(event)? else { return Ok(()) };
-        if self.advance(self.lock(), &[task]) {
+        if self.advance(self.state.lock(), &[task]) {
             return Err(QueueError::NotReady);
         }
         record.fault().map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
@@ -144,7 +144,7 @@ impl Queues {
     /// [`QueueError::CapturedEvent`].
     pub fn elapsed(&self, from: EventId, to: EventId) -> Result<(Duration, bool), QueueError> {
         let devices = {
-            let state = self.lock();
+            let state = self.state.lock();
             [from, to].map(|event| state.events.get(&event).map(|event| event.device))
         };
         if let [Some(a), Some(b)] = devices
@@ -166,7 +166,7 @@ impl Queues {
         if inside_work() {
             return Err(QueueError::InsideWork);
         }
-        match &self.lock().events.get(&event).ok_or(QueueError::UnknownEvent)?.last {
+        match &self.state.lock().events.get(&event).ok_or(QueueError::UnknownEvent)?.last {
             Last::Never => Ok(None),
             Last::Task(task, record) => Ok(Some((*task, record.clone()))),
             Last::Captured(..) => Err(QueueError::CapturedEvent),
@@ -178,12 +178,12 @@ impl Queues {
     /// # Errors
     /// [`QueueError::UnknownEvent`].
     pub fn event_device(&self, event: EventId) -> Result<usize, QueueError> {
-        self.lock().events.get(&event).map(|event| event.device).ok_or(QueueError::UnknownEvent)
+        self.state.lock().events.get(&event).map(|event| event.device).ok_or(QueueError::UnknownEvent)
     }
 
     /// Waits for all work that is pending, of every device, and leaves its failures to be told.
     pub fn drain(&self) {
-        let state = self.lock();
+        let state = self.state.lock();
         let targets = (0..state.devices.len()).flat_map(|device| state.tasks.of_device(device)).collect();
         drop(self.drive(state, targets, self.mode));
     }

@@ -2,7 +2,7 @@
 
 use super::tasks::TaskId;
 use super::{QueueError, Queues, StreamId, Work, inside_work};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -151,16 +151,12 @@ impl GraphExec {
     /// # Errors
     /// [`GraphError::NoSuchNode`].
     pub fn set_work(&self, node: usize, work: Work) -> Result<(), GraphError> {
-        self.lock().graph.set_work(node, work)
+        self.inner.lock().graph.set_work(node, work)
     }
 
     /// A copy of the graph as it is launched now.
     pub fn graph(&self) -> Graph {
-        self.lock().graph.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Exec> {
-        self.inner.lock()
+        self.inner.lock().graph.clone()
     }
 }
 
@@ -173,8 +169,8 @@ impl Queues {
         if inside_work() {
             return Err(QueueError::InsideWork);
         }
-        let mut exec = exec.lock();
-        let mut state = self.lock();
+        let mut exec = exec.inner.lock();
+        let mut state = self.state.lock();
         if let Some(capture) = state.capturing(stream)? {
             state.capture_with(capture, stream, |graph, after| graph.embed(&exec.graph, after));
             return Ok(());

@@ -89,10 +89,6 @@ impl Queues {
         self.mode
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Runs tasks until all of `targets` have ended, in the order of `mode`.
     fn drive<'a>(
         &'a self,
@@ -117,7 +113,7 @@ impl Queues {
         let started = state.tasks.start(task);
         drop(state);
         let outcome = started.run();
-        state = self.lock();
+        state = self.state.lock();
         if let Err(failure) = &outcome {
             state.poison(started.stream, failure);
         }

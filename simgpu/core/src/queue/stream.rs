@@ -44,7 +44,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::UnknownDevice`].
     pub fn create_stream(&self, device: usize, blocking: bool) -> Result<StreamId, QueueError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if device >= state.devices.len() {
             return Err(QueueError::UnknownDevice);
         }
@@ -58,7 +58,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::UnknownStream`], also for a legacy default stream, which stays; a capture that it is part of becomes invalid.
     pub fn destroy_stream(&self, id: StreamId) -> Result<(), QueueError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.devices.iter().any(|device| device.legacy == id) {
             return Err(QueueError::UnknownStream);
         }
@@ -83,7 +83,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::UnknownStream`].
     pub fn device_of(&self, stream: StreamId) -> Result<usize, QueueError> {
-        self.lock().stream(stream).map(|stream| stream.device)
+        self.state.lock().stream(stream).map(|stream| stream.device)
     }
 
     /// True where the legacy default stream and this one wait for each other.
@@ -91,7 +91,7 @@ impl Queues {
     /// # Errors
     /// [`QueueError::UnknownStream`].
     pub fn is_blocking(&self, stream: StreamId) -> Result<bool, QueueError> {
-        self.lock().stream(stream).map(|stream| stream.blocking)
+        self.state.lock().stream(stream).map(|stream| stream.blocking)
     }
 
     /// Enqueues work, or adds it to the capture of the stream.
@@ -102,7 +102,7 @@ impl Queues {
         if inside_work() {
             return Err(QueueError::InsideWork);
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.captured(stream, &work)? {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Queues {
         if inside_work() {
             return Err(QueueError::InsideWork);
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.refuse_wait_in_capture(id)?;
         let targets = state.before(id)?.tasks;
         let mut state = self.drive(state, targets, self.mode);
@@ -142,13 +142,13 @@ impl Queues {
         if inside_work() {
             return Err(QueueError::InsideWork);
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.refuse_wait_in_capture(id)?;
         let targets = state.before(id)?.tasks;
         if self.advance(state, &targets) {
             return Err(QueueError::NotReady);
         }
-        let failure = self.lock().take_fault(id);
+        let failure = self.state.lock().take_fault(id);
         failure.map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 

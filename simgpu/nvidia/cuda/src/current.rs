@@ -6,7 +6,7 @@ use crate::error::{Error, Result, bail};
 use crate::process::Process;
 use isobit_simgpu_core::finding::{Fault, FaultKind};
 use isobit_simgpu_runtime_common::handles::Handle;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -49,18 +49,14 @@ impl Slot {
         Self { device, primary, live: Mutex::new(context) }
     }
 
-    fn live(&self) -> MutexGuard<'_, Option<Arc<Context>>> {
-        self.live.lock()
-    }
-
     /// The context, unless it is destroyed.
     pub(crate) fn get(&self) -> Option<Arc<Context>> {
-        self.live().clone()
+        self.live.lock().clone()
     }
 
     /// Puts another context in its place, and gives the one before.
     pub(crate) fn set(&self, context: Option<Arc<Context>>) -> Option<Arc<Context>> {
-        std::mem::replace(&mut self.live(), context)
+        std::mem::replace(&mut self.live.lock(), context)
     }
 
     /// The context, which must live.
@@ -84,10 +80,6 @@ impl Context {
         })
     }
 
-    fn failure(&self) -> MutexGuard<'_, Failure> {
-        self.failure.lock()
-    }
-
     /// Work of the context could not be executed to its end: the next call that waits is told.
     pub(crate) fn fail(&self, fault: &Fault) {
         let code = match fault.kind() {
@@ -97,12 +89,12 @@ impl Context {
             FaultKind::Instruction => Code::ILLEGAL_INSTRUCTION,
             FaultKind::Assert => Code::ASSERT,
         };
-        self.failure().error.get_or_insert_with(|| Error::new(code, fault.to_string()));
+        self.failure.lock().error.get_or_insert_with(|| Error::new(code, fault.to_string()));
     }
 
     /// Refuses where a failure was told before: a context that failed answers nothing else until it is destroyed.
     pub(crate) fn check(&self) -> Result {
-        let failure = self.failure();
+        let failure = self.failure.lock();
         match &failure.error {
             Some(error) if failure.told => Err(error.clone()),
             _ => Ok(()),
@@ -111,7 +103,7 @@ impl Context {
 
     /// Ends a call that waited: a failure of the context is told.
     pub(crate) fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
-        let mut failure = self.failure();
+        let mut failure = self.failure.lock();
         // Copies and sets fail too, without knowing of contexts.
         if let Err(error) = &outcome
             && error.code == Code::LAUNCH_FAILURE

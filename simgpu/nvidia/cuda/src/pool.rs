@@ -5,7 +5,7 @@ use crate::error::{Error, Result, bail, call, put, read};
 use crate::process::process;
 use isobit_simgpu_core::memory::Allocation;
 use isobit_simgpu_runtime_common::handles::{self, Handle, Table};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -42,10 +42,6 @@ impl Pool {
         let state = State { reuse: [1; 3], threshold: 0, used: 0, most_used: 0 };
         Arc::new(Self { device, state: Mutex::new(state) })
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
 }
 
 impl Pools {
@@ -56,14 +52,6 @@ impl Pools {
         Self { pools, of_devices: Mutex::new(of_devices), owners: Mutex::default() }
     }
 
-    fn of_devices(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
-        self.of_devices.lock()
-    }
-
-    fn owners(&self) -> MutexGuard<'_, HashMap<u64, (u64, Arc<Pool>)>> {
-        self.owners.lock()
-    }
-
     /// The pool that a handle names.
     pub(crate) fn get(&self, handle: Handle) -> Result<Arc<Pool>> {
         let unknown = || Error::new(Code::INVALID_VALUE, format!("{handle:p} is no pool"));
@@ -72,27 +60,27 @@ impl Pools {
 
     /// The handle of the pool that memory of a card comes from now.
     pub(crate) fn current(&self, device: usize) -> Handle {
-        self.of_devices()[device].1 as Handle
+        self.of_devices.lock()[device].1 as Handle
     }
 
     /// Memory came from a pool.
     pub(crate) fn came(&self, base: u64, bytes: usize, handle: Handle, pool: Arc<Pool>) {
-        let mut state = pool.state();
+        let mut state = pool.state.lock();
         state.used += bytes as u64;
         state.most_used = state.most_used.max(state.used);
         drop(state);
-        self.owners().insert(base, (handle as u64, pool));
+        self.owners.lock().insert(base, (handle as u64, pool));
     }
 
     /// The handle of the pool that memory came from; null for other memory.
     pub(crate) fn of(&self, address: u64) -> Handle {
-        self.owners().get(&address).map_or(std::ptr::null_mut(), |owner| owner.0 as Handle)
+        self.owners.lock().get(&address).map_or(std::ptr::null_mut(), |owner| owner.0 as Handle)
     }
 
     /// Memory goes: if it is of a pool, the pool has less.
     pub(crate) fn left(&self, gone: &Allocation) {
-        if let Some((_, pool)) = self.owners().remove(&gone.base) {
-            pool.state().used -= gone.bytes;
+        if let Some((_, pool)) = self.owners.lock().remove(&gone.base) {
+            pool.state.lock().used -= gone.bytes;
         }
     }
 }
@@ -152,7 +140,7 @@ pub extern "C" fn cuMemPoolDestroy(handle: Handle) -> Code {
     call("cuMemPoolDestroy", || {
         let pools = &process()?.pools;
         let pool = pools.get(handle)?;
-        let of_device = &mut pools.of_devices()[pool.device];
+        let of_device = &mut pools.of_devices.lock()[pool.device];
         if of_device.0 == handle as u64 {
             bail!(INVALID_VALUE, "the default pool of a card stays");
         }
@@ -182,7 +170,7 @@ const USED_HIGH: c_int = 8;
 pub unsafe extern "C" fn cuMemPoolGetAttribute(handle: Handle, attribute: c_int, to: *mut c_void) -> Code {
     call("cuMemPoolGetAttribute", || {
         let pool = process()?.pools.get(handle)?;
-        let state = pool.state();
+        let state = pool.state.lock();
         let value = match attribute {
             // SAFETY: as the caller promises; these three are of 32 bits.
             1..=3 => return unsafe { put(to.cast(), state.reuse[attribute as usize - 1] as c_int, "the value") },
@@ -201,7 +189,7 @@ pub unsafe extern "C" fn cuMemPoolGetAttribute(handle: Handle, attribute: c_int,
 pub unsafe extern "C" fn cuMemPoolSetAttribute(handle: Handle, attribute: c_int, value: *const c_void) -> Code {
     call("cuMemPoolSetAttribute", || {
         let pool = process()?.pools.get(handle)?;
-        let mut state = pool.state();
+        let mut state = pool.state.lock();
         // SAFETY: as the caller promises; these are of 64 bits.
         let wide = || unsafe { read(value.cast::<u64>(), "the value") };
         match attribute {
@@ -260,7 +248,7 @@ pub unsafe extern "C" fn cuMemPoolGetAccess(to: *mut c_int, handle: Handle, loca
 
 fn put_pool(to: *mut Handle, device: c_int, which: impl FnOnce((u64, u64)) -> u64) -> Result {
     let process = process()?;
-    let pools = process.pools.of_devices()[process.device(device)?];
+    let pools = process.pools.of_devices.lock()[process.device(device)?];
     // SAFETY: the caller of CUDA promises room for a handle.
     unsafe { put(to, which(pools) as Handle, "the pool") }
 }
@@ -286,7 +274,7 @@ pub extern "C" fn cuDeviceSetMemPool(device: c_int, handle: Handle) -> Code {
         if process.pools.get(handle)?.device != device {
             bail!(INVALID_VALUE, "the pool is of another card");
         }
-        process.pools.of_devices()[device].1 = handle as u64;
+        process.pools.of_devices.lock()[device].1 = handle as u64;
         Ok(())
     })
 }

@@ -15,7 +15,7 @@ use isobit_simgpu_nvidia::dispatch::Gpu;
 use isobit_simgpu_runtime_common::Machine;
 use isobit_simgpu_runtime_common::graph::Graphs;
 use isobit_simgpu_runtime_common::handles::{Handle, Kind, Table};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -158,23 +158,19 @@ impl Process {
         }
     }
 
-    fn made(&self) -> MutexGuard<'_, HashMap<u64, Made>> {
-        self.made.lock()
-    }
-
     /// Remembers what was made in a context.
     pub(crate) fn note(&self, key: u64, what: What, context: &Arc<Context>, flags: u32, priority: i32) {
-        self.made().insert(key, Made { what, context: context.clone(), flags, priority });
+        self.made.lock().insert(key, Made { what, context: context.clone(), flags, priority });
     }
 
     /// Forgets what was made.
     pub(crate) fn forget(&self, key: u64) {
-        self.made().remove(&key);
+        self.made.lock().remove(&key);
     }
 
     /// How something was made, if it lives.
     pub(crate) fn origin(&self, key: u64) -> Option<Made> {
-        self.made().get(&key).cloned()
+        self.made.lock().get(&key).cloned()
     }
 
     /// A stream or an event of a context that answers.
@@ -192,7 +188,7 @@ impl Process {
         // Whatever failed is forgotten with the context.
         let _ = queues.synchronize_device(context.queue);
         let mut gone = Vec::new();
-        self.made().retain(|&key, made| {
+        self.made.lock().retain(|&key, made| {
             let stays = !Arc::ptr_eq(&made.context, context);
             if !stays {
                 gone.push((key, made.what));

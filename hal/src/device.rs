@@ -74,7 +74,7 @@ impl FromStr for Numerics {
 
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.iter().copied().find(|n| n.name() == name).ok_or_else(|| {
-            let message = format!("`{name}` are no numerics: there are `vendor` and `portable`");
+            let message = format!("`{name}` is not a kind of numerics: use `vendor` or `portable`");
             Error::new(ErrorKind::InvalidArgument, message)
         })
     }

@@ -471,7 +471,9 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Clamp(Clamp::new(min, max)), &[(self, layout)])
     }
 
-    /// What lies on and below a diagonal of the matrices in the last two dimensions, and zeroes for the rest. Applied to a tensor of ones it gives a causal mask. All dtypes. Class: moved.
+    /// Keeps what lies on and below a diagonal of the matrices in the last two dimensions, and
+    /// zeroes the rest. Applied to a tensor of ones it gives a causal mask. All dtypes. Class:
+    /// moved.
     ///
     /// # Errors
     /// The common ones.
@@ -479,7 +481,7 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Triangle(Triangle::lower(diagonal)), &[(self, layout)])
     }
 
-    /// What lies on and above a diagonal; see [`tril`](Self::tril).
+    /// Keeps what lies on and above a diagonal, and zeroes the rest; see [`tril`](Self::tril).
     ///
     /// # Errors
     /// The common ones.

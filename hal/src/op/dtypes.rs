@@ -4,7 +4,7 @@ use super::quantized::is_activation;
 use super::{Op, ReduceOp};
 use crate::{DType, Error, ErrorKind, Result};
 
-/// How many operands an operation has, the destination among them, what it takes in words, and whether given dtypes holds it.
+/// How many operands an operation has, the destination among them, what it takes in words, and whether it takes the given dtypes.
 struct DtypeRule {
     operands: usize,
     what: &'static str,

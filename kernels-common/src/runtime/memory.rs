@@ -146,7 +146,7 @@ pub trait PeerRuntime: MemoryRuntime {
         src: DevicePtr,
         bytes: usize,
     ) -> Result<()> {
-        // SAFETY: the caller guarantees that both ranges are allocated; no other device can be
+        // SAFETY: the caller promises that both ranges are allocated; no other device can be
         // accessed, so both are on this one.
         unsafe { self.copy_on_device(stream, dst, src, bytes) }
     }

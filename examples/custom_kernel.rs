@@ -1,14 +1,16 @@
-//! One kernel source on the GPUs of every vendor: `cargo run --example custom_kernel --features cuda,rocm -- rocm:0`, or with no argument on the first GPU there is.
-//! The kernel is compiled on this machine, by NVRTC or HIPRTC, and found on disk the next time. It gives the bits that the same computation gives in operations, on
-//! this device and on the host.
+//! One kernel source on the GPUs of every vendor: `cargo run --example custom_kernel --features
+//! cuda,rocm -- rocm:0`, or with no argument on the first GPU there is. The kernel is compiled on
+//! this machine, by NVRTC or HIPRTC, and found on disk the next time. It gives the bits that the
+//! same computation gives in operations, on this device and on the host.
 
 use isobit::{
     AnyDevice, AnyStorage, BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, KernelSource,
     LaunchConfig, Layout, Result, UnaryOp,
 };
 
-/// `y = x * sigmoid(x) + bias`, the bias added to each row: two operations and a broadcast in one pass over memory. The functions of `isobit::` are those of the
-/// operations, which is why the bits are the same.
+/// `y = x * sigmoid(x) + bias`, the bias added to each row: two operations and a broadcast in one
+/// pass over memory. The functions of `isobit::` are those of the operations, which is why the bits
+/// are the same.
 const SOURCE: &str = r#"
 #include <isobit.cuh>
 

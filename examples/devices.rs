@@ -1,5 +1,7 @@
-//! Lists every driver of this build and its devices, without opening any; then opens each and tells what it can do and which libraries it uses:
-//! `cargo run --example devices --features cuda,rocm`. On a simulated GPU the same program runs with `LD_LIBRARY_PATH` (and `ROCM_PATH`) set as the README says.
+//! Lists every driver of this build and its devices, without opening any; then opens each and tells
+//! what it can do and which libraries it uses: `cargo run --example devices --features cuda,rocm`.
+//! On a simulated GPU the same program runs with `LD_LIBRARY_PATH` (and `ROCM_PATH`) set as the
+//! README says.
 
 use isobit::{AnyDevice, BackendDevice, DeviceInfo};
 

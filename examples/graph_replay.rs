@@ -1,6 +1,9 @@
-//! Captures a step of 20 operations once and replays it at the cost of one launch: `cargo run --release --example graph_replay --features cuda,rocm -- cuda:0 1000`. The device
-//! is the host where none is named, and the number says how often the step is timed. On a simulated GPU the same program runs with `LD_LIBRARY_PATH` (and `ROCM_PATH`) set as the
-//! README says. On a device without graphs a replay calls the step again, so the program does the same there, with nothing saved.
+//! Captures a step of 20 operations once and replays it at the cost of one launch: `cargo run
+//! --release --example graph_replay --features cuda,rocm -- cuda:0 1000`. The device is the host
+//! where none is named, and the number says how often the step is timed. On a simulated GPU the
+//! same program runs with `LD_LIBRARY_PATH` (and `ROCM_PATH`) set as the README says. On a device
+//! without graphs a replay calls the step again, so the program does the same there, with nothing
+//! saved.
 
 use isobit::{
     Activation, AnyDevice, AnyStorage, BackendDevice, BackendStorage, DType, Layout, Matmul, Op, Result, Shape, Src,

@@ -1,6 +1,7 @@
-//! Uploads on one stream from pinned memory while another computes: `cargo run --release --example two_streams --features cuda,rocm -- cuda:0`. The device is the
-//! host where none is named; there, as on every device with one order of work, a stream is a name for it. On a simulated GPU the same program runs with `LD_LIBRARY_PATH` (and
-//! `ROCM_PATH`) set as the README says.
+//! Uploads on one stream from pinned memory while another computes: `cargo run --release --example
+//! two_streams --features cuda,rocm -- cuda:0`. The device is the host where none is named; there,
+//! as on every device with one order of work, a stream is a name for it. On a simulated GPU the
+//! same program runs with `LD_LIBRARY_PATH` (and `ROCM_PATH`) set as the README says.
 
 use isobit::{
     AnyDevice, AnyStorage, BackendDevice, BackendStorage, BinaryOp, DType, Layout, Op, PinnedBuffer, Result, Shape,
@@ -22,7 +23,8 @@ struct Turn {
     chunk: AnyStorage,
 }
 
-/// Sums up the squares of all chunks. Returns the sums and how many milliseconds the device took, as events on its streams tell.
+/// Sums up the squares of all chunks. Returns the sums and how many milliseconds the device took,
+/// as events on its streams tell.
 fn run(device: &AnyDevice, uploads: &Stream, computes: &Stream, len: usize) -> Result<(Vec<f32>, f32)> {
     let (shape, layout) = (Shape::from(len), Layout::contiguous(len));
     let turn = || Ok(Turn { pinned: device.alloc_pinned(4 * len)?, chunk: device.zeros(&shape, DType::F32)? });
@@ -37,7 +39,8 @@ fn run(device: &AnyDevice, uploads: &Stream, computes: &Stream, len: usize) -> R
         for (j, x) in pinned.as_mut_slice::<f32>()?.iter_mut().enumerate() {
             *x = value(i, j);
         }
-        // A buffer knows what was last done to it, so neither stream has to be told to wait for the other.
+        // A buffer knows what was last done to it, so neither stream has to be told to wait for the
+        // other.
         device.with_stream(uploads, || chunk.copy_from_pinned(0, pinned, 0..4 * len))?;
         device.with_stream(computes, || {
             BackendStorage::unary_into(UnaryOp::Sqr, Src::InPlace, chunk, &layout)?;

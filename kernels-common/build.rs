@@ -1,13 +1,16 @@
 //! Gathers the kernels of the chosen targets and generates the table.
 //!
-//! Compiled code comes from the data crates (`code/`) where it was made from the same sources with the same flags; a checkout compiles
-//! the rest, each module once for a given content.
+//! Compiled code comes from the data crates (`code/`) where it was made from the same sources with
+//! the same flags; a checkout compiles the rest, each module once for a given content.
 //!
-//! - `ISOBIT_CUDA_ARCHS`, `ISOBIT_ROCM_ARCHS`: architectures, comma-separated (`sm_80`; `gfx90a,gfx942,gfx1100`). Unless they are set, a
-//!   released package takes those of its features, and a checkout those of development.
-//! - `ISOBIT_CLANG`: the compiler; else the newest `clang` of version 19 or newer on the path. Where there is none, or
-//!   `ISOBIT_CLANG=none`, the sources of what is not compiled yet are embedded alone, and devices compile what they use.
-//! - `ISOBIT_KERNEL_CACHE`: where compiled modules are kept by content; else a folder beside the build's own output.
+//! - `ISOBIT_CUDA_ARCHS`, `ISOBIT_ROCM_ARCHS`: architectures, comma-separated (`sm_80`;
+//!   `gfx90a,gfx942,gfx1100`). Unless they are set, a released package takes those of its features,
+//!   and a checkout those of development.
+//! - `ISOBIT_CLANG`: the compiler; else the newest `clang` of version 19 or newer on the path.
+//!   Where there is none, or `ISOBIT_CLANG=none`, the sources of what is not compiled yet are
+//!   embedded alone, and devices compile what they use.
+//! - `ISOBIT_KERNEL_CACHE`: where compiled modules are kept by content; else a folder beside the
+//!   build's own output.
 #![allow(missing_docs)]
 
 // These three are written for the library, and the build uses a part of each.

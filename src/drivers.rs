@@ -16,8 +16,9 @@ pub struct DriverEntry {
 }
 
 impl DriverEntry {
-    /// A driver by two functions. `enumerate` tells of each device what is known without opening it, in the order of their ordinals; `open` opens one by its ordinal, and
-    /// answers `InvalidArgument` where there is none.
+    /// A driver by two functions. `enumerate` tells of each device what is known without opening
+    /// it, in the order of their ordinals; `open` opens one by its ordinal, and answers
+    /// `InvalidArgument` where there is none.
     pub fn new<D: BackendDevice>(
         enumerate: impl Fn() -> Result<Vec<DeviceInfo>> + Send + Sync + 'static,
         open: impl Fn(usize) -> Result<D> + Send + Sync + 'static,
@@ -47,7 +48,8 @@ static DRIVERS: LazyLock<RwLock<Table>> = LazyLock::new(|| {
     ])
 });
 
-/// The table as it is now: what a driver does is called without the lock, for it may ask for the table itself.
+/// The table as it is now: what a driver does is called without the lock, for it may ask for the
+/// table itself.
 fn table() -> Table {
     DRIVERS.read().clone()
 }
@@ -62,13 +64,15 @@ pub(crate) fn names() -> Vec<&'static str> {
     table().into_iter().map(|(name, _)| name).collect()
 }
 
-/// Has a driver from elsewhere join those of this build, for the rest of the process: [`AnyDevice::open`], [`drivers`], [`enumerate`] and [`available_devices`]
-/// know it from then on. The name is that which its devices' [`location`](BackendDevice::location) gives.
+/// Has a driver from elsewhere join those of this build, for the rest of the process:
+/// [`AnyDevice::open`], [`drivers`], [`enumerate`] and [`available_devices`] know it from then on.
+/// The name is that which its devices' [`location`](BackendDevice::location) gives.
 ///
 /// A single device needs no name: [`AnyDevice::from_backend`].
 ///
 /// # Errors
-/// `InvalidArgument` for a name that another driver has, and for one that could not stand before an ordinal.
+/// `InvalidArgument` for a name that another driver has, and for one that could not stand before an
+/// ordinal.
 pub fn register_driver(name: &'static str, entry: DriverEntry) -> Result<()> {
     let refuse = |why: &str| {
         let message = format!("no driver can join as `{name}`: {why}");
@@ -114,8 +118,9 @@ pub fn drivers() -> Vec<DriverStatus> {
     table().into_iter().map(status).collect()
 }
 
-/// What can be told of every device of this machine without opening any: the host, then every GPU, then those of drivers from elsewhere. A driver that sees none is
-/// left out; [`drivers`] says why. Creates no context.
+/// What can be told of every device of this machine without opening any: the host, then every GPU,
+/// then those of drivers from elsewhere. A driver that sees none is left out; [`drivers`] says why.
+/// Creates no context.
 pub fn enumerate() -> Vec<FoundDevice> {
     let found = |(driver, entry): (&'static str, DriverEntry)| {
         let infos = (entry.enumerate)().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Drivers of several vendors in one process, behind one type: on cards where this machine has them, and on simulated ones in a process of their own.
+//! Drivers of several vendors in one process, behind one type: on cards where this machine has
+//! them, and on simulated ones in a process of their own.
 #![cfg(all(feature = "cuda", feature = "rocm"))]
 
 use isobit::{
@@ -102,7 +103,8 @@ fn a_kernel_is_launched_through_every_choice_of_driver() {
             Err(e) if e.kind() == ErrorKind::LibraryUnavailable => None,
             func => Some(func.unwrap()),
         };
-        // Without a compiler at run time there is nothing to launch; the drivers' own tests ask for one.
+        // Without a compiler at run time there is nothing to launch; the drivers' own tests ask for
+        // one.
         let Some(fill) = load("fill") else { continue };
         let mut out = device.zeros(&Shape::from(100), DType::U32).unwrap();
         let launch = fill.builder().arg_mut_at(&mut out, 20).value(7u32).value(70u32);

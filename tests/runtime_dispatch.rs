@@ -1,4 +1,5 @@
-//! The driver chosen at run time, on whatever this machine has: GPUs are used where they are, and their absence is no failure.
+//! The driver chosen at run time, on whatever this machine has: GPUs are used where they are, and
+//! their absence is no failure.
 
 use isobit::{AnyDevice, BackendDevice, BackendStorage, ErrorKind, Layout, UnaryOp};
 

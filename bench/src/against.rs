@@ -128,7 +128,8 @@ fn ratio(row: &Row) -> String {
     row.ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// The earlier benchmark that `--against` names, with the rows that this one is asked for; found before anything is measured.
+/// The earlier benchmark that `--against` names, with the rows that this one is asked for; found
+/// before anything is measured.
 ///
 /// # Errors
 /// Those of [`Report::read`]; `InvalidArgument` where this benchmark would be written over it.
@@ -183,7 +184,8 @@ mod tests {
         let still = [100.0; 5];
         judged(still, [103.1; 5], Verdict::Slower);
         judged(still, [102.9; 5], Verdict::Unchanged);
-        // A spread of 1, so that 3 is not enough and 4 is: 101 - 100 of the sorted 99, 100, 100, 101, 102.
+        // A spread of 1, so that 3 is not enough and 4 is: 101 - 100 of the sorted 99, 100, 100,
+        // 101, 102.
         let near = [100.0, 101.0, 99.0, 100.0, 102.0];
         judged(near, [104.0; 5], Verdict::Slower);
         // A spread of 2: the 4 % are within three times that, 7 % are not.

@@ -4,16 +4,19 @@ use clap::Parser;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 
-/// Times of every operation family against the floor: bytes over copy bandwidth, flops over the vendor's matrix rate.
+/// Times of every operation family against the floor: bytes over copy bandwidth, flops over the
+/// vendor's matrix rate.
 ///
-/// The exit status is 0, 1 where `--against` finds a slower row, and 2 where it could not measure or compare.
+/// The exit status is 0, 1 where `--against` finds a slower row, and 2 where it could not measure
+/// or compare.
 #[derive(Parser, Debug)]
 #[command(name = "isobit-bench", bin_name = "cargo xtask bench")]
 pub struct Args {
     /// The device, such as cuda:0.
     #[arg(long, default_value = "cuda:0")]
     pub device: String,
-    /// Only rows whose name contains one of these, separated by commas. `host_` names what the host pays.
+    /// Only rows whose name contains one of these, separated by commas. `host_` names what the host
+    /// pays.
     #[arg(long, value_delimiter = ',')]
     pub ops: Vec<String>,
     /// Only these dtypes, separated by commas.
@@ -25,15 +28,16 @@ pub struct Args {
     /// Launches a timing; a run of a row is the median of five timings.
     #[arg(long, default_value_t = 20)]
     pub launches: usize,
-    /// Takes five runs of each row and writes them here, for a later `--against`. Without it one run is taken and goes
-    /// to target/bench/bench.json.
+    /// Takes five runs of each row and writes them here, for a later `--against`. Without it one
+    /// run is taken and goes to target/bench/bench.json.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Takes five runs of each row and compares them with FILE, which an earlier `--json` wrote on the same device.
+    /// Takes five runs of each row and compares them with FILE, which an earlier `--json` wrote on
+    /// the same device.
     ///
-    /// A row is slower where the median of its five runs grew by more than 3 % and by more than three times its spread;
-    /// faster, the other way round. The spread is the distance from the second fastest to the second slowest of the five
-    /// runs, in FILE or now, whichever is larger.
+    /// A row is slower where the median of its five runs grew by more than 3 % and by more than
+    /// three times its spread; faster, the other way round. The spread is the distance from the
+    /// second fastest to the second slowest of the five runs, in FILE or now, whichever is larger.
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
     /// Times of another library to show beside, as peers/pytorch.py writes them.

@@ -1,5 +1,6 @@
-//! Measures every operation family on a GPU: time, bytes or flops, the floor from a device copy and a vendor matrix product
-//! of the same run, and the ratio of the two. Writes a table and JSON, and compares with an earlier one.
+//! Measures every operation family on a GPU: time, bytes or flops, the floor from a device copy and
+//! a vendor matrix product of the same run, and the ratio of the two. Writes a table and JSON, and
+//! compares with an earlier one.
 
 mod against;
 mod args;
@@ -73,8 +74,8 @@ fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: Instant) -> Resul
     Ok(if comparison.is_slower() { 1.into() } else { ExitCode::SUCCESS })
 }
 
-/// All rows once, then all again: a card that warms up or is disturbed for a while does so to a run of many rows, and not to
-/// every run of one.
+/// All rows once, then all again: a card that warms up or is disturbed for a while does so to a run
+/// of many rows, and not to every run of one.
 fn measured<R: GpuRuntime>(bench: &measure::Bench<R>, args: &Args) -> Result<Vec<row::Row>> {
     let mut runs = Vec::new();
     for run in 1..=args.runs() {

@@ -41,7 +41,8 @@ impl<R: GpuRuntime> Bench<R> {
         Ok(median(&times))
     }
 
-    /// Median microseconds of host time for one of so many calls, between which the device is drained.
+    /// Median microseconds of host time for one of so many calls, between which the device is
+    /// drained.
     pub fn host_time(&self, calls: u32, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
         const TIMINGS: usize = 21;
         let mut times = Vec::with_capacity(TIMINGS);

@@ -31,7 +31,8 @@ impl Peers {
         serde_json::from_str(&text).map_err(|e| failed(e.into()))
     }
 
-    /// Fills in the peer's time of each row that it has too. Its rows are held against the vendor's where there are two.
+    /// Fills in the peer's time of each row that it has too. Its rows are held against the vendor's
+    /// where there are two.
     pub fn fill(&self, rows: &mut [Row]) {
         for row in rows {
             let op = row.op.strip_suffix("_vendor").unwrap_or(&row.op);

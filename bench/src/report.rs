@@ -54,7 +54,8 @@ impl Report {
     /// Reads one that `--json` wrote.
     ///
     /// # Errors
-    /// `Other`: the file cannot be read, is no such report, or has too few runs to tell how far they lie apart.
+    /// `Other`: the file cannot be read, is no such report, or has too few runs to tell how far
+    /// they lie apart.
     pub fn read(path: &Path) -> Result<Self> {
         let failed = |why: String| {
             let path = path.display();

@@ -23,7 +23,8 @@ pub struct Row {
     pub bytes: Option<f64>,
     /// Floating-point operations.
     pub flops: Option<f64>,
-    /// Bytes over the copy rate, the vendor's time for the same work, or its bare launch, in microseconds.
+    /// Bytes over the copy rate, the vendor's time for the same work, or its bare launch, in
+    /// microseconds.
     pub floor_us: Option<f64>,
     /// Time over floor.
     pub ratio: Option<f64>,
@@ -79,8 +80,8 @@ pub fn median(values: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// The distance from the second smallest to the second largest of five values: one run that something disturbed does not
-/// widen it.
+/// The distance from the second smallest to the second largest of five values: one run that
+/// something disturbed does not widen it.
 pub fn spread(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     let cut = sorted.len() / 4;
@@ -96,7 +97,8 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 /// Brings runs of the same rows together, which are all in one order.
 ///
 /// # Errors
-/// `Other` where the runs have different rows, or one has two of a name: neither could be compared later.
+/// `Other` where the runs have different rows, or one has two of a name: neither could be compared
+/// later.
 pub fn join(runs: &[Vec<Row>]) -> Result<Vec<Row>> {
     let wrong = |what: String| Error::new(ErrorKind::Other, format!("the benchmark is wrong: {what}"));
     let (first, later) = runs.split_first().expect("there is a run");

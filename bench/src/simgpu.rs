@@ -1,5 +1,5 @@
-//! How fast the simulated GPU is: lane instructions a second on one core, and the time of one small launch. Both decide how much of the
-//! conformance suite a machine without a GPU can afford.
+//! How fast the simulated GPU is: lane instructions a second on one core, and the time of one small
+//! launch. Both decide how much of the conformance suite a machine without a GPU can afford.
 
 use crate::row::median;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, Error, ErrorKind, Layout, Result, Src, UnaryOp};

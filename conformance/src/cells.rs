@@ -1,7 +1,9 @@
-//! Cells: every operation at every combination of dtypes, and the committed table of what each must be.
+//! Cells: every operation at every combination of dtypes, and the committed table of what each must
+//! be.
 //!
-//! The operations, dtypes and classes come from hal, so a new one is in the suite from the day it is declared; the table,
-//! `cells.tsv`, is compared with what is generated here, so that a class or a refusal cannot change unseen.
+//! The operations, dtypes and classes come from hal, so a new one is in the suite from the day it
+//! is declared; the table, `cells.tsv`, is compared with what is generated here, so that a class or
+//! a refusal cannot change unseen.
 
 pub use crate::family::Operation;
 use crate::schema::Class;
@@ -15,7 +17,8 @@ use std::sync::OnceLock;
 pub struct Cell {
     /// The operation.
     pub operation: Operation,
-    /// The dtypes of all operands, inputs first and the destination last, as [`isobit_hal::Op`] documents them.
+    /// The dtypes of all operands, inputs first and the destination last, as [`isobit_hal::Op`]
+    /// documents them.
     pub dtypes: Vec<DType>,
     /// Who computes it, where that can be chosen.
     pub numerics: Option<Numerics>,
@@ -47,7 +50,8 @@ impl Cell {
         self.dtypes_of(self.operation.family().distinctive(self.operation.op()))
     }
 
-    /// The dtypes of the values, which a filter goes by: the condition of `where_cond` is none of them.
+    /// The dtypes of the values, which a filter goes by: the condition of `where_cond` is none of
+    /// them.
     pub fn value_dtypes(&self) -> Vec<DType> {
         self.dtypes_of(self.operation.family().values_of(self.operation.op()))
     }
@@ -67,8 +71,8 @@ impl Cell {
         self.op().class(&self.dtypes).into()
     }
 
-    /// Whether a device may report an index out of range after a case of it, at whatever call synchronises next: nothing else runs on the device
-    /// meanwhile.
+    /// Whether a device may report an index out of range after a case of it, at whatever call
+    /// synchronises next: nothing else runs on the device meanwhile.
     pub fn runs_alone(&self) -> bool {
         self.operation.family().may_report(self.operation.op())
     }
@@ -214,8 +218,9 @@ mod tests {
         let n = keys.len();
         keys.dedup();
         assert_eq!(keys.len(), n);
-        // 9 unaries of every dtype and 23 of floats, 8 binaries, 6 comparisons, 3 conditions, 121 casts, 4 moves and affine,
-        // 2 float functions, 6 reductions of every dtype and mean, matmul twice, clamp, 4 fused additions.
+        // 9 unaries of every dtype and 23 of floats, 8 binaries, 6 comparisons, 3 conditions, 121
+        // casts, 4 moves and affine, 2 float functions, 6 reductions of every dtype and mean,
+        // matmul twice, clamp, 4 fused additions.
         let elementwise = 9 * 11 + 23 * 5 + 8 * 11 + 6 * 11 + 3 * 11 + 121 + 4 * 11 + 2 * 5 + 6 * 11 + 5 + 2 * 5;
         let others = Cell::all().iter().filter(|c| c.operation.op().family() > isobit_hal::Family::Matmul).count();
         assert_eq!(n, elementwise + 11 + 4 * 5 + others);

@@ -1,7 +1,8 @@
-//! The conformance suite: a driver against the CPU reference bit for bit, and the reference against the truth.
+//! The conformance suite: a driver against the CPU reference bit for bit, and the reference against
+//! the truth.
 //!
-//! The library knows `isobit-hal` alone and is generic over its traits, so a driver that lives elsewhere can run it on its own
-//! device. `docs/numerics.md` says what is compared how.
+//! The library knows `isobit-hal` alone and is generic over its traits, so a driver that lives
+//! elsewhere can run it on its own device. `docs/numerics.md` says what is compared how.
 
 pub mod accuracy;
 pub mod case;

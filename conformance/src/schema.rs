@@ -1,4 +1,5 @@
-//! `report.json`, schema 1, as Rust types: the one form in which results travel between workers, files and readers.
+//! `report.json`, schema 1, as Rust types: the one form in which results travel between workers,
+//! files and readers.
 
 use isobit_hal::Numerics;
 use serde::{Deserialize, Serialize};
@@ -168,7 +169,8 @@ pub enum Status {
     Unsupported,
     /// It failed, as the committed table says it would.
     ExpectedFailure,
-    /// It passed although the committed table says that it fails: the table is out of date, which is a failure.
+    /// It passed although the committed table says that it fails: the table is out of date, which
+    /// is a failure.
     UnexpectedPass,
 }
 
@@ -177,7 +179,8 @@ pub enum Status {
 pub struct ResultRow {
     /// The operation's name.
     pub op: String,
-    /// The dtypes that tell the cell from its siblings: `f32`, or several as `f32,f16`, inputs first.
+    /// The dtypes that tell the cell from its siblings: `f32`, or several as `f32,f16`, inputs
+    /// first.
     pub dtypes: String,
     /// The device under test.
     pub subject: String,
@@ -193,8 +196,8 @@ pub struct ResultRow {
     pub cases: u64,
     /// Cases that did not agree.
     pub failed: u64,
-    /// The largest error in units in the last place; `None` where none was measured, or where no number can tell (a NaN for a
-    /// number, an infinity for a finite value).
+    /// The largest error in units in the last place; `None` where none was measured, or where no
+    /// number can tell (a NaN for a number, an infinity for a finite value).
     pub max_ulp: Option<f64>,
     /// True where every bit agreed (any NaN equals any NaN, but in class moved).
     pub bit_exact: bool,
@@ -252,7 +255,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The count of a kind of finding; none for `fault`, a trap or an instruction that cannot be, which is no access.
+    /// The count of a kind of finding; none for `fault`, a trap or an instruction that cannot be,
+    /// which is no access.
     pub fn count_mut(&mut self, kind: &str) -> Option<&mut u64> {
         match kind {
             "out_of_bounds" => Some(&mut self.out_of_bounds),
@@ -288,7 +292,8 @@ impl Memory {
 /// One finding of a memory check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Which count of [`Memory`] it belongs to; `fault` for a trap or an instruction that cannot be, which is counted in none.
+    /// Which count of [`Memory`] it belongs to; `fault` for a trap or an instruction that cannot
+    /// be, which is counted in none.
     pub kind: String,
     /// The device.
     pub device: String,
@@ -309,7 +314,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Where it happened, in words: kernel, instruction, thread, buffer and offset as far as they are known.
+    /// Where it happened, in words: kernel, instruction, thread, buffer and offset as far as they
+    /// are known.
     pub fn place(&self) -> String {
         let parts = [
             ("kernel", &self.kernel),

@@ -72,7 +72,8 @@ fn shows(text: &str, parts: &[&str]) {
     }
 }
 
-/// The line of the CPU: cells compared, the same, results changed, lost, cases changed, vendor's changed, added.
+/// The line of the CPU: cells compared, the same, results changed, lost, cases changed, vendor's
+/// changed, added.
 fn counts(text: &str) -> Vec<usize> {
     let line = text.lines().find(|l| l.starts_with("cpu ")).unwrap_or_else(|| panic!("no line of the CPU in\n{text}"));
     line.split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect()

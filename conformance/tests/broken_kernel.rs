@@ -1,7 +1,8 @@
-//! A kernel that is wrong is caught on a GPU, shrunk, and replayed by the printed command. The kernels are broken builds: copies of
-//! sources with one line changed, which the device compiles in place of its own. An NVIDIA GPU runs them where there is one, the simulated AMD
-//! GPU everywhere, the simulated NVIDIA GPU where NVRTC is (`ISOBIT_NVRTC`, its path, which `cargo xtask test` sets); what only checks of
-//! every access can see is planted for simulated ones alone.
+//! A kernel that is wrong is caught on a GPU, shrunk, and replayed by the printed command. The
+//! kernels are broken builds: copies of sources with one line changed, which the device compiles in
+//! place of its own. An NVIDIA GPU runs them where there is one, the simulated AMD GPU everywhere,
+//! the simulated NVIDIA GPU where NVRTC is (`ISOBIT_NVRTC`, its path, which `cargo xtask test`
+//! sets); what only checks of every access can see is planted for simulated ones alone.
 #![cfg(all(feature = "cli", feature = "cuda", feature = "rocm"))]
 
 use isobit_conformance::report::{Report, ResultRow, Status};
@@ -87,7 +88,8 @@ impl Broken {
         (report, row)
     }
 
-    /// Every GPU catches it, in a case of at most `most` elements, and the saved case fails with the broken kernel alone.
+    /// Every GPU catches it, in a case of at most `most` elements, and the saved case fails with
+    /// the broken kernel alone.
     fn is_caught(&self, op: &str, dtype: &str, most: usize) {
         for device in gpus() {
             let (_, row) = self.fails(device, op, dtype);
@@ -156,7 +158,8 @@ fn an_access_past_the_end_is_found_and_named() {
 fn a_missing_barrier_is_found_and_named() {
     let store = "lanes[lane + v * distance] = acc[v];\n";
     let broken = Broken::new(REDUCE_TEAMS, &format!("{store}        barrier();\n"), store);
-    // A team of 64 threads is one wave of gfx90a, and needs no barrier there; of gfx1100 and of NVIDIA's it is two.
+    // A team of 64 threads is one wave of gfx90a, and needs no barrier there; of gfx1100 and of
+    // NVIDIA's it is two.
     broken.is_found("sim-rocm:gfx1100", "sum", "f32", "races");
     if nvrtc().is_some() {
         broken.is_found(SIMULATED_CUDA, "sum", "f32", "races");

@@ -1,4 +1,5 @@
-//! What cases are: the same for a seed whoever asks, well formed for hal, and every layout kind among those of each cell.
+//! What cases are: the same for a seed whoever asks, well formed for hal, and every layout kind
+//! among those of each cell.
 
 use isobit_conformance::case::{Case, LayoutKind};
 use isobit_conformance::cells::Cell;
@@ -79,7 +80,8 @@ fn shapes_reach_the_edges() {
     assert!(shapes.iter().any(|s| s.iter().product::<usize>() > 10_000));
 }
 
-/// The reference accepts every case: none is ill-formed, and the CPU writes what it must, where it must, twice the same.
+/// The reference accepts every case: none is ill-formed, and the CPU writes what it must, where it
+/// must, twice the same.
 #[test]
 fn the_reference_takes_every_case() {
     let bench = Bench { device: &CpuDevice, reference: Reference::Itself, watch: None };

@@ -79,7 +79,8 @@ fn pair<'a>(report: &'a Report, op: &str, subject: &str, reference: &str) -> &'a
 
 #[test]
 fn folders_and_files_are_joined_into_one_report() {
-    // A longer run of the same cases: the filters of a run do not change them, nor does their number.
+    // A longer run of the same cases: the filters of a run do not change them, nor does their
+    // number.
     let machines = Machines::new(&["20", "--numerics", "portable"]);
     let (a, b) = (machines.digests("a"), machines.digests("b"));
     let sum = |d: &Digests| d.devices[0].cells.iter().find(|c| c.op == "sum").unwrap().clone();

@@ -1,7 +1,9 @@
-//! The bits of a short run on the CPU, committed in `digests.tsv`: a result that changes unannounced fails here.
+//! The bits of a short run on the CPU, committed in `digests.tsv`: a result that changes
+//! unannounced fails here.
 //!
-//! Whoever changes bits raises `NUMERICS_VERSION`, says so in the CHANGELOG, and rewrites the file with `ISOBIT_BLESS=1`, which
-//! refuses changed results of unchanged cases under the version that the file already has.
+//! Whoever changes bits raises `NUMERICS_VERSION`, says so in the CHANGELOG, and rewrites the file
+//! with `ISOBIT_BLESS=1`, which refuses changed results of unchanged cases under the version that
+//! the file already has.
 
 use isobit_conformance::cells::Cell;
 use isobit_conformance::report::Class;

@@ -1,4 +1,5 @@
-//! A device that is wrong on purpose, in ways that kernels are: each must be caught, made small, and caught again from the saved file.
+//! A device that is wrong on purpose, in ways that kernels are: each must be caught, made small,
+//! and caught again from the saved file.
 
 use isobit_conformance::case::{Case, Values};
 use isobit_conformance::cells::Cell;
@@ -207,7 +208,8 @@ fn run(flaw: Flaw, op: &str, dtype: &str) -> CellRun {
     run_cell(&Faulty(flaw), "faulty:0", cell, &Options::new(0, 64), |_| {})
 }
 
-/// Fails, with a small case of the expected kind, and fails again when that case alone is run from its saved form. Returns the small case.
+/// Fails, with a small case of the expected kind, and fails again when that case alone is run from
+/// its saved form. Returns the small case.
 fn caught(flaw: Flaw, op: &str, dtype: &str, kind: &str) -> (Case, ResultRow) {
     let found = run(flaw, op, dtype);
     assert_eq!(found.row.status, Status::Fail, "{flaw:?} was not caught: {:?}", found.row);
@@ -339,7 +341,8 @@ fn a_result_known_beforehand_hides_no_flaw() {
 
 #[test]
 fn a_known_result_counts_for_its_very_case_alone() {
-    // Results of other cases, and results that are wrong: the reference is asked, and says that the device is right.
+    // Results of other cases, and results that are wrong: the reference is asked, and says that the
+    // device is right.
     let shifted = |known: &mut CellDigests| known.cases.rotate_left(1);
     assert_eq!(run_knowing(Flaw::None, "exp", "f32", shifted).row.status, Status::Pass);
     let wrong = |known: &mut CellDigests| known.digests.rotate_left(1);

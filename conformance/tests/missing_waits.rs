@@ -1,5 +1,6 @@
-//! `device.streams` and `device.pinned` see a missing wait: on simulated GPUs that do work at the latest moment which the interface allows, they pass, and fail once
-//! the device no longer orders the work of its streams.
+//! `device.streams` and `device.pinned` see a missing wait: on simulated GPUs that do work at the
+//! latest moment which the interface allows, they pass, and fail once the device no longer orders
+//! the work of its streams.
 #![cfg(all(feature = "cli", feature = "cuda", feature = "rocm"))]
 
 use isobit::{AnyDevice, BackendDevice};
@@ -40,7 +41,8 @@ fn a_missing_wait_is_seen(name: &str) {
     for group in [Group::Streams, Group::Pinned] {
         let ordered = run(&device, group).row;
         assert_eq!(ordered.status, Status::Pass, "{:?}", ordered.worst);
-        // SAFETY: of a simulated device: work on memory that was given to another storage is what this is to show, and harms no one else.
+        // SAFETY: of a simulated device: work on memory that was given to another storage is what
+        // this is to show, and harms no one else.
         unsafe { device.disable_event_tracking() };
         let unordered = run(&device, group).row;
         device.enable_event_tracking();

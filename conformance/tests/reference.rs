@@ -67,7 +67,8 @@ fn filters_choose() {
     assert_eq!(rows.len(), 21);
 }
 
-/// Any device may stand for the subject: the CPU equals itself, on all inputs, in chunks that do not divide them.
+/// Any device may stand for the subject: the CPU equals itself, on all inputs, in chunks that do
+/// not divide them.
 #[test]
 fn every_input_is_compared_once() {
     let ops = [UnaryOp::Exp, UnaryOp::Neg];

@@ -1,4 +1,5 @@
-//! Reports on small made-up results: the totals, the contract that a report is judged by, and what each form of it shows.
+//! Reports on small made-up results: the totals, the contract that a report is judged by, and what
+//! each form of it shows.
 
 use isobit_conformance::report::matrix::{Matrix, State, family};
 use isobit_conformance::report::merged::{Merged, Tally};
@@ -82,7 +83,8 @@ fn clean() -> Report {
     Report::assemble(42, 64, s.build, s.devices, s.not_run, rows, Memory::default(), Vec::new(), Duration::from_secs(1))
 }
 
-/// What is wrong with a `report.json` by the contract of its schema; nothing for one that may be called a pass.
+/// What is wrong with a `report.json` by the contract of its schema; nothing for one that may be
+/// called a pass.
 fn violations(report: &Value, need: &[&str]) -> Vec<String> {
     let mut bad = Vec::new();
     let count = |name: &str| report["totals"][name].as_u64().unwrap_or_else(|| panic!("totals lack {name}"));
@@ -251,7 +253,8 @@ fn the_merged_table_has_the_worst_of_all_pairs() {
     assert_eq!(names, ["cast", "unary", "binary", "reduce", "matmul"]);
     let texts = |family: usize| merged.families[family].tallies.iter().map(Tally::text).collect::<Vec<_>>();
     assert_eq!(texts(0), ["", "1 –", "1 ✓", ""]);
-    // exp of f32 is exact on the device, and that the reference is within its bound changes nothing.
+    // exp of f32 is exact on the device, and that the reference is within its bound changes
+    // nothing.
     assert_eq!(texts(1), ["", "", "1 ✗", "1 ✓"]);
     assert_eq!(texts(3), ["", "", "1 ?", "1 !"]);
     let mut inaccurate = sample();
@@ -259,7 +262,8 @@ fn the_merged_table_has_the_worst_of_all_pairs() {
     let matrix = Matrix::of(&inaccurate);
     assert_eq!(Merged::of(&matrix).families[1].tallies[3].text(), "1 ✗");
 
-    // One more operation, which one device refuses and another does; and the same one failing on a third.
+    // One more operation, which one device refuses and another does; and the same one failing on a
+    // third.
     let mut report = sample();
     let mut add = |op, subject, status| report.results.push(row(op, "u8", subject, "cpu", Class::Exact, status));
     add("sub", "cuda:0", Status::Pass);
@@ -313,7 +317,8 @@ mod forms {
     #[test]
     fn junit_counts_failures_and_skips() {
         let xml = junit(&sample()).expect("it writes");
-        // 12 cells, a device that did not run, six memory checks; exp, the unexpected pass and the races fail.
+        // 12 cells, a device that did not run, six memory checks; exp, the unexpected pass and the
+        // races fail.
         assert!(
             xml.contains(r#"<testsuites name="isobit conformance" tests="19" skipped="3" failures="3" errors="0""#),
             "{xml}"

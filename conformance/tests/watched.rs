@@ -1,4 +1,5 @@
-//! A device that is watched, as simulated ones are: what only the watch can see fails the case, is made small, and is reported.
+//! A device that is watched, as simulated ones are: what only the watch can see fails the case, is
+//! made small, and is reported.
 
 use isobit_conformance::cells::Cell;
 use isobit_conformance::report::{Finding, Status};

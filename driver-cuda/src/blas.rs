@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
-/// A handle on one stream. It always works in memory that it is given, and as much of it: its results then repeat bit for bit, and a graph's replay
-/// shares none with work that runs beside it.
+/// A handle on one stream. It always works in memory that it is given, and as much of it: its
+/// results then repeat bit for bit, and a graph's replay shares none with work that runs beside it.
 #[derive(Debug)]
 pub(crate) struct Blas {
     context: Arc<Context>,
@@ -70,7 +70,8 @@ impl LibraryHandle<CudaRuntime> for Blas {
         // SAFETY: an out-parameter.
         check(unsafe { sys::cublasCreate_v2(&mut handle) }, "making a handle")?;
         let blas = Self { context: runtime.context().clone(), handle: Mutex::new(Handle(handle)) };
-        // Partial sums of a split product stay in f32; without the flag cuBLAS may keep them in f16.
+        // Partial sums of a split product stay in f32; without the flag cuBLAS may keep them in
+        // f16.
         let mode = sys::cublasMath_t::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
         // SAFETY: the handle lives as long as `blas`.
         check(unsafe { sys::cublasSetMathMode(handle, mode) }, "choosing the precision")?;
@@ -80,7 +81,8 @@ impl LibraryHandle<CudaRuntime> for Blas {
 
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere or destroyed.
+        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere
+        // or destroyed.
         check(unsafe { sys::cublasSetStream_v2(self.handle.lock().0, stream.raw().cast()) }, "choosing the stream")
     }
 }
@@ -110,9 +112,11 @@ impl Blas {
         let [one, zero] = one_and_zero(problem.dtype);
         self.context.bind()?;
         let handle = self.handle.lock();
-        // SAFETY: the memory is ours until the call returns, and later work on the stream alone may have it then.
+        // SAFETY: the memory is ours until the call returns, and later work on the stream alone may
+        // have it then.
         check(unsafe { sys::cublasSetWorkspace_v2(handle.0, workspace, WORKSPACE_BYTES) }, "giving a workspace")?;
-        // SAFETY: the caller promises valid operands; `BlasGemm` holds cuBLAS's own conditions; the scalars are static.
+        // SAFETY: the caller promises valid operands; `BlasGemm` holds cuBLAS's own conditions; the
+        // scalars are static.
         let status = unsafe {
             sys::cublasGemmStridedBatchedEx(
                 handle.0,

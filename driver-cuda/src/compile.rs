@@ -37,7 +37,8 @@ fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     NVRTC.require()?;
     let arguments = RtcArguments::new(source, Target::Nvptx, arch)?;
     let mut program = Program(std::ptr::null_mut());
-    // SAFETY: every string ends in NUL and outlives the call, and the two arrays have the length that is given.
+    // SAFETY: every string ends in NUL and outlives the call, and the two arrays have the length
+    // that is given.
     let created = unsafe {
         sys::nvrtcCreateProgram(
             &mut program.0,
@@ -50,11 +51,13 @@ fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     };
     check(created, "reading the source")?;
     let options = &arguments.options;
-    // SAFETY: the program lives, and the options are NUL-terminated strings of the number that is given.
+    // SAFETY: the program lives, and the options are NUL-terminated strings of the number that is
+    // given.
     let compiled = unsafe { sys::nvrtcCompileProgram(program.0, options.count(), options.as_ptr()) };
     check(compiled, &format!("compiling {}", source.name)).map_err(|e| e.with_source(log_of(&program)))?;
     let mut size = 0;
-    // SAFETY: the program lives and was compiled; the second call writes exactly `size` bytes, the last of them NUL.
+    // SAFETY: the program lives and was compiled; the second call writes exactly `size` bytes, the
+    // last of them NUL.
     unsafe {
         check(sys::nvrtcGetPTXSize(program.0, &mut size), "asking for the PTX's size")?;
         let mut ptx = vec![0u8; size];

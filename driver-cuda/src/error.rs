@@ -52,7 +52,8 @@ fn kind_of(code: CUresult) -> ErrorKind {
     }
 }
 
-/// `Ok` for success, else an error that says what was being done, with CUDA's code, name and sentence.
+/// `Ok` for success, else an error that says what was being done, with CUDA's code, name and
+/// sentence.
 #[inline]
 pub(crate) fn check(code: CUresult, doing: &str) -> Result<()> {
     if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(from_code(code, doing)) }
@@ -70,7 +71,8 @@ pub(crate) fn is_done(code: CUresult, doing: &str) -> Result<bool> {
 fn from_code(code: CUresult, doing: &str) -> Error {
     let text = |get: unsafe fn(CUresult, *mut *const std::ffi::c_char) -> CUresult| {
         let mut text = std::ptr::null();
-        // SAFETY: the driver writes the address of a static string, or leaves null for a code it does not know.
+        // SAFETY: the driver writes the address of a static string, or leaves null for a code it
+        // does not know.
         unsafe {
             get(code, &mut text);
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())

@@ -69,7 +69,8 @@ fn driver_version() -> Result<String> {
     // SAFETY: an out-parameter.
     check(unsafe { sys::cuDriverGetVersion(&mut version) }, "asking for the driver's version")?;
     let cuda = format!("CUDA {}.{}", version / 1000, version % 1000 / 10);
-    // The kernel module's own version, as people know it; there where the driver is NVIDIA's own for Linux.
+    // The kernel module's own version, as people know it; there where the driver is NVIDIA's own
+    // for Linux.
     let module = std::fs::read_to_string("/sys/module/nvidia/version").ok();
     Ok(match module {
         Some(module) => format!("{} ({cuda})", module.trim()),

@@ -1,8 +1,9 @@
-//! The CUDA driver of Isobit: [`CudaRuntime`] is the CUDA driver API as `isobit-kernels` wants it, and [`CudaDevice`] and [`CudaStorage`] are
-//! the HAL over it.
+//! The CUDA driver of Isobit: [`CudaRuntime`] is the CUDA driver API as `isobit-kernels` wants it,
+//! and [`CudaDevice`] and [`CudaStorage`] are the HAL over it.
 //!
-//! Nothing of CUDA is needed to build. At run time the driver's library (`libcuda`) is opened when a device is; cuBLAS, cuDNN, cuRAND and NVRTC
-//! are opened when first wanted and may be absent: matrix products, convolutions and random numbers then come from the portable kernels, and only
+//! Nothing of CUDA is needed to build. At run time the driver's library (`libcuda`) is opened when
+//! a device is; cuBLAS, cuDNN, cuRAND and NVRTC are opened when first wanted and may be absent:
+//! matrix products, convolutions and random numbers then come from the portable kernels, and only
 //! code for a card that was not packed cannot be compiled.
 
 mod blas;
@@ -39,12 +40,14 @@ pub type CudaStorage = isobit_kernels::GpuStorage<CudaRuntime>;
 /// How many NVIDIA GPUs there are. Creates no context.
 ///
 /// # Errors
-/// `LibraryUnavailable` where there is no NVIDIA driver, or one that lacks a symbol this crate calls.
+/// `LibraryUnavailable` where there is no NVIDIA driver, or one that lacks a symbol this crate
+/// calls.
 pub fn device_count() -> isobit_hal::Result<usize> {
     context::device_count()
 }
 
-/// Every NVIDIA GPU there is, by ordinal: what can be known without a context, which free memory is not. Creates none.
+/// Every NVIDIA GPU there is, by ordinal: what can be known without a context, which free memory is
+/// not. Creates none.
 ///
 /// # Errors
 /// As [`device_count`].

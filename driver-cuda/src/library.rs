@@ -1,4 +1,5 @@
-//! Asking before calling: cudarc panics where a library, or a symbol of it, is absent, so each is looked for first.
+//! Asking before calling: cudarc panics where a library, or a symbol of it, is absent, so each is
+//! looked for first.
 
 use cudarc::{cublas, cudnn, curand, driver, nvrtc};
 use isobit_hal::Result;
@@ -180,7 +181,8 @@ impl CudaLibrary {
     }
 
     fn look(&self) -> Result<(), String> {
-        // SAFETY: opening a vendor's library runs its initialisers, which is what asking for the device means.
+        // SAFETY: opening a vendor's library runs its initialisers, which is what asking for the
+        // device means.
         if !unsafe { (self.is_present)() } {
             return Err(format!("{} is not on this machine", self.name));
         }
@@ -193,7 +195,8 @@ impl CudaLibrary {
 
     /// A symbol of the library, which is present.
     pub(crate) fn symbol<F: Copy>(&self, name: &str) -> Option<F> {
-        // SAFETY: the library is present, so cudarc opens it without a panic; the caller names the symbol's type.
+        // SAFETY: the library is present, so cudarc opens it without a panic; the caller names the
+        // symbol's type.
         unsafe { (self.open)().get::<F>(name.as_bytes()).ok().map(|s| *s) }
     }
 

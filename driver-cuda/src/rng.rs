@@ -64,7 +64,8 @@ impl LibraryHandle<CudaRuntime> for Rng {
 
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the generator lives; the stream closes no earlier than its generator is moved elsewhere or destroyed.
+        // SAFETY: the generator lives; the stream closes no earlier than its generator is moved
+        // elsewhere or destroyed.
         check(unsafe { sys::curandSetStream(self.state.lock().generator, stream.raw().cast()) }, "choosing the stream")
     }
 }

@@ -1,5 +1,6 @@
-//! What goes wrong on a card, with the kind of error that the HAL promises. Each test runs on a simulated card in a process of its own: after
-//! some of these errors a context is of no more use, and all devices of a process share it.
+//! What goes wrong on a card, with the kind of error that the HAL promises. Each test runs on a
+//! simulated card in a process of its own: after some of these errors a context is of no more use,
+//! and all devices of a process share it.
 
 use isobit_cuda::{CudaDevice, CudaStorage, sys};
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, Layout, Result, Src, UnaryOp};
@@ -112,7 +113,8 @@ fn a_kernel_that_fails_takes_the_device_with_it() {
         let device = device();
         let (a, l) = (ramp(&device, 8), Layout::contiguous(8));
         fails(launch(&device, &kernel("trap;"), &ONE), ErrorKind::DeviceLost);
-        // Every later use says so, and none does more than that: also freeing, also another device of the card.
+        // Every later use says so, and none does more than that: also freeing, also another device
+        // of the card.
         fails(device.synchronize(), ErrorKind::DeviceLost);
         fails(a.unary(&l, UnaryOp::Exp), ErrorKind::DeviceLost);
         fails(a.to_cpu_storage(), ErrorKind::DeviceLost);
@@ -135,7 +137,8 @@ fn a_stream_waits_for_what_it_is_told_to_wait_for() {
             CudaStorage::unary_into(UnaryOp::Neg, Src::Storage(&a, &l), &mut b, &l).unwrap();
             if ordered {
                 let mut event = std::ptr::null_mut();
-                // SAFETY: an out-parameter, and then handles that are alive, of the current context.
+                // SAFETY: an out-parameter, and then handles that are alive, of the current
+                // context.
                 unsafe {
                     assert_eq!(sys::cuEventCreate(&mut event, 0), sys::CUresult::CUDA_SUCCESS);
                     assert_eq!(sys::cuEventRecord(event, device.stream().raw()), sys::CUresult::CUDA_SUCCESS);

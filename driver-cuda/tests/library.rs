@@ -1,5 +1,5 @@
-//! A machine without NVIDIA's driver, and one whose driver is too old, get an error that says so. Each runs in a process of its own,
-//! because a process opens a library once.
+//! A machine without NVIDIA's driver, and one whose driver is too old, get an error that says so.
+//! Each runs in a process of its own, because a process opens a library once.
 
 use isobit_cuda::CudaDevice;
 use isobit_hal::{BackendDevice, ErrorKind};

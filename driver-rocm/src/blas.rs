@@ -12,9 +12,10 @@ use rocblas_sys::*;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// A handle on one stream, without atomics. It always works in memory that it is given, and as much of it: its results then repeat bit for bit (which
-/// kernel rocBLAS chooses depends on how much there is, and what it manages itself grows), and a graph's replay shares none with work that runs
-/// beside it.
+/// A handle on one stream, without atomics. It always works in memory that it is given, and as much
+/// of it: its results then repeat bit for bit (which kernel rocBLAS chooses depends on how much
+/// there is, and what it manages itself grows), and a graph's replay shares none with work that
+/// runs beside it.
 #[derive(Debug)]
 pub(crate) struct Blas {
     context: Arc<Context>,
@@ -83,7 +84,8 @@ impl LibraryHandle<RocmRuntime> for Blas {
 
     fn move_to(&self, stream: &RocmStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere or destroyed.
+        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere
+        // or destroyed.
         let status = unsafe { (self.library.rocblas_set_stream)(self.handle.lock().0, stream.raw()) };
         check(self.library, status, "choosing the stream")
     }
@@ -114,10 +116,12 @@ impl Blas {
         let [one, zero] = one_and_zero(problem.dtype);
         self.context.bind()?;
         let handle = self.handle.lock();
-        // SAFETY: the memory is ours until the call returns, and later work on the stream alone may have it then.
+        // SAFETY: the memory is ours until the call returns, and later work on the stream alone may
+        // have it then.
         let given = unsafe { (self.library.rocblas_set_workspace)(handle.0, workspace, WORKSPACE_BYTES) };
         check(self.library, given, "giving a workspace")?;
-        // SAFETY: the caller promises valid operands; `BlasGemm` holds rocBLAS's own conditions; the scalars are static.
+        // SAFETY: the caller promises valid operands; `BlasGemm` holds rocBLAS's own conditions;
+        // the scalars are static.
         let status = unsafe {
             (self.library.rocblas_gemm_strided_batched_ex)(
                 handle.0,

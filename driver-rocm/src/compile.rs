@@ -40,7 +40,8 @@ fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     let rtc = HIPRTC.require()?;
     let arguments = RtcArguments::new(source, Target::Amdgcn, arch)?;
     let mut raw = std::ptr::null_mut();
-    // SAFETY: every string ends in NUL and outlives the call, and the two arrays have the length that is given.
+    // SAFETY: every string ends in NUL and outlives the call, and the two arrays have the length
+    // that is given.
     let created = unsafe {
         (rtc.hiprtcCreateProgram)(
             &mut raw,
@@ -54,7 +55,8 @@ fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     check(rtc, created, "reading the source")?;
     let program = Program { rtc, raw };
     let options = &arguments.options;
-    // SAFETY: the program lives, and the options are NUL-terminated strings of the number that is given.
+    // SAFETY: the program lives, and the options are NUL-terminated strings of the number that is
+    // given.
     let compiled = unsafe { (rtc.hiprtcCompileProgram)(program.raw, options.count(), options.as_ptr()) };
     let doing = format!("compiling {}", source.name);
     check(rtc, compiled, &doing).map_err(|e| e.with_source(log_of(&program)))?;
@@ -91,8 +93,8 @@ pub(crate) fn version() -> Result<String> {
     Ok(format!("{major}.{minor}"))
 }
 
-/// Name and version, for the cache of compiled code. HIPRTC's own version stayed 9.0 through years of releases, so the runtime's and the file's
-/// stand beside it.
+/// Name and version, for the cache of compiled code. HIPRTC's own version stayed 9.0 through years
+/// of releases, so the runtime's and the file's stand beside it.
 fn compiler() -> Result<String> {
     let version = version()?;
     let runtime = crate::info::runtime_version(HIP.require()?)?;
@@ -135,7 +137,8 @@ mod tests {
             return;
         }
         let headers: Vec<_> = headers().unwrap().iter().map(|(name, text)| (*name, text.as_str())).collect();
-        // A sample over families and dtypes: all of them take minutes, and are the same sources under other macros.
+        // A sample over families and dtypes: all of them take minutes, and are the same sources
+        // under other macros.
         for image in IMAGES.iter().step_by(10) {
             let source = RtcSource { name: image.name, text: image.text, headers: &headers, options: &[] };
             let code =

@@ -43,7 +43,8 @@ fn kind_of(code: hipError_t) -> ErrorKind {
     }
 }
 
-/// `Ok` for success, else an error that says what was being done, with HIP's code, name and sentence.
+/// `Ok` for success, else an error that says what was being done, with HIP's code, name and
+/// sentence.
 #[inline]
 pub(crate) fn check(code: hipError_t, doing: &str) -> Result<()> {
     if code == hipSuccess { Ok(()) } else { Err(from_code(code, doing)) }
@@ -58,7 +59,8 @@ pub(crate) fn is_done(hip: &Hip, code: hipError_t, doing: &str) -> Result<bool> 
     check(code, doing).map(|()| true)
 }
 
-/// Has HIP forget the thread's last error: libraries over it (rocRAND) ask for that after their own launches, and must not find this crate's.
+/// Has HIP forget the thread's last error: libraries over it (rocRAND) ask for that after their own
+/// launches, and must not find this crate's.
 pub(crate) fn forget(hip: &Hip) {
     // SAFETY: no more than asking.
     unsafe { (hip.hipGetLastError)() };

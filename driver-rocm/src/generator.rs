@@ -1,4 +1,5 @@
-//! rocRAND's generators, for programs that need the vendor's numbers. The tree's own generator gives the same numbers on every device.
+//! rocRAND's generators, for programs that need the vendor's numbers. The tree's own generator
+//! gives the same numbers on every device.
 
 use crate::rng::{Generator, check};
 use crate::stream::RocmStream;
@@ -20,8 +21,8 @@ pub enum RngAlgorithm {
     Mrg32k3a,
 }
 
-/// A generator: algorithm, seed and position in the sequence. It draws on the stream that the thread's work went to when it was made, in order with other
-/// streams' work on what it fills.
+/// A generator: algorithm, seed and position in the sequence. It draws on the stream that the
+/// thread's work went to when it was made, in order with other streams' work on what it fills.
 #[derive(Debug)]
 pub struct Rng {
     device: RocmDevice,
@@ -62,7 +63,8 @@ impl Rng {
         self.generator()?.set_offset(offset)
     }
 
-    /// Prepares the generator's state now, which the first numbers after a change of seed or offset wait for otherwise.
+    /// Prepares the generator's state now, which the first numbers after a change of seed or offset
+    /// wait for otherwise.
     ///
     /// # Errors
     /// Those of the library.
@@ -77,14 +79,15 @@ impl Rng {
     /// Fills u32 with random bits.
     ///
     /// # Errors
-    /// `UnsupportedDtype` for another dtype, `DeviceMismatch` for a storage of another device, `CaptureViolation` while the generator's stream is captured, and
-    /// those of the library.
+    /// `UnsupportedDtype` for another dtype, `DeviceMismatch` for a storage of another device,
+    /// `CaptureViolation` while the generator's stream is captured, and those of the library.
     pub fn bits(&self, dst: &mut RocmStorage) -> Result<()> {
         let (ptr, n) = self.target(dst)?;
         match dst.dtype() {
             _ if n == 0 => Ok(()),
             DType::U32 => self.draw(&mut [dst], |generator, _| {
-                // SAFETY: the buffer has `n` elements of that type, and work on it runs on the stream that the generator uses.
+                // SAFETY: the buffer has `n` elements of that type, and work on it runs on the
+                // stream that the generator uses.
                 let status = unsafe { (generator.library.rocrand_generate)(generator.raw, ptr.0 as *mut u32, n) };
                 check(status, "drawing bits")
             }),
@@ -101,14 +104,16 @@ impl Rng {
         match dst.dtype() {
             _ if n == 0 => Ok(()),
             dtype @ (DType::F32 | DType::F64) => {
-                // SAFETY: the buffer has `n` elements of that type, and work on it runs on the stream that the generator uses.
+                // SAFETY: the buffer has `n` elements of that type, and work on it runs on the
+                // stream that the generator uses.
                 self.draw(&mut [dst], |generator, _| unsafe { generator.uniform(dtype, ptr, n) })
             }
             other => Err(unsupported("uniform numbers", other)),
         }
     }
 
-    /// Fills f32 or f64 with normally distributed numbers. rocRAND makes them in pairs, so of an odd number one more is drawn, and dropped.
+    /// Fills f32 or f64 with normally distributed numbers. rocRAND makes them in pairs, so of an
+    /// odd number one more is drawn, and dropped.
     ///
     /// # Errors
     /// As [`bits`](Self::bits).
@@ -122,15 +127,16 @@ impl Rng {
             return Ok(());
         }
         if n.is_multiple_of(2) {
-            // SAFETY: the buffer has `n` elements of that dtype, and work on it runs on the stream that the generator uses.
+            // SAFETY: the buffer has `n` elements of that dtype, and work on it runs on the stream
+            // that the generator uses.
             return self.draw(&mut [dst], |generator, _| unsafe { generator.normal(dtype, ptr, n, mean, deviation) });
         }
         // SAFETY: all of it is written before any of it is read, in the order of the one stream.
         let mut pairs = unsafe { self.device.alloc_uninit(&(n + 1).into(), dtype)? };
         let (drawn, bytes) = (pairs.ptr(), n * dtype.size_in_bytes());
         self.draw(&mut [dst, &mut pairs], |generator, stream| {
-            // SAFETY: the one buffer has n + 1 elements, the other n, of that dtype; both are live when the work is enqueued, and the pool gives neither
-            // away before that is done.
+            // SAFETY: the one buffer has n + 1 elements, the other n, of that dtype; both are live
+            // when the work is enqueued, and the pool gives neither away before that is done.
             unsafe {
                 generator.normal(dtype, drawn, n + 1, mean, deviation)?;
                 self.device.runtime().copy_on_device(stream, ptr, drawn, bytes)

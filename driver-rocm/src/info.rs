@@ -10,7 +10,8 @@ use isobit_hal::{ComputeCapability, DeviceInfo, Error, ErrorKind, LibraryInfo, R
 use isobit_kernels::{Limits, add_loaded, device_info};
 use std::ffi::{CStr, c_int};
 
-/// HIP's limit on grid times block along each dimension, as its documentation of `hipModuleLaunchKernel` states it.
+/// HIP's limit on grid times block along each dimension, as its documentation of
+/// `hipModuleLaunchKernel` states it.
 pub(crate) const MAX_THREADS_PER_DIM: u64 = 1 << 32;
 
 fn attribute(hip: &Hip, device: c_int, attribute: hipDeviceAttribute_t) -> Result<u32> {
@@ -65,8 +66,8 @@ pub(crate) fn arch(hip: &Hip, device: c_int) -> Result<String> {
     })
 }
 
-/// The numbers of an architecture's name: hexadecimal digits of which the last two stand for variant and stepping. `None` for a name that is no
-/// device's, such as that of a family.
+/// The numbers of an architecture's name: hexadecimal digits of which the last two stand for
+/// variant and stepping. `None` for a name that is no device's, such as that of a family.
 fn capability(arch: &str) -> Option<ComputeCapability> {
     let digits = arch.split(':').next()?.strip_prefix("gfx")?;
     let (major, rest) = digits.split_at_checked(digits.len().checked_sub(2)?)?;
@@ -112,7 +113,8 @@ fn driver_version(hip: &Hip) -> Result<String> {
     // SAFETY: an out-parameter.
     check(unsafe { (hip.hipDriverGetVersion)(&mut version) }, "asking for the driver's version")?;
     let hip = format!("HIP {}", version_text(version));
-    // The kernel module's own version, as people know it; there where the driver is AMD's own for Linux and not the kernel's.
+    // The kernel module's own version, as people know it; there where the driver is AMD's own for
+    // Linux and not the kernel's.
     let module = std::fs::read_to_string("/sys/module/amdgpu/version").ok();
     Ok(match module {
         Some(module) => format!("{} ({hip})", module.trim()),

@@ -1,8 +1,11 @@
-//! The ROCm driver of Isobit: [`RocmRuntime`] is HIP as `isobit-kernels` wants it, and [`RocmDevice`] and [`RocmStorage`] are the HAL over it.
+//! The ROCm driver of Isobit: [`RocmRuntime`] is HIP as `isobit-kernels` wants it, and
+//! [`RocmDevice`] and [`RocmStorage`] are the HAL over it.
 //!
-//! Nothing of ROCm is needed to build. At run time HIP's library (`libamdhip64`) is opened when a device is; rocBLAS, HIPRTC, rocRAND and MIOpen
-//! are opened when first wanted and may be absent: matrix products, convolutions and random numbers then come from the portable kernels, and only code
-//! for a card that was not packed cannot be compiled. `hip_sys::dl` says where each is looked for.
+//! Nothing of ROCm is needed to build. At run time HIP's library (`libamdhip64`) is opened when a
+//! device is; rocBLAS, HIPRTC, rocRAND and MIOpen are opened when first wanted and may be absent:
+//! matrix products, convolutions and random numbers then come from the portable kernels, and only
+//! code for a card that was not packed cannot be compiled. `hip_sys::dl` says where each is looked
+//! for.
 // The constants of ROCm's interfaces keep the names that AMD's documentation has for them.
 #![allow(non_upper_case_globals)]
 
@@ -47,7 +50,8 @@ pub fn device_count() -> isobit_hal::Result<usize> {
     context::device_count()
 }
 
-/// Every AMD GPU there is, by ordinal: what can be known without opening one, which free memory is not.
+/// Every AMD GPU there is, by ordinal: what can be known without opening one, which free memory is
+/// not.
 ///
 /// # Errors
 /// As [`device_count`].

@@ -1,4 +1,5 @@
-//! Asking before calling: each library is opened when first wanted, with every function that this crate calls, or said to be missing.
+//! Asking before calling: each library is opened when first wanted, with every function that this
+//! crate calls, or said to be missing.
 
 use hip_sys::dl::{LibrarySpec, OpenError};
 use hip_sys::{Hip, Hiprtc};

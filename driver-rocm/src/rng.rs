@@ -18,7 +18,8 @@ pub(crate) struct Generator {
     pub(crate) raw: rocrand_generator,
 }
 
-// SAFETY: rocRAND lets any thread use a generator, one at a time, as whoever has it exclusively does.
+// SAFETY: rocRAND lets any thread use a generator, one at a time, as whoever has it exclusively
+// does.
 unsafe impl Send for Generator {}
 
 fn name_of(status: rocrand_status) -> &'static str {
@@ -72,7 +73,8 @@ impl Generator {
     /// Its work goes to another stream from now on.
     pub(crate) fn move_to(&mut self, stream: &RocmStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the generator lives; the stream closes no earlier than its generator is moved elsewhere or destroyed.
+        // SAFETY: the generator lives; the stream closes no earlier than its generator is moved
+        // elsewhere or destroyed.
         check(unsafe { (self.library.rocrand_set_stream)(self.raw, stream.raw()) }, "choosing the stream")
     }
 
@@ -87,10 +89,11 @@ impl Generator {
     }
 
     /// # Safety
-    /// `ptr` has `n` elements of the dtype, which is f32 or f64; work on them runs on the generator's stream.
+    /// `ptr` has `n` elements of the dtype, which is f32 or f64; work on them runs on the
+    /// generator's stream.
     pub(crate) unsafe fn uniform(&mut self, dtype: DType, ptr: DevicePtr, n: usize) -> Result<()> {
-        // SAFETY: the caller promises that `ptr` has `n` elements of the dtype, which is f32 or f64; work on
-        // them runs on the generator's stream.
+        // SAFETY: the caller promises that `ptr` has `n` elements of the dtype, which is f32 or
+        // f64; work on them runs on the generator's stream.
         let status = unsafe {
             if dtype == DType::F64 {
                 (self.library.rocrand_generate_uniform_double)(self.raw, ptr.0 as *mut f64, n)
@@ -134,7 +137,8 @@ impl Drop for Generator {
     }
 }
 
-/// The generator behind [`VendorRuntime::random`](isobit_kernels::VendorRuntime::random) on one stream.
+/// The generator behind [`VendorRuntime::random`](isobit_kernels::VendorRuntime::random) on one
+/// stream.
 #[derive(Debug)]
 pub(crate) struct VendorRng(Mutex<Sequence>);
 

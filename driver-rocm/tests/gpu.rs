@@ -1,4 +1,5 @@
-//! The driver on a card, and on simulated ones where there is none: what holds for any driver, and HIP's own limits.
+//! The driver on a card, and on simulated ones where there is none: what holds for any driver, and
+//! HIP's own limits.
 
 #[path = "../../kernels-common/tests/driver/mod.rs"]
 mod driver;

@@ -1,5 +1,5 @@
-//! A machine without ROCm, and one whose ROCm is of another kind, get an error that says what was looked for and where. Each runs in a process of
-//! its own, because a process opens a library once.
+//! A machine without ROCm, and one whose ROCm is of another kind, get an error that says what was
+//! looked for and where. Each runs in a process of its own, because a process opens a library once.
 
 use isobit_hal::{BackendDevice, ErrorKind};
 use isobit_rocm::RocmDevice;

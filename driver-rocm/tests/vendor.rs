@@ -1,4 +1,5 @@
-//! MIOpen and rocRAND through the driver, on a card, and on simulated ones where there is none: what holds for the libraries of any vendor.
+//! MIOpen and rocRAND through the driver, on a card, and on simulated ones where there is none:
+//! what holds for the libraries of any vendor.
 
 mod simulated;
 #[path = "../../kernels-common/tests/driver/vendor.rs"]

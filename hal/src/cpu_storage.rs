@@ -1,4 +1,5 @@
-//! Host memory: one typed vector a dtype. What a driver hands to the host and takes from it; the CPU driver computes on it.
+//! Host memory: one typed vector a dtype. What a driver hands to the host and takes from it; the
+//! CPU driver computes on it.
 
 use crate::{BackendStorage, DType, DynStorage, Error, ErrorKind, F8E4M3, Result, WithDType, validate};
 use half::{bf16, f16};
@@ -120,8 +121,8 @@ impl CpuStorage {
     }
 }
 
-/// Copies a whole storage into one of the same dtype and length, of whatever driver, through host memory; where one of
-/// the two is the host's storage, in one copy. Synchronises.
+/// Copies a whole storage into one of the same dtype and length, of whatever driver, through host
+/// memory; where one of the two is the host's storage, in one copy. Synchronises.
 ///
 /// # Errors
 /// `UnsupportedDtype` and `ShapeMismatch` where the storages differ; those of the drivers.

@@ -11,7 +11,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Identifies one opened device for the life of the process; two devices on one ordinal have two ids.
+/// Identifies one opened device for the life of the process; two devices on one ordinal have two
+/// ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId(pub(crate) u64);
 
@@ -39,12 +40,13 @@ impl fmt::Display for DeviceLocation {
     }
 }
 
-/// Who computes an operation that a vendor library could also do. Written and parsed by [`name`](Self::name), also by
-/// serde, which the feature `serde` turns on.
+/// Who computes an operation that a vendor library could also do. Written and parsed by
+/// [`name`](Self::name), also by serde, which the feature `serde` turns on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Numerics {
-    /// The vendor's library where it can, the portable kernel where it cannot: fast, within a forward error bound.
+    /// The vendor's library where it can, the portable kernel where it cannot: fast, within a
+    /// forward error bound.
     Vendor,
     /// The kernel of the tree: the same bits on every device.
     Portable,
@@ -80,7 +82,8 @@ impl FromStr for Numerics {
     }
 }
 
-/// A device: where storages live and operations run. Cloning gives another handle to the same device.
+/// A device: where storages live and operations run. Cloning gives another handle to the same
+/// device.
 pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// The storages of this device.
     type Storage: BackendStorage<Device = Self>;
@@ -88,7 +91,8 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// Opens the device of an ordinal, with default options.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where the driver is not on this machine, `InvalidArgument` where there is no such device.
+    /// `LibraryUnavailable` where the driver is not on this machine, `InvalidArgument` where there
+    /// is no such device.
     fn new(ordinal: usize) -> Result<Self>;
 
     /// Unique per opened device; clones share it.
@@ -113,8 +117,9 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         Numerics::Portable
     }
 
-    /// Whether an operation can run, for dtypes in the order its variant of [`Op`] documents (inputs first, destination last).
-    /// A device that says yes does not answer `UnsupportedOp`, `UnsupportedDtype` or `KernelMissing` afterwards.
+    /// Whether an operation can run, for dtypes in the order its variant of [`Op`] documents
+    /// (inputs first, destination last). A device that says yes does not answer `UnsupportedOp`,
+    /// `UnsupportedDtype` or `KernelMissing` afterwards.
     fn supports(&self, op: &Op, dtypes: &[DType]) -> Support;
 
     /// Allocates `shape.elem_count()` zeros.
@@ -156,7 +161,8 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// A storage with a copy of raw bytes, in the machine's byte order.
     ///
     /// # Errors
-    /// `InvalidArgument` where the length is no multiple of the dtype's size; else as [`storage_from_slice`](Self::storage_from_slice).
+    /// `InvalidArgument` where the length is no multiple of the dtype's size; else as
+    /// [`storage_from_slice`](Self::storage_from_slice).
     fn storage_from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<Self::Storage>;
 
     /// The device's own place in a sequence of random numbers; `None` where it draws none.
@@ -164,7 +170,8 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Starts the sequence of a seed: what is drawn afterwards depends on the seed and on nothing before.
+    /// Starts the sequence of a seed: what is drawn afterwards depends on the seed and on nothing
+    /// before.
     ///
     /// # Errors
     /// `UnsupportedOp` where the device draws no random numbers.
@@ -180,16 +187,19 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         self.random_state().ok_or_else(|| no_random(self)).map(RandomState::seed)
     }
 
-    /// A storage of uniform numbers in `[lo, up)`, the next of the device's sequence; see [`RandUniform`]. f16, bf16, f32, f64. With portable
-    /// numerics the same numbers on every device.
+    /// A storage of uniform numbers in `[lo, up)`, the next of the device's sequence; see
+    /// [`RandUniform`]. f16, bf16, f32, f64. With portable numerics the same numbers on every
+    /// device.
     ///
     /// # Errors
-    /// As [`BackendStorage::apply_into`]; `InvalidArgument` where `lo` and `up` are no interval of finite numbers.
+    /// As [`BackendStorage::apply_into`]; `InvalidArgument` where `lo` and `up` are no interval of
+    /// finite numbers.
     fn rand_uniform(&self, shape: &Shape, dtype: DType, lo: f64, up: f64) -> Result<Self::Storage> {
         draw(self, shape, dtype, |seed, offset| Op::RandUniform(RandUniform::new(lo, up).at(seed, offset)))
     }
 
-    /// A storage of normal numbers, the next of the device's sequence; see [`RandNormal`]. Else as [`rand_uniform`](Self::rand_uniform).
+    /// A storage of normal numbers, the next of the device's sequence; see [`RandNormal`]. Else as
+    /// [`rand_uniform`](Self::rand_uniform).
     ///
     /// # Errors
     /// As there; `InvalidArgument` where `std` is negative, or it or `mean` is not finite.
@@ -200,7 +210,8 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// Waits until all work given to the device is done.
     ///
     /// # Errors
-    /// Those of the work itself, which surface here at the latest: the first that happened, with the operation that caused it.
+    /// Those of the work itself, which surface here at the latest: the first that happened, with
+    /// the operation that caused it.
     fn synchronize(&self) -> Result<()>;
 
     /// Whether operations on bf16 are there, those of matrices included.
@@ -224,8 +235,10 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         stream::with_entered(self.id(), |entered| entered.cloned()).map_or_else(|| self.default_stream(), Ok)
     }
 
-    /// A new stream, whose work runs beside that of the others, after what was given to this thread's stream so far. On a device without several
-    /// ([`Capabilities::concurrent_streams`](crate::Capabilities::concurrent_streams)) a name for the one there is.
+    /// A new stream, whose work runs beside that of the others, after what was given to this
+    /// thread's stream so far. On a device without several
+    /// ([`Capabilities::concurrent_streams`](crate::Capabilities::concurrent_streams)) a name for
+    /// the one there is.
     ///
     /// # Errors
     /// Those of the driver.
@@ -233,13 +246,15 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         self.current_stream()?.fork()
     }
 
-    /// A stream of another library's, by the vendor's handle; 0 is the vendor's default stream. It is not destroyed here.
+    /// A stream of another library's, by the vendor's handle; 0 is the vendor's default stream. It
+    /// is not destroyed here.
     ///
     /// # Errors
     /// `UnsupportedOp` where the driver has no handles.
     ///
     /// # Safety
-    /// `raw` is a stream of this device (`CUstream` or `hipStream_t`), and lives as long as any handle made here.
+    /// `raw` is a stream of this device (`CUstream` or `hipStream_t`), and lives as long as any
+    /// handle made here.
     unsafe fn stream_from_raw(&self, raw: u64) -> Result<Stream> {
         let _ = raw;
         Err(lacks(self, "streams of another library's"))
@@ -283,14 +298,17 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// Orders work after the work of other streams on its operands, from now on.
     fn enable_event_tracking(&self) {}
 
-    /// Disables automatic ordering between streams: the caller orders them with [`Stream::join`] and [`Stream::wait_event`]. Saves one event per operation.
+    /// Disables automatic ordering between streams: the caller orders them with [`Stream::join`]
+    /// and [`Stream::wait_event`]. Saves one event per operation.
     ///
     /// # Safety
-    /// Until it is enabled again, work on a storage is ordered by the caller, its being dropped included: memory of a storage dropped while another stream
-    /// still works on it may be given to a new one.
+    /// Until it is enabled again, work on a storage is ordered by the caller, its being dropped
+    /// included: memory of a storage dropped while another stream still works on it may be given to
+    /// a new one.
     unsafe fn disable_event_tracking(&self) {}
 
-    /// Page-locked host memory of zeros. On a device without such ([`Capabilities::async_copies`](crate::Capabilities::async_copies)) plain memory.
+    /// Page-locked host memory of zeros. On a device without such
+    /// ([`Capabilities::async_copies`](crate::Capabilities::async_copies)) plain memory.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -301,11 +319,12 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// A storage over memory of another library's, which is not freed here.
     ///
     /// # Errors
-    /// `InvalidArgument` for an address that is not aligned to the dtype; `UnsupportedOp` where the driver's storages are not addresses.
+    /// `InvalidArgument` for an address that is not aligned to the dtype; `UnsupportedOp` where the
+    /// driver's storages are not addresses.
     ///
     /// # Safety
-    /// `ptr` is the address on this device of `len` elements, which live and are used by nothing else as long as the storage, other streams' work ordered by the
-    /// caller.
+    /// `ptr` is the address on this device of `len` elements, which live and are used by nothing
+    /// else as long as the storage, other streams' work ordered by the caller.
     unsafe fn storage_from_raw(&self, ptr: u64, len: usize, dtype: DType) -> Result<Self::Storage> {
         let _ = (ptr, len, dtype);
         Err(lacks(self, "storages over foreign memory"))
@@ -316,13 +335,14 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         PoolStats::default()
     }
 
-    /// Sets how many bytes the device's storages and cache may take together; beyond, an allocation is `OutOfMemory`. `u64::MAX` for no limit. Without
-    /// effect on a device without a pool.
+    /// Sets how many bytes the device's storages and cache may take together; beyond, an allocation
+    /// is `OutOfMemory`. `u64::MAX` for no limit. Without effect on a device without a pool.
     fn set_memory_limit(&self, bytes: u64) {
         let _ = bytes;
     }
 
-    /// Sets how many bytes may stay cached; `u64::MAX` for no limit. Without effect on a device without a pool.
+    /// Sets how many bytes may stay cached; `u64::MAX` for no limit. Without effect on a device
+    /// without a pool.
     fn set_cache_limit(&self, bytes: u64) {
         let _ = bytes;
     }
@@ -332,14 +352,17 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         let _ = keep;
     }
 
-    /// Whether storages of the other device can be copied here without the host, [`BackendStorage::transfer_into`].
+    /// Whether storages of the other device can be copied here without the host,
+    /// [`BackendStorage::transfer_into`].
     fn can_access_peer(&self, other: &Self) -> bool {
         self.same_device(other)
     }
 
-    /// Captures a step as a graph. The step is called once and its work not done: it runs when the graph is [replayed](Graph::replay). It may allocate (from the pool, and
-    /// the graph keeps what it takes), fork and join streams; it may not wait for the device, nor copy from or to the host but for pinned memory. On a device
-    /// without graphs ([`Capabilities::graphs`](crate::Capabilities::graphs)) a replay calls the step.
+    /// Captures a step as a graph. The step is called once and its work not done: it runs when the
+    /// graph is [replayed](Graph::replay). It may allocate (from the pool, and the graph keeps what
+    /// it takes), fork and join streams; it may not wait for the device, nor copy from or to the
+    /// host but for pinned memory. On a device without graphs
+    /// ([`Capabilities::graphs`](crate::Capabilities::graphs)) a replay calls the step.
     ///
     /// # Errors
     /// `CaptureViolation`, with the operation that cannot be captured and why; those of the step.
@@ -358,25 +381,30 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// A kernel of the tree, by its symbol.
     ///
     /// # Errors
-    /// `KernelMissing` where the tree has none of that name; `UnsupportedOp` where the device runs no kernels.
+    /// `KernelMissing` where the tree has none of that name; `UnsupportedOp` where the device runs
+    /// no kernels.
     fn get_or_load_func(&self, name: &str) -> Result<Func> {
         let _ = name;
         Err(lacks(self, "kernels"))
     }
 
-    /// A kernel of a user's own. Code is known by its content, whatever name it has: the same source is compiled once on a machine, and a changed
-    /// one under the same `module` name is another module.
+    /// A kernel of a user's own. Code is known by its content, whatever name it has: the same
+    /// source is compiled once on a machine, and a changed one under the same `module` name is
+    /// another module.
     ///
     /// # Errors
-    /// `CompileFailed`, whose cause is the compiler's log; `LibraryUnavailable` where there is no run-time compiler; `KernelMissing` where the code has no kernel of
-    /// that name or does not fit the device; `InvalidArgument` for another vendor's code, a binary that is not whole, an option that the compiler does not know, or
-    /// two headers of one name; `UnsupportedOp` where the device runs no kernels.
+    /// `CompileFailed`, whose cause is the compiler's log; `LibraryUnavailable` where there is no
+    /// run-time compiler; `KernelMissing` where the code has no kernel of that name or does not fit
+    /// the device; `InvalidArgument` for another vendor's code, a binary that is not whole, an
+    /// option that the compiler does not know, or two headers of one name; `UnsupportedOp` where
+    /// the device runs no kernels.
     fn get_or_load_custom_func(&self, name: &str, module: &str, code: KernelCode<'_>) -> Result<Func> {
         let _ = (name, module, code);
         Err(lacks(self, "kernels"))
     }
 
-    /// Compiles source and gives one of its kernels; the source's name is the module's. See [`get_or_load_custom_func`](Self::get_or_load_custom_func).
+    /// Compiles source and gives one of its kernels; the source's name is the module's. See
+    /// [`get_or_load_custom_func`](Self::get_or_load_custom_func).
     ///
     /// # Errors
     /// As there.
@@ -406,7 +434,8 @@ fn no_random(device: &impl BackendDevice) -> Error {
 /// A new storage of the next numbers of a device's sequence.
 fn draw<D: BackendDevice>(device: &D, shape: &Shape, dtype: DType, op: impl Fn(u64, u64) -> Op) -> Result<D::Storage> {
     let state = device.random_state().ok_or_else(|| no_random(device))?;
-    // SAFETY: the operation writes every element of the contiguous layout, or fails and the storage is dropped unread.
+    // SAFETY: the operation writes every element of the contiguous layout, or fails and the storage
+    // is dropped unread.
     let mut storage = unsafe { device.alloc_uninit(shape, dtype)? };
     let (seed, offset) = state.advance(shape.elem_count() as u64);
     D::Storage::apply_into(&op(seed, offset), &[], &mut storage, &Layout::contiguous(shape))?;

@@ -47,7 +47,8 @@ macro_rules! dtypes {
     };
 }
 
-/// Runs an expression with a type name bound to the Rust type of a dtype: `dispatch_dtype!(dtype, T => f::<T>())`.
+/// Runs an expression with a type name bound to the Rust type of a dtype: `dispatch_dtype!(dtype, T
+/// => f::<T>())`.
 #[macro_export]
 macro_rules! dispatch_dtype {
     ($dtype:expr, $T:ident => $body:expr) => {

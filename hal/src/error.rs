@@ -1,4 +1,5 @@
-//! One error type for every driver: a kind that a program can act on, and the context that a person needs.
+//! One error type for every driver: a kind that a program can act on, and the context that a person
+//! needs.
 
 use crate::{DType, DeviceLocation, Layout};
 use std::error::Error as StdError;
@@ -15,11 +16,13 @@ pub enum ErrorKind {
     OutOfMemory,
     /// The device no longer answers; it must be opened again.
     DeviceLost,
-    /// The operation is not defined for these dtypes, or this driver does not implement it for them.
+    /// The operation is not defined for these dtypes, or this driver does not implement it for
+    /// them.
     UnsupportedDtype,
     /// This driver does not implement the operation.
     UnsupportedOp,
-    /// An argument is out of its domain: a layout that leaves its buffer, an overlapping output, a bad ordinal.
+    /// An argument is out of its domain: a layout that leaves its buffer, an overlapping output, a
+    /// bad ordinal.
     InvalidArgument,
     /// Shapes that must agree do not.
     ShapeMismatch,
@@ -29,7 +32,8 @@ pub enum ErrorKind {
     KernelMissing,
     /// A run-time compiler rejected a kernel.
     CompileFailed,
-    /// A vendor library (or the driver itself) is not on this machine, or lacks a symbol that is needed.
+    /// A vendor library (or the driver itself) is not on this machine, or lacks a symbol that is
+    /// needed.
     LibraryUnavailable,
     /// A vendor library reported a failure.
     LibraryFailure,
@@ -198,8 +202,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// As [`Display`](fmt::Display), with the errors that caused it: what `unwrap` and a `main` that returns this print is for
-/// people.
+/// As [`Display`](fmt::Display), with the errors that caused it: what `unwrap` and a `main` that
+/// returns this print is for people.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)?;

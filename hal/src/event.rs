@@ -29,7 +29,8 @@ pub trait EventBackend: Any + Send + Sync + fmt::Debug {
     fn elapsed_time(&self, end: &Event) -> Result<f32>;
 }
 
-/// A point in the work of a stream, once [`Stream::record`](crate::Stream::record) has marked it. Clones are handles to one event.
+/// A point in the work of a stream, once [`Stream::record`](crate::Stream::record) has marked it.
+/// Clones are handles to one event.
 #[derive(Debug, Clone)]
 pub struct Event(Arc<dyn EventBackend>);
 

@@ -1,5 +1,5 @@
-//! [`F8E4M3`]: the 8-bit float of the [OCP 8-bit Floating Point Specification] that [`half`] does not have, in the style of
-//! `half::f16`.
+//! The 8-bit float [`F8E4M3`] of the [OCP 8-bit Floating Point Specification], which [`half`] does not
+//! have, in the style of `half::f16`.
 //!
 //! [OCP 8-bit Floating Point Specification]: https://www.opencompute.org/documents/ocp-8-bit-floating-point-specification-ofp8-revision-1-0-2023-12-01-pdf-1
 //! [`half`]: https://docs.rs/half
@@ -9,19 +9,21 @@ use core::fmt;
 use core::ops::Neg;
 use core::str::FromStr;
 
-/// An 8-bit float: one sign, four exponent (bias 7) and three fraction bits, "E4M3" in the OCP specification (`e4m3fn`
-/// elsewhere).
+/// An 8-bit float: one sign, four exponent (bias 7) and three fraction bits, "E4M3" in the OCP
+/// specification (`e4m3fn` elsewhere).
 ///
-/// It has no infinities: the largest finite value is 448, and `S.1111.111` is NaN. Conversions into it round once, to nearest
-/// even, and saturate to ±448, from infinities too (PyTorch gives NaN there).
+/// It has no infinities: the largest finite value is 448, and `S.1111.111` is NaN. Conversions into
+/// it round once, to nearest even, and saturate to ±448, from infinities too (PyTorch gives NaN
+/// there).
 ///
-/// Values compare as the numbers they stand for: NaN is unequal to everything and both zeros are equal.
+/// Values compare as the numbers they stand for: NaN is unequal to everything and both zeros are
+/// equal.
 #[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct F8E4M3(u8);
 
-/// Cut to f32, the last bit set if anything was cut: rounding that once more is rounding the f64 once (Boldo and Melquiond,
-/// 2008).
+/// Cut to f32, the last bit set if anything was cut: rounding that once more is rounding the f64
+/// once (Boldo and Melquiond, 2008).
 pub(crate) const fn round_to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     let back = nearest as f64;
@@ -77,16 +79,19 @@ impl F8E4M3 {
         } else if magnitude >= 448f32.to_bits() {
             0x7e
         } else if magnitude < 0x3c80_0000 {
-            // The unit of the subnormals, 2⁻⁹, is the f32's unit next to 2¹⁴, so the addition rounds.
+            // The unit of the subnormals, 2⁻⁹, is the f32's unit next to 2¹⁴, so the addition
+            // rounds.
             ((f32::from_bits(magnitude) + 16384.0).to_bits() - 16384f32.to_bits()) as u8
         } else {
-            // Rounds 20 fraction bits away, a carry going into the exponent, and moves the bias from 127 to 7.
+            // Rounds 20 fraction bits away, a carry going into the exponent, and moves the bias
+            // from 127 to 7.
             ((magnitude + 0x7_ffff + ((magnitude >> 20) & 1) - (120 << 23)) >> 20) as u8
         };
         Self(sign | rounded)
     }
 
-    /// The value nearest to `value`, ties to even, saturating to ±448; NaN gives a NaN. It rounds once.
+    /// The value nearest to `value`, ties to even, saturating to ±448; NaN gives a NaN. It rounds
+    /// once.
     #[inline]
     pub const fn from_f64(value: f64) -> Self {
         Self::from_f32(round_to_odd(value))
@@ -99,7 +104,8 @@ impl F8E4M3 {
         let bits = if magnitude == 0x7f {
             f32::NAN.to_bits()
         } else {
-            // Exponent and fraction land in f32's fields; the product moves the bias from 7 to 127, subnormals included.
+            // Exponent and fraction land in f32's fields; the product moves the bias from 7 to 127,
+            // subnormals included.
             (f32::from_bits(magnitude << 20) * f32::from_bits((127 + 120) << 23)).to_bits()
         };
         f32::from_bits(((self.0 & 0x80) as u32) << 24 | bits)
@@ -135,7 +141,8 @@ impl F8E4M3 {
         !self.is_sign_negative()
     }
 
-    /// The order of IEEE 754's totalOrder: negative NaN, finite values with -0 below 0, positive NaN.
+    /// The order of IEEE 754's totalOrder: negative NaN, finite values with -0 below 0, positive
+    /// NaN.
     #[inline]
     pub fn total_cmp(&self, other: &Self) -> Ordering {
         let key = |x: u8| if x & 0x80 != 0 { !x } else { x | 0x80 };

@@ -4,7 +4,8 @@ use crate::Result;
 use std::any::Any;
 use std::fmt;
 
-/// The operations of a step, done once each time it is called: what [`BackendDevice::capture`](crate::BackendDevice::capture) captures.
+/// The operations of a step, done once each time it is called: what
+/// [`BackendDevice::capture`](crate::BackendDevice::capture) captures.
 pub type Step = Box<dyn FnMut() -> Result<()> + Send>;
 
 /// What a driver implements for its graphs; users call [`Graph`].
@@ -25,16 +26,21 @@ pub trait GraphBackend: Any + Send + fmt::Debug {
     fn node_count(&self) -> usize;
 }
 
-/// A captured step. It keeps alive every buffer that the step touched, also those that the step allocated and dropped.
+/// A captured step. It keeps alive every buffer that the step touched, also those that the step
+/// allocated and dropped.
 ///
-/// A replay reads and writes the very buffers of the capture. New inputs are written into the captured ones
-/// ([`BackendStorage::write_slice`](crate::BackendStorage::write_slice), `copy_into`); values that were arguments of operations (an affine's factors, a random
-/// draw's seed and offset) are those of the capture until [`update`](Self::update).
+/// A replay reads and writes the very buffers of the capture. New inputs are written into the
+/// captured ones ([`BackendStorage::write_slice`](crate::BackendStorage::write_slice),
+/// `copy_into`); values that were arguments of operations (an affine's factors, a random draw's
+/// seed and offset) are those of the capture until [`update`](Self::update).
 ///
-/// Bytes of pinned buffers that the step copies from or to are copied at each replay: a slice of them that is held while one is replayed may change, or be read half written. Ask the
-/// buffer for its bytes after the replay, which waits for it. Work that another thread gives to the captured stream meanwhile becomes part of the graph.
+/// Bytes of pinned buffers that the step copies from or to are copied at each replay: a slice of
+/// them that is held while one is replayed may change, or be read half written. Ask the buffer for
+/// its bytes after the replay, which waits for it. Work that another thread gives to the captured
+/// stream meanwhile becomes part of the graph.
 ///
-/// On a device that runs each operation at once, such as the CPU, a graph is the step itself: a replay calls it again.
+/// On a device that runs each operation at once, such as the CPU, a graph is the step itself: a
+/// replay calls it again.
 #[derive(Debug)]
 pub struct Graph(Box<dyn GraphBackend>);
 
@@ -49,7 +55,8 @@ impl Graph {
         (&*self.0 as &dyn Any).downcast_ref()
     }
 
-    /// Does the step again, on the stream that this thread's work goes to, in order with its other work.
+    /// Does the step again, on the stream that this thread's work goes to, in order with its other
+    /// work.
     ///
     /// # Errors
     /// Those of the driver; `CaptureViolation` while that stream is captured.
@@ -57,8 +64,8 @@ impl Graph {
         self.0.replay()
     }
 
-    /// Captures the step again, with what it now does, and puts the result in the place of what was captured: cheaper than a new graph where only
-    /// arguments differ.
+    /// Captures the step again, with what it now does, and puts the result in the place of what was
+    /// captured: cheaper than a new graph where only arguments differ.
     ///
     /// # Errors
     /// As [`BackendDevice::capture`](crate::BackendDevice::capture); the graph is then as it was.

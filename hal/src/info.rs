@@ -108,8 +108,8 @@ impl fmt::Display for ComputeCapability {
     }
 }
 
-/// What a device can do beside operations. A call for what it cannot do returns `UnsupportedOp`, or works synchronously
-/// and by a copy.
+/// What a device can do beside operations. A call for what it cannot do returns `UnsupportedOp`, or
+/// works synchronously and by a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -168,7 +168,8 @@ impl From<Result<()>> for Support {
     }
 }
 
-/// What the memory pool of a device holds, in bytes. All 0 for a device without one, such as the CPU.
+/// What the memory pool of a device holds, in bytes. All 0 for a device without one, such as the
+/// CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct PoolStats {
@@ -194,7 +195,8 @@ pub struct Counters {
     pub graph_replays: u64,
     /// Calls of vendor libraries.
     pub vendor_calls: u64,
-    /// Operations with [`Numerics::Vendor`](crate::Numerics::Vendor) that the portable kernels did because the library could not.
+    /// Operations with [`Numerics::Vendor`](crate::Numerics::Vendor) that the portable kernels did
+    /// because the library could not.
     pub vendor_fallbacks: u64,
     /// Allocations answered from the pool's cache.
     pub pool_hits: u64,

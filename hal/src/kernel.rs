@@ -1,4 +1,5 @@
-//! Kernels of a user's own: source, the compiled function, and its launch with arguments that are checked.
+//! Kernels of a user's own: source, the compiled function, and its launch with arguments that are
+//! checked.
 
 mod check;
 
@@ -29,7 +30,8 @@ impl LaunchConfig {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
     }
 
-    /// A thread an element in blocks of 256, one block at least. Above 2^31 - 1 blocks there are that many: a kernel that strides over the grid covers all the same.
+    /// A thread an element in blocks of 256, one block at least. Above 2^31 - 1 blocks there are
+    /// that many: a kernel that strides over the grid covers all the same.
     pub const fn for_num_elems(n: usize) -> Self {
         let blocks = n.div_ceil(256);
         let most = i32::MAX as usize;
@@ -46,12 +48,16 @@ impl LaunchConfig {
     }
 }
 
-/// Source in the dialect of the kernel tree (CUDA C++ that both vendors' run-time compilers take). It may include the tree's own headers, of which
-/// `<isobit.cuh>` has them all, and those given here. Kernels are `extern "C"`: they are found by their names as the source has them, which a template has not.
+/// Source in the dialect of the kernel tree (CUDA C++ that both vendors' run-time compilers take).
+/// It may include the tree's own headers, of which `<isobit.cuh>` has them all, and those given
+/// here. Kernels are `extern "C"`: they are found by their names as the source has them, which a
+/// template has not.
 ///
-/// Flags are pinned so that every vendor gives the same bits: no contraction, IEEE division and square root, denormals kept. Options of a user's own come after
-/// them and are passed on as they are: one such as `--use_fast_math` gives that up for this source.
-/// What a compiler makes with an option that has it read files (`-I`, `-include`) is not kept on disk, for the files may change without the source's changing.
+/// Flags are pinned so that every vendor gives the same bits: no contraction, IEEE division and
+/// square root, denormals kept. Options of a user's own come after them and are passed on as they
+/// are: one such as `--use_fast_math` gives that up for this source. What a compiler makes with an
+/// option that has it read files (`-I`, `-include`) is not kept on disk, for the files may change
+/// without the source's changing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct KernelSource {
@@ -59,7 +65,8 @@ pub struct KernelSource {
     pub name: String,
     /// The text.
     pub text: String,
-    /// Name and text of headers beside those of the tree. One of the same name as the tree's stands in for it.
+    /// Name and text of headers beside those of the tree. One of the same name as the tree's stands
+    /// in for it.
     pub headers: Vec<(String, String)>,
     /// Flags for the compiler after those of the tree, such as `-DN=4`.
     pub options: Vec<String>,
@@ -138,7 +145,8 @@ pub trait FuncBackend: Any + Send + Sync + fmt::Debug {
     }
 }
 
-/// A kernel that is ready to be launched. Clones are handles; its module stays loaded as long as the device and any of them.
+/// A kernel that is ready to be launched. Clones are handles; its module stays loaded as long as
+/// the device and any of them.
 #[derive(Debug, Clone)]
 pub struct Func(Arc<dyn FuncBackend>);
 
@@ -295,19 +303,23 @@ impl<'a, S: BackendStorage> LaunchBuilder<'a, S> {
         self
     }
 
-    /// Enqueues the kernel on the stream that this thread's work goes to, after the work of other streams on its storages.
+    /// Enqueues the kernel on the stream that this thread's work goes to, after the work of other
+    /// streams on its storages.
     ///
     /// # Safety
-    /// The arguments are of the types that the kernel takes (where [`Func::params`] says them, number, size and kind are checked), and the kernel stays inside
-    /// its storages, writing none that was given to be read. An address that is given by value is one that it may use when the stream comes to it.
+    /// The arguments are of the types that the kernel takes (where [`Func::params`] says them,
+    /// number, size and kind are checked), and the kernel stays inside its storages, writing none
+    /// that was given to be read. An address that is given by value is one that it may use when the
+    /// stream comes to it.
     ///
     /// # Errors
-    /// `InvalidArgument` for arguments that do not suit the kernel, an offset beyond a storage, or a configuration that the device does not take;
-    /// `DeviceMismatch` where kernel and storages live on different devices; those of the driver.
+    /// `InvalidArgument` for arguments that do not suit the kernel, an offset beyond a storage, or
+    /// a configuration that the device does not take; `DeviceMismatch` where kernel and storages
+    /// live on different devices; those of the driver.
     pub unsafe fn launch(mut self, config: LaunchConfig) -> Result<()> {
-        // SAFETY: the caller promises that the arguments are of the types that the kernel takes (where
-        // `Func::params` says them, number, size and kind are checked), and the kernel stays inside its
-        // storages, writing none that was given to be read.
+        // SAFETY: the caller promises that the arguments are of the types that the kernel takes
+        // (where `Func::params` says them, number, size and kind are checked), and the kernel stays
+        // inside its storages, writing none that was given to be read.
         unsafe { S::launch(self.func, config, &mut self.args) }
     }
 }

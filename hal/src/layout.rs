@@ -3,8 +3,8 @@
 use crate::{Dims, Error, ErrorKind, Result, Shape};
 use std::fmt;
 
-/// A shape, a stride in elements for each dimension, and the offset of the first element. A stride of 0 repeats
-/// (broadcasts) its dimension.
+/// A shape, a stride in elements for each dimension, and the offset of the first element. A stride
+/// of 0 repeats (broadcasts) its dimension.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Layout {
     shape: Shape,
@@ -70,7 +70,8 @@ impl Layout {
         self.shape.elem_count()
     }
 
-    /// True where the elements lie in row-major order with no gap. Dimensions of size 1 may have any stride.
+    /// True where the elements lie in row-major order with no gap. Dimensions of size 1 may have
+    /// any stride.
     pub fn is_contiguous(&self) -> bool {
         let mut step = 1usize;
         for (&d, &s) in self.dims().iter().zip(&self.stride).rev() {
@@ -92,8 +93,8 @@ impl Layout {
         self.is_contiguous().then(|| (self.start_offset, self.start_offset.saturating_add(self.elem_count())))
     }
 
-    /// How many elements the buffer must have for every index to lie inside; 0 for a layout with no elements. `None` where
-    /// that does not fit a `usize`.
+    /// How many elements the buffer must have for every index to lie inside; 0 for a layout with no
+    /// elements. `None` where that does not fit a `usize`.
     pub fn required_len(&self) -> Option<usize> {
         if self.elem_count() == 0 {
             return Some(0);
@@ -105,8 +106,9 @@ impl Layout {
         last.checked_add(1)
     }
 
-    /// True where no two logical elements share a place, by the test that each stride clears all the smaller ones. Sufficient,
-    /// and exact for every layout made by slicing, stepping, transposing and broadcasting.
+    /// True where no two logical elements share a place, by the test that each stride clears all
+    /// the smaller ones. Sufficient, and exact for every layout made by slicing, stepping,
+    /// transposing and broadcasting.
     pub fn is_injective(&self) -> bool {
         if self.is_contiguous() {
             return true;
@@ -190,7 +192,8 @@ impl Layout {
         Ok(Self { shape: dims.into(), stride, start_offset: self.start_offset })
     }
 
-    /// The layout broadcast to a shape by the rules of NumPy: dimensions are matched from the last, and one of size 1 repeats.
+    /// The layout broadcast to a shape by the rules of NumPy: dimensions are matched from the last,
+    /// and one of size 1 repeats.
     ///
     /// # Errors
     /// `ShapeMismatch` where the shapes do not fit.
@@ -269,18 +272,20 @@ impl Iterator for StridedIndex<'_> {
 
 impl ExactSizeIterator for StridedIndex<'_> {}
 
-/// Several layouts of one shape with their common runs merged: the fewest dimensions that still address the same elements in
-/// the same logical order.
+/// Several layouts of one shape with their common runs merged: the fewest dimensions that still
+/// address the same elements in the same logical order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collapsed {
-    /// The merged dimensions, outermost first; none of size 1, and none at all where there is one element.
+    /// The merged dimensions, outermost first; none of size 1, and none at all where there is one
+    /// element.
     pub dims: Dims,
     /// For each layout, a stride a dimension.
     pub strides: smallvec::SmallVec<[Dims; 4]>,
 }
 
-/// Merges the adjacent dimensions that every layout steps through as one (contiguous, broadcast and transposed runs), and drops
-/// those of size 1. Offsets are untouched. The layouts must have one shape; an empty shape gives one dimension of size 0.
+/// Merges the adjacent dimensions that every layout steps through as one (contiguous, broadcast and
+/// transposed runs), and drops those of size 1. Offsets are untouched. The layouts must have one
+/// shape; an empty shape gives one dimension of size 0.
 pub fn collapse(layouts: &[&Layout]) -> Collapsed {
     let shape = layouts[0].dims();
     let mut dims = Dims::new();

@@ -1,30 +1,34 @@
 //! The hardware abstraction layer: what a driver implements and what a framework calls.
 //!
-//! - [`BackendDevice`] and [`BackendStorage`] are the traits. A driver carries out every [`Op`] in one method that writes into a given
-//!   output; the named and the allocating forms are provided on top of it.
-//! - [`DType`], [`Shape`] and [`Layout`] describe data; [`Op`] describes an operation as a value, for
-//!   [`BackendDevice::supports`], errors and reports.
-//! - [`Stream`], [`Event`], [`Graph`], [`PinnedBuffer`] and [`Func`] are the driver's own behind one type each. A driver that has
-//!   none gets a synchronous fallback.
-//! - [`DynDevice`] and [`DynStorage`] are a driver as an object, for programs that choose it at run time.
+//! - [`BackendDevice`] and [`BackendStorage`] are the traits. A driver carries out every [`Op`] in
+//!   one method that writes into a given output; the named and the allocating forms are provided on
+//!   top of it.
+//! - [`DType`], [`Shape`] and [`Layout`] describe data; [`Op`] describes an operation as a value,
+//!   for [`BackendDevice::supports`], errors and reports.
+//! - [`Stream`], [`Event`], [`Graph`], [`PinnedBuffer`] and [`Func`] are the driver's own behind
+//!   one type each. A driver that has none gets a synchronous fallback.
+//! - [`DynDevice`] and [`DynStorage`] are a driver as an object, for programs that choose it at run
+//!   time.
 #![cfg_attr(
     feature = "cpu",
     doc = "- [`cpu`] is the reference driver. It implements everything declared here, and is what every other driver is held to."
 )]
 //!
-//! The feature `cpu`, which is on by default, holds the reference driver. Without it the crate is what a driver, or a build script, needs to
-//! know, and costs a tenth to compile.
+//! The feature `cpu`, which is on by default, holds the reference driver. Without it the crate is
+//! what a driver, or a build script, needs to know, and costs a tenth to compile.
 //!
 //! # Contract
 //!
-//! - *Checked.* A driver validates every call with [`validate`] before it touches memory: bad input is an [`Error`] with a
-//!   [`kind`](Error::kind), never a panic and never an access outside a buffer.
-//! - *Layouts everywhere.* Every operation takes any layout (strides, offset, broadcast) on every operand. A destination may not
-//!   overlap itself.
-//! - *Same bits.* What an operation computes is fixed in `docs/numerics.md`, to the bit, except where a vendor library was asked for
-//!   ([`Numerics::Vendor`]).
-//! - *Asynchronous.* A device may return before the work is done. Work on one stream runs in order, and after the work of other streams on its operands. Errors
-//!   after the fact surface at the next synchronising call.
+//! - *Checked.* A driver validates every call with [`validate`] before it touches memory: bad input
+//!   is an [`Error`] with a [`kind`](Error::kind), never a panic and never an access outside a
+//!   buffer.
+//! - *Layouts everywhere.* Every operation takes any layout (strides, offset, broadcast) on every
+//!   operand. A destination may not overlap itself.
+//! - *Same bits.* What an operation computes is fixed in `docs/numerics.md`, to the bit, except
+//!   where a vendor library was asked for ([`Numerics::Vendor`]).
+//! - *Asynchronous.* A device may return before the work is done. Work on one stream runs in order,
+//!   and after the work of other streams on its operands. Errors after the fact surface at the next
+//!   synchronising call.
 
 #![doc(html_root_url = "https://docs.rs/isobit-hal")]
 
@@ -79,10 +83,12 @@ pub use shape::{Dims, Shape};
 pub use storage::{BackendStorage, Src};
 pub use stream::{Stream, StreamGuard, StreamId};
 
-/// The version of the portable results. It changes whenever any bit of any of them does, so whoever keeps results (a cache, golden files)
-/// keeps this number with them: equal numbers mean equal bits, from any release and on any device.
+/// The version of the portable results. It changes whenever any bit of any of them does, so whoever
+/// keeps results (a cache, golden files) keeps this number with them: equal numbers mean equal
+/// bits, from any release and on any device.
 ///
-/// The policy stands in `docs/numerics.md`; `conformance/digests.tsv` holds a short run of the suite to it.
+/// The policy stands in `docs/numerics.md`; `conformance/digests.tsv` holds a short run of the
+/// suite to it.
 pub const NUMERICS_VERSION: u32 = 1;
 
 #[doc(hidden)]

@@ -5,9 +5,11 @@ use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
 
-/// Memory of a driver's. When it is dropped, the driver waits for the copies that it is still at, and frees it.
+/// Memory of a driver's. When it is dropped, the driver waits for the copies that it is still at,
+/// and frees it.
 pub trait PinnedMemory: Any + Send + Sync + fmt::Debug {
-    /// The first byte, aligned to 64 bytes at least. The memory is initialised, and nothing else refers to it.
+    /// The first byte, aligned to 64 bytes at least. The memory is initialised, and nothing else
+    /// refers to it.
     fn as_ptr(&self) -> NonNull<u8>;
 
     /// Its size in bytes.
@@ -18,7 +20,8 @@ pub trait PinnedMemory: Any + Send + Sync + fmt::Debug {
         self.len() == 0
     }
 
-    /// Waits for the copies that write the memory, those of graphs included; before the host writes it itself, `to_write`, also for those that read it.
+    /// Waits for the copies that write the memory, those of graphs included; before the host writes
+    /// it itself, `to_write`, also for those that read it.
     ///
     /// # Errors
     /// Those of the copies.
@@ -28,8 +31,9 @@ pub trait PinnedMemory: Any + Send + Sync + fmt::Debug {
     }
 }
 
-/// Page-locked host memory, from which a device copies at full speed and without the host waiting. Whoever looks at its bytes waits for the copies that
-/// concern them, so no copy is ever seen half done.
+/// Page-locked host memory, from which a device copies at full speed and without the host waiting.
+/// Whoever looks at its bytes waits for the copies that concern them, so no copy is ever seen half
+/// done.
 #[derive(Debug)]
 pub struct PinnedBuffer(Box<dyn PinnedMemory>);
 
@@ -54,7 +58,8 @@ impl PinnedBuffer {
         (&*self.0 as &dyn Any).downcast_ref()
     }
 
-    /// The first byte. The bytes are [`bytes`](Self::bytes) and [`bytes_mut`](Self::bytes_mut), which wait for the copies.
+    /// The first byte. The bytes are [`bytes`](Self::bytes) and [`bytes_mut`](Self::bytes_mut),
+    /// which wait for the copies.
     pub fn as_ptr(&self) -> NonNull<u8> {
         self.0.as_ptr()
     }
@@ -65,7 +70,8 @@ impl PinnedBuffer {
     /// Those of the device.
     pub fn bytes(&self) -> Result<&[u8]> {
         self.0.wait(false)?;
-        // SAFETY: the memory is initialised and ours; a copy to it needs `&mut self`, so none can begin while the slice lives, and those begun are done.
+        // SAFETY: the memory is initialised and ours; a copy to it needs `&mut self`, so none can
+        // begin while the slice lives, and those begun are done.
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr().as_ptr(), self.len()) })
     }
 

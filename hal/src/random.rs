@@ -1,5 +1,5 @@
-//! A device's place in a sequence of random numbers. The numbers themselves are a function of seed and place (`docs/numerics.md`), so this is all that a
-//! device has to keep.
+//! A device's place in a sequence of random numbers. The numbers themselves are a function of seed
+//! and place (`docs/numerics.md`), so this is all that a device has to keep.
 
 use parking_lot::Mutex;
 
@@ -30,8 +30,9 @@ impl RandomState {
         self.with(|state| state.0)
     }
 
-    /// Takes the next numbers: the seed, and the place of the first. That is a multiple of 4, so up to 3 numbers between two draws are left out:
-    /// a device's threads each write the numbers of whole blocks then, also after a draw of odd length.
+    /// Takes the next numbers: the seed, and the place of the first. That is a multiple of 4, so up
+    /// to 3 numbers between two draws are left out: a device's threads each write the numbers of
+    /// whole blocks then, also after a draw of odd length.
     pub fn advance(&self, count: u64) -> (u64, u64) {
         self.with(|state| {
             let (seed, offset) = *state;

@@ -51,8 +51,8 @@ impl Scalar {
         dispatch_dtype!(dtype, T => T::default().to_scalar())
     }
 
-    /// The value of a dtype that a cast of an f64 gives: floats round once to nearest even; integers truncate and
-    /// saturate, and NaN gives 0.
+    /// The value of a dtype that a cast of an f64 gives: floats round once to nearest even;
+    /// integers truncate and saturate, and NaN gives 0.
     pub fn from_f64(dtype: DType, value: f64) -> Self {
         match dtype {
             DType::U8 => Scalar::U8(value as u8),

@@ -21,8 +21,9 @@ impl Shape {
         self.0.len()
     }
 
-    /// The number of elements: the product of the dimensions, 1 for rank 0. Saturates at `usize::MAX`, which no device can
-    /// hold, so that an absurd shape fails as an allocation rather than wrapping.
+    /// The number of elements: the product of the dimensions, 1 for rank 0. Saturates at
+    /// `usize::MAX`, which no device can hold, so that an absurd shape fails as an allocation
+    /// rather than wrapping.
     pub fn elem_count(&self) -> usize {
         if self.0.contains(&0) {
             return 0;

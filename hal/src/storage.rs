@@ -55,19 +55,24 @@ impl<'a, S> From<(&'a S, &'a Layout)> for Src<'a, S> {
     }
 }
 
-/// Data on a device: a buffer of elements of one dtype. Where the elements of a tensor lie in it, a [`Layout`] says.
+/// Data on a device: a buffer of elements of one dtype. Where the elements of a tensor lie in it, a
+/// [`Layout`] says.
 ///
 /// # Forms
-/// A driver carries out operations in [`apply_into`](Self::apply_into), which writes the elements of `dst` that `dst_layout` names and no others;
-/// [`Op`] says what each operation means, and which of its inputs may be the destination itself. Everything else is provided on top of it: the `*_into`
-/// forms of elementwise operations, reductions and products, and the allocating forms, methods of the (first) input that return a storage of exactly as many
-/// elements as the result has, contiguous.
+/// A driver carries out operations in [`apply_into`](Self::apply_into), which writes the elements
+/// of `dst` that `dst_layout` names and no others; [`Op`] says what each operation means, and which
+/// of its inputs may be the destination itself. Everything else is provided on top of it: the
+/// `*_into` forms of elementwise operations, reductions and products, and the allocating forms,
+/// methods of the (first) input that return a storage of exactly as many elements as the result
+/// has, contiguous.
 ///
 /// # Errors common to all
-/// `DeviceMismatch` where operands live on different devices; `ShapeMismatch` where shapes do not agree; `InvalidArgument` where a
-/// layout leaves its buffer or a destination overlaps itself; `UnsupportedDtype` where the operation is not defined for the
-/// dtypes; `OutOfMemory` where an allocation fails. All are found before anything runs, and nothing is written then. An index out of range is found while the operation
-/// runs: its element is left out, and `IndexOutOfRange` is returned at the next synchronising call at the latest.
+/// `DeviceMismatch` where operands live on different devices; `ShapeMismatch` where shapes do not
+/// agree; `InvalidArgument` where a layout leaves its buffer or a destination overlaps itself;
+/// `UnsupportedDtype` where the operation is not defined for the dtypes; `OutOfMemory` where an
+/// allocation fails. All are found before anything runs, and nothing is written then. An index out
+/// of range is found while the operation runs: its element is left out, and `IndexOutOfRange` is
+/// returned at the next synchronising call at the latest.
 pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The device of this storage.
     type Device: BackendDevice<Storage = Self>;
@@ -95,7 +100,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// The whole buffer as a vector. Synchronises.
     ///
     /// # Errors
-    /// `UnsupportedDtype` where `T` is not the dtype; else as [`to_cpu_storage`](Self::to_cpu_storage).
+    /// `UnsupportedDtype` where `T` is not the dtype; else as
+    /// [`to_cpu_storage`](Self::to_cpu_storage).
     fn to_vec<T: WithDType>(&self) -> Result<Vec<T>> {
         validate::is_of::<T>(self, "to_vec")?;
         Ok(bytemuck::cast_slice(self.to_cpu_storage()?.as_bytes()).to_vec())
@@ -104,7 +110,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     /// Copies bytes of the buffer to the host, from a byte on. Synchronises.
     ///
     /// # Errors
-    /// `InvalidArgument` where the range leaves the buffer or is no whole elements; else as [`to_cpu_storage`](Self::to_cpu_storage).
+    /// `InvalidArgument` where the range leaves the buffer or is no whole elements; else as
+    /// [`to_cpu_storage`](Self::to_cpu_storage).
     fn read_bytes(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         validate::byte_range(self, offset, bytes.len())?;
         bytes.copy_from_slice(&self.to_cpu_storage()?.as_bytes()[offset..][..bytes.len()]);
@@ -130,7 +137,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         self.read_bytes(offset.saturating_mul(size_of::<T>()), bytemuck::cast_slice_mut(data))
     }
 
-    /// Overwrites elements from `offset` on with a slice: new inputs for a step that does not allocate.
+    /// Overwrites elements from `offset` on with a slice: new inputs for a step that does not
+    /// allocate.
     ///
     /// # Errors
     /// `UnsupportedDtype` where `T` is not the dtype; else as [`write_bytes`](Self::write_bytes).
@@ -139,7 +147,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         self.write_bytes(offset.saturating_mul(size_of::<T>()), bytemuck::cast_slice(data))
     }
 
-    /// Enqueues a copy of pinned bytes into the buffer, from a byte on, and does not wait. The pinned buffer waits for it before its bytes are changed.
+    /// Enqueues a copy of pinned bytes into the buffer, from a byte on, and does not wait. The
+    /// pinned buffer waits for it before its bytes are changed.
     ///
     /// # Errors
     /// As [`write_bytes`](Self::write_bytes); `InvalidArgument` where `src` has no such range.
@@ -148,7 +157,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         self.write_bytes(offset, &src.bytes()?[range])
     }
 
-    /// Enqueues a copy of the buffer's bytes, from a byte on, into pinned ones, and does not wait. The pinned buffer waits for it before its bytes are shown.
+    /// Enqueues a copy of the buffer's bytes, from a byte on, into pinned ones, and does not wait.
+    /// The pinned buffer waits for it before its bytes are shown.
     ///
     /// # Errors
     /// As [`read_bytes`](Self::read_bytes); `InvalidArgument` where `dst` has no such range.
@@ -157,11 +167,13 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         self.read_bytes(offset, &mut dst.bytes_mut()?[range])
     }
 
-    /// Copies the whole buffer into one of the same dtype and length, which may live on another device: without the host between devices that can
-    /// ([`BackendDevice::can_access_peer`]). In order after the work on both.
+    /// Copies the whole buffer into one of the same dtype and length, which may live on another
+    /// device: without the host between devices that can ([`BackendDevice::can_access_peer`]). In
+    /// order after the work on both.
     ///
     /// # Errors
-    /// `UnsupportedDtype` and `ShapeMismatch` where the buffers differ; `OutOfMemory`; those of the drivers.
+    /// `UnsupportedDtype` and `ShapeMismatch` where the buffers differ; `OutOfMemory`; those of the
+    /// drivers.
     fn transfer_into(&self, dst: &mut Self) -> Result<()> {
         through_host(self, dst)
     }
@@ -177,7 +189,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Ok(dst)
     }
 
-    /// The raw device address of the first element, for interop. Work on it belongs on the stream that this thread's work goes to.
+    /// The raw device address of the first element, for interop. Work on it belongs on the stream
+    /// that this thread's work goes to.
     ///
     /// # Errors
     /// `UnsupportedOp` where the driver's storages are not addresses.
@@ -187,7 +200,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Err(Error::new(ErrorKind::UnsupportedOp, message).with_device(location))
     }
 
-    /// Enqueues a kernel: what [`LaunchBuilder::launch`](crate::LaunchBuilder::launch) calls and a driver implements.
+    /// Enqueues a kernel: what [`LaunchBuilder::launch`](crate::LaunchBuilder::launch) calls and a
+    /// driver implements.
     ///
     /// # Errors
     /// As there.
@@ -208,15 +222,17 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Copy, &[(self, layout)])
     }
 
-    /// Carries out an operation. The inputs are in the order that the operation's variant of [`Op`] documents.
+    /// Carries out an operation. The inputs are in the order that the operation's variant of [`Op`]
+    /// documents.
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for parameters that do not suit the shapes, and for the destination as an input where the operation does not work
-    /// in place. A driver answers `UnsupportedOp` for operations that it does not know.
+    /// The common ones; `InvalidArgument` for parameters that do not suit the shapes, and for the
+    /// destination as an input where the operation does not work in place. A driver answers
+    /// `UnsupportedOp` for operations that it does not know.
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()>;
 
-    /// Allocating form of [`apply_into`](Self::apply_into), for operations whose result has the shape and the dtype that their inputs say. The first input says
-    /// on which device.
+    /// Allocating form of [`apply_into`](Self::apply_into), for operations whose result has the
+    /// shape and the dtype that their inputs say. The first input says on which device.
     ///
     /// # Errors
     /// As there; `InvalidArgument` for an operation whose result the inputs do not determine.
@@ -243,7 +259,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply_into(&Op::Fill(value), &[], self, layout)
     }
 
-    /// Copies elements from one layout to another of the same shape. All dtypes. Class: moved (bits are kept, NaN payloads included).
+    /// Copies elements from one layout to another of the same shape. All dtypes. Class: moved (bits
+    /// are kept, NaN payloads included).
     ///
     /// # Errors
     /// The common ones.
@@ -251,7 +268,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply_into(&Op::Copy, &[src], dst, dst_layout)
     }
 
-    /// Copies the elements of a layout to consecutive places of `dst`, from `dst_offset`. Class: moved.
+    /// Copies the elements of a layout to consecutive places of `dst`, from `dst_offset`. Class:
+    /// moved.
     ///
     /// # Errors
     /// The common ones.
@@ -271,8 +289,9 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::copy_into(Src::Storage(self, &src_layout), dst, &dst_layout).map_err(|e| e.with_op("copy2d"))
     }
 
-    /// Converts to the dtype of `dst`. Every dtype to every dtype: one rounding to nearest even from the source's exact value; float to integer
-    /// truncates and saturates, NaN gives 0; integer to integer wraps; to f8e4m3 saturates to 448. Class: exact (moved for equal dtypes).
+    /// Converts to the dtype of `dst`. Every dtype to every dtype: one rounding to nearest even
+    /// from the source's exact value; float to integer truncates and saturates, NaN gives 0;
+    /// integer to integer wraps; to f8e4m3 saturates to 448. Class: exact (moved for equal dtypes).
     ///
     /// # Errors
     /// The common ones.
@@ -336,7 +355,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Elu(Elu::new(alpha)), &[(self, layout)])
     }
 
-    /// A function of one argument; [`UnaryOp`] gives meaning and dtypes. Class: exact or defined, by `docs/numerics.md`.
+    /// A function of one argument; [`UnaryOp`] gives meaning and dtypes. Class: exact or defined,
+    /// by `docs/numerics.md`.
     ///
     /// # Errors
     /// The common ones.
@@ -352,8 +372,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Unary(op), &[(self, layout)])
     }
 
-    /// A function of two arguments of one shape and dtype; [`BinaryOp`] gives meaning. Broadcast through layouts. All dtypes. Class: exact, but
-    /// `Pow` of floats: defined.
+    /// A function of two arguments of one shape and dtype; [`BinaryOp`] gives meaning. Broadcast
+    /// through layouts. All dtypes. Class: exact, but `Pow` of floats: defined.
     ///
     /// # Errors
     /// The common ones.
@@ -375,7 +395,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Binary(op), &[(self, layout), (rhs, rhs_layout)])
     }
 
-    /// A comparison of two arguments of one shape and dtype into u8, 0 or 1; see [`CmpOp`]. All dtypes. Class: exact.
+    /// A comparison of two arguments of one shape and dtype into u8, 0 or 1; see [`CmpOp`]. All
+    /// dtypes. Class: exact.
     ///
     /// # Errors
     /// The common ones.
@@ -391,7 +412,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Cmp(op), &[(self, layout), (rhs, rhs_layout)])
     }
 
-    /// `on_true` where the condition is not 0, else `on_false`. Conditions u8, u32, i64; values of every dtype. Class: moved.
+    /// `on_true` where the condition is not 0, else `on_false`. Conditions u8, u32, i64; values of
+    /// every dtype. Class: moved.
     ///
     /// # Errors
     /// The common ones.
@@ -420,11 +442,13 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::WhereCond, &[(self, layout), (on_true, on_true_layout), (on_false, on_false_layout)])
     }
 
-    /// Reduces the dimensions of `op` to size 1; [`ReduceOp`](crate::ReduceOp) gives meaning and dtypes. The destination has the source's
-    /// shape with those dimensions 1. Class: defined for `Sum`, `Prod` and `Mean` of floats, else exact.
+    /// Reduces the dimensions of `op` to size 1; [`ReduceOp`](crate::ReduceOp) gives meaning and
+    /// dtypes. The destination has the source's shape with those dimensions 1. Class: defined for
+    /// `Sum`, `Prod` and `Mean` of floats, else exact.
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for a dimension that is not there or named twice, and where `Min`, `Max`, `ArgMin` or `ArgMax` has no elements.
+    /// The common ones; `InvalidArgument` for a dimension that is not there or named twice, and
+    /// where `Min`, `Max`, `ArgMin` or `ArgMax` has no elements.
     fn reduce_into(op: &Reduce, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Reduce(op.clone()), &[Src::Storage(src, src_layout)], dst, dst_layout)
     }
@@ -437,8 +461,9 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Reduce(op.clone()), &[(self, layout)])
     }
 
-    /// A batched matrix product; see [`Matmul`] for shapes. f8e4m3, f16, bf16, f32, f64, accumulated in the compute type. Class: defined with
-    /// portable numerics, vendor with vendor numerics.
+    /// A batched matrix product; see [`Matmul`] for shapes. f8e4m3, f16, bf16, f32, f64,
+    /// accumulated in the compute type. Class: defined with portable numerics, vendor with vendor
+    /// numerics.
     ///
     /// # Errors
     /// The common ones.
@@ -489,8 +514,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Triangle(Triangle::upper(diagonal)), &[(self, layout)])
     }
 
-    /// `f(self + bias)`: the bits of [`binary`](Self::binary) followed by [`unary`](Self::unary), in one pass. Broadcast through layouts. Floats. Class: exact for
-    /// relu, else defined.
+    /// `f(self + bias)`: the bits of [`binary`](Self::binary) followed by [`unary`](Self::unary),
+    /// in one pass. Broadcast through layouts. Floats. Class: exact for relu, else defined.
     ///
     /// # Errors
     /// The common ones.
@@ -504,7 +529,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::AddActivation(activation), &[(self, layout), (bias, bias_layout)])
     }
 
-    /// Running sums along a dimension; see [`CumSum`]. All dtypes. Class: defined for floats, else exact.
+    /// Running sums along a dimension; see [`CumSum`]. All dtypes. Class: defined for floats, else
+    /// exact.
     ///
     /// # Errors
     /// The common ones; `InvalidArgument` for a dimension that is not there.
@@ -552,7 +578,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::LayerNorm { eps }, &[(self, layout), (weight, weight_layout), (bias, bias_layout)])
     }
 
-    /// Rotary position embedding; [`RopeForm`] says of which elements, [`Op::Rope`] the shapes. Floats. Class: defined.
+    /// Rotary position embedding; [`RopeForm`] says of which elements, [`Op::Rope`] the shapes.
+    /// Floats. Class: defined.
     ///
     /// # Errors
     /// The common ones.
@@ -568,8 +595,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Rope(form), &[(self, layout), (cos, cos_layout), (sin, sin_layout)])
     }
 
-    /// The last dimension sorted, and the u32 positions that the elements came from; [`Sort`] fixes the order. Rows of any length, all dtypes. Class: moved,
-    /// and exact.
+    /// The last dimension sorted, and the u32 positions that the elements came from; [`Sort`] fixes
+    /// the order. Rows of any length, all dtypes. Class: moved, and exact.
     ///
     /// # Errors
     /// The common ones; `InvalidArgument` for rank 0.
@@ -577,7 +604,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         sorted(self, layout, &Op::Sort(sort), &Op::ArgSort(sort))
     }
 
-    /// The u32 positions of the elements of the last dimension, sorted; see [`sort_last_dim`](Self::sort_last_dim).
+    /// The u32 positions of the elements of the last dimension, sorted; see
+    /// [`sort_last_dim`](Self::sort_last_dim).
     ///
     /// # Errors
     /// The common ones; `InvalidArgument` for rank 0.
@@ -585,7 +613,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ArgSort(sort), &[(self, layout)])
     }
 
-    /// The first elements of the sorted last dimension, and their u32 positions; see [`TopK`]. All dtypes. Class: moved, and exact.
+    /// The first elements of the sorted last dimension, and their u32 positions; see [`TopK`]. All
+    /// dtypes. Class: moved, and exact.
     ///
     /// # Errors
     /// The common ones; `InvalidArgument` for more elements than there are.
@@ -593,7 +622,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         sorted(self, layout, &Op::TopK(top), &Op::ArgTopK(top))
     }
 
-    /// Elements at positions along a dimension, [`Op::Gather`]; ids u8, u32 or i64, of the result's shape. All dtypes. Class: moved.
+    /// Elements at positions along a dimension, [`Op::Gather`]; ids u8, u32 or i64, of the result's
+    /// shape. All dtypes. Class: moved.
     ///
     /// # Errors
     /// The common ones; `IndexOutOfRange`.
@@ -601,7 +631,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Gather { dim }, &[(self, layout), (ids, ids_layout)])
     }
 
-    /// Slices at positions along a dimension, [`Op::IndexSelect`]; ids u8, u32 or i64, of one dimension. All dtypes. Class: moved.
+    /// Slices at positions along a dimension, [`Op::IndexSelect`]; ids u8, u32 or i64, of one
+    /// dimension. All dtypes. Class: moved.
     ///
     /// # Errors
     /// The common ones; `IndexOutOfRange`.
@@ -609,7 +640,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::IndexSelect { dim }, &[(self, layout), (ids, ids_layout)])
     }
 
-    /// Sets elements at positions along a dimension, in place, [`Op::ScatterSet`]. All dtypes. Class: moved.
+    /// Sets elements at positions along a dimension, in place, [`Op::ScatterSet`]. All dtypes.
+    /// Class: moved.
     ///
     /// # Errors
     /// The common ones; `IndexOutOfRange`.
@@ -626,8 +658,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply_into(&Op::ScatterSet { dim }, &inputs, self, layout)
     }
 
-    /// Adds to elements at positions along a dimension, in place, in the order of the source, [`Op::ScatterAdd`]. All dtypes. Class: defined for floats,
-    /// else exact.
+    /// Adds to elements at positions along a dimension, in place, in the order of the source,
+    /// [`Op::ScatterAdd`]. All dtypes. Class: defined for floats, else exact.
     ///
     /// # Errors
     /// The common ones; `IndexOutOfRange`.
@@ -644,8 +676,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply_into(&Op::ScatterAdd { dim }, &inputs, self, layout)
     }
 
-    /// A copy with slices added at positions along a dimension, in the order of the source, [`Op::IndexAdd`]. All dtypes. Class: defined for floats, else
-    /// exact.
+    /// A copy with slices added at positions along a dimension, in the order of the source,
+    /// [`Op::IndexAdd`]. All dtypes. Class: defined for floats, else exact.
     ///
     /// # Errors
     /// The common ones; `IndexOutOfRange`.
@@ -661,7 +693,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::IndexAdd { dim }, &[(self, layout), (ids, ids_layout), (src, src_layout)])
     }
 
-    /// See [`Conv1d`]. f16, bf16, f32, f64. Class: defined with portable numerics, vendor with vendor numerics.
+    /// See [`Conv1d`]. f16, bf16, f32, f64. Class: defined with portable numerics, vendor with
+    /// vendor numerics.
     ///
     /// # Errors
     /// The common ones; `InvalidArgument` for parameters that leave no window.
@@ -765,7 +798,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         })
     }
 
-    /// Activations times the transpose of a quantized matrix; see [`QMatmul`]. `self` is the activations. Class: defined.
+    /// Activations times the transpose of a quantized matrix; see [`QMatmul`]. `self` is the
+    /// activations. Class: defined.
     ///
     /// # Errors
     /// The common ones; `InvalidArgument` where rows are no whole blocks.
@@ -773,7 +807,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::QMatmul(op), &[(weight, weight_layout), (self, layout)])
     }
 
-    /// As [`qmatmul`](Self::qmatmul) with one of several matrices for each row, [`Op::QMatmulId`]: a mixture of experts.
+    /// As [`qmatmul`](Self::qmatmul) with one of several matrices for each row, [`Op::QMatmulId`]:
+    /// a mixture of experts.
     ///
     /// # Errors
     /// As there; `IndexOutOfRange`.
@@ -798,14 +833,15 @@ fn allocate<S: BackendStorage>(
     fill: impl FnOnce(&mut S, &Layout) -> Result<()>,
 ) -> Result<S> {
     let dst_layout = Layout::contiguous(layout.shape());
-    // SAFETY: `fill` writes every element of the contiguous layout, which is all of the buffer, or fails and the storage is dropped unread.
+    // SAFETY: `fill` writes every element of the contiguous layout, which is all of the buffer, or
+    // fails and the storage is dropped unread.
     let mut dst = unsafe { like.device().alloc_uninit(layout.shape(), dtype)? };
     fill(&mut dst, &dst_layout)?;
     Ok(dst)
 }
 
-/// The values and the positions of one sort: an operation has one destination, so the positions are sorted and the values gathered
-/// by them.
+/// The values and the positions of one sort: an operation has one destination, so the positions are
+/// sorted and the values gathered by them.
 fn sorted<S: BackendStorage>(src: &S, layout: &Layout, values: &Op, positions: &Op) -> Result<(S, S)> {
     let shape = values.result_shape(&[layout.shape()]).map_err(|e| e.with_op(values).with_layouts(&[layout]))?;
     let shape = shape.expect("a sort's shape is that of its input");

@@ -1,8 +1,11 @@
 //! Streams: queues of work on one device, and which of them a thread's work goes to.
 //!
-//! A device has one stream to begin with, and everything runs on it in order. Further streams run beside it. A thread chooses one with
-//! [`BackendDevice::with_stream`](crate::BackendDevice::with_stream); operations then run there, whatever stream their operands were made on, and a driver orders them
-//! after the work of other streams that they depend on ([`BackendDevice::is_event_tracking`](crate::BackendDevice::is_event_tracking)).
+//! A device has one stream to begin with, and everything runs on it in order. Further streams run
+//! beside it. A thread chooses one with
+//! [`BackendDevice::with_stream`](crate::BackendDevice::with_stream); operations then run there,
+//! whatever stream their operands were made on, and a driver orders them after the work of other
+//! streams that they depend on
+//! ([`BackendDevice::is_event_tracking`](crate::BackendDevice::is_event_tracking)).
 
 use crate::{DeviceId, Error, ErrorKind, Event, Result};
 use std::any::Any;
@@ -29,7 +32,8 @@ impl StreamId {
         self.0
     }
 
-    /// The id of a device's default stream, where the device keeps no stream that has one. No counter comes so far.
+    /// The id of a device's default stream, where the device keeps no stream that has one. No
+    /// counter comes so far.
     pub(crate) const fn default_of(device: DeviceId) -> Self {
         Self(device.0 | 1 << 63)
     }
@@ -83,7 +87,8 @@ pub trait StreamBackend: Any + Send + Sync + fmt::Debug {
     fn fork(&self) -> Result<Stream>;
 }
 
-/// A queue of work on a device, done in order. Clones are handles to one stream, which closes with the last of them.
+/// A queue of work on a device, done in order. Clones are handles to one stream, which closes with
+/// the last of them.
 #[derive(Debug, Clone)]
 pub struct Stream(Arc<dyn StreamBackend>);
 
@@ -108,7 +113,8 @@ impl Stream {
         self.0.device()
     }
 
-    /// The vendor's handle (`CUstream`, `hipStream_t`) as a number, for interop; 0 where there is none. Valid as long as the stream.
+    /// The vendor's handle (`CUstream`, `hipStream_t`) as a number, for interop; 0 where there is
+    /// none. Valid as long as the stream.
     pub fn raw(&self) -> u64 {
         self.0.raw()
     }
@@ -116,7 +122,8 @@ impl Stream {
     /// Waits until all of its work is done.
     ///
     /// # Errors
-    /// Those of the work, as [`BackendDevice::synchronize`](crate::BackendDevice::synchronize); `CaptureViolation` while it is captured.
+    /// Those of the work, as [`BackendDevice::synchronize`](crate::BackendDevice::synchronize);
+    /// `CaptureViolation` while it is captured.
     pub fn synchronize(&self) -> Result<()> {
         self.0.synchronize()
     }
@@ -129,7 +136,8 @@ impl Stream {
         self.0.query()
     }
 
-    /// Marks the present point with an event, which is reached when all work given to the stream so far is done.
+    /// Marks the present point with an event, which is reached when all work given to the stream so
+    /// far is done.
     ///
     /// # Errors
     /// `DeviceMismatch` for an event of another device.
@@ -138,7 +146,8 @@ impl Stream {
         self.0.record(event)
     }
 
-    /// Work given to the stream from now on runs after the event's point; nothing for an event that was never recorded. Does not wait itself.
+    /// Work given to the stream from now on runs after the event's point; nothing for an event that
+    /// was never recorded. Does not wait itself.
     ///
     /// # Errors
     /// Those of the driver.
@@ -146,10 +155,12 @@ impl Stream {
         self.0.wait_event(event)
     }
 
-    /// Work given to this stream from now on runs after all that was given to the other so far. Does not wait itself.
+    /// Work given to this stream from now on runs after all that was given to the other so far.
+    /// Does not wait itself.
     ///
     /// # Errors
-    /// `DeviceMismatch` for a stream of another device: streams of two devices are ordered by an event.
+    /// `DeviceMismatch` for a stream of another device: streams of two devices are ordered by an
+    /// event.
     pub fn join(&self, other: &Stream) -> Result<()> {
         self.same_device(other.device(), "stream")?;
         self.0.join(other)
@@ -184,7 +195,8 @@ pub fn with_entered<T>(device: DeviceId, f: impl FnOnce(Option<&Stream>) -> T) -
     f(entered.as_ref())
 }
 
-/// While it lives, this thread's work on the stream's device goes to the stream. See [`BackendDevice::enter_stream`](crate::BackendDevice::enter_stream).
+/// While it lives, this thread's work on the stream's device goes to the stream. See
+/// [`BackendDevice::enter_stream`](crate::BackendDevice::enter_stream).
 #[derive(Debug)]
 #[must_use = "the stream is left when the guard is dropped"]
 pub struct StreamGuard {

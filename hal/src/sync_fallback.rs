@@ -1,6 +1,6 @@
-//! Synchronous streams, events, graphs and pinned memory, for a device that has one order of work and nothing beside
-//! it: the CPU, and any driver that implements operations alone. The calls keep their promises, since everything runs
-//! in the order it was given; nothing runs side by side.
+//! Synchronous streams, events, graphs and pinned memory, for a device that has one order of work
+//! and nothing beside it: the CPU, and any driver that implements operations alone. The calls keep
+//! their promises, since everything runs in the order it was given; nothing runs side by side.
 
 use crate::event::EventBackend;
 use crate::graph::{GraphBackend, Step};
@@ -167,7 +167,8 @@ impl HostMemory {
     }
 }
 
-// SAFETY: nothing here looks into the cells; `PinnedBuffer`, which owns the memory, borrows as its bytes are borrowed.
+// SAFETY: nothing here looks into the cells; `PinnedBuffer`, which owns the memory, borrows as its
+// bytes are borrowed.
 unsafe impl Sync for HostMemory {}
 
 impl PinnedMemory for HostMemory {

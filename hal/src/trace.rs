@@ -1,8 +1,10 @@
-//! What a device does, told to whoever subscribes with the crate `tracing`: a span for each operation, made here for every driver.
+//! What a device does, told to whoever subscribes with the crate `tracing`: a span for each
+//! operation, made here for every driver.
 //!
-//! All spans and events have the target [`TARGET`]. Operations are spans named `op` at the level `trace`; what happens seldom (compiling, loading modules, graphs,
-//! growth of a pool, falling back from a vendor's library) is at the level `debug`. Nothing is formatted, and no more than one relaxed load done, where nobody
-//! subscribes to the level.
+//! All spans and events have the target [`TARGET`]. Operations are spans named `op` at the level
+//! `trace`; what happens seldom (compiling, loading modules, graphs, growth of a pool, falling back
+//! from a vendor's library) is at the level `debug`. Nothing is formatted, and no more than one
+//! relaxed load done, where nobody subscribes to the level.
 
 use crate::{BackendDevice, BackendStorage, DType, Layout, Op, Src};
 use std::fmt;
@@ -12,7 +14,8 @@ use tracing::span::EnteredSpan;
 /// The target of every span and event: filter by `isobit=trace`.
 pub const TARGET: &str = "isobit";
 
-/// An operation with its operands, as it was called. Shown as name, dtypes and shapes, inputs first: `add f32, f32, f32 [2, 3], [2, 3], [2, 3]`.
+/// An operation with its operands, as it was called. Shown as name, dtypes and shapes, inputs
+/// first: `add f32, f32, f32 [2, 3], [2, 3], [2, 3]`.
 #[derive(Debug)]
 pub struct Call<'a, S> {
     /// The operation.
@@ -66,8 +69,10 @@ impl<T: fmt::Display, I: Iterator<Item = T>, F: Fn() -> I> fmt::Display for List
     }
 }
 
-/// The span of an operation, entered until it is dropped: what a driver's [`BackendStorage::apply_into`] begins with. Fields: `op`, `device`, `dtypes`, `shapes`, `bytes` of the operands' elements, and the number of the `stream` that it goes to. `None`
-/// where nobody subscribes.
+/// The span of an operation, entered until it is dropped: what a driver's
+/// [`BackendStorage::apply_into`] begins with. Fields: `op`, `device`, `dtypes`, `shapes`, `bytes`
+/// of the operands' elements, and the number of the `stream` that it goes to. `None` where nobody
+/// subscribes.
 #[inline]
 #[must_use = "the span ends when it is dropped"]
 pub fn operation<S: BackendStorage>(call: &Call<'_, S>) -> Option<EnteredSpan> {

@@ -1,4 +1,5 @@
-//! The checks that every driver makes before it touches memory, written once so that the same bad call gives the same error everywhere.
+//! The checks that every driver makes before it touches memory, written once so that the same bad
+//! call gives the same error everywhere.
 
 use crate::{
     BackendDevice, BackendStorage, DType, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Limits, Op,
@@ -137,7 +138,8 @@ pub fn pinned_range(buffer: &PinnedBuffer, range: &Range<usize>) -> Result<()> {
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
-/// A launch: the configuration against what device and kernel take, the arguments against the kernel's parameters where its code tells them.
+/// A launch: the configuration against what device and kernel take, the arguments against the
+/// kernel's parameters where its code tells them.
 ///
 /// # Errors
 /// `InvalidArgument`, `DeviceMismatch`, naming the argument or the limit.

@@ -61,7 +61,8 @@ fn seen_by(level: LevelFilter, work: impl FnOnce()) -> Vec<BTreeMap<&'static str
     Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
 }
 
-// One test: how far tracing's global level goes is decided by all subscribers of the process together.
+// One test: how far tracing's global level goes is decided by all subscribers of the process
+// together.
 #[test]
 fn a_subscriber_is_told_of_each_operation_and_others_are_not() {
     let device = CpuDevice;
@@ -82,7 +83,8 @@ fn a_subscriber_is_told_of_each_operation_and_others_are_not() {
     };
     let seen = seen_by(LevelFilter::TRACE, &mut work);
     let told = |i: usize, name: &str| seen[i][name].as_str();
-    // Bytes counted by hand: elements of every operand, whether or not it is broadcast, by their size.
+    // Bytes counted by hand: elements of every operand, whether or not it is broadcast, by their
+    // size.
     let expected = [
         ("add", "f32, f32, f32", "[2, 3], [2, 3], [2, 3]", "72"),
         ("mul", "f32, f32, f32", "[2, 3], [2, 3], [2, 3]", "72"),

@@ -49,7 +49,8 @@ struct Missing<'a> {
 /// Modules that one process compiles at most: as many as are done in a few seconds.
 const MOST_TOGETHER: usize = 16;
 
-/// Compiles every job and gives the files in their order. Where one fails the build ends, with the words of each that did.
+/// Compiles every job and gives the files in their order. Where one fails the build ends, with the
+/// words of each that did.
 pub fn compile(clang: &Clang, jobs: &[Job<'_>]) -> Vec<PathBuf> {
     let cache = cache_dir();
     std::fs::create_dir_all(&cache).unwrap_or_else(|e| panic!("{} cannot be made: {e}", cache.display()));
@@ -129,7 +130,8 @@ fn compile_batch(
             Some(compiled) => Ok(compiled[i].clone()),
             None => by_driver(clang, target, &units[i]),
         };
-        // Renamed when whole, so that an interrupted build leaves no half file under the final name.
+        // Renamed when whole, so that an interrupted build leaves no half file under the final
+        // name.
         let kept = result.and_then(|part| {
             let rename = std::fs::rename(&part, &files[of.position]);
             rename.map_err(|e| format!("{} cannot be renamed: {e}", part.display()))

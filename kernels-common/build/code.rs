@@ -1,4 +1,5 @@
-//! From modules and targets to one archive an architecture: what was compiled before is taken over, the rest is compiled.
+//! From modules and targets to one archive an architecture: what was compiled before is taken over,
+//! the rest is compiled.
 
 use super::archive::{Archive, Writer};
 use super::clang::{self, Clang, Job};
@@ -158,7 +159,8 @@ fn take_over(writer: &mut Writer, prebuilt: &Archive<'_>, modules: &[Module], pl
     }
 }
 
-/// A compiled file as it is packed, and how much that is unpacked. Packed once in the life of the file, beside which it is kept.
+/// A compiled file as it is packed, and how much that is unpacked. Packed once in the life of the
+/// file, beside which it is kept.
 fn packed(file: &std::path::Path, vendor: Vendor) -> (Vec<u8>, usize) {
     let mut bytes = std::fs::read(file).unwrap_or_else(|e| panic!("{} cannot be read: {e}", file.display()));
     if vendor == Vendor::Nvptx {
@@ -168,7 +170,8 @@ fn packed(file: &std::path::Path, vendor: Vendor) -> (Vec<u8>, usize) {
     let kept = file.with_extension("zst");
     let packed = std::fs::read(&kept).unwrap_or_else(|_| {
         let packed = compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest);
-        // Renamed when whole, so that another build does not take half of it. A cache that cannot be written costs time alone.
+        // Renamed when whole, so that another build does not take half of it. A cache that cannot
+        // be written costs time alone.
         let part = kept.with_extension(format!("{}.zst.part", std::process::id()));
         let _ = std::fs::write(&part, &packed).and_then(|()| std::fs::rename(&part, &kept));
         packed

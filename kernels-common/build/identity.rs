@@ -1,5 +1,5 @@
-//! What a module is compiled from, as one number: its own text, every file that it includes, and the flags. Code of the same identity need
-//! not be compiled again.
+//! What a module is compiled from, as one number: its own text, every file that it includes, and
+//! the flags. Code of the same identity need not be compiled again.
 
 use super::manifest::Module;
 use super::target::Target;

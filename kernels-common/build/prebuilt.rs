@@ -1,4 +1,5 @@
-//! Code that the data crates carry, one crate an architecture: their build scripts say where it lies.
+//! Code that the data crates carry, one crate an architecture: their build scripts say where it
+//! lies.
 
 use super::archive::Archive;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Tells how many compilations are done, for whoever waits: cargo keeps to itself what a build script prints.
+//! Tells how many compilations are done, for whoever waits: cargo keeps to itself what a build
+//! script prints.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;

@@ -16,7 +16,8 @@ pub fn read() -> Vec<(String, String)> {
     named
 }
 
-/// What the build must run again for: not all of `src`, for launchers lie beside their kernels and change far more often.
+/// What the build must run again for: not all of `src`, for launchers lie beside their kernels and
+/// change far more often.
 pub fn depended_on() -> Vec<PathBuf> {
     let lists = ["key.rs", "manifest.rs", "instances.rs"];
     let is_list = |path: &Path| path.file_name().is_some_and(|name| lists.iter().any(|list| name == *list));

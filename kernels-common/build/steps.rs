@@ -1,5 +1,6 @@
-//! The steps that the compiler's driver would take, taken without it: a module takes a tenth of a second, of which a third is three processes
-//! that start. One process compiles several modules here, and each is linked by itself where its target links.
+//! The steps that the compiler's driver would take, taken without it: a module takes a tenth of a
+//! second, of which a third is three processes that start. One process compiles several modules
+//! here, and each is linked by itself where its target links.
 
 use super::clang::Clang;
 use super::target::Target;
@@ -23,7 +24,8 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Asks the driver. None where it would do something else than is known here: it is for the driver to do then.
+    /// Asks the driver. None where it would do something else than is known here: it is for the
+    /// driver to do then.
     pub fn of(clang: &Clang, target: &Target) -> Option<Self> {
         // Standard input needs no file; nothing is read or written.
         let (unit, out) = ("-", "out");
@@ -59,7 +61,8 @@ impl Steps {
         Some(Self { compile: Step::new(compile), extension, link })
     }
 
-    /// Compiles units of one folder, and gives the file of each. None where anything goes wrong; the driver says what.
+    /// Compiles units of one folder, and gives the file of each. None where anything goes wrong;
+    /// the driver says what.
     pub fn run(&self, units: &[PathBuf]) -> Option<Vec<PathBuf>> {
         let folder = units.first()?.parent()?;
         // Warnings are errors, so that success has nothing to say.
@@ -94,7 +97,8 @@ impl Step {
     }
 }
 
-/// The words of a command as the driver prints it: each in quotation marks, where a backslash stands before marks, backslashes and dollars.
+/// The words of a command as the driver prints it: each in quotation marks, where a backslash
+/// stands before marks, backslashes and dollars.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut rest = line.trim();

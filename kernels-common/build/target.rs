@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// Flags for every target. Division and square root are IEEE and denormals are kept by clang's defaults for both targets, but for
-/// those that are spelled out.
+/// Flags for every target. Division and square root are IEEE and denormals are kept by clang's
+/// defaults for both targets, but for those that are spelled out.
 pub const FLAGS: &[&str] = &[
     "-O3",
     "-std=c++20",
@@ -76,7 +76,8 @@ impl Choice {
     }
 }
 
-/// Whether this is a released package: cargo puts the manifest as it was written beside the one that it publishes.
+/// Whether this is a released package: cargo puts the manifest as it was written beside the one
+/// that it publishes.
 fn is_package() -> bool {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml.orig").exists()
 }
@@ -95,12 +96,14 @@ impl Target {
                 "-nogpulib",
                 "-fuse-ld=lld",
                 "-fhip-fp32-correctly-rounded-divide-sqrt",
-                // Else an object holds an id made of the path and the options, and the same code is other bytes in another folder.
+                // Else an object holds an id made of the path and the options, and the same code is
+                // other bytes in another folder.
                 "-fuse-cuid=none",
             ],
         };
         let mut flags: Vec<String> = FLAGS.iter().chain(own).map(|s| s.to_string()).collect();
-        // bf16 conversions are PTX 7.0 instructions of sm_80; clang without a CUDA toolkit assumes an older PTX.
+        // bf16 conversions are PTX 7.0 instructions of sm_80; clang without a CUDA toolkit assumes
+        // an older PTX.
         let sm: Option<u32> = self.arch.strip_prefix("sm_").and_then(|n| n.parse().ok());
         if sm.is_some_and(|sm| sm >= 80) {
             flags.extend(["--cuda-feature=+ptx78".into(), "-DISOBIT_PTX70".into()]);

@@ -1,6 +1,8 @@
-//! Tells the build of isobit-kernels where the compiled kernels of this crate's architecture lie. Every data crate has this file.
+//! Tells the build of isobit-kernels where the compiled kernels of this crate's architecture lie.
+//! Every data crate has this file.
 //!
-//! A checkout may have no data: `cargo xtask package` makes it. A package that has none, or more than a registry takes, is refused.
+//! A checkout may have no data: `cargo xtask package` makes it. A package that has none, or more
+//! than a registry takes, is refused.
 #![allow(missing_docs)]
 
 use std::path::Path;

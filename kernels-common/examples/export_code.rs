@@ -1,5 +1,5 @@
-//! Writes every compiled module to a folder, as `<module>.<arch>.ptx` and `<module>.<arch>.co`: for disassemblers and `cargo xtask kernels
-//! --resources`.
+//! Writes every compiled module to a folder, as `<module>.<arch>.ptx` and `<module>.<arch>.co`: for
+//! disassemblers and `cargo xtask kernels --resources`.
 
 use isobit_kernels::{IMAGES, Target};
 use std::path::PathBuf;

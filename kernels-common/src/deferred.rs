@@ -1,4 +1,5 @@
-//! Errors of calls that cannot return one (frees, destructors), kept for the next synchronising call.
+//! Errors of calls that cannot return one (frees, destructors), kept for the next synchronising
+//! call.
 
 use isobit_hal::{Error, Result};
 use parking_lot::Mutex;

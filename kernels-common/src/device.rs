@@ -32,7 +32,8 @@ use tracing::span::EnteredSpan;
 pub struct DeviceOptions {
     /// The numerics of operations that name none. [`Numerics::Vendor`] unless told otherwise.
     pub numerics: Numerics,
-    /// Whether each operation is a range in the vendor's profiler (NVTX, ROCTX). [`RANGES_VARIABLE`](crate::RANGES_VARIABLE) asks for them too.
+    /// Whether each operation is a range in the vendor's profiler (NVTX, ROCTX).
+    /// [`RANGES_VARIABLE`](crate::RANGES_VARIABLE) asks for them too.
     pub ranges: bool,
 }
 
@@ -49,7 +50,8 @@ impl DeviceOptions {
         self
     }
 
-    /// With each operation as a range in the vendor's profiler, or without. Opening a device with them fails where the library of ranges is not there.
+    /// With each operation as a range in the vendor's profiler, or without. Opening a device with
+    /// them fails where the library of ranges is not there.
     pub const fn with_ranges(mut self, ranges: bool) -> Self {
         self.ranges = ranges;
         self
@@ -80,8 +82,8 @@ impl<R: GpuRuntime> Drop for Inner<R> {
     }
 }
 
-/// A GPU: a runtime, its streams, its memory pool and its modules. Clones are handles to one device, which closes with the last of them and of
-/// its storages.
+/// A GPU: a runtime, its streams, its memory pool and its modules. Clones are handles to one
+/// device, which closes with the last of them and of its storages.
 #[derive(Debug)]
 pub struct GpuDevice<R: GpuRuntime>(Arc<Inner<R>>);
 
@@ -107,8 +109,9 @@ impl<R: GpuRuntime> GpuDevice<R> {
     /// Opens the device of an ordinal.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where the vendor's driver is absent or too old, `InvalidArgument` where there is no such device or
-    /// [`POOL_VARIABLE`](crate::POOL_VARIABLE) or [`RANGES_VARIABLE`](crate::RANGES_VARIABLE) is not understood.
+    /// `LibraryUnavailable` where the vendor's driver is absent or too old, `InvalidArgument` where
+    /// there is no such device or [`POOL_VARIABLE`](crate::POOL_VARIABLE) or
+    /// [`RANGES_VARIABLE`](crate::RANGES_VARIABLE) is not understood.
     pub fn new_with(ordinal: usize, options: DeviceOptions) -> Result<Self> {
         let pool = Pool::of_environment()?;
         let ranges = Ranges::asked_for(options.ranges, R::DRIVER, R::RANGES.as_ref())?;
@@ -168,7 +171,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         }
     }
 
-    /// Whether a vendor's library did its part of an operation; where it declined, the portable kernels do the operation.
+    /// Whether a vendor's library did its part of an operation; where it declined, the portable
+    /// kernels do the operation.
     pub(crate) fn vendor_took(&self, op: &Op, outcome: Vendor) -> bool {
         match outcome {
             Vendor::Done => self.counts().vendor_calls.add(),
@@ -181,8 +185,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         true
     }
 
-    /// A flag for the kernels of an operation whose ids count along a dimension of `size`: a kernel sets it where it meets an id out of range, and
-    /// the next synchronising call reports that.
+    /// A flag for the kernels of an operation whose ids count along a dimension of `size`: a kernel
+    /// sets it where it meets an id out of range, and the next synchronising call reports that.
     ///
     /// # Errors
     /// Those of the driver.
@@ -190,7 +194,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         FaultFlag::new(self.faults(), self, op, size)
     }
 
-    /// The first id out of range that kernels met and that was not reported yet, after this thread's stream has been waited for.
+    /// The first id out of range that kernels met and that was not reported yet, after this
+    /// thread's stream has been waited for.
     ///
     /// # Errors
     /// `IndexOutOfRange`, naming the operation; those of the driver.
@@ -220,8 +225,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.0.modules.function((self.runtime(), self.counts()), key).on_device(self)
     }
 
-    /// The driver's own function of a symbol of the tree, for those who launch by themselves; valid as long as the device. That of a kernel of a user's own is
-    /// [`GpuFunc::function`].
+    /// The driver's own function of a symbol of the tree, for those who launch by themselves; valid
+    /// as long as the device. That of a kernel of a user's own is [`GpuFunc::function`].
     ///
     /// # Errors
     /// As [`get_or_load_func`](BackendDevice::get_or_load_func).
@@ -234,8 +239,9 @@ impl<R: GpuRuntime> GpuDevice<R> {
         DeviceLocation { driver: R::DRIVER, ordinal: self.0.ordinal }
     }
 
-    /// Enqueues work of one's own on this thread's stream, after the work of other streams on the storages that it reads and writes, and remembers
-    /// that it does. For those who call the vendor's libraries by themselves.
+    /// Enqueues work of one's own on this thread's stream, after the work of other streams on the
+    /// storages that it reads and writes, and remembers that it does. For those who call the
+    /// vendor's libraries by themselves.
     ///
     /// # Errors
     /// Those of the work; those of the driver.

@@ -1,4 +1,5 @@
-//! What drivers say in the same words: errors of a vendor's code, ordinals that are not there, what a device is.
+//! What drivers say in the same words: errors of a vendor's code, ordinals that are not there, what
+//! a device is.
 
 use isobit_hal::{DeviceInfo, Error, ErrorKind, LibraryInfo, Limits, Result};
 
@@ -33,7 +34,8 @@ pub fn device_info(driver: &str, arch: &str, limits: Limits) -> DeviceInfo {
     info
 }
 
-/// Adds a library that something has loaded, from `path`. None is opened for the sake of a version: cuDNN and MIOpen take a gigabyte.
+/// Adds a library that something has loaded, from `path`. None is opened for the sake of a version:
+/// cuDNN and MIOpen take a gigabyte.
 pub fn add_loaded(info: &mut DeviceInfo, name: &str, path: Option<String>, version: impl FnOnce() -> Result<String>) {
     if path.is_some()
         && let Ok(version) = version()

@@ -1,4 +1,5 @@
-//! The name of a kernel as a number: what a launcher asks the table for, cheap enough to make at every launch.
+//! The name of a kernel as a number: what a launcher asks the table for, cheap enough to make at
+//! every launch.
 
 use isobit_hal::DType;
 pub use isobit_hal::Family;
@@ -8,8 +9,9 @@ pub use isobit_hal::Family;
 pub struct Key(u64);
 
 impl Key {
-    /// A key. `op` is the position of the operation in its enum (0 where the family has one), `dtypes` at most four, and `variant`
-    /// tells kernels of one operation apart (contiguous, strided, tiled), by constants of the family.
+    /// A key. `op` is the position of the operation in its enum (0 where the family has one),
+    /// `dtypes` at most four, and `variant` tells kernels of one operation apart (contiguous,
+    /// strided, tiled), by constants of the family.
     pub const fn new(family: Family, op: usize, dtypes: &[DType], variant: u8) -> Self {
         assert!(op < 256 && dtypes.len() <= 4);
         let mut bits = (family as u64) << 56 | (op as u64) << 48 | (variant as u64) << 40;
@@ -24,7 +26,8 @@ impl Key {
 
     /// The elementwise variant for operands without gaps.
     pub const CONTIGUOUS: u8 = 0;
-    /// The elementwise variant for operands that run along the innermost dimension without gaps, or repeat along it.
+    /// The elementwise variant for operands that run along the innermost dimension without gaps, or
+    /// repeat along it.
     pub const ROWS: u8 = 1;
     /// The elementwise variant for every layout.
     pub const STRIDED: u8 = 2;

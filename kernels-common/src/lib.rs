@@ -1,9 +1,11 @@
-//! The `.cu` kernel tree and everything the GPU drivers share: a driver implements [`GpuRuntime`], and [`GpuDevice`] and [`GpuStorage`] give
-//! it every operation of the HAL.
+//! The `.cu` kernel tree and everything the GPU drivers share: a driver implements [`GpuRuntime`],
+//! and [`GpuDevice`] and [`GpuStorage`] give it every operation of the HAL.
 //!
-//! One folder an operation family under `src/ops`, kernel and launch code side by side. A release carries the kernels compiled, as PTX and
-//! AMD code objects, in one data crate for each architecture, which features choose; a checkout compiles what differs from them (see
-//! `build.rs` for the environment variables). Where no packed code fits a device, its run-time compiler gets the same sources.
+//! One folder an operation family under `src/ops`, kernel and launch code side by side. A release
+//! carries the kernels compiled, as PTX and AMD code objects, in one data crate for each
+//! architecture, which features choose; a checkout compiles what differs from them (see `build.rs`
+//! for the environment variables). Where no packed code fits a device, its run-time compiler gets
+//! the same sources.
 //!
 //! | feature | code for |
 //! |---|---|

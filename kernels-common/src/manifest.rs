@@ -1,5 +1,6 @@
-//! What the tree is compiled into: every module, and every kernel in it. The build script makes the code and the table from
-//! this one list, so a kernel that is in the table is in a module, and the other way round.
+//! What the tree is compiled into: every module, and every kernel in it. The build script makes the
+//! code and the table from this one list, so a kernel that is in the table is in a module, and the
+//! other way round.
 //!
 //! Compiled twice: into the library, and into the build script.
 
@@ -24,7 +25,8 @@ pub struct Instance {
 pub struct Module {
     /// Unique, and the name of the file it is compiled to.
     pub name: String,
-    /// What stands before the source, in lines of their own: what a source that serves several dtypes leaves open.
+    /// What stands before the source, in lines of their own: what a source that serves several
+    /// dtypes leaves open.
     pub prelude: &'static str,
     /// The kernel source it includes, relative to `src`.
     pub source: &'static str,

@@ -1,8 +1,9 @@
-//! Modules compile with NVIDIA's own run-time compiler, as a device does that none of the packed code fits: before each commit one of each
-//! family and kind of values, nightly all of them. Needs NVRTC, no GPU.
+//! Modules compile with NVIDIA's own run-time compiler, as a device does that none of the packed
+//! code fits: before each commit one of each family and kind of values, nightly all of them. Needs
+//! NVRTC, no GPU.
 //!
-//! Found by `ISOBIT_NVRTC` (a path), by the loader's names, or as the PyPI package `nvidia-cuda-nvrtc`. Where there is none the test
-//! says so and passes, unless `CI` is set.
+//! Found by `ISOBIT_NVRTC` (a path), by the loader's names, or as the PyPI package
+//! `nvidia-cuda-nvrtc`. Where there is none the test says so and passes, unless `CI` is set.
 
 use isobit_kernels::{Module, Target, compile_options, headers, manifest};
 use libloading::{Library, Symbol};
@@ -86,7 +87,8 @@ impl Nvrtc {
         let options: Vec<_> = options.iter().map(|o| o.as_ptr()).collect();
         let (text, name) = (CString::new(text).unwrap(), CString::new(name).unwrap());
         let mut program: Program = null_mut();
-        // SAFETY: the signatures are those of nvrtc.h (CUDA 12 and 13), and every pointer is to a live NUL-terminated string or array.
+        // SAFETY: the signatures are those of nvrtc.h (CUDA 12 and 13), and every pointer is to a
+        // live NUL-terminated string or array.
         unsafe {
             let create = self.function::<unsafe extern "C" fn(
                 *mut Program,
@@ -157,7 +159,8 @@ fn family(module: &Module) -> &str {
     module.source.split('/').nth(1).unwrap_or(module.source)
 }
 
-/// What kind of values a module's name ends with: headers differ by that, and little by the dtypes of one kind.
+/// What kind of values a module's name ends with: headers differ by that, and little by the dtypes
+/// of one kind.
 fn class(module: &Module) -> &'static str {
     match module.name.rsplit('_').next().unwrap_or_default() {
         "f32" => "f32",

@@ -1,4 +1,5 @@
-//! A data crate without its data builds in a checkout and says that it has none; as a package it is refused, and so is one that is too large.
+//! A data crate without its data builds in a checkout and says that it has none; as a package it is
+//! refused, and so is one that is too large.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! What decides whether code that was compiled before is taken: a module has another identity where its text, a file that it includes or a
-//! flag is another, and the same where anything else is.
+//! What decides whether code that was compiled before is taken: a module has another identity where
+//! its text, a file that it includes or a flag is another, and the same where anything else is.
 
 // Written for the build script, which uses all of it.
 #[allow(dead_code)]

@@ -1,4 +1,5 @@
-//! Kernels speak the dialect alone: what differs between compilers and vendors stands in `src/dialect` and nowhere else.
+//! Kernels speak the dialect alone: what differs between compilers and vendors stands in
+//! `src/dialect` and nowhere else.
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +71,8 @@ fn tokens(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// What is wrong with a source: line and reason. Recipes, part of the dialect, may count to 31 and name compilers.
+/// What is wrong with a source: line and reason. Recipes, part of the dialect, may count to 31 and
+/// name compilers.
 fn offences(text: &str, is_kernel: bool) -> Vec<(usize, String)> {
     let tokens = tokens(text);
     let mut found = Vec::new();

@@ -1,11 +1,12 @@
-//! Where there is neither clang nor a data crate with the code, the crate still builds, and carries every source for the device's own
-//! compiler.
+//! Where there is neither clang nor a data crate with the code, the crate still builds, and carries
+//! every source for the device's own compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::SystemTime;
 
-/// The build script that this test's own crate was built with: of those that cargo keeps, the one that it built last.
+/// The build script that this test's own crate was built with: of those that cargo keeps, the one
+/// that it built last.
 fn build_script() -> PathBuf {
     // OUT_DIR is <target>/<profile>/build/<package>-<hash>/out.
     let all = Path::new(env!("OUT_DIR")).ancestors().nth(2).expect("OUT_DIR lies where cargo puts it");

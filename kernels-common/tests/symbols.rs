@@ -1,5 +1,5 @@
-//! Every kernel of the table is in the code of its module, for every architecture that was packed. That a driver loads each one is tested
-//! on the card; this finds a missing one without.
+//! Every kernel of the table is in the code of its module, for every architecture that was packed.
+//! That a driver loads each one is tested on the card; this finds a missing one without.
 
 use isobit_kernels::{IMAGES, KERNELS, Target};
 use std::collections::HashSet;
@@ -8,7 +8,8 @@ use std::collections::HashSet;
 fn defined(target: Target, code: &[u8]) -> HashSet<String> {
     let (before, after): (&str, &[char]) = match target {
         Target::Nvptx => (".entry ", &['(']),
-        // Each kernel has a descriptor; its name stands in the table of symbol names, between NUL bytes.
+        // Each kernel has a descriptor; its name stands in the table of symbol names, between NUL
+        // bytes.
         Target::Amdgcn => ("\0", &['\0']),
     };
     let text = String::from_utf8_lossy(code);

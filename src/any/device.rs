@@ -5,10 +5,11 @@ use crate::{BackendDevice, DynDevice, Func, Result};
 use bytemuck::TransparentWrapper;
 use std::any::Any;
 
-/// A device of any driver: those of this build, and those that [joined](crate::register_driver) at run time.
+/// A device of any driver: those of this build, and those that [joined](crate::register_driver) at
+/// run time.
 ///
-/// Streams, events, graphs and pinned memory are the driver's own. A kernel loaded here is launched with
-/// [`AnyStorage`]s; the [device inside](Self::downcast_ref) gives the driver's own [`Func`].
+/// Streams, events, graphs and pinned memory are the driver's own. A kernel loaded here is launched
+/// with [`AnyStorage`]s; the [device inside](Self::downcast_ref) gives the driver's own [`Func`].
 #[derive(Debug, Clone, TransparentWrapper)]
 #[repr(transparent)]
 pub struct AnyDevice(DynDevice);

@@ -16,7 +16,8 @@ impl AnyDevice {
     /// An NVIDIA GPU, with vendor numerics unless an operation says otherwise.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where this build or this machine has no CUDA driver; `InvalidArgument` where there is no such device.
+    /// `LibraryUnavailable` where this build or this machine has no CUDA driver; `InvalidArgument`
+    /// where there is no such device.
     pub fn new_cuda(ordinal: usize) -> Result<Self> {
         Self::new_cuda_with(ordinal, Numerics::Vendor)
     }
@@ -46,7 +47,8 @@ impl AnyDevice {
     /// An AMD GPU, with vendor numerics unless an operation says otherwise.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where this build or this machine has no ROCm driver; `InvalidArgument` where there is no such device.
+    /// `LibraryUnavailable` where this build or this machine has no ROCm driver; `InvalidArgument`
+    /// where there is no such device.
     pub fn new_rocm(ordinal: usize) -> Result<Self> {
         Self::new_rocm_with(ordinal, Numerics::Vendor)
     }
@@ -96,11 +98,13 @@ impl AnyDevice {
         }
     }
 
-    /// Opens a device by the name that [`DeviceLocation`](crate::DeviceLocation) prints, such as `cuda:0`; `cpu` and a driver's bare name mean ordinal 0. Drivers are those of
-    /// this build and those that [`register_driver`](crate::register_driver) named.
+    /// Opens a device by the name that [`DeviceLocation`](crate::DeviceLocation) prints, such as
+    /// `cuda:0`; `cpu` and a driver's bare name mean ordinal 0. Drivers are those of this build and
+    /// those that [`register_driver`](crate::register_driver) named.
     ///
     /// # Errors
-    /// `InvalidArgument` for a name that is none; `LibraryUnavailable` for a driver that this build or this machine has not; else those of the driver.
+    /// `InvalidArgument` for a name that is none; `LibraryUnavailable` for a driver that this build
+    /// or this machine has not; else those of the driver.
     pub fn open(name: &str) -> Result<Self> {
         let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
         let ordinal = ordinal.parse().map_err(|e| {

@@ -79,7 +79,8 @@ impl BackendStorage for AnyStorage {
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
         let args = args.iter_mut().map(|arg| arg.try_map(|s| Ok(&s.0), |s| Ok(&mut s.0)));
         let mut args = args.collect::<Result<SmallVec<[_; 8]>>>()?;
-        // SAFETY: the same kernel with the same arguments, of which the caller promises what `launch` asks.
+        // SAFETY: the same kernel with the same arguments, of which the caller promises what
+        // `launch` asks.
         unsafe { DynStorage::launch(func, config, &mut args) }
     }
 

@@ -1,4 +1,5 @@
-//! `cargo xtask bindings --check`: finds official headers of ROCm, and has the -sys crates compared with them.
+//! `cargo xtask bindings --check`: finds official headers of ROCm, and has the -sys crates compared
+//! with them.
 
 use crate::setup;
 use crate::shell::{self, cargo, hand_over, root};

@@ -1,4 +1,5 @@
-//! The command line, as clap's builder: its derive macros would be compiled for this program alone, before anything else.
+//! The command line, as clap's builder: its derive macros would be compiled for this program alone,
+//! before anything else.
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::path::PathBuf;

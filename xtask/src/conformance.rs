@@ -1,4 +1,5 @@
-//! `cargo xtask conformance`: builds the report's program with every driver and the simulated GPUs, and starts it.
+//! `cargo xtask conformance`: builds the report's program with every driver and the simulated GPUs,
+//! and starts it.
 
 use crate::setup::{self, Fetched, NVRTC, NVRTC_VARIABLE, Need};
 use crate::shell::{self, cargo, hand_over, target_dir};
@@ -34,12 +35,13 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     steps.run("report", || hand_over(program(&simulators).args(args)))
 }
 
-/// What is built together: cargo unites the features of what it builds in one go, so that a simulator and the program share what they can.
+/// What is built together: cargo unites the features of what it builds in one go, so that a
+/// simulator and the program share what they can.
 pub const SELECTION: [&str; 6] =
     ["--package", "isobit-simgpu-*", "--package", "isobit-conformance", "--package", FEATURES_CRATE];
 
-/// Builds the program and the simulated GPUs, and lays the latter out in the folder it gives. Built with the profile of the tests, whose
-/// artefacts it shares; that profile is optimised.
+/// Builds the program and the simulated GPUs, and lays the latter out in the folder it gives. Built
+/// with the profile of the tests, whose artefacts it shares; that profile is optimised.
 pub fn build() -> Result<PathBuf> {
     build_in(&target_dir(), &[])
 }
@@ -54,7 +56,8 @@ pub fn build_in(target: &Path, variables: &[(&str, OsString)]) -> Result<PathBuf
     Ok(shell::output(install.envs(variables.iter().cloned()))?.into())
 }
 
-/// The built program, with the simulated GPUs of a folder, and the compiler that one of NVIDIA's needs where it was fetched.
+/// The built program, with the simulated GPUs of a folder, and the compiler that one of NVIDIA's
+/// needs where it was fetched.
 pub fn program(simulators: &Path) -> Command {
     program_of(&target_dir(), simulators)
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask doctor`: what this machine has, and what to do about what it lacks, as the set-up of the other tasks finds it.
+//! `cargo xtask doctor`: what this machine has, and what to do about what it lacks, as the set-up
+//! of the other tasks finds it.
 
 use crate::failure::{self, RUST};
 use crate::setup::{self, MINILM, NVRTC, Need, ROCRAND};

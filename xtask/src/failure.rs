@@ -6,13 +6,16 @@ use std::process::Command;
 /// The oldest Rust that builds the workspace.
 pub const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 
-/// Below so many bytes a failure is taken for that of a full disk: what was half written is often removed again.
+/// Below so many bytes a failure is taken for that of a full disk: what was half written is often
+/// removed again.
 const NEARLY_NONE: u64 = 64 << 20;
 
-/// With more than that free, a program that speaks of a full disk does not mean this one: a test's output may.
+/// With more than that free, a program that speaks of a full disk does not mean this one: a test's
+/// output may.
 const ENOUGH: u64 = 2 << 30;
 
-/// What to do about a failure by what the program said and the bytes that are free where it writes, where that is known.
+/// What to do about a failure by what the program said and the bytes that are free where it writes,
+/// where that is known.
 pub fn advice(said: &str, free: u64) -> Option<String> {
     let says = |any: &[&str]| any.iter().any(|words| said.contains(words));
     if free < ENOUGH && says(&["No space left on device", "(os error 28)", "errno=28"]) {
@@ -92,8 +95,9 @@ mod tests {
         assert!(advice("requires rustc 1.88", u64::MAX).unwrap().contains(RUST));
     }
 
-    /// A cargo from before Rust 1.85 reads values first and says of one it does not know that it is wrong. Without such values it says that it is
-    /// older than the edition. This holds for the manifests that it reads: those of the workspace.
+    /// A cargo from before Rust 1.85 reads values first and says of one it does not know that it is
+    /// wrong. Without such values it says that it is older than the edition. This holds for the
+    /// manifests that it reads: those of the workspace.
     #[test]
     fn an_old_cargo_finds_nothing_to_complain_of_but_its_age() {
         let manifest = std::fs::read_to_string(crate::shell::root().join("Cargo.toml")).unwrap();

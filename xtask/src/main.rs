@@ -1,5 +1,5 @@
-//! `cargo xtask`: what a developer runs. It depends on no crate of the workspace: it installs what is missing, builds what is needed, and
-//! starts the built programs.
+//! `cargo xtask`: what a developer runs. It depends on no crate of the workspace: it installs what
+//! is missing, builds what is needed, and starts the built programs.
 
 mod bare;
 mod bench;

@@ -1,5 +1,5 @@
-//! `cargo xtask package`: everything that is published, with compiled kernels inside, checked as a registry would, and proved by a program
-//! that uses it.
+//! `cargo xtask package`: everything that is published, with compiled kernels inside, checked as a
+//! registry would, and proved by a program that uses it.
 
 mod prove;
 mod registry;
@@ -39,8 +39,9 @@ pub fn run(options: Options) -> Result<ExitCode> {
     }
     let packages = registry::packages()?;
     let mut publish = cargo();
-    // As a dry run it does all but upload: each package is unpacked and built, against those packed before it. The data of the data crates is
-    // in no commit, which cargo would refuse: what else is in none was looked at before.
+    // As a dry run it does all but upload: each package is unpacked and built, against those packed
+    // before it. The data of the data crates is in no commit, which cargo would refuse: what else
+    // is in none was looked at before.
     publish.args(["publish", "--workspace", "--dry-run", "--allow-dirty"]);
     shell::run(&mut publish).context("cargo does not take the packages")?;
     // Where a dry run leaves them, for each to be built against those before it.

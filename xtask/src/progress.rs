@@ -1,5 +1,6 @@
-//! How far a build has come with the kernels. Cargo keeps what build scripts say to itself, so the kernels' writes a file: a line with the
-//! number of compilations, and a byte for each that is done.
+//! How far a build has come with the kernels. Cargo keeps what build scripts say to itself, so the
+//! kernels' writes a file: a line with the number of compilations, and a byte for each that is
+//! done.
 
 use crate::shell::target_dir;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -89,7 +90,8 @@ fn draw(bar: &ProgressBar, done: u64, all: u64) {
     }
 }
 
-/// The part that has been reached, where it is a later one than was told; kernels that were all there before are not told of.
+/// The part that has been reached, where it is a later one than was told; kernels that were all
+/// there before are not told of.
 fn next_part(done: u64, all: u64, told: u64) -> Option<u64> {
     let part = (done * PARTS).checked_div(all)?;
     let news = part > told && (told > 0 || done < all);

@@ -1,5 +1,5 @@
-//! What every kernel takes of a multiprocessor: registers, spills, shared memory. AMD's compiler writes it into the code object;
-//! for NVIDIA the PTX is assembled with NVIDIA's own ptxas.
+//! What every kernel takes of a multiprocessor: registers, spills, shared memory. AMD's compiler
+//! writes it into the code object; for NVIDIA the PTX is assembled with NVIDIA's own ptxas.
 
 use crate::setup;
 use anyhow::{Context, Result, anyhow, bail};
@@ -66,7 +66,8 @@ fn of_ptx(ptxas: &Path, file: &Path, arch: &str) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The note that holds a code object's metadata (LLVM's AMDGPU usage guide, "Code Object V5 Metadata").
+/// The note that holds a code object's metadata (LLVM's AMDGPU usage guide, "Code Object V5
+/// Metadata").
 const NT_AMDGPU_METADATA: u32 = 32;
 
 fn of_code_object(file: &Path) -> Result<Vec<Row>> {

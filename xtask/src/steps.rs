@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 /// A table is worth its lines only where something took time.
 const WORTH_A_TABLE: Duration = Duration::from_secs(5);
 
-/// The steps of a task. Their times are printed when it is dropped, so that a task which fails tells them too.
+/// The steps of a task. Their times are printed when it is dropped, so that a task which fails
+/// tells them too.
 #[derive(Default)]
 pub struct Steps {
     done: Vec<(String, Duration, bool)>,

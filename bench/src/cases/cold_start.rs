@@ -29,7 +29,8 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     Ok(())
 }
 
-/// Prints the milliseconds from `started` to the first add's result, and those of opening the device.
+/// Prints the milliseconds from `started` to the first add's result, and those of opening the
+/// device.
 pub fn measure<R: GpuRuntime>(ordinal: usize, started: Instant) -> Result<()> {
     let device = GpuDevice::<R>::new(ordinal)?;
     let opened = started.elapsed();

@@ -1,4 +1,5 @@
-//! Convolutions and their transposes: the vendor's library and the tree's own kernel, the second held against the first.
+//! Convolutions and their transposes: the vendor's library and the tree's own kernel, the second
+//! held against the first.
 
 use super::Rows;
 use crate::row::Row;
@@ -7,7 +8,8 @@ use isobit_hal::{
 };
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
-/// An operation with the dimensions of its operands, the destination last, and how reports name the work.
+/// An operation with the dimensions of its operands, the destination last, and how reports name the
+/// work.
 struct Work {
     op: Op,
     name: &'static str,

@@ -1,4 +1,5 @@
-//! What the host pays for a step of many small operations, given to the device one by one and replayed as a graph.
+//! What the host pays for a step of many small operations, given to the device one by one and
+//! replayed as a graph.
 
 use super::Rows;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Layout, Result, Src};
@@ -8,11 +9,12 @@ use std::time::Instant;
 /// Operations of the step, each an add of 1,024 elements into a given output.
 const OPS: usize = 100;
 const WORK: &str = "1024, one of 100";
-/// Steps between two waits: what they launch fits the device's queue, so that the host never waits for it.
+/// Steps between two waits: what they launch fits the device's queue, so that the host never waits
+/// for it.
 const STEPS: u32 = 8;
 
-/// Host time by operation: eager, capturing the step and making the graph ready, in a replay, and capturing it again with
-/// nothing changed.
+/// Host time by operation: eager, capturing the step and making the graph ready, in a replay, and
+/// capturing it again with nothing changed.
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     let names = ["host_graph_eager", "host_graph_capture", "host_graph_replay", "host_graph_update"];
     if !names.iter().any(|name| rows.wants(name, DType::F32)) {

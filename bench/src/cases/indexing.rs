@@ -1,4 +1,5 @@
-//! Indexing rows, with ids of i64 and the elements that must move as the bytes: what lies at positions is read or written once.
+//! Indexing rows, with ids of i64 and the elements that must move as the bytes: what lies at
+//! positions is read or written once.
 
 use super::Rows;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Op, Result, Src};

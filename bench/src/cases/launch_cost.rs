@@ -34,7 +34,8 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     Ok(())
 }
 
-/// The driver's own call for the contiguous add of f32, with arguments made beforehand: what no host code can go below.
+/// The driver's own call for the contiguous add of f32, with arguments made beforehand: what no
+/// host code can go below.
 fn driver_launch<R: GpuRuntime>(
     bench: &Bench<R>,
     a: &GpuStorage<R>,
@@ -46,6 +47,7 @@ fn driver_launch<R: GpuRuntime>(
     let (runtime, stream) = (bench.device.runtime(), &bench.device.stream());
     let (dst, n, a, b) = (dst.ptr(), dst.len() as u64, a.ptr(), b.ptr());
     let config = LaunchConfig::linear(1, 256);
-    // SAFETY: the parameters are those of the contiguous kernels of two operands, all of 1,024 elements.
+    // SAFETY: the parameters are those of the contiguous kernels of two operands, all of 1,024
+    // elements.
     bench.host_time(CALLS, || unsafe { runtime.launch(stream, function, &config, args![dst, a, b, n]) })
 }

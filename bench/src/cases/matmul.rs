@@ -1,4 +1,5 @@
-//! Products of matrices: the vendor's library and the tree's own kernel, the second held against the first.
+//! Products of matrices: the vendor's library and the tree's own kernel, the second held against
+//! the first.
 
 use super::Rows;
 use crate::row::Row;

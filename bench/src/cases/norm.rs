@@ -1,4 +1,5 @@
-//! softmax and the norms over rows that a block holds in registers, short ones and those of a vocabulary.
+//! softmax and the norms over rows that a block holds in registers, short ones and those of a
+//! vocabulary.
 
 use super::{MATRIX, Rows};
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};

@@ -1,4 +1,5 @@
-//! Quantized matrices of 4096 x 4096: products with one row of activations and with many, and conversions.
+//! Quantized matrices of 4096 x 4096: products with one row of activations and with many, and
+//! conversions.
 
 use super::Rows;
 use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Op, QActivations, QMatmul, Result, Src};

@@ -1,4 +1,5 @@
-//! Running sums, and the other operations on rows that no family of their own measures: clamp, fused additions, triangles.
+//! Running sums, and the other operations on rows that no family of their own measures: clamp,
+//! fused additions, triangles.
 
 use super::{MATRIX, Rows};
 use isobit_hal::{Activation, BackendStorage, Clamp, CumSum, DType, Layout, Op, Result, Src, Triangle};

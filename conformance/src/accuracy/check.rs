@@ -116,7 +116,8 @@ fn compare<T: Float, const N: usize>(
         let real = truth(args.each_ref().map(|v| v[i].value()));
         let result = result.value();
         let ulps = T::FORMAT.ulps(result, real);
-        // The distance tells, but close to a tie; there the truth is rounded, which costs more than all the rest.
+        // The distance tells, but close to a tie; there the truth is rounded, which costs more than
+        // all the rest.
         let rounded = ulps.is_some_and(|u| {
             u < 0.49 || u < 0.51 && T::FORMAT.round_real(real).is_some_and(|w| w.to_bits() == result.to_bits())
         });

@@ -37,12 +37,14 @@ pub struct Mismatch {
 /// Elements of a chunk unless the caller says otherwise: a quarter of a GiB of f32.
 const CHUNK: usize = 1 << 26;
 
-/// Runs unary operations on every value of a dtype (f8e4m3, f16, bf16: all; f32: all 2^32) on a device, and compares with the
-/// CPU. `chunk` elements are on the device at a time (`None`: 2^26), each uploaded once for all operations; the CPU computes while the device
-/// does. `progress` is told the fraction done.
+/// Runs unary operations on every value of a dtype (f8e4m3, f16, bf16: all; f32: all 2^32) on a
+/// device, and compares with the CPU. `chunk` elements are on the device at a time (`None`: 2^26),
+/// each uploaded once for all operations; the CPU computes while the device does. `progress` is
+/// told the fraction done.
 ///
 /// # Errors
-/// `UnsupportedDtype` for a dtype with more values than can be tried, or that is no float; those of the device.
+/// `UnsupportedDtype` for a dtype with more values than can be tried, or that is no float; those of
+/// the device.
 pub fn exhaustive_bits<D: BackendDevice>(
     device: &D,
     ops: &[UnaryOp],

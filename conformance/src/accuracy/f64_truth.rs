@@ -186,7 +186,8 @@ mod tests {
             assert!(f.records.len() >= 100, "{name} has {} values", f.records.len());
             f.records.iter().find(|r| r.args[0] == x).map(|r| (r.hi, r.rest))
         };
-        // e = 2.718281828459045 235..., the ulp is 2^-51: the rest is (0.2353602874713527e-15 - that of the double) / 2^-51.
+        // e = 2.718281828459045 235..., the ulp is 2^-51: the rest is (0.2353602874713527e-15 -
+        // that of the double) / 2^-51.
         let (e, rest) = at("exp", 1.0).expect("exp(1)");
         assert_eq!(e, std::f64::consts::E);
         // E is 2.718281828459045 09079559829842764884233... exactly.

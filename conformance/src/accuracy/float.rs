@@ -1,4 +1,5 @@
-//! Binary floating-point formats, rounding to them from more precision, and distances in their last place.
+//! Binary floating-point formats, rounding to them from more precision, and distances in their last
+//! place.
 //!
 //! Written for the check: it shares nothing with the conversions of the HAL.
 
@@ -26,7 +27,8 @@ pub struct Real {
     pub hi: f64,
     /// What is to be added, below half an ulp of `hi`; its sign alone may decide a tie.
     pub lo: f64,
-    /// The relative error of `hi + lo`; 0 where the sum is exact, or close enough to round like the true value.
+    /// The relative error of `hi + lo`; 0 where the sum is exact, or close enough to round like the
+    /// true value.
     pub error: f64,
 }
 
@@ -41,8 +43,9 @@ impl Real {
         Self { hi, lo: 0.0, error }
     }
 
-    /// `hi + lo` rounded to odd in f64: rounding that once more, to 51 bits or fewer, is as rounding the sum once (Boldo and
-    /// Melquiond, *Emulation of FMA and correctly rounded sums*, 2008).
+    /// `hi + lo` rounded to odd in f64: rounding that once more, to 51 bits or fewer, is as
+    /// rounding the sum once (Boldo and Melquiond, *Emulation of FMA and correctly rounded sums*,
+    /// 2008).
     fn to_odd(self) -> f64 {
         if self.lo == 0.0 || self.hi.to_bits() & 1 == 1 {
             return self.hi;
@@ -90,8 +93,9 @@ impl Format {
         (low.to_bits() == high.to_bits() || low.is_nan() && high.is_nan()).then_some(low)
     }
 
-    /// How far a result is from a real, in units of the last place around the real. `None` where a number cannot tell: a NaN on one side
-    /// alone, a zero of the wrong sign, an infinity or a saturated result far from the end of the range.
+    /// How far a result is from a real, in units of the last place around the real. `None` where a
+    /// number cannot tell: a NaN on one side alone, a zero of the wrong sign, an infinity or a
+    /// saturated result far from the end of the range.
     pub fn ulps(&self, got: f64, real: Real) -> Option<f64> {
         if real.hi.is_nan() || got.is_nan() {
             return (real.hi.is_nan() && got.is_nan()).then_some(0.0);
@@ -99,8 +103,9 @@ impl Format {
         if real.hi == 0.0 || got == 0.0 && got.is_sign_negative() != real.hi.is_sign_negative() {
             return (got.to_bits() == real.hi.to_bits()).then_some(0.0);
         }
-        // What lies beyond the range counts as the first float that is not in it, so an infinity for a value just below it is
-        // half an ulp or so off; a saturating format ends at its largest number.
+        // What lies beyond the range counts as the first float that is not in it, so an infinity
+        // for a value just below it is half an ulp or so off; a saturating format ends at its
+        // largest number.
         let end = if self.saturates { self.max } else { self.max + exp2i(self.last_place(self.max)) };
         let (clipped, got) = (real.hi.clamp(-end, end), got.clamp(-end, end));
         let lo = if clipped == real.hi { real.lo } else { 0.0 };

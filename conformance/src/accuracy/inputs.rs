@@ -1,4 +1,5 @@
-//! What the recipes are evaluated at: every input there is, or a drawn set with the special ones in it.
+//! What the recipes are evaluated at: every input there is, or a drawn set with the special ones in
+//! it.
 
 use super::float::Float;
 use std::marker::PhantomData;
@@ -52,7 +53,8 @@ impl Draw {
     }
 }
 
-/// Zeros, ones, ends of the range and of the subnormals, NaN and infinities, halves and multiples of pi/4, and their neighbours.
+/// Zeros, ones, ends of the range and of the subnormals, NaN and infinities, halves and multiples
+/// of pi/4, and their neighbours.
 fn specials<T: Float>() -> Vec<T> {
     let f = T::FORMAT;
     let smallest = 2f64.powi(f.min_exponent);
@@ -78,8 +80,9 @@ impl<T: Float> Inputs<T, 1> {
         Self { drawn: None, element: PhantomData }
     }
 
-    /// The special values, and so many drawn: half of them spread over the bit patterns, which is evenly over the exponents, half
-    /// of them evenly between -16 and 16, where most functions bend.
+    /// The special values, and so many drawn: half of them spread over the bit patterns, which is
+    /// evenly over the exponents, half of them evenly between -16 and 16, where most functions
+    /// bend.
     pub(super) fn sampled(count: usize, seed: u64) -> Self {
         let mut draw = Draw(seed);
         let mut values = specials::<T>();
@@ -93,7 +96,8 @@ impl<T: Float> Inputs<T, 1> {
 }
 
 impl<T: Float> Inputs<T, 2> {
-    /// Arguments of a power: all pairs of special values, and so many drawn, of which most have a result within the range.
+    /// Arguments of a power: all pairs of special values, and so many drawn, of which most have a
+    /// result within the range.
     pub(super) fn powers(count: usize, seed: u64) -> Self {
         let mut draw = Draw(seed);
         let special = specials::<T>();

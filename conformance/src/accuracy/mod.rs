@@ -1,9 +1,10 @@
 //! The CPU's recipes against the true value of each function.
 //!
-//! The truth is computed in f64, by code that shares nothing with the recipes ([`truth`]), for every f8e4m3, f16 and bf16 input and for
-//! f32 inputs sampled or all 2^32; for f64 it is a committed table made with 400 bits of precision (`f64_truth`). The recipes
-//! are reached through the CPU driver alone, as a framework would. [`exhaustive_bits`] then holds any other device to the CPU on
-//! every input there is.
+//! The truth is computed in f64, by code that shares nothing with the recipes ([`truth`]), for
+//! every f8e4m3, f16 and bf16 input and for f32 inputs sampled or all 2^32; for f64 it is a
+//! committed table made with 400 bits of precision (`f64_truth`). The recipes are reached through
+//! the CPU driver alone, as a framework would. [`exhaustive_bits`] then holds any other device to
+//! the CPU on every input there is.
 
 mod bound;
 mod check;
@@ -34,7 +35,8 @@ pub struct Options {
     pub ops: Vec<String>,
     /// Dtypes; none means all floats.
     pub dtypes: Vec<DType>,
-    /// All 2^32 inputs of f32 instead of `samples`, for functions of one argument; 16 times the samples for `powf` and `elu`.
+    /// All 2^32 inputs of f32 instead of `samples`, for functions of one argument; 16 times the
+    /// samples for `powf` and `elu`.
     pub exhaustive: bool,
     /// How many inputs of f32 to draw (and pairs of inputs for `pow`, of every dtype but f64).
     pub samples: usize,
@@ -160,14 +162,16 @@ impl Case<'_> {
         with_float!(self.dtype, T => scan(self.op, &self.inputs::<T>(), apply, |[x]| truth(x, 0.0), self.bound))
     }
 
-    /// A function of one argument with a parameter, which is rounded to f32 as `docs/numerics.md` says.
+    /// A function of one argument with a parameter, which is rounded to f32 as `docs/numerics.md`
+    /// says.
     fn over(
         &self,
         parameters: &[f64],
         apply: impl Fn(f64, &[CpuStorage; 1], &mut CpuStorage, &Layout) -> Result<()> + Sync,
         truth: impl Fn(f64, f64) -> Real + Sync,
     ) -> Result<Tally> {
-        // Every input of f32 for one of many parameters would say little more: those are drawn, and more of them.
+        // Every input of f32 for one of many parameters would say little more: those are drawn, and
+        // more of them.
         let more = if self.options.exhaustive { 16 } else { 1 };
         let options = &Options { exhaustive: false, samples: self.options.samples * more, ..self.options.clone() };
         let sampled = Case { options, ..*self };

@@ -5,8 +5,9 @@ use crate::schema::{Class, ResultRow};
 use isobit_hal::DType;
 use std::fmt::Write;
 
-/// One line an operation, one column a float dtype: the largest error in ulps, and `ok` where every result is the correctly rounded
-/// one. Rows of other classes than accuracy, and those against golden vectors, are left out.
+/// One line an operation, one column a float dtype: the largest error in ulps, and `ok` where every
+/// result is the correctly rounded one. Rows of other classes than accuracy, and those against
+/// golden vectors, are left out.
 pub fn exhaustive_table(rows: &[ResultRow]) -> String {
     let rows: Vec<_> = rows.iter().filter(|r| r.class == Class::Accuracy && r.reference == "exact").collect();
     let dtypes = DType::ALL.iter().filter(|d| d.is_float() && rows.iter().any(|r| r.dtypes == d.as_str()));

@@ -1,8 +1,10 @@
-//! The true values: f64 functions of the system's library, and erf of the `libm` crate. None of it is used by a recipe.
+//! The true values: f64 functions of the system's library, and erf of the `libm` crate. None of it
+//! is used by a recipe.
 //!
-//! Arguments are values of f32 or a narrower type. The errors stated with each value are generous: the library's functions are
-//! within 2 ulp of f64 (2^-51), and where a formula amplifies the error of an argument, the factor stands beside it. A narrow result that
-//! such an error leaves undecided would be counted as wrong; there is none.
+//! Arguments are values of f32 or a narrower type. The errors stated with each value are generous:
+//! the library's functions are within 2 ulp of f64 (2^-51), and where a formula amplifies the error
+//! of an argument, the factor stands beside it. A narrow result that such an error leaves undecided
+//! would be counted as wrong; there is none.
 
 use super::Real;
 use isobit_hal::UnaryOp;
@@ -14,7 +16,8 @@ const FEW: f64 = 1.0 / (1u64 << 49) as f64;
 /// e^-t with t off by an ulp is off by t ulps, and no result that f32 can hold has a t above 160.
 const AMPLIFIED: f64 = 1.0 / (1u64 << 43) as f64;
 
-/// Below this, x/2 + c*x^2 is closer to x/2 than f64 can tell, while x/2 may lie halfway between two floats.
+/// Below this, x/2 + c*x^2 is closer to x/2 than f64 can tell, while x/2 may lie halfway between
+/// two floats.
 const TINY: f64 = 1.0 / (1u64 << 40) as f64;
 
 /// The value of a unary operation.
@@ -32,7 +35,8 @@ pub fn unary(op: UnaryOp, x: f64) -> Real {
         UnaryOp::Floor => Real::exact(x.floor()),
         UnaryOp::Round => Real::exact(x.round()),
         UnaryOp::Trunc => Real::exact(x.trunc()),
-        // Rounded by IEEE 754 to 53 bits, which is as good as exact for rounding on to 24 or fewer (Figueroa, 1995).
+        // Rounded by IEEE 754 to 53 bits, which is as good as exact for rounding on to 24 or fewer
+        // (Figueroa, 1995).
         UnaryOp::Sqrt => Real::exact(x.sqrt()),
         UnaryOp::Recip => Real::exact(1.0 / x),
         UnaryOp::Rsqrt => library(1.0 / x.sqrt()),
@@ -71,7 +75,8 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// x times a function that goes from 0 at -infinity by 1/2 at 0, with slope `second`, to 1 at infinity.
+/// x times a function that goes from 0 at -infinity by 1/2 at 0, with slope `second`, to 1 at
+/// infinity.
 fn gated(x: f64, second: f64, f: impl Fn(f64) -> f64) -> Real {
     if x == f64::NEG_INFINITY {
         Real::exact(-0.0)

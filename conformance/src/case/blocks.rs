@@ -1,4 +1,5 @@
-//! Bytes of quantized blocks whose scales are numbers of moderate size: of random bytes, one scale in 32 would be infinite or NaN, and no sum would be a number.
+//! Bytes of quantized blocks whose scales are numbers of moderate size: of random bytes, one scale
+//! in 32 would be infinite or NaN, and no sum would be a number.
 
 use super::values::below;
 use isobit_hal::GgmlDType;

@@ -1,11 +1,12 @@
-//! Layouts by how they are made: what was done to a contiguous buffer, dimension by dimension, so that a layout can be rebuilt for a smaller shape
-//! while a case shrinks.
+//! Layouts by how they are made: what was done to a contiguous buffer, dimension by dimension, so
+//! that a layout can be rebuilt for a smaller shape while a case shrinks.
 
 use isobit_hal::{Dims, Layout};
 use serde::{Deserialize, Serialize};
 
-/// Elements before and after each operand's own, in the same buffer: a stray access lands there and is seen. A multiple of 16 bytes for every
-/// dtype, so that it leaves alignment as it would be without.
+/// Elements before and after each operand's own, in the same buffer: a stray access lands there and
+/// is seen. A multiple of 16 bytes for every dtype, so that it leaves alignment as it would be
+/// without.
 pub const GUARD: usize = 256;
 
 /// The kinds of layout that every cell must have met.
@@ -107,12 +108,14 @@ impl LayoutSpec {
             stride[d] = if r.broadcast { 0 } else { extent * r.step };
             offset += r.before * extent;
             let taken = if r.broadcast { dims[d].min(1) } else { dims[d] * r.step };
-            // An empty dimension counts as one, so that the strides of the others stay those of a layout that does not overlap itself.
+            // An empty dimension counts as one, so that the strides of the others stay those of a
+            // layout that does not overlap itself.
             extent *= (r.before + taken + r.after).max(1);
         }
         let layout = Layout::new(dims, stride, offset).expect("one stride a dimension");
-        // What is stepped over after the last element, or lies behind a narrowed dimension, is part of the extent. A layout without
-        // elements keeps its offset, so the buffer reaches past that too.
+        // What is stepped over after the last element, or lies behind a narrowed dimension, is part
+        // of the extent. A layout without elements keeps its offset, so the buffer reaches past
+        // that too.
         let len = GUARD + extent.max(offset - GUARD) + GUARD;
         debug_assert!(layout.required_len().is_some_and(|n| n <= len - GUARD));
         Placed { layout, len }
@@ -152,8 +155,8 @@ impl LayoutSpec {
 }
 
 impl Placed {
-    /// Without guard bands, and without what lies behind the last element. What precedes the first element stays, and with it the
-    /// alignment.
+    /// Without guard bands, and without what lies behind the last element. What precedes the first
+    /// element stays, and with it the alignment.
     pub fn exact(&self) -> Self {
         let (layout, offset) = (&self.layout, self.layout.start_offset());
         let last = layout.required_len().expect("the layout lies in its buffer").max(offset);
@@ -207,7 +210,8 @@ mod tests {
         let mut r = LayoutSpec::contiguous(2);
         (r.0[0].before, r.0[1].step, r.0[1].after) = (1, 2, 3);
         let exact = r.place(&[3, 4]).exact();
-        // Rows of 4 * 2 + 3 elements, the first left out: the last row ends with its fourth element, the seventh of the row.
+        // Rows of 4 * 2 + 3 elements, the first left out: the last row ends with its fourth
+        // element, the seventh of the row.
         assert_eq!((exact.layout.start_offset(), exact.len), (11, 3 * 11 + 7));
         assert_eq!(exact.layout.required_len(), Some(exact.len));
         assert_eq!(LayoutSpec::contiguous(1).place(&[0]).exact().len, 0);

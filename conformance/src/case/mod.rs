@@ -1,4 +1,5 @@
-//! A case: one call of one operation, with everything that determines it, as a value that can be saved, shrunk and run again.
+//! A case: one call of one operation, with everything that determines it, as a value that can be
+//! saved, shrunk and run again.
 
 mod blocks;
 mod layout;
@@ -95,8 +96,8 @@ impl Params {
         self.number(name) != 0.0
     }
 
-    /// Simpler parameters, one step at a time, to try while a case shrinks. Each is smaller by some measure, so that
-    /// shrinking ends.
+    /// Simpler parameters, one step at a time, to try while a case shrinks. Each is smaller by some
+    /// measure, so that shrinking ends.
     pub(crate) fn simpler(&self) -> Vec<Params> {
         match self {
             Params::None | Params::Fill(_) => Vec::new(),
@@ -143,7 +144,8 @@ pub struct Case {
     /// Who computes it, where that can be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numerics: Option<Numerics>,
-    /// The shape of the operands; for reductions that of the source; for matmul `[batch.., m, k, n]`; for copy2d rows and columns.
+    /// The shape of the operands; for reductions that of the source; for matmul `[batch.., m, k,
+    /// n]`; for copy2d rows and columns.
     pub shape: Vec<usize>,
     /// The parameters.
     pub params: Params,
@@ -154,7 +156,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// The cell it belongs to; `None` for a case of another version, whose operation or dtypes are no longer there.
+    /// The cell it belongs to; `None` for a case of another version, whose operation or dtypes are
+    /// no longer there.
     pub fn cell(&self) -> Option<&'static Cell> {
         let same = |c: &Cell| {
             c.operation.name() == self.op

@@ -1,4 +1,5 @@
-//! Float formats as fields of bits: one description for all five, so that values, comparison and distance are written once.
+//! Float formats as fields of bits: one description for all five, so that values, comparison and
+//! distance are written once.
 
 use isobit_hal::DType;
 
@@ -83,7 +84,8 @@ impl Format {
         if self.infinities { self.infinity() | 1 << (self.significand - 1) } else { self.magnitude() }
     }
 
-    /// The number of an exponent and a significand field: subnormal below the range, the largest finite above.
+    /// The number of an exponent and a significand field: subnormal below the range, the largest
+    /// finite above.
     pub fn compose(self, negative: bool, exponent: i32, significand: u64) -> u64 {
         let significand = significand & self.significand_mask();
         let magnitude = if exponent > self.max_exponent() {
@@ -119,8 +121,8 @@ impl Format {
         if bits & self.sign() != 0 { -value } else { value }
     }
 
-    /// The distance between neighbouring numbers at a magnitude; at and below the smallest normal that of subnormals, above the largest
-    /// that of the last binade.
+    /// The distance between neighbouring numbers at a magnitude; at and below the smallest normal
+    /// that of subnormals, above the largest that of the last binade.
     pub fn ulp_at(self, x: f64) -> f64 {
         let exponent = if x == 0.0 { i32::MIN } else { exponent_of(x.abs()) };
         power_of_two(exponent.clamp(self.min_exponent(), self.max_exponent()) - self.significand as i32)

@@ -30,7 +30,8 @@ pub enum Dist {
         /// Bits of the magnitude.
         bits: u32,
     },
-    /// NaNs with payloads, infinities, zeros of both signs, subnormals, extremes, boundaries of integer types, among ordinary values.
+    /// NaNs with payloads, infinities, zeros of both signs, subnormals, extremes, boundaries of
+    /// integer types, among ordinary values.
     Specials,
     /// Halfway between two values of a narrower format or two integers, or one bit beside.
     Halfway,
@@ -51,7 +52,8 @@ pub enum Dist {
         /// One in 16 out of range too.
         wild: bool,
     },
-    /// Bytes of quantized blocks: random integers, with scales of moderate size and now and then one that is tiny, infinite or NaN.
+    /// Bytes of quantized blocks: random integers, with scales of moderate size and now and then
+    /// one that is tiny, infinite or NaN.
     Blocks {
         /// The place of the format in [`isobit_hal::GgmlDType::ALL`].
         format: u8,
@@ -92,7 +94,8 @@ impl Values {
     }
 }
 
-/// A number from 0 to n - 1; the bias of a multiplication by 2^-64 does not matter here, that it never changes does.
+/// A number from 0 to n - 1; the bias of a multiplication by 2^-64 does not matter here, that it
+/// never changes does.
 pub(super) fn below(rng: &mut impl RngCore, n: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
 }

@@ -15,15 +15,18 @@ pub struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Devices, such as cpu,cuda:0,sim-rocm:gfx90a. Without this: the CPU, every GPU found, and simulated ones for a vendor without.
+    /// Devices, such as cpu,cuda:0,sim-rocm:gfx90a. Without this: the CPU, every GPU found, and
+    /// simulated ones for a vendor without.
     #[arg(long, value_delimiter = ',', value_name = "ID,...")]
     pub devices: Vec<String>,
 
-    /// Operations, by name, and groups of what surrounds them, such as device.streams; `device.` is all groups. Without this: all.
+    /// Operations, by name, and groups of what surrounds them, such as device.streams; `device.` is
+    /// all groups. Without this: all.
     #[arg(long, value_delimiter = ',', value_name = "OP,...")]
     pub ops: Vec<String>,
 
-    /// Dtypes: cells all of whose values have one of these run. One cell is named by its dtypes joined with a dash, as in f32-f16.
+    /// Dtypes: cells all of whose values have one of these run. One cell is named by its dtypes
+    /// joined with a dash, as in f32-f16.
     #[arg(long, value_delimiter = ',', value_name = "DTYPE,...")]
     pub dtypes: Vec<String>,
 
@@ -47,7 +50,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["exhaustive", "cases"])]
     pub quick: bool,
 
-    /// Also test unary operations on every f8, f16 and bf16 argument and, on real devices, on every f32 argument.
+    /// Also test unary operations on every f8, f16 and bf16 argument and, on real devices, on every
+    /// f32 argument.
     #[arg(long)]
     pub exhaustive: bool,
 
@@ -59,18 +63,21 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "quick", "exhaustive"])]
     pub replay: Option<PathBuf>,
 
-    /// Join earlier runs, also from other machines, with each other and with the devices named, by the digests of their results: each
-    /// the folder of a run, or its digests.json.
+    /// Join earlier runs, also from other machines, with each other and with the devices named, by
+    /// the digests of their results: each the folder of a run, or its digests.json.
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "replay")]
     pub compare: Vec<PathBuf>,
 
-    /// Compare the digests of this run with those of an earlier one of another build, of the same seed: cells added and lost, cases and results
-    /// changed. With NEW nothing runs, and NEW is compared with OLD. Each is the folder of a run, or its digests.json. The filters hold. Status 1
-    /// where a result changed that no numerics version announces, a case changed or a cell was lost.
+    /// Compare the digests of this run with those of an earlier one of another build, of the same
+    /// seed: cells added and lost, cases and results changed. With NEW nothing runs, and NEW is
+    /// compared with OLD. Each is the folder of a run, or its digests.json. The filters hold.
+    /// Status 1 where a result changed that no numerics version announces, a case changed or a cell
+    /// was lost.
     #[arg(long, value_names = ["OLD", "NEW"], num_args = 1..=2, conflicts_with_all = ["replay", "compare", "matrix", "case"])]
     pub against: Vec<PathBuf>,
 
-    /// Write which device supports what to docs/support.md, and run nothing. Without --devices, of the CPU and of a simulated GPU of each vendor.
+    /// Write which device supports what to docs/support.md, and run nothing. Without --devices, of
+    /// the CPU and of a simulated GPU of each vendor.
     #[arg(long, conflicts_with_all = ["replay", "compare"])]
     pub matrix: bool,
 
@@ -78,7 +85,8 @@ pub struct Args {
     #[arg(long, requires = "matrix")]
     pub check: bool,
 
-    /// Show the table of every pair of devices, and everything that did not pass; without this, what fits a screen.
+    /// Show the table of every pair of devices, and everything that did not pass; without this,
+    /// what fits a screen.
     #[arg(long, short)]
     pub verbose: bool,
 
@@ -92,7 +100,8 @@ pub enum Command {
     /// Runs the cells that come on standard input on one device.
     #[command(hide = true)]
     Worker(WorkerArgs),
-    /// Many threads at one or two devices: mixed operations, each result held to the CPU's, all memory given back.
+    /// Many threads at one or two devices: mixed operations, each result held to the CPU's, all
+    /// memory given back.
     Stress(StressArgs),
 }
 
@@ -102,7 +111,8 @@ pub struct StressArgs {
     #[arg(long)]
     pub device: String,
 
-    /// A second one of the same driver, on which half of the threads work; the same name is another instance of the same device.
+    /// A second one of the same driver, on which half of the threads work; the same name is another
+    /// instance of the same device.
     #[arg(long)]
     pub second: Option<String>,
 

@@ -27,7 +27,8 @@ fn kernels() -> (String, String) {
     Default::default()
 }
 
-/// The commit of the tree the program runs in; asked at run time, because a build that nothing changed is not repeated for a commit.
+/// The commit of the tree the program runs in; asked at run time, because a build that nothing
+/// changed is not repeated for a commit.
 fn git() -> Option<String> {
     let describe = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output().ok()?;
     describe.status.success().then(|| String::from_utf8_lossy(&describe.stdout).trim().to_string())

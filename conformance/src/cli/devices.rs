@@ -22,7 +22,8 @@ pub struct Plan {
     pub asked: bool,
 }
 
-/// The devices asked for; without any, the CPU, every GPU found, and for a vendor of which there is none its simulated ones.
+/// The devices asked for; without any, the CPU, every GPU found, and for a vendor of which there is
+/// none its simulated ones.
 ///
 /// # Errors
 /// A name that is no device; a simulated one that cannot be started.

@@ -1,4 +1,5 @@
-//! A pair of devices by digest: results that are equal have equal digests, whichever machine they were made on.
+//! A pair of devices by digest: results that are equal have equal digests, whichever machine they
+//! were made on.
 
 use anyhow::{Result, bail};
 use isobit::Numerics;
@@ -25,8 +26,9 @@ fn index(side: Side<'_>) -> Index<'_> {
     side.digests.cells.iter().map(|c| ((c.op.as_str(), c.dtypes.as_str(), c.numerics), c)).collect()
 }
 
-/// The rows of a pair: `subject` against `reference`, for the cells that both ran and whose class promises equal bits. What a vendor's library
-/// computed is held to its bound on each machine, and is none of the pair. Runs of unequal length are compared as far as both go.
+/// The rows of a pair: `subject` against `reference`, for the cells that both ran and whose class
+/// promises equal bits. What a vendor's library computed is held to its bound on each machine, and
+/// is none of the pair. Runs of unequal length are compared as far as both go.
 ///
 /// # Errors
 /// A case of the two is not the same.
@@ -89,7 +91,8 @@ fn worst(cell: &Cell, seed: u64, first: usize, count: usize, ids: [&str; 2], dig
     )
 }
 
-/// What runs the cells up to the case again: one command where one machine has both devices, else one for each.
+/// What runs the cells up to the case again: one command where one machine has both devices, else
+/// one for each.
 fn repro(cell: &Cell, seed: u64, first: usize, subject: Side<'_>, reference: Side<'_>) -> String {
     let label = cell.label();
     let command = |devices: &str| {

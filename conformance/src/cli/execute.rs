@@ -1,5 +1,6 @@
-//! The devices of a run, each taken through the cells: the CPU in this process, GPUs in a worker each and one after the other, simulated
-//! devices side by side, because each of their workers runs one case at a time.
+//! The devices of a run, each taken through the cells: the CPU in this process, GPUs in a worker
+//! each and one after the other, simulated devices side by side, because each of their workers runs
+//! one case at a time.
 
 use super::args::Args;
 use super::devices;
@@ -171,7 +172,8 @@ fn on_workers(args: &Args, workers: Workers, cells: &[&'static Cell], options: &
     Ok(all)
 }
 
-/// The CPU, which is its own reference: held to writing what it must, where it must, twice the same.
+/// The CPU, which is its own reference: held to writing what it must, where it must, twice the
+/// same.
 fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
     let options = Options { reference: Reference::Itself, ..options.clone() };
     let progress = Progress::of("cpu", cells);

@@ -1,5 +1,6 @@
-//! The groups of a device, on both sides of a worker: run one after the other there, and here a group that kills or hangs its worker fails in the case that
-//! did it, while the others go on in a fresh one.
+//! The groups of a device, on both sides of a worker: run one after the other there, and here a
+//! group that kills or hangs its worker fails in the case that did it, while the others go on in a
+//! fresh one.
 
 use super::args::Args;
 use super::devices;
@@ -194,7 +195,8 @@ mod tests {
         let say = |m: Message| format!("echo '{}'\n", serde_json::to_string(&m).unwrap());
         let ready = say(Message::Ready(DeviceRow::default()));
         let done = |g| say(Message::Group(GroupEvent::Done(Box::new(GroupRun::new(g, "sim:0")))));
-        // The second group ends the first worker at its case 3; a worker that begins with the third finishes.
+        // The second group ends the first worker at its case 3; a worker that begins with the third
+        // finishes.
         let dies = done(Group::Streams) + &say(Message::Group(GroupEvent::Case(3))) + "kill -SEGV $$\n";
         let goes_on = done(Group::Memory) + &say(Message::Finished);
         let text = format!("{ready}read -r job\ncase \"$job\" in *device.streams*)\n{dies};; *)\n{goes_on};; esac\n");

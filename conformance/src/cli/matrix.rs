@@ -99,7 +99,8 @@ struct Line {
     columns: Vec<String>,
 }
 
-/// A line for each set of operations of a family that are supported alike, a column for the dtype of the values.
+/// A line for each set of operations of a family that are supported alike, a column for the dtype
+/// of the values.
 fn table(answers: &[Answers], cells: &[&Cell]) -> String {
     let mut lines: Vec<Line> = Vec::new();
     for (i, cell) in cells.iter().enumerate() {

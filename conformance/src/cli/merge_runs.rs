@@ -1,4 +1,5 @@
-//! Runs joined: the devices of this one and of earlier ones, also from other machines, in one report with the pairs between them.
+//! Runs joined: the devices of this one and of earlier ones, also from other machines, in one
+//! report with the pairs between them.
 
 use super::digest_diff::{self, Side};
 use super::run::Found;
@@ -52,7 +53,8 @@ impl Run {
         Self { label: "here".into(), digests, report: None, here: true }
     }
 
-    /// True where its devices were held to a CPU value by value, and the report has the rows of that.
+    /// True where its devices were held to a CPU value by value, and the report has the rows of
+    /// that.
     fn has_rows(&self) -> bool {
         self.here || self.report.is_some()
     }
@@ -72,7 +74,8 @@ pub fn read_digests(path: &Path) -> Result<Digests> {
     Digests::read(&file).with_context(|| format!("cannot read the digests {}", file.display()))
 }
 
-/// Adds the pairs of devices to what was found, and of runs that were read their devices and what they reported.
+/// Adds the pairs of devices to what was found, and of runs that were read their devices and what
+/// they reported.
 ///
 /// # Errors
 /// The runs are not of the same cases and the same build.
@@ -121,8 +124,8 @@ fn is_cpu(side: Side<'_>) -> bool {
     side.digests.device.driver == "cpu"
 }
 
-/// Every two GPUs, and the CPUs of different runs. A GPU is held to the CPU of its own run; to another's only where its own has none, and here
-/// only where no row of its own says more.
+/// Every two GPUs, and the CPUs of different runs. A GPU is held to the CPU of its own run; to
+/// another's only where its own has none, and here only where no row of its own says more.
 fn wanted(subject: Side<'_>, reference: Side<'_>, runs: &[Run]) -> bool {
     let own = &runs[subject.run];
     match (is_cpu(subject), is_cpu(reference)) {
@@ -132,7 +135,8 @@ fn wanted(subject: Side<'_>, reference: Side<'_>, runs: &[Run]) -> bool {
     }
 }
 
-/// The names of the devices of each run in the joined report: their own, and with the run's label where an earlier run has one of the name.
+/// The names of the devices of each run in the joined report: their own, and with the run's label
+/// where an earlier run has one of the name.
 fn ids(runs: &[Run]) -> Vec<Vec<String>> {
     let mut taken = HashSet::new();
     let mut unique = |id: &str, label: &str| {
@@ -147,7 +151,8 @@ fn ids(runs: &[Run]) -> Vec<Vec<String>> {
     runs.iter().map(|run| of(run, &mut unique)).collect()
 }
 
-/// Takes in what a run reported of the cells and groups, but for pairs by digest, which are made anew.
+/// Takes in what a run reported of the cells and groups, but for pairs by digest, which are made
+/// anew.
 fn take(report: &Report, name: impl Fn(&str) -> String, cells: &[&Cell], groups: &[Group], found: &mut Found) {
     let selected = |row: &&ResultRow| {
         let same_op = |cell: &&&Cell| cell.operation.name() == row.op;

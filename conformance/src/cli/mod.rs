@@ -1,7 +1,7 @@
 //! The command line over the devices of the facade.
 //!
-//! The CPU runs in this process. Every other device runs in a worker process of its own (this binary, started again), so that a crash or a
-//! hang costs one case and not the report.
+//! The CPU runs in this process. Every other device runs in a worker process of its own (this
+//! binary, started again), so that a crash or a hang costs one case and not the report.
 
 mod against;
 mod args;

@@ -1,4 +1,5 @@
-//! The cells of a device, several at a time: each thread issues the cases of one cell, so that a GPU has work while a CPU compares.
+//! The cells of a device, several at a time: each thread issues the cases of one cell, so that a
+//! GPU has work while a CPU compares.
 
 use isobit::AnyDevice;
 use isobit_conformance::cells::Cell;
@@ -32,7 +33,8 @@ pub enum Event {
     },
 }
 
-/// Runs cells on a device, on so many threads. With `trace`, each case is told before it runs. Stops where the device is lost.
+/// Runs cells on a device, on so many threads. With `trace`, each case is told before it runs.
+/// Stops where the device is lost.
 pub fn run_cells(
     device: &AnyDevice,
     id: &str,

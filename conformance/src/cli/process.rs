@@ -24,7 +24,8 @@ pub struct Worker {
 /// How long a device may take to open: a simulator or a cold driver included.
 const OPENING: Duration = Duration::from_secs(120);
 
-/// Starts a worker for cells and waits until its device is open. A simulated device has so many threads.
+/// Starts a worker for cells and waits until its device is open. A simulated device has so many
+/// threads.
 ///
 /// # Errors
 /// The device is not here, or opening it killed the worker.

@@ -1,5 +1,5 @@
-//! What is seen of a run while it goes on: a line for each family of operations that a device is through with, failures at once, and on a terminal
-//! a bar a device below them.
+//! What is seen of a run while it goes on: a line for each family of operations that a device is
+//! through with, failures at once, and on a terminal a bar a device below them.
 
 use super::tally::Tally;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 /// The bars of devices that run at the same time, one under the other.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
-/// Without a terminal nothing moves: after so long without a line there is one that says how far a device is.
+/// Without a terminal nothing moves: after so long without a line there is one that says how far a
+/// device is.
 const SILENCE: Duration = Duration::from_secs(20);
 
 /// More failures than this of a device are one fault that shows everywhere: they are in the report.

@@ -1,4 +1,5 @@
-//! Failures as files: each by itself, to be replayed by one command, and all in the regression file, which runs first the next time.
+//! Failures as files: each by itself, to be replayed by one command, and all in the regression
+//! file, which runs first the next time.
 
 use anyhow::{Context, Result};
 use isobit_conformance::case::Case;

@@ -1,7 +1,7 @@
 //! Simulated devices: which there are, and what a process needs to have one.
 //!
-//! A simulator is a shared library in place of a vendor's, so a device of it is opened as the vendor's own, in a process that found the
-//! simulator's folder first.
+//! A simulator is a shared library in place of a vendor's, so a device of it is opened as the
+//! vendor's own, in a process that found the simulator's folder first.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
@@ -34,7 +34,8 @@ struct Vendor {
     card: &'static str,
     /// The variable by which the driver finds the vendor's installation, where it has one.
     root: Option<&'static str>,
-    /// The variable that names the vendor's real run-time compiler, where its simulator has no stand-in for that.
+    /// The variable that names the vendor's real run-time compiler, where its simulator has no
+    /// stand-in for that.
     compiler: Option<&'static str>,
     /// The variable that chooses architectures while building.
     built_for: &'static str,
@@ -90,7 +91,8 @@ impl Simulated {
         Self::all().find(|device| device.id() == id)
     }
 
-    /// The device that a user names, of the simulated driver `driver`: by its architecture, or without one by the first.
+    /// The device that a user names, of the simulated driver `driver`: by its architecture, or
+    /// without one by the first.
     ///
     /// # Errors
     /// A driver that has no simulator, an architecture that it does not simulate.
@@ -120,7 +122,8 @@ impl Simulated {
         format!("{}:0", self.vendor.stands_for)
     }
 
-    /// That it can be started: this build has the driver and code for it, and the simulator is built.
+    /// That it can be started: this build has the driver and code for it, and the simulator is
+    /// built.
     ///
     /// # Errors
     /// It cannot; what to do about that.
@@ -148,8 +151,9 @@ impl Simulated {
         self.vendor.folder().map(drop).with_context(|| format!("device {id}"))
     }
 
-    /// The variables of a process that has it, with so many threads to simulate on. With `exact` each storage is an allocation of its own there, so
-    /// that an access outside it is seen; without, memory is pooled as users have it, unless the environment says otherwise.
+    /// The variables of a process that has it, with so many threads to simulate on. With `exact`
+    /// each storage is an allocation of its own there, so that an access outside it is seen;
+    /// without, memory is pooled as users have it, unless the environment says otherwise.
     ///
     /// # Errors
     /// The simulator is not built.
@@ -174,8 +178,8 @@ impl Simulated {
 }
 
 impl Vendor {
-    /// Whether its devices can compile kernels: with NVIDIA's own compiler where the environment names one, with a stand-in for AMD's that runs
-    /// the clang of the build.
+    /// Whether its devices can compile kernels: with NVIDIA's own compiler where the environment
+    /// names one, with a stand-in for AMD's that runs the clang of the build.
     fn compiles(&self) -> bool {
         self.compiler.is_none_or(|variable| std::env::var_os(variable).is_some())
     }
@@ -209,7 +213,8 @@ impl Vendor {
     }
 }
 
-/// Whether code for one architecture runs on another: PTX on later ones too, an AMD code object on its own.
+/// Whether code for one architecture runs on another: PTX on later ones too, an AMD code object on
+/// its own.
 fn runs_on(code: &str, card: &str) -> bool {
     let sm = |arch: &str| arch.strip_prefix("sm_").and_then(|n| n.parse::<u32>().ok());
     match (sm(code), sm(card)) {

@@ -1,4 +1,5 @@
-//! The simulator that stands in for a driver's library in this process, if one does, asked for what it saw.
+//! The simulator that stands in for a driver's library in this process, if one does, asked for what
+//! it saw.
 
 use isobit_conformance::report::Finding;
 use isobit_conformance::run::{Sighting, Watch};
@@ -50,7 +51,8 @@ impl Simulator {
         LIBRARIES.into_iter().find_map(|name| {
             // SAFETY: with RTLD_NOLOAD nothing is loaded, so no code of a library runs.
             let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_NOLOAD) }.ok()?;
-            // SAFETY: the simulators declare the function so, and no vendor's library has one of this name.
+            // SAFETY: the simulators declare the function so, and no vendor's library has one of
+            // this name.
             let report = *unsafe { library.get::<ReportFn>(b"isobit_sim_report\0") }.ok()?;
             Some(Self { report, executed: AtomicU64::new(0), _library: library })
         })

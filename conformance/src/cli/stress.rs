@@ -1,4 +1,5 @@
-//! `stress`: many threads at one or two devices, for longer than a group is; also what runs under a checker of memory such as compute-sanitizer.
+//! `stress`: many threads at one or two devices, for longer than a group is; also what runs under a
+//! checker of memory such as compute-sanitizer.
 
 use super::args::StressArgs;
 use super::devices;

@@ -1,7 +1,9 @@
-//! The other side of a worker: listens to it, and when it dies or hangs finds the case that did it and goes on with a fresh one.
+//! The other side of a worker: listens to it, and when it dies or hangs finds the case that did it
+//! and goes on with a fresh one.
 //!
-//! Several cells run at once in a worker, so its death tells only which cells may have caused it. Those run again alone, each case told before it
-//! runs; the one that was told last is the culprit, its cell fails with it, and the others go on.
+//! Several cells run at once in a worker, so its death tells only which cells may have caused it.
+//! Those run again alone, each case told before it runs; the one that was told last is the culprit,
+//! its cell fails with it, and the others go on.
 
 use super::pool::Event;
 use super::process::Worker;
@@ -159,7 +161,8 @@ fn one(
             Ok(Message::Event(Event::Done { cell, run })) => {
                 begun.remove(&given[cell]);
                 last = None;
-                // The device answers nothing more in that process. Where only one case runs at a time, that one is to blame.
+                // The device answers nothing more in that process. Where only one case runs at a
+                // time, that one is to blame.
                 if run.lost && !alone {
                     begun.insert(given[cell], Instant::now());
                     break "the device was lost".to_string();
@@ -211,7 +214,8 @@ mod tests {
     use isobit_conformance::report::{DeviceRow, Status};
     use std::process::Command;
 
-    /// A worker that is a shell script: `$job` holds its job, `$alone` whether it runs one cell at a time.
+    /// A worker that is a shell script: `$job` holds its job, `$alone` whether it runs one cell at
+    /// a time.
     fn script(body: &str) -> Result<Worker> {
         let ready = serde_json::to_string(&Message::Ready(DeviceRow::default())).unwrap();
         let text = format!(

@@ -1,4 +1,5 @@
-//! A family of operations on one device, counted while its cells come in, and the line that says how it went.
+//! A family of operations on one device, counted while its cells come in, and the line that says
+//! how it went.
 
 use isobit_conformance::report::ResultRow;
 use isobit_conformance::report::matrix::State;

@@ -1,4 +1,5 @@
-//! The worker's side: one device, work from standard input, events to standard output, JSON lines both.
+//! The worker's side: one device, work from standard input, events to standard output, JSON lines
+//! both.
 
 use super::args::WorkerArgs;
 use super::groups::{self, GroupEvent, GroupJob};
@@ -65,7 +66,8 @@ pub struct Then {
     pub ops: Vec<String>,
     /// ... and dtypes.
     pub dtypes: Vec<String>,
-    /// Every input of every unary among the cells; on a simulated device of the narrow dtypes alone, since 2^32 take it days.
+    /// Every input of every unary among the cells; on a simulated device of the narrow dtypes
+    /// alone, since 2^32 take it days.
     pub exhaustive: bool,
 }
 
@@ -169,7 +171,8 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
     Ok(())
 }
 
-/// Every input of the unaries among the cells, for the dtypes that can be counted out, against the CPU.
+/// Every input of the unaries among the cells, for the dtypes that can be counted out, against the
+/// CPU.
 fn every_input(
     device: &AnyDevice,
     id: &str,

@@ -1,7 +1,7 @@
 //! The comparator: results against the reference, by class.
 //!
-//! Every test here is written so that a NaN fails it, and no element can hide another: two suites of note pass anything once one equal
-//! infinity or NaN has made their error a NaN.
+//! Every test here is written so that a NaN fails it, and no element can hide another: two suites
+//! of note pass anything once one equal infinity or NaN has made their error a NaN.
 
 mod vendor;
 
@@ -18,8 +18,8 @@ pub struct Comparison {
     pub differing: usize,
     /// The first of them.
     pub first: Option<Difference>,
-    /// The largest distance in units in the last place; infinite where no number can tell (a NaN for a number, an infinity for a
-    /// finite value).
+    /// The largest distance in units in the last place; infinite where no number can tell (a NaN
+    /// for a number, an infinity for a finite value).
     pub max_ulp: f64,
     /// The worst element in words, where elements that agree may still differ.
     pub worst: Option<Difference>,
@@ -74,8 +74,9 @@ pub fn canonical(class: Class, dtype: DType, bits: u64) -> u64 {
     }
 }
 
-/// The distance of two values in units in the last place: of floats the numbers between them (-0 and +0 are one apart), of integers the
-/// difference. Infinite between a NaN and a number, and between an infinity and a finite number.
+/// The distance of two values in units in the last place: of floats the numbers between them (-0
+/// and +0 are one apart), of integers the difference. Infinite between a NaN and a number, and
+/// between an infinity and a finite number.
 pub fn ulp_distance(dtype: DType, a: u64, b: u64) -> f64 {
     let Some(f) = format_of(dtype) else {
         return (signed(dtype, a) - signed(dtype, b)).unsigned_abs() as f64;
@@ -88,8 +89,8 @@ pub fn ulp_distance(dtype: DType, a: u64, b: u64) -> f64 {
     }
 }
 
-/// Compares two results of one length, elements in logical order, for the classes moved, exact and defined: bit for bit, where outside
-/// `moved` any NaN equals any NaN.
+/// Compares two results of one length, elements in logical order, for the classes moved, exact and
+/// defined: bit for bit, where outside `moved` any NaN equals any NaN.
 ///
 /// # Panics
 /// Where the lengths differ: both come from one layout.

@@ -1,15 +1,19 @@
-//! Class vendor: a matrix product in whatever order a library sums, held to the exact product by a forward error bound.
+//! Class vendor: a matrix product in whatever order a library sums, held to the exact product by a
+//! forward error bound.
 //!
-//! For one element, with `u` the unit roundoff of the compute type (2^-24 for f8e4m3, f16, bf16 and f32, 2^-53 for f64): any order of summation, with
-//! or without fma, stays within `gamma_k * sum |a*b|`, `gamma_k = k u / (1 - k u)` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-//! ed., section 3.1), and underflow adds at most the smallest subnormal a step. Then one rounding to the output's format, to nearest: half an ulp. TF32 (2^-11)
-//! does not fit into it.
+//! For one element, with `u` the unit roundoff of the compute type (2^-24 for f8e4m3, f16, bf16 and
+//! f32, 2^-53 for f64): any order of summation, with or without fma, stays within `gamma_k * sum
+//! |a*b|`, `gamma_k = k u / (1 - k u)` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+//! ed., section 3.1), and underflow adds at most the smallest subnormal a step. Then one rounding
+//! to the output's format, to nearest: half an ulp. TF32 (2^-11) does not fit into it.
 //!
-//! The exact product is summed in f64 where products of two inputs are exact there (all but f64), and for f64 by the compensated dot product
-//! Dot2 of Ogita, Rump and Oishi (SIAM J. Sci. Comput. 26, 2005), as if in twice the precision. Its own error is added to the bound.
+//! The exact product is summed in f64 where products of two inputs are exact there (all but f64),
+//! and for f64 by the compensated dot product Dot2 of Ogita, Rump and Oishi (SIAM J. Sci. Comput.
+//! 26, 2005), as if in twice the precision. Its own error is added to the bound.
 //!
-//! Infinities and NaNs: a NaN among the products, or infinities of both signs, must give a NaN; infinities of one sign that infinity.
-//! A finite value that the rounding may carry past the largest number may be an infinity (in f8e4m3: 448).
+//! Infinities and NaNs: a NaN among the products, or infinities of both signs, must give a NaN;
+//! infinities of one sign that infinity. A finite value that the rounding may carry past the
+//! largest number may be an infinity (in f8e4m3: 448).
 
 use super::{Comparison, Difference, bits_at, show};
 use crate::case::{format_of, power_of_two};
@@ -82,7 +86,8 @@ pub fn compare_product(product: &Product, dtype: DType, got: &[u8]) -> Compariso
     let k = product.k as f64;
     let u = power_of_two(-(compute.significand as i32) - 1);
     let gamma = k * u / (1.0 - k * u);
-    // The exact product's own error: k roundings of f64; for Dot2 gamma_k^2, and an ulp of its result.
+    // The exact product's own error: k roundings of f64; for Dot2 gamma_k^2, and an ulp of its
+    // result.
     let own = if compute.significand == 52 { 2.0 * gamma * gamma } else { k * power_of_two(-52) };
     let smallest = power_of_two(compute.min_exponent() - compute.significand as i32);
     let max = format.to_f64(format.max_finite());
@@ -186,7 +191,8 @@ mod tests {
 
     #[test]
     fn f64_is_held_to_more_than_f64() {
-        // 1e16 + 1 - 1e16 is 1; naive summation gives 0, which is within gamma_3 of the magnitudes, but 3 is not.
+        // 1e16 + 1 - 1e16 is 1; naive summation gives 0, which is within gamma_3 of the magnitudes,
+        // but 3 is not.
         let p = product(&[1e16, 1.0, -1e16], &[1.0; 3]);
         assert_eq!(p.element(0, 0, 0, true), Exact::Finite { value: 1.0, magnitudes: 2e16 });
         let check = |x: f64| compare_product(&p, DType::F64, &x.to_ne_bytes()).differing == 0;

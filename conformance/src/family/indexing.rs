@@ -1,8 +1,8 @@
-//! Indexing: ids that meet, that mark padding and that lie out of range, tensors wider than their ids, and lines from nothing to far beyond what a
-//! block of threads holds.
+//! Indexing: ids that meet, that mark padding and that lie out of range, tensors wider than their
+//! ids, and lines from nothing to far beyond what a block of threads holds.
 //!
-//! A case's shape is that of the elements that are moved, followed by what ids count in: for gather and scatter the dimensions of the tensor, for
-//! the others the size of the one dimension.
+//! A case's shape is that of the elements that are moved, followed by what ids count in: for gather
+//! and scatter the dimensions of the tensor, for the others the size of the one dimension.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
@@ -12,7 +12,8 @@ use isobit_hal::{DType, Op};
 
 pub(super) struct IndexingFamily;
 
-/// Sizes of what ids count in: none, one, around what a u8 reaches, and around the destinations that a block of threads holds.
+/// Sizes of what ids count in: none, one, around what a u8 reaches, and around the destinations
+/// that a block of threads holds.
 const SIZES: [usize; 16] = [0, 1, 2, 3, 7, 16, 31, 64, 65, 127, 255, 256, 257, 300, 1025, 2049];
 
 /// Moved elements along the dimension and its size, where either is long.
@@ -22,7 +23,8 @@ const LONG: [(usize, usize); 8] =
 /// Elements of a tensor.
 const MOST: usize = 72_000;
 
-/// Elements that move in a case, where it is not a long one: the simulated cards do all of them, in 165 cells.
+/// Elements that move in a case, where it is not a long one: the simulated cards do all of them, in
+/// 165 cells.
 fn budget(draw: &mut Draw) -> usize {
     draw.one_of(&[256, 512, 512, 1024, 2048, 6000])
 }

@@ -1,4 +1,5 @@
-//! Matrix products: sizes around tiles, inner sizes around the segments of 256, batches and broadcast batches.
+//! Matrix products: sizes around tiles, inner sizes around the segments of 256, batches and
+//! broadcast batches.
 //!
 //! A case's shape is the batch, `m`, `k` and `n`.
 

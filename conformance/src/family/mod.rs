@@ -1,8 +1,9 @@
-//! What the suite knows of each family of operations: their parameters by name, the shapes and layouts to try, and
-//! which values suit them.
+//! What the suite knows of each family of operations: their parameters by name, the shapes and
+//! layouts to try, and which values suit them.
 //!
-//! hal says which operations there are and to which family each belongs; [`of`] is exhaustive over the families, so that a
-//! new operation is in the suite, or does not compile, from the day it is declared.
+//! hal says which operations there are and to which family each belongs; [`of`] is exhaustive over
+//! the families, so that a new operation is in the suite, or does not compile, from the day it is
+//! declared.
 
 mod conv;
 mod copy;
@@ -34,14 +35,15 @@ use isobit_hal::{DType, Op};
 
 /// A family of operations. What most families do is the default.
 pub(crate) trait Family: Sync {
-    /// An operation of the family with the parameters of a case; the numerics are set by the caller.
+    /// An operation of the family with the parameters of a case; the numerics are set by the
+    /// caller.
     fn with_params(&self, op: &Op, params: &Params) -> Op {
         let _ = params;
         op.clone()
     }
 
-    /// The dtypes of its operands, inputs first and the destination last, to make cells of: those that hal's operation
-    /// refuses are left out.
+    /// The dtypes of its operands, inputs first and the destination last, to make cells of: those
+    /// that hal's operation refuses are left out.
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
         DType::ALL.iter().map(|&dtype| vec![dtype; op.inputs() + 1]).collect()
     }
@@ -56,8 +58,8 @@ pub(crate) trait Family: Sync {
         &self.distinctive(op)[..1]
     }
 
-    /// Whether an index out of range may be reported: of a device, which reports it at whatever call synchronises next,
-    /// so that nothing else may run meanwhile.
+    /// Whether an index out of range may be reported: of a device, which reports it at whatever
+    /// call synchronises next, so that nothing else may run meanwhile.
     fn may_report(&self, _op: &Op) -> bool {
         false
     }
@@ -78,11 +80,12 @@ pub(crate) trait Family: Sync {
         shape.to_vec()
     }
 
-    /// Draws shape, parameters and layouts. An input without a layout is the destination itself. [`layouts`] makes those
-    /// of a plan.
+    /// Draws shape, parameters and layouts. An input without a layout is the destination itself.
+    /// [`layouts`] makes those of a plan.
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn;
 
-    /// The values of an input, where not any will do; `op` has the case's parameters, and `shape` is the case's.
+    /// The values of an input, where not any will do; `op` has the case's parameters, and `shape`
+    /// is the case's.
     fn values(&self, draw: &mut Draw, cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {
         let _ = (draw, cell, op, shape, input);
         None
@@ -137,7 +140,8 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
     }
 }
 
-/// Layouts as a plan asks for them: of the first input that kind, of the others any, of the destination the plan's.
+/// Layouts as a plan asks for them: of the first input that kind, of the others any, of the
+/// destination the plan's.
 pub(crate) fn layouts(draw: &mut Draw, plan: &Plan, inputs: &[Vec<usize>], dst: &[usize]) -> Vec<Option<LayoutSpec>> {
     use crate::case::LayoutKind;
     use crate::generate::layout;

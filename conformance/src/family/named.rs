@@ -26,7 +26,8 @@ impl Named {
         self.0.get(name).map(|v| v.iter().map(|r| r.0).collect()).unwrap_or_default()
     }
 
-    /// Every number replaced by 0 or 1, one at a time: simpler parameters to try while a case shrinks.
+    /// Every number replaced by 0 or 1, one at a time: simpler parameters to try while a case
+    /// shrinks.
     pub(crate) fn simpler(&self) -> Vec<Named> {
         let mut all = Vec::new();
         for (name, numbers) in &self.0 {

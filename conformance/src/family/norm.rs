@@ -1,5 +1,5 @@
-//! softmax, log_softmax, rms_norm and layer_norm: rows at and around the lengths at which a kernel does otherwise, and in every sixteenth case longer
-//! than a segment.
+//! softmax, log_softmax, rms_norm and layer_norm: rows at and around the lengths at which a kernel
+//! does otherwise, and in every sixteenth case longer than a segment.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
@@ -11,7 +11,8 @@ use proptest::sample::select;
 
 pub(super) struct NormFamily;
 
-/// Lanes, vectors, and the most elements of each kernel for rows in registers, with their neighbours.
+/// Lanes, vectors, and the most elements of each kernel for rows in registers, with their
+/// neighbours.
 const SHORT: &[usize] = &[
     1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 250, 255, 256, 257, 258, 384, 511,
     512, 513, 768, 1000, 1023, 1024, 1025,

@@ -20,7 +20,8 @@ fn entries() -> &'static [Entry] {
     ENTRIES.get_or_init(|| {
         let entry = |op: Op| Entry { name: op.name(), family: of(op.family()), op };
         let with_forms = |op: Op| {
-            // A copy of rows is a method of storages with a name of its own, and the same operation.
+            // A copy of rows is a method of storages with a name of its own, and the same
+            // operation.
             let rows = (op == Op::Copy).then(|| Entry { name: copy::COPY2D, op: Op::Copy, family: &copy::Copy2dForm });
             std::iter::once(entry(op)).chain(rows)
         };

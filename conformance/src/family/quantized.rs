@@ -1,8 +1,9 @@
 //! Quantized matrices: conversions to and from each block format, and the products, by experts too.
 //!
-//! A case's shape counts blocks where hal counts elements or bytes, so that a smaller case has whole blocks again: `[.., blocks]` for a conversion,
-//! `[.., m, blocks of k, n]` for a product, `[experts, tokens, top, rows, blocks of k, n]` for one by experts, where rows is 1 for one row of
-//! activations a token and 2 for one a chosen expert.
+//! A case's shape counts blocks where hal counts elements or bytes, so that a smaller case has
+//! whole blocks again: `[.., blocks]` for a conversion, `[.., m, blocks of k, n]` for a product,
+//! `[experts, tokens, top, rows, blocks of k, n]` for one by experts, where rows is 1 for one row
+//! of activations a token and 2 for one a chosen expert.
 
 use super::{Family, layouts};
 use crate::case::{Dist, LayoutKind, Params, Values};

@@ -1,4 +1,5 @@
-//! Reductions: sets of dimensions from none to all, and in every eighth case more than the 65,536 elements of a segment.
+//! Reductions: sets of dimensions from none to all, and in every eighth case more than the 65,536
+//! elements of a segment.
 
 use super::Family;
 use crate::case::{Dist, Params, Values};

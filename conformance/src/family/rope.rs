@@ -1,6 +1,8 @@
-//! Rotary embedding: heads of every size around those of models, tables with a batch dimension and without.
+//! Rotary embedding: heads of every size around those of models, tables with a batch dimension and
+//! without.
 //!
-//! A case's shape is the batch, the heads, the time, half of the elements of a head, and 2 where the tables have a batch dimension, else 1.
+//! A case's shape is the batch, the heads, the time, half of the elements of a head, and 2 where
+//! the tables have a batch dimension, else 1.
 
 use super::{Family, layouts};
 use crate::case::{Params, Values};

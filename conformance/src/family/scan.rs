@@ -1,4 +1,5 @@
-//! Running sums: along every dimension, of lengths at the edges of runs, tiles and what one block of threads takes.
+//! Running sums: along every dimension, of lengths at the edges of runs, tiles and what one block
+//! of threads takes.
 
 use super::{Family, Named, layouts};
 use crate::case::{Params, Values};

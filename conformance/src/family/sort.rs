@@ -1,4 +1,5 @@
-//! Sorting: rows around the sizes of tiles and far beyond, ties and special values in plenty, and every kind of `k`.
+//! Sorting: rows around the sizes of tiles and far beyond, ties and special values in plenty, and
+//! every kind of `k`.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};

@@ -1,4 +1,5 @@
-//! Upsampling: sizes that grow, shrink and stay, factors that are no ratios of sizes, corners aligned or not.
+//! Upsampling: sizes that grow, shrink and stay, factors that are no ratios of sizes, corners
+//! aligned or not.
 
 use super::pooling::{planes, pooled};
 use super::{Family, Named};

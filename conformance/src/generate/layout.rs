@@ -14,7 +14,8 @@ pub fn min_rank(kind: LayoutKind) -> usize {
     }
 }
 
-/// A layout of a kind; with `combine`, sometimes a second kind on top. Below the kind's smallest rank, contiguous.
+/// A layout of a kind; with `combine`, sometimes a second kind on top. Below the kind's smallest
+/// rank, contiguous.
 pub fn draw(draw: &mut Draw, dims: &[usize], kind: LayoutKind, combine: bool, input: bool) -> LayoutSpec {
     let mut spec = LayoutSpec::contiguous(dims.len());
     apply(draw, dims, kind, &mut spec);

@@ -1,7 +1,9 @@
-//! Cases from (seed, operation, dtypes, index) alone, so that filters, machines and the set of devices never change one.
+//! Cases from (seed, operation, dtypes, index) alone, so that filters, machines and the set of
+//! devices never change one.
 //!
-//! What must occur in every cell is placed by the index (layout kinds, in-place calls, long reductions); everything else is drawn by proptest's
-//! strategies from a generator seeded with a hash of the four.
+//! What must occur in every cell is placed by the index (layout kinds, in-place calls, long
+//! reductions); everything else is drawn by proptest's strategies from a generator seeded with a
+//! hash of the four.
 
 pub(crate) mod layout;
 pub(crate) mod shape;
@@ -43,7 +45,8 @@ impl Draw {
     }
 }
 
-/// The layouts that an index asks for: of the first input (or the destination, where there is none), and of the destination.
+/// The layouts that an index asks for: of the first input (or the destination, where there is
+/// none), and of the destination.
 pub(crate) struct Plan {
     pub input: LayoutKind,
     pub dst: LayoutKind,
@@ -101,5 +104,6 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
     }
 }
 
-/// A shape, parameters where the shape goes with them, and a layout an operand, the destination last.
+/// A shape, parameters where the shape goes with them, and a layout an operand, the destination
+/// last.
 pub(crate) type Drawn = (Vec<usize>, Option<crate::case::Params>, Vec<Option<LayoutSpec>>);

@@ -10,7 +10,8 @@ pub const EDGES: &[usize] = &[
     511, 512, 513, 1021, 1023, 1024, 1025, 2047, 2049, 4093, 4095, 4097, 8191, 16385, 32771,
 ];
 
-/// How many elements a case may have: mostly a few thousand, now and then enough for several blocks of threads.
+/// How many elements a case may have: mostly a few thousand, now and then enough for several blocks
+/// of threads.
 pub fn budget(draw: &mut Draw) -> usize {
     draw.pick(prop_oneof![3 => Just(512usize), 5 => Just(4096), 2 => Just(9000), 1 => Just(40_000)])
 }

@@ -17,7 +17,8 @@ pub(crate) fn general(draw: &mut Draw) -> Dist {
     ])
 }
 
-/// For reductions, in which one NaN decides everything and one large value nearly: mostly values that all count.
+/// For reductions, in which one NaN decides everything and one large value nearly: mostly values
+/// that all count.
 pub(crate) fn accumulated(draw: &mut Draw) -> Dist {
     draw.pick(prop_oneof![
         4 => (-1..8i32).prop_map(|scale| Dist::Uniform { scale }),
@@ -31,8 +32,9 @@ pub(crate) fn accumulated(draw: &mut Draw) -> Dist {
     ])
 }
 
-/// For a vendor's product: no sum of magnitudes may overflow f32 (f64 for f64), since the order in which partial sums overflow is
-/// not determined; infinities and NaNs come sparsely, so that rows without one remain.
+/// For a vendor's product: no sum of magnitudes may overflow f32 (f64 for f64), since the order in
+/// which partial sums overflow is not determined; infinities and NaNs come sparsely, so that rows
+/// without one remain.
 pub(crate) fn bounded(draw: &mut Draw) -> Dist {
     draw.pick(prop_oneof![
         4 => (-1..5i32).prop_map(|scale| Dist::Uniform { scale }),

@@ -72,8 +72,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The operation that a case names, with its parameters. The vectors hold every device to one bound: that of the tree's
-/// own kernels.
+/// The operation that a case names, with its parameters. The vectors hold every device to one
+/// bound: that of the tree's own kernels.
 fn operation(case: &Case, dtypes: &[DType]) -> Result<Op> {
     let p = &case.params;
     let operation = Operation::find(&case.op);

@@ -91,7 +91,8 @@ pub(super) fn compare(case: &Case, golden: &Golden, got: &CpuStorage) -> Result<
             continue;
         }
         found.bit_exact = false;
-        // Floats away; nothing can be said of a NaN beside a number, or of zeros that differ in sign.
+        // Floats away; nothing can be said of a NaN beside a number, or of zeros that differ in
+        // sign.
         let away = (!got.nan && !want.nan && got.place != want.place).then(|| (got.place - want.place).unsigned_abs());
         let good = match case.tol {
             Tolerance::Raw | Tolerance::Bits => false,

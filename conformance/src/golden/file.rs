@@ -26,7 +26,8 @@ pub(super) struct Case {
     /// Dtype, shape, buffer.
     pub(super) out: (String, Vec<usize>, usize),
     pub(super) tol: Tolerance,
-    /// Elements that are not compared, because the contract differs from the source there; `why` says how.
+    /// Elements that are not compared, because the contract differs from the source there; `why`
+    /// says how.
     #[serde(default)]
     pub(super) skip: Vec<usize>,
     #[serde(default)]

@@ -1,4 +1,5 @@
-//! Devices against golden vectors: results that NumPy and PyTorch gave for small inputs, made by `golden/make_golden.py`.
+//! Devices against golden vectors: results that NumPy and PyTorch gave for small inputs, made by
+//! `golden/make_golden.py`.
 
 mod apply;
 mod compare;
@@ -38,10 +39,12 @@ impl Filter {
     }
 }
 
-/// Runs every golden vector on a device; one row a cell, over all sources. `id` is the device's name in the report.
+/// Runs every golden vector on a device; one row a cell, over all sources. `id` is the device's
+/// name in the report.
 ///
 /// # Errors
-/// `Other` where a committed file is damaged. What the device answers with an error is a failed case, not an error of this call.
+/// `Other` where a committed file is damaged. What the device answers with an error is a failed
+/// case, not an error of this call.
 pub fn run<D: BackendDevice>(device: &D, id: &str, filter: &Filter) -> Result<Vec<ResultRow>> {
     let mut rows: Vec<ResultRow> = Vec::new();
     for bytes in FILES {
@@ -72,8 +75,8 @@ pub fn run<D: BackendDevice>(device: &D, id: &str, filter: &Filter) -> Result<Ve
     Ok(rows)
 }
 
-/// What the vectors leave out, as source, operation, dtypes and reason: cells that the source cannot answer for, and elements where the
-/// contract differs from it.
+/// What the vectors leave out, as source, operation, dtypes and reason: cells that the source
+/// cannot answer for, and elements where the contract differs from it.
 ///
 /// # Errors
 /// `Other` where a committed file is damaged.

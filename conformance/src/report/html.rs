@@ -1,4 +1,5 @@
-//! `report.html`: one page with everything in it, which reads without scripts and without a network.
+//! `report.html`: one page with everything in it, which reads without scripts and without a
+//! network.
 
 use super::matrix::{Cell, Line, Matrix, Pair, State};
 use super::merged::{Merged, Tally};

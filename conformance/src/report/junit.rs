@@ -1,4 +1,5 @@
-//! `junit.xml`: a suite for each pair of devices, a test case for each cell, so that CI servers list what failed.
+//! `junit.xml`: a suite for each pair of devices, a test case for each cell, so that CI servers
+//! list what failed.
 
 use super::{Report, ResultRow, Status, matrix};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
@@ -62,7 +63,8 @@ fn case_of(row: &ResultRow) -> TestCase {
     case
 }
 
-/// The memory checks as a suite: a case for each kind of access, and one for faults where there are any.
+/// The memory checks as a suite: a case for each kind of access, and one for faults where there are
+/// any.
 fn memory(report: &Report) -> TestSuite {
     let m = &report.memory;
     let mut suite = TestSuite::new("memory");

@@ -99,7 +99,8 @@ impl State {
     }
 }
 
-/// One place: the rows of an operation at a column's dtype (more than one where numerics or classes differ).
+/// One place: the rows of an operation at a column's dtype (more than one where numerics or classes
+/// differ).
 #[derive(Debug, Clone)]
 pub struct Cell<'a> {
     /// The worst of its rows.
@@ -124,7 +125,8 @@ pub struct Line<'a> {
     pub rank: usize,
     /// The operation.
     pub op: &'a str,
-    /// The dtypes beside the column's own: the source of a cast, the condition of a where, the ids of a gather. Often empty.
+    /// The dtypes beside the column's own: the source of a cast, the condition of a where, the ids
+    /// of a gather. Often empty.
     pub beside: &'a str,
     /// One cell a column.
     pub cells: Vec<Cell<'a>>,
@@ -170,13 +172,15 @@ fn rank(op: &str) -> (usize, &'static str, usize) {
     }
 }
 
-/// The family of an operation: that of the kernel tree, `other` for one that this version does not know.
+/// The family of an operation: that of the kernel tree, `other` for one that this version does not
+/// know.
 pub fn family(op: &str) -> &'static str {
     rank(op).1
 }
 
-/// The dtypes beside the values' own, and that one, which is the column: of `cast` with `f64,f16` they are `("f64", "f16")`, of `gather`, which
-/// names the values first, with `f32,u8` `("u8", "f32")`.
+/// The dtypes beside the values' own, and that one, which is the column: of `cast` with `f64,f16`
+/// they are `("f64", "f16")`, of `gather`, which names the values first, with `f32,u8` `("u8",
+/// "f32")`.
 pub fn split_dtypes<'a>(op: &str, dtypes: &'a str) -> (&'a str, &'a str) {
     match Operation::find(op).is_some_and(Operation::names_values_first) {
         true => dtypes.split_once(',').map(|(column, others)| (others, column)),
@@ -245,7 +249,8 @@ impl<'a> Pair<'a> {
             *counts.entry(State::of(row)).or_insert(0) += 1;
             places.entry(Place::of(row)).or_default().push(row);
         }
-        // Operations that a pair has nothing of get no line: golden vectors and accuracy cover some families by design.
+        // Operations that a pair has nothing of get no line: golden vectors and accuracy cover some
+        // families by design.
         let lines: BTreeSet<(&str, &str)> = places.keys().map(|p| (p.op, p.beside)).collect();
         let mut lines: Vec<_> = lines.into_iter().collect();
         lines.sort_by_cached_key(|(op, beside)| (rank(op), *op, ranks(beside)));

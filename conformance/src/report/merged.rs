@@ -1,5 +1,6 @@
-//! All pairs of a report in one table, which fits a screen: a line a family, in each column the worst of all pairs. What it tells is whether
-//! devices agree: that a device also keeps the bound of its accuracy changes nothing there, that it does not shows.
+//! All pairs of a report in one table, which fits a screen: a line a family, in each column the
+//! worst of all pairs. What it tells is whether devices agree: that a device also keeps the bound
+//! of its accuracy changes nothing there, that it does not shows.
 
 use super::matrix::{Line, Matrix, State};
 use super::{Class, ResultRow};
@@ -23,7 +24,8 @@ pub struct Family {
     pub tallies: Vec<Tally>,
 }
 
-/// The operations of a family at a column's dtype, each counted once, with the worst that any pair says of it.
+/// The operations of a family at a column's dtype, each counted once, with the worst that any pair
+/// says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
     /// The worst of them.
@@ -49,7 +51,8 @@ impl Tally {
         }
     }
 
-    /// As a reader sees it: `3/9✗` where three of nine are so, `8/9✓` where all pass that are supported, `9 ✓` where all do.
+    /// As a reader sees it: `3/9✗` where three of nine are so, `8/9✓` where all pass that are
+    /// supported, `9 ✓` where all do.
     pub fn text(&self) -> String {
         let symbol = self.state.symbol();
         match self.state {
@@ -86,7 +89,8 @@ struct Place {
     unsupported: bool,
 }
 
-/// The rank and the name of a family, and what tells a line from its siblings: the operation and the dtypes beside.
+/// The rank and the name of a family, and what tells a line from its siblings: the operation and
+/// the dtypes beside.
 type Key<'a> = (usize, &'static str, &'a str, &'a str);
 
 impl<'a> Merged<'a> {

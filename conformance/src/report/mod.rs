@@ -1,7 +1,8 @@
 //! Reports: what a run found, as a value, as files and on the terminal.
 //!
-//! [`Report`] is schema 1 of `report.json`. [`matrix`] arranges its rows for readers, and [`merged`] makes one table of all pairs; with the
-//! feature `cli`, [`write`](fn@write) makes the files and [`terminal`] what the screen shows.
+//! [`Report`] is schema 1 of `report.json`. [`matrix`] arranges its rows for readers, and
+//! [`merged`] makes one table of all pairs; with the feature `cli`, [`write`](fn@write) makes the
+//! files and [`terminal`] what the screen shows.
 
 #[cfg(feature = "cli")]
 mod html;

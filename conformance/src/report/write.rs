@@ -15,7 +15,8 @@ pub struct Written {
     pub junit: PathBuf,
 }
 
-/// Writes `report.json`, `report.html` and `junit.xml` into a directory, which is made where it is not there.
+/// Writes `report.json`, `report.html` and `junit.xml` into a directory, which is made where it is
+/// not there.
 ///
 /// # Errors
 /// Those of the file system, naming the path.

@@ -12,7 +12,8 @@ pub const POISONS: [u8; 2] = [0xA5, 0x5A];
 pub enum Form {
     /// Between guard bands, so that a stray access shows in them.
     Banded,
-    /// An allocation of its own that ends with the last element, so that what watches the device sees a stray access.
+    /// An allocation of its own that ends with the last element, so that what watches the device
+    /// sees a stray access.
     Exact,
 }
 
@@ -27,7 +28,8 @@ pub struct Buffer {
     values: Option<Vec<u8>>,
 }
 
-/// Runs an expression with `N` bound to the size of a dtype, so that copies of elements are of a known size.
+/// Runs an expression with `N` bound to the size of a dtype, so that copies of elements are of a
+/// known size.
 macro_rules! by_size {
     ($dtype:expr, $N:ident => $body:expr) => {
         match $dtype.size_in_bytes() {
@@ -85,7 +87,8 @@ impl Buffer {
         elements.start * size..elements.end * size
     }
 
-    /// True where a buffer of a form holds nothing before the operation, and every element of it is to be written.
+    /// True where a buffer of a form holds nothing before the operation, and every element of it is
+    /// to be written.
     pub fn is_output_alone(&self, form: Form) -> bool {
         self.values.is_none() && self.named[self.elements(form)].iter().all(|&named| named)
     }
@@ -115,7 +118,8 @@ impl Buffer {
         })
     }
 
-    /// The first element of the layout that holds the poison of both runs: nothing wrote it. How many there are, with it.
+    /// The first element of the layout that holds the poison of both runs: nothing wrote it. How
+    /// many there are, with it.
     pub fn unwritten(&self, first: &[u8], second: &[u8]) -> Option<(usize, usize)> {
         if self.values.is_some() {
             return None;

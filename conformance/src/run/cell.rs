@@ -1,4 +1,5 @@
-//! A cell: its support held to the committed table, its cases run, and what they showed as a row of the report.
+//! A cell: its support held to the committed table, its cases run, and what they showed as a row of
+//! the report.
 
 use super::check::{Bench, CaseRun, Reference, describe_inputs, run_case};
 use super::digest::{CellDigests, KnownResults};
@@ -151,7 +152,8 @@ impl CellRun {
     }
 }
 
-/// Runs a cell on a device. `before` is told of each case, by its index or `None` for one of `options.first`, before it runs.
+/// Runs a cell on a device. `before` is told of each case, by its index or `None` for one of
+/// `options.first`, before it runs.
 pub fn run_cell<D: BackendDevice>(
     device: &D,
     id: &str,

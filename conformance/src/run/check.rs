@@ -17,7 +17,8 @@ use isobit_hal::{BackendDevice, CpuDevice};
 pub enum Reference {
     /// The CPU driver, run on the same case in this process.
     Cpu,
-    /// Nothing but themselves: the device is the reference, and is held to writing what it must, where it must, twice the same.
+    /// Nothing but themselves: the device is the reference, and is held to writing what it must,
+    /// where it must, twice the same.
     Itself,
 }
 
@@ -51,8 +52,9 @@ pub struct Bench<'a, D> {
     pub watch: Option<&'a dyn Watch>,
 }
 
-/// Runs a case: twice on the device with complementary poisons, once on the reference, and compares. On a watched device the second run goes
-/// without guard bands. Where it is known what the reference gives for this very case, and the device gives the same, the reference does not
+/// Runs a case: twice on the device with complementary poisons, once on the reference, and
+/// compares. On a watched device the second run goes without guard bands. Where it is known what
+/// the reference gives for this very case, and the device gives the same, the reference does not
 /// run again.
 pub fn run_case<D: BackendDevice>(
     bench: &Bench<'_, D>,
@@ -154,13 +156,14 @@ fn compared<D: BackendDevice>(
     run
 }
 
-/// The reference's result. Not generic, so that it is compiled here and not again in every program that runs cases on a device of its own.
+/// The reference's result. Not generic, so that it is compiled here and not again in every program
+/// that runs cases on a device of its own.
 fn reference(case: &Case, cell: &Cell, on: &Operands) -> Result<Outcome, Fault> {
     call(&CpuDevice, case, cell, on, POISONS[0], Form::Banded)
 }
 
-/// The fault of elements that hold the poison of both runs. A second run that began with no content has none: where it differs from the
-/// first, one that began with the poison tells.
+/// The fault of elements that hold the poison of both runs. A second run that began with no content
+/// has none: where it differs from the first, one that began with the poison tells.
 fn unwritten(
     on: &Operands,
     first: &[u8],
@@ -197,7 +200,8 @@ fn compare_vendor(case: &Case, cell: &Cell, on: &Operands, got: &[u8]) -> Compar
     cell.operation.family().compare_vendor(call)
 }
 
-/// The values of the inputs at a logical index of an elementwise case, to make a case of one element of them.
+/// The values of the inputs at a logical index of an elementwise case, to make a case of one
+/// element of them.
 pub(super) fn inputs_at(case: &Case, cell: &Cell, index: usize) -> Option<Vec<u64>> {
     let on = Operands::new(case, cell);
     let at = |buffer: &Buffer| {

@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-/// The digest of a result, elements in logical order: 128 bits of BLAKE3, NaNs made one outside class moved.
+/// The digest of a result, elements in logical order: 128 bits of BLAKE3, NaNs made one outside
+/// class moved.
 pub fn result_digest(class: Class, dtype: DType, elements: &[u8]) -> String {
     let size = dtype.size_in_bytes();
     let needs = class != Class::Moved && dtype.is_float();
@@ -27,7 +28,8 @@ pub fn result_digest(class: Class, dtype: DType, elements: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..32].to_string()
 }
 
-/// The digest of a case: 64 bits of BLAKE3 over what it is and the bytes of its operands, so that two machines can tell whether they ran the same.
+/// The digest of a case: 64 bits of BLAKE3 over what it is and the bytes of its operands, so that
+/// two machines can tell whether they ran the same.
 pub(super) fn case_digest<'a>(case: &Case, operands: impl Iterator<Item = &'a Buffer>) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(&serde_json::to_vec(case).expect("a case is plain data"));
@@ -71,13 +73,14 @@ impl CellDigests {
     }
 }
 
-/// What the reference gave for the cases of a seed, by cell: a device that gives the same need not be held to it value by value.
+/// What the reference gave for the cases of a seed, by cell: a device that gives the same need not
+/// be held to it value by value.
 #[derive(Debug, Clone, Default)]
 pub struct KnownResults(HashMap<(String, String, Option<Numerics>), CellDigests>);
 
 impl KnownResults {
-    /// Of cells that the reference has run. A digest does not say whether an index out of range was reported, so that cells which may
-    /// report one are left out.
+    /// Of cells that the reference has run. A digest does not say whether an index out of range was
+    /// reported, so that cells which may report one are left out.
     pub fn new(cells: impl IntoIterator<Item = CellDigests>) -> Self {
         let told = |c: &CellDigests| {
             Cell::find(&c.op, &c.dtypes, c.numerics)
@@ -135,7 +138,8 @@ impl Digests {
     /// Reads a file.
     ///
     /// # Errors
-    /// Those of the file system; `InvalidData` where it holds no digests, or those of another schema.
+    /// Those of the file system; `InvalidData` where it holds no digests, or those of another
+    /// schema.
     pub fn read(path: &Path) -> io::Result<Self> {
         let digests: Self = serde_json::from_slice(&std::fs::read(path)?)?;
         if digests.schema != SCHEMA {

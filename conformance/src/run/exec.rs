@@ -1,4 +1,5 @@
-//! One call of a case on a device: operands between guard bands or exactly as long as they are, poison where nothing is named.
+//! One call of a case on a device: operands between guard bands or exactly as long as they are,
+//! poison where nothing is named.
 
 use super::buffer::{Buffer, Form};
 use super::fault::Fault;
@@ -30,8 +31,8 @@ thread_local! {
     static IN_CALL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// True while this thread is in a device's code: a panic there is caught and becomes the case's failure, so a panic hook need not
-/// print it.
+/// True while this thread is in a device's code: a panic there is caught and becomes the case's
+/// failure, so a panic hook need not print it.
 pub fn in_call() -> bool {
     IN_CALL.get()
 }
@@ -106,7 +107,8 @@ pub fn call<D: BackendDevice>(
     }
 }
 
-/// The destination before a call: with no content at all where a watch is to see that it is written before it is read.
+/// The destination before a call: with no content at all where a watch is to see that it is written
+/// before it is read.
 fn destination<D: BackendDevice>(
     device: &D,
     dst: &Buffer,
@@ -115,8 +117,8 @@ fn destination<D: BackendDevice>(
 ) -> isobit_hal::Result<D::Storage> {
     if form == Form::Exact && dst.is_output_alone(form) {
         let shape = Shape::from([dst.placed(form).len]);
-        // SAFETY: the operation that is called next writes every element, before the storage is read; one that does not is what the watch is
-        // here to find.
+        // SAFETY: the operation that is called next writes every element, before the storage is
+        // read; one that does not is what the watch is here to find.
         return unsafe { device.alloc_uninit(&shape, dst.dtype) };
     }
     device.storage_from_bytes(dst.dtype, &before[dst.range(form)])

@@ -1,4 +1,5 @@
-//! What can be wrong with a case, in the order in which it is looked for: what explains more comes first.
+//! What can be wrong with a case, in the order in which it is looked for: what explains more comes
+//! first.
 
 use crate::compare::Difference;
 use serde::{Deserialize, Serialize};
@@ -17,13 +18,15 @@ pub enum Fault {
     Crash { message: String },
     /// The device no longer answers.
     DeviceLost { message: String },
-    /// What watches the device saw accesses that must not be, of the kind `check`; `message` tells of the first.
+    /// What watches the device saw accesses that must not be, of the kind `check`; `message` tells
+    /// of the first.
     Access { check: String, count: usize, message: String },
     /// Memory outside the result was written: a guard band, a gap of the layout, or an input.
     OutOfBounds { buffer: String, offset: i64 },
     /// An element of the result was not written.
     Unwritten { index: usize, count: usize, offset: i64 },
-    /// The result depends on bytes that no operand names: poison changes it, and the same poison does not.
+    /// The result depends on bytes that no operand names: poison changes it, and the same poison
+    /// does not.
     StrayRead { index: usize, first: String, second: String },
     /// Two runs gave different bits.
     NotRepeatable { index: usize, first: String, second: String },

@@ -1,4 +1,5 @@
-//! Running: a case on a device between guard bands, twice, and against the reference; a cell of cases; a failure made small.
+//! Running: a case on a device between guard bands, twice, and against the reference; a cell of
+//! cases; a failure made small.
 
 mod buffer;
 mod cell;

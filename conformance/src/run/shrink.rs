@@ -1,4 +1,5 @@
-//! Making a failing case small: fewer and smaller dimensions, contiguous layouts, plain values, as long as it fails in the same way.
+//! Making a failing case small: fewer and smaller dimensions, contiguous layouts, plain values, as
+//! long as it fails in the same way.
 
 use super::check::inputs_at;
 use super::fault::Fault;

@@ -1,4 +1,5 @@
-//! What watches a device's accesses to memory from outside, where something does: a simulated device, or a checker that a driver brings.
+//! What watches a device's accesses to memory from outside, where something does: a simulated
+//! device, or a checker that a driver brings.
 
 use super::fault::Fault;
 use crate::schema::Finding;
@@ -6,10 +7,12 @@ use std::fmt;
 
 /// Something that sees each access to a device's memory.
 ///
-/// A case on a watched device runs the second time without guard bands, each operand an allocation that ends with its last element: there
-/// the watch sees what a band would have hidden. For that the device must give each storage an allocation of exactly its size.
+/// A case on a watched device runs the second time without guard bands, each operand an allocation
+/// that ends with its last element: there the watch sees what a band would have hidden. For that
+/// the device must give each storage an allocation of exactly its size.
 pub trait Watch: fmt::Debug + Send + Sync {
-    /// The accesses that must not be since the last call. Only one case runs at a time on a watched device, so that they are of that case.
+    /// The accesses that must not be since the last call. Only one case runs at a time on a watched
+    /// device, so that they are of that case.
     ///
     /// # Errors
     /// The watch does not answer, in words.

@@ -1,4 +1,5 @@
-//! One case of a group: what it may use, what it has done so far in words, and how it says what is wrong.
+//! One case of a group: what it may use, what it has done so far in words, and how it says what is
+//! wrong.
 
 use crate::generate::Draw;
 use isobit_hal::{BackendDevice, DeviceInfo, Error, ErrorKind, Result, Stream};
@@ -40,7 +41,8 @@ pub(crate) use ensure;
 /// A case while it runs.
 pub(crate) struct Case<'a, D: BackendDevice> {
     pub device: &'a D,
-    /// Another device of the driver, or another instance of this one; the device itself where there is none.
+    /// Another device of the driver, or another instance of this one; the device itself where there
+    /// is none.
     pub another: &'a D,
     /// What the device says of itself.
     pub info: &'a DeviceInfo,
@@ -65,7 +67,8 @@ impl<D: BackendDevice> Case<'_, D> {
         self.draw.pick(least..=most)
     }
 
-    /// The device's default stream, and further ones so that there are between `least` and `most`: new ones, and forks of those before.
+    /// The device's default stream, and further ones so that there are between `least` and `most`:
+    /// new ones, and forks of those before.
     pub(crate) fn streams(&mut self, least: usize, most: usize) -> Checked<Vec<Stream>> {
         let count = self.between(least, most);
         let mut streams = vec![self.device.default_stream()?];
@@ -109,8 +112,8 @@ impl<'a, D: BackendDevice> Untracked<'a, D> {
     /// As [`BackendDevice::disable_event_tracking`]; the device is waited for before it ends.
     pub(crate) unsafe fn new(device: &'a D) -> Self {
         let was = device.is_event_tracking();
-        // SAFETY: the caller promises what `BackendDevice::disable_event_tracking`; the device is waited for
-        // before it ends asks.
+        // SAFETY: the caller promises what `BackendDevice::disable_event_tracking`; the device is
+        // waited for before it ends asks.
         unsafe { device.disable_event_tracking() };
         Self { device, was }
     }
@@ -118,7 +121,8 @@ impl<'a, D: BackendDevice> Untracked<'a, D> {
 
 impl<D: BackendDevice> Drop for Untracked<'_, D> {
     fn drop(&mut self) {
-        // Nothing is under way when ordering begins again; an error of the work is found by whoever looks at it.
+        // Nothing is under way when ordering begins again; an error of the work is found by whoever
+        // looks at it.
         let _ = self.device.synchronize();
         if self.was {
             self.device.enable_event_tracking();

@@ -1,4 +1,5 @@
-//! `device.counters`: launches, replays, allocations and compiled sources are counted, and nothing else is.
+//! `device.counters`: launches, replays, allocations and compiled sources are counted, and nothing
+//! else is.
 
 use super::case::{Case, Checked, ensure};
 use super::mirror::Mirror;

@@ -1,4 +1,5 @@
-//! `device.errors`: each way to fail gives its kind with its context, on whatever stream, takes no memory, and leaves the device working.
+//! `device.errors`: each way to fail gives its kind with its context, on whatever stream, takes no
+//! memory, and leaves the device working.
 
 use super::case::{Case, Checked};
 use super::failures;

@@ -1,4 +1,5 @@
-//! `device.events`: a chain of steps over several streams that events alone order, and the time that events tell.
+//! `device.events`: a chain of steps over several streams that events alone order, and the time
+//! that events tell.
 
 use super::case::{Case, Checked, Untracked, ensure, fails};
 use super::mirror::Mirror;
@@ -34,13 +35,14 @@ fn never_recorded<D: BackendDevice>(case: &mut Case<'_, D>, streams: &[Stream]) 
     Ok(())
 }
 
-/// Each step runs on another stream than the one before, after an event that was recorded behind that. Two events serve in turn, so that recording one again
-/// must move its point.
+/// Each step runs on another stream than the one before, after an event that was recorded behind
+/// that. Two events serve in turn, so that recording one again must move its point.
 fn chain<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, streams: &[Stream]) -> Checked {
     let device = case.device;
     device.synchronize()?;
     let events = [device.new_event()?, device.new_event()?];
-    // SAFETY: every step runs after the one before it, which its event says; nothing is dropped meanwhile, and the guard waits for the device.
+    // SAFETY: every step runs after the one before it, which its event says; nothing is dropped
+    // meanwhile, and the guard waits for the device.
     let _untracked = unsafe { Untracked::new(device) };
     case.say("order is left to events");
     let mut last = None;
@@ -67,7 +69,8 @@ fn chain<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, strea
     mirror.check()
 }
 
-/// Time between two events: not less than none, not more than passed on the host, and negative the other way around.
+/// Time between two events: not less than none, not more than passed on the host, and negative the
+/// other way around.
 fn elapsed<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, streams: &[Stream]) -> Checked {
     let device = case.device;
     let on = case.between(0, streams.len() - 1);
@@ -85,7 +88,8 @@ fn elapsed<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, str
     let forward = start.elapsed_time(&end)?;
     ensure!(end.query()?, "the time between two events was told before the second was reached");
     let (back, none) = (end.elapsed_time(&start)?, start.elapsed_time(&start)?);
-    // Clocks of host and device need not be the same: a tenth, and the resolution that CUDA and HIP document.
+    // Clocks of host and device need not be the same: a tenth, and the resolution that CUDA and HIP
+    // document.
     let most = began.elapsed().as_secs_f32() * 1e3 * 1.1 + 1.0;
     ensure!((0.0..=most).contains(&forward), "{forward} ms between two events, of at most {most} on the host");
     ensure!(back <= 0.0 && (forward + back).abs() <= 1e-3 + 1e-3 * forward, "{forward} ms forward and {back} ms back");

@@ -1,4 +1,5 @@
-//! The ways to fail that a device can be brought to, each with the kind and the context that its error must have.
+//! The ways to fail that a device can be brought to, each with the kind and the context that its
+//! error must have.
 
 use super::capture_errors;
 use super::case::{Case, Checked, ensure, fails};

@@ -1,5 +1,6 @@
-//! `device.graphs`: a step captured and replayed with new inputs gives what the same step gives eagerly, also with memory of its own, on several streams, from
-//! another thread, and after what it was made with is gone.
+//! `device.graphs`: a step captured and replayed with new inputs gives what the same step gives
+//! eagerly, also with memory of its own, on several streams, from another thread, and after what it
+//! was made with is gone.
 
 use super::capture_errors;
 use super::case::{Case, Checked, ensure};
@@ -22,7 +23,8 @@ fn lock<S>(held: &Held<S>) -> MutexGuard<'_, Buffers<S>> {
 #[derive(Debug, Clone)]
 struct Captured {
     steps: Vec<Step>,
-    /// Steps from this one on, and before that other one, run on a stream that is forked from the capture's and joined again; 0 and 0 for none.
+    /// Steps from this one on, and before that other one, run on a stream that is forked from the
+    /// capture's and joined again; 0 and 0 for none.
     beside: (usize, usize),
     /// The number of the step whose factor is changed by an update, if it has one.
     factor: Option<usize>,

@@ -19,8 +19,8 @@ pub struct Options<D> {
     pub cases: u64,
     /// The case of this index alone.
     pub only: Option<u64>,
-    /// Another device of the driver, or another instance of the one under test, for what passes between two. Without it storages go from the device
-    /// to itself.
+    /// Another device of the driver, or another instance of the one under test, for what passes
+    /// between two. Without it storages go from the device to itself.
     pub another: Option<D>,
     /// What sees the device's accesses, where something does.
     pub watch: Option<Arc<dyn Watch>>,
@@ -72,7 +72,8 @@ macro_rules! declare {
     };
 }
 declare! {
-    /// Work on several streams: ordered by the device as by the caller, streams made, joined, dropped and entered by threads.
+    /// Work on several streams: ordered by the device as by the caller, streams made, joined,
+    /// dropped and entered by threads.
     Streams streams
     /// Events as the only order between streams; their time.
     Events events
@@ -104,7 +105,8 @@ impl Group {
         groups().find(|g| g.name() == name)
     }
 
-    /// Which capability the device lacks, where the group is about nothing else; its calls are then held to refusing.
+    /// Which capability the device lacks, where the group is about nothing else; its calls are then
+    /// held to refusing.
     fn lacks(self, info: &DeviceInfo) -> Option<&'static str> {
         match self {
             Group::Kernels if info.limits.is_none() => Some("limits: the device launches no kernels"),
@@ -129,7 +131,8 @@ impl GroupRun {
         Self { row, findings: Vec::new(), memory: Memory::default(), lost: false }
     }
 
-    /// The group as failed in a case, with the command that runs it again; `program` is what the case had done by then.
+    /// The group as failed in a case, with the command that runs it again; `program` is what the
+    /// case had done by then.
     pub fn fail(&mut self, seed: u64, index: u64, why: &str, program: &[String]) {
         let row = &mut self.row;
         row.failed += 1;
@@ -159,8 +162,8 @@ impl GroupRun {
     }
 }
 
-/// Runs a group on a device, which is used by nothing else meanwhile. Limits of memory are none afterwards. `before` is told of each case by its index, before it
-/// runs.
+/// Runs a group on a device, which is used by nothing else meanwhile. Limits of memory are none
+/// afterwards. `before` is told of each case by its index, before it runs.
 pub fn run_group<D: BackendDevice>(
     device: &D,
     id: &str,
@@ -201,7 +204,8 @@ pub fn run_group<D: BackendDevice>(
         if out.lost {
             break;
         }
-        // What the case left unreported is not the next one's: no case causes more errors than these.
+        // What the case left unreported is not the next one's: no case causes more errors than
+        // these.
         let _ = (0..4).find(|_| device.synchronize().is_ok());
     }
     if let Some(command) = &out.row.repro {
@@ -215,7 +219,8 @@ pub fn run_group<D: BackendDevice>(
     out
 }
 
-/// One case, and what holds after each of any group: memory is given back, and nothing accessed what it must not.
+/// One case, and what holds after each of any group: memory is given back, and nothing accessed
+/// what it must not.
 fn run_case<D: BackendDevice>(group: Group, case: &mut Case<'_, D>, options: &Options<D>) -> Checked<Vec<Finding>> {
     let (device, another) = (case.device, case.another);
     let in_use = || [device, another].map(|d| d.pool_stats().in_use);

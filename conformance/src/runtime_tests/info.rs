@@ -109,7 +109,8 @@ fn streams<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// Vendor numerics are the vendor's where there is a library, the kernel's own bits where there is none, and counted.
+/// Vendor numerics are the vendor's where there is a library, the kernel's own bits where there is
+/// none, and counted.
 fn vendor_matmul<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let n = case.between(1, 24);
     // Integers, so that a product is exact in whatever order it is added up.
@@ -151,7 +152,8 @@ fn compiler<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// What `supports` says of an operation is so: a combination of dtypes that is not defined is refused, one that is runs (as the cells show).
+/// What `supports` says of an operation is so: a combination of dtypes that is not defined is
+/// refused, one that is runs (as the cells show).
 fn supported<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let bf16 = case.device.supports(&Op::Matmul(Matmul::default()), &[DType::BF16; 3]).is_supported();
     ensure!(bf16 == case.device.supports_bf16(), "supports_bf16 and supports disagree");

@@ -4,7 +4,8 @@ use super::case::{Case, Checked, ensure, fails};
 use super::mirror::numbers;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, ErrorKind, Layout};
 
-/// Part of a storage, by its address as another library would give it, is read and written as a storage of its own.
+/// Part of a storage, by its address as another library would give it, is read and written as a
+/// storage of its own.
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let dtype = case.draw.one_of(&[DType::F32, DType::I32, DType::F16, DType::U8]);
     let len = case.between(8, 600);

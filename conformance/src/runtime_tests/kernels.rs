@@ -1,5 +1,6 @@
-//! `device.kernels`: a user's own kernels, compiled here, cached by content, checked against their parameters, and launched in order with the operations
-//! around them. On a device without kernels or without a compiler every call must refuse.
+//! `device.kernels`: a user's own kernels, compiled here, cached by content, checked against their
+//! parameters, and launched in order with the operations around them. On a device without kernels
+//! or without a compiler every call must refuse.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::source::{self, Source};
@@ -63,7 +64,8 @@ fn compiled<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source) -> Checke
     Ok(func)
 }
 
-/// Operations make the input on one stream, the kernel runs on another, operations use its results on a third.
+/// Operations make the input on one stream, the kernel runs on another, operations use its results
+/// on a third.
 fn mixed<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source, func: &Func, streams: &[Stream]) -> Checked {
     let device = case.device;
     let n = case.between(1, 3000);
@@ -83,7 +85,8 @@ fn mixed<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source, func: &Func,
     let value = KernelValue::from_bytes(bytemuck::bytes_of(&pair));
     let launched = device.with_stream(on[1], || {
         let builder = func.builder().arg_at(&x, skip).arg_mut_at(&mut y, into).arg_mut(&mut z);
-        // SAFETY: the arguments are of the kernel's types, `x` has `n` elements from `skip` on, `y` from `into` on, `z` from the first.
+        // SAFETY: the arguments are of the kernel's types, `x` has `n` elements from `skip` on, `y`
+        // from `into` on, `z` from the first.
         unsafe { builder.value(n as u64).value(value).value(scale).launch(config) }
     });
     launched?;
@@ -102,7 +105,8 @@ fn reversed<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source) -> Checke
     let func = case.device.compile(source::REVERSE, &source.text)?;
     let host: Vec<u32> = (0..256).map(|i| i * 7).collect();
     let (x, mut y) = (case.device.storage_from_slice(&host)?, case.device.zeros(&256.into(), DType::U32)?);
-    // SAFETY: both storages have the 256 elements that one block of as many threads reads and writes.
+    // SAFETY: both storages have the 256 elements that one block of as many threads reads and
+    // writes.
     unsafe { func.builder().arg(&x).arg_mut(&mut y).launch(LaunchConfig::linear(1, 256))? };
     let expected: Vec<u32> = host.iter().rev().copied().collect();
     let got = y.to_vec::<u32>()?;

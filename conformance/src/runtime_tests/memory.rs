@@ -1,4 +1,5 @@
-//! `device.memory`: bytes and slices of a storage read and written in place, and steps that allocate nothing.
+//! `device.memory`: bytes and slices of a storage read and written in place, and steps that
+//! allocate nothing.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::interop;

@@ -1,4 +1,5 @@
-//! A set of buffers on a device and the same on the CPU, which every step is done on as well: what the device must hold in the end.
+//! A set of buffers on a device and the same on the CPU, which every step is done on as well: what
+//! the device must hold in the end.
 
 use super::case::{Case, Checked, ensure};
 use super::step::{Buffers, Step, equal, perform};

@@ -1,4 +1,5 @@
-//! `device.pinned`: copies between storages and pinned host memory, while the host goes on and changes what was copied.
+//! `device.pinned`: copies between storages and pinned host memory, while the host goes on and
+//! changes what was copied.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::mirror::Mirror;

@@ -1,4 +1,5 @@
-//! `device.pool`: what the memory pool counts, its limits, and exhaustion, which says how things stand.
+//! `device.pool`: what the memory pool counts, its limits, and exhaustion, which says how things
+//! stand.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::mirror::Mirror;
@@ -8,7 +9,8 @@ use isobit_hal::{BackendDevice, DType, ErrorKind, PoolStats, Result, Shape};
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let before = case.device.pool_stats();
     counted(case)?;
-    // A device that never counts has no pool: nothing below is about it, but the calls must do no harm.
+    // A device that never counts has no pool: nothing below is about it, but the calls must do no
+    // harm.
     let pooled = case.device.pool_stats() != PoolStats::default();
     cached(case)?;
     if pooled {
@@ -148,7 +150,8 @@ fn limited<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// More than there is: the error says what was asked for and how the memory stands, and the device works on.
+/// More than there is: the error says what was asked for and how the memory stands, and the device
+/// works on.
 fn exhausted<D: BackendDevice>(case: &mut Case<'_, D>, pooled: bool) -> Checked {
     let device = case.device;
     let impossible = Shape::from([1 << 60, case.between(1, 4)]);

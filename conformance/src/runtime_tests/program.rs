@@ -1,4 +1,5 @@
-//! Steps drawn for the buffers of a case: operations of many kinds, whole or in part, transposed, in place, and into storages of their own.
+//! Steps drawn for the buffers of a case: operations of many kinds, whole or in part, transposed,
+//! in place, and into storages of their own.
 
 use super::case::Case;
 use super::mirror::{Form, Mirror};
@@ -77,7 +78,8 @@ impl Draft {
         }
     }
 
-    /// Whether the elements of the result are those of its inputs one by one, so that parts of buffers can take part.
+    /// Whether the elements of the result are those of its inputs one by one, so that parts of
+    /// buffers can take part.
     fn is_elementwise(self) -> bool {
         matches!(self, D::Fill | D::Copy | D::Cast | D::Affine | D::Unary | D::Binary | D::Cmp | D::Where | D::Random)
     }
@@ -108,7 +110,8 @@ fn beside<B: BackendDevice>(case: &mut Case<'_, B>, form: &Form, dtype: DType, d
     (!others.is_empty()).then(|| case.draw.one_of(&others))
 }
 
-/// A buffer of a dtype, and how an elementwise operation of `rows` rows sees it: plainly, transposed, or one row for all.
+/// A buffer of a dtype, and how an elementwise operation of `rows` rows sees it: plainly,
+/// transposed, or one row for all.
 fn operand<B: BackendDevice>(case: &mut Case<'_, B>, form: &Form, i: usize, rows: usize) -> Option<(usize, Layout)> {
     let start = case.between(0, form.side - rows);
     let view = match case.between(0, 3) {

@@ -1,9 +1,11 @@
-//! The source of the kernels that `device.kernels` compiles, in the dialect that both vendors' compilers take, and what it computes, in plain Rust.
+//! The source of the kernels that `device.kernels` compiles, in the dialect that both vendors'
+//! compilers take, and what it computes, in plain Rust.
 
 use super::case::Case;
 use isobit_hal::{BackendDevice, KernelSource};
 
-/// The kernel that mixes numbers: `(const u32 *x, u32 *y, float *z, u64 n, Pair pair, float scale)`.
+/// The kernel that mixes numbers: `(const u32 *x, u32 *y, float *z, u64 n, Pair pair, float
+/// scale)`.
 pub(super) const NAME: &str = "mix";
 /// The kernel that turns around 256 numbers through shared memory: `(const u32 *x, u32 *y)`.
 pub(super) const REVERSE: &str = "reverse";

@@ -1,4 +1,5 @@
-//! Operations on numbered buffers: what the programs of groups are made of, the same for every device.
+//! Operations on numbered buffers: what the programs of groups are made of, the same for every
+//! device.
 
 use super::case::{Checked, Failed};
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Op, Result, Src};
@@ -8,11 +9,13 @@ use std::fmt;
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub op: Op,
-    /// Buffers by their numbers, each through a layout. The destination's own number stands for the destination itself.
+    /// Buffers by their numbers, each through a layout. The destination's own number stands for the
+    /// destination itself.
     pub inputs: Vec<(usize, Layout)>,
     pub dst: usize,
     pub layout: Layout,
-    /// The result is a new storage of this dtype that takes the buffer's place, so that the old one is dropped while work on it may be under way.
+    /// The result is a new storage of this dtype that takes the buffer's place, so that the old one
+    /// is dropped while work on it may be under way.
     pub fresh: Option<DType>,
 }
 
@@ -31,7 +34,8 @@ pub(crate) type Buffers<S> = Vec<Option<S>>;
 /// Does a step on a device, on the stream that this thread's work goes to.
 pub(crate) fn perform<D: BackendDevice>(device: &D, step: &Step, buffers: &mut Buffers<D::Storage>) -> Result<()> {
     let mut dst = match step.fresh {
-        // SAFETY: a step's layout names every element of a fresh buffer, and the step writes it or fails and the storage is dropped unread.
+        // SAFETY: a step's layout names every element of a fresh buffer, and the step writes it or
+        // fails and the storage is dropped unread.
         Some(dtype) => Some(unsafe { device.alloc_uninit(step.layout.shape(), dtype)? }),
         None => buffers[step.dst].take(),
     };

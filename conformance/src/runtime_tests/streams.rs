@@ -1,7 +1,8 @@
 //! `device.streams`: a program on several streams gives what the same program gives in order.
 //!
-//! Two cases in three leave the order to the device; one in three switches that off and orders by joins and events, no more than is needed. Streams are
-//! joined without need, forked, dropped with work on them, and entered by threads of their own.
+//! Two cases in three leave the order to the device; one in three switches that off and orders by
+//! joins and events, no more than is needed. Streams are joined without need, forked, dropped with
+//! work on them, and entered by threads of their own.
 
 use super::case::{Case, Checked, Untracked, ensure, fails};
 use super::mirror::Mirror;
@@ -32,7 +33,8 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
         case.say("order is left to the caller");
         device.synchronize()?;
     }
-    // SAFETY: what touches a buffer is ordered by `order` below, nothing is dropped while the guard lives, and it waits for the device.
+    // SAFETY: what touches a buffer is ordered by `order` below, nothing is dropped while the guard
+    // lives, and it waits for the device.
     let _untracked = (!tracked).then(|| unsafe { Untracked::new(device) });
     let mut uses = vec![Uses::default(); mirror.buffers.len()];
     for _ in 0..case.between(6, 12) {
@@ -71,7 +73,8 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// Runs a call on a stream, in a thread of its own where asked; the thread's own work goes there, and to where it went before afterwards.
+/// Runs a call on a stream, in a thread of its own where asked; the thread's own work goes there,
+/// and to where it went before afterwards.
 fn on_stream<D: BackendDevice, T: Send>(
     device: &D,
     stream: &Stream,
@@ -141,7 +144,8 @@ fn order<D: BackendDevice>(
     Ok(())
 }
 
-/// Adds a stream by its raw handle, as another library would give it, and gives the one that must outlive it.
+/// Adds a stream by its raw handle, as another library would give it, and gives the one that must
+/// outlive it.
 fn external<D: BackendDevice>(case: &mut Case<'_, D>, streams: &mut Vec<Stream>) -> Checked<Option<Stream>> {
     let owner = case.device.new_stream()?;
     // SAFETY: the handle is that of a stream of this device, which the caller keeps longer.

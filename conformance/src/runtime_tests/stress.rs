@@ -1,4 +1,5 @@
-//! Many threads at one or several devices: mixed operations on the default stream and on a stream of each thread's own, held to the CPU throughout.
+//! Many threads at one or several devices: mixed operations on the default stream and on a stream
+//! of each thread's own, held to the CPU throughout.
 
 use super::case::{Case, Checked, Failed};
 use super::mirror::{Mirror, numbers};
@@ -62,7 +63,8 @@ struct Shared<'a, D: BackendDevice> {
     expected: CpuStorage,
 }
 
-/// Runs mixed operations from many threads on devices, compares every result with the CPU's, and sees that all memory is given back.
+/// Runs mixed operations from many threads on devices, compares every result with the CPU's, and
+/// sees that all memory is given back.
 ///
 /// # Errors
 /// What went wrong first.

@@ -1,4 +1,5 @@
-//! `device.transfer`: storages copied to another device or another instance of this one, and through the host, in order with the work on both.
+//! `device.transfer`: storages copied to another device or another instance of this one, and
+//! through the host, in order with the work on both.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::mirror::Mirror;
@@ -15,7 +16,8 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let whole = Shape::from([mirror.shape.side, mirror.shape.side]);
     let mut copies = Vec::new();
     for _ in 0..case.between(2, 4) {
-        // What is copied is still being computed, and is overwritten as soon as the copy is under way.
+        // What is copied is still being computed, and is overwritten as soon as the copy is under
+        // way.
         some_steps(case, &mut mirror, &streams)?;
         let i = case.between(0, mirror.shape.dtypes.len() - 1);
         let dtype = mirror.shape.dtypes[i];

@@ -1,5 +1,6 @@
-//! A driver as someone else would write it: it knows the HAL alone, implements what the traits require, passes the suite, and joins the facade while the program runs. Nothing in
-//! this workspace knows of it. `docs/writing-a-driver.md` quotes these files.
+//! A driver as someone else would write it: it knows the HAL alone, implements what the traits
+//! require, passes the suite, and joins the facade while the program runs. Nothing in this
+//! workspace knows of it. `docs/writing-a-driver.md` quotes these files.
 
 mod device;
 mod joined;

@@ -1,4 +1,5 @@
-//! What the driver never heard of works on it all the same, in plain words: streams, events, graphs, pinned memory.
+//! What the driver never heard of works on it all the same, in plain words: streams, events,
+//! graphs, pinned memory.
 
 use super::device::TinyDevice;
 use isobit::{
@@ -6,7 +7,8 @@ use isobit::{
 };
 use std::sync::{Arc, Mutex};
 
-/// A step over buffers that stay: uploads on one stream, computes on another, and reads the result back. Returns the result, and its last two elements as a copy to pinned memory gave them.
+/// A step over buffers that stay: uploads on one stream, computes on another, and reads the result
+/// back. Returns the result, and its last two elements as a copy to pinned memory gave them.
 fn step(device: &impl BackendDevice) -> Result<Vec<f32>> {
     let layout = Layout::contiguous(4);
     let (uploads, start, end) = (device.new_stream()?, device.new_event()?, device.new_event()?);
@@ -48,7 +50,8 @@ fn step(device: &impl BackendDevice) -> Result<Vec<f32>> {
 
 #[test]
 fn a_step_with_streams_events_and_a_graph_gives_the_same_everywhere() {
-    // The squares 0, 1, 4 and 0.25, to which the step adds x four times, the last time with a second element of 100: all exact.
+    // The squares 0, 1, 4 and 0.25, to which the step adds x four times, the last time with a
+    // second element of 100: all exact.
     let expected = [0.0, 104.0, -4.0, 2.25, -4.0, 2.25];
     let tiny = TinyDevice::new(0).unwrap();
     assert_eq!(step(&tiny).unwrap(), expected);

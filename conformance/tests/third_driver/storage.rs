@@ -1,4 +1,5 @@
-//! The storage of a driver from elsewhere: bytes in a memory of its own, and operations carried out beside it.
+//! The storage of a driver from elsewhere: bytes in a memory of its own, and operations carried out
+//! beside it.
 
 use super::device::TinyDevice;
 use isobit_hal::{BackendStorage, CpuStorage, DType, Error, ErrorKind, Layout, Op, Result, Src, validate};

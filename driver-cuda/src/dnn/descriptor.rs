@@ -1,5 +1,5 @@
-//! cuDNN's descriptors: objects with attributes, of which a graph, its heuristics and its plans are made.
-//! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html>
+//! cuDNN's descriptors: objects with attributes, of which a graph, its heuristics and its plans are
+//! made. <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html>
 
 use super::text_of;
 use cudarc::cudnn::sys::{
@@ -46,7 +46,8 @@ impl Descriptor {
     }
 
     pub(super) fn set_descriptor(&self, name: Name, value: &Descriptor) -> Result<(), String> {
-        // SAFETY: the type of this element, which lives and which cuDNN keeps as long as it needs it.
+        // SAFETY: the type of this element, which lives and which cuDNN keeps as long as it needs
+        // it.
         unsafe { self.set(name, Type::CUDNN_TYPE_BACKEND_DESCRIPTOR, &[value.0]) }
     }
 
@@ -58,17 +59,20 @@ impl Descriptor {
     /// Reads an attribute into elements of a type, and says how many there are, which may be more.
     ///
     /// # Safety
-    /// As [`set`](Self::set); any bytes are a value of `T`, or there are values which cuDNN fills in.
+    /// As [`set`](Self::set); any bytes are a value of `T`, or there are values which cuDNN fills
+    /// in.
     pub(super) unsafe fn get<T>(&self, name: Name, ty: Type, values: &mut [T]) -> Result<usize, String> {
         let (mut count, room) = (0, values.len() as i64);
         let to = if values.is_empty() { std::ptr::null_mut() } else { values.as_mut_ptr().cast::<c_void>() };
-        // SAFETY: the descriptor lives; cuDNN writes at most as many elements as there is room for, of the type that the caller promises.
+        // SAFETY: the descriptor lives; cuDNN writes at most as many elements as there is room for,
+        // of the type that the caller promises.
         let status = unsafe { sys::cudnnBackendGetAttribute(self.0, name, ty, room, &mut count, to) };
         check(status, || format!("reading {name:?}"))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// Reads an attribute that is descriptors, into new ones of their kind: as many as there are, but at most so many.
+    /// Reads an attribute that is descriptors, into new ones of their kind: as many as there are,
+    /// but at most so many.
     pub(super) fn get_descriptors(&self, name: Name, kind: Kind, most: usize) -> Result<Vec<Descriptor>, String> {
         let descriptors = (0..most).map(|_| Descriptor::new(kind)).collect::<Result<Vec<_>, _>>()?;
         let mut raw: Vec<_> = descriptors.iter().map(|d| d.0).collect();
@@ -80,7 +84,8 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, destroyed once. A failure leaves a descriptor behind, which is all there is to say about it.
+        // SAFETY: made in `new`, destroyed once. A failure leaves a descriptor behind, which is all
+        // there is to say about it.
         unsafe { sys::cudnnBackendDestroyDescriptor(self.0) };
     }
 }

@@ -29,7 +29,8 @@ struct State {
     plans: ConvPlans<Plan>,
 }
 
-// SAFETY: cuDNN lets any thread use a handle and what was made with it, one at a time; the mutex sees to that.
+// SAFETY: cuDNN lets any thread use a handle and what was made with it, one at a time; the mutex
+// sees to that.
 unsafe impl Send for State {}
 
 /// The oldest release whose statuses the bindings know.
@@ -75,7 +76,8 @@ impl LibraryHandle<CudaRuntime> for Dnn {
 
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere or destroyed.
+        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere
+        // or destroyed.
         check(unsafe { sys::cudnnSetStream(self.state.lock().handle, stream.raw().cast()) }, "choosing the stream")
     }
 }
@@ -92,7 +94,8 @@ impl Dnn {
             conv,
             |problem| quirks::mistrust(conv).map_or_else(|| Plan::new(handle, problem), |why| Err(why.into())),
             scratch,
-            // SAFETY: the caller promises valid operands, which the plan was made for; the workspace is as large as it asks.
+            // SAFETY: the caller promises valid operands, which the plan was made for; the
+            // workspace is as large as it asks.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
         )
     }
@@ -103,7 +106,8 @@ impl Drop for Dnn {
         let state = self.state.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
             state.plans.clear();
-            // SAFETY: made in `new`, destroyed once, after what was made with it; destroying waits for its work.
+            // SAFETY: made in `new`, destroyed once, after what was made with it; destroying waits
+            // for its work.
             check(unsafe { sys::cudnnDestroy(state.handle) }, "destroying the handle")
         });
         self.context.deferred().keep(destroyed);

@@ -1,4 +1,5 @@
-//! A convolution as a graph of one operation, and the first engine of cuDNN's choice that computes it as the contract asks.
+//! A convolution as a graph of one operation, and the first engine of cuDNN's choice that computes
+//! it as the contract asks.
 
 use super::descriptor::Descriptor;
 use cudarc::cudnn::sys::{
@@ -75,7 +76,8 @@ impl Plan {
     /// Enqueues it on the handle's stream.
     ///
     /// # Safety
-    /// As `VendorRuntime::conv` for the operands' addresses; the workspace has as many bytes as the plan asks for.
+    /// As `VendorRuntime::conv` for the operands' addresses; the workspace has as many bytes as the
+    /// plan asks for.
     pub(super) unsafe fn execute(
         &self,
         handle: sys::cudnnHandle_t,
@@ -197,8 +199,9 @@ fn configurations(graph: &Descriptor, heuristic: Heuristic) -> Result<Vec<Descri
     results.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, ENGINES)
 }
 
-/// Whether an engine rounds no more than the contract's bound has it, and gives the same bits each time. Winograd's and Fourier's transforms mix
-/// neighbours, whose errors the bound of a result does not know.
+/// Whether an engine rounds no more than the contract's bound has it, and gives the same bits each
+/// time. Winograd's and Fourier's transforms mix neighbours, whose errors the bound of a result
+/// does not know.
 fn is_precise(config: &Descriptor, dtype: DType) -> Result<bool, String> {
     let engine = config
         .get_descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1)?

@@ -1,6 +1,8 @@
-//! What cuDNN is not asked for, because it was seen to get it wrong or to do it badly. The tree's kernel does it then.
+//! What cuDNN is not asked for, because it was seen to get it wrong or to do it badly. The tree's
+//! kernel does it then.
 //!
-//! Seen with cuDNN 9 on an H200 by the conformance suite, in 256 cases of each cell; each case is in `conformance/regressions.jsonl`.
+//! Seen with cuDNN 9 on an H200 by the conformance suite, in 256 cases of each cell; each case is
+//! in `conformance/regressions.jsonl`.
 
 use isobit_hal::DType;
 use isobit_kernels::Conv;
@@ -10,8 +12,9 @@ pub(super) fn mistrust(conv: &Conv) -> Option<&'static str> {
     let narrow = matches!(conv.dtype, DType::F16 | DType::BF16);
     let spread = |d: usize| conv.stride[d] > 1 && conv.dilation[d] > 1;
     match conv.transposed {
-        // The only such algorithm that is fast adds in an order that varies. The one that does not takes 2738 us where the tree's kernel takes
-        // 1430 (f32, 32x128x56x56, 3x3, stride 2, H200), and 1746 us where that takes 886 (over one dimension).
+        // The only such algorithm that is fast adds in an order that varies. The one that does not
+        // takes 2738 us where the tree's kernel takes 1430 (f32, 32x128x56x56, 3x3, stride 2,
+        // H200), and 1746 us where that takes 886 (over one dimension).
         true if !narrow => Some("has no transposed convolution of f32 and f64 that is both repeatable and fast"),
         // A kernel of it ended with an illegal instruction, which takes the device with it.
         true if spread(0) || spread(1) => {

@@ -1,7 +1,8 @@
 //! Looking for a library of ROCm: where, under which names, and what to say when it is not there.
 //!
-//! The order: a path that the caller or the library's environment variable names, and then nothing else; the folders `lib` and `lib64` of
-//! `ROCM_PATH`; the dynamic loader's own search; `/opt/rocm/lib`. In each place every soname is tried, newest release first.
+//! The order: a path that the caller or the library's environment variable names, and then nothing
+//! else; the folders `lib` and `lib64` of `ROCM_PATH`; the dynamic loader's own search;
+//! `/opt/rocm/lib`. In each place every soname is tried, newest release first.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -60,7 +61,8 @@ impl fmt::Display for OpenError {
                 for (i, attempt) in tried.iter().enumerate() {
                     let comma = if i == 0 { "" } else { ", " };
                     write!(f, "{comma}{}", attempt.file.display())?;
-                    // The loader says of every absent file that it is absent; anything else is worth reading.
+                    // The loader says of every absent file that it is absent; anything else is
+                    // worth reading.
                     if attempt.file.is_file() || !attempt.reason.contains("No such file") {
                         write!(f, " ({})", attempt.reason)?;
                     }
@@ -81,7 +83,8 @@ impl fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
-/// An open library. It is never closed: libraries of ROCm start threads, and unloading their code ends the process.
+/// An open library. It is never closed: libraries of ROCm start threads, and unloading their code
+/// ends the process.
 #[derive(Debug)]
 pub struct Opened {
     library: ManuallyDrop<libloading::Library>,
@@ -116,7 +119,8 @@ impl LibrarySpec {
     fn open_first(&self, candidates: Vec<PathBuf>) -> Result<Opened, OpenError> {
         let mut tried = Vec::new();
         for file in candidates {
-            // SAFETY: opening a vendor's library runs its initialisers, which is what asking for the library means.
+            // SAFETY: opening a vendor's library runs its initialisers, which is what asking for
+            // the library means.
             match unsafe { libloading::Library::new(&file) } {
                 Ok(library) => return Ok(Opened { library: ManuallyDrop::new(library), file }),
                 Err(e) => tried.push(Attempt { file, reason: reason_of(&e) }),

@@ -3,7 +3,8 @@
 use crate::properties::{hipDeviceProp_tR0000, hipDeviceProp_tR0600};
 use std::ffi::{c_char, c_float, c_int, c_uchar, c_uint, c_void};
 
-/// What a call reports. <https://rocm.docs.amd.com/projects/HIP/en/latest/reference/error_codes.html>
+/// What a call reports.
+/// <https://rocm.docs.amd.com/projects/HIP/en/latest/reference/error_codes.html>
 pub type hipError_t = c_uint;
 /// A device's attribute, for [`Hip::hipDeviceGetAttribute`].
 pub type hipDeviceAttribute_t = c_uint;

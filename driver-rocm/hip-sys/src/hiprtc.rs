@@ -1,4 +1,5 @@
-//! AMD's run-time compiler: `hip/hiprtc.h`. A library of its own in ROCm 7; the runtime's library has the same functions in ROCm 5 and 6.
+//! AMD's run-time compiler: `hip/hiprtc.h`. A library of its own in ROCm 7; the runtime's library
+//! has the same functions in ROCm 5 and 6.
 
 use std::ffi::{c_char, c_int, c_uint};
 

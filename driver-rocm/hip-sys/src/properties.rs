@@ -1,10 +1,12 @@
 //! Where a device's architecture name lies.
 //!
-//! No attribute gives it (`hipDeviceAttributeGcnArch` was a number, and is gone in ROCm 7.1), only `hipDeviceProp_t` does, whose layout changed
-//! once: ROCm 6 appended the symbol `hipGetDevicePropertiesR0600` for the new layout and kept `hipGetDeviceProperties` for the old one
-//! (R0000), so the symbol tells the layout. The struct is therefore opaque here: a caller gives a buffer larger than any
-//! release's, and reads the one field at its offset. `cargo xtask bindings --check` compares size and offset with the installed headers'; those of
-//! the official headers of ROCm 5.0, 5.7, 6.0, 6.2 and 7 agree with these.
+//! No attribute gives it (`hipDeviceAttributeGcnArch` was a number, and is gone in ROCm 7.1), only
+//! `hipDeviceProp_t` does, whose layout changed once: ROCm 6 appended the symbol
+//! `hipGetDevicePropertiesR0600` for the new layout and kept `hipGetDeviceProperties` for the old
+//! one (R0000), so the symbol tells the layout. The struct is therefore opaque here: a caller gives
+//! a buffer larger than any release's, and reads the one field at its offset. `cargo xtask bindings
+//! --check` compares size and offset with the installed headers'; those of the official headers of
+//! ROCm 5.0, 5.7, 6.0, 6.2 and 7 agree with these.
 //! <https://rocm.docs.amd.com/projects/HIP/en/latest/doxygen/html/structhip_device_prop__t.html>
 
 /// `hipDeviceProp_t` of ROCm 5, kept in ROCm 6 under this name.
@@ -40,7 +42,8 @@ pub const R0000: PropertiesLayout = PropertiesLayout { size: 792, arch_name: 396
 pub const R0600: PropertiesLayout = PropertiesLayout { size: 1472, arch_name: 1160 };
 
 impl PropertiesLayout {
-    /// The architecture name in a filled buffer, with its features: `gfx90a:sramecc+:xnack-`. `None` where no such name stands there.
+    /// The architecture name in a filled buffer, with its features: `gfx90a:sramecc+:xnack-`.
+    /// `None` where no such name stands there.
     pub fn arch_name_in(self, buffer: &[u8; PROPERTIES_BYTES]) -> Option<&str> {
         let field = &buffer[self.arch_name..self.arch_name + 256];
         let end = field.iter().position(|&b| b == 0)?;

@@ -1,7 +1,9 @@
-//! The macros in which a library is declared: constants, handles, and C-like signatures that become a table of function pointers. Three small
-//! languages, so that the declarations read as the headers do, and `cargo xtask bindings --check` can read them.
+//! The macros in which a library is declared: constants, handles, and C-like signatures that become
+//! a table of function pointers. Three small languages, so that the declarations read as the
+//! headers do, and `cargo xtask bindings --check` can read them.
 
-/// Declares the values of an enum of C as constants of its integer type: a foreign library may return values that no header lists.
+/// Declares the values of an enum of C as constants of its integer type: a foreign library may
+/// return values that no header lists.
 #[macro_export]
 macro_rules! constants {
     ($ty:ty: $( $name:ident = $value:literal, $doc:literal; )+) => {
@@ -27,7 +29,8 @@ macro_rules! handles {
     };
 }
 
-/// Declares a library of ROCm: a struct with one function pointer a field, and how to fill it from the library's file.
+/// Declares a library of ROCm: a struct with one function pointer a field, and how to fill it from
+/// the library's file.
 ///
 /// Functions that some release lacks stand under `optional` and become an `Option`.
 #[macro_export]
@@ -57,7 +60,8 @@ macro_rules! library {
             /// The library of this process: opened at the first call, kept for ever.
             ///
             /// # Errors
-            /// Where the library, or a function that every known release has, is missing; the same at every call.
+            /// Where the library, or a function that every known release has, is missing; the same
+            /// at every call.
             pub fn get() -> Result<&'static Self, &'static $crate::dl::OpenError> {
                 static TABLE: std::sync::OnceLock<Result<$Table, $crate::dl::OpenError>> = std::sync::OnceLock::new();
                 TABLE.get_or_init(|| Self::open(None)).as_ref()
@@ -80,7 +84,8 @@ macro_rules! library {
                 }
                 Ok(Self {
                     $(
-                        // SAFETY: the type is the one that AMD documents for this name, compared with the official headers.
+                        // SAFETY: the type is the one that AMD documents for this name, compared
+                        // with the official headers.
                         $f: unsafe { opened.function(stringify!($f)) }
                             .ok_or_else(|| lacks(&opened, vec![stringify!($f)]))?,
                     )+

@@ -1,6 +1,8 @@
-//! AMD's MIOpen as Isobit's ROCm driver calls it: C types, constants, and a table of functions that [`Miopen::get`] fills from the library of ROCm
-//! 5, 6 or 7 where the machine has it. The declarations are those of `miopen/miopen.h`, which `cargo xtask bindings --check` compares
-//! them with. What each function does: <https://rocm.docs.amd.com/projects/MIOpen/en/latest/reference/index.html>.
+//! AMD's MIOpen as Isobit's ROCm driver calls it: C types, constants, and a table of functions that
+//! [`Miopen::get`] fills from the library of ROCm 5, 6 or 7 where the machine has it. The
+//! declarations are those of `miopen/miopen.h`, which `cargo xtask bindings --check` compares them
+//! with. What each function does:
+//! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/reference/index.html>.
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]
 
 use hip_sys::hipStream_t;
@@ -69,7 +71,8 @@ hip_sys::constants! { miopenConvolutionAttrib_t:
     MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL = 0, "Whether f16 goes through bf16's matrix units, on gfx90a.";
 }
 
-/// Of [`miopenConvolutionAttrib_t`], from ROCm 5.5 on: 1 for solutions alone that give the same bits each time.
+/// Of [`miopenConvolutionAttrib_t`], from ROCm 5.5 on: 1 for solutions alone that give the same
+/// bits each time.
 pub const MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC: miopenConvolutionAttrib_t = 1;
 
 hip_sys::constants! { miopenConvAlgorithm_t:

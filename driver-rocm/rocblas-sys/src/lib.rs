@@ -1,6 +1,8 @@
-//! AMD's rocBLAS as Isobit's ROCm driver calls it: C types, constants, and a table of functions that [`Rocblas::get`] fills from the library of
-//! ROCm 5, 6 or 7 where the machine has it. The declarations are those of `rocblas/rocblas.h`, which `cargo xtask bindings --check` compares
-//! them with. What each function does: <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/>.
+//! AMD's rocBLAS as Isobit's ROCm driver calls it: C types, constants, and a table of functions
+//! that [`Rocblas::get`] fills from the library of ROCm 5, 6 or 7 where the machine has it. The
+//! declarations are those of `rocblas/rocblas.h`, which `cargo xtask bindings --check` compares
+//! them with. What each function does:
+//! <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/>.
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]
 
 use hip_sys::hipStream_t;

@@ -1,6 +1,8 @@
-//! AMD's rocRAND as Isobit's ROCm driver calls it: C types, constants, and a table of functions that [`Rocrand::get`] fills from the library of
-//! ROCm 5, 6 or 7 where the machine has it. The declarations are those of `rocrand/rocrand.h`, which `cargo xtask bindings --check` compares
-//! them with. What each function does: <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>.
+//! AMD's rocRAND as Isobit's ROCm driver calls it: C types, constants, and a table of functions
+//! that [`Rocrand::get`] fills from the library of ROCm 5, 6 or 7 where the machine has it. The
+//! declarations are those of `rocrand/rocrand.h`, which `cargo xtask bindings --check` compares
+//! them with. What each function does:
+//! <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>.
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]
 
 use hip_sys::hipStream_t;

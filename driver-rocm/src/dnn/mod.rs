@@ -28,7 +28,8 @@ struct State {
     plans: ConvPlans<Plan>,
 }
 
-// SAFETY: MIOpen lets any thread use a handle and what was made with it, one at a time; the mutex sees to that.
+// SAFETY: MIOpen lets any thread use a handle and what was made with it, one at a time; the mutex
+// sees to that.
 unsafe impl Send for State {}
 
 fn text_of(library: &Miopen, status: miopenStatus_t) -> String {
@@ -63,7 +64,8 @@ impl LibraryHandle<RocmRuntime> for Dnn {
         let library = MIOPEN.require()?;
         runtime.context().bind()?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: an out-parameter; the stream closes no earlier than its handle is moved elsewhere or destroyed.
+        // SAFETY: an out-parameter; the stream closes no earlier than its handle is moved elsewhere
+        // or destroyed.
         let status = unsafe { (library.miopenCreateWithStream)(&mut handle, stream.raw()) };
         check(library, status, "making a handle")?;
         let state = Mutex::new(State { handle, plans: ConvPlans::default() });
@@ -90,7 +92,8 @@ impl Dnn {
             conv,
             |problem| Plan::new(self.library, handle, problem),
             scratch,
-            // SAFETY: the caller promises valid operands, which the plan was made for; the workspace is as large as it asks.
+            // SAFETY: the caller promises valid operands, which the plan was made for; the
+            // workspace is as large as it asks.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
         )
     }
@@ -101,7 +104,8 @@ impl Drop for Dnn {
         let state = self.state.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
             state.plans.clear();
-            // SAFETY: made in `new`, destroyed once, after what was made with it; destroying waits for its work.
+            // SAFETY: made in `new`, destroyed once, after what was made with it; destroying waits
+            // for its work.
             check(self.library, unsafe { (self.library.miopenDestroy)(state.handle) }, "destroying the handle")
         });
         self.context.deferred().keep(destroyed);

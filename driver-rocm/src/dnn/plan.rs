@@ -1,5 +1,6 @@
-//! A convolution as MIOpen's descriptors, and the first of the library's solutions that computes it as the contract asks. Solutions are asked for
-//! and not timed: MIOpen calls that its immediate mode.
+//! A convolution as MIOpen's descriptors, and the first of the library's solutions that computes it
+//! as the contract asks. Solutions are asked for and not timed: MIOpen calls that its immediate
+//! mode.
 
 use super::text_of;
 use isobit_hal::DType;
@@ -62,7 +63,8 @@ impl Plan {
         plan.check_dims(problem)?;
         let mut why = "has no solution for it".to_string();
         for solution in plan.solutions(handle)? {
-            // Winograd's and Fourier's transforms mix neighbours, whose errors the contract's bound of a result does not know.
+            // Winograd's and Fourier's transforms mix neighbours, whose errors the contract's bound
+            // of a result does not know.
             if matches!(solution.algorithm, miopenConvolutionAlgoWinograd | miopenConvolutionAlgoFFT) {
                 why = "has only solutions that round more than the contract allows".into();
             } else if solution.workspace_size > MOST_WORKSPACE {
@@ -77,8 +79,8 @@ impl Plan {
         Err(why)
     }
 
-    /// What the library thinks that the convolution's result is must be what it is: a release that took one axis for another would leave
-    /// elements unwritten.
+    /// What the library thinks that the convolution's result is must be what it is: a release that
+    /// took one axis for another would leave elements unwritten.
     fn check_dims(&self, problem: &ConvProblem) -> Result<(), String> {
         let (input, result) = if self.transposed { (&self.dst, problem.src) } else { (&self.src, problem.dst) };
         let mut dims = [0; 4];
@@ -128,7 +130,8 @@ impl Plan {
     /// Enqueues it on the handle's stream.
     ///
     /// # Safety
-    /// As `VendorRuntime::conv` for the operands' addresses; the workspace has as many bytes as the plan asks for.
+    /// As `VendorRuntime::conv` for the operands' addresses; the workspace has as many bytes as the
+    /// plan asks for.
     pub(super) unsafe fn execute(
         &self,
         handle: miopenHandle_t,
@@ -138,7 +141,8 @@ impl Plan {
         let (library, conv, solution) = (self.library, self.conv.raw, self.solution);
         let [src, kernel, dst] = operands.map(|p| p.0 as *mut c_void);
         let (workspace, bytes, id) = (workspace.0 as *mut c_void, solution.workspace_size, solution.solution_id);
-        // SAFETY: as the caller promises; the solution was made ready for these descriptors with this handle.
+        // SAFETY: as the caller promises; the solution was made ready for these descriptors with
+        // this handle.
         let status = unsafe {
             if self.transposed {
                 let call = library.miopenConvolutionBackwardDataImmediate;
@@ -178,7 +182,8 @@ impl Tensor {
 
 impl Drop for Tensor {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, destroyed once. A failure leaves a descriptor behind, which is all there is to say about it.
+        // SAFETY: made in `new`, destroyed once. A failure leaves a descriptor behind, which is all
+        // there is to say about it.
         unsafe { (self.library.miopenDestroyTensorDescriptor)(self.raw) };
     }
 }
@@ -203,7 +208,8 @@ impl Convolution {
             let initialize = library.miopenInitConvolutionNdDescriptor;
             check(library, initialize(raw, 2, padding, stride, dilation, miopenConvolution), "describing it")?;
             check(library, (library.miopenSetConvolutionGroupCount)(raw, problem.groups), "setting its groups")?;
-            // By itself MIOpen sends f16 gradients through bf16 on gfx90a, which rounds them to eight bits.
+            // By itself MIOpen sends f16 gradients through bf16 on gfx90a, which rounds them to
+            // eight bits.
             let exact = (library.miopenSetConvolutionAttribute)(raw, MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL, 0);
             check(library, exact, "keeping f16 as it is")?;
             // Before ROCm 5.5 there is no such attribute, and nothing to do about it.

@@ -26,7 +26,8 @@ impl<S: BackendStorage> Attention<S> {
             weight.extend(weights.get(&format!("{name}.self.{part}.weight"), &[hidden, hidden])?);
             bias.extend(weights.get(&format!("{name}.self.{part}.bias"), &[hidden])?);
         }
-        // Scores are divided by the root of the head's size. The queries carry that, so that no pass over the scores is needed for it.
+        // Scores are divided by the root of the head's size. The queries carry that, so that no
+        // pass over the scores is needed for it.
         let scale = 1.0 / (config.head_size() as f32).sqrt();
         weight[..hidden * hidden].iter_mut().chain(&mut bias[..hidden]).for_each(|element| *element *= scale);
         let qkv = Linear::new(device, &weight, &bias, dtype)?;
@@ -44,8 +45,9 @@ impl<S: BackendStorage> Attention<S> {
         let rows = w.rows();
         self.qkv.product(&w.hidden, &mut w.wide, rows)?;
 
-        // The pass that adds the bias also brings each head's vectors together, by the order in which it reads: what follows are then
-        // batches of plain matrices, of which a vendor's library takes all in one call.
+        // The pass that adds the bias also brings each head's vectors together, by the order in
+        // which it reads: what follows are then batches of plain matrices, of which a vendor's
+        // library takes all in one call.
         let by_head = Layout::contiguous([3, batch, heads, tokens, size]);
         let by_token = Layout::contiguous([batch, tokens, 3, heads, size]).permute(&[2, 0, 3, 1, 4])?;
         let bias = Layout::contiguous([3, 1, heads, 1, size]).broadcast_as(by_head.shape())?;

@@ -39,7 +39,8 @@ impl Batch {
         self.lengths.iter().any(|&length| length < self.tokens)
     }
 
-    /// A value for each place: one for tokens of a sentence of some length, one for what fills it up.
+    /// A value for each place: one for tokens of a sentence of some length, one for what fills it
+    /// up.
     pub(crate) fn places(&self, own: impl Fn(usize) -> f32, padding: f32) -> Vec<f32> {
         let row = |&length: &usize| (0..self.tokens).map(move |place| (place < length, length));
         let place = |(is_own, length)| if is_own { own(length) } else { padding };

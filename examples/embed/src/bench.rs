@@ -21,7 +21,8 @@ pub struct Timing {
     pub sentences: usize,
     /// Tokens of each.
     pub tokens: usize,
-    /// Milliseconds of a step, with the host giving its operations one by one: the median of several timings.
+    /// Milliseconds of a step, with the host giving its operations one by one: the median of
+    /// several timings.
     pub step_ms: f64,
     /// Milliseconds of a step replayed as a graph, where the device has graphs: likewise.
     pub graph_ms: Option<f64>,
@@ -42,7 +43,8 @@ impl fmt::Display for Timing {
     }
 }
 
-/// A batch of sentences of a number of tokens each, none of them padding: what is given, repeated, each sentence from another place on.
+/// A batch of sentences of a number of tokens each, none of them padding: what is given, repeated,
+/// each sentence from another place on.
 ///
 /// # Errors
 /// A sentence has less than its two marks, or is to have more tokens than the model looks at.
@@ -81,7 +83,8 @@ pub fn run<D: BackendDevice>(model: &Arc<Model<D>>, batch: &Batch) -> Result<(Ti
     Ok((Timing { sentences: batch.sentences(), tokens: batch.tokens, step_ms, graph_ms }, embeddings))
 }
 
-/// The time of a step of work given to a device, in milliseconds, the device waited for before and after many of them.
+/// The time of a step of work given to a device, in milliseconds, the device waited for before and
+/// after many of them.
 fn milliseconds<D: BackendDevice>(device: &D, mut step: impl FnMut() -> DeviceResult<()>) -> DeviceResult<f64> {
     let mut seconds = |steps: usize| -> DeviceResult<f64> {
         device.synchronize()?;

@@ -21,7 +21,8 @@ impl<D: BackendDevice> Captured<D> {
     /// As [`Model::workspace`] and [`Model::forward`]; `CaptureViolation`.
     pub fn new(model: &Arc<Model<D>>, batch: &Batch) -> Result<Self> {
         let mut workspace = model.workspace(batch)?;
-        // Done once before, so that kernels are loaded and libraries opened, which cannot be captured.
+        // Done once before, so that kernels are loaded and libraries opened, which cannot be
+        // captured.
         model.forward(&mut workspace)?;
         model.device().synchronize()?;
         let workspace = Arc::new(Mutex::new(workspace));
@@ -32,8 +33,9 @@ impl<D: BackendDevice> Captured<D> {
         Ok(Self { workspace, graph })
     }
 
-    /// Puts the inputs of a batch in place of the last ones. The graph reads them from where they lie; only a batch with padding after one without, or
-    /// the other way round, is another step and captured anew.
+    /// Puts the inputs of a batch in place of the last ones. The graph reads them from where they
+    /// lie; only a batch with padding after one without, or the other way round, is another step
+    /// and captured anew.
     ///
     /// # Errors
     /// As [`Workspace::set`]; those of capturing.

@@ -26,7 +26,8 @@ pub struct Config {
     pub layer_norm_eps: f64,
     /// The token that fills sentences up to the longest of a batch.
     pub pad_token_id: u32,
-    /// Tokens of a sentence that are looked at, the marks of its beginning and end among them; the rest is cut off.
+    /// Tokens of a sentence that are looked at, the marks of its beginning and end among them; the
+    /// rest is cut off.
     #[serde(skip)]
     pub max_tokens: usize,
     hidden_act: String,

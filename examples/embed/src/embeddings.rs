@@ -10,7 +10,8 @@ use isobit::{BackendStorage, BinaryOp, DType, Layout, Op, Result as DeviceResult
 #[derive(Debug)]
 pub struct Embeddings<S> {
     words: S,
-    /// Of places, with that of the token's kind added: a sentence that is no part of a pair has but one kind.
+    /// Of places, with that of the token's kind added: a sentence that is no part of a pair has but
+    /// one kind.
     places: S,
     norm: LayerNorm<S>,
     sizes: [usize; 2],

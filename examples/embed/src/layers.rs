@@ -1,10 +1,12 @@
-//! What every part of the model is made of: linear layers, layer norms, and the two together around a residual connection.
+//! What every part of the model is made of: linear layers, layer norms, and the two together around
+//! a residual connection.
 
 use crate::weights::{Weights, upload};
 use anyhow::Result;
 use isobit::{BackendStorage, BinaryOp, DType, Layout, Matmul, Op, Result as DeviceResult, Src};
 
-/// `x W^T + b`, the product and the bias apart: what follows the product takes the bias along in its own pass.
+/// `x W^T + b`, the product and the bias apart: what follows the product takes the bias along in
+/// its own pass.
 #[derive(Debug)]
 pub struct Linear<S> {
     weight: S,
@@ -39,7 +41,8 @@ impl<S: BackendStorage> Linear<S> {
         Ok(Self { weight: upload(device, weight, dtype)?, bias: upload(device, bias, dtype)?, inputs, outputs })
     }
 
-    /// `y = x W^T` of a number of rows. The weight stays as it is: its layout says that it is read transposed.
+    /// `y = x W^T` of a number of rows. The weight stays as it is: its layout says that it is read
+    /// transposed.
     ///
     /// # Errors
     /// Those of the device.

@@ -1,4 +1,5 @@
-//! `cargo run --release -p isobit-embed --features cuda,rocm -- --device cuda:0 "A sentence" "Another one"`: how alike sentences mean.
+//! `cargo run --release -p isobit-embed --features cuda,rocm -- --device cuda:0 "A sentence"
+//! "Another one"`: how alike sentences mean.
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, ValueEnum};
@@ -10,7 +11,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Embeds sentences with all-MiniLM-L6-v2, and prints the cosine similarity of every two. `cargo xtask model` fetches the model.
+/// Embeds sentences with all-MiniLM-L6-v2, and prints the cosine similarity of every two. `cargo
+/// xtask model` fetches the model.
 #[derive(Parser, Debug)]
 struct Args {
     /// The sentences; a few telling ones unless given.

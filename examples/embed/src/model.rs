@@ -29,7 +29,8 @@ struct Layer<S> {
 }
 
 impl<D: BackendDevice> Model<D> {
-    /// Reads the model of a folder and brings it to a device, to compute in a dtype there: f32, f16 or bf16.
+    /// Reads the model of a folder and brings it to a device, to compute in a dtype there: f32, f16
+    /// or bf16.
     ///
     /// # Errors
     /// A file is missing or not as expected; those of the device.
@@ -78,7 +79,8 @@ impl<D: BackendDevice> Model<D> {
         Workspace::new(&self.device, &self.config, self.dtype, batch)
     }
 
-    /// One step: embeds what was [set](Workspace::set) in the workspace. The work is given to the device; reading the result waits for it.
+    /// One step: embeds what was [set](Workspace::set) in the workspace. The work is given to the
+    /// device; reading the result waits for it.
     ///
     /// # Errors
     /// Those of the device.
@@ -94,7 +96,8 @@ impl<D: BackendDevice> Model<D> {
     /// The embeddings of sentences, given by their tokens, in steps of at most `most` sentences.
     ///
     /// # Errors
-    /// Those of [`workspace`](Self::workspace) and [`forward`](Self::forward); an id that is no token's.
+    /// Those of [`workspace`](Self::workspace) and [`forward`](Self::forward); an id that is no
+    /// token's.
     pub fn embed(&self, sentences: &[Vec<u32>], most: usize) -> Result<Vec<Vec<f32>>> {
         let mut embeddings = Vec::with_capacity(sentences.len());
         for part in sentences.chunks(most) {

@@ -1,4 +1,5 @@
-//! What the program tells of embeddings: how alike the sentences are, a digest of all bits, and a file with everything.
+//! What the program tells of embeddings: how alike the sentences are, a digest of all bits, and a
+//! file with everything.
 
 use crate::bench::Timing;
 use anyhow::{Context, Result};
@@ -54,7 +55,8 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
-/// BLAKE3 of the bits of all embeddings, in hexadecimal digits: two runs that print the same one agree to the last bit.
+/// BLAKE3 of the bits of all embeddings, in hexadecimal digits: two runs that print the same one
+/// agree to the last bit.
 pub fn digest(sentences: &[Sentence]) -> String {
     let mut hasher = blake3::Hasher::new();
     for element in sentences.iter().flat_map(|s| &s.embedding) {

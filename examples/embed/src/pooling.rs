@@ -10,7 +10,8 @@ const SHORTEST: f64 = 1e-12;
 /// The mean of a sentence's tokens, brought to length 1.
 #[derive(Debug)]
 pub struct Pooling<S> {
-    /// An RMS norm divides by the root of the mean square, which is the length over the root of the size; these weights are the difference.
+    /// An RMS norm divides by the root of the mean square, which is the length over the root of the
+    /// size; these weights are the difference.
     weight: S,
     size: usize,
 }
@@ -30,7 +31,8 @@ impl<S: BackendStorage> Pooling<S> {
     /// # Errors
     /// Those of the device.
     pub fn forward(&self, w: &mut Workspace<S>) -> Result<()> {
-        // A mean over a sentence's own tokens is a product with each one's share in it, which is 0 for padding.
+        // A mean over a sentence's own tokens is a product with each one's share in it, which is 0
+        // for padding.
         let [shares, tokens, means] = [[1, w.tokens], [w.tokens, self.size], [1, self.size]]
             .map(|[m, n]| Layout::contiguous([w.sentences, m, n]));
         S::matmul_into(Matmul::default(), &w.shares, &shares, &w.hidden, &tokens, &mut w.means, &means)?;

@@ -1,5 +1,5 @@
-//! Simulated GPUs: libraries in place of a vendor's. The loader reads where to look for libraries but once, when a program starts, so a program that wants
-//! one starts itself again.
+//! Simulated GPUs: libraries in place of a vendor's. The loader reads where to look for libraries
+//! but once, when a program starts, so a program that wants one starts itself again.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;

@@ -18,14 +18,16 @@ impl Tokenizer {
         let path = folder.join("tokenizer.json");
         let read = tokenizers::Tokenizer::from_file(&path);
         let mut tokenizer = read.map_err(|e| failed(e).context(format!("cannot read {}", path.display())))?;
-        // The file's own limits are those of training. Sentences are padded in `Batch`, to the longest among them.
+        // The file's own limits are those of training. Sentences are padded in `Batch`, to the
+        // longest among them.
         let truncation = TruncationParams { max_length: config.max_tokens, ..Default::default() };
         tokenizer.with_truncation(Some(truncation)).map_err(failed)?;
         tokenizer.with_padding(None);
         Ok(Self(tokenizer))
     }
 
-    /// The ids of a sentence's tokens, with the marks of its beginning and its end; cut to the longest that the model looks at.
+    /// The ids of a sentence's tokens, with the marks of its beginning and its end; cut to the
+    /// longest that the model looks at.
     ///
     /// # Errors
     /// Those of the tokenizer.

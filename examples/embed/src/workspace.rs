@@ -4,8 +4,8 @@ use crate::{Batch, Config};
 use anyhow::{Result, ensure};
 use isobit::{BackendDevice, BackendStorage, DType, Layout, Result as DeviceResult, WithDType};
 
-/// The inputs, intermediate results and results of a step, for a number of sentences of a number of tokens. New inputs go where the last ones lay, so a
-/// captured step can be replayed on them.
+/// The inputs, intermediate results and results of a step, for a number of sentences of a number of
+/// tokens. New inputs go where the last ones lay, so a captured step can be replayed on them.
 #[derive(Debug)]
 pub struct Workspace<S: BackendStorage> {
     pub(crate) sentences: usize,
@@ -17,7 +17,8 @@ pub struct Workspace<S: BackendStorage> {
     device: S::Device,
     /// u32 `[sentences * tokens]`.
     pub(crate) ids: S,
-    /// `[sentences, tokens]`: what is added to a score of a token, 0 for one of the sentence and -infinity for padding.
+    /// `[sentences, tokens]`: what is added to a score of a token, 0 for one of the sentence and
+    /// -infinity for padding.
     pub(crate) mask: S,
     /// `[sentences, tokens]`: how much of the mean a token is.
     pub(crate) shares: S,
@@ -42,10 +43,12 @@ pub struct Workspace<S: BackendStorage> {
 }
 
 impl<S: BackendStorage> Workspace<S> {
-    /// Buffers for a model in some dtype, with the inputs of a batch, for it and others of its size.
+    /// Buffers for a model in some dtype, with the inputs of a batch, for it and others of its
+    /// size.
     ///
     /// # Errors
-    /// `OutOfMemory`, and others of the device; a batch of longer sentences than the model has places for.
+    /// `OutOfMemory`, and others of the device; a batch of longer sentences than the model has
+    /// places for.
     pub fn new(device: &S::Device, config: &Config, dtype: DType, batch: &Batch) -> Result<Self> {
         let (sentences, tokens, hidden) = (batch.sentences(), batch.tokens, config.hidden_size);
         ensure!(

@@ -22,7 +22,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The embeddings that the program writes for one short sentence and one shorter, as text, which tells every bit; and the digest that it prints.
+/// The embeddings that the program writes for one short sentence and one shorter, as text, which
+/// tells every bit; and the digest that it prints.
 fn embeddings(device: &str, arguments: &[&str]) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.json");

@@ -48,7 +48,8 @@ fn embeddings_are_those_of_numpy() {
     }
 }
 
-/// Padding is masked with -infinity, so it adds nothing but zeros; and no sum depends on what else is computed.
+/// Padding is masked with -infinity, so it adds nothing but zeros; and no sum depends on what else
+/// is computed.
 #[test]
 fn an_embedding_is_the_same_to_the_bit_whatever_it_is_batched_with() {
     let Some(folder) = model() else { return };

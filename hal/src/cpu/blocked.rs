@@ -1,8 +1,11 @@
-//! What matrix products and convolutions share: blocks of results in the order of `docs/numerics.md` section 9, k in segments of 256, an fma chain from zero in
-//! each, their results added in order.
+//! What matrix products and convolutions share: blocks of results in the order of
+//! `docs/numerics.md` section 9, k in segments of 256, an fma chain from zero in each, their
+//! results added in order.
 //!
-//! Blocked as by Goto and van de Geijn (*Anatomy of High-Performance Matrix Multiplication*, 2008): operands are packed, widened, into panels that the
-//! inner loop reads in order, and a tile of results stays in registers for a whole segment, which is just the order that the contract asks for.
+//! Blocked as by Goto and van de Geijn (*Anatomy of High-Performance Matrix Multiplication*, 2008):
+//! operands are packed, widened, into panels that the inner loop reads in order, and a tile of
+//! results stays in registers for a whole segment, which is just the order that the contract asks
+//! for.
 
 use super::compute::{Compute, FloatCompute};
 use super::element::Element;
@@ -11,7 +14,8 @@ use std::ops::Range;
 
 /// The segment of k, and the depth of a panel.
 const KC: usize = 256;
-/// Rows and columns of results that a task computes: its panels and results fit the second-level cache.
+/// Rows and columns of results that a task computes: its panels and results fit the second-level
+/// cache.
 pub(super) const MC: usize = 192;
 pub(super) const NC: usize = 256;
 /// Rows of results in registers, unless there is one row alone.
@@ -30,13 +34,15 @@ pub(super) struct Segment<'a, C> {
 
 struct Tiles<'a, C, const ROWS: usize>(Segment<'a, C>);
 
-/// A compute type with the width of its tiles: two AVX registers of columns, so that 6 rows of them stay in the 16 there are.
+/// A compute type with the width of its tiles: two AVX registers of columns, so that 6 rows of them
+/// stay in the 16 there are.
 pub(super) trait Tiled: FloatCompute {
     const NR: usize;
     fn segment(segment: Segment<'_, Self>, rows: usize);
 }
 
-/// The loop over tiles for a number of rows, each row an array of its own: one array of all rows stays in memory instead of registers.
+/// The loop over tiles for a number of rows, each row an array of its own: one array of all rows
+/// stays in memory instead of registers.
 macro_rules! tiles {
     ($ty:ident $width:literal $rows:literal [$($row:ident $i:literal)*]) => {
         impl Kernel for Tiles<'_, $ty, $rows> {
@@ -107,8 +113,9 @@ impl<T: Element> Line<T> {
     }
 }
 
-/// A block of one operand, packed into panels of `width` lines (rows of the left, columns of the right operand): for each k in order, the values of the
-/// panel's lines. Lines that are missing in the last panel are 0.
+/// A block of one operand, packed into panels of `width` lines (rows of the left, columns of the
+/// right operand): for each k in order, the values of the panel's lines. Lines that are missing in
+/// the last panel are 0.
 pub(super) struct Panels<'a, C> {
     pub lines: usize,
     pub depth: usize,
@@ -162,8 +169,8 @@ impl<T: Element<Compute: Tiled>> Scratch<T> {
         }
     }
 
-    /// Computes a block: `pack` is given ranges of k in ascending order and fills the panels of both operands, `store` is given each row of results, ready
-    /// to be rounded.
+    /// Computes a block: `pack` is given ranges of k in ascending order and fills the panels of
+    /// both operands, `store` is given each row of results, ready to be rounded.
     pub fn block(
         &mut self,
         [rows, columns, k]: [usize; 3],
@@ -190,7 +197,8 @@ impl<T: Element<Compute: Tiled>> Scratch<T> {
     }
 }
 
-/// How many of `tasks` blocks a thread takes at a time: few enough that all threads have work, enough to make scratch memory seldom.
+/// How many of `tasks` blocks a thread takes at a time: few enough that all threads have work,
+/// enough to make scratch memory seldom.
 pub(super) fn group(tasks: usize) -> usize {
     tasks.div_ceil(256)
 }
@@ -198,5 +206,6 @@ pub(super) fn group(tasks: usize) -> usize {
 /// The destination, of which tasks write disjoint elements.
 pub(super) struct Destination<T>(pub *mut T);
 
-// SAFETY: it is borrowed alone for the whole operation, was validated not to overlap itself, and every result belongs to one task.
+// SAFETY: it is borrowed alone for the whole operation, was validated not to overlap itself, and
+// every result belongs to one task.
 unsafe impl<T: Send> Sync for Destination<T> {}

@@ -1,4 +1,5 @@
-//! Arithmetic in the compute types: what `docs/numerics.md` says of integers, f32 and f64, written once a kind.
+//! Arithmetic in the compute types: what `docs/numerics.md` says of integers, f32 and f64, written
+//! once a kind.
 
 use std::fmt::Debug;
 
@@ -157,7 +158,8 @@ macro_rules! floats {
 }
 floats! { f32 f64 }
 
-/// Raises an integer to an integer power modulo 2^bits; a negative exponent gives the integer part of the real result.
+/// Raises an integer to an integer power modulo 2^bits; a negative exponent gives the integer part
+/// of the real result.
 pub(super) trait IntegerPow: Compute {
     fn pow(self, exponent: Self) -> Self;
 }

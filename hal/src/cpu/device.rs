@@ -7,7 +7,8 @@ use crate::{
 };
 use std::sync::OnceLock;
 
-/// The host. There is one, so every handle is the same device. Its numerics are the portable ones, for whatever is asked.
+/// The host. There is one, so every handle is the same device. Its numerics are the portable ones,
+/// for whatever is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuDevice;
 

@@ -25,7 +25,8 @@ pub(super) trait Element: WithDType {
     fn round(value: Self::Compute) -> Self;
 }
 
-/// The same of a dtype that is known at run time alone: what only moves and converts blocks is compiled once.
+/// The same of a dtype that is known at run time alone: what only moves and converts blocks is
+/// compiled once.
 #[derive(Clone, Copy)]
 pub(super) struct Codec {
     /// Bytes of an element, and of a value of the compute type.
@@ -156,7 +157,8 @@ narrow_floats! {
     F8E4M3 widen, round;
 }
 
-/// half's slices go through F16C; a loop over its scalars would ask for the feature at every element.
+/// half's slices go through F16C; a loop over its scalars would ask for the feature at every
+/// element.
 fn widen_f16(src: &[f16], dst: &mut [f32]) {
     src.convert_to_f32_slice(dst);
 }

@@ -7,7 +7,8 @@ use half::{bf16, f16};
 
 macro_rules! recipes {
     (@trait [$($unary:ident)*] [$($binary:ident)*]) => {
-        /// The recipes of a dtype of floats, in its compute type: the result is still to be rounded to the dtype.
+        /// The recipes of a dtype of floats, in its compute type: the result is still to be rounded
+        /// to the dtype.
         pub(super) trait Recipes: Element {
             $(fn $unary(x: Self::Compute) -> Self::Compute;)*
             $(fn $binary(x: Self::Compute, y: Self::Compute) -> Self::Compute;)*

@@ -34,8 +34,8 @@ impl<T: Element<Compute: Tiled>> Operand<T> {
         };
         for o in 0..outer {
             let base = self.base.wrapping_add(o * outer_stride);
-            // SAFETY: the caller promises that the block must lie in a live buffer that is not written
-            // meanwhile.
+            // SAFETY: the caller promises that the block must lie in a live buffer that is not
+            // written meanwhile.
             let values = line.load(inner, |out| unsafe { gather(base, &[inner], &[inner_stride], 0..inner, out) });
             if along_k {
                 panels.set_line(o, values);
@@ -78,7 +78,8 @@ fn product<T: Element<Compute: Tiled>>(lhs: (&[T], &Layout), rhs: (&[T], &Layout
         scratch.block(
             [rows, columns, k],
             |k, line, [a, b]| {
-                // SAFETY: both layouts were validated to lie in their buffers, which are borrowed and not written; the blocks are parts of them.
+                // SAFETY: both layouts were validated to lie in their buffers, which are borrowed
+                // and not written; the blocks are parts of them.
                 unsafe {
                     left.at(lhs_at, i, k.start).pack(line, a);
                     right.at(rhs_at, j, k.start).pack(line, b);
@@ -87,7 +88,8 @@ fn product<T: Element<Compute: Tiled>>(lhs: (&[T], &Layout), rhs: (&[T], &Layout
             |row, line, results| {
                 let offset = dst_at + (i + row) * stride(dst_layout, 2) + j * stride(dst_layout, 1);
                 let base = destination.0.wrapping_add(offset);
-                // SAFETY: the destination was validated to lie in its buffer; no other task writes this row of this block.
+                // SAFETY: the destination was validated to lie in its buffer; no other task writes
+                // this row of this block.
                 unsafe { scatter(line.store(results), base, &[columns], &[stride(dst_layout, 1)], 0..columns) };
             },
         );

@@ -1,7 +1,9 @@
-//! The CPU driver: the reference that every other driver is held to, and the default where there is no GPU.
+//! The CPU driver: the reference that every other driver is held to, and the default where there is
+//! no GPU.
 //!
-//! It is written from `docs/numerics.md`, shares no code with the kernels, and is clear first and parallel over blocks second. Inner loops
-//! are compiled for AVX2 with FMA beside the baseline and chosen at run time; both give the same bits.
+//! It is written from `docs/numerics.md`, shares no code with the kernels, and is clear first and
+//! parallel over blocks second. Inner loops are compiled for AVX2 with FMA beside the baseline and
+//! chosen at run time; both give the same bits.
 
 mod affine;
 mod backend;

@@ -1,4 +1,5 @@
-//! Operations on the last two dimensions of a tensor: rows of the destination are made from rows of the source, in any layout.
+//! Operations on the last two dimensions of a tensor: rows of the destination are made from rows of
+//! the source, in any layout.
 
 use super::walk::{gather, parallel, scatter};
 use super::{CpuStorage, element::Element};
@@ -9,7 +10,8 @@ use std::ops::Range;
 /// Elements below which splitting over threads costs more than it saves.
 const SERIAL: usize = 16_384;
 
-/// Source and destination, which have the same dimensions before the last two; a tensor of one spatial dimension has one row a plane.
+/// Source and destination, which have the same dimensions before the last two; a tensor of one
+/// spatial dimension has one row a plane.
 pub(super) struct Planes<'a, T> {
     src: *const T,
     dst: *mut T,
@@ -29,8 +31,8 @@ pub(super) struct Plane {
     column_stride: usize,
 }
 
-// SAFETY: source and destination are pointers into buffers that are borrowed for longer than this lives; the source is not written, and of the
-// destination each row is written by one thread.
+// SAFETY: source and destination are pointers into buffers that are borrowed for longer than this
+// lives; the source is not written, and of the destination each row is written by one thread.
 unsafe impl<T: Sync> Sync for Planes<'_, T> {}
 
 impl Plane {
@@ -44,7 +46,8 @@ impl Plane {
 }
 
 impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
-    /// Validated operands of rank 2 at least, or 1 with one spatial dimension; `T` has the size of their elements.
+    /// Validated operands of rank 2 at least, or 1 with one spatial dimension; `T` has the size of
+    /// their elements.
     pub fn new(
         (src, src_layout): (&'a CpuStorage, &Layout),
         dst: &'a mut CpuStorage,
@@ -75,7 +78,8 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
         self.dst_plane
     }
 
-    /// Calls `body` with the rows of the destination, in groups, on several threads where there are many.
+    /// Calls `body` with the rows of the destination, in groups, on several threads where there are
+    /// many.
     pub fn run(&self, body: &(dyn Fn(&mut dyn Iterator<Item = Row<'_, T>>) + Sync)) {
         let rows = self.outer.iter().product::<usize>() * self.dst_plane.rows;
         if self.dst_plane.columns == 0 {
@@ -115,7 +119,8 @@ impl<T: bytemuck::Pod> Row<'_, T> {
         assert!(y < plane.rows);
         let base = self.planes.src.wrapping_add(self.src + y * plane.row_stride);
         if plane.column_stride == 1 {
-            // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written.
+            // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not
+            // written.
             return unsafe { std::slice::from_raw_parts(base, plane.columns) };
         }
         let buf = &mut buf[..plane.columns];
@@ -129,7 +134,8 @@ impl<T: bytemuck::Pod> Row<'_, T> {
         let plane = self.planes.dst_plane;
         assert_eq!(elements.len(), plane.columns);
         let base = self.planes.dst.wrapping_add(self.dst);
-        // SAFETY: the layout was validated to lie in the buffer, which is borrowed alone, and not to overlap itself; one thread has this row.
+        // SAFETY: the layout was validated to lie in the buffer, which is borrowed alone, and not
+        // to overlap itself; one thread has this row.
         unsafe { scatter(elements, base, &[plane.columns], &[plane.column_stride], 0..plane.columns) };
     }
 }

@@ -1,4 +1,5 @@
-//! Pooling: the average and the maximum of windows, in the order that `docs/numerics/shape.md` fixes.
+//! Pooling: the average and the maximum of windows, in the order that `docs/numerics/shape.md`
+//! fixes.
 
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
@@ -17,7 +18,8 @@ fn window(index: usize, d: usize, op: &Pool2d, size: usize) -> Range<usize> {
     start.saturating_sub(op.padding[d])..(start + op.kernel[d]).saturating_sub(op.padding[d]).min(size)
 }
 
-/// Joins one column of every window of a row: the windows' own order is kept, as each has one element in it.
+/// Joins one column of every window of a row: the windows' own order is kept, as each has one
+/// element in it.
 struct JoinColumn<'a, C, F> {
     results: &'a mut [C],
     values: &'a [C],
@@ -36,7 +38,8 @@ impl<C: Copy, F: Fn(C, C) -> C> Kernel for JoinColumn<'_, C, F> {
     }
 }
 
-/// Joins the elements of every window in row-major order, from `start` on; `finish` gets the results of a row and its number.
+/// Joins the elements of every window in row-major order, from `start` on; `finish` gets the
+/// results of a row and its number.
 fn pool<T: Element>(
     op: &Pool2d,
     src: Input<'_>,
@@ -49,7 +52,8 @@ fn pool<T: Element>(
     let planes = Planes::<T>::new(src, dst, dst_layout, 2);
     let (from, to) = (planes.source(), planes.target());
     let ([_, stride], [_, padding]) = (op.stride, op.padding);
-    // The columns of windows that lie in the input for one of them at least: a window may be much wider than what it covers.
+    // The columns of windows that lie in the input for one of them at least: a window may be much
+    // wider than what it covers.
     let first_column = padding.saturating_sub(to.columns.saturating_sub(1) * stride);
     let in_window = first_column..op.kernel[1].min(from.columns + padding);
     planes.run(&|rows| {
@@ -60,7 +64,8 @@ fn pool<T: Element>(
             for y in window(row.y, 0, op, from.rows) {
                 let values = widened.load(&row, y);
                 for j in in_window.clone() {
-                    // The windows whose column `j` lies in the input: those from the first beyond the padding on.
+                    // The windows whose column `j` lies in the input: those from the first beyond
+                    // the padding on.
                     let first = padding.saturating_sub(j).div_ceil(stride);
                     let column = first * stride + j;
                     if first < to.columns && column < from.columns + padding {

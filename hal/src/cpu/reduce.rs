@@ -1,4 +1,5 @@
-//! Reductions, in the order that `docs/numerics.md` section 8 fixes: segments, lanes, a tree of lanes, and segments again.
+//! Reductions, in the order that `docs/numerics.md` section 8 fixes: segments, lanes, a tree of
+//! lanes, and segments again.
 
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
@@ -93,7 +94,8 @@ impl<A: Copy> Lanes<A> {
     }
 }
 
-/// The segments' values, reduced by the same rule until one is left. They are few, so that this loop is not a vectorised one.
+/// The segments' values, reduced by the same rule until one is left. They are few, so that this
+/// loop is not a vectorised one.
 pub(super) fn reduce_segments<A: Copy>(
     mut values: Vec<A>,
     lanes: &mut Lanes<A>,
@@ -127,7 +129,8 @@ fn of_cell<V: bytemuck::Pod>(cell: Cell) -> V {
     bytemuck::pod_read_unaligned(&cell[..size_of::<V>()])
 }
 
-/// The reduction of one result on its way, of types that it alone knows: all that leads elements to it is compiled once.
+/// The reduction of one result on its way, of types that it alone knows: all that leads elements to
+/// it is compiled once.
 trait Folding: Any + Send {
     /// Adds values that follow those before; `index` is that of their first in the sequence.
     fn feed(&mut self, values: &[u8], index: usize);
@@ -200,7 +203,8 @@ struct Plan {
     start: fn() -> Box<dyn Folding>,
 }
 
-// SAFETY: the pointers are into a source that is borrowed and read, and a destination that is borrowed alone, of which threads write disjoint elements.
+// SAFETY: the pointers are into a source that is borrowed and read, and a destination that is
+// borrowed alone, of which threads write disjoint elements.
 unsafe impl Sync for Plan {}
 
 impl Plan {
@@ -248,7 +252,8 @@ impl Plan {
         while start < range.end {
             let block = start..range.end.min(start + BLOCK);
             let elements = if contiguous {
-                // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written.
+                // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not
+                // written.
                 unsafe { std::slice::from_raw_parts(base.add(start * size), block.len() * size) }
             } else {
                 let out = scratch.elements.bytes(block.len() * size);
@@ -278,7 +283,8 @@ impl Plan {
         };
         crate::dispatch_dtype!(self.dtype, T => {
             let value = <T as Element>::round(of_cell(value));
-            // SAFETY: the destination was validated to lie in its buffer and not to overlap itself, and each result is written once, by one thread.
+            // SAFETY: the destination was validated to lie in its buffer and not to overlap itself,
+            // and each result is written once, by one thread.
             unsafe { *self.dst.cast::<T>().wrapping_add(offset) = value };
         });
     }

@@ -54,8 +54,8 @@ impl<P> Rows<'_, P> {
     }
 }
 
-// SAFETY: the pointers are to buffers that are borrowed for the whole operation; the inputs are not written, and of the destination each row is
-// written by one thread.
+// SAFETY: the pointers are to buffers that are borrowed for the whole operation; the inputs are not
+// written, and of the destination each row is written by one thread.
 unsafe impl<P> Sync for Rows<'_, P> {}
 
 impl<T: bytemuck::Pod> Rows<'_, *const T> {
@@ -116,7 +116,8 @@ fn turn<T: Element<Compute: FloatCompute>>(
             };
             T::store(&mut results, &mut wide_results, turn);
             let base = to.base.wrapping_add(to.offset(&index));
-            // SAFETY: the layout was validated to lie in the buffer and not to overlap itself, and one thread has this head.
+            // SAFETY: the layout was validated to lie in the buffer and not to overlap itself, and
+            // one thread has this head.
             unsafe { scatter(&results, base, &[d], &[to.step()], 0..d) };
         }
     });

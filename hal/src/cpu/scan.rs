@@ -1,4 +1,5 @@
-//! Running sums, in the order that `docs/numerics/shape.md` fixes: runs of 16, runs of 16 of their totals, and so on.
+//! Running sums, in the order that `docs/numerics/shape.md` fixes: runs of 16, runs of 16 of their
+//! totals, and so on.
 
 use super::CpuStorage;
 use super::compute::Compute;
@@ -15,7 +16,8 @@ const RADIX: usize = 16;
 /// Elements below which splitting over threads costs more than it saves.
 const SERIAL: usize = 16_384;
 
-/// For each level, from the runs of elements upward, the sum of what is complete in the run that is not.
+/// For each level, from the runs of elements upward, the sum of what is complete in the run that is
+/// not.
 struct Levels<C> {
     sums: SmallVec<[Option<C>; 8]>,
     runs: usize,
@@ -26,7 +28,8 @@ impl<C: Compute> Levels<C> {
         Self { sums: SmallVec::new(), runs: 0 }
     }
 
-    /// The sum of everything before the present run of elements, highest level first; none at the start.
+    /// The sum of everything before the present run of elements, highest level first; none at the
+    /// start.
     fn before(&self) -> Option<C> {
         self.sums.iter().rev().flatten().copied().reduce(C::add)
     }
@@ -75,8 +78,8 @@ struct Sequences<T> {
     strides: [Dims; 2],
 }
 
-// SAFETY: the pointers are to buffers that are borrowed for the whole operation; the source is not written, and of the destination each sequence is
-// written by one thread.
+// SAFETY: the pointers are to buffers that are borrowed for the whole operation; the source is not
+// written, and of the destination each sequence is written by one thread.
 unsafe impl<T> Sync for Sequences<T> {}
 
 impl<T: Element> Sequences<T> {
@@ -91,12 +94,14 @@ impl<T: Element> Sequences<T> {
         for start in (0..self.len).step_by(BLOCK) {
             let range = start..self.len.min(start + BLOCK);
             let elements = &mut scratch.elements[..range.len()];
-            // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written.
+            // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not
+            // written.
             unsafe { gather(src, &[self.len], &self.steps[..1], range.clone(), elements) };
             let values = T::load(elements, &mut scratch.widened);
             let results = &mut scratch.results[..range.len()];
             T::store(results, &mut scratch.sums, |out| running(&mut levels, values, out));
-            // SAFETY: the layout was validated to lie in the buffer and not to overlap itself, and one thread has this sequence.
+            // SAFETY: the layout was validated to lie in the buffer and not to overlap itself, and
+            // one thread has this sequence.
             unsafe { scatter(results, dst, &[self.len], &self.steps[1..], range) };
         }
     }

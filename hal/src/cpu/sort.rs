@@ -1,6 +1,8 @@
-//! Sorting the last dimension: each row by keys whose order is that of docs/numerics/sort.md, stably in either direction.
+//! Sorting the last dimension: each row by keys whose order is that of docs/numerics/sort.md,
+//! stably in either direction.
 //!
-//! Every dtype's keys are widened to one type, so that there is one sort to compile; values are then taken from where they were.
+//! Every dtype's keys are widened to one type, so that there is one sort to compile; values are
+//! then taken from where they were.
 
 use super::CpuStorage;
 use super::walk::{dispatch_size, for_runs, parallel};
@@ -15,7 +17,8 @@ const SERIAL: usize = 32_768;
 
 /// An element that has a place in the order.
 trait Ordered: WithDType {
-    /// An integer that sorts as the element does: zeros of both signs have one, and all NaNs the largest.
+    /// An integer that sorts as the element does: zeros of both signs have one, and all NaNs the
+    /// largest.
     fn key(self) -> i64;
 }
 
@@ -56,7 +59,8 @@ ordered_floats! {
     f64 i64;
 }
 
-/// A key above a position in the row. No two of a row are equal, and sorting them in any way gives the stable order.
+/// A key above a position in the row. No two of a row are equal, and sorting them in any way gives
+/// the stable order.
 type Found = u128;
 
 fn find<T: Ordered>(row: impl Iterator<Item = T>, sort: Sort, found: &mut Vec<Found>) {
@@ -98,7 +102,8 @@ fn sort_first(found: &mut Vec<Found>, k: usize) {
     }
 }
 
-/// Calls `write` for each row, with the offsets of its first element and of its first result, and what goes first of it.
+/// Calls `write` for each row, with the offsets of its first element and of its first result, and
+/// what goes first of it.
 fn each_row((src, sl): Input<'_>, dl: &Layout, sort: Sort, write: &(dyn Fn(usize, usize, &[Found]) + Sync)) {
     if dl.elem_count() == 0 {
         return;
@@ -132,15 +137,16 @@ fn each_row((src, sl): Input<'_>, dl: &Layout, sort: Sort, write: &(dyn Fn(usize
 /// Where results go.
 struct Target<O>(*mut O);
 
-// SAFETY: the pointer is into a destination that is borrowed alone, of which threads write disjoint rows.
+// SAFETY: the pointer is into a destination that is borrowed alone, of which threads write disjoint
+// rows.
 unsafe impl<O: Send> Sync for Target<O> {}
 
 impl<O> Target<O> {
     /// # Safety
     /// The element lies in the buffer, and nothing else touches it meanwhile.
     unsafe fn write(&self, at: usize, value: O) {
-        // SAFETY: the caller promises that the element lies in the buffer, and nothing else touches it
-        // meanwhile.
+        // SAFETY: the caller promises that the element lies in the buffer, and nothing else touches
+        // it meanwhile.
         unsafe { *self.0.add(at) = value };
     }
 }
@@ -154,7 +160,8 @@ pub(super) fn values(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout)
         let target = Target(bytemuck::cast_slice_mut::<u8, B>(dst.as_bytes_mut()).as_mut_ptr());
         each_row(src, dl, order(op), &|first, result, found| {
             for (i, &f) in found.iter().enumerate() {
-                // SAFETY: the destination was validated to lie in its buffer and not to overlap itself; each row has a call of its own.
+                // SAFETY: the destination was validated to lie in its buffer and not to overlap
+                // itself; each row has a call of its own.
                 unsafe { target.write(result + i * to, elements[first + position(f) * from]) };
             }
         });
@@ -167,7 +174,8 @@ pub(super) fn positions(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layo
     let target = Target(dst.as_mut_slice::<u32>().expect("the dtype was validated").as_mut_ptr());
     each_row(src, dl, order(op), &|_, result, found| {
         for (i, &f) in found.iter().enumerate() {
-            // SAFETY: as above; a position fits, as the row was validated to have fewer than 2^32 elements.
+            // SAFETY: as above; a position fits, as the row was validated to have fewer than 2^32
+            // elements.
             unsafe { target.write(result + i * to, position(f) as u32) };
         }
     });

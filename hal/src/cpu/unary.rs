@@ -7,7 +7,8 @@ use super::walk::{BlockFunction, Each, Function, dispatch_compute, dispatch_floa
 use crate::{DType, Layout, Src, UnaryOp};
 use std::marker::PhantomData;
 
-/// A type for each operation, which calls the method of that name, and a function from the operation to its pass over blocks.
+/// A type for each operation, which calls the method of that name, and a function from the
+/// operation to its pass over blocks.
 macro_rules! functions {
     ($(#[$meta:meta])* $find:ident<$T:ident: $bound:path, $C:ty> { $($op:ident($x:ident) => $result:expr;)* }) => {
         $(

@@ -1,4 +1,5 @@
-//! Upsampling: nearest neighbours and bilinear interpolation, with the positions that `docs/numerics/shape.md` fixes.
+//! Upsampling: nearest neighbours and bilinear interpolation, with the positions that
+//! `docs/numerics/shape.md` fixes.
 
 use super::CpuStorage;
 use super::compute::{Compute, Convert, FloatCompute};

@@ -1,12 +1,14 @@
 //! The one place where inner loops are compiled for more than one instruction set.
 //!
-//! Without AVX2 and FMA an fma is a call into the C library, over a hundred times slower. The choice is made at run time, and the bits do not depend
-//! on it: the loops hold IEEE operations in a fixed order, which every instruction set computes alike. AVX-512 as a third version was left out: it adds half again to
-//! the build time of the crate and the outer loops are bound by memory.
+//! Without AVX2 and FMA an fma is a call into the C library, over a hundred times slower. The
+//! choice is made at run time, and the bits do not depend on it: the loops hold IEEE operations in
+//! a fixed order, which every instruction set computes alike. AVX-512 as a third version was left
+//! out: it adds half again to the build time of the crate and the outer loops are bound by memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An inner loop. `run` must be `#[inline(always)]`, and so must all that it calls, or it is compiled for the baseline alone.
+/// An inner loop. `run` must be `#[inline(always)]`, and so must all that it calls, or it is
+/// compiled for the baseline alone.
 pub(super) trait Kernel {
     type Output;
     fn run(self) -> Self::Output;
@@ -38,7 +40,8 @@ fn wide<K: Kernel>(kernel: K) -> K::Output {
 /// How many callers want the baseline version.
 static FORCED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether loops run in the wide version: one that the processor has, and that nobody has switched off.
+/// Whether loops run in the wide version: one that the processor has, and that nobody has switched
+/// off.
 #[cfg(target_arch = "x86_64")]
 fn is_wide() -> bool {
     macro_rules! all_detected {
@@ -50,7 +53,8 @@ fn is_wide() -> bool {
     *FOUND && FORCED.load(Ordering::Relaxed) == 0
 }
 
-/// Makes every loop that begins meanwhile run in its baseline version, on all threads, to show that the bits are the same.
+/// Makes every loop that begins meanwhile run in its baseline version, on all threads, to show that
+/// the bits are the same.
 pub fn force_baseline<R>(f: impl FnOnce() -> R) -> R {
     struct Release;
     impl Drop for Release {

@@ -1,7 +1,9 @@
-//! Iteration over layouts: an elementwise operation goes block by block through the logical row-major order, and sees plain slices.
+//! Iteration over layouts: an elementwise operation goes block by block through the logical
+//! row-major order, and sees plain slices.
 //!
-//! Operands that lie contiguous are seen where they are; others are gathered into a block on the stack, and results scattered from one. So an operation has one
-//! inner loop, over slices, whatever the layouts; a loop for each combination of strides took several times as long to compile.
+//! Operands that lie contiguous are seen where they are; others are gathered into a block on the
+//! stack, and results scattered from one. So an operation has one inner loop, over slices, whatever
+//! the layouts; a loop for each combination of strides took several times as long to compile.
 
 use super::CpuStorage;
 use super::element::Codec;
@@ -17,7 +19,8 @@ pub(super) const BLOCK: usize = 1024;
 /// Blocks that a thread takes at a time.
 const GROUP: usize = 16;
 
-/// Calls `run` with the offset and the length of every stretch of the innermost dimension in `range` of the logical order.
+/// Calls `run` with the offset and the length of every stretch of the innermost dimension in
+/// `range` of the logical order.
 #[inline]
 pub(super) fn for_runs(dims: &[usize], strides: &[usize], range: Range<usize>, mut run: impl FnMut(usize, usize)) {
     let Some((&inner, outer)) = dims.split_last() else {
@@ -86,7 +89,8 @@ pub(super) use by_size;
 /// Reads elements of a strided view, in logical order, into `out`.
 ///
 /// # Safety
-/// Every element of the view that `range` names must lie in a live buffer of `T` that `base` points into, and none may be written meanwhile.
+/// Every element of the view that `range` names must lie in a live buffer of `T` that `base` points
+/// into, and none may be written meanwhile.
 pub(super) unsafe fn gather<T: bytemuck::Pod>(
     base: *const T,
     dims: &[usize],
@@ -115,7 +119,8 @@ pub(super) unsafe fn gather_bits(
         let (base, mut out) = (base.cast::<B>(), out.cast::<B>());
         let stride = strides.last().copied().unwrap_or(1);
         for_runs(dims, strides, range, |offset, n| {
-            // SAFETY: as the caller promises; each is an element of the view, and `out` has room for every run.
+            // SAFETY: as the caller promises; each is an element of the view, and `out` has room
+            // for every run.
             unsafe {
                 if stride == 1 {
                     std::ptr::copy_nonoverlapping(base.add(offset), out, n);
@@ -151,7 +156,8 @@ struct View {
     in_place: bool,
 }
 
-// SAFETY: a view is a pointer into a buffer that the walk borrows for longer than it lives, and threads touch disjoint elements of what is written.
+// SAFETY: a view is a pointer into a buffer that the walk borrows for longer than it lives, and
+// threads touch disjoint elements of what is written.
 unsafe impl Sync for View {}
 
 impl View {
@@ -203,16 +209,19 @@ impl<'a, const N: usize> Walk<'a, N> {
         Self { len: dst_layout.elem_count(), dims, dst, srcs, borrows: PhantomData }
     }
 
-    /// Calls `body` with blocks that together are the whole, in groups, on several threads where there are many.
+    /// Calls `body` with blocks that together are the whole, in groups, on several threads where
+    /// there are many.
     ///
-    /// `body` is a trait object to keep the threading out of what is compiled for every operation and dtype; with a generic one the crate took three times as long to build.
+    /// `body` is a trait object to keep the threading out of what is compiled for every operation
+    /// and dtype; with a generic one the crate took three times as long to build.
     pub fn run(&self, body: &(dyn Fn(&mut dyn Iterator<Item = Block<'_, N>>) + Sync)) {
         let block = |i: usize| Block { walk: self, range: i * BLOCK..self.len.min((i + 1) * BLOCK) };
         parallel(self.len.div_ceil(BLOCK), GROUP, &|blocks| body(&mut blocks.map(block)));
     }
 }
 
-/// Calls `body` with ranges of at most `group` that together are `0..n`, on several threads where there are more than two.
+/// Calls `body` with ranges of at most `group` that together are `0..n`, on several threads where
+/// there are more than two.
 pub(super) fn parallel(n: usize, group: usize, body: &(dyn Fn(Range<usize>) + Sync)) {
     let groups = n.div_ceil(group);
     let range = |g: usize| g * group..n.min((g + 1) * group);
@@ -253,16 +262,18 @@ impl<const N: usize> Block<'_, N> {
     /// `out` has that room, and nothing else touches it.
     unsafe fn gather(&self, i: usize, size: usize, out: *mut u8) {
         let view = &self.walk.srcs[i];
-        // SAFETY: the layout was validated to lie in the buffer. Where it is the destination's own, other threads write other blocks, whose elements are
-        // others, as the destination was validated not to overlap itself.
+        // SAFETY: the layout was validated to lie in the buffer. Where it is the destination's own,
+        // other threads write other blocks, whose elements are others, as the destination was
+        // validated not to overlap itself.
         unsafe { gather_bits(size, view.base, &self.walk.dims, &view.strides, self.range.clone(), out) };
     }
 
     /// The elements of a source; `T` has the size of its elements.
     pub fn source<'s, T: bytemuck::Pod>(&'s self, i: usize, buf: &'s mut [T; BLOCK]) -> &'s [T] {
         if let Some(base) = self.direct(i, size_of::<T>()) {
-            // SAFETY: the layout was validated to lie in the buffer, which is borrowed for the walk and not written: only the destination is, through its own
-            // storage, which no other source can be.
+            // SAFETY: the layout was validated to lie in the buffer, which is borrowed for the walk
+            // and not written: only the destination is, through its own storage, which no other
+            // source can be.
             return unsafe { std::slice::from_raw_parts(base.cast(), self.len()) };
         }
         let buf = &mut buf[..self.len()];
@@ -295,17 +306,18 @@ impl<const N: usize> Block<'_, N> {
     /// `src` has as many.
     unsafe fn scatter(&self, size: usize, src: *const u8) {
         let view = &self.walk.dst;
-        // SAFETY: the layout was validated to lie in the buffer, which the walk borrows alone; no other block names these elements, and sources in place were
-        // copied out before.
+        // SAFETY: the layout was validated to lie in the buffer, which the walk borrows alone; no
+        // other block names these elements, and sources in place were copied out before.
         unsafe { scatter_bits(size, src, view.base, &self.walk.dims, &view.strides, self.range.clone()) };
     }
 
-    /// Writes the elements of the destination: `fill` gets a slice of them in logical order and must write all; `T` has the size of its elements.
+    /// Writes the elements of the destination: `fill` gets a slice of them in logical order and
+    /// must write all; `T` has the size of its elements.
     pub fn target<T: bytemuck::Pod>(&self, buf: &mut [T; BLOCK], fill: impl FnOnce(&mut [T])) {
         let direct = self.direct_target(size_of::<T>());
         let out = match direct {
-            // SAFETY: the layout was validated to lie in the buffer, which the walk borrows alone; no other block names these elements, and sources in place were
-            // copied out before.
+            // SAFETY: the layout was validated to lie in the buffer, which the walk borrows alone;
+            // no other block names these elements, and sources in place were copied out before.
             Some(base) => unsafe { std::slice::from_raw_parts_mut(base.cast(), self.len()) },
             None => &mut buf[..self.len()],
         };
@@ -335,7 +347,8 @@ impl<const N: usize> Block<'_, N> {
 /// Writes `src` to the elements of a strided view, in logical order.
 ///
 /// # Safety
-/// Every element of the view that `range` names must lie in a live buffer of `T` that `base` points into, and nothing else may touch it meanwhile.
+/// Every element of the view that `range` names must lie in a live buffer of `T` that `base` points
+/// into, and nothing else may touch it meanwhile.
 pub(super) unsafe fn scatter<T: bytemuck::Pod>(
     src: &[T],
     base: *mut T,
@@ -364,7 +377,8 @@ pub(super) unsafe fn scatter_bits(
         let (mut src, base) = (src.cast::<B>(), base.cast::<B>());
         let stride = strides.last().copied().unwrap_or(1);
         for_runs(dims, strides, range, |offset, n| {
-            // SAFETY: as the caller promises; each is an element of the view, and `src` has those of every run.
+            // SAFETY: as the caller promises; each is an element of the view, and `src` has those
+            // of every run.
             unsafe {
                 if stride == 1 {
                     std::ptr::copy_nonoverlapping(src, base.add(offset), n);
@@ -377,12 +391,14 @@ pub(super) unsafe fn scatter_bits(
     });
 }
 
-/// A function of `N` values of one compute type. `call` must be `#[inline(always)]`, and so must all that it calls.
+/// A function of `N` values of one compute type. `call` must be `#[inline(always)]`, and so must
+/// all that it calls.
 pub(super) trait Function<const N: usize, C, O>: Copy + Send + Sync {
     fn call(self, x: [C; N]) -> O;
 }
 
-/// A function of blocks of values of one compute type, whose types are known to itself alone: what goes through layouts is compiled once for all of them.
+/// A function of blocks of values of one compute type, whose types are known to itself alone: what
+/// goes through layouts is compiled once for all of them.
 pub(super) trait BlockFunction<const N: usize>: Sync {
     /// Writes `out`, a block of values of the result's compute type.
     fn apply(&self, srcs: [&[u8]; N], out: &mut [u8]);
@@ -450,7 +466,8 @@ pub(super) fn zeroed<T: bytemuck::Pod>() -> [T; BLOCK] {
     [T::zeroed(); BLOCK]
 }
 
-/// `dst = f(srcs)`, element by element: widened to the compute type before, rounded to the destination's dtype after. The sources have one dtype.
+/// `dst = f(srcs)`, element by element: widened to the compute type before, rounded to the
+/// destination's dtype after. The sources have one dtype.
 pub(super) fn map<const N: usize>(
     f: &dyn BlockFunction<N>,
     srcs: [Src<'_, CpuStorage>; N],
@@ -472,7 +489,8 @@ pub(super) fn map<const N: usize>(
     });
 }
 
-/// Runs an expression with a type name bound to the unsigned integer of an element's size, for operations that carry bits.
+/// Runs an expression with a type name bound to the unsigned integer of an element's size, for
+/// operations that carry bits.
 macro_rules! dispatch_size {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::cpu::walk::by_size!($dtype.size_in_bytes(), $T => $body)
@@ -480,7 +498,8 @@ macro_rules! dispatch_size {
 }
 pub(super) use dispatch_size;
 
-/// Runs an expression with a type name bound to the Rust type of a dtype of floats. Others were refused by [`crate::validate`].
+/// Runs an expression with a type name bound to the Rust type of a dtype of floats. Others were
+/// refused by [`crate::validate`].
 macro_rules! dispatch_float {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::dispatch_dtype!(@arms $dtype, $T, $body, F8E4M3 F8E4M3, F16 f16, BF16 bf16, F32 f32, F64 f64)
@@ -504,7 +523,8 @@ macro_rules! dispatch_float_compute {
 }
 pub(super) use dispatch_float_compute;
 
-/// Runs an expression with a type name bound to a type that has a dtype's recipes: f8e4m3 takes those of f16.
+/// Runs an expression with a type name bound to a type that has a dtype's recipes: f8e4m3 takes
+/// those of f16.
 macro_rules! dispatch_recipes {
     ($dtype:expr, $R:ident => $body:expr) => {{
         let dtype = match $dtype {

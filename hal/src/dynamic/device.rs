@@ -58,10 +58,12 @@ macro_rules! erase {
 }
 crate::__device_methods!(erase);
 
-/// A device of any driver, behind one type. It is the driver's device in every respect: what it does and answers is the driver's.
+/// A device of any driver, behind one type. It is the driver's device in every respect: what it
+/// does and answers is the driver's.
 ///
-/// Streams, events, graphs and pinned memory are the driver's own. A kernel loaded here is launched with [`DynStorage`]s; the driver's own
-/// [`Func`] is to be had from the [device inside](Self::downcast_ref).
+/// Streams, events, graphs and pinned memory are the driver's own. A kernel loaded here is launched
+/// with [`DynStorage`]s; the driver's own [`Func`] is to be had from the [device
+/// inside](Self::downcast_ref).
 #[derive(Debug, Clone)]
 pub struct DynDevice(Arc<dyn ErasedDevice>);
 

@@ -1,5 +1,5 @@
-//! A kernel that knows the device that loaded it: a launch whose arguments are all numbers has no storage to tell its
-//! device by.
+//! A kernel that knows the device that loaded it: a launch whose arguments are all numbers has no
+//! storage to tell its device by.
 
 use super::device::DynDevice;
 use super::storage::DynStorage;

@@ -1,11 +1,13 @@
-//! The object-safe methods of the two traits, their signatures written once. These lists generate what forwards a
-//! device or storage that is chosen at run time: the object-safe traits, their implementation for every driver, and
-//! the traits of the HAL for [`DynDevice`](crate::DynDevice) and for the facade's `AnyDevice`.
+//! The object-safe methods of the two traits, their signatures written once. These lists generate
+//! what forwards a device or storage that is chosen at run time: the object-safe traits, their
+//! implementation for every driver, and the traits of the HAL for [`DynDevice`](crate::DynDevice)
+//! and for the facade's `AnyDevice`.
 //!
-//! A method missing here would still compile, with its default body in place of the driver's; a test compares the
-//! lists with the traits.
+//! A method missing here would still compile, with its default body in place of the driver's; a
+//! test compares the lists with the traits.
 
-/// Calls a macro with the device's methods: `calls`, those that give a storage (`makes`), and those that give a kernel (`loads`). `[unsafe]` stands before an unsafe one.
+/// Calls a macro with the device's methods: `calls`, those that give a storage (`makes`), and those
+/// that give a kernel (`loads`). `[unsafe]` stands before an unsafe one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __device_methods {

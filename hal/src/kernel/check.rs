@@ -1,5 +1,6 @@
-//! The checks of a launch: what the code says of a kernel's parameters against what it is given, and the configuration against the device. Written once, so
-//! that the same bad launch gives the same error on every driver.
+//! The checks of a launch: what the code says of a kernel's parameters against what it is given,
+//! and the configuration against the device. Written once, so that the same bad launch gives the
+//! same error on every driver.
 
 use super::{Func, KernelArg, KernelParam, KernelValue, LaunchConfig, ParamKind};
 use crate::{BackendDevice, BackendStorage, Error, ErrorKind, Limits, Result};
@@ -62,7 +63,8 @@ fn suits<S: BackendStorage>(param: KernelParam, arg: &KernelArg<'_, S>) -> Resul
     }
     match (param.kind, given.kind) {
         (a, b) if a == b => Ok(()),
-        // Bytes are what the caller says they are: a structure, a number, an address that is no storage's.
+        // Bytes are what the caller says they are: a structure, a number, an address that is no
+        // storage's.
         (Bytes, _) | (_, Bytes) | (PointerOrInteger, Integer) => Ok(()),
         (Pointer, _) => Err(format!(
             "the kernel takes an address, {} were given: give a storage, or an address of your own by KernelValue::from_bytes",

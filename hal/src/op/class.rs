@@ -3,15 +3,17 @@
 use super::{Activation, BinaryOp, Op, ReduceOp, UnaryOp};
 use crate::{DType, Numerics};
 
-/// How a result is determined, and so how two devices are compared. `docs/numerics.md` gives the rules of each class.
+/// How a result is determined, and so how two devices are compared. `docs/numerics.md` gives the
+/// rules of each class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// Values are carried, not computed: raw bits, NaN payloads included, on every device.
     Moved,
-    /// IEEE 754 or integer arithmetic determines the result: the same bits on every device, but for a NaN's payload.
+    /// IEEE 754 or integer arithmetic determines the result: the same bits on every device, but for
+    /// a NaN's payload.
     Exact,
-    /// A recipe of this project determines the result, operation by operation: the same bits on every device, but for a
-    /// NaN's payload.
+    /// A recipe of this project determines the result, operation by operation: the same bits on
+    /// every device, but for a NaN's payload.
     Defined,
     /// A vendor's library computes it: within a forward error bound.
     Vendor,
@@ -24,7 +26,8 @@ const fn defined_if(defined: bool) -> Class {
 impl UnaryOp {
     /// True where IEEE 754 or integer arithmetic determines every bit; the others follow a recipe.
     pub const fn is_exact(self) -> bool {
-        // The root and the reciprocal are correctly rounded by IEEE 754, though defined for floats alone.
+        // The root and the reciprocal are correctly rounded by IEEE 754, though defined for floats
+        // alone.
         !self.is_float_only() || matches!(self, UnaryOp::Sqrt | UnaryOp::Recip)
     }
 }
@@ -44,8 +47,8 @@ impl Op {
         )
     }
 
-    /// How its result is determined for these dtypes, inputs first and the destination last. Where its parameters do not
-    /// say who computes it, the answer is for the kernel of the tree.
+    /// How its result is determined for these dtypes, inputs first and the destination last. Where
+    /// its parameters do not say who computes it, the answer is for the kernel of the tree.
     pub fn class(&self, dtypes: &[DType]) -> Class {
         let float = dtypes.first().is_some_and(|d| d.is_float());
         if self.numerics() == Some(Numerics::Vendor) {

@@ -106,22 +106,24 @@ macro_rules! conv {
 }
 
 conv! {
-    /// A convolution (cross-correlation, as PyTorch's) `[n, c_in, l] * [c_out, c_in / groups, k] -> [n, c_out, l_out]`, with
-    /// `l_out = (l + 2 padding - dilation (k - 1) - 1) / stride + 1`.
+    /// A convolution (cross-correlation, as PyTorch's) `[n, c_in, l] * [c_out, c_in / groups, k] ->
+    /// [n, c_out, l_out]`, with `l_out = (l + 2 padding - dilation (k - 1) - 1) / stride + 1`.
     Conv1d 1
 }
 conv! {
-    /// As [`Conv1d`] over `[n, c_in, h, w]` and `[c_out, c_in / groups, kh, kw]`; parameters are for h and w.
+    /// As [`Conv1d`] over `[n, c_in, h, w]` and `[c_out, c_in / groups, kh, kw]`; parameters are
+    /// for h and w.
     Conv2d 2
 }
 conv! {
     @transposed
-    /// The transpose of a convolution `[n, c_in, l] * [c_in, c_out / groups, k] -> [n, c_out, l_out]`, with
-    /// `l_out = (l - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1`.
+    /// The transpose of a convolution `[n, c_in, l] * [c_in, c_out / groups, k] -> [n, c_out,
+    /// l_out]`, with `l_out = (l - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1`.
     ConvTranspose1d 1
 }
 conv! {
     @transposed
-    /// As [`ConvTranspose1d`] over `[n, c_in, h, w]` and `[c_in, c_out / groups, kh, kw]`; parameters are for h and w.
+    /// As [`ConvTranspose1d`] over `[n, c_in, h, w]` and `[c_in, c_out / groups, kh, kw]`;
+    /// parameters are for h and w.
     ConvTranspose2d 2
 }

@@ -4,7 +4,8 @@ use super::quantized::is_activation;
 use super::{Op, ReduceOp};
 use crate::{DType, Error, ErrorKind, Result};
 
-/// How many operands an operation has, the destination among them, what it takes in words, and whether it takes the given dtypes.
+/// How many operands an operation has, the destination among them, what it takes in words, and
+/// whether it takes the given dtypes.
 struct DtypeRule {
     operands: usize,
     what: &'static str,
@@ -118,7 +119,8 @@ impl Op {
     /// Whether the operation is defined for these dtypes, inputs first and the destination last.
     ///
     /// # Errors
-    /// `UnsupportedDtype`, saying what the operation takes; `InvalidArgument` for a wrong number of operands.
+    /// `UnsupportedDtype`, saying what the operation takes; `InvalidArgument` for a wrong number of
+    /// operands.
     pub fn check_dtypes(&self, dtypes: &[DType]) -> Result<()> {
         let DtypeRule { operands, what, holds } = self.dtype_rule(dtypes);
         if dtypes.len() != operands {

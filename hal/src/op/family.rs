@@ -1,7 +1,8 @@
-//! The families of operations, and which operations there are: what the kernel tree, the suite and the reports sort by.
+//! The families of operations, and which operations there are: what the kernel tree, the suite and
+//! the reports sort by.
 //!
-//! Every match here is exhaustive, so that a new operation does not compile before it has a family; a test names the one
-//! that has no example.
+//! Every match here is exhaustive, so that a new operation does not compile before it has a family;
+//! a test names the one that has no example.
 
 use super::{
     Activation, Affine, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, CumSum, Elu,
@@ -84,7 +85,8 @@ impl fmt::Display for Family {
 }
 
 impl Family {
-    /// Every named operation of the family once, with parameters that stand for any. A fill is of `u8`.
+    /// Every named operation of the family once, with parameters that stand for any. A fill is of
+    /// `u8`.
     pub fn examples(self) -> Vec<Op> {
         match self {
             Family::Fill => vec![Op::Fill(Scalar::U8(0))],

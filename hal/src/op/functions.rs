@@ -33,7 +33,8 @@ macro_rules! named_ops {
 }
 
 named_ops! {
-    /// Functions of one argument. Those marked *floats* are for f8e4m3, f16, bf16, f32 and f64; the others are for every dtype.
+    /// Functions of one argument. Those marked *floats* are for f8e4m3, f16, bf16, f32 and f64; the
+    /// others are for every dtype.
     UnaryOp {
         /// Negation; integers wrap.
         Neg "neg"
@@ -113,9 +114,11 @@ named_ops! {
         Mul "mul"
         /// Division; integers truncate, by zero give 0, and `MIN / -1` wraps.
         Div "div"
-        /// Remainder with the sign of the dividend, exact (`fmod` in C, `%` in Rust); an integer by zero gives 0.
+        /// Remainder with the sign of the dividend, exact (`fmod` in C, `%` in Rust); an integer by
+        /// zero gives 0.
         Rem "rem"
-        /// x to the power y; integers wrap, and a negative exponent gives the integer part of the real result (0, 1 or -1; 0 for base 0).
+        /// x to the power y; integers wrap, and a negative exponent gives the integer part of the
+        /// real result (0, 1 or -1; 0 for base 0).
         Pow "pow"
         /// The larger: IEEE 754-2019 maximum (NaN propagates, -0 is below +0).
         Maximum "maximum"
@@ -125,7 +128,8 @@ named_ops! {
 }
 
 named_ops! {
-    /// Comparisons of two arguments of one dtype, for every dtype; the result is u8, 0 or 1. Every comparison with a NaN is false, but `Ne`.
+    /// Comparisons of two arguments of one dtype, for every dtype; the result is u8, 0 or 1. Every
+    /// comparison with a NaN is false, but `Ne`.
     CmpOp {
         /// Equal; zeros of both signs are equal.
         Eq "eq"
@@ -155,9 +159,11 @@ named_ops! {
         Min "min"
         /// Largest, as [`BinaryOp::Maximum`]. An error for no elements.
         Max "max"
-        /// u32 index, in row-major order of the reduced dimensions, of the first NaN, else of the first smallest element. An error for no elements.
+        /// u32 index, in row-major order of the reduced dimensions, of the first NaN, else of the
+        /// first smallest element. An error for no elements.
         ArgMin "argmin"
-        /// u32 index, in row-major order of the reduced dimensions, of the first NaN, else of the first largest element. An error for no elements.
+        /// u32 index, in row-major order of the reduced dimensions, of the first NaN, else of the
+        /// first largest element. An error for no elements.
         ArgMax "argmax"
     }
 }
@@ -188,7 +194,8 @@ impl ReduceOp {
 }
 
 named_ops! {
-    /// What follows the sum in a fused addition. The functions are those of [`UnaryOp`] of the same name.
+    /// What follows the sum in a fused addition. The functions are those of [`UnaryOp`] of the same
+    /// name.
     Activation {
         /// [`UnaryOp::Relu`].
         Relu "relu"
@@ -216,9 +223,11 @@ impl Activation {
 named_ops! {
     /// Which elements of a head are rotated together.
     RopeForm {
-        /// `x[.., i]` with `x[.., i + d/2]`, of `[batch, heads, time, d]`: GPT-NeoX, Llama in Hugging Face's form.
+        /// `x[.., i]` with `x[.., i + d/2]`, of `[batch, heads, time, d]`: GPT-NeoX, Llama in
+        /// Hugging Face's form.
         Halves "rope"
-        /// `x[.., 2i]` with `x[.., 2i + 1]`, of `[batch, heads, time, d]`: GPT-J, Llama as published.
+        /// `x[.., 2i]` with `x[.., 2i + 1]`, of `[batch, heads, time, d]`: GPT-J, Llama as
+        /// published.
         Interleaved "rope_i"
         /// As halves, of `[batch, time, heads, d]`.
         Thd "rope_thd"

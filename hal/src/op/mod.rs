@@ -1,4 +1,5 @@
-//! Operations as values: what drivers carry out, what `supports` is asked, what errors name, and the parameters that calls take.
+//! Operations as values: what drivers carry out, what `supports` is asked, what errors name, and
+//! the parameters that calls take.
 
 mod class;
 mod conv;
@@ -55,35 +56,48 @@ const QMATMUL_ID: [[&str; GgmlDType::ALL.len()]; 2] = [for_formats!("qmatmul_id"
 #[non_exhaustive]
 pub enum Op {
     /// Sets every element to one value, of the destination's dtype; see
-    /// [`BackendStorage::const_set`](crate::BackendStorage::const_set). All dtypes. Dtypes: `[dst]`.
+    /// [`BackendStorage::const_set`](crate::BackendStorage::const_set). All dtypes. Dtypes:
+    /// `[dst]`.
     Fill(Scalar),
-    /// [`BackendStorage::copy_into`](crate::BackendStorage::copy_into). Dtypes: `[src, dst]`, equal.
+    /// [`BackendStorage::copy_into`](crate::BackendStorage::copy_into). Dtypes: `[src, dst]`,
+    /// equal.
     Copy,
     /// [`BackendStorage::cast_into`](crate::BackendStorage::cast_into). Dtypes: `[src, dst]`, any.
     Cast,
-    /// [`BackendStorage::affine_into`](crate::BackendStorage::affine_into). Dtypes: `[src, dst]`, equal.
+    /// [`BackendStorage::affine_into`](crate::BackendStorage::affine_into). Dtypes: `[src, dst]`,
+    /// equal.
     Affine(Affine),
-    /// [`BackendStorage::powf_into`](crate::BackendStorage::powf_into). Dtypes: `[src, dst]`, equal floats.
+    /// [`BackendStorage::powf_into`](crate::BackendStorage::powf_into). Dtypes: `[src, dst]`, equal
+    /// floats.
     Powf(Powf),
-    /// [`BackendStorage::elu_into`](crate::BackendStorage::elu_into). Dtypes: `[src, dst]`, equal floats.
+    /// [`BackendStorage::elu_into`](crate::BackendStorage::elu_into). Dtypes: `[src, dst]`, equal
+    /// floats.
     Elu(Elu),
-    /// [`BackendStorage::unary_into`](crate::BackendStorage::unary_into). Dtypes: `[src, dst]`, equal.
+    /// [`BackendStorage::unary_into`](crate::BackendStorage::unary_into). Dtypes: `[src, dst]`,
+    /// equal.
     Unary(UnaryOp),
-    /// [`BackendStorage::binary_into`](crate::BackendStorage::binary_into). Dtypes: `[lhs, rhs, dst]`, equal.
+    /// [`BackendStorage::binary_into`](crate::BackendStorage::binary_into). Dtypes: `[lhs, rhs,
+    /// dst]`, equal.
     Binary(BinaryOp),
-    /// [`BackendStorage::cmp_into`](crate::BackendStorage::cmp_into). Dtypes: `[lhs, rhs, dst]`, the last u8.
+    /// [`BackendStorage::cmp_into`](crate::BackendStorage::cmp_into). Dtypes: `[lhs, rhs, dst]`,
+    /// the last u8.
     Cmp(CmpOp),
-    /// [`BackendStorage::where_cond_into`](crate::BackendStorage::where_cond_into). Dtypes: `[cond, on_true, on_false, dst]`, cond u8, u32 or i64.
+    /// [`BackendStorage::where_cond_into`](crate::BackendStorage::where_cond_into). Dtypes: `[cond,
+    /// on_true, on_false, dst]`, cond u8, u32 or i64.
     WhereCond,
-    /// [`BackendStorage::reduce_into`](crate::BackendStorage::reduce_into). Dtypes: `[src, dst]`, equal, or dst u32 for arg reductions.
+    /// [`BackendStorage::reduce_into`](crate::BackendStorage::reduce_into). Dtypes: `[src, dst]`,
+    /// equal, or dst u32 for arg reductions.
     Reduce(Reduce),
-    /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Dtypes: `[lhs, rhs, dst]`, equal floats.
+    /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Dtypes: `[lhs, rhs,
+    /// dst]`, equal floats.
     Matmul(Matmul),
     /// `min(max(x, min), max)`; see [`Clamp`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Clamp(Clamp),
-    /// A triangle of the last two dimensions; see [`Triangle`]. All dtypes. Dtypes: `[src, dst]`, equal.
+    /// A triangle of the last two dimensions; see [`Triangle`]. All dtypes. Dtypes: `[src, dst]`,
+    /// equal.
     Triangle(Triangle),
-    /// A function of a sum, `f(x + bias)`, the sum rounded to the dtype before. Floats. Dtypes: `[x, bias, dst]`, equal.
+    /// A function of a sum, `f(x + bias)`, the sum rounded to the dtype before. Floats. Dtypes:
+    /// `[x, bias, dst]`, equal.
     AddActivation(Activation),
     /// Running sums; see [`CumSum`]. All dtypes. Dtypes: `[src, dst]`, equal.
     CumSum(CumSum),
@@ -91,51 +105,60 @@ pub enum Op {
     Softmax,
     /// `x - log(sum e^x)` over the last dimension. Floats. Dtypes: `[src, dst]`, equal.
     LogSoftmax,
-    /// `x / sqrt(mean(x^2) + eps) * weight` over the last dimension, of which `weight` has the size. Floats. Dtypes: `[src, weight, dst]`, equal.
+    /// `x / sqrt(mean(x^2) + eps) * weight` over the last dimension, of which `weight` has the
+    /// size. Floats. Dtypes: `[src, weight, dst]`, equal.
     RmsNorm {
         /// What keeps the root from 0.
         eps: f64,
     },
-    /// `(x - mean(x)) / sqrt(variance(x) + eps) * weight + bias` over the last dimension, of which `weight` and `bias` have the size; the variance
-    /// divides by the count. Floats. Dtypes: `[src, weight, bias, dst]`, equal.
+    /// `(x - mean(x)) / sqrt(variance(x) + eps) * weight + bias` over the last dimension, of which
+    /// `weight` and `bias` have the size; the variance divides by the count. Floats. Dtypes: `[src,
+    /// weight, bias, dst]`, equal.
     LayerNorm {
         /// What keeps the root from 0.
         eps: f64,
     },
-    /// Rotary position embedding; see [`RopeForm`]. Floats. Operands `[x, cos, sin]`, the last two of `[time, d/2]` or
-    /// `[batch, time, d/2]`. Dtypes: `[x, cos, sin, dst]`, equal.
+    /// Rotary position embedding; see [`RopeForm`]. Floats. Operands `[x, cos, sin]`, the last two
+    /// of `[time, d/2]` or `[batch, time, d/2]`. Dtypes: `[x, cos, sin, dst]`, equal.
     Rope(RopeForm),
     /// A stable sort of the last dimension; see [`Sort`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Sort(Sort),
-    /// The u32 positions of the elements of a stable sort of the last dimension. All dtypes. Dtypes: `[src, dst]`, dst u32.
+    /// The u32 positions of the elements of a stable sort of the last dimension. All dtypes.
+    /// Dtypes: `[src, dst]`, dst u32.
     ArgSort(Sort),
-    /// The first elements of a stable sort of the last dimension; see [`TopK`]. All dtypes. Dtypes: `[src, dst]`, equal.
+    /// The first elements of a stable sort of the last dimension; see [`TopK`]. All dtypes. Dtypes:
+    /// `[src, dst]`, equal.
     TopK(TopK),
-    /// The u32 positions of the first elements of a stable sort of the last dimension. All dtypes. Dtypes: `[src, dst]`, dst u32.
+    /// The u32 positions of the first elements of a stable sort of the last dimension. All dtypes.
+    /// Dtypes: `[src, dst]`, dst u32.
     ArgTopK(TopK),
-    /// `dst[i][j] = src[ids[i][j]][j]` for dimension 0, others alike; ids of the result's shape. All dtypes, ids u8, u32, i64. Dtypes:
-    /// `[src, ids, dst]`.
+    /// `dst[i][j] = src[ids[i][j]][j]` for dimension 0, others alike; ids of the result's shape.
+    /// All dtypes, ids u8, u32, i64. Dtypes: `[src, ids, dst]`.
     Gather {
         /// The dimension that ids count along.
         dim: usize,
     },
-    /// `dst[i][j] = src[ids[i]][j]` for dimension 0, others alike; ids of one dimension. All dtypes, ids u8, u32, i64. Dtypes: `[src, ids, dst]`.
+    /// `dst[i][j] = src[ids[i]][j]` for dimension 0, others alike; ids of one dimension. All
+    /// dtypes, ids u8, u32, i64. Dtypes: `[src, ids, dst]`.
     IndexSelect {
         /// The dimension that ids count along.
         dim: usize,
     },
-    /// A copy of the first operand with `[ids[i][j]][j] = src[i][j]` for dimension 0, others alike; of equal ids the last in row-major order stays. The
-    /// first operand may be the destination. All dtypes, ids u8, u32, i64. Dtypes: `[self, ids, src, dst]`.
+    /// A copy of the first operand with `[ids[i][j]][j] = src[i][j]` for dimension 0, others alike;
+    /// of equal ids the last in row-major order stays. The first operand may be the destination.
+    /// All dtypes, ids u8, u32, i64. Dtypes: `[self, ids, src, dst]`.
     ScatterSet {
         /// The dimension that ids count along.
         dim: usize,
     },
-    /// As `ScatterSet`, adding: in the compute type, in row-major order of the source, rounded once. Dtypes: `[self, ids, src, dst]`.
+    /// As `ScatterSet`, adding: in the compute type, in row-major order of the source, rounded
+    /// once. Dtypes: `[self, ids, src, dst]`.
     ScatterAdd {
         /// The dimension that ids count along.
         dim: usize,
     },
-    /// As `ScatterAdd` with ids of one dimension: `[ids[i]][j] += src[i][j]` for dimension 0, others alike. Dtypes: `[self, ids, src, dst]`.
+    /// As `ScatterAdd` with ids of one dimension: `[ids[i]][j] += src[i][j]` for dimension 0,
+    /// others alike. Dtypes: `[self, ids, src, dst]`.
     IndexAdd {
         /// The dimension that ids count along.
         dim: usize,
@@ -166,17 +189,20 @@ pub enum Op {
     Quantize(GgmlDType),
     /// The elements of each row of blocks. f32, f16, bf16. Dtypes: `[src, dst]`, src u8.
     Dequantize(GgmlDType),
-    /// See [`QMatmul`]. Dtypes: `[weight, x, dst]`, the first u8, the others f32, f16 or bf16 and equal.
+    /// See [`QMatmul`]. Dtypes: `[weight, x, dst]`, the first u8, the others f32, f16 or bf16 and
+    /// equal.
     QMatmul(QMatmul),
-    /// A product with one of several quantized matrices, chosen for each row: u8 `[experts, n, bytes of k]`, `x` `[tokens, 1 or top, k]`,
-    /// ids u32 `[tokens, top]`, result `[tokens, top, n]`. Ids behave as those of `IndexSelect`: a padding mark gives a row of 0. Dtypes: `[weight, x, ids, dst]`, the first u8, ids u32, the others f32,
-    /// f16 or bf16 and equal.
+    /// A product with one of several quantized matrices, chosen for each row: u8 `[experts, n,
+    /// bytes of k]`, `x` `[tokens, 1 or top, k]`, ids u32 `[tokens, top]`, result `[tokens, top,
+    /// n]`. Ids behave as those of `IndexSelect`: a padding mark gives a row of 0. Dtypes:
+    /// `[weight, x, ids, dst]`, the first u8, ids u32, the others f32, f16 or bf16 and equal.
     QMatmulId(QMatmul),
 }
 
 impl Op {
-    /// The name, as kernels, reports and the command line spell it: the name of the method that asks for it, which is candle's where candle has one. So
-    /// [`Op::Copy`] is `copy_strided_src`, [`Op::Fill`] is `const_set`, and [`Op::ScatterAdd`] is `scatter_add_set`.
+    /// The name, as kernels, reports and the command line spell it: the name of the method that
+    /// asks for it, which is candle's where candle has one. So [`Op::Copy`] is `copy_strided_src`,
+    /// [`Op::Fill`] is `const_set`, and [`Op::ScatterAdd`] is `scatter_add_set`.
     pub fn name(&self) -> &'static str {
         match self {
             Op::Fill(_) => "const_set",
@@ -252,7 +278,8 @@ impl Op {
         }
     }
 
-    /// The operation computed by whom `numerics` says; unchanged where only kernels of the tree compute it.
+    /// The operation computed by whom `numerics` says; unchanged where only kernels of the tree
+    /// compute it.
     pub fn with_numerics(mut self, numerics: Option<Numerics>) -> Self {
         match &mut self {
             Op::Matmul(op) => op.numerics = numerics,

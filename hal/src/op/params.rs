@@ -3,8 +3,9 @@
 use super::ReduceOp;
 use crate::Numerics;
 
-/// `x * mul + add`. Floats: one fma in the compute type, to which `mul` and `add` are rounded first. Integers: `mul` and `add` are
-/// cast to the dtype (truncated, saturating, NaN to 0), and the arithmetic wraps.
+/// `x * mul + add`. Floats: one fma in the compute type, to which `mul` and `add` are rounded
+/// first. Integers: `mul` and `add` are cast to the dtype (truncated, saturating, NaN to 0), and
+/// the arithmetic wraps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Affine {
@@ -21,7 +22,8 @@ impl Affine {
     }
 }
 
-/// `x^exponent`, as [`BinaryOp::Pow`](super::BinaryOp::Pow) with the exponent rounded to the compute type. *Floats.*
+/// `x^exponent`, as [`BinaryOp::Pow`](super::BinaryOp::Pow) with the exponent rounded to the
+/// compute type. *Floats.*
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Powf {
@@ -96,8 +98,8 @@ impl Copy2d {
 pub struct Reduce {
     /// What is computed.
     pub op: ReduceOp,
-    /// The dimensions, each at most once, in any order: the elements are taken in row-major order of the tensor either way. None
-    /// reduces every element by itself.
+    /// The dimensions, each at most once, in any order: the elements are taken in row-major order
+    /// of the tensor either way. None reduces every element by itself.
     pub dims: crate::Dims,
 }
 
@@ -108,7 +110,8 @@ impl Reduce {
     }
 }
 
-/// A batched matrix product `[.., m, k] x [.., k, n] -> [.., m, n]` with equal batch dimensions (broadcast one by a stride of 0).
+/// A batched matrix product `[.., m, k] x [.., k, n] -> [.., m, n]` with equal batch dimensions
+/// (broadcast one by a stride of 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Matmul {
@@ -123,8 +126,9 @@ impl Matmul {
     }
 }
 
-/// `min(max(x, min), max)` as [`BinaryOp::Maximum`](super::BinaryOp::Maximum) and [`Minimum`](super::BinaryOp::Minimum): NaN stays NaN, and
-/// where `min` is above `max` the result is `max`. The limits are rounded as [`Affine`]'s parameters are; a limit that is NaN gives NaN
+/// `min(max(x, min), max)` as [`BinaryOp::Maximum`](super::BinaryOp::Maximum) and
+/// [`Minimum`](super::BinaryOp::Minimum): NaN stays NaN, and where `min` is above `max` the result
+/// is `max`. The limits are rounded as [`Affine`]'s parameters are; a limit that is NaN gives NaN
 /// (of integers it is 0).
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -161,7 +165,8 @@ impl CumSum {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Triangle {
-    /// The upper triangle (`column - row >= diagonal`); else the lower one (`column - row <= diagonal`).
+    /// The upper triangle (`column - row >= diagonal`); else the lower one (`column - row <=
+    /// diagonal`).
     pub upper: bool,
     /// The diagonal where the triangle ends, itself included: 0 the main one, above it positive.
     pub diagonal: i64,

@@ -1,5 +1,5 @@
-//! Quantized matrices: the block formats of GGUF, and the operations on them. A quantized tensor is a storage of u8 that holds the blocks of each row one
-//! behind the other, in the file's own bytes.
+//! Quantized matrices: the block formats of GGUF, and the operations on them. A quantized tensor is
+//! a storage of u8 that holds the blocks of each row one behind the other, in the file's own bytes.
 
 use crate::{DType, Error, ErrorKind, Result};
 use std::fmt;
@@ -108,12 +108,13 @@ pub enum QActivations {
     /// As they come, widened to f32; the matrix is dequantized to f32 on the way.
     #[default]
     Float,
-    /// Quantized to [`GgmlDType::Q8_1`] first, so that the products are of integers, in dp4a or the matrix units.
+    /// Quantized to [`GgmlDType::Q8_1`] first, so that the products are of integers, in dp4a or the
+    /// matrix units.
     Q8_1,
 }
 
-/// `x w^T` with a quantized matrix `w` of n rows of k: u8 `[n, bytes of k]`, `x` `[.., m, k]`, result `[.., m, n]`. `x` f32, f16 or bf16, the
-/// result of its dtype.
+/// `x w^T` with a quantized matrix `w` of n rows of k: u8 `[n, bytes of k]`, `x` `[.., m, k]`,
+/// result `[.., m, n]`. `x` f32, f16 or bf16, the result of its dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QMatmul {

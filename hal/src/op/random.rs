@@ -1,5 +1,6 @@
-//! Parameters of random numbers. They say where in which sequence the numbers stand, so that an operation is a function of its parameters alone;
-//! devices keep the position ([`BackendDevice::rand_uniform`](crate::BackendDevice::rand_uniform)).
+//! Parameters of random numbers. They say where in which sequence the numbers stand, so that an
+//! operation is a function of its parameters alone; devices keep the position
+//! ([`BackendDevice::rand_uniform`](crate::BackendDevice::rand_uniform)).
 
 use crate::{DType, Numerics};
 
@@ -12,11 +13,12 @@ macro_rules! random {
             $($(#[$field_meta])* pub $field: f64,)*
             /// Which sequence.
             pub seed: u64,
-            /// Where in the sequence the first element stands: numbers drawn from it before. Element `i` of the result, in row-major order, is number
-            /// `offset + i`.
+            /// Where in the sequence the first element stands: numbers drawn from it before.
+            /// Element `i` of the result, in row-major order, is number `offset + i`.
             pub offset: u64,
-            /// Who draws. `None` is the generator that gives the same numbers on every device, whatever the device's default; a vendor's library has
-            /// numbers of its own, and draws them only where it is asked by name.
+            /// Who draws. `None` is the generator that gives the same numbers on every device,
+            /// whatever the device's default; a vendor's library has numbers of its own, and draws
+            /// them only where it is asked by name.
             pub numerics: Option<Numerics>,
         }
 
@@ -59,11 +61,12 @@ random! {
 }
 
 impl RandUniform {
-    /// The smallest and the largest value that a result of a dtype can have: those of the interval. Where the dtype has none there, both are
-    /// the value nearest to `lo`.
+    /// The smallest and the largest value that a result of a dtype can have: those of the interval.
+    /// Where the dtype has none there, both are the value nearest to `lo`.
     pub fn ends(&self, dtype: DType) -> [f64; 2] {
         let grid = Grid::of(dtype);
-        // What is below `up` is at most the f64 before it, so the largest of the dtype's values up to that one is meant.
+        // What is below `up` is at most the f64 before it, so the largest of the dtype's values up
+        // to that one is meant.
         let [first, last] = [grid.round(self.lo, f64::ceil), grid.round(self.up.next_down(), f64::floor)];
         if first <= last { [first, last] } else { [grid.round(self.lo, f64::round_ties_even); 2] }
     }
@@ -88,8 +91,8 @@ impl Grid {
         Self { precision, exponents }
     }
 
-    /// A neighbour of `x`, or `x` itself: which, says a rounding to integers. Beyond the largest number it is an infinity, or that number where
-    /// the rounding goes towards zero.
+    /// A neighbour of `x`, or `x` itself: which, says a rounding to integers. Beyond the largest
+    /// number it is an infinity, or that number where the rounding goes towards zero.
     fn round(&self, x: f64, to_integer: fn(f64) -> f64) -> f64 {
         let [least, most] = self.exponents;
         if x == 0.0 || x.is_infinite() || self.precision == 53 {
@@ -97,7 +100,8 @@ impl Grid {
             return x + 0.0;
         }
         let exponent = ((x.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
-        // Every f64 is a whole number of these, or has a fraction that the division keeps: both are powers of two apart.
+        // Every f64 is a whole number of these, or has a fraction that the division keeps: both are
+        // powers of two apart.
         let unit = 2f64.powi(exponent.min(most) + 1 - self.precision);
         let largest = (2.0 - 2f64.powi(1 - self.precision)) * 2f64.powi(most);
         let rounded = to_integer(x / unit) * unit + 0.0;

@@ -1,4 +1,5 @@
-//! Parameters of sorting. NaN is the largest value of all, zeros of both signs are equal, and equal elements keep their order in either direction.
+//! Parameters of sorting. NaN is the largest value of all, zeros of both signs are equal, and equal
+//! elements keep their order in either direction.
 
 /// A sort of the last dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,6 +1,7 @@
 //! Parameters of pooling and upsampling.
 
-/// Windows over the last two dimensions of `[n, c, h, w]`, with `h_out = (h + 2 padding - kernel) / stride + 1`, w alike.
+/// Windows over the last two dimensions of `[n, c, h, w]`, with `h_out = (h + 2 padding - kernel) /
+/// stride + 1`, w alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pool2d {
@@ -8,11 +9,11 @@ pub struct Pool2d {
     pub kernel: [usize; 2],
     /// From a window to the next; at least 1.
     pub stride: [usize; 2],
-    /// Rows and columns around the input, at most half a window. They never are a maximum; an average counts them as zeros if
-    /// [`count_include_pad`](Self::count_include_pad) says so.
+    /// Rows and columns around the input, at most half a window. They never are a maximum; an
+    /// average counts them as zeros if [`count_include_pad`](Self::count_include_pad) says so.
     pub padding: [usize; 2],
-    /// Whether an average divides by the elements of the whole window, padding included (PyTorch's default), or by those of the input
-    /// alone.
+    /// Whether an average divides by the elements of the whole window, padding included (PyTorch's
+    /// default), or by those of the input alone.
     pub count_include_pad: bool,
 }
 
@@ -49,8 +50,8 @@ macro_rules! upsample {
         pub struct $name {
             /// The size of the result.
             pub size: [usize; $rank],
-            /// The factors that the size came from, where positions are to be counted by them rather than by the sizes, as PyTorch does for a given
-            /// `scale_factor`.
+            /// The factors that the size came from, where positions are to be counted by them
+            /// rather than by the sizes, as PyTorch does for a given `scale_factor`.
             pub scale: [Option<f64>; $rank],
             $($(#[$field_meta])* pub $field: bool,)?
         }
@@ -82,15 +83,18 @@ macro_rules! upsample {
     };
 }
 upsample! {
-    /// Nearest neighbours along the last dimension of `[n, c, l]`, as PyTorch's mode `nearest`. All dtypes.
+    /// Nearest neighbours along the last dimension of `[n, c, l]`, as PyTorch's mode `nearest`. All
+    /// dtypes.
     UpsampleNearest1d 1
 }
 upsample! {
-    /// Nearest neighbours over the last two dimensions of `[n, c, h, w]`, as PyTorch's mode `nearest`. All dtypes.
+    /// Nearest neighbours over the last two dimensions of `[n, c, h, w]`, as PyTorch's mode
+    /// `nearest`. All dtypes.
     UpsampleNearest2d 2
 }
 upsample! {
-    /// Bilinear interpolation over the last two dimensions of `[n, c, h, w]`, as PyTorch's mode `bilinear`. *Floats.*
+    /// Bilinear interpolation over the last two dimensions of `[n, c, h, w]`, as PyTorch's mode
+    /// `bilinear`. *Floats.*
     UpsampleBilinear2d 2
     /// Whether the corners of input and result coincide.
     align_corners

@@ -23,7 +23,8 @@ fn names_read_back_and_properties_are_those_of_the_types() {
     assert_eq!([Scalar::I8(-1), Scalar::I16(-1), Scalar::I32(-1)].map(Scalar::to_bits), [0xff, 0xffff, 0xffff_ffff]);
 }
 
-/// Against the reference's own cast, over halfway cases, the ends of every range and everything beyond.
+/// Against the reference's own cast, over halfway cases, the ends of every range and everything
+/// beyond.
 #[test]
 fn a_scalar_of_an_f64_is_what_a_cast_gives() {
     let layout = Layout::contiguous(1);

@@ -1,4 +1,5 @@
-//! A driver behind [`DynDevice`] answers as it does by itself, and no method of the traits is forgotten.
+//! A driver behind [`DynDevice`] answers as it does by itself, and no method of the traits is
+//! forgotten.
 
 use crate::elsewhere::Elsewhere;
 use isobit_hal::{

@@ -1,4 +1,5 @@
-//! A driver that has streams and kernels, and neither memory nor operations, for calls that are refused earlier.
+//! A driver that has streams and kernels, and neither memory nor operations, for calls that are
+//! refused earlier.
 
 use isobit_hal::kernel::{FuncBackend, KernelParam};
 use isobit_hal::{

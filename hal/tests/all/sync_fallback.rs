@@ -1,4 +1,5 @@
-//! Streams, events, graphs and pinned memory on a device with one order: the host. What is expected is what the calls promise.
+//! Streams, events, graphs and pinned memory on a device with one order: the host. What is expected
+//! is what the calls promise.
 
 use crate::elsewhere::Elsewhere;
 use isobit_hal::event::EventBackend;

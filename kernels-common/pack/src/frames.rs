@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-/// How much a frame unpacks to at most, unless one module is more. A family of PTX has up to 11 MB, and unpacking all of it for the first of
-/// its kernels would be felt; half this size costs 10 % more bytes.
+/// How much a frame unpacks to at most, unless one module is more. A family of PTX has up to 11 MB,
+/// and unpacking all of it for the first of its kernels would be felt; half this size costs 10 %
+/// more bytes.
 const LIMIT: usize = 1 << 20;
 
 /// The family of a module: the folder of the kernel source that its text includes first.

@@ -1,5 +1,6 @@
-//! Packs the code of every architecture of this build as the data crates carry it: frames of one family each, with a shared dictionary.
-//! `isobit-kernels-pack FOLDER` writes `FOLDER/<arch>/kernels.bin`, FOLDER being `kernels-common/code`.
+//! Packs the code of every architecture of this build as the data crates carry it: frames of one
+//! family each, with a shared dictionary. `isobit-kernels-pack FOLDER` writes
+//! `FOLDER/<arch>/kernels.bin`, FOLDER being `kernels-common/code`.
 
 #[allow(dead_code)]
 #[path = "../../src/code/archive/mod.rs"]

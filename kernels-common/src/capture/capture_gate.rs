@@ -1,15 +1,18 @@
-//! What must not happen while a stream is captured: calls that wait for the whole card. Making and destroying a vendor library's handle does, and CUDA then
-//! takes every capture on that card for broken (901), also those of other threads and of other openings of the device. So such calls go between captures,
-//! and captures between such calls.
+//! What must not happen while a stream is captured: calls that wait for the whole card. Making and
+//! destroying a vendor library's handle does, and CUDA then takes every capture on that card for
+//! broken (901), also those of other threads and of other openings of the device. So such calls go
+//! between captures, and captures between such calls.
 //!
-//! The gate is one for the process, for openings of one card share what the driver breaks. Neither side waits for ever: a step that waits for a thread which
-//! waits here goes on after a while, and its capture may then be refused by the driver, as it would be without a gate.
+//! The gate is one for the process, for openings of one card share what the driver breaks. Neither
+//! side waits for ever: a step that waits for a thread which waits here goes on after a while, and
+//! its capture may then be refused by the driver, as it would be without a gate.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// How long one side waits for the other. Making the slowest handle, cuDNN's first, takes about a second.
+/// How long one side waits for the other. Making the slowest handle, cuDNN's first, takes about a
+/// second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]

@@ -65,7 +65,8 @@ impl<R: GpuRuntime> Capture<R> {
         std::mem::take(&mut self.members.lock())
     }
 
-    /// The blocks outside the graph's own memory that the captured work uses, and what it does with each.
+    /// The blocks outside the graph's own memory that the captured work uses, and what it does with
+    /// each.
     pub(crate) fn take_kept(&self) -> Vec<(Arc<Block<R>>, Access)> {
         let kept = |touched: CapturedUses<R>| {
             let access = if touched.uses.writes() { Access::Write } else { Access::Read };
@@ -84,7 +85,8 @@ impl<R: GpuRuntime> Capture<R> {
         self.faults.get().cloned()
     }
 
-    /// Has a captured stream wait until it may use a block, as far as captured work is concerned: a replay waits for the rest.
+    /// Has a captured stream wait until it may use a block, as far as captured work is concerned: a
+    /// replay waits for the rest.
     ///
     /// # Errors
     /// Those of the driver.

@@ -15,8 +15,8 @@ struct State {
     taken: Vec<(DevicePtr, usize)>,
 }
 
-/// The memory of a graph: taken from the device's pool while the graph was captured, and given back when the graph and all storages in it are
-/// gone.
+/// The memory of a graph: taken from the device's pool while the graph was captured, and given back
+/// when the graph and all storages in it are gone.
 #[derive(Debug)]
 pub(crate) struct CapturePool<R: GpuRuntime> {
     device: GpuDevice<R>,
@@ -69,7 +69,8 @@ impl<R: GpuRuntime> Drop for CapturePool<R> {
         let taken = std::mem::take(&mut self.state.lock().taken);
         for (ptr, class) in taken {
             let uses = self.uses().clone();
-            // SAFETY: taken from this pool; the graph and the storages in this memory, which hold this, are gone.
+            // SAFETY: taken from this pool; the graph and the storages in this memory, which hold
+            // this, are gone.
             unsafe { self.device.pool().free(self.device.runtime(), ptr, class, uses) };
         }
     }

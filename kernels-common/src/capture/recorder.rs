@@ -1,4 +1,5 @@
-//! Recording a step: the thread's stream is captured while the step is called, and is as it was afterwards, however the step ends.
+//! Recording a step: the thread's stream is captured while the step is called, and is as it was
+//! afterwards, however the step ends.
 
 use crate::capture::capture_gate::Capturing;
 use crate::capture::graph::GraphResources;

@@ -16,8 +16,9 @@ pub struct Image {
 }
 
 impl Image {
-    /// The packed code that fits a device, unpacked: for NVIDIA that of the newest `sm_` that is not newer than the card, for AMD that of the
-    /// same `gfx`. `None` where this build carries none.
+    /// The packed code that fits a device, unpacked: for NVIDIA that of the newest `sm_` that is
+    /// not newer than the card, for AMD that of the same `gfx`. `None` where this build carries
+    /// none.
     ///
     /// # Errors
     /// The code in this program is damaged.

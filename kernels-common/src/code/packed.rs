@@ -13,7 +13,8 @@ pub(crate) struct Packed {
     pub(crate) arch: &'static str,
     file: &'static [u8],
     read: OnceLock<std::result::Result<Archive<'static>, Damaged>>,
-    /// The frame that was unpacked last: a device that loads one module of a family often loads the next.
+    /// The frame that was unpacked last: a device that loads one module of a family often loads the
+    /// next.
     last: Mutex<Option<(usize, Arc<[u8]>)>>,
 }
 

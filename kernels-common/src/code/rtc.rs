@@ -1,4 +1,5 @@
-//! Source for a run-time compiler, as NVRTC and HIPRTC both take it, and a folder in which what they made of it is kept.
+//! Source for a run-time compiler, as NVRTC and HIPRTC both take it, and a folder in which what
+//! they made of it is kept.
 
 use crate::code::target::Target;
 use isobit_hal::{Error, ErrorKind, Result};
@@ -20,7 +21,8 @@ pub struct RtcSource<'a> {
     pub options: &'a [&'a str],
 }
 
-/// The flags that every compiler of the tree gets, in its own spelling: no contraction, IEEE division and square root, denormals kept.
+/// The flags that every compiler of the tree gets, in its own spelling: no contraction, IEEE
+/// division and square root, denormals kept.
 pub fn compile_options(target: Target, arch: &str) -> Vec<String> {
     let common = ["-std=c++20"];
     let own: Vec<String> = match target {
@@ -59,7 +61,8 @@ impl CStrings {
         self.pointers.as_ptr()
     }
 
-    /// How many there are. A compiler's interface counts in `int`, and no source has that many headers.
+    /// How many there are. A compiler's interface counts in `int`, and no source has that many
+    /// headers.
     pub fn count(&self) -> i32 {
         self.strings.len() as i32
     }
@@ -100,7 +103,8 @@ fn c_string(text: &str) -> Result<CString> {
     CString::new(text).map_err(|e| Error::new(ErrorKind::InvalidArgument, "source text has no NUL").with_source(e))
 }
 
-/// Names the folder in which compiled code is kept; empty for none. Without it, `isobit` under the user's cache folder.
+/// Names the folder in which compiled code is kept; empty for none. Without it, `isobit` under the
+/// user's cache folder.
 pub const CACHE_VARIABLE: &str = "ISOBIT_COMPILE_CACHE";
 
 /// A folder of compiled code, each file named after all that went into it.
@@ -118,7 +122,8 @@ impl CompileCache {
         Self(folder.filter(|f| !f.as_os_str().is_empty()))
     }
 
-    /// Code for a source: that of the folder, or what `compile` makes. A folder that cannot be read or written costs time alone.
+    /// Code for a source: that of the folder, or what `compile` makes. A folder that cannot be read
+    /// or written costs time alone.
     pub(crate) fn get_or_compile(
         &self,
         source: &RtcSource<'_>,
@@ -144,7 +149,8 @@ impl CompileCache {
             return Ok(code);
         }
         let code = compile()?;
-        // Written beside and renamed, so that two processes do not mix and an interrupted one leaves nothing half.
+        // Written beside and renamed, so that two processes do not mix and an interrupted one
+        // leaves nothing half.
         let kept = std::fs::create_dir_all(folder).and_then(|()| {
             let mut part = tempfile::NamedTempFile::new_in(folder)?;
             part.write_all(&XxHash3_128::oneshot(&code).to_le_bytes())?;
@@ -156,7 +162,8 @@ impl CompileCache {
     }
 }
 
-/// The code in a file, which begins with the code's own hash: a disk that lies must not become a kernel.
+/// The code in a file, which begins with the code's own hash: a disk that lies must not become a
+/// kernel.
 fn checked(mut file: Vec<u8>) -> Option<Vec<u8>> {
     let (hash, code) = file.split_first_chunk()?;
     if XxHash3_128::oneshot(code) != u128::from_le_bytes(*hash) {

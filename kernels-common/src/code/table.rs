@@ -36,7 +36,8 @@ impl BuildInfo {
         archs(Target::Amdgcn)
     }
 
-    /// The NVIDIA architectures that PTX is packed for; it runs on these and later ones. None where nothing was compiled.
+    /// The NVIDIA architectures that PTX is packed for; it runs on these and later ones. None where
+    /// nothing was compiled.
     pub fn nvidia_archs(&self) -> Vec<Cow<'static, str>> {
         archs(Target::Nvptx)
     }
@@ -48,7 +49,8 @@ fn archs(target: Target) -> Vec<Cow<'static, str>> {
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
-/// Every source file of the tree, unpacked, by the name it is included by: what a run-time compiler may include.
+/// Every source file of the tree, unpacked, by the name it is included by: what a run-time compiler
+/// may include.
 ///
 /// # Errors
 /// The sources in this program are damaged.
@@ -68,8 +70,8 @@ pub fn headers() -> Result<&'static [(&'static str, String)]> {
     Ok(UNPACKED.get_or_init(|| headers))
 }
 
-/// Architecture and file of each archive of compiled code in this program, for the tool that packs releases. `src/code/archive/mod.rs` describes
-/// the format.
+/// Architecture and file of each archive of compiled code in this program, for the tool that packs
+/// releases. `src/code/archive/mod.rs` describes the format.
 pub fn archives() -> impl Iterator<Item = (&'static str, &'static [u8])> {
     PACKED.iter().map(|packed| (packed.arch, packed.file()))
 }

@@ -1,9 +1,11 @@
-//! What kind of code a device loads. It depends on nothing here, so that the driver trait can name it.
+//! What kind of code a device loads. It depends on nothing here, so that the driver trait can name
+//! it.
 
 /// Which vendor's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// PTX, which NVIDIA's driver compiles for the card; code for one `sm_` runs on that and every later one.
+    /// PTX, which NVIDIA's driver compiles for the card; code for one `sm_` runs on that and every
+    /// later one.
     Nvptx,
     /// AMD code objects, each for one `gfx` alone.
     Amdgcn,
@@ -19,7 +21,8 @@ pub enum Code<'a> {
 }
 
 impl<'a> Code<'a> {
-    /// Code as a build packs it and a run-time compiler gives it: machine code is an ELF file, PTX is text.
+    /// Code as a build packs it and a run-time compiler gives it: machine code is an ELF file, PTX
+    /// is text.
     pub fn compiled(target: Target, code: &'a [u8]) -> Self {
         match target {
             Target::Nvptx if !code.starts_with(b"\x7fELF") => Code::Ptx(code),

@@ -41,7 +41,8 @@ ISOBIT_FN T int_rem(T a, T b) {
     return (T)(a % b);
 }
 
-// By squaring. A negative exponent gives the integer part of the real power: 0 but for bases 1 and -1.
+// By squaring. A negative exponent gives the integer part of the real power: 0 but for bases 1 and
+// -1.
 template <typename T>
 ISOBIT_FN T int_pow(T base, T exponent) {
     if constexpr (limits<T>::IS_SIGNED) {

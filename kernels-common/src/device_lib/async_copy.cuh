@@ -1,5 +1,6 @@
-// Copies from global to shared memory that need no registers on the way, where a target has them (NVIDIA from sm_80 on): they are started, and
-// waited for before the barrier that lets other threads read. Elsewhere they are ordinary copies, and there is nothing to wait for.
+// Copies from global to shared memory that need no registers on the way, where a target has them
+// (NVIDIA from sm_80 on): they are started, and waited for before the barrier that lets other
+// threads read. Elsewhere they are ordinary copies, and there is nothing to wait for.
 #pragma once
 
 #include "device_lib/vector.cuh"

@@ -1,5 +1,5 @@
-// Atomic operations on integers in global or shared memory, relaxed: what orders them is a barrier or the end of the kernel. There are none of
-// floats: their order would show in the bits.
+// Atomic operations on integers in global or shared memory, relaxed: what orders them is a barrier
+// or the end of the kernel. There are none of floats: their order would show in the bits.
 #pragma once
 
 #include "device_lib/base.cuh"

@@ -1,4 +1,5 @@
-// Every dtype to every dtype: one rounding from the exact value; floats to integers truncate and saturate, NaN gives 0; integers wrap.
+// Every dtype to every dtype: one rounding from the exact value; floats to integers truncate and
+// saturate, NaN gives 0; integers wrap.
 #pragma once
 
 #include "device_lib/limits.cuh"

@@ -1,5 +1,6 @@
-// Kernels for data that is aligned to 16 bits alone. AMD's cards take words from such addresses in their usual mode, and LLVM joins accesses so that
-// they do; these kernels keep every access aligned to its size, as NVIDIA's cards demand anyway, and so can be held to it.
+// Kernels for data that is aligned to 16 bits alone. AMD's cards take words from such addresses in
+// their usual mode, and LLVM joins accesses so that they do; these kernels keep every access
+// aligned to its size, as NVIDIA's cards demand anyway, and so can be held to it.
 #pragma once
 
 #include "device_lib/thread.cuh"

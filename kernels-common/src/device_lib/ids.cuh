@@ -1,4 +1,5 @@
-// Positions read from a tensor: which of them name an element, which mark a place to leave out, and which are reported.
+// Positions read from a tensor: which of them name an element, which mark a place to leave out, and
+// which are reported.
 #pragma once
 
 #include "device_lib/atomic.cuh"
@@ -12,7 +13,8 @@ ISOBIT_FN bool is_padding(I id) {
     return sizeof(I) > 1 && id == limits<I>::MAX;
 }
 
-// Whether an id names one of `size` positions. One that neither does nor marks padding sets `fault`. Negative ids are beyond any size.
+// Whether an id names one of `size` positions. One that neither does nor marks padding sets
+// `fault`. Negative ids are beyond any size.
 template <typename I>
 ISOBIT_FN bool is_inside(I id, u64 size, bool &fault) {
     if (is_padding(id))

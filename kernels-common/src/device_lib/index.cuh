@@ -1,5 +1,6 @@
-// From the number of an element to its place: mixed-radix digits of a linear index by multiplication instead of division.
-// The host makes these structures (`index.rs`), and they travel as kernel parameters.
+// From the number of an element to its place: mixed-radix digits of a linear index by
+// multiplication instead of division. The host makes these structures (`index.rs`), and they travel
+// as kernel parameters.
 #pragma once
 
 #include "device_lib/base.cuh"
@@ -24,8 +25,8 @@ ISOBIT_FN u32 divide(u32 n, const Divisor &d) {
     return (high + n) >> d.shift;
 }
 
-// Dimensions, outermost first, and for each of OPERANDS tensors the elements from an index to the next along each. Of no dimensions it is one
-// element.
+// Dimensions, outermost first, and for each of OPERANDS tensors the elements from an index to the
+// next along each. Of no dimensions it is one element.
 template <int OPERANDS>
 struct Index {
     u32 rank;
@@ -58,7 +59,8 @@ ISOBIT_FN Offsets<OPERANDS> offsets_of(const Index<OPERANDS> &index, u32 i) {
     return offsets;
 }
 
-// The same for any `i`, by division: for walks so long that their time is elsewhere. The size of the outermost dimension is not used.
+// The same for any `i`, by division: for walks so long that their time is elsewhere. The size of
+// the outermost dimension is not used.
 template <int OPERANDS>
 ISOBIT_FN Offsets<OPERANDS> offsets_of_long(const Index<OPERANDS> &index, u64 i) {
     Offsets<OPERANDS> offsets{};

@@ -1,9 +1,11 @@
-// Exact sums of products of signed bytes: one instruction where a target has it, and the same integer everywhere.
+// Exact sums of products of signed bytes: one instruction where a target has it, and the same
+// integer everywhere.
 #pragma once
 
 #include "device_lib/base.cuh"
 
-// A target's own instruction. AMD's come in two: both factors signed (gfx906 and its successors, RDNA2), or a sign for each (RDNA3 and newer).
+// A target's own instruction. AMD's come in two: both factors signed (gfx906 and its successors,
+// RDNA2), or a sign for each (RDNA3 and newer).
 #if defined(__AMDGCN__)
 #if defined(__GFX11__) || defined(__GFX12__)
 #define ISOBIT_DOT4_SIGNS

@@ -1,4 +1,5 @@
-// What a dtype is and how far it reaches. The standard's <limits> is no header that every device compiler has.
+// What a dtype is and how far it reaches. The standard's <limits> is no header that every device
+// compiler has.
 #pragma once
 
 #include "device_lib/narrow_types.cuh"

@@ -1,4 +1,5 @@
-// Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC11).
+// Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
+// (SC11).
 #pragma once
 
 #include "device_lib/base.cuh"
@@ -7,8 +8,9 @@ namespace isobit {
 
 ISOBIT_CONST int PHILOX_ROUNDS = 10;
 
-// Where in a seed's stream a launch begins. The keys of all rounds come from the host (`Sequence` in random/mod.rs): a thread that makes one
-// block would otherwise take as long over them as over its multiplications.
+// Where in a seed's stream a launch begins. The keys of all rounds come from the host (`Sequence`
+// in random/mod.rs): a thread that makes one block would otherwise take as long over them as over
+// its multiplications.
 struct PhiloxSequence {
     u64 block;
     u32 key[PHILOX_ROUNDS][2];
@@ -23,8 +25,9 @@ struct PhiloxWords {
 };
 
 #if defined(__AMDGCN__)
-// A permutation that changes nothing, and that LLVM does not see through. Without it, LLVM 19 computes a step of several words as one vector for
-// targets with packed f32 (gfx90a, gfx942), and there takes the high half of a product for copies of the low half's sign.
+// A permutation that changes nothing, and that LLVM does not see through. Without it, LLVM 19
+// computes a step of several words as one vector for targets with packed f32 (gfx90a, gfx942), and
+// there takes the high half of a product for copies of the low half's sign.
 ISOBIT_FN u32 philox_word(u32 x) { return __builtin_amdgcn_perm(x, x, 0x03020100u); }
 #else
 ISOBIT_FN u32 philox_word(u32 x) { return x; }

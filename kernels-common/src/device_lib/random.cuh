@@ -1,5 +1,6 @@
-// From random words to numbers, f32 and f64: uniform ones by their leading bits, normal ones by the transform of Box and Muller with short
-// polynomials of its own. Recipes and constants: docs/numerics/random.md.
+// From random words to numbers, f32 and f64: uniform ones by their leading bits, normal ones by the
+// transform of Box and Muller with short polynomials of its own. Recipes and constants:
+// docs/numerics/random.md.
 #pragma once
 
 #include "device_lib/elementwise.cuh"
@@ -8,7 +9,8 @@
 
 namespace isobit {
 
-// What a block of words is for numbers computed in C: how many numbers it gives, and the stream that they have to themselves.
+// What a block of words is for numbers computed in C: how many numbers it gives, and the stream
+// that they have to themselves.
 template <typename C>
 struct RandomBlock;
 
@@ -24,7 +26,8 @@ struct RandomBlock<float> {
     // Standard normal numbers 2i and 2i + 1.
     ISOBIT_METHOD void normal_pair(int i, float *to) const {
         const u32 a = words.word[2 * i], b = words.word[2 * i + 1];
-        // -2 log(a / 2^32), of the odd number that a makes: the exponent of a significand from 2/3 to 4/3, and a polynomial.
+        // -2 log(a / 2^32), of the odd number that a makes: the exponent of a significand from 2/3
+        // to 4/3, and a polynomial.
         const u32 v = to_bits((float)(a | 1u));
         const u32 exponent = (v - 0x4f2aaaabu) & 0xff800000u;
         const float f = from_bits(v - exponent - 0x10000000u) - 1.0f;
@@ -87,7 +90,8 @@ struct RandomBlock<double> {
     }
 };
 
-// Uniform numbers from `lo` to `up`, kept between the smallest and the largest value that a result may have.
+// Uniform numbers from `lo` to `up`, kept between the smallest and the largest value that a result
+// may have.
 template <typename C>
 struct Uniform {
     C lo, up, first, last;

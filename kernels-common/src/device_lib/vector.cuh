@@ -1,4 +1,5 @@
-// Several elements at a time: the packs that a thread holds in registers, moved by one access of up to 16 bytes.
+// Several elements at a time: the packs that a thread holds in registers, moved by one access of up
+// to 16 bytes.
 #pragma once
 
 #include "device_lib/narrow_types.cuh"
@@ -50,7 +51,8 @@ struct bits_of_size<8> {
 template <typename T>
 using bits_of = typename bits_of_size<(int)sizeof(T)>::type;
 
-// Elements are taken out of words by shifts: a cast through memory would leave it to each compiler to see through it.
+// Elements are taken out of words by shifts: a cast through memory would leave it to each compiler
+// to see through it.
 template <int N, typename T>
 ISOBIT_FN Pack<N, T> unpack(const u32 *w) {
     Pack<N, T> x;
@@ -82,7 +84,8 @@ ISOBIT_FN void pack(const Pack<N, T> &x, u32 *w) {
 
 } // namespace vector_detail
 
-// `N` elements from an address that is a multiple of their size together, which is at most 16 bytes.
+// `N` elements from an address that is a multiple of their size together, which is at most 16
+// bytes.
 template <int N, typename T>
 ISOBIT_FN Pack<N, T> load(const T *from) {
     using namespace vector_detail;

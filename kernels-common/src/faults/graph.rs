@@ -1,4 +1,5 @@
-//! The flags of operations in graphs: a graph has flags of its own, which its replays set and synchronising calls read.
+//! The flags of operations in graphs: a graph has flags of its own, which its replays set and
+//! synchronising calls read.
 
 use super::{CHUNK_BYTES, FLAGS, Flags, IndexFaults, Indexing};
 use crate::device::GpuDevice;
@@ -41,7 +42,8 @@ impl OfGraph {
         std::mem::take(&mut self.flags.chunks)
     }
 
-    /// Collects what replays found, after a stream has been waited for, or all have been: whether flags were cleared.
+    /// Collects what replays found, after a stream has been waited for, or all have been: whether
+    /// flags were cleared.
     pub(super) fn read<R: GpuRuntime>(
         &mut self,
         device: &GpuDevice<R>,
@@ -111,7 +113,8 @@ impl IndexFaults {
         if device.has_one_stream() { Ok(()) } else { device.runtime().synchronize(stream) }
     }
 
-    /// Launches a replay of a graph on a stream. No flag is read meanwhile, so that none is cleared which the replay sets.
+    /// Launches a replay of a graph on a stream. No flag is read meanwhile, so that none is cleared
+    /// which the replay sets.
     ///
     /// # Errors
     /// Those of the launch.

@@ -1,7 +1,9 @@
-//! Ids out of range: kernels find them while they run, and the device reports them at its next synchronising call.
+//! Ids out of range: kernels find them while they run, and the device reports them at its next
+//! synchronising call.
 //!
-//! Each operation with ids has a flag of its own in device memory, which a kernel that meets such an id sets; the host keeps what each flag stands
-//! for. So no error overwrites another, and the flags are read only where an operation with ids ran since they were read last.
+//! Each operation with ids has a flag of its own in device memory, which a kernel that meets such
+//! an id sets; the host keeps what each flag stands for. So no error overwrites another, and the
+//! flags are read only where an operation with ids ran since they were read last.
 
 mod graph;
 
@@ -15,7 +17,8 @@ use std::collections::VecDeque;
 
 pub(crate) use graph::GraphFaults;
 
-/// Flags of a chunk of memory, each a u32. Those of eager operations are one chunk; they are taken in turn, and read when all are taken.
+/// Flags of a chunk of memory, each a u32. Those of eager operations are one chunk; they are taken
+/// in turn, and read when all are taken.
 const FLAGS: usize = 1024;
 const FLAG_BYTES: usize = size_of::<u32>();
 const CHUNK_BYTES: usize = FLAGS * FLAG_BYTES;
@@ -47,8 +50,9 @@ impl Flags {
         self.chunks.iter().try_for_each(|&chunk| unsafe { runtime.set_bytes(stream, chunk, 0, CHUNK_BYTES) })
     }
 
-    /// Collects what kernels found, in the order of the operations, of which that of flag `first` is the oldest. Where all launches with these flags are
-    /// `over`, those that are set are cleared: whether there were such.
+    /// Collects what kernels found, in the order of the operations, of which that of flag `first`
+    /// is the oldest. Where all launches with these flags are `over`, those that are set are
+    /// cleared: whether there were such.
     fn read<R: GpuRuntime>(
         &mut self,
         device: &GpuDevice<R>,
@@ -105,7 +109,8 @@ struct State {
 }
 
 impl State {
-    /// Collects what kernels found. Where all streams have been waited for, the flags can be given anew.
+    /// Collects what kernels found. Where all streams have been waited for, the flags can be given
+    /// anew.
     fn read<R: GpuRuntime>(&mut self, device: &GpuDevice<R>, stream: &GpuStream<R>, all_done: bool) -> Result<()> {
         let mut cleared = false;
         if self.launched {
@@ -132,7 +137,8 @@ impl State {
 pub(crate) struct IndexFaults(Mutex<State>);
 
 impl IndexFaults {
-    /// A flag for an operation whose ids count along a dimension of `size`, which this thread's stream, not captured, is about to do.
+    /// A flag for an operation whose ids count along a dimension of `size`, which this thread's
+    /// stream, not captured, is about to do.
     ///
     /// # Errors
     /// Those of the driver.
@@ -165,7 +171,8 @@ impl IndexFaults {
         self.0.lock().launched = true;
     }
 
-    /// The first error that was found and not reported yet, after a stream has been waited for, or all have been.
+    /// The first error that was found and not reported yet, after a stream has been waited for, or
+    /// all have been.
     ///
     /// # Errors
     /// That error; those of the driver.
@@ -187,14 +194,15 @@ impl IndexFaults {
         let mut state = std::mem::take(&mut *self.0.lock());
         let graphs = state.graphs.iter_mut().flat_map(|graph| graph.take_chunks());
         for chunk in state.flags.chunks.drain(..).chain(state.spare.drain(..)).chain(graphs) {
-            // SAFETY: allocated by this runtime and taken out of the state, so freed once; the device is closing, and the driver's free waits for
-            // pending work.
+            // SAFETY: allocated by this runtime and taken out of the state, so freed once; the
+            // device is closing, and the driver's free waits for pending work.
             unsafe { runtime.free(chunk) };
         }
     }
 }
 
-/// The flag of one operation, held while its kernels are launched: they get [`ptr`](Self::ptr) as a `u32 *` for `report_fault` of `device_lib/ids.cuh`.
+/// The flag of one operation, held while its kernels are launched: they get [`ptr`](Self::ptr) as a
+/// `u32 *` for `report_fault` of `device_lib/ids.cuh`.
 pub(crate) struct FaultFlag<'a> {
     /// `None` for one of a graph, which is set by its replays.
     faults: Option<&'a IndexFaults>,

@@ -1,4 +1,5 @@
-//! The host's side of `ops/element_walk.cuh`: walks over tensors whose last dimensions are rows and columns.
+//! The host's side of `ops/element_walk.cuh`: walks over tensors whose last dimensions are rows and
+//! columns.
 
 use crate::device::GpuDevice;
 use crate::key::Key;
@@ -26,7 +27,8 @@ pub(crate) struct ElementWalk {
 const _: () = assert!(size_of::<ElementWalk>() == 384);
 const _: () = assert!(offset_of!(ElementWalk, row) == 360 && offset_of!(ElementWalk, units) == 376);
 
-/// The part of a walk that is one launch: the first places in source and destination, the walk from there, and the launch.
+/// The part of a walk that is one launch: the first places in source and destination, the walk from
+/// there, and the launch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
     pub(crate) src: usize,
@@ -35,8 +37,10 @@ pub(crate) struct Part {
     pub(crate) launch: Launch,
 }
 
-/// Dimensions of a walk over a destination that ends in `spatial` spatial dimensions: offsets in the source, whose spatial strides are taken as given
-/// by `src_stride`, offsets in the destination, row and column. Neighbours in the destination come last. A unit of work is `pack` columns.
+/// Dimensions of a walk over a destination that ends in `spatial` spatial dimensions: offsets in
+/// the source, whose spatial strides are taken as given by `src_stride`, offsets in the
+/// destination, row and column. Neighbours in the destination come last. A unit of work is `pack`
+/// columns.
 pub(crate) fn dims(src_stride: &[usize], dst: &Layout, spatial: usize, pack: usize) -> IndexDims<4> {
     let rank = dst.shape().rank();
     let mut dims: IndexDims<4> = (0..rank)

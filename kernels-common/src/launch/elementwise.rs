@@ -1,10 +1,11 @@
-//! Launching elementwise kernels: from operands and layouts to the kernel that suits them. Shared by every family whose kernels are made by
-//! `device_lib/elementwise.cuh`.
+//! Launching elementwise kernels: from operands and layouts to the kernel that suits them. Shared
+//! by every family whose kernels are made by `device_lib/elementwise.cuh`.
 //!
-//! The order in which elements are visited is free, so dimensions are sorted by the destination's strides and merged as far as all
-//! operands allow. What is dense then takes the contiguous kernel, what runs along the innermost dimension the one for rows, and
-//! everything else the strided one. A large input whose neighbours lie along another dimension than the destination's is copied through tiles
-//! first.
+//! The order in which elements are visited is free, so dimensions are sorted by the destination's
+//! strides and merged as far as all operands allow. What is dense then takes the contiguous kernel,
+//! what runs along the innermost dimension the one for rows, and everything else the strided one. A
+//! large input whose neighbours lie along another dimension than the destination's is copied
+//! through tiles first.
 
 use crate::device::GpuDevice;
 use crate::key::Key;
@@ -23,7 +24,8 @@ const BLOCK: u32 = 256;
 const MAX_OPERANDS: usize = 4;
 /// Units of work in one launch of a walk at most, which keeps index arithmetic in 32 bits.
 const MAX_UNITS: usize = (1 << 31) - 1;
-/// Elements from which an input is transposed, which costs a launch more, and sizes of the two dimensions.
+/// Elements from which an input is transposed, which costs a launch more, and sizes of the two
+/// dimensions.
 const TURN_FROM: usize = 1 << 18;
 const TURN_SIDE: usize = 16;
 /// Bytes that one access moves at most.
@@ -79,7 +81,8 @@ pub(crate) fn run<R: GpuRuntime>(
             Src::InPlace => operands[0],
         });
     }
-    // SAFETY: every layout was validated against its buffer, and the caller's parameters are those of the kernels.
+    // SAFETY: every layout was validated against its buffer, and the caller's parameters are those
+    // of the kernels.
     unsafe { launch(dst.device(), kernels(), &operands, params) }
 }
 
@@ -144,11 +147,13 @@ unsafe fn launch<R: GpuRuntime>(
         let Ok(copy) = device.alloc(layout.elem_count() * operand.size, DType::U8) else { continue };
         let strides = operand.layout.stride().iter().zip(layout.stride());
         let dims = layout.dims().iter().zip(strides).map(|(&size, (&s, &d))| Dim { size, stride: [s, d] }).collect();
-        // SAFETY: the caller promises a valid input; the copy is new and has a place for each element.
+        // SAFETY: the caller promises a valid input; the copy is new and has a place for each
+        // element.
         unsafe { copy_walk(device, operand.size, DevicePtr(operand.ptr), copy.ptr(), dims)? };
         let mut straight: Operands<'_> = operands.into();
         straight[i] = Operand { ptr: copy.ptr().0, size: operand.size, layout: &layout };
-        // SAFETY: as the caller promises. The copy goes back to the pool afterwards, which reuses it in stream order.
+        // SAFETY: as the caller promises. The copy goes back to the pool afterwards, which reuses
+        // it in stream order.
         return unsafe { launch(device, kernels, &straight, params) };
     }
     let n = operands[0].layout.elem_count() as u64;
@@ -174,15 +179,17 @@ unsafe fn launch<R: GpuRuntime>(
             args.push(Arg::new(&walk));
             args.extend_from_slice(params);
             let launch = Launch::linear(kernels.key.with_variant(variant), blocks(device, units, unroll), BLOCK);
-            // SAFETY: the caller promises valid operands and parameters; the walk visits elements of the layouts.
+            // SAFETY: the caller promises valid operands and parameters; the walk visits elements
+            // of the layouts.
             unsafe { launch.on(device, &args) }
         })?;
     }
     Ok(())
 }
 
-/// The layout of a copy in the destination's order, for an input that lies transposed. Through the strided kernel, `exp` of one took 3.8
-/// (f32) and 7.0 (f16) times as long as its bytes on an H200; the copy takes as long as they do.
+/// The layout of a copy in the destination's order, for an input that lies transposed. Through the
+/// strided kernel, `exp` of one took 3.8 (f32) and 7.0 (f16) times as long as its bytes on an H200;
+/// the copy takes as long as they do.
 fn transposed(dst: &Layout, src: &Layout) -> Option<Layout> {
     if dst.elem_count() < TURN_FROM {
         return None;
@@ -295,8 +302,8 @@ fn axes(operands: &[Operand<'_>]) -> (Axes, Ptrs) {
     (axes, ptrs)
 }
 
-/// The elements in packs of `width`, and those behind the last whole pack, which a single axis may end in; none where the operands
-/// do not allow packs.
+/// The elements in packs of `width`, and those behind the last whole pack, which a single axis may
+/// end in; none where the operands do not allow packs.
 fn rows(axes: &Axes, ptrs: Ptrs, operands: &[Operand<'_>], width: usize) -> Option<(Span, Option<Span>)> {
     let (&inner, outer) = axes.split_last().expect("there is an axis");
     let (packs, left) = (inner.size / width, inner.size % width);
@@ -373,7 +380,8 @@ impl Walk {
 mod tests {
     use super::*;
 
-    /// What a kernel computes from a `Walk`, in the words of elementwise.cuh: every unit's bytes from each operand's start.
+    /// What a kernel computes from a `Walk`, in the words of elementwise.cuh: every unit's bytes
+    /// from each operand's start.
     fn offsets(walk: &Walk, operands: usize) -> Vec<Vec<u64>> {
         let unit = |index: u32| {
             let mut left = index;

@@ -18,7 +18,8 @@ pub(crate) struct Divisor {
 const _: () = assert!(size_of::<Divisor>() == 12);
 
 impl Divisor {
-    /// For a divisor of at least 1. From 2^31 on it divides nothing, and what walks so far takes a way without it.
+    /// For a divisor of at least 1. From 2^31 on it divides nothing, and what walks so far takes a
+    /// way without it.
     pub(crate) fn new(size: usize) -> Self {
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         if size >= 1 << 31 {
@@ -47,8 +48,9 @@ impl<const OPERANDS: usize> Dim<OPERANDS> {
 /// Dimensions of a walk, outermost first.
 pub(crate) type IndexDims<const OPERANDS: usize> = SmallVec<[Dim<OPERANDS>; MAX_RANK]>;
 
-/// Joins a dimension to the ones before it: dropped if of size 1, merged if every operand steps through both as one. So a
-/// tensor pushed dimension by dimension has the fewest that still give its elements in the same order.
+/// Joins a dimension to the ones before it: dropped if of size 1, merged if every operand steps
+/// through both as one. So a tensor pushed dimension by dimension has the fewest that still give
+/// its elements in the same order.
 pub(crate) fn push<const OPERANDS: usize>(dims: &mut IndexDims<OPERANDS>, dim: Dim<OPERANDS>) {
     if dim.size == 1 {
         return;
@@ -93,8 +95,9 @@ impl<const OPERANDS: usize> Index<OPERANDS> {
     }
 }
 
-/// Runs `f` on parts of a walk that have at most `most` elements (at least 1) and [`MAX_RANK`] dimensions each, with the offset of each part's
-/// first element in every operand. The order of the parts is of no meaning.
+/// Runs `f` on parts of a walk that have at most `most` elements (at least 1) and [`MAX_RANK`]
+/// dimensions each, with the offset of each part's first element in every operand. The order of the
+/// parts is of no meaning.
 pub(crate) fn split<const OPERANDS: usize, E>(
     dims: &[Dim<OPERANDS>],
     most: usize,

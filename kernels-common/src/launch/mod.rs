@@ -11,7 +11,8 @@ use isobit_hal::{LaunchConfig, Result};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
-/// One argument of a kernel: where its value lies. It borrows the value, so that a launch cannot be given what is gone:
+/// One argument of a kernel: where its value lies. It borrows the value, so that a launch cannot be
+/// given what is gone:
 ///
 /// ```compile_fail,E0716
 /// let n = 3u32;
@@ -19,7 +20,8 @@ use std::marker::PhantomData;
 /// assert_eq!(args.len(), 1);
 /// ```
 ///
-/// (An address without the borrow once compiled there, and an optimised build launched with what had taken the value's place.)
+/// (An address without the borrow once compiled there, and an optimised build launched with what
+/// had taken the value's place.)
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
 pub struct Arg<'a>(*const c_void, PhantomData<&'a c_void>);

@@ -1,4 +1,5 @@
-//! Where a device's storages get their memory: the pool, or the memory of the graph that is being captured.
+//! Where a device's storages get their memory: the pool, or the memory of the graph that is being
+//! captured.
 
 use crate::device::{GpuDevice, OnDevice};
 use crate::memory::block::{Block, BlockOwner};
@@ -30,7 +31,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
             return self.alloc_among_streams(bytes, scratch);
         }
         let (ptr, class, uses) = self.pool().alloc(self.runtime(), bytes, |_| true)?;
-        // Looked at again once the block is ours: where there still is one stream, it runs after whatever used the block.
+        // Looked at again once the block is ours: where there still is one stream, it runs after
+        // whatever used the block.
         let uses = if uses.is_empty() || self.has_one_stream() { Uses::default() } else { uses };
         self.ready(ptr, class, BlockOwner::Device, scratch, uses)
     }
@@ -50,7 +52,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.ready(ptr, class, BlockOwner::Device, scratch, uses)
     }
 
-    /// A block just allocated, after its earlier uses on this thread's stream. They stay known for those who use it on another one.
+    /// A block just allocated, after its earlier uses on this thread's stream. They stay known for
+    /// those who use it on another one.
     fn ready(
         &self,
         ptr: DevicePtr,

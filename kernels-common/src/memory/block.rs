@@ -14,7 +14,8 @@ use std::sync::Arc;
 pub(crate) enum BlockOwner<R: GpuRuntime> {
     /// To the device's pool.
     Device,
-    /// To the memory of a graph, whose blocks share one record of uses: a replay is one use of all of them.
+    /// To the memory of a graph, whose blocks share one record of uses: a replay is one use of all
+    /// of them.
     Capture(Arc<CapturePool<R>>),
     /// To the runtime, as page-locked memory of the host.
     Pinned,
@@ -22,7 +23,8 @@ pub(crate) enum BlockOwner<R: GpuRuntime> {
     Foreign,
 }
 
-/// A range of memory that the device works on. Storages and graphs share it; the last of them gives it back.
+/// A range of memory that the device works on. Storages and graphs share it; the last of them gives
+/// it back.
 #[derive(Debug)]
 pub(crate) struct Block<R: GpuRuntime> {
     device: GpuDevice<R>,
@@ -36,7 +38,8 @@ pub(crate) struct Block<R: GpuRuntime> {
 
 impl<R: GpuRuntime> Block<R> {
     /// # Safety
-    /// `ptr` and `class` came from what `owner` names, with these uses, and nothing else owns them; a foreign one lives as long as the block.
+    /// `ptr` and `class` came from what `owner` names, with these uses, and nothing else owns them;
+    /// a foreign one lives as long as the block.
     pub(crate) unsafe fn new(
         device: GpuDevice<R>,
         ptr: DevicePtr,
@@ -92,8 +95,9 @@ impl<R: GpuRuntime> Drop for Block<R> {
             return;
         }
         let mut uses = std::mem::take(self.uses.get_mut());
-        // The operation that used scratch memory runs on this thread's stream and is not marked yet. Another stream that gets the memory waits for
-        // the point after it, whether or not the caller has turned tracking off: it cannot know of such memory.
+        // The operation that used scratch memory runs on this thread's stream and is not marked
+        // yet. Another stream that gets the memory waits for the point after it, whether or not the
+        // caller has turned tracking off: it cannot know of such memory.
         let scratch = (self.scratch && !self.device.has_one_stream()).then(|| self.device.stream());
         match &self.owner {
             BlockOwner::Foreign => {}

@@ -1,11 +1,13 @@
 //! The caching memory pool of a device, written once for every driver.
 //!
-//! A vendor's free call stalls the device, and AMD's stream-ordered allocator is unsafe under threads, so freed blocks are kept and
-//! handed out again, also while work on their old content is still pending: a block goes through the pool with the record of its uses, and whoever
-//! gets it waits for those that are of another stream.
+//! A vendor's free call stalls the device, and AMD's stream-ordered allocator is unsafe under
+//! threads, so freed blocks are kept and handed out again, also while work on their old content is
+//! still pending: a block goes through the pool with the record of its uses, and whoever gets it
+//! waits for those that are of another stream.
 //!
-//! In exact mode there is no caching: every storage is the driver's own allocation of just its bytes, returned when it is dropped. What checks
-//! memory accesses (a simulated GPU, compute-sanitizer) then knows the bounds of each tensor.
+//! In exact mode there is no caching: every storage is the driver's own allocation of just its
+//! bytes, returned when it is dropped. What checks memory accesses (a simulated GPU,
+//! compute-sanitizer) then knows the bounds of each tensor.
 
 use crate::runtime::{DevicePtr, MemoryRuntime};
 use isobit_hal::{Error, ErrorKind, PoolStats, Result, trace};
@@ -81,14 +83,16 @@ impl<U> State<U> {
     }
 }
 
-/// A pool whose blocks come with a record of their uses; its owner calls [`trim`](Self::trim) before the runtime goes.
+/// A pool whose blocks come with a record of their uses; its owner calls [`trim`](Self::trim)
+/// before the runtime goes.
 #[derive(Debug)]
 pub(crate) struct Pool<U> {
     state: Mutex<State<U>>,
     exact: bool,
 }
 
-/// The size a request is rounded up to: 512 bytes at least, else an eighth of the power of two below, so that at most an eighth is lost.
+/// The size a request is rounded up to: 512 bytes at least, else an eighth of the power of two
+/// below, so that at most an eighth is lost.
 fn class_of(bytes: usize) -> Option<usize> {
     let step = (1usize << bytes.max(1).ilog2() >> 3).max(512);
     bytes.checked_next_multiple_of(step)
@@ -127,7 +131,8 @@ impl<U: Default> Pool<U> {
         block.filter(|&b| b <= isize::MAX as usize)
     }
 
-    /// A block of at least `bytes`, the size to give it back with, and its uses so far: if possible such as suit the caller.
+    /// A block of at least `bytes`, the size to give it back with, and its uses so far: if possible
+    /// such as suit the caller.
     ///
     /// # Errors
     /// `OutOfMemory`, those of the driver.
@@ -190,7 +195,8 @@ impl<U: Default> Pool<U> {
         }
     }
 
-    /// The error for a request; with its class, which is counted as in use already, and the driver's error where it was the driver that had no more.
+    /// The error for a request; with its class, which is counted as in use already, and the
+    /// driver's error where it was the driver that had no more.
     #[cold]
     fn out_of_memory<M: Memory>(&self, memory: &M, bytes: usize, cause: Option<(usize, Error)>) -> Error {
         let (stats, limit) = {
@@ -220,14 +226,16 @@ impl<U: Default> Pool<U> {
     /// Takes a block back, with its uses.
     ///
     /// # Safety
-    /// `ptr` and `class` came from [`alloc`](Self::alloc) with this runtime and are given back once.
+    /// `ptr` and `class` came from [`alloc`](Self::alloc) with this runtime and are given back
+    /// once.
     pub(crate) unsafe fn free<M: Memory>(&self, memory: &M, ptr: DevicePtr, class: usize, uses: U) {
         if class == 0 {
             return;
         }
         if self.exact {
             self.state.lock().stats.in_use -= class as u64;
-            // SAFETY: the block's owner gives it up here, and the driver's free waits for pending work on it.
+            // SAFETY: the block's owner gives it up here, and the driver's free waits for pending
+            // work on it.
             unsafe { memory.free(ptr) };
             return;
         }

@@ -9,8 +9,9 @@ use crate::stream::dependencies::{Access, with};
 use isobit_hal::pinned::PinnedMemory;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Result};
 
-/// Copies one storage into another of the same dtype and length. Between two devices it is work of both: it runs on the receiver's stream, after what
-/// the sender's was given, and what the sender's is given next runs after it.
+/// Copies one storage into another of the same dtype and length. Between two devices it is work of
+/// both: it runs on the receiver's stream, after what the sender's was given, and what the sender's
+/// is given next runs after it.
 ///
 /// # Errors
 /// Those of the driver; `CaptureViolation` where the stream of one device is captured.
@@ -35,7 +36,8 @@ pub(crate) fn transfer<R: GpuRuntime>(src: &GpuStorage<R>, dst: &mut GpuStorage<
     with(from, &[read], |sender| {
         with(to, &[written], |receiver| {
             follow(to, receiver, from, sender)?;
-            // SAFETY: both have as many bytes, and the receiver's stream has been told to wait for the sender's work.
+            // SAFETY: both have as many bytes, and the receiver's stream has been told to wait for
+            // the sender's work.
             let copied = unsafe { to.runtime().copy_from_peer(receiver, dst.ptr(), from.runtime(), src.ptr(), bytes) };
             copied.on_device(to)?;
             follow(from, sender, to, receiver)

@@ -1,4 +1,5 @@
-//! Which devices a device may reach the memory of: asked of the vendor once a pair, for the question costs more than a copy.
+//! Which devices a device may reach the memory of: asked of the vendor once a pair, for the
+//! question costs more than a copy.
 
 use isobit_hal::Result;
 use parking_lot::Mutex;

@@ -1,7 +1,8 @@
 //! Page-locked host memory, and the copies between it and a device that the host does not wait for.
 //!
-//! It is a block like those on the device, so that copies on different streams and devices are ordered by its record of uses, the host waits for
-//! what that record says, and a graph that copies from or to it keeps it.
+//! It is a block like those on the device, so that copies on different streams and devices are
+//! ordered by its record of uses, the host waits for what that record says, and a graph that copies
+//! from or to it keeps it.
 
 use crate::device::{GpuDevice, OnDevice};
 use crate::memory::block::{Block, BlockOwner};
@@ -26,7 +27,8 @@ pub(crate) struct GpuPinned<R: GpuRuntime> {
     len: usize,
 }
 
-// SAFETY: the memory belongs to no thread, and the HAL's buffer hands out its bytes by Rust's rules.
+// SAFETY: the memory belongs to no thread, and the HAL's buffer hands out its bytes by Rust's
+// rules.
 unsafe impl<R: GpuRuntime> Send for GpuPinned<R> {}
 // SAFETY: as above.
 unsafe impl<R: GpuRuntime> Sync for GpuPinned<R> {}
@@ -41,7 +43,8 @@ impl<R: GpuRuntime> GpuPinned<R> {
         };
         // SAFETY: there are as many bytes, and they are ours.
         unsafe { ptr.write_bytes(0, len) };
-        // SAFETY: the memory came from this device's runtime, or has no bytes; it belongs to this block alone.
+        // SAFETY: the memory came from this device's runtime, or has no bytes; it belongs to this
+        // block alone.
         let block = unsafe {
             let address = DevicePtr(ptr.as_ptr() as u64);
             Block::new(device.clone(), address, len, BlockOwner::Pinned, false, Uses::default())
@@ -73,8 +76,8 @@ impl<R: GpuRuntime> PinnedMemory for GpuPinned<R> {
     }
 }
 
-/// Enqueues a copy in its place among the work of all streams; the record of the pinned memory's uses is kept even where there is one stream, for the
-/// host and other devices.
+/// Enqueues a copy in its place among the work of all streams; the record of the pinned memory's
+/// uses is kept even where there is one stream, for the host and other devices.
 fn copy<R: GpuRuntime>(
     [(pinned, pinned_access), (block, access)]: [(&Arc<Block<R>>, Access); 2],
     enqueue: impl FnOnce(&GpuDevice<R>, &GpuStream<R>) -> Result<()>,
@@ -115,7 +118,8 @@ pub(crate) unsafe fn copy_to_device<R: GpuRuntime>(
         return Ok(());
     }
     copy([(&pinned.block, Access::Read), (block, Access::Write)], |device, stream| {
-        // SAFETY: the caller promises valid ranges; the host changes and frees the memory only after waiting for what is noted of it.
+        // SAFETY: the caller promises valid ranges; the host changes and frees the memory only
+        // after waiting for what is noted of it.
         unsafe { device.runtime().copy_from_pinned(stream, to, pinned.at(range.start), range.len()) }
     })
 }

@@ -1,5 +1,6 @@
-// Elements of a tensor whose last two dimensions are rows and columns, in any layout: where each lies in the destination, where it or its plane lies in
-// the source, and its row and column. The host's side is `element_walk.rs`.
+// Elements of a tensor whose last two dimensions are rows and columns, in any layout: where each
+// lies in the destination, where it or its plane lies in the source, and its row and column. The
+// host's side is `element_walk.rs`.
 #pragma once
 
 #include "device_lib/elementwise.cuh"

@@ -48,8 +48,8 @@ pub(crate) mod unary;
 #[path = "upsample/instances.rs"]
 pub(crate) mod upsample;
 
-/// The dtype whose kernels an integer shares where a sign changes no bit of a result: sums, differences and products wrap alike, and so does what
-/// is equal or cut short.
+/// The dtype whose kernels an integer shares where a sign changes no bit of a result: sums,
+/// differences and products wrap alike, and so does what is equal or cut short.
 pub(crate) const fn without_sign(dtype: DType) -> DType {
     match dtype {
         DType::I8 => DType::U8,
@@ -58,7 +58,8 @@ pub(crate) const fn without_sign(dtype: DType) -> DType {
     }
 }
 
-/// Before a source of transcendentals: the recipes of a dtype, and how one or two elements of it are given to one.
+/// Before a source of transcendentals: the recipes of a dtype, and how one or two elements of it
+/// are given to one.
 pub(crate) fn recipes(dtype: DType) -> &'static str {
     match dtype {
         DType::F64 => concat!(

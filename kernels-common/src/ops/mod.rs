@@ -80,7 +80,8 @@ pub(crate) fn stored<'a, R: GpuRuntime>(
     srcs[input].storage().expect("validated to be no destination")
 }
 
-/// Whether the table has every kernel that an operation may launch for these dtypes, which suit the operation.
+/// Whether the table has every kernel that an operation may launch for these dtypes, which suit the
+/// operation.
 ///
 /// # Errors
 /// `UnsupportedDtype`, naming what is missing.

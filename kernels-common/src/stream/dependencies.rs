@@ -1,8 +1,11 @@
-//! The order of work on different streams: what each block of memory was last used for, and who must wait for that.
+//! The order of work on different streams: what each block of memory was last used for, and who
+//! must wait for that.
 //!
-//! While a device has its default stream alone nothing of this happens: an operation costs two loads of a flag. Once there is a second stream, each
-//! operation waits for what other streams did with its operands, and marks its own end with one event, to which the blocks of its operands refer.
-//! Blocks without a record are ready on every stream, because a new stream begins after everything that ran before there were several.
+//! While a device has its default stream alone nothing of this happens: an operation costs two
+//! loads of a flag. Once there is a second stream, each operation waits for what other streams did
+//! with its operands, and marks its own end with one event, to which the blocks of its operands
+//! refer. Blocks without a record are ready on every stream, because a new stream begins after
+//! everything that ran before there were several.
 
 use crate::device::GpuDevice;
 use crate::memory::block::Block;
@@ -19,7 +22,8 @@ pub(crate) struct Point<R: GpuRuntime> {
     pub(crate) stream: StreamId,
     /// Points of a stream are numbered in order.
     pub(crate) number: u64,
-    /// What others wait for; `None` where it is yet to be marked, which any later point of the stream does.
+    /// What others wait for; `None` where it is yet to be marked, which any later point of the
+    /// stream does.
     pub(crate) event: Option<Arc<OrderEvent<R>>>,
 }
 
@@ -58,7 +62,8 @@ impl<R: GpuRuntime> Default for Uses<R> {
 }
 
 impl<R: GpuRuntime> Uses<R> {
-    /// Readers beyond this are asked whether they are done: streams come and go, while a block of weights is never written.
+    /// Readers beyond this are asked whether they are done: streams come and go, while a block of
+    /// weights is never written.
     const READERS: usize = 8;
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -108,7 +113,8 @@ impl<R: GpuRuntime> Uses<R> {
                 self.reads.clear();
             }
             Access::Read => match self.reads.iter_mut().find(|read| read.stream == point.stream) {
-                // Threads that share a stream may come here in another order than they marked their points in.
+                // Threads that share a stream may come here in another order than they marked their
+                // points in.
                 Some(read) if read.number > point.number => {}
                 Some(read) => *read = point,
                 None => {
@@ -136,10 +142,12 @@ impl<R: GpuRuntime> Point<R> {
     }
 }
 
-/// The blocks of an operation, and what it does with them. A block that it reads and writes is named once, as written.
+/// The blocks of an operation, and what it does with them. A block that it reads and writes is
+/// named once, as written.
 pub(crate) type Operands<'a, R> = SmallVec<[(&'a Arc<Block<R>>, Access); 5]>;
 
-/// One operation's place among the work of all streams: made before its work is given to the stream, ended after.
+/// One operation's place among the work of all streams: made before its work is given to the
+/// stream, ended after.
 #[derive(Debug)]
 #[must_use = "`after` remembers the operation's uses"]
 pub(crate) struct Order<R: GpuRuntime> {
@@ -175,7 +183,8 @@ impl<R: GpuRuntime> Order<R> {
         Ok(Self { stream: Some(stream) })
     }
 
-    /// Remembers what the operation's work, which was given to the stream by now, does with the operands. Gives its end where that was marked.
+    /// Remembers what the operation's work, which was given to the stream by now, does with the
+    /// operands. Gives its end where that was marked.
     ///
     /// # Errors
     /// Those of the driver.
@@ -185,8 +194,9 @@ impl<R: GpuRuntime> Order<R> {
         device: &GpuDevice<R>,
         operands: impl FnOnce() -> Operands<'a, R>,
     ) -> Result<Option<Point<R>>> {
-        // A second stream that another thread made in the meantime may have begun before this work, which then needs a record. Where none is seen
-        // here, its beginning comes after the work: it is marked after the flag that is read here is set.
+        // A second stream that another thread made in the meantime may have begun before this work,
+        // which then needs a record. Where none is seen here, its beginning comes after the work:
+        // it is marked after the flag that is read here is set.
         if self.stream.is_none() && device.has_one_stream() {
             return Ok(None);
         }
@@ -214,7 +224,8 @@ impl<R: GpuRuntime> Order<R> {
     }
 }
 
-/// Does work that needs no mutable storage, in its place: [`Order::before`] and [`Order::after`] around it.
+/// Does work that needs no mutable storage, in its place: [`Order::before`] and [`Order::after`]
+/// around it.
 ///
 /// # Errors
 /// Those of the work, else those of the driver.

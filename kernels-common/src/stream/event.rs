@@ -1,4 +1,5 @@
-//! Events: those that order work, which are used again and again, and those that users record, wait for and time with.
+//! Events: those that order work, which are used again and again, and those that users record, wait
+//! for and time with.
 
 use crate::capture::Capture;
 use crate::device::{GpuDevice, OnDevice};
@@ -19,7 +20,8 @@ impl<R: GpuRuntime> EventPool<R> {
         Arc::new(Self(Mutex::default()))
     }
 
-    /// An event to record. That waits for its last point may still be pending does no harm: they mean the point, not the event.
+    /// An event to record. That waits for its last point may still be pending does no harm: they
+    /// mean the point, not the event.
     ///
     /// # Errors
     /// Those of the driver.
@@ -65,7 +67,8 @@ struct Recorded<R: GpuRuntime> {
 pub(crate) struct GpuEvent<R: GpuRuntime> {
     device: GpuDevice<R>,
     raw: R::Event,
-    /// Held while the event is recorded and while a stream is told to wait for it, so that both mean one point.
+    /// Held while the event is recorded and while a stream is told to wait for it, so that both
+    /// mean one point.
     recorded: Mutex<Option<Recorded<R>>>,
 }
 

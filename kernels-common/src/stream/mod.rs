@@ -1,4 +1,5 @@
-//! One stream of a GPU: the vendor's stream with what ordering needs to know of it, and the handle that users of the HAL hold.
+//! One stream of a GPU: the vendor's stream with what ordering needs to know of it, and the handle
+//! that users of the HAL hold.
 
 pub(crate) mod dependencies;
 pub(crate) mod event;
@@ -94,13 +95,15 @@ impl<R: GpuRuntime> GpuStream<R> {
         self.id
     }
 
-    /// The number of the next point. It must be taken after the work that the point stands for was given to the stream, and before the event is
-    /// recorded: who waited for a point has then waited for all of lower numbers.
+    /// The number of the next point. It must be taken after the work that the point stands for was
+    /// given to the stream, and before the event is recorded: who waited for a point has then
+    /// waited for all of lower numbers.
     pub(crate) fn next_number(&self) -> u64 {
         self.marked.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// The point after all work given to the stream so far, which has no event yet: it is marked when another stream must wait for it.
+    /// The point after all work given to the stream so far, which has no event yet: it is marked
+    /// when another stream must wait for it.
     pub(crate) fn next_point(&self) -> Point<R> {
         Point { stream: self.id, number: self.marked.load(Ordering::SeqCst) + 1, event: None }
     }
@@ -160,7 +163,8 @@ impl<R: GpuRuntime> GpuStream<R> {
         drop(captured);
     }
 
-    /// Its last handle is dropped. Whether it is to be closed now: by one caller, and not before its capture ends.
+    /// Its last handle is dropped. Whether it is to be closed now: by one caller, and not before
+    /// its capture ends.
     pub(crate) fn abandon(&self) -> bool {
         self.abandoned.store(true, Ordering::SeqCst);
         !self.is_capturing() && !self.closed.swap(true, Ordering::SeqCst)

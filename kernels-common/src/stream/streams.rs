@@ -117,7 +117,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         Ok(())
     }
 
-    /// A marked point of a stream, at the present or, where it is closed, at its end. `None` where that is over.
+    /// A marked point of a stream, at the present or, where it is closed, at its end. `None` where
+    /// that is over.
     fn marked(&self, asker: &GpuStream<R>, id: StreamId) -> Result<Option<Point<R>>> {
         let found = self.streams().live().into_iter().find(|s| s.id() == id);
         match found {
@@ -126,7 +127,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         }
     }
 
-    /// The present point of a stream. Where it is captured and the asker is not part of that, its last point outside the capture.
+    /// The present point of a stream. Where it is captured and the asker is not part of that, its
+    /// last point outside the capture.
     fn present(&self, asker: &GpuStream<R>, stream: &GpuStream<R>) -> Result<Point<R>> {
         match (stream.capture(), asker.capture()) {
             (Some(theirs), own) if own.as_ref().is_none_or(|own| !Arc::ptr_eq(own, &theirs)) => {
@@ -148,10 +150,12 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.wait_marked(stream, &point)
     }
 
-    /// As [`wait_present`](Self::wait_present) at a user's wish: a captured stream draws the one that waits into its capture.
+    /// As [`wait_present`](Self::wait_present) at a user's wish: a captured stream draws the one
+    /// that waits into its capture.
     ///
     /// # Errors
-    /// `CaptureViolation` where a captured stream would wait for one outside its capture; those of the driver.
+    /// `CaptureViolation` where a captured stream would wait for one outside its capture; those of
+    /// the driver.
     pub(crate) fn join_streams(&self, stream: &Arc<GpuStream<R>>, other: &Arc<GpuStream<R>>) -> Result<()> {
         if stream.id() == other.id() {
             return Ok(());
@@ -161,10 +165,12 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.wait_marked(stream, &point)
     }
 
-    /// A stream is about to wait for work that belongs to a capture, or to none: it becomes part of that capture, or refuses.
+    /// A stream is about to wait for work that belongs to a capture, or to none: it becomes part of
+    /// that capture, or refuses.
     ///
     /// # Errors
-    /// `CaptureViolation` where the stream belongs to another capture than the work; those of the driver.
+    /// `CaptureViolation` where the stream belongs to another capture than the work; those of the
+    /// driver.
     pub(crate) fn meet_capture(&self, stream: &Arc<GpuStream<R>>, theirs: Option<&Arc<Capture<R>>>) -> Result<()> {
         match (stream.capture(), theirs) {
             (None, None) => Ok(()),
@@ -186,7 +192,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         Ok(())
     }
 
-    /// Begins to capture a stream, after everything that was given to any stream so far: work that is captured need not wait for that.
+    /// Begins to capture a stream, after everything that was given to any stream so far: work that
+    /// is captured need not wait for that.
     ///
     /// # Errors
     /// Those of the driver.
@@ -236,7 +243,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.settle(&mut state);
     }
 
-    /// Where no other stream is left, everything runs in the order of the default one again: after the work of those that closed.
+    /// Where no other stream is left, everything runs in the order of the default one again: after
+    /// the work of those that closed.
     fn settle(&self, state: &mut State<R>) {
         let streams = self.streams();
         state.closed.retain(|point| !point.is_over(self.runtime()));
@@ -249,7 +257,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         }
     }
 
-    /// A new stream after the present of another one, and after all that ran while there was one stream.
+    /// A new stream after the present of another one, and after all that ran while there was one
+    /// stream.
     ///
     /// # Errors
     /// Those of the driver.

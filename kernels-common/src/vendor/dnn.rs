@@ -1,5 +1,6 @@
-//! A convolution as the deep-learning libraries of both vendors take it, and the plans that were made for them: asking a library which of its
-//! algorithms suits takes milliseconds, so it is asked once a problem.
+//! A convolution as the deep-learning libraries of both vendors take it, and the plans that were
+//! made for them: asking a library which of its algorithms suits takes milliseconds, so it is asked
+//! once a problem.
 
 use crate::runtime::{Conv, DevicePtr, Scratch, Tensor4, Vendor};
 use isobit_hal::{DType, ErrorKind, Result};
@@ -25,7 +26,8 @@ pub struct ConvProblem {
     pub transposed: bool,
     /// `[n, c_in, h, w]`.
     pub src: ConvOperand,
-    /// `[c_out, c_in / groups, kh, kw]`, transposed `[c_in, c_out / groups, kh, kw]`: that of the convolution which it is the transpose of.
+    /// `[c_out, c_in / groups, kh, kw]`, transposed `[c_in, c_out / groups, kh, kw]`: that of the
+    /// convolution which it is the transpose of.
     pub kernel: ConvOperand,
     /// `[n, c_out, h_out, w_out]`.
     pub dst: ConvOperand,
@@ -57,8 +59,8 @@ impl ConvOperand {
         if dims.iter().zip(strides).any(|(&size, stride)| size > 1 && stride == 0) {
             return Err("takes no operand that repeats elements".into());
         }
-        // A stride along a dimension of size 1 is never used; libraries know a layout by all of them, so it becomes what it would be without
-        // gaps.
+        // A stride along a dimension of size 1 is never used; libraries know a layout by all of
+        // them, so it becomes what it would be without gaps.
         for d in (0..4).rev().filter(|&d| dims[d] == 1) {
             strides[d] = if d == 3 { 1 } else { dims[d + 1] * strides[d + 1] };
         }
@@ -126,10 +128,12 @@ impl<P> Default for ConvPlans<P> {
 }
 
 impl<P: ConvPlan> ConvPlans<P> {
-    /// Carries a convolution out by its plan, which `make` makes the first time. `execute` is given the addresses of source, kernel and destination,
-    /// and of memory from `scratch`, null where the plan works in none. Why `library` does not do it is the answer where it declines.
+    /// Carries a convolution out by its plan, which `make` makes the first time. `execute` is given
+    /// the addresses of source, kernel and destination, and of memory from `scratch`, null where
+    /// the plan works in none. Why `library` does not do it is the answer where it declines.
     ///
-    /// Plans are asked for and not measured, so making one runs nothing on the device and is allowed while a stream is captured.
+    /// Plans are asked for and not measured, so making one runs nothing on the device and is
+    /// allowed while a stream is captured.
     ///
     /// # Errors
     /// That of `scratch`, but for `OutOfMemory`, for which the library declines.

@@ -36,7 +36,8 @@ pub struct BlasGemm {
     pub c: BlasOperand,
 }
 
-/// Where alpha and beta of `c = a b` lie in host memory, in the type that a product of this dtype is computed in: one and zero.
+/// Where alpha and beta of `c = a b` lie in host memory, in the type that a product of this dtype
+/// is computed in: one and zero.
 pub fn one_and_zero(dtype: DType) -> [*const c_void; 2] {
     static IN_F32: [f32; 2] = [1.0, 0.0];
     static IN_F64: [f64; 2] = [1.0, 0.0];
@@ -100,7 +101,8 @@ mod tests {
         };
         for batch in 0..call.batch {
             for (i, j) in (0..call.m).flat_map(|i| (0..call.n).map(move |j| (i, j))) {
-                // The operands may have been exchanged; their addresses, 1 and 2, tell which is which.
+                // The operands may have been exchanged; their addresses, 1 and 2, tell which is
+                // which.
                 let buffer = |x: &BlasOperand| if x.ptr as usize == 1 { a } else { b };
                 let product = |k| buffer(&call.a)[at(&call.a, batch, i, k)] * buffer(&call.b)[at(&call.b, batch, k, j)];
                 c[at(&call.c, batch, i, j)] = (0..call.k).map(product).sum();

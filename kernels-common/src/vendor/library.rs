@@ -1,4 +1,5 @@
-//! Vendor libraries as every driver has them: looked for once in a process, optional, and named in full where they are missing.
+//! Vendor libraries as every driver has them: looked for once in a process, optional, and named in
+//! full where they are missing.
 
 use crate::vendor::library_probe::is_installed;
 use isobit_hal::{Error, ErrorKind, Result};
@@ -27,11 +28,13 @@ impl<T: Copy> Library<T> {
         found.clone().map_err(|why| Error::new(ErrorKind::LibraryUnavailable, format!("{why}; {}", self.install)))
     }
 
-    /// Whether the library can be had: as it was found, else by whether one of its files is there, else by looking for it.
+    /// Whether the library can be had: as it was found, else by whether one of its files is there,
+    /// else by looking for it.
     pub fn is_there(&self, files: impl IntoIterator<Item = PathBuf>, look: impl FnOnce() -> Result<T, String>) -> bool {
         match self.found.get() {
             Some(found) => found.is_ok(),
-            // Opening is the last resort where there is a library, for it may take long, and soon done where there is none.
+            // Opening is the last resort where there is a library, for it may take long, and soon
+            // done where there is none.
             None => is_installed(files) || self.require(look).is_ok(),
         }
     }

@@ -1,4 +1,5 @@
-//! Whether a library is on the machine, without loading it: some take a gigabyte and seconds to open, and who lists devices uses none.
+//! Whether a library is on the machine, without loading it: some take a gigabyte and seconds to
+//! open, and who lists devices uses none.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -25,7 +26,8 @@ fn is_found(file: &Path, folders: &[PathBuf], cache: &[u8]) -> bool {
     folders.iter().any(|folder| folder.join(file).is_file()) || cached(file, cache)
 }
 
-/// Whether the loader's cache names a file of that name that is still there. Its text is a row of paths, each ending in NUL.
+/// Whether the loader's cache names a file of that name that is still there. Its text is a row of
+/// paths, each ending in NUL.
 fn cached(name: &Path, cache: &[u8]) -> bool {
     let paths = cache.split(|&byte| byte == 0).filter(|text| text.first() == Some(&b'/'));
     let mut paths = paths.map(|text| Path::new(OsStr::from_bytes(text)));

@@ -1,7 +1,9 @@
-//! Handles of vendor libraries, one for each stream: work of two streams, and of two threads, goes through two handles at once.
+//! Handles of vendor libraries, one for each stream: work of two streams, and of two threads, goes
+//! through two handles at once.
 //!
-//! Making a handle takes milliseconds, and destroying one waits for the whole device, which also breaks captures (`capture/capture_gate.rs`). A stream that closes therefore
-//! leaves its handle to a later one, which gets it once the work of the first is done.
+//! Making a handle takes milliseconds, and destroying one waits for the whole device, which also
+//! breaks captures (`capture/capture_gate.rs`). A stream that closes therefore leaves its handle to
+//! a later one, which gets it once the work of the first is done.
 
 use crate::capture::capture_gate::between_captures;
 use crate::runtime::{GpuRuntime, Vendor};
@@ -11,7 +13,8 @@ use std::sync::Arc;
 
 /// What a library keeps for the work of one stream.
 pub trait LibraryHandle<R: GpuRuntime>: Sized {
-    /// Opens the library where that is still to be done, and makes a handle whose work goes to a stream.
+    /// Opens the library where that is still to be done, and makes a handle whose work goes to a
+    /// stream.
     ///
     /// # Errors
     /// `LibraryUnavailable` where the library is absent; those of the library.
@@ -52,10 +55,12 @@ impl<T, E> PerStream<T, E> {
         used.iter().find(|(of, _)| *of == stream).map(|(_, handle)| handle.clone())
     }
 
-    /// The handle of a stream: its own, else a spare one that `take_over` takes, else one that `make` makes.
+    /// The handle of a stream: its own, else a spare one that `take_over` takes, else one that
+    /// `make` makes.
     ///
     /// # Errors
-    /// Those of `make`; but for `OutOfMemory` and `CaptureViolation`, which pass, the same again at every call.
+    /// Those of `make`; but for `OutOfMemory` and `CaptureViolation`, which pass, the same again at
+    /// every call.
     fn get(&self, stream: u64, take_over: impl Fn(&T, &E) -> bool, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         if let Some(handle) = self.used(stream) {
             return Ok(handle);
@@ -84,7 +89,8 @@ impl<T, E> PerStream<T, E> {
         Ok(handle)
     }
 
-    /// Keeps the handle of a closing stream for another one, where it has one; `end` gives the end of its work, or nothing where that is not known.
+    /// Keeps the handle of a closing stream for another one, where it has one; `end` gives the end
+    /// of its work, or nothing where that is not known.
     fn retire(&self, stream: u64, end: impl FnOnce() -> Option<E>) {
         let mut used = self.used.write();
         let retired = used.iter().position(|(of, _)| *of == stream).map(|at| used.swap_remove(at).1);
@@ -108,10 +114,12 @@ impl<T, E> Drop for PerStream<T, E> {
 }
 
 impl<T, E> PerStream<T, E> {
-    /// Has the library do work on a stream. Where it has no handle for it the answer is that it declines.
+    /// Has the library do work on a stream. Where it has no handle for it the answer is that it
+    /// declines.
     ///
     /// # Errors
-    /// Those of the work; `CaptureViolation` where the stream is captured and the library's first handle cannot be made meanwhile.
+    /// Those of the work; `CaptureViolation` where the stream is captured and the library's first
+    /// handle cannot be made meanwhile.
     pub fn call<R>(&self, runtime: &R, stream: &R::Stream, work: impl FnOnce(&T) -> Result<Vendor>) -> Result<Vendor>
     where
         R: GpuRuntime<Event = E>,
@@ -144,7 +152,8 @@ impl<T, E> PerStream<T, E> {
     }
 }
 
-/// A handle that could not be made during a capture says what to do about it; an absent library stays absent.
+/// A handle that could not be made during a capture says what to do about it; an absent library
+/// stays absent.
 fn in_capture<R: GpuRuntime>(runtime: &R, stream: &R::Stream, error: Error) -> Error {
     if error.kind() == ErrorKind::LibraryUnavailable || !matches!(runtime.is_capturing(stream), Ok(true)) {
         return error;

@@ -1,5 +1,5 @@
-//! Ranges of the host's time for the vendors' profilers, one an operation: NVTX for Nsight Systems, ROCTX for rocprof. The library that carries them is
-//! opened only where they are asked for.
+//! Ranges of the host's time for the vendors' profilers, one an operation: NVTX for Nsight Systems,
+//! ROCTX for rocprof. The library that carries them is opened only where they are asked for.
 
 use crate::runtime::RangeLibrary;
 use isobit_hal::{Error, ErrorKind, Result, trace};
@@ -9,8 +9,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// `1` shows each operation as a range to the vendor's profiler, as [`DeviceOptions::with_ranges`](crate::DeviceOptions::with_ranges) does, but without failing where the
-/// library is not there. Unset, empty or `0` for none.
+/// `1` shows each operation as a range to the vendor's profiler, as
+/// [`DeviceOptions::with_ranges`](crate::DeviceOptions::with_ranges) does, but without failing
+/// where the library is not there. Unset, empty or `0` for none.
 pub const RANGES_VARIABLE: &str = "ISOBIT_RANGES";
 
 type Push = unsafe extern "C" fn(*const c_char) -> c_int;
@@ -29,7 +30,8 @@ impl Ranges {
     /// The library, where the option or the variable asks for it.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where the option asks for a library that is not there; `InvalidArgument` where the variable is not understood.
+    /// `LibraryUnavailable` where the option asks for a library that is not there;
+    /// `InvalidArgument` where the variable is not understood.
     pub(crate) fn asked_for(option: bool, driver: &str, library: Option<&RangeLibrary>) -> Result<Option<Arc<Self>>> {
         let by_variable = is_on(std::env::var_os(RANGES_VARIABLE).as_deref())?;
         if !option && !by_variable {
@@ -78,7 +80,8 @@ impl Ranges {
             let until = e.nul_position();
             CString::new(&e.into_vec()[..until]).unwrap_or_default()
         });
-        // SAFETY: the function of the documented type, in a library that is open; the string lives during the call, and the library copies it.
+        // SAFETY: the function of the documented type, in a library that is open; the string lives
+        // during the call, and the library copies it.
         unsafe { (self.push)(name.as_ptr()) };
         Range { ranges: self.clone(), thread: PhantomData }
     }
@@ -94,7 +97,8 @@ pub(crate) struct Range {
 
 impl Drop for Range {
     fn drop(&mut self) {
-        // SAFETY: the function of the documented type, in a library that is open; it ends the innermost range of this thread, which is this one.
+        // SAFETY: the function of the documented type, in a library that is open; it ends the
+        // innermost range of this thread, which is this one.
         unsafe { (self.ranges.pop)() };
     }
 }

@@ -1,5 +1,6 @@
-//! Memory that a vendor's library works in. It comes from the device's pool for each call, like that of the tree's own operations: it is ordered among
-//! streams as they are, a graph keeps what its nodes work in, and graph and eager work never share it.
+//! Memory that a vendor's library works in. It comes from the device's pool for each call, like
+//! that of the tree's own operations: it is ordered among streams as they are, a graph keeps what
+//! its nodes work in, and graph and eager work never share it.
 
 use crate::device::GpuDevice;
 use crate::runtime::{GpuRuntime, Scratch};

@@ -1,5 +1,5 @@
-//! Graphs: replays give the bits of the host's own run of the step, hold what they need, stay in order with other work, and what cannot be captured is
-//! refused with the reason.
+//! Graphs: replays give the bits of the host's own run of the step, hold what they need, stay in
+//! order with other work, and what cannot be captured is refused with the reason.
 
 use super::{Device, Storage, device, fails, works};
 use isobit_hal::{
@@ -31,8 +31,8 @@ impl<D: BackendDevice<Storage = S>, S: BackendStorage<Device = D>> Net<S> {
         }
     }
 
-    /// Operations of every way to work: in place, into a given output, with memory of their own, over strides, by the driver's own copy and fill. Values stay
-    /// between -2 and 2.
+    /// Operations of every way to work: in place, into a given output, with memory of their own,
+    /// over strides, by the driver's own copy and fill. Values stay between -2 and 2.
     fn operation(&mut self, i: usize) -> Result<()> {
         let l = &Layout::contiguous([ROWS, COLS]);
         let turned = &Layout::contiguous([COLS, ROWS]).transpose(0, 1)?;
@@ -216,7 +216,8 @@ fn a_replay_is_in_order_with_the_work_of_other_streams() {
         (0..2).for_each(|_| host.all().unwrap());
         host.operation(i + 3).unwrap();
     }
-    // From another thread, whose work goes to the default stream, while this one waits for its result.
+    // From another thread, whose work goes to the default stream, while this one waits for its
+    // result.
     std::thread::scope(|scope| scope.spawn(|| graph.replay().unwrap()).join().unwrap());
     host.all().unwrap();
     agree(&net, &host);
@@ -285,7 +286,8 @@ fn streams_that_fork_and_join_in_a_capture_belong_to_it() {
     works(&device);
 }
 
-/// Captures a step that does what it may not, after something that it may, on the default stream and on another.
+/// Captures a step that does what it may not, after something that it may, on the default stream
+/// and on another.
 #[track_caller]
 fn refused(device: &Device, reason: &str, step: impl Fn(&Device, &mut Storage) -> Result<()> + Send + Clone + 'static) {
     let l = Layout::contiguous(100);

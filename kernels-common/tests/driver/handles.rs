@@ -1,5 +1,5 @@
-//! Vendor libraries on several streams and in captures, for the drivers' tests. Sums of small whole numbers are exact in any order, so every library gives
-//! the same bits.
+//! Vendor libraries on several streams and in captures, for the drivers' tests. Sums of small whole
+//! numbers are exact in any order, so every library gives the same bits.
 
 use super::{Device, Storage, device};
 use isobit_hal::{BackendDevice, BackendStorage, Conv2d, Layout, Matmul, Numerics, Op, Src};

@@ -1,4 +1,5 @@
-//! Memory as users see it: pinned buffers, copies between devices, foreign pointers, limits, and what a failing allocation says.
+//! Memory as users see it: pinned buffers, copies between devices, foreign pointers, limits, and
+//! what a failing allocation says.
 
 use super::super::{Device, Storage, device_count};
 use super::streams::is_deferred;
@@ -132,7 +133,8 @@ fn memory_of_another_librarys_is_used_and_not_freed() {
     let runtime = device.runtime();
     let raw = runtime.alloc(4 * N).unwrap();
     {
-        // SAFETY: the memory was allocated just now with room for the elements, and is freed after the storage.
+        // SAFETY: the memory was allocated just now with room for the elements, and is freed after
+        // the storage.
         let mut foreign = unsafe { device.storage_from_raw(raw.0, N, DType::F32).unwrap() };
         assert_eq!(foreign.device_ptr().unwrap(), raw.0);
         foreign.write_slice(0, &(0..N).map(|i| i as f32).collect::<Vec<_>>()).unwrap();

@@ -1,5 +1,6 @@
-//! What holds on any card, for the drivers' tests: each includes this file and says which device it means. Results are the conformance
-//! suite's subject. Without a GPU each test says that it was skipped.
+//! What holds on any card, for the drivers' tests: each includes this file and says which device it
+//! means. Results are the conformance suite's subject. Without a GPU each test says that it was
+//! skipped.
 
 mod custom;
 mod graph;

@@ -1,5 +1,5 @@
-//! Random programs over several streams, held to the host's bits: storages made, changed, read, moved through pinned memory and dropped on streams that
-//! nobody orders by hand.
+//! Random programs over several streams, held to the host's bits: storages made, changed, read,
+//! moved through pinned memory and dropped on streams that nobody orders by hand.
 
 use super::super::{Device, Storage};
 use super::device;

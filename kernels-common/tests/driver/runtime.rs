@@ -1,5 +1,5 @@
-//! What a driver gives below the HAL, for the drivers' tests: raw streams, events, page-locked memory, copies between devices, graphs, and what is known of a
-//! device that is not open.
+//! What a driver gives below the HAL, for the drivers' tests: raw streams, events, page-locked
+//! memory, copies between devices, graphs, and what is known of a device that is not open.
 
 use super::{Device, device, fails, works};
 use crate::{device_count, devices};
@@ -102,7 +102,8 @@ fn page_locked_memory_is_copied_both_ways() {
     let [from, to]: [NonNull<u8>; 2] = [(); 2].map(|()| runtime.alloc_pinned(BYTES).unwrap());
     assert!(from.addr().get().is_multiple_of(64) && to.addr().get().is_multiple_of(64));
     let pattern: Vec<u8> = (0..BYTES).map(|i| (i * 7 % 251) as u8).collect();
-    // SAFETY: all of the memory is as large, the copies are done before it is looked at and freed, and it is freed once.
+    // SAFETY: all of the memory is as large, the copies are done before it is looked at and freed,
+    // and it is freed once.
     unsafe {
         from.as_ptr().copy_from_nonoverlapping(pattern.as_ptr(), BYTES);
         runtime.copy_from_pinned(&raw.stream, raw.blocks[0], from, BYTES).unwrap();
@@ -155,7 +156,8 @@ fn a_captured_stream_is_launched_and_updated() {
     raw.set(runtime, 1, 1);
     let (first, like, unlike) = (capture(2, 1), capture(3, 1), capture(4, 2));
     assert_eq!([raw.value(runtime, 0), raw.value(runtime, 1)], [1, 1], "a capture runs nothing");
-    // SAFETY: each graph is destroyed once, at the end, and the blocks outlive the launches, which are waited for before each update.
+    // SAFETY: each graph is destroyed once, at the end, and the blocks outlive the launches, which
+    // are waited for before each update.
     unsafe {
         assert_eq!([first, like, unlike].map(|graph| runtime.graph_nodes(graph).unwrap()), [2, 2, 3]);
         let exec = runtime.instantiate(first).unwrap();

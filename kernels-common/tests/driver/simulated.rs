@@ -1,11 +1,13 @@
-//! The tests of a program again, on simulated cards: what needs a card is so tested on every machine.
+//! The tests of a program again, on simulated cards: what needs a card is so tested on every
+//! machine.
 
 use isobit_simgpu_install::Installed;
 use std::path::Path;
 use std::process::Command;
 
-/// A vendor's simulator, and the cards that tests run on: eagerly with the caching pool; with work done as late as the interface allows, on two cards;
-/// and so with each storage an allocation of its own.
+/// A vendor's simulator, and the cards that tests run on: eagerly with the caching pool; with work
+/// done as late as the interface allows, on two cards; and so with each storage an allocation of
+/// its own.
 pub struct Simulator {
     /// Builds it.
     pub install: fn() -> anyhow::Result<Installed>,
@@ -15,7 +17,8 @@ pub struct Simulator {
     pub cards: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// Runs the calling test program once more for each simulated card, but for the test that calls this, `caller`.
+/// Runs the calling test program once more for each simulated card, but for the test that calls
+/// this, `caller`.
 #[track_caller]
 pub fn again(caller: &str, simulator: &Simulator) {
     let installed = (simulator.install)().expect("the simulated GPU is built");

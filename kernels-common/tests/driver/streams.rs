@@ -1,5 +1,6 @@
-//! The order of work on several streams. Where work is done as late as the interface allows (`ISOBIT_SIM_DEFER=1` on a simulated card), a wait that is
-//! missing gives a wrong result every time; elsewhere it only may.
+//! The order of work on several streams. Where work is done as late as the interface allows
+//! (`ISOBIT_SIM_DEFER=1` on a simulated card), a wait that is missing gives a wrong result every
+//! time; elsewhere it only may.
 
 use super::super::{Device, Storage};
 use super::{device, fails, pool_is_exact, ramp, works};
@@ -28,7 +29,8 @@ enum Link {
     Event,
 }
 
-/// `2x + 1` of a ramp from 1, eight times, each on the next stream: what the last one gives at place `i`.
+/// `2x + 1` of a ramp from 1, eight times, each on the next stream: what the last one gives at
+/// place `i`.
 fn chain(device: &Device, streams: &[Stream], link: Link) -> Vec<f32> {
     const LINKS: usize = 8;
     let l = Layout::contiguous(N);
@@ -149,7 +151,8 @@ fn a_block_freed_on_one_stream_is_written_on_another_only_after_it_was_read() {
 #[test]
 fn memory_within_operations_is_apart_on_different_streams_also_untracked() {
     let Some(device) = device() else { return };
-    // Rows too long for one block of threads, sorted by way of memory that the operation takes from the pool.
+    // Rows too long for one block of threads, sorted by way of memory that the operation takes from
+    // the pool.
     const LONG: usize = 20_000;
     let values: Vec<i32> = (0..LONG as i32).map(|i| (i * 7919) % 20_011).collect();
     let mut sorted = values.clone();

@@ -1,5 +1,6 @@
-//! Vendor libraries through the runtime's hooks, for the drivers' tests: each includes this file and says which device it means. What a driver adds
-//! to a library is the subject; without a GPU or the library each test says that it was skipped.
+//! Vendor libraries through the runtime's hooks, for the drivers' tests: each includes this file
+//! and says which device it means. What a driver adds to a library is the subject; without a GPU or
+//! the library each test says that it was skipped.
 
 use super::{Device, Storage, device_count};
 use half::{bf16, f16};
@@ -134,7 +135,8 @@ fn tensor(storage: &Storage, dims: [usize; 4]) -> Tensor4 {
 fn convolve(device: &Device, conv: &Conv) -> Option<Result<(), String>> {
     let mut held = Vec::new();
     let mut scratch = |bytes: usize| {
-        // SAFETY: what the library works in has no content that anything reads before it is written.
+        // SAFETY: what the library works in has no content that anything reads before it is
+        // written.
         let memory = unsafe { device.alloc_uninit(&Shape::from(bytes), DType::U8)? };
         let ptr = memory.ptr();
         held.push(memory);
@@ -183,8 +185,8 @@ fn convolutions_are_within_their_bound() {
                     None => return,
                     Some(Ok(())) => results.push(download(&dst)),
                     Some(Err(why)) => {
-                        // MIOpen knows no convolutions of f64, cuDNN has no good transposes of f32 and f64, and which groups a library knows is
-                        // its own affair.
+                        // MIOpen knows no convolutions of f64, cuDNN has no good transposes of f32
+                        // and f64, and which groups a library knows is its own affair.
                         let wide = matches!(dtype, DType::F32 | DType::F64);
                         let may = problem.groups > 1
                             || dtype == DType::F64 && why.contains("MIOpen")

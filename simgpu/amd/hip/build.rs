@@ -1,5 +1,6 @@
-//! Gives the library the name that what was linked against ROCm 5 asks for. A file of that name is found on the library path, and a copy that
-//! the process opened before by its full path satisfies the demand too, because the loader compares sonames.
+//! Gives the library the name that what was linked against ROCm 5 asks for. A file of that name is
+//! found on the library path, and a copy that the process opened before by its full path satisfies
+//! the demand too, because the loader compares sonames.
 
 fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libamdhip64.so.5");

@@ -1,4 +1,5 @@
-//! Every instruction of every code object of the kernel tree decodes to what LLVM's disassembler says it is.
+//! Every instruction of every code object of the kernel tree decodes to what LLVM's disassembler
+//! says it is.
 
 mod llvm;
 
@@ -31,7 +32,8 @@ fn instruction(line: &str) -> Option<(u64, String, Vec<u8>)> {
     Some((u64::from_str_radix(address, 16).ok()?, text, bytes.collect()))
 }
 
-/// Compares one code object; the number of instructions and their mnemonics, or the first difference.
+/// Compares one code object; the number of instructions and their mnemonics, or the first
+/// difference.
 fn compare(arch: Arch, code: &[u8]) -> Result<(usize, BTreeSet<String>), String> {
     let elf = object::File::parse(code).map_err(|error| error.to_string())?;
     let executable =

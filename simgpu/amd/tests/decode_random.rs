@@ -34,7 +34,8 @@ impl Random {
     }
 }
 
-/// The encodings: the first word's leading bits, and how many they are. VOP2 contains VOP1 and VOPC, SOP2 the other scalar ones.
+/// The encodings: the first word's leading bits, and how many they are. VOP2 contains VOP1 and
+/// VOPC, SOP2 the other scalar ones.
 fn encodings(arch: Arch) -> Vec<(u32, u32)> {
     let scalar = [(0x8000_0000, 2), (0xb000_0000, 4), (0xbe80_0000, 9), (0xbf00_0000, 9), (0xbf80_0000, 9)];
     let vector = [(0x7e00_0000, 7), (0x7c00_0000, 7), (0, 1)];
@@ -42,12 +43,14 @@ fn encodings(arch: Arch) -> Vec<(u32, u32)> {
     let own: &[(u32, u32)] = if arch.is_gfx9() {
         &[(0xc000_0000, 6), (0xd000_0000, 6), (0xd380_0000, 9)] // SMEM, VOP3, VOP3P
     } else {
-        &[(0xf400_0000, 6), (0xd400_0000, 6), (0xcc00_0000, 9), (0xc800_0000, 6)] // the same, and VOPD
+        // the same, and VOPD
+        &[(0xf400_0000, 6), (0xd400_0000, 6), (0xcc00_0000, 9), (0xc800_0000, 6)]
     };
     [&scalar[..], &vector, &memory, own].concat()
 }
 
-/// Codes of sources that few random words have: literal, permutations, parts, constants, and the special registers.
+/// Codes of sources that few random words have: literal, permutations, parts, constants, and the
+/// special registers.
 const SOURCES: [u32; 18] =
     [0xff, 0xfa, 0xf9, 0xe9, 0xea, 0x7c, 0x7d, 0x7e, 0x7f, 0x6a, 0x6c, 0x66, 0xf8, 0xf0, 0xf2, 0xc1, 0x80, 0xfd];
 
@@ -75,7 +78,8 @@ const LITERALS: [u32; 20] = [
     0x8000_0000,
 ];
 
-/// A word of an encoding. Fields are random, at times with few bits set, or with a code or literal of the lists above.
+/// A word of an encoding. Fields are random, at times with few bits set, or with a code or literal
+/// of the lists above.
 fn word(random: &mut Random, (head, bits): (u32, u32)) -> Code {
     let mut code = random.code();
     if random.once_in(3) {
@@ -127,7 +131,8 @@ fn accepted(arch: Arch, of_each: usize) -> Vec<(Vec<u8>, String)> {
     out
 }
 
-/// What LLVM says of each of some codes. An instruction that takes all of a code is one line; nothing, or several, else.
+/// What LLVM says of each of some codes. An instruction that takes all of a code is one line;
+/// nothing, or several, else.
 fn disassembled(arch: Arch, codes: impl Iterator<Item = Vec<u8>>) -> Vec<String> {
     // What stands between two codes: an instruction that no code of the sample is.
     const BETWEEN: (&str, &str) = ("[0x7b,0x7b,0x80,0xbf]", "s_nop 0x7b7b");
@@ -170,7 +175,8 @@ fn accepted_words_are_what_llvm_says() {
         assert_eq!(sample.len(), expected.len(), "LLVM has a text for every code");
         let mut differences = Vec::new();
         for ((code, found), expected) in sample.iter().zip(&expected) {
-            // An offset of zero beside an offset register is written by LLVM where its bit says that there is one: the address is the same.
+            // An offset of zero beside an offset register is written by LLVM where its bit says
+            // that there is one: the address is the same.
             if *found != expected.replace(" offset:0x0", "") {
                 differences.push(format!("{code:02x?}: LLVM {expected:?}, the decoder {found:?}"));
             }

@@ -1,5 +1,5 @@
-//! Every instruction of every code object of the kernel tree has a lowering for its target, with the modifiers that it
-//! has there.
+//! Every instruction of every code object of the kernel tree has a lowering for its target, with
+//! the modifiers that it has there.
 
 use isobit_kernels::{IMAGES, Target};
 use isobit_simgpu_amd::exec::lower;

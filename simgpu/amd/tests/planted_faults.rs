@@ -1,4 +1,5 @@
-//! Kernels with a fault planted in them: each is found and named, on every target, and the same kernel without it gives no finding.
+//! Kernels with a fault planted in them: each is found and named, on every target, and the same
+//! kernel without it gives no finding.
 
 mod common;
 

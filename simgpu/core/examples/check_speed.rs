@@ -25,7 +25,8 @@ const WAVES: u32 = 4;
 /// Launches of which the best counts.
 const LAUNCHES: usize = 20;
 
-/// Prints the best time of a check over the launches, where lane `l` of wave `w` accesses byte `address(w, l)` of a buffer.
+/// Prints the best time of a check over the launches, where lane `l` of wave `w` accesses byte
+/// `address(w, l)` of a buffer.
 fn time(clock: Duration, name: &str, access: Access, bytes: u32, waves: u64, address: impl Fn(u64, u64) -> u64) {
     let memory = Memory::new(1 << 30).expect("addresses for an arena");
     let findings = Findings::new();

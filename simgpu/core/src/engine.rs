@@ -1,4 +1,5 @@
-//! What runs the launches of a simulated card, whichever vendor's it is: host threads with their states, a clock, and a count of what was executed.
+//! What runs the launches of a simulated card, whichever vendor's it is: host threads with their
+//! states, a clock, and a count of what was executed.
 
 use crate::finding::{Fault, Findings};
 use crate::memory::Memory;
@@ -42,7 +43,8 @@ impl<S: Send> Engine<S> {
         self.instructions.load(Ordering::Relaxed)
     }
 
-    /// Runs `body` for each work group of a launch. It answers how many instructions the group's waves of `width` lanes executed, and how it ended.
+    /// Runs `body` for each work group of a launch. It answers how many instructions the group's
+    /// waves of `width` lanes executed, and how it ended.
     ///
     /// # Errors
     /// The first that a group gives.

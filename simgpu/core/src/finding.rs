@@ -9,7 +9,8 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// Bytes that belong to no live allocation, or that may not be written. The access was not made.
+    /// Bytes that belong to no live allocation, or that may not be written. The access was not
+    /// made.
     OutOfBounds,
     /// Bytes that nothing has written.
     UninitialisedRead,
@@ -61,7 +62,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Findings of one kind at one instruction of one kernel that are kept whole; the others are counted.
+/// Findings of one kind at one instruction of one kernel that are kept whole; the others are
+/// counted.
 pub const KEPT_PER_INSTRUCTION: usize = 8;
 
 #[derive(Default)]
@@ -94,7 +96,8 @@ impl Findings {
         }
     }
 
-    /// Takes what was found, in the order of discovery. Where more were alike than are kept, the last of them says how many.
+    /// Takes what was found, in the order of discovery. Where more were alike than are kept, the
+    /// last of them says how many.
     pub fn take(&self) -> Vec<Finding> {
         let kept = std::mem::take(&mut *self.0.lock());
         let mut findings = kept.findings;
@@ -127,7 +130,8 @@ pub enum FaultKind {
     Assert,
 }
 
-/// Why work could not be executed to its end: an instruction that is not known, a module that cannot be loaded.
+/// Why work could not be executed to its end: an instruction that is not known, a module that
+/// cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     kind: FaultKind,

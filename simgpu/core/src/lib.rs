@@ -1,10 +1,11 @@
-//! What the simulated GPUs share: device memory that knows its allocations, checks on every access, findings, streams, and the running of work
-//! groups over threads. It knows no vendor.
+//! What the simulated GPUs share: device memory that knows its allocations, checks on every access,
+//! findings, streams, and the running of work groups over threads. It knows no vendor.
 //!
-//! A simulated device gets its memory from [`memory::Memory`], whose addresses are addresses of this process. A launch makes a
-//! [`check::Launch`]; every memory instruction of a wave asks it which lanes may make the access, and makes those accesses itself. What is
-//! wrong with an access is told to [`finding::Findings`] and does not stop the kernel. Launches and copies reach a device as work of
-//! [`queue::Queues`].
+//! A simulated device gets its memory from [`memory::Memory`], whose addresses are addresses of
+//! this process. A launch makes a [`check::Launch`]; every memory instruction of a wave asks it
+//! which lanes may make the access, and makes those accesses itself. What is wrong with an access
+//! is told to [`finding::Findings`] and does not stop the kernel. Launches and copies reach a
+//! device as work of [`queue::Queues`].
 
 pub mod check;
 pub mod engine;

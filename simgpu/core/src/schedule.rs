@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A launch that the calling thread has finished within this time is not handed to others: waking them would cost more.
+/// A launch that the calling thread has finished within this time is not handed to others: waking
+/// them would cost more.
 const ALONE: Duration = Duration::from_micros(40);
 /// Groups that a thread takes at once are such a part of what is left, shared by all threads.
 const SHARES: u64 = 8;
@@ -35,9 +36,10 @@ impl Schedule {
         self.threads
     }
 
-    /// Runs `body` once for each group below `groups`, on the calling thread and, where it takes longer, on the others. Each thread takes
-    /// the next groups in ascending order, so that a group may wait for an earlier one. A thread works on a state from `states`, where it
-    /// puts it back, or on a new one.
+    /// Runs `body` once for each group below `groups`, on the calling thread and, where it takes
+    /// longer, on the others. Each thread takes the next groups in ascending order, so that a group
+    /// may wait for an earlier one. A thread works on a state from `states`, where it puts it back,
+    /// or on a new one.
     ///
     /// # Errors
     ///

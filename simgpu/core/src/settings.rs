@@ -7,12 +7,13 @@ use std::sync::OnceLock;
 /// How a simulated device behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Host threads that run the work groups of a launch (`ISOBIT_SIM_THREADS`; by default the processors there are).
+    /// Host threads that run the work groups of a launch (`ISOBIT_SIM_THREADS`; by default the
+    /// processors there are).
     pub threads: usize,
     /// Work waits for the next synchronisation (`ISOBIT_SIM_DEFER=1`), so that a missing one shows.
     pub defer: bool,
-    /// Units in the last place by which approximate instructions (reciprocals, roots and their kind) are shifted
-    /// (`ISOBIT_SIM_APPROX`: 0, +1 or -1).
+    /// Units in the last place by which approximate instructions (reciprocals, roots and their
+    /// kind) are shifted (`ISOBIT_SIM_APPROX`: 0, +1 or -1).
     pub approx: i8,
     /// Bytes of memory of the simulated devices (`ISOBIT_SIM_MEMORY`; by default 16 GiB).
     pub memory: u64,
@@ -29,7 +30,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings that `variables` ask for. What is wrong with a value comes second, a sentence each; such a value leaves the default.
+    /// The settings that `variables` ask for. What is wrong with a value comes second, a sentence
+    /// each; such a value leaves the default.
     pub fn parse(variables: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
         let mut settings = Self::default();
         let mut errors = Vec::new();
@@ -62,7 +64,8 @@ impl Reader<'_> {
     }
 }
 
-/// The settings of this process. What is wrong with the environment is told once on the standard error.
+/// The settings of this process. What is wrong with the environment is told once on the standard
+/// error.
 pub fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
@@ -74,8 +77,9 @@ pub fn settings() -> &'static Settings {
     })
 }
 
-/// The simulated cards that a vendor's variable asks for (`ISOBIT_SIM_ROCM=gfx90a,gfx1100` gives one of each), by the names in `known`;
-/// `default` where it is not set or names something else, which the standard error then says.
+/// The simulated cards that a vendor's variable asks for (`ISOBIT_SIM_ROCM=gfx90a,gfx1100` gives
+/// one of each), by the names in `known`; `default` where it is not set or names something else,
+/// which the standard error then says.
 pub fn cards<T: Copy>(variable: &str, known: &[(&str, T)], default: T) -> Vec<T> {
     let Ok(text) = std::env::var(variable) else { return vec![default] };
     parse_cards(&text, known).unwrap_or_else(|name| {

@@ -1,4 +1,5 @@
-//! What the fast forms of the simulators' functions are compiled for beyond what every processor has.
+//! What the fast forms of the simulators' functions are compiled for beyond what every processor
+//! has.
 
 /// Does this processor have all of it: AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT?
 pub fn has_vector_unit() -> bool {

@@ -1,5 +1,5 @@
-//! What tests of whole kernels share, whichever vendor's card they run on: a compiler, and memory with values in it. Each program of tests includes
-//! this file.
+//! What tests of whole kernels share, whichever vendor's card they run on: a compiler, and memory
+//! with values in it. Each program of tests includes this file.
 
 use isobit_simgpu_core::finding::Findings;
 use isobit_simgpu_core::memory::{Kind, Memory};

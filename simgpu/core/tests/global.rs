@@ -14,7 +14,8 @@ fn one_element_outside_on_either_side_is_found_and_named() {
     let buffer = memory.alloc(400, Kind::Device, "out").unwrap();
     let _after = memory.alloc(1024, Kind::Device, "").unwrap();
 
-    // A hundred floats by lanes of 4 bytes: the last two lanes of the wave that reaches over the end are outside.
+    // A hundred floats by lanes of 4 bytes: the last two lanes of the wave that reaches over the
+    // end are outside.
     let addresses: Vec<u64> = (0..64).map(|lane| buffer + 4 * (38 + lane)).collect();
     let (checked, findings) = access(&memory, Access::Store, &addresses, 4);
     assert_eq!(checked.lanes, u64::MAX >> 2);

@@ -14,7 +14,8 @@ use std::collections::HashMap;
 enum Step {
     Alloc(usize),
     Free(Index),
-    /// Which allocation, the first byte relative to its start, and for each lane how much further, in units of the access.
+    /// Which allocation, the first byte relative to its start, and for each lane how much further,
+    /// in units of the access.
     Access(u8, Index, i64, Vec<i64>, u32),
     /// A whole wave in a row.
     Row(bool, Index, i64, u32),

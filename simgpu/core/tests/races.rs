@@ -1,4 +1,5 @@
-//! Random small programs: what the checks call a race against vector clocks over a full history of accesses.
+//! Random small programs: what the checks call a race against vector clocks over a full history of
+//! accesses.
 
 mod common;
 
@@ -53,8 +54,8 @@ fn program(groups: usize, atomics: bool) -> impl Strategy<Value = (Program, Vec<
     (prop::collection::vec(group, 1..=groups), prop::collection::vec(0..groups, 0..60))
 }
 
-/// A program in the order in which it is executed: the groups take turns as `turns` says, each runs its waves one after the other between
-/// barriers.
+/// A program in the order in which it is executed: the groups take turns as `turns` says, each runs
+/// its waves one after the other between barriers.
 fn executed((program, turns): &(Program, Vec<usize>)) -> Vec<(Place, Op)> {
     let mut queues: Vec<Vec<(Place, Op)>> = Vec::new();
     for (group, epochs) in program.iter().enumerate() {
@@ -87,7 +88,8 @@ fn join(clock: &mut Clock, other: &Clock) {
     }
 }
 
-/// The operations that race with an earlier one, by vector clocks of waves. `order` gives what each operation does to what.
+/// The operations that race with an earlier one, by vector clocks of waves. `order` gives what each
+/// operation does to what.
 fn racing(order: &[(Place, Op)]) -> BTreeSet<usize> {
     let mut clocks: HashMap<Thread, Clock> = HashMap::new();
     let mut epochs: HashMap<u32, u32> = HashMap::new();
@@ -259,7 +261,8 @@ proptest! {
     }
 }
 
-/// The "last group finishes" pattern: each group stores its part (words 2 and 3), then adds to a counter (word 0); the last reads all parts.
+/// The "last group finishes" pattern: each group stores its part (words 2 and 3), then adds to a
+/// counter (word 0); the last reads all parts.
 fn last_finishes(release: Access, epoch: u32, counter: u64) -> Vec<(Place, Op)> {
     let place = |group, epoch| Place { group, wave: 0, epoch };
     let op = |access, first| Op { access, first, lanes: 1, backwards: false };

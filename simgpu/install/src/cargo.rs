@@ -24,11 +24,13 @@ fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the package lies in the workspace")
 }
 
-/// Built with the libraries: cargo unites the features of what it builds in one go, and with the report's program among it those of
-/// shared dependencies are the same as in a build of the workspace. Without it the simulators were compiled twice in a run of all tests.
+/// Built with the libraries: cargo unites the features of what it builds in one go, and with the
+/// report's program among it those of shared dependencies are the same as in a build of the
+/// workspace. Without it the simulators were compiled twice in a run of all tests.
 const TOGETHER: &str = "isobit-conformance";
 
-/// Built with everything: the features of what packages share are the same then, whichever of them are built.
+/// Built with everything: the features of what packages share are the same then, whichever of them
+/// are built.
 const FEATURES: &str = "isobit-features";
 
 /// Builds packages and gives the shared library of each, by the package's name.

@@ -1,8 +1,10 @@
 //! Builds the simulated GPUs and lays their libraries out as a vendor's installation does.
 //!
-//! Neither `cargo test` nor a test runner builds a sibling's `cdylib`, so whoever needs a simulator asks here: [`rocm`] and
-//! [`cuda`] run cargo for the packages, and put what they make under `<target>/simgpu`, with the sonames that programs ask for. A process that
-//! [`apply`](Installed::apply) was called on finds the simulator where it would find the vendor's libraries.
+//! Neither `cargo test` nor a test runner builds a sibling's `cdylib`, so whoever needs a simulator
+//! asks here: [`rocm`] and [`cuda`] run cargo for the packages, and put what they make under
+//! `<target>/simgpu`, with the sonames that programs ask for. A process that
+//! [`apply`](Installed::apply) was called on finds the simulator where it would find the vendor's
+//! libraries.
 
 mod cargo;
 mod library;
@@ -44,7 +46,8 @@ pub fn rocm() -> Result<Installed> {
     install([ROCM_VENDOR]).map(|[installed]| installed)
 }
 
-/// The simulated NVIDIA GPU's libraries, in place of the driver's and the toolkit's: programs find those by the library path alone.
+/// The simulated NVIDIA GPU's libraries, in place of the driver's and the toolkit's: programs find
+/// those by the library path alone.
 ///
 /// # Errors
 /// As [`rocm`].
@@ -60,8 +63,8 @@ pub fn folder() -> Result<PathBuf> {
     Ok(cargo::target_dir()?.join("simgpu"))
 }
 
-/// Every simulator, each in its folder of [`folder`], which is returned. One build makes them all, so that the end of one vendor's does not
-/// leave a processor without work.
+/// Every simulator, each in its folder of [`folder`], which is returned. One build makes them all,
+/// so that the end of one vendor's does not leave a processor without work.
 ///
 /// # Errors
 /// As [`rocm`].
@@ -96,7 +99,8 @@ impl Installed {
         self.root.join("lib")
     }
 
-    /// The variables of a process that is to use the simulator, which must be set before it starts: the loader reads its own but once.
+    /// The variables of a process that is to use the simulator, which must be set before it starts:
+    /// the loader reads its own but once.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, OsString)> {
         let mut path = self.lib().into_os_string();
         if let Some(more) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
@@ -112,8 +116,9 @@ impl Installed {
         command.envs(self.environment())
     }
 
-    /// The calling test program again, for one of its tests alone and with the simulator: a test that needs it runs its child and
-    /// checks that this succeeded, and does its work where [`inside`] is true.
+    /// The calling test program again, for one of its tests alone and with the simulator: a test
+    /// that needs it runs its child and checks that this succeeded, and does its work where
+    /// [`inside`] is true.
     ///
     /// # Errors
     /// The path of this program cannot be told.

@@ -1,4 +1,5 @@
-//! Which libraries there are, under which names programs ask for them, and how they come to lie there.
+//! Which libraries there are, under which names programs ask for them, and how they come to lie
+//! there.
 
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
@@ -32,8 +33,8 @@ pub const CUDA: &[Library] = &[
     Library { package: "isobit-simgpu-curand", file: "libcurand.so", versions: &["10"] },
 ];
 
-/// Puts what was built into a folder: each library once, and a link for each version of its soname, so that under every name it is one
-/// file, of which a process holds one instance.
+/// Puts what was built into a folder: each library once, and a link for each version of its soname,
+/// so that under every name it is one file, of which a process holds one instance.
 pub fn lay_out(libraries: &[Library], built: &HashMap<String, PathBuf>, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for library in libraries {

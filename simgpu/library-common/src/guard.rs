@@ -2,9 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the body of a C function; a panic, whose message the panic hook has printed, becomes the library's status for an internal error.
+/// Runs the body of a C function; a panic, whose message the panic hook has printed, becomes the
+/// library's status for an internal error.
 pub fn guarded<T>(internal_error: T, body: impl FnOnce() -> T) -> T {
-    // Unwind safety: state that a panic may leave half changed lies behind mutexes, whose users take a poisoned one as it is.
+    // Unwind safety: state that a panic may leave half changed lies behind mutexes, whose users
+    // take a poisoned one as it is.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(internal_error)
 }
 

@@ -1,4 +1,5 @@
-//! Handles of C interfaces, checked: one that was never given out, or was destroyed, is recognised instead of followed.
+//! Handles of C interfaces, checked: one that was never given out, or was destroyed, is recognised
+//! instead of followed.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -36,7 +37,8 @@ impl<T> Handles<T> {
         self.live.lock().get(&handle.addr()).cloned()
     }
 
-    /// Ends a handle and gives its object, if it was live. Work under way may hold the object longer.
+    /// Ends a handle and gives its object, if it was live. Work under way may hold the object
+    /// longer.
     pub fn remove(&self, handle: *mut c_void) -> Option<Arc<T>> {
         self.live.lock().remove(&handle.addr())
     }

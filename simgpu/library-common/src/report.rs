@@ -4,7 +4,8 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::c_char;
 use std::path::Path;
 
-/// The simulator's report since the last one, JSON with `instructions` and `findings`, from its runtime library under a name that opens it.
+/// The simulator's report since the last one, JSON with `instructions` and `findings`, from its
+/// runtime library under a name that opens it.
 ///
 /// # Errors
 /// The library does not open, or is not the simulator's.

@@ -1,4 +1,5 @@
-//! The simulator's runtime library, HIP's or CUDA's driver: found beside the stand-in that asks, and what stand-ins need of it.
+//! The simulator's runtime library, HIP's or CUDA's driver: found beside the stand-in that asks,
+//! and what stand-ins need of it.
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -62,8 +63,8 @@ impl Vendor {
     /// # Safety
     /// `T` is the symbol's type, and is not used once the library is closed.
     unsafe fn symbol<T: Copy>(&self, library: &Library, path: &Path, name: &str) -> Result<T, String> {
-        // SAFETY: the caller promises that `T` is the symbol's type, and is not used once the library is
-        // closed.
+        // SAFETY: the caller promises that `T` is the symbol's type, and is not used once the
+        // library is closed.
         unsafe { library.get::<T>(name.as_bytes()) }
             .map(|s| *s)
             .map_err(|_| format!("{} is not the simulator's {} library: it has no {name}", path.display(), self.name))
@@ -83,11 +84,12 @@ pub struct Runtime {
 
 impl Runtime {
     fn open(vendor: &Vendor, path: &Path) -> Result<Self, String> {
-        // A loader knows a library by its inode, so this is the instance that the program opened under whatever name.
-        // SAFETY: the simulator's library does nothing when it is loaded.
+        // A loader knows a library by its inode, so this is the instance that the program opened
+        // under whatever name. SAFETY: the simulator's library does nothing when it is loaded.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
             .map_err(|e| format!("the simulator's {} library is not at {}: {e}", vendor.name, path.display()))?;
-        // SAFETY: the fields have the types that both vendors and the simulator declare for these names.
+        // SAFETY: the fields have the types that both vendors and the simulator declare for these
+        // names.
         unsafe {
             Ok(Self {
                 launch_host_func: vendor.symbol(&library, path, vendor.launch_host_func)?,
@@ -99,7 +101,8 @@ impl Runtime {
         }
     }
 
-    /// Does work when the stream gets there. Where the stream is being captured, each launch of the graph does it again.
+    /// Does work when the stream gets there. Where the stream is being captured, each launch of the
+    /// graph does it again.
     ///
     /// # Errors
     /// The runtime's error code, where it takes no work for this stream.
@@ -107,9 +110,11 @@ impl Runtime {
         let capturing = self.is_capturing(stream)?;
         let work: Box<Work> = Box::new(Box::new(work));
         let work = Box::into_raw(work);
-        // The runtime never says when a graph's last launch was, so captured work stays for the life of the process.
+        // The runtime never says when a graph's last launch was, so captured work stays for the
+        // life of the process.
         let function = if capturing { call } else { call_and_free };
-        // SAFETY: the runtime checks the stream; `work` is what the function expects, and is freed by it alone.
+        // SAFETY: the runtime checks the stream; `work` is what the function expects, and is freed
+        // by it alone.
         match unsafe { (self.launch_host_func)(stream.0, function, work.cast()) } {
             0 => Ok(()),
             code => {

@@ -1,4 +1,5 @@
-//! Memory that a library asks for to work in. What is computed here needs none, but a program must have it, and must not count on what lies there.
+//! Memory that a library asks for to work in. What is computed here needs none, but a program must
+//! have it, and must not count on what lies there.
 
 use isobit_simgpu_library_common::Access;
 

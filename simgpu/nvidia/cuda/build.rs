@@ -1,5 +1,6 @@
-//! Gives the library the name that programs ask for. A file of that name is found on the library path, and a copy that the process opened
-//! before by its full path satisfies the demand too, because the loader compares sonames.
+//! Gives the library the name that programs ask for. A file of that name is found on the library
+//! path, and a copy that the process opened before by its full path satisfies the demand too,
+//! because the loader compares sonames.
 
 fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");

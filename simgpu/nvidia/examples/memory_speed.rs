@@ -1,4 +1,5 @@
-//! Prints what one instruction that reaches memory costs a warp, checks included, by its pattern of addresses.
+//! Prints what one instruction that reaches memory costs a warp, checks included, by its pattern of
+//! addresses.
 
 use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
 use isobit_simgpu_core::finding::Findings;
@@ -32,7 +33,8 @@ const LAUNCHES: usize = 30;
 /// The register with the address; data is in those before it.
 const ADDRESS: u32 = 8;
 
-/// Prints the best time of an instruction, where lane `l` of warp `w` accesses byte `address(w, l)`. What is no address is data.
+/// Prints the best time of an instruction, where lane `l` of warp `w` accesses byte `address(w,
+/// l)`. What is no address is data.
 fn time(name: &str, text: &str, base: impl Fn(u64) -> u64, address: impl Fn(usize, usize) -> u64) {
     let registers: Vec<Register> = (0..=ADDRESS)
         .map(|i| Register {

@@ -1,4 +1,5 @@
-//! Measures the simulator on one thread: `tanh` over a mebi of elements as the tree has it, with all checks, and the time of a small launch.
+//! Measures the simulator on one thread: `tanh` over a mebi of elements as the tree has it, with
+//! all checks, and the time of a small launch.
 //!
 //! `cargo run -p isobit-simgpu-nvidia --example speed`
 

@@ -1,4 +1,5 @@
-//! Loads every PTX module of the kernel tree on every card, and says how long that took and what could not be loaded.
+//! Loads every PTX module of the kernel tree on every card, and says how long that took and what
+//! could not be loaded.
 //!
 //! `cargo run -p isobit-simgpu-nvidia --example tree [folder of .ptx files]`
 

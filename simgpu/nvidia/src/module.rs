@@ -1,4 +1,5 @@
-//! Loading PTX as a driver does: parsing, placing variables in device memory, lowering every kernel.
+//! Loading PTX as a driver does: parsing, placing variables in device memory, lowering every
+//! kernel.
 
 mod layout;
 mod text;
@@ -22,7 +23,8 @@ const NEWEST: u32 = 9;
 /// Threads of a block at most.
 pub const MAX_THREADS: u32 = 1024;
 
-/// By how many units in the last place approximate instructions (`rcp.approx`, `ex2.approx` and their kind) are shifted: -1, 0 or 1.
+/// By how many units in the last place approximate instructions (`rcp.approx`, `ex2.approx` and
+/// their kind) are shifted: -1, 0 or 1.
 pub type Approximation = i8;
 
 /// Why an image was not loaded.
@@ -30,7 +32,8 @@ pub type Approximation = i8;
 pub enum LoadError {
     /// It is no PTX text (a cubin, a fat binary, or no code at all).
     NotPtx(String),
-    /// It is no valid PTX, or uses what is not simulated: an instruction, a modifier, a type, a directive.
+    /// It is no valid PTX, or uses what is not simulated: an instruction, a modifier, a type, a
+    /// directive.
     Invalid(ParseError),
     /// It is for a newer card.
     WrongArch {
@@ -186,7 +189,8 @@ pub struct Kernel {
     pub max_threads: u32,
     /// The shape that a block must have (`.reqntid`).
     pub required_threads: Option<[u32; 3]>,
-    /// 32-bit registers that it needs at once, at most; what `CU_FUNC_ATTRIBUTE_NUM_REGS` tells here.
+    /// 32-bit registers that it needs at once, at most; what `CU_FUNC_ATTRIBUTE_NUM_REGS` tells
+    /// here.
     pub registers: u32,
     /// `.target` of its module: 80 for `sm_80`; what `CU_FUNC_ATTRIBUTE_PTX_VERSION` tells.
     pub ptx_version: u32,

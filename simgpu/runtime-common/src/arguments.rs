@@ -36,10 +36,12 @@ impl Arguments {
     /// Takes the arguments of a kernel.
     ///
     /// # Errors
-    /// Both ways are used, or none where the kernel has parameters; a null pointer; too few bytes; a list without sense.
+    /// Both ways are used, or none where the kernel has parameters; a null pointer; too few bytes;
+    /// a list without sense.
     ///
     /// # Safety
-    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null or such a list.
+    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null
+    /// or such a list.
     pub unsafe fn take<C: ResultCode>(
         kernel: &str,
         parameters: &[Parameter],
@@ -64,8 +66,8 @@ impl Arguments {
                 unsafe { std::ptr::copy_nonoverlapping(value.cast(), to.as_mut_ptr(), to.len()) };
             }
         } else if size > 0 && !extra.is_null() {
-            // SAFETY: the caller promises that `params` is null or points to a pointer to each of the kernel's
-            // arguments; `extra` is null or such a list.
+            // SAFETY: the caller promises that `params` is null or points to a pointer to each of
+            // the kernel's arguments; `extra` is null or such a list.
             let given = unsafe { packed(extra, keys) }?;
             if given.len() < size {
                 bail!(C, INVALID_VALUE, "{kernel}: {} bytes of arguments; it takes {size}", given.len());
@@ -111,8 +113,8 @@ unsafe fn packed<'a, C: ResultCode>(extra: *mut *mut c_void, keys: Keys) -> Resu
     }
     match (buffer, size) {
         (Some(buffer), Some(size)) if !buffer.is_null() && !size.is_null() => {
-            // SAFETY: not null; the caller promises that `extra` is a list of keys with their values, up to the
-            // one that ends it.
+            // SAFETY: not null; the caller promises that `extra` is a list of keys with their
+            // values, up to the one that ends it.
             Ok(unsafe { std::slice::from_raw_parts(buffer, size.read_unaligned()) })
         }
         _ => bail!(C, INVALID_VALUE, "extra lacks the buffer of the arguments or its size"),

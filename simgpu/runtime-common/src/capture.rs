@@ -18,7 +18,8 @@ pub fn mode<C: ResultCode>(number: c_int) -> Result<CaptureMode, C> {
     })
 }
 
-/// Whether a stream captures (0 no, 1 yes, 2 yes, but the capture is spoilt), and the number of the capture.
+/// Whether a stream captures (0 no, 1 yes, 2 yes, but the capture is spoilt), and the number of the
+/// capture.
 ///
 /// # Errors
 /// There is no such stream.

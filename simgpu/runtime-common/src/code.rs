@@ -48,8 +48,8 @@ pub trait ResultCode: Copy + Eq + Debug + Send + Sync + 'static {
     fn name(self) -> &'static CStr;
 }
 
-/// Writes down a vendor's codes: constant, the vendor's name, number, meaning. `unknown` is what the name and the meaning of a number that is
-/// no code are.
+/// Writes down a vendor's codes: constant, the vendor's name, number, meaning. `unknown` is what
+/// the name and the meaning of a number that is no code are.
 #[macro_export]
 macro_rules! codes {
     (

@@ -1,4 +1,5 @@
-//! What a copy does: where its two ends are, what may be copied, and what becomes known of the bytes.
+//! What a copy does: where its two ends are, what may be copied, and what becomes known of the
+//! bytes.
 
 use crate::error::Result;
 use crate::payload::{Labelled, Payload};
@@ -40,7 +41,8 @@ pub struct Copy {
 pub enum When {
     /// When it is made.
     Made,
-    /// When it is enqueued; but when it is made, as vendors document, where an end is host memory that they do not know.
+    /// When it is enqueued; but when it is made, as vendors document, where an end is host memory
+    /// that they do not know.
     Enqueued,
 }
 
@@ -76,7 +78,8 @@ impl Copy {
         self.width == 0 || self.rows == 0 || self.layers == 0
     }
 
-    /// Bytes from the first to behind the last at an end, with those that are skipped; nothing where there are not so many addresses.
+    /// Bytes from the first to behind the last at an end, with those that are skipped; nothing
+    /// where there are not so many addresses.
     fn span(&self, end: &End) -> Option<usize> {
         let steps = end.layer.checked_mul(self.layers - 1)?.checked_add(end.pitch.checked_mul(self.rows - 1)?)?;
         steps.checked_add(self.width)
@@ -108,7 +111,8 @@ impl Copy {
         Ok(())
     }
 
-    /// True where an end is memory that the simulator does not know: then the copy is made before its call returns.
+    /// True where an end is memory that the simulator does not know: then the copy is made before
+    /// its call returns.
     pub fn is_pageable(&self, machine: &Machine) -> bool {
         let pageable = |end: &End| place(machine, end.address) == Place::Pageable;
         !self.is_empty() && (pageable(&self.to) || pageable(&self.from))
@@ -144,8 +148,8 @@ impl Copy {
         for (layer, row) in (0..self.layers).flat_map(|layer| (0..self.rows).map(move |row| (layer, row))) {
             let at = |end: &End| end.address + (layer * end.layer + row * end.pitch) as u64;
             let (to, from) = (at(&self.to), at(&self.from));
-            // SAFETY: ends in the arena were checked against live allocations; for the others the caller of the interface answers. The
-            // ends may overlap.
+            // SAFETY: ends in the arena were checked against live allocations; for the others the
+            // caller of the interface answers. The ends may overlap.
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, self.width) };
             match places {
                 (Place::Device, Place::Device) => machine.memory.copy_initialised(from, to, self.width),

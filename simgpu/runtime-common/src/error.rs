@@ -1,4 +1,5 @@
-//! What goes wrong in a call, and the border that every call crosses: a code for C, a reason for people, no panic.
+//! What goes wrong in a call, and the border that every call crosses: a code for C, a reason for
+//! people, no panic.
 
 use crate::ResultCode;
 use isobit_simgpu_core::memory::OutOfMemory;
@@ -65,10 +66,11 @@ impl<C: ResultCode> From<OutOfMemory> for Error<C> {
     }
 }
 
-/// Makes a call of the interface and gives its code. A panic becomes the code for unknown errors. The reason of a refusal is printed where
-/// `log` is true; that something is not ready yet is none.
+/// Makes a call of the interface and gives its code. A panic becomes the code for unknown errors.
+/// The reason of a refusal is printed where `log` is true; that something is not ready yet is none.
 pub fn outcome<C: ResultCode>(name: &str, log: bool, body: impl FnOnce() -> Result<(), C>) -> C {
-    // Unwind safety: state that a panic may leave half changed lies behind mutexes, whose users take a poisoned one as it is.
+    // Unwind safety: state that a panic may leave half changed lies behind mutexes, whose users
+    // take a poisoned one as it is.
     let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         eprintln!("simulated GPU: {name}: an error of the simulator, told above");
         Err(Error::new(C::UNKNOWN, "the simulator panicked"))
@@ -133,8 +135,8 @@ pub unsafe fn text<'a, C: ResultCode>(text: *const c_char, what: &str) -> Result
     if text.is_null() {
         bail!(C, INVALID_VALUE, "{what} is null");
     }
-    // SAFETY: not null; the caller promises that `text` is null or a string that ends in NUL and outlives the
-    // result.
+    // SAFETY: not null; the caller promises that `text` is null or a string that ends in NUL and
+    // outlives the result.
     unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Error::new(C::INVALID_VALUE, format!("{what} is not UTF-8")))
 }
 
@@ -203,7 +205,8 @@ mod tests {
     #[test]
     fn pointers_of_the_caller_are_looked_at_first() {
         let mut room = [1; 4];
-        // SAFETY: null is what is tested; the other pointers are to locals with the room that is given.
+        // SAFETY: null is what is tested; the other pointers are to locals with the room that is
+        // given.
         unsafe {
             assert_eq!(put::<_, Code>(std::ptr::null_mut::<i32>(), 1, "it").unwrap_err().code, Code::INVALID_VALUE);
             assert_eq!(text::<Code>(std::ptr::null(), "it").unwrap_err().code, Code::INVALID_VALUE);

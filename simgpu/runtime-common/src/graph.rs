@@ -82,7 +82,8 @@ impl NodeHandle {
         })
     }
 
-    /// Gives the node's copy in an executable graph other work of the same kind, from the next launch on.
+    /// Gives the node's copy in an executable graph other work of the same kind, from the next
+    /// launch on.
     ///
     /// # Errors
     /// It is of another kind.
@@ -169,7 +170,8 @@ impl Graphs {
         Ok(self.execs.add(Arc::new(exec)))
     }
 
-    /// Gives an executable graph what the nodes of a graph do, which must be alike; else changes nothing, and says why and which node does not fit.
+    /// Gives an executable graph what the nodes of a graph do, which must be alike; else changes
+    /// nothing, and says why and which node does not fit.
     ///
     /// # Errors
     /// There is no such graph.
@@ -247,8 +249,8 @@ impl Graphs {
         }
         let mut nodes = Vec::with_capacity(count);
         for index in 0..count {
-            // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is null or points
-            // to `count` handles.
+            // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is
+            // null or points to `count` handles.
             let handle = unsafe { after.add(index).read_unaligned() };
             match self.nodes.get(handle).filter(|node| Arc::ptr_eq(&node.graph, &graph)) {
                 Some(node) => nodes.push(node.node),
@@ -257,8 +259,8 @@ impl Graphs {
         }
         let added = graph.with(|graph| graph.add(work, &nodes));
         let node = added.map_err(|error| Error::new(C::INVALID_VALUE, error.to_string()))?;
-        // SAFETY: not null; the caller promises that `to` is null or has room for a handle; `after` is null or
-        // points to `count` handles.
+        // SAFETY: not null; the caller promises that `to` is null or has room for a handle; `after`
+        // is null or points to `count` handles.
         unsafe { put(to, self.node_handle(&graph, node), "the node") }
     }
 }
@@ -271,8 +273,8 @@ impl Graphs {
 /// # Safety
 /// `count` is null or holds how many handles `to` has room for, unless that is null.
 pub unsafe fn list<C: ResultCode>(to: *mut Handle, count: *mut usize, handles: &[Handle]) -> Result<(), C> {
-    // SAFETY: the caller promises that `count` is null or holds how many handles `to` has room for, unless that
-    // is null.
+    // SAFETY: the caller promises that `count` is null or holds how many handles `to` has room for,
+    // unless that is null.
     let room = unsafe { read(count, "the number of nodes") }?;
     if !to.is_null() {
         for index in 0..room {
@@ -282,7 +284,7 @@ pub unsafe fn list<C: ResultCode>(to: *mut Handle, count: *mut usize, handles: &
         }
     }
     let written = if to.is_null() { handles.len() } else { handles.len().min(room) };
-    // SAFETY: the caller promises that `count` is null or holds how many handles `to` has room for, unless that
-    // is null.
+    // SAFETY: the caller promises that `count` is null or holds how many handles `to` has room for,
+    // unless that is null.
     unsafe { put(count, written, "the number of nodes") }
 }

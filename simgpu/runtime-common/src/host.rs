@@ -17,7 +17,8 @@ pub type StreamCallback<C> = unsafe extern "C" fn(Handle, C, *mut c_void);
 #[derive(Debug, Clone, Copy)]
 struct Data(*mut c_void);
 
-// SAFETY: it is only handed on to the function that came with it, which vendors call from threads of their own.
+// SAFETY: it is only handed on to the function that came with it, which vendors call from threads
+// of their own.
 unsafe impl Send for Data {}
 // SAFETY: as above.
 unsafe impl Sync for Data {}

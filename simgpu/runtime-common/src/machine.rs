@@ -67,7 +67,8 @@ impl Machine {
     /// The live allocation of a kind that starts at an address.
     ///
     /// # Errors
-    /// None does. Allocations of no bytes do not exist, so that whatever is not found is stale or foreign.
+    /// None does. Allocations of no bytes do not exist, so that whatever is not found is stale or
+    /// foreign.
     pub fn starts<C: ResultCode>(&self, address: u64, kind: Kind) -> Result<Arc<Allocation>, C> {
         match self.memory.find(address) {
             Some(found) if found.base == address && found.kind == kind => Ok(found),
@@ -101,8 +102,8 @@ impl Machine {
         });
     }
 
-    /// Registers memory of the host, whose copies then need not be made before their calls return. False where a part of it is registered
-    /// already.
+    /// Registers memory of the host, whose copies then need not be made before their calls return.
+    /// False where a part of it is registered already.
     pub fn register(&self, start: u64, bytes: u64) -> bool {
         let mut registered = self.registered.lock();
         let before = registered.range(..start.saturating_add(bytes)).next_back();

@@ -1,7 +1,8 @@
 //! Tables of what is asked for by number.
 
-/// Writes down the attributes of a device: name, number, and the value as a function of what is asked. Makes `value`, which answers nothing
-/// for numbers that are none of them, and `ATTRIBUTES`, which lists them.
+/// Writes down the attributes of a device: name, number, and the value as a function of what is
+/// asked. Makes `value`, which answers nothing for numbers that are none of them, and `ATTRIBUTES`,
+/// which lists them.
 #[macro_export]
 macro_rules! attributes {
     ($queried:ty; $($name:ident = $number:literal => $value:expr;)*) => {

@@ -1,4 +1,5 @@
-//! What was executed and found, and accesses of libraries that stand in for the vendor's: what stands behind the simulator's own functions.
+//! What was executed and found, and accesses of libraries that stand in for the vendor's: what
+//! stands behind the simulator's own functions.
 
 use crate::Machine;
 use isobit_simgpu_core::finding::{Finding, Findings};
@@ -20,9 +21,10 @@ struct Report<'a> {
 /// Taken from the collector, but not given yet because the buffer was too small.
 static KEPT: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
 
-/// Writes a report, as JSON without a NUL, and forgets the findings in it. `of` gives the findings and the number of instructions, or nothing
-/// where the simulator could not be started, and is called where a panic does no harm. Answers how many bytes the report has; where `length`
-/// is less, nothing is written and nothing forgotten. Answers 0 where there is no simulator.
+/// Writes a report, as JSON without a NUL, and forgets the findings in it. `of` gives the findings
+/// and the number of instructions, or nothing where the simulator could not be started, and is
+/// called where a panic does no harm. Answers how many bytes the report has; where `length` is
+/// less, nothing is written and nothing forgotten. Answers 0 where there is no simulator.
 ///
 /// # Safety
 /// `buffer` is null or has room for `length` bytes.
@@ -45,12 +47,13 @@ pub unsafe fn write<'a>(of: impl FnOnce() -> Option<(&'a Findings, u64)>, buffer
 /// Gives the findings of the process, once there are any.
 type Source = fn() -> Option<&'static Findings>;
 
-/// Has what nobody asked for told on the standard error when the process ends: a program that knows nothing of the simulator shows it too. The
-/// first source that is given counts.
+/// Has what nobody asked for told on the standard error when the process ends: a program that knows
+/// nothing of the simulator shows it too. The first source that is given counts.
 pub fn tell_at_exit(source: Source) {
     static SOURCE: OnceLock<Source> = OnceLock::new();
     extern "C" fn tell() {
-        // A panic in a function that the C library calls would abort the process instead of ending it.
+        // A panic in a function that the C library calls would abort the process instead of ending
+        // it.
         let _ = catch_unwind(|| {
             let Some(findings) = SOURCE.get().and_then(|source| source()) else { return };
             let kept = std::mem::take(&mut *KEPT.lock());
@@ -63,8 +66,8 @@ pub fn tell_at_exit(source: Source) {
         });
     }
     if SOURCE.set(source).is_ok() {
-        // SAFETY: the function is the library's that this is part of, which is never unloaded (its build script sees to that). If it cannot
-        // be registered, nothing is told.
+        // SAFETY: the function is the library's that this is part of, which is never unloaded (its
+        // build script sees to that). If it cannot be registered, nothing is told.
         unsafe { libc::atexit(tell) };
     }
 }
@@ -72,9 +75,10 @@ pub fn tell_at_exit(source: Source) {
 /// Findings that are told one by one at the end.
 const TOLD_AT_EXIT: usize = 20;
 
-/// Checks an access of a library to device memory, in the function that a stream calls: that one live allocation holds the bytes and, where
-/// they are read, that they were written. Bytes that are written count as written from then on. Host memory may always be accessed. Answers 0
-/// where the access may be made; otherwise a finding names `what`. `of` is called where a panic does no harm.
+/// Checks an access of a library to device memory, in the function that a stream calls: that one
+/// live allocation holds the bytes and, where they are read, that they were written. Bytes that are
+/// written count as written from then on. Host memory may always be accessed. Answers 0 where the
+/// access may be made; otherwise a finding names `what`. `of` is called where a panic does no harm.
 ///
 /// # Safety
 /// `what` is null or a string that ends in NUL.
@@ -99,13 +103,15 @@ pub unsafe fn access<'a>(
     c_int::from(!may.unwrap_or(false))
 }
 
-/// Declares the simulator's own functions, which a vendor's library has beside the vendor's: `isobit_sim_report`, `isobit_sim_access`, and what tells
-/// at the end of the process. The first expression gives the process's [`Machine`] as an `Option<&'static Machine>`, the second the number of
-/// instructions that its cards have executed.
+/// Declares the simulator's own functions, which a vendor's library has beside the vendor's:
+/// `isobit_sim_report`, `isobit_sim_access`, and what tells at the end of the process. The first
+/// expression gives the process's [`Machine`] as an `Option<&'static Machine>`, the second the
+/// number of instructions that its cards have executed.
 #[macro_export]
 macro_rules! report_functions {
     ($machine:expr, $instructions:expr) => {
-        /// Writes a report of all cards; [`write`]($crate::report::write) says how. Answers 0 before the interface is initialised.
+        /// Writes a report of all cards; [`write`]($crate::report::write) says how. Answers 0
+        /// before the interface is initialised.
         ///
         /// # Safety
         /// `buffer` is null or has room for `length` bytes.
@@ -124,7 +130,8 @@ macro_rules! report_functions {
             $crate::report::tell_at_exit(|| $machine.map(|machine| &*machine.findings));
         }
 
-        /// Checks an access of a library to device memory; [`access`]($crate::report::access) says how.
+        /// Checks an access of a library to device memory; [`access`]($crate::report::access) says
+        /// how.
         ///
         /// # Safety
         /// `what` is null or a string that ends in NUL.

@@ -38,7 +38,8 @@ impl Set {
     /// A set of rows of elements; the pitch of a single row has no meaning.
     ///
     /// # Errors
-    /// Elements of another size than 1, 2 or 4 bytes, rows that overlap, more than there are addresses.
+    /// Elements of another size than 1, 2 or 4 bytes, rows that overlap, more than there are
+    /// addresses.
     pub fn of_rows<C: ResultCode>(
         to: u64,
         pitch: usize,
@@ -106,7 +107,8 @@ impl Set {
         }
         for row in 0..self.rows {
             let to = self.to + (row * self.pitch) as u64;
-            // SAFETY: a live allocation holds the row, checked above; nothing else has a reference into the arena.
+            // SAFETY: a live allocation holds the row, checked above; nothing else has a reference
+            // into the arena.
             let bytes = unsafe { std::slice::from_raw_parts_mut(to as *mut u8, self.width) };
             let value = self.value.to_le_bytes();
             if self.size == 1 {

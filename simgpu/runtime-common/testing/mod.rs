@@ -1,5 +1,6 @@
-//! What the tests of the vendors' interfaces share: each program includes this file beside its `Code` and `isobit_sim_report`, and calls the
-//! functions as C does, over one simulator in its process.
+//! What the tests of the vendors' interfaces share: each program includes this file beside its
+//! `Code` and `isobit_sim_report`, and calls the functions as C does, over one simulator in its
+//! process.
 
 use super::{Code, isobit_sim_report};
 use parking_lot::{Mutex, MutexGuard};
@@ -31,7 +32,8 @@ pub fn ok(code: Code) {
 pub fn get<T>(call: impl FnOnce(*mut T) -> Code) -> T {
     let mut value = std::mem::MaybeUninit::zeroed();
     ok(call(value.as_mut_ptr()));
-    // SAFETY: the call succeeded, so that it was written; only integers and pointers, floats and structures of them are asked for.
+    // SAFETY: the call succeeded, so that it was written; only integers and pointers, floats and
+    // structures of them are asked for.
     unsafe { value.assume_init() }
 }
 

@@ -1,4 +1,5 @@
-//! What a set of declarations says, in one form for both sides, with types resolved to what the ABI knows.
+//! What a set of declarations says, in one form for both sides, with types resolved to what the ABI
+//! knows.
 
 use std::collections::BTreeMap;
 use syn::{ReturnType, Type};
@@ -36,7 +37,8 @@ impl Declarations {
         self.layouts.extend(other.layouts);
     }
 
-    /// A type as the ABI knows it: names of integers are integers, `const` makes no difference, an object that is only pointed to is its name.
+    /// A type as the ABI knows it: names of integers are integers, `const` makes no difference, an
+    /// object that is only pointed to is its name.
     pub fn resolved(&self, ty: &Type) -> String {
         match ty {
             Type::Ptr(pointer) => format!("*{}", self.resolved(&pointer.elem)),

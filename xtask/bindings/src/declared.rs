@@ -117,7 +117,8 @@ pub fn read(source: &str) -> Result<Declarations> {
     Ok(found)
 }
 
-/// `const R0600: PropertiesLayout = PropertiesLayout { size: .., arch_name: .. }`, the layouts of `hipDeviceProp_t`.
+/// `const R0600: PropertiesLayout = PropertiesLayout { size: .., arch_name: .. }`, the layouts of
+/// `hipDeviceProp_t`.
 fn layout(found: &mut Declarations, item: &syn::ItemConst) -> Result<()> {
     let Expr::Struct(value) = &*item.expr else { return Ok(()) };
     for field in &value.fields {

@@ -91,7 +91,8 @@ pub fn parse(text: &str) -> Result<Declarations> {
     Ok(found)
 }
 
-/// Sizes and offsets, which bindgen writes as assertions: `["Size of T"][size_of::<T>() - 8usize]`, `["Offset of field: T::f"][.. - 4usize]`.
+/// Sizes and offsets, which bindgen writes as assertions: `["Size of T"][size_of::<T>() - 8usize]`,
+/// `["Offset of field: T::f"][.. - 4usize]`.
 fn layouts(text: &str) -> std::collections::BTreeMap<String, u64> {
     let words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut facts = std::collections::BTreeMap::new();

@@ -1,5 +1,6 @@
-//! Compares what the -sys crates of ROCm declare with what the official headers say: every function's signature, every constant, every
-//! layout. `cargo xtask bindings --check` finds the headers and starts this; it is a package of its own because bindgen takes a while to build.
+//! Compares what the -sys crates of ROCm declare with what the official headers say: every
+//! function's signature, every constant, every layout. `cargo xtask bindings --check` finds the
+//! headers and starts this; it is a package of its own because bindgen takes a while to build.
 
 mod compare;
 mod declarations;
@@ -15,7 +16,8 @@ use std::process::ExitCode;
 /// Compares the -sys crates with official headers.
 #[derive(Parser)]
 struct Cli {
-    /// Folders that hold hip/, rocblas/, miopen/ and rocrand/; the first that has a header gives it.
+    /// Folders that hold hip/, rocblas/, miopen/ and rocrand/; the first that has a header gives
+    /// it.
     #[arg(long, required = true)]
     include: Vec<PathBuf>,
     /// The folder of the -sys crates.

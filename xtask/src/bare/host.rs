@@ -1,4 +1,5 @@
-//! What this machine knows of registries, mirrors, proxies and certificates, which a bare root must know too to reach them.
+//! What this machine knows of registries, mirrors, proxies and certificates, which a bare root must
+//! know too to reach them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -24,7 +25,8 @@ fn is_about_networks(name: &str) -> bool {
     wanted && !secret.iter().any(|word| name.contains(word))
 }
 
-/// Files and folders that are copied into the root, and their places there, where the user's own folder is `there`.
+/// Files and folders that are copied into the root, and their places there, where the user's own
+/// folder is `there`.
 pub fn files(there: &Path) -> Vec<(PathBuf, PathBuf)> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let cargo_home = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
@@ -56,7 +58,8 @@ fn is_about_fetching(text: &str) -> bool {
         .any(|line| line.starts_with("acquire") && !line.contains("gzipindexes") && !line.contains("languages"))
 }
 
-/// Lines of a `sources.list` for the root, with the mirrors by which this machine has the release; none where it has none.
+/// Lines of a `sources.list` for the root, with the mirrors by which this machine has the release;
+/// none where it has none.
 pub fn sources() -> Vec<String> {
     let mut files = vec![PathBuf::from("/etc/apt/sources.list")];
     let more = std::fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten();

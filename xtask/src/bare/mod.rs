@@ -1,4 +1,5 @@
-//! `cargo xtask bare`: both commands of the README where there is nothing but Rust, a C linker and a fresh clone.
+//! `cargo xtask bare`: both commands of the README where there is nothing but Rust, a C linker and
+//! a fresh clone.
 
 mod host;
 mod root;

@@ -1,4 +1,5 @@
-//! A new program that depends on the packages, built without clang and without a network, measured, and run on both simulated GPUs.
+//! A new program that depends on the packages, built without clang and without a network, measured,
+//! and run on both simulated GPUs.
 
 use crate::shell::{self, cargo, root, target_dir};
 use anyhow::{Context, Result, ensure};
@@ -109,7 +110,8 @@ fn cpu_seconds() -> Result<f64> {
     children(&stat).context("/proc/self/stat is not as expected")
 }
 
-/// The 16th and 17th number of the line, in hundredths of a second. A program's name is in parentheses and may have anything in it.
+/// The 16th and 17th number of the line, in hundredths of a second. A program's name is in
+/// parentheses and may have anything in it.
 fn children(stat: &str) -> Option<f64> {
     let mut after_name = stat.rsplit_once(')')?.1.split_whitespace().skip(13);
     let mut next = || after_name.next()?.parse::<f64>().ok();

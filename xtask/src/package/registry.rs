@@ -1,5 +1,6 @@
-//! A registry of files: the packages just made, and of others those that they depend on, in the form that cargo calls `local-registry`. A
-//! program that depends on the packages builds from it without a network.
+//! A registry of files: the packages just made, and of others those that they depend on, in the
+//! form that cargo calls `local-registry`. A program that depends on the packages builds from it
+//! without a network.
 
 use crate::shell::{cargo, root, target_dir};
 use anyhow::{Context, Result, bail, ensure};
@@ -31,7 +32,8 @@ impl Package {
 
     /// Its line in a registry's index.
     fn line(&self, checksum: &str) -> Value {
-        // Those of tests too, which nobody resolves: a feature may name one, and names what is not there otherwise.
+        // Those of tests too, which nobody resolves: a feature may name one, and names what is not
+        // there otherwise.
         let dependencies: Vec<Value> =
             self.metadata["dependencies"].as_array().into_iter().flatten().map(dependency).collect();
         json!({
@@ -67,7 +69,8 @@ fn dependency(of: &Value) -> Value {
     })
 }
 
-/// Every package of the workspace that may be published, and every one that the lock file takes from a registry.
+/// Every package of the workspace that may be published, and every one that the lock file takes
+/// from a registry.
 pub fn packages() -> Result<Vec<Package>> {
     let output =
         cargo().args(["metadata", "--format-version", "1", "--locked"]).output().context("cargo does not start")?;

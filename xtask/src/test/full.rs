@@ -37,8 +37,9 @@ fn documentation() -> Result<()> {
     shell::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Every architecture that a package carries compiles, and those that can be simulated but are not by default pass. In a target folder of
-/// its own: another choice of architectures would have the next build of a developer start again.
+/// Every architecture that a package carries compiles, and those that can be simulated but are not
+/// by default pass. In a target folder of its own: another choice of architectures would have the
+/// next build of a developer start again.
 fn every_architecture() -> Result<()> {
     let folder = target_dir().join("every-architecture");
     // Compiled kernels are told apart by their content, so that what is there already serves.

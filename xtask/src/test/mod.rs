@@ -1,4 +1,5 @@
-//! `cargo xtask test`: what must hold before a commit, and with `--full` the long proofs that run nightly.
+//! `cargo xtask test`: what must hold before a commit, and with `--full` the long proofs that run
+//! nightly.
 
 mod full;
 mod package;
@@ -29,13 +30,15 @@ pub struct Options {
     pub packages: Vec<String>,
 }
 
-/// Compares with headers that few machines have, and shares no code with the rest: the long proofs lint, test and run it.
+/// Compares with headers that few machines have, and shares no code with the rest: the long proofs
+/// lint, test and run it.
 const BINDINGS: &str = "isobit-bindings";
 
 /// Its tests run a model of 90 MB, which the long proofs fetch.
 const EMBED: &str = "isobit-embed";
 
-/// Results that would differ first if they depended on a card's approximations of reciprocals, roots, exponentials and their kind.
+/// Results that would differ first if they depended on a card's approximations of reciprocals,
+/// roots, exponentials and their kind.
 const APPROXIMATED: &str = "div,rem,pow,recip,sqrt,rsqrt,exp,log,sin,tanh,gelu,softmax,layer_norm,avg_pool2d";
 
 /// Every group of what surrounds the operations.
@@ -197,8 +200,8 @@ fn finish(fetching: Vec<Fetching>, left_out: &mut Vec<String>) -> Vec<(&'static 
     variables
 }
 
-/// No result may depend on which approximation a card's reciprocals and roots give, nor on work being done before it is waited for. The
-/// long proofs show it for every operation.
+/// No result may depend on which approximation a card's reciprocals and roots give, nor on work
+/// being done before it is waited for. The long proofs show it for every operation.
 fn briefly_shifted(simulators: &Path) -> Result<()> {
     let with_groups = format!("{APPROXIMATED},{GROUPS}");
     for (approximation, deferred, ops) in [("+1", "0", APPROXIMATED), ("-1", "1", &with_groups)] {

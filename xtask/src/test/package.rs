@@ -5,7 +5,8 @@ use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Built with whatever is built, so that shared packages have the same features each time and nothing is compiled twice.
+/// Built with whatever is built, so that shared packages have the same features each time and
+/// nothing is compiled twice.
 pub const FEATURES_CRATE: &str = "isobit-features";
 
 /// Every driver is built, whatever this machine has.

@@ -1,4 +1,5 @@
-//! `cargo xtask test --filter NAME` and `--package`: the packages and targets that hold such a test, with no more set up than they need.
+//! `cargo xtask test --filter NAME` and `--package`: the packages and targets that hold such a
+//! test, with no more set up than they need.
 
 use super::package::{self, FEATURES_CRATE, Needs, Package, features_of};
 use super::{Tests, finish, set_up};
@@ -74,7 +75,8 @@ fn both(a: Needs, b: Needs) -> Needs {
     }
 }
 
-/// Documentation's examples run where a whole package is asked for; they have no names to filter by.
+/// Documentation's examples run where a whole package is asked for; they have no names to filter
+/// by.
 fn arguments(package: &Package, targets: &BTreeSet<Target>) -> Vec<String> {
     let is_library = package.folder.join("src/lib.rs").exists();
     let arguments = targets.iter().flat_map(|target| match target {
@@ -106,7 +108,8 @@ fn holding<'a>(packages: impl Iterator<Item = &'a Package>, filter: &str) -> Res
     Ok(chosen)
 }
 
-/// The targets of a package and the files of each, with files of other packages that it takes in by `#[path]`.
+/// The targets of a package and the files of each, with files of other packages that it takes in by
+/// `#[path]`.
 fn targets_of(folder: &Path) -> Result<Vec<(Target, Vec<PathBuf>)>> {
     let mut targets = vec![(Target::Source, sources(&folder.join("src"))?)];
     for entry in std::fs::read_dir(folder.join("tests")).into_iter().flatten() {
@@ -164,8 +167,8 @@ fn modules(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'))
 }
 
-/// Whether a file has a test whose full name may contain the filter: its own name does, or that of a module does, or that of its file.
-/// Too many are no harm, for cargo filters again.
+/// Whether a file has a test whose full name may contain the filter: its own name does, or that of
+/// a module does, or that of its file. Too many are no harm, for cargo filters again.
 fn has_test(place: &str, text: &str, filter: &str) -> bool {
     if !["#[test]", "proptest!", "_test!"].iter().any(|mark| text.contains(mark)) {
         return false;

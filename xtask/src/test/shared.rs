@@ -1,4 +1,5 @@
-//! That nothing is compiled twice: whatever the tasks build, shared packages have one set of features.
+//! That nothing is compiled twice: whatever the tasks build, shared packages have one set of
+//! features.
 
 use super::package::{ALL, FEATURES_CRATE, features_of};
 use super::{BINDINGS, EMBED, Tests};
@@ -6,7 +7,8 @@ use crate::conformance;
 use crate::shell::cargo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Each package of a selection with the features that it is built with, of which there are several where macros use it too.
+/// Each package of a selection with the features that it is built with, of which there are several
+/// where macros use it too.
 fn packages(edges: &str, selection: &[&str], features: &[String]) -> BTreeMap<String, BTreeSet<String>> {
     let mut tree = cargo();
     tree.args(["tree", "--edges", edges, "--prefix", "none", "--format", "{p}|{f}"]).args(selection).args(features);

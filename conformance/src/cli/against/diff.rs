@@ -77,7 +77,8 @@ impl Device {
     }
 }
 
-/// Compares the devices and cells that are `wanted`. Runs of unequal length are compared as far as both were to go.
+/// Compares the devices and cells that are `wanted`. Runs of unequal length are compared as far as
+/// both were to go.
 pub fn devices(
     old: &Digests,
     new: &Digests,
@@ -209,7 +210,8 @@ mod tests {
                     ("exp", PLAIN, &["a", "b", "c"], &["1", "x", "y"]),
                     ("matmul", VENDOR, &["a", "b", "c"], &["1", "2", "z"]),
                     ("new", PLAIN, &["a"], &["1"]),
-                    // The first case is another, whose result may differ; the last is the same, and its result may not.
+                    // The first case is another, whose result may differ; the last is the same, and
+                    // its result may not.
                     ("sin", PLAIN, &["other", "b", "c"], &["7", "2", "8"]),
                 ],
             )],

@@ -1,4 +1,5 @@
-//! `--against`: the digests of two builds for one seed. What a build changed in the bits of results is found here, and what it lost.
+//! `--against`: the digests of two builds for one seed. What a build changed in the bits of results
+//! is found here, and what it lost.
 
 mod diff;
 mod show;
@@ -73,7 +74,8 @@ impl Comparison {
     }
 }
 
-/// The earlier run that this one is compared with, read before anything runs: the later run may write over its file.
+/// The earlier run that this one is compared with, read before anything runs: the later run may
+/// write over its file.
 #[derive(Debug)]
 pub struct Earlier {
     side: Side,
@@ -93,7 +95,8 @@ impl Earlier {
         Ok(Self { side, file: digests_of(path), digests })
     }
 
-    /// Refuses what a run that is about to start could not be compared with: another seed, and the digests that it would write over.
+    /// Refuses what a run that is about to start could not be compared with: another seed, and the
+    /// digests that it would write over.
     ///
     /// # Errors
     /// The seeds differ; the earlier run lies where this one goes.
@@ -182,7 +185,8 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Two runs that are there already: nothing runs. True where nothing differs that was not announced.
+/// Two runs that are there already: nothing runs. True where nothing differs that was not
+/// announced.
 ///
 /// # Errors
 /// One of them cannot be read; they are of other seeds; the filters leave nothing.

@@ -1,4 +1,5 @@
-//! What `--against` prints: counts first, then the cells that differ with the first case that shows it, and the verdict.
+//! What `--against` prints: counts first, then the cells that differ with the first case that shows
+//! it, and the verdict.
 
 use super::diff::{Change, Device, Key, Kind, Presence};
 use super::{Comparison, Verdict};

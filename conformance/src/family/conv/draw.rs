@@ -1,4 +1,5 @@
-//! Shapes and parameters: channels around the tiles' sides, sums around the segments of 256, windows that hang over the edges, phases without taps.
+//! Shapes and parameters: channels around the tiles' sides, sums around the segments of 256,
+//! windows that hang over the edges, phases without taps.
 
 use super::Setup;
 use crate::case::Params;

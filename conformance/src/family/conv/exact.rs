@@ -28,7 +28,8 @@ impl Line {
     }
 }
 
-/// The product whose elements are the results in logical order. What an output meets nothing through takes part as 0.
+/// The product whose elements are the results in logical order. What an output meets nothing
+/// through takes part as 0.
 pub(super) fn product(setup: &Setup, call: &VendorCall<'_>) -> Product {
     let ([src, kernel], [x, weights]) =
         ([&call.input_dims[0], &call.input_dims[1]], [&call.inputs[0], &call.inputs[1]]);

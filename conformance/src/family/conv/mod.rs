@@ -1,4 +1,5 @@
-//! Convolutions and their transposes. A case's shape is `[batch, input channels of a group, output channels of a group, input sizes.., taps..]`.
+//! Convolutions and their transposes. A case's shape is `[batch, input channels of a group, output
+//! channels of a group, input sizes.., taps..]`.
 
 mod draw;
 mod exact;
@@ -72,7 +73,8 @@ impl Setup {
     }
 }
 
-/// Sets the parameters that are named. Those that suit nothing, as a shrunk case may have, are hal's to refuse.
+/// Sets the parameters that are named. Those that suit nothing, as a shrunk case may have, are
+/// hal's to refuse.
 macro_rules! with_named {
     ($op:expr, $params:ident) => {{
         let mut op = $op;
@@ -123,14 +125,17 @@ impl Family for ConvFamily {
     }
 }
 
-/// A distribution for a vendor's library: without infinities unless they are allowed, and in f16 such that no result overflows.
+/// A distribution for a vendor's library: without infinities unless they are allowed, and in f16
+/// such that no result overflows.
 fn for_vendor(dist: Dist, dtype: DType, infinite: bool) -> Dist {
     let f16 = dtype == DType::F16;
     match dist {
-        // A library need not multiply what lies outside the input: infinite weights would tell. And it may multiply the channels of other groups
-        // by 0, as cuDNN does in its matrix units: infinite elements would.
+        // A library need not multiply what lies outside the input: infinite weights would tell. And
+        // it may multiply the channels of other groups by 0, as cuDNN does in its matrix units:
+        // infinite elements would.
         Dist::Sparse if f16 || !infinite => Dist::Few,
-        // cuDNN 9 on an H200 gives 0 for some results of f16 below -65504, where others are minus infinity.
+        // cuDNN 9 on an H200 gives 0 for some results of f16 below -65504, where others are minus
+        // infinity.
         Dist::Uniform { scale } if f16 => Dist::Uniform { scale: scale.min(1) },
         Dist::Integers { bits } if f16 => Dist::Integers { bits: bits.min(2) },
         Dist::Exponents { low, high } if f16 => Dist::Exponents { low, high: high.min(2) },

@@ -1,4 +1,5 @@
-//! What is computed element by element: fills, copies, casts, functions of one and two arguments and with parameters, comparisons, choices.
+//! What is computed element by element: fills, copies, casts, functions of one and two arguments
+//! and with parameters, comparisons, choices.
 
 mod params;
 

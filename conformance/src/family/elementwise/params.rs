@@ -1,4 +1,5 @@
-//! Parameters of calls: values to fill with, ordinary numbers, and those at which an operation changes its course.
+//! Parameters of calls: values to fill with, ordinary numbers, and those at which an operation
+//! changes its course.
 
 use crate::case::{Params, Real};
 use crate::cells::Cell;

@@ -1,5 +1,6 @@
-//! Random numbers: ordinary intervals and those with few values or none in the dtype, places in the sequence at the edges of the generator's blocks
-//! and of its counter, and what a library drew, which is held to its distribution.
+//! Random numbers: ordinary intervals and those with few values or none in the dtype, places in the
+//! sequence at the edges of the generator's blocks and of its counter, and what a library drew,
+//! which is held to its distribution.
 
 mod statistics;
 
@@ -12,7 +13,8 @@ use isobit_hal::{Op, RandNormal, RandUniform};
 
 pub(super) struct RandomFamily;
 
-/// A 64-bit number as two of 32 bits, the low one first: a parameter is an f64, which does not hold more than 53.
+/// A 64-bit number as two of 32 bits, the low one first: a parameter is an f64, which does not hold
+/// more than 53.
 fn halves(x: u64) -> [f64; 2] {
     [f64::from(x as u32), f64::from((x >> 32) as u32)]
 }

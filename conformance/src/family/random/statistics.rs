@@ -1,8 +1,11 @@
-//! What a library drew, whose numbers are its own: each must be one that the distribution has, and all together must be distributed so.
+//! What a library drew, whose numbers are its own: each must be one that the distribution has, and
+//! all together must be distributed so.
 //!
-//! The distance of their distribution function from the true one (Kolmogorov and Smirnov) is below a bound that numbers of this distribution pass
-//! but once in 10^9 (Dvoretzky, Kiefer and Wolfowitz; Massart 1990: P(D > d) <= 2 exp(-2 n d^2)), and of many numbers so are the errors of mean and
-//! variance. Numbers that were rounded to a dtype count up to the middle between neighbours.
+//! The distance of their distribution function from the true one (Kolmogorov and Smirnov) is below
+//! a bound that numbers of this distribution pass but once in 10^9 (Dvoretzky, Kiefer and
+//! Wolfowitz; Massart 1990: P(D > d) <= 2 exp(-2 n d^2)), and of many numbers so are the errors of
+//! mean and variance. Numbers that were rounded to a dtype count up to the middle between
+//! neighbours.
 
 use crate::case::{Format, format_of, power_of_two};
 use crate::compare::{Comparison, Difference, bits_at, show};
@@ -98,7 +101,8 @@ pub(super) fn compare(op: &Op, dtype: DType, got: &[u8]) -> Comparison {
     found
 }
 
-/// The number at which the distribution function of the numbers is too far from the true one, and how far.
+/// The number at which the distribution function of the numbers is too far from the true one, and
+/// how far.
 fn off_distribution(
     distribution: Distribution,
     dtype: DType,
@@ -106,7 +110,8 @@ fn off_distribution(
     numbers: &[f64],
 ) -> Option<(usize, String)> {
     let compute = format_of(dtype.compute()).expect("the compute type of a float is one");
-    // Computing a number may move it by units of the compute type, across the middle between two of the dtype.
+    // Computing a number may move it by units of the compute type, across the middle between two of
+    // the dtype.
     let slack = 4.0 * compute.ulp_at(distribution.size());
     let n = numbers.len() as f64;
     let bound = (LOG / (2.0 * n)).sqrt();
@@ -117,7 +122,8 @@ fn off_distribution(
         let x = numbers[index];
         let half = 0.5 * format.ulp_at(x);
         let is_end = |end: usize| matches!(distribution, Distribution::Uniform { ends, .. } if x == ends[end]);
-        // The probability of what is rounded to lesser numbers, and of that together with what is rounded to this one.
+        // The probability of what is rounded to lesser numbers, and of that together with what is
+        // rounded to this one.
         let less = match x {
             _ if is_end(0) || x == f64::NEG_INFINITY => [0.0; 2],
             f64::INFINITY => [distribution.up_to(most), distribution.up_to(most + format.ulp_at(most))],
@@ -215,7 +221,8 @@ mod tests {
         assert!(!f32s(&uniform, &mapped(|x| x * 0.9)), "a part of the interval");
         assert!(!f32s(&uniform, &mapped(|x| 0.5 + (x - 0.5) * 0.95)), "too narrow");
         assert!(!f32s(&uniform, &[0.25; 100]), "always the same");
-        // One element alone: the end of the interval, a number beyond it, a NaN, one that was not written.
+        // One element alone: the end of the interval, a number beyond it, a NaN, one that was not
+        // written.
         for wrong in [1.0, -1e-30, f32::NAN, f32::INFINITY] {
             let mut numbers = numbers.clone();
             numbers[77] = wrong;

@@ -1,4 +1,5 @@
-//! The report on one screen: a table of all pairs, what did not pass, what ran where, totals, and where the files are.
+//! The report on one screen: a table of all pairs, what did not pass, what ran where, totals, and
+//! where the files are.
 
 mod paint;
 mod table;
@@ -21,7 +22,8 @@ pub struct View {
     pub verbose: bool,
 }
 
-/// A fault of one kernel shows in every operation that uses it: what does not fit a screen is in the files, and shown on request.
+/// A fault of one kernel shows in every operation that uses it: what does not fit a screen is in
+/// the files, and shown on request.
 const MOST: usize = 10;
 
 /// What the screen shows of a report.

@@ -61,7 +61,8 @@ pub fn merged(merged: &Merged<'_>, view: View) -> String {
     aligned(table)
 }
 
-/// A pair: a line a family, and under it one for each operation that did not pass. Without `verbose` only families in which something fails.
+/// A pair: a line a family, and under it one for each operation that did not pass. Without
+/// `verbose` only families in which something fails.
 pub fn pair(matrix: &Matrix<'_>, pair: &Pair<'_>, view: View) -> String {
     // Columns that the pair has nothing in only cost width.
     let used: Vec<usize> = (0..matrix.columns.len())
@@ -87,7 +88,8 @@ fn states<'a>(lines: &'a [Line<'_>]) -> impl Iterator<Item = State> + 'a {
     lines.iter().flat_map(|l| &l.cells).map(|c| c.state)
 }
 
-/// One line of a pair's table over several of the matrix: in each column how many cells, and the worst of them.
+/// One line of a pair's table over several of the matrix: in each column how many cells, and the
+/// worst of them.
 fn row(name: &str, lines: &[Line<'_>], used: &[usize], attribute: Attribute) -> Row {
     let mut row = Row::new();
     row.add_cell(comfy_table::Cell::new(name).add_attribute(attribute));

@@ -1,11 +1,14 @@
-//! One spatial dimension of a convolution: which inputs an output sees through which taps of the kernel.
+//! One spatial dimension of a convolution: which inputs an output sees through which taps of the
+//! kernel.
 //!
-//! The outputs of a transposed convolution fall into phases, as many as the stride: those of one phase meet the same taps, and over them it is a plain
-//! convolution with a stride of 1 whose taps walk backwards. A plain convolution has one phase.
+//! The outputs of a transposed convolution fall into phases, as many as the stride: those of one
+//! phase meet the same taps, and over them it is a plain convolution with a stride of 1 whose taps
+//! walk backwards. A plain convolution has one phase.
 
 use std::ops::Range;
 
-/// The outputs of one phase. Positions are in wrapping arithmetic: those before the input wrap to numbers that no input is as large as.
+/// The outputs of one phase. Positions are in wrapping arithmetic: those before the input wrap to
+/// numbers that no input is as large as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
     /// Size of the input.
@@ -18,7 +21,8 @@ pub(super) struct Axis {
     pub taps: usize,
     pub first_tap: usize,
     pub tap_step: usize,
-    /// Where the first output meets the input through the first tap, and how far on the next output and the next tap do.
+    /// Where the first output meets the input through the first tap, and how far on the next output
+    /// and the next tap do.
     pub position: usize,
     pub per_output: usize,
     pub per_tap: usize,
@@ -53,8 +57,8 @@ impl Axis {
         }
     }
 
-    /// The phases of the dimension of a transposed convolution, which has `outputs` in all. Output `o` meets input `i` through tap `t` where
-    /// `o + padding = i * stride + t * dilation`.
+    /// The phases of the dimension of a transposed convolution, which has `outputs` in all. Output
+    /// `o` meets input `i` through tap `t` where `o + padding = i * stride + t * dilation`.
     pub fn phases(size: usize, taps: usize, outputs: usize, w: Window) -> Vec<Self> {
         let common = gcd(w.stride, w.dilation);
         let tap_step = w.stride / common;
@@ -82,13 +86,15 @@ impl Axis {
         (0..w.stride.min(outputs)).map(phase).collect()
     }
 
-    /// The input that an output meets through a tap, both counted within the phase; none where that is at least the size.
+    /// The input that an output meets through a tap, both counted within the phase; none where that
+    /// is at least the size.
     pub fn at(&self, output: usize, tap: usize) -> usize {
         let to_output = self.position.wrapping_add(output.wrapping_mul(self.per_output));
         to_output.wrapping_add(tap.wrapping_mul(self.per_tap))
     }
 
-    /// Which of `count` outputs from a first one meet an input through a tap: they follow one another.
+    /// Which of `count` outputs from a first one meet an input through a tap: they follow one
+    /// another.
     pub fn inside(&self, output: usize, count: usize, tap: usize) -> Range<usize> {
         let first = self.at(output, tap);
         // From before the input it takes so many outputs to reach it.

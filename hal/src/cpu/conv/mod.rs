@@ -1,5 +1,6 @@
-//! Convolutions and their transposes, as `docs/numerics/conv.md` defines them: matrix products of the kernel, rows of which are output channels, and of what each
-//! output sees of the input, unfolded panel by panel as the product is computed.
+//! Convolutions and their transposes, as `docs/numerics/conv.md` defines them: matrix products of
+//! the kernel, rows of which are output channels, and of what each output sees of the input,
+//! unfolded panel by panel as the product is computed.
 
 mod axis;
 
@@ -105,7 +106,8 @@ impl Problem {
         }
     }
 
-    /// Cuts columns, which count outputs of a phase image by image in row-major order, into stretches.
+    /// Cuts columns, which count outputs of a phase image by image in row-major order, into
+    /// stretches.
     fn runs(&self, [h, w]: [&Axis; 2], columns: Range<usize>) -> Vec<Run> {
         let mut runs = Vec::new();
         let mut column = columns.start;
@@ -176,7 +178,8 @@ impl Problem {
         let base = self.kernel.offset + group * self.kernel.batch + taps;
         for row in 0..panels.lines {
             let from = &raw const kernel[base + (first + row) * self.kernel.channel];
-            // SAFETY: every weight that the walk names from the channel's first is an element of the kernel, whose layout was validated to lie in the buffer.
+            // SAFETY: every weight that the walk names from the channel's first is an element of
+            // the kernel, whose layout was validated to lie in the buffer.
             let values =
                 line.load(k.len(), |out| unsafe { gather(from, &walk.dims, &walk.strides[0], k.clone(), out) });
             panels.set_line(row, values);
@@ -187,7 +190,8 @@ impl Problem {
         let destination = Destination(dst.as_mut_ptr());
         let [phases_h, phases_w] = &self.phases;
         let columns = |h: &Axis, w: &Axis| self.batch * h.outputs * w.outputs;
-        // The first phases have the most outputs; among the blocks of the others some have nothing to do.
+        // The first phases have the most outputs; among the blocks of the others some have nothing
+        // to do.
         let tiles_m = self.channels_out.div_ceil(MC);
         let most = columns(&phases_h[0], &phases_w[0]);
         let tiles_n = most.div_ceil(NC);
@@ -221,8 +225,9 @@ impl Problem {
                         let [y, x] = [h.output(run.h) * self.dst.space[0], w.output(run.w) * self.dst.space[1]];
                         let to = destination.0.wrapping_add(base + run.image * self.dst.batch + y + x);
                         for (n, &value) in results[run.column..][..run.len].iter().enumerate() {
-                            // SAFETY: each is an element of the destination, which was validated to lie in its buffer; no other task writes this
-                            // channel of these outputs.
+                            // SAFETY: each is an element of the destination, which was validated to
+                            // lie in its buffer; no other task writes this channel of these
+                            // outputs.
                             unsafe { to.add(n * step).write(value) };
                         }
                     }

@@ -54,7 +54,8 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
         }
     }
 
-    /// Calls `body` with groups of neighbouring lines: the offsets of each line's first element in destination, ids and source.
+    /// Calls `body` with groups of neighbouring lines: the offsets of each line's first element in
+    /// destination, ids and source.
     fn groups(&self, body: &(dyn Fn([&[usize]; 3]) + Sync)) {
         let count: usize = self.dims.iter().product();
         if self.n == 0 {
@@ -75,7 +76,8 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
     /// Where source `k` of a line goes, given the offset of the line's ids.
     fn place(&self, ids: usize, k: usize) -> Option<usize> {
         let at = ids + k * self.step[1];
-        // SAFETY: the layout was validated to lie in the buffer of ids, which is borrowed and not written.
+        // SAFETY: the layout was validated to lie in the buffer of ids, which is borrowed and not
+        // written.
         let id = unsafe { self.ids.at(at) };
         self.faults.place(id, self.ids.padding, self.size, at)
     }
@@ -97,8 +99,9 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
             for k in 0..self.n {
                 for line in 0..dst.len() {
                     if let Some(place) = self.place(ids[line], k) {
-                        // SAFETY: the place is inside the dimension, so the element lies in the validated layout; other threads have other lines, whose
-                        // elements are others, as the destination was validated not to overlap itself.
+                        // SAFETY: the place is inside the dimension, so the element lies in the
+                        // validated layout; other threads have other lines, whose elements are
+                        // others, as the destination was validated not to overlap itself.
                         unsafe { *self.target(dst[line], place) = self.value(src[line], k) };
                     }
                 }
@@ -124,8 +127,9 @@ impl<T: Element> Lines<'_, T> {
                     if !has_sum[at] {
                         has_sum[at] = true;
                         summed.push((place, line));
-                        // SAFETY: the place is inside the dimension, so the element lies in the validated layout; other threads have other lines, whose
-                        // elements are others, as the destination was validated not to overlap itself.
+                        // SAFETY: the place is inside the dimension, so the element lies in the
+                        // validated layout; other threads have other lines, whose elements are
+                        // others, as the destination was validated not to overlap itself.
                         let before = unsafe { *self.target(dst[line], place) };
                         sums[at] = T::load(&[before], &mut [T::Compute::ZERO])[0];
                     }

@@ -1,7 +1,8 @@
 //! Indexing: elements taken from, set at and added to positions that a tensor of ids names.
 //!
-//! Ids that every slice shares (`index_select`, `index_add`) are ids of the full shape, broadcast. Additions go line by line along the dimension,
-//! in ascending order, into sums of the compute type; a line's sums start from the destination and are rounded once, when all is added.
+//! Ids that every slice shares (`index_select`, `index_add`) are ids of the full shape, broadcast.
+//! Additions go line by line along the dimension, in ascending order, into sums of the compute
+//! type; a line's sums start from the destination and are rounded once, when all is added.
 
 mod lines;
 mod take;
@@ -45,7 +46,8 @@ impl Ids {
     /// It is one of the layout.
     #[inline]
     unsafe fn at(&self, offset: usize) -> i64 {
-        // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written; the caller names one of its elements.
+        // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written;
+        // the caller names one of its elements.
         unsafe {
             match self.dtype {
                 DType::U8 => (*self.base.wrapping_add(offset)).into(),
@@ -69,8 +71,8 @@ impl Faults {
         }
     }
 
-    /// The position that an id names among `size`; none for padding, and for what is out of range, which is kept for the report. `at` is the id's
-    /// place in the order of the ids.
+    /// The position that an id names among `size`; none for padding, and for what is out of range,
+    /// which is kept for the report. `at` is the id's place in the order of the ids.
     #[inline]
     fn place(&self, id: i64, padding: Option<i64>, size: usize, at: usize) -> Option<usize> {
         if padding == Some(id) {
@@ -100,14 +102,16 @@ fn spread(ids: &Layout, shape: &[usize], dim: usize) -> Layout {
     Layout::new(Dims::from_slice(shape), stride, ids.start_offset()).expect("one stride a dimension")
 }
 
-/// The layout of the elements at position 0 of a dimension, in a given shape: the dimension does not move.
+/// The layout of the elements at position 0 of a dimension, in a given shape: the dimension does
+/// not move.
 fn at_zero(layout: &Layout, shape: &[usize], dim: usize) -> Layout {
     let mut stride = Dims::from_slice(layout.stride());
     stride[dim] = 0;
     Layout::new(Dims::from_slice(shape), stride, layout.start_offset()).expect("one stride a dimension")
 }
 
-/// The first element of a layout. One without elements may have any offset, and none of its elements is touched.
+/// The first element of a layout. One without elements may have any offset, and none of its
+/// elements is touched.
 fn start<T: bytemuck::Pod>(storage: &CpuStorage, layout: &Layout) -> *const T {
     storage.as_bytes().as_ptr().cast::<T>().wrapping_add(layout.start_offset())
 }
@@ -115,7 +119,8 @@ fn start<T: bytemuck::Pod>(storage: &CpuStorage, layout: &Layout) -> *const T {
 /// A pointer that threads share.
 struct Shared<T>(*mut T);
 
-// SAFETY: it points into a destination that the operation borrows alone, and of which threads write disjoint elements, as each function says.
+// SAFETY: it points into a destination that the operation borrows alone, and of which threads write
+// disjoint elements, as each function says.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
@@ -173,7 +178,8 @@ fn take(op: &Op, dim: usize, src: Input<'_>, ids: Input<'_>, dst: &mut CpuStorag
     faults.report(op, dim, src.1.dims()[dim])
 }
 
-/// `ScatterSet`, `ScatterAdd` and `IndexAdd` into a destination that has the first operand's elements already.
+/// `ScatterSet`, `ScatterAdd` and `IndexAdd` into a destination that has the first operand's
+/// elements already.
 pub(super) fn scatter(op: &Op, ids: Input<'_>, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) -> Result<()> {
     let faults = Faults::default();
     let spread_ids;

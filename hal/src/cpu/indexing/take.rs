@@ -1,4 +1,5 @@
-//! Taking elements from positions, block by block through the result, or slice by slice where a slice has one id.
+//! Taking elements from positions, block by block through the result, or slice by slice where a
+//! slice has one id.
 
 use super::{Faults, Ids, Input, Read, Shared, at_zero, offsets, start};
 use crate::cpu::CpuStorage;
@@ -40,8 +41,9 @@ pub(super) fn take<T: bytemuck::Pod + Send + Sync>(
                 // SAFETY: the offset is of an element of the layout.
                 let id = unsafe { ids.at(from_id[i]) };
                 match faults.place(id, ids.padding, size, range.start + i) {
-                    // SAFETY: the id is inside the dimension, so the run lies in the validated layout of the source; the destination was validated to
-                    // lie in its buffer and not to overlap itself, so that no other run has these places.
+                    // SAFETY: the id is inside the dimension, so the run lies in the validated
+                    // layout of the source; the destination was validated to lie in its buffer and
+                    // not to overlap itself, so that no other run has these places.
                     Some(at) => unsafe { std::ptr::copy_nonoverlapping(src.at(base[i] + at * step), to, run) },
                     // SAFETY: as above.
                     None => (0..run).for_each(|j| unsafe { *to.add(j) = T::zeroed() }),

@@ -1,4 +1,5 @@
-//! e^x of what is at most 0, as `docs/numerics/norm.md` has it: f32's and f64's own recipes, and one for the narrow floats that need not mind positive arguments.
+//! e^x of what is at most 0, as `docs/numerics/norm.md` has it: f32's and f64's own recipes, and
+//! one for the narrow floats that need not mind positive arguments.
 
 use super::super::math::narrow;
 use super::super::math_dispatch::Recipes;

@@ -1,5 +1,6 @@
-//! Softmax and norms over the last dimension, whose sums go in the order of reductions. A row is widened into a buffer, computed in place, and rounded on
-//! its way out; a row of many segments is the work of several threads.
+//! Softmax and norms over the last dimension, whose sums go in the order of reductions. A row is
+//! widened into a buffer, computed in place, and rounded on its way out; a row of many segments is
+//! the work of several threads.
 
 mod exp;
 mod rows;
@@ -66,7 +67,8 @@ fn scale<C: FloatCompute>(x: &mut [C], eps: f64) -> C {
     C::ONE.div(mean.add(C::from_parameter(eps)).sqrt())
 }
 
-/// Reduces a row, after `before` has done its part with each segment, in the order of section 8 of `docs/numerics.md`. `first` and `combine` must be `#[inline(always)]`.
+/// Reduces a row, after `before` has done its part with each segment, in the order of section 8 of
+/// `docs/numerics.md`. `first` and `combine` must be `#[inline(always)]`.
 fn fold<C: Compute>(
     x: &mut [C],
     before: &(dyn Fn(&mut [C]) + Sync),

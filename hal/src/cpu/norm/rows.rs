@@ -23,7 +23,8 @@ pub(super) struct Rows<'a, T> {
     borrows: std::marker::PhantomData<(&'a T, &'a mut T)>,
 }
 
-// SAFETY: the pointers are into a source that is borrowed and read, and a destination that is borrowed alone, of which threads write disjoint elements.
+// SAFETY: the pointers are into a source that is borrowed and read, and a destination that is
+// borrowed alone, of which threads write disjoint elements.
 unsafe impl<T: Sync + Send> Sync for Rows<'_, T> {}
 
 impl<'a, T: Element> Rows<'a, T> {
@@ -86,7 +87,8 @@ impl<'a, T: Element> Rows<'a, T> {
             let range = start + i * BLOCK..start + i * BLOCK + x.len();
             let base = self.src.wrapping_add(row);
             let elements = if self.strides[0] == 1 {
-                // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written.
+                // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not
+                // written.
                 unsafe { std::slice::from_raw_parts(base.add(range.start), range.len()) }
             } else {
                 let elements = &mut elements[..range.len()];
@@ -104,8 +106,8 @@ impl<'a, T: Element> Rows<'a, T> {
             let range = start + i * BLOCK..start + i * BLOCK + x.len();
             let base = self.dst.wrapping_add(row);
             if self.strides[1] == 1 {
-                // SAFETY: the layout was validated to lie in the buffer, which is borrowed alone, and not to overlap itself; no other row or part has these
-                // elements.
+                // SAFETY: the layout was validated to lie in the buffer, which is borrowed alone,
+                // and not to overlap itself; no other row or part has these elements.
                 let elements = unsafe { std::slice::from_raw_parts_mut(base.add(range.start), range.len()) };
                 T::store(elements, &mut wide, |y| y.copy_from_slice(x));
             } else {

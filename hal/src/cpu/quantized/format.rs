@@ -1,4 +1,5 @@
-//! What a block format is to the operations: the integers of a block, the factors they are multiplied with, and the way back.
+//! What a block format is to the operations: the integers of a block, the factors they are
+//! multiplied with, and the way back.
 
 use crate::GgmlDType;
 
@@ -25,7 +26,8 @@ pub(super) const SEGMENT: usize = 256;
 /// The most sub-blocks in them.
 pub(super) const SUB_BLOCKS: usize = 16;
 
-/// A format. Blocks are slices of their length in bytes; functions are `#[inline(always)]`, to be compiled into vectorised loops.
+/// A format. Blocks are slices of their length in bytes; functions are `#[inline(always)]`, to be
+/// compiled into vectorised loops.
 pub(super) trait Format {
     const FORMAT: GgmlDType;
     /// Elements of a sub-block.

@@ -1,4 +1,5 @@
-//! Quantized matrices: the block formats of GGUF and the products with them, as `docs/numerics/quantized.md` says.
+//! Quantized matrices: the block formats of GGUF and the products with them, as
+//! `docs/numerics/quantized.md` says.
 
 mod convert;
 mod format;

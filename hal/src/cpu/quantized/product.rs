@@ -1,5 +1,6 @@
-//! Products with quantized matrices: tiles of a few rows of weights and many of activations, a segment of k at a time. Each result's sum runs in the order of
-//! `docs/numerics/quantized.md`, whatever tile it is in.
+//! Products with quantized matrices: tiles of a few rows of weights and many of activations, a
+//! segment of k at a time. Each result's sum runs in the order of `docs/numerics/quantized.md`,
+//! whatever tile it is in.
 
 use super::super::vector::{Kernel, vectorised};
 use super::super::walk::parallel;
@@ -156,7 +157,8 @@ type Panel = [[f32; COLUMNS]; SEGMENT];
 /// The chains of a few rows of activations.
 #[inline(always)]
 fn chains<const N: usize>(rows: [&[f32]; N], panel: &[[f32; COLUMNS]]) -> [[f32; COLUMNS]; N] {
-    // Side by side like the weights, so that the loop below steps through two arrays and its sums stay in registers.
+    // Side by side like the weights, so that the loop below steps through two arrays and its sums
+    // stay in registers.
     let mut x = [[0.0; N]; SEGMENT];
     for (r, row) in rows.iter().enumerate() {
         x.iter_mut().zip(&row[..panel.len()]).for_each(|(x, &v)| x[r] = v);
@@ -193,7 +195,8 @@ impl Kernel for Floats<'_> {
     }
 }
 
-/// Activations of q8_1, and the weights as integers in sub-blocks of `SUB`, with what adds a sub-block's summand.
+/// Activations of q8_1, and the weights as integers in sub-blocks of `SUB`, with what adds a
+/// sub-block's summand.
 struct Integers<'a, const SUB: usize, A>(Segment<'a>, &'a [Block], &'a [Row; COLUMNS], A);
 
 /// Of formats without summands.

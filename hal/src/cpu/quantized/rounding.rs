@@ -1,4 +1,5 @@
-//! The roundings to integers of `docs/numerics/quantized.md` section 3, and the extremes of a block.
+//! The roundings to integers of `docs/numerics/quantized.md` section 3, and the extremes of a
+//! block.
 
 /// Toward zero, clamped; NaN gives 0.
 #[inline(always)]

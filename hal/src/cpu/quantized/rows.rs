@@ -1,4 +1,5 @@
-//! The rows of an operand, in any layout: stretches of the last dimension, read from and written to where they are.
+//! The rows of an operand, in any layout: stretches of the last dimension, read from and written to
+//! where they are.
 
 use super::super::walk::{for_runs, gather_bits, scatter_bits};
 use crate::{CpuStorage, Layout};
@@ -6,7 +7,8 @@ use std::marker::PhantomData;
 
 /// The offsets of rows, in logical order, and the stride along them.
 struct Places {
-    /// None where rows are empty: offset and strides may be anything then, their number too, and no element is touched.
+    /// None where rows are empty: offset and strides may be anything then, their number too, and no
+    /// element is touched.
     starts: Vec<usize>,
     count: usize,
     len: usize,
@@ -71,7 +73,8 @@ impl<'a> Rows<'a> {
         let n = out.len() / self.size;
         let start = self.places.at(row, column, n);
         let base = self.base.wrapping_add(start * self.size);
-        // SAFETY: the elements are some of a layout that was shown to lie in the buffer, which is borrowed; `out` has room for them.
+        // SAFETY: the elements are some of a layout that was shown to lie in the buffer, which is
+        // borrowed; `out` has room for them.
         unsafe { gather_bits(self.size, base, &[n], &[self.places.stride], 0..n, out.as_mut_ptr()) };
     }
 }
@@ -84,7 +87,8 @@ pub(super) struct RowsMut<'a> {
     borrow: PhantomData<&'a mut CpuStorage>,
 }
 
-// SAFETY: it stands for the only borrow of the buffer, and `write` asks of its callers that threads write disjoint elements.
+// SAFETY: it stands for the only borrow of the buffer, and `write` asks of its callers that threads
+// write disjoint elements.
 unsafe impl Sync for RowsMut<'_> {}
 
 impl<'a> RowsMut<'a> {
@@ -112,8 +116,8 @@ impl<'a> RowsMut<'a> {
         let n = values.len() / self.size;
         let start = self.places.at(row, column, n);
         let base = self.base.wrapping_add(start * self.size);
-        // SAFETY: the elements are some of a layout that was shown to lie in the buffer, which is borrowed alone; no element has two places, and no other
-        // thread writes these.
+        // SAFETY: the elements are some of a layout that was shown to lie in the buffer, which is
+        // borrowed alone; no element has two places, and no other thread writes these.
         unsafe { scatter_bits(self.size, values.as_ptr(), base, &[n], &[self.places.stride], 0..n) };
     }
 }

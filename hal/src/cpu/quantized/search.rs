@@ -1,5 +1,6 @@
-//! The searches for the scale (and the minimum) of a sub-block that lose least: `docs/numerics/quantized.md` section 3, word for word. Every sum runs in
-//! ascending order and nothing is contracted.
+//! The searches for the scale (and the minimum) of a sub-block that lose least:
+//! `docs/numerics/quantized.md` section 3, word for word. Every sum runs in ascending order and
+//! nothing is contracted.
 
 use super::rounding::{even, extremes, top};
 
@@ -79,7 +80,8 @@ impl Tries {
     }
 }
 
-/// The sums of `x * x * x * q` and of `x * x * q * q`, whose quotient is the best scale for given integers.
+/// The sums of `x * x * x * q` and of `x * x * q * q`, whose quotient is the best scale for given
+/// integers.
 #[inline(always)]
 fn weighted(x: &[f32], q: &[i8]) -> (f32, f32) {
     let level = |i: usize| f32::from(q[i]);
@@ -118,7 +120,8 @@ pub(super) fn search_scale(x: &[f32], q: &mut [i8]) -> f32 {
     scale
 }
 
-/// The integers from -4 to 3 of a sub-block, moved one at a time while that makes their best scale fit better, and that scale.
+/// The integers from -4 to 3 of a sub-block, moved one at a time while that makes their best scale
+/// fit better, and that scale.
 #[inline(always)]
 pub(super) fn search_q3(x: &[f32], q: &mut [i8]) -> f32 {
     const REACH: i32 = 4;

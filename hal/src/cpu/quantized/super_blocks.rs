@@ -4,7 +4,8 @@ use super::format::{Format, SEGMENT, SUB_BLOCKS, Scale};
 use super::rounding::even;
 use super::search::Tries;
 
-/// Calls `f` for every element in order with the run of 32 that it is in, its place there, and its integer.
+/// Calls `f` for every element in order with the run of 32 that it is in, its place there, and its
+/// integer.
 #[inline(always)]
 pub(super) fn runs<'a>(q: impl Iterator<Item = &'a mut [i8]>, mut f: impl FnMut(usize, usize, &mut i8)) {
     for (run, q) in q.enumerate() {
@@ -21,7 +22,8 @@ pub(super) fn levels(values: &[f32], last: u8, out: &mut [u8]) -> f32 {
     greatest / f32::from(last)
 }
 
-/// Quantizes the elements once more, with the scales that the block holds; sub-blocks whose factor is 0 keep what they have.
+/// Quantizes the elements once more, with the scales that the block holds; sub-blocks whose factor
+/// is 0 keep what they have.
 #[inline(always)]
 pub(super) fn refine<F: Format>(x: &[f32], block: &[u8], q: &mut [i8], lo: i32, hi: i32) {
     let mut scales = [Scale::default(); SUB_BLOCKS];

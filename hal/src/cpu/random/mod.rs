@@ -1,4 +1,5 @@
-//! Random numbers: element `i` is number `offset + i` of a seed's sequence, whatever the layout. Recipe: `docs/numerics/random.md`.
+//! Random numbers: element `i` is number `offset + i` of a seed's sequence, whatever the layout.
+//! Recipe: `docs/numerics/random.md`.
 
 mod normal;
 mod philox;
@@ -26,7 +27,8 @@ trait Real: Compute {
     const LOWEST: f64;
     const LARGEST: f64;
 
-    /// A uniform number of `[0, 1)` from the words of a block, `number` of which is wanted, in each lane.
+    /// A uniform number of `[0, 1)` from the words of a block, `number` of which is wanted, in each
+    /// lane.
     fn unit(words: &Words, number: usize, lane: usize) -> Self;
 
     /// A pair of standard normal numbers, pair `pair` of a block.

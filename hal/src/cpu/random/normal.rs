@@ -1,4 +1,5 @@
-//! Normal numbers from the generator's words, by the transform of Box and Muller with short polynomials of its own.
+//! Normal numbers from the generator's words, by the transform of Box and Muller with short
+//! polynomials of its own.
 
 use super::philox::Words;
 use super::{Distribution, Real};
@@ -91,7 +92,8 @@ fn square_of_radius(a: u32) -> f32 {
     (exponent as i32 as f32).mul_add(LOG2, f * horner(f, &LOG))
 }
 
-/// The coordinates of a point at a radius: in the quarter around one of the four half-axes, as `swap` and the radius's sign say, at `t` quarters.
+/// The coordinates of a point at a radius: in the quarter around one of the four half-axes, as
+/// `swap` and the radius's sign say, at `t` quarters.
 #[inline(always)]
 fn on_circle<C: Real>(radius: C, swap: bool, t: C, sin: &[C], cos: &[C]) -> [C; 2] {
     let z = t.mul(t);

@@ -1,4 +1,5 @@
-//! Philox4x32-10 of Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3* (SC11), for several blocks at a time.
+//! Philox4x32-10 of Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3*
+//! (SC11), for several blocks at a time.
 
 /// Blocks that are made at a time: inner loops go over them.
 pub(super) const LANES: usize = 16;

@@ -1,4 +1,5 @@
-//! Which shape each operation gives, and which shapes of operands suit it: asked before anything runs, by every driver alike.
+//! Which shape each operation gives, and which shapes of operands suit it: asked before anything
+//! runs, by every driver alike.
 
 mod quantized;
 mod windows;
@@ -90,7 +91,8 @@ fn matmul(lhs: &Shape, rhs: &Shape) -> Result<Shape> {
     Ok(dims.into())
 }
 
-/// The operands of a scatter: as many source elements as ids, within the other dimensions of what is scattered into.
+/// The operands of a scatter: as many source elements as ids, within the other dimensions of what
+/// is scattered into.
 fn scatter(op: &Op, to: &Shape, ids: &Shape, src: &Shape, dim: usize) -> Result<Shape> {
     dimension(op, to, dim)?;
     if ids != src {
@@ -124,10 +126,12 @@ fn rope(op: &Op, form: super::RopeForm, x: &Shape, cos: &Shape, sin: &Shape) -> 
 }
 
 impl Op {
-    /// The shape of the result for inputs of given shapes; none where the call itself says it (fills, random numbers).
+    /// The shape of the result for inputs of given shapes; none where the call itself says it
+    /// (fills, random numbers).
     ///
     /// # Errors
-    /// `ShapeMismatch` where the shapes do not go together; `InvalidArgument` where parameters do not suit them.
+    /// `ShapeMismatch` where the shapes do not go together; `InvalidArgument` where parameters do
+    /// not suit them.
     pub fn result_shape(&self, inputs: &[&Shape]) -> Result<Option<Shape>> {
         let shape = match (self, inputs) {
             (Op::Fill(_), _) => return Ok(None),
@@ -216,7 +220,8 @@ impl Op {
         Ok(Some(shape))
     }
 
-    /// The dtype of the result for inputs of given dtypes; none where the call itself says it (fills, random numbers, casts, dequantization).
+    /// The dtype of the result for inputs of given dtypes; none where the call itself says it
+    /// (fills, random numbers, casts, dequantization).
     pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
         match self {
             Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Dequantize(_) => None,

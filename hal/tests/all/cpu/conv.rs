@@ -1,4 +1,5 @@
-//! Convolutions against the rule of `docs/numerics/conv.md`, written out output by output, and transposed ones against their definition as a sum over inputs.
+//! Convolutions against the rule of `docs/numerics/conv.md`, written out output by output, and
+//! transposed ones against their definition as a sum over inputs.
 
 use super::*;
 use half::bf16;
@@ -97,7 +98,8 @@ impl Setup {
         [self.batch, self.groups * self.channels[1], out(0), out(1)]
     }
 
-    /// The input position that an output meets through a tap, which may lie outside; none where the tap is no part of its sequence.
+    /// The input position that an output meets through a tap, which may lie outside; none where the
+    /// tap is no part of its sequence.
     fn position(&self, d: usize, output: usize, tap: usize) -> Option<i64> {
         let [output, tap, stride, padding, dilation] =
             [output, tap, self.stride[d], self.padding[d], self.dilation[d]].map(|v| v as i64);
@@ -257,7 +259,8 @@ fn narrow_floats_accumulate_in_f32_and_f64_in_f64() {
     }
 }
 
-/// Small integers are summed exactly in any order: each input spreads to the outputs that its taps reach.
+/// Small integers are summed exactly in any order: each input spreads to the outputs that its taps
+/// reach.
 #[test]
 fn a_transpose_is_what_its_inputs_spread() {
     let mut rng = Rng(64);
@@ -297,7 +300,8 @@ fn padding_takes_part_as_zeros() {
     let at = |x: f32, w: [f32; 3]| vec::<f32>(&apply(&op, &storage(&[x]), &l, &storage(&w), &k))[0];
     assert_eq!(at(2.0, [5.0, 3.0, 7.0]), 6.0);
     assert!(at(2.0, [f32::INFINITY, 3.0, 7.0]).is_nan(), "infinity times a zero of the padding");
-    // An underflow to -0 becomes +0 with the zero that follows it, or stays with a negative weight's.
+    // An underflow to -0 becomes +0 with the zero that follows it, or stays with a negative
+    // weight's.
     let tiny = 1e-30f32;
     assert_eq!(at(-tiny, [0.0, tiny, 1.0]).to_bits(), 0);
     assert_eq!(at(-tiny, [0.0, tiny, -1.0]).to_bits(), (-0f32).to_bits());

@@ -126,7 +126,8 @@ fn float_pairs<T: WithDType>(rng: &mut Rng) -> (Vec<T>, Vec<T>) {
     (bytemuck::pod_collect_to_vec(&x), bytemuck::pod_collect_to_vec(&y))
 }
 
-/// Sums and products of two narrow floats are exact in f64, or (a sum of bf16 far apart, a quotient) so long that rounding it first changes nothing.
+/// Sums and products of two narrow floats are exact in f64, or (a sum of bf16 far apart, a
+/// quotient) so long that rounding it first changes nothing.
 #[test]
 fn narrow_arithmetic_is_f32_arithmetic_rounded() {
     fn check<T: WithDType>() {
@@ -150,8 +151,8 @@ fn narrow_arithmetic_is_f32_arithmetic_rounded() {
     check::<F8E4M3>();
 }
 
-/// recip, sqrt and sqr of every narrow float are what one rounding of the exact value gives (f64's own result is close enough to it), but for the squares of bf16
-/// that are subnormal in f32.
+/// recip, sqrt and sqr of every narrow float are what one rounding of the exact value gives (f64's
+/// own result is close enough to it), but for the squares of bf16 that are subnormal in f32.
 #[test]
 fn narrow_roots_and_reciprocals_are_correctly_rounded() {
     fn check<T: WithDType>(x: &[T]) {
@@ -324,7 +325,8 @@ fn affine_rounds_once() {
     // The parameter is rounded to f32 first: 1 + 2^-30 becomes 1.
     let got: Vec<f32> = vec(&storage(&[1e9f32]).affine(&l, 1.0 + 2f64.powi(-30), 0.0).unwrap());
     assert_same(&got, &[1e9]);
-    // Not to the narrow dtype: 2049 is no f16, and 0.5 * 2049 rounds to 1024.5, which f16 rounds to 1024.
+    // Not to the narrow dtype: 2049 is no f16, and 0.5 * 2049 rounds to 1024.5, which f16 rounds to
+    // 1024.
     let got: Vec<f16> = vec(&storage(&[f16::from_f32(0.5)]).affine(&l, 2049.0, 0.0).unwrap());
     assert_same(&got, &[f16::from_f32(1024.0)]);
     let got: Vec<f64> = vec(&storage(&[-0.0f64]).affine(&l, 1.0, 0.0).unwrap());

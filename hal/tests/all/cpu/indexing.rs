@@ -21,7 +21,8 @@ fn with(index: &[usize], dim: usize, at: usize) -> Vec<usize> {
     index
 }
 
-/// Layouts of a shape with the size of the buffer each needs: plain, transposed, stepped with an offset, and where elements may repeat, broadcast.
+/// Layouts of a shape with the size of the buffer each needs: plain, transposed, stepped with an
+/// offset, and where elements may repeat, broadcast.
 fn layouts(dims: &[usize], may_repeat: bool) -> Vec<(Layout, usize)> {
     let plain = Layout::contiguous(dims);
     let reversed: Vec<usize> = dims.iter().rev().copied().collect();

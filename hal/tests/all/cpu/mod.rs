@@ -1,5 +1,5 @@
-//! Tests of the CPU driver. Expected values come from the specification by other arithmetic than the driver's: wide integers, exact rationals, a literal
-//! transcription of a rule.
+//! Tests of the CPU driver. Expected values come from the specification by other arithmetic than
+//! the driver's: wide integers, exact rationals, a literal transcription of a rule.
 
 mod baseline;
 mod cast;

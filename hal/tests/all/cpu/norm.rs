@@ -1,4 +1,5 @@
-//! Softmax and the norms against the recipe of `docs/numerics/norm.md`, written out word by word, and against the truth in f64.
+//! Softmax and the norms against the recipe of `docs/numerics/norm.md`, written out word by word,
+//! and against the truth in f64.
 
 use super::reduce::by_the_rule;
 use super::*;
@@ -32,7 +33,8 @@ dtypes! {
     F8E4M3 f32 F8E4M3::to_f32, F8E4M3::from_f32, narrow_exp;
 }
 
-/// The page's recipe of e^x for narrow floats, with the last two products as one scaling by steps of 2.
+/// The page's recipe of e^x for narrow floats, with the last two products as one scaling by steps
+/// of 2.
 fn narrow_exp(x: f32) -> f32 {
     let x = if x < -104.0 { -104.0 } else { x };
     let n = (f64::from(x) * f64::from(0x00b8_aa3b) / f64::from(1 << 23)).round_ties_even() as f32;
@@ -167,7 +169,8 @@ fn edges() {
     assert_same(&softmax(&[3.0, nan], true), &[nan, nan]);
     let half: Vec<bf16> = [0.0, -inf, -200.0].map(bf16::from_f32).into();
     assert_same(&softmax(&half, false), &[1.0, 0.0, 0.0].map(bf16::from_f32));
-    // f8e4m3 has no infinities: -448 is as far from 448 as its values get, and log_softmax ends there.
+    // f8e4m3 has no infinities: -448 is as far from 448 as its values get, and log_softmax ends
+    // there.
     let eight: Vec<F8E4M3> = [448.0, -448.0].map(F8E4M3::from_f32).into();
     assert_same(&softmax(&eight, true), &[0.0, -448.0].map(F8E4M3::from_f32));
     // Nothing to divide by: 0 / 0, unless eps keeps the root from 0.

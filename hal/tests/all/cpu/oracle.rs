@@ -2,7 +2,8 @@
 
 use isobit_hal::{DType, Scalar};
 
-/// Precision, exponent of the unit of the subnormals, largest finite value, and whether overflow saturates.
+/// Precision, exponent of the unit of the subnormals, largest finite value, and whether overflow
+/// saturates.
 fn format(dtype: DType) -> (u32, i32, f64, bool) {
     match dtype {
         DType::F8E4M3 => (4, -9, 448.0, true),

@@ -1,4 +1,5 @@
-//! Random numbers: the generator against its published vectors, the maps against exact arithmetic, the numbers against their distributions.
+//! Random numbers: the generator against its published vectors, the maps against exact arithmetic,
+//! the numbers against their distributions.
 
 use super::vec;
 use half::{bf16, f16};
@@ -181,7 +182,8 @@ fn kolmogorov_smirnov(mut numbers: Vec<f64>, up_to: impl Fn(f64) -> f64) -> f64 
 /// Beyond it lies one of 10^9 samples of a million numbers.
 const FAR: f64 = 0.003_3;
 
-/// The standard normal distribution function: a series near 0, a continued fraction in the tails (Abramowitz and Stegun 26.2.10, 26.2.14).
+/// The standard normal distribution function: a series near 0, a continued fraction in the tails
+/// (Abramowitz and Stegun 26.2.10, 26.2.14).
 fn normal_up_to(x: f64) -> f64 {
     let density = (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
     if x.abs() < 4.0 {

@@ -60,7 +60,8 @@ fn sums_products_and_means_keep_the_order() {
     }
 }
 
-/// More segments than one segment holds need 2^32 elements; the levels above are given values directly.
+/// More segments than one segment holds need 2^32 elements; the levels above are given values
+/// directly.
 #[test]
 fn segments_reduce_again() {
     let mut rng = Rng(41);
@@ -88,7 +89,8 @@ fn any_dimensions_of_any_layout() {
         for set in 0..16usize {
             let mut reduced: Vec<usize> = (0..4).filter(|d| set >> d & 1 == 1).collect();
             let kept: Vec<usize> = (0..4).filter(|d| set >> d & 1 == 0).collect();
-            // Both orders of the same elements, by a permutation that puts the reduced dimensions last.
+            // Both orders of the same elements, by a permutation that puts the reduced dimensions
+            // last.
             let order: Vec<usize> = kept.iter().chain(&reduced).copied().collect();
             let elements: Vec<f32> = layout.permute(&order).unwrap().strided_index().map(|i| x[i]).collect();
             let count: usize = reduced.iter().map(|&d| layout.dims()[d]).product();

@@ -1,4 +1,5 @@
-//! Running sums against the rule of `docs/numerics/shape.md` section 6, from the digits of each element's number.
+//! Running sums against the rule of `docs/numerics/shape.md` section 6, from the digits of each
+//! element's number.
 
 use super::*;
 use half::f16;

@@ -1,5 +1,6 @@
-//! Pooling, upsampling, triangles, fused additions, clamp and rotary embedding against `docs/numerics/shape.md`, element by element: what the definition
-//! says of one result, for every result.
+//! Pooling, upsampling, triangles, fused additions, clamp and rotary embedding against
+//! `docs/numerics/shape.md`, element by element: what the definition says of one result, for every
+//! result.
 
 use super::*;
 use half::f16;
@@ -8,7 +9,8 @@ use isobit_hal::{
     UpsampleNearest1d, UpsampleNearest2d,
 };
 
-/// What the elements of `[1, c, h, w]` give for windows, as `f` makes one result of them in row-major order and the count.
+/// What the elements of `[1, c, h, w]` give for windows, as `f` makes one result of them in
+/// row-major order and the count.
 fn windows<T: Copy, R>(x: &[T], [c, h, w]: [usize; 3], p: Pool2d, f: impl Fn(Vec<T>, usize) -> R) -> Vec<R> {
     let out = |d: usize, size: usize| (size + 2 * p.padding[d] - p.kernel[d]) / p.stride[d] + 1;
     let mut results = Vec::new();

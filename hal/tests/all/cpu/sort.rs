@@ -1,5 +1,5 @@
-//! Sorting against its definition: the positions are a permutation in which each element may stand before the next, and of equal ones the earlier
-//! stands first. There is only one such permutation.
+//! Sorting against its definition: the positions are a permutation in which each element may stand
+//! before the next, and of equal ones the earlier stands first. There is only one such permutation.
 
 use super::oracle::value;
 use super::*;
@@ -67,7 +67,8 @@ fn both<T: WithDType>(row: &[T]) {
     check_row(row, Sort::descending());
 }
 
-/// Any bits of every dtype: NaNs with payloads and both zeros among them; and few values, so that most are equal.
+/// Any bits of every dtype: NaNs with payloads and both zeros among them; and few values, so that
+/// most are equal.
 #[test]
 fn every_dtype_sorts_stably() {
     let mut rng = Rng(90);

@@ -2,7 +2,8 @@
 
 use isobit_hal::cpu::internals::convert::*;
 
-/// What rounding `x` once to `digits` digits gives, within the normal range: to the nearest, ties to even, in integers.
+/// What rounding `x` once to `digits` digits gives, within the normal range: to the nearest, ties
+/// to even, in integers.
 fn once(x: i128, digits: u32) -> i128 {
     let magnitude = x.unsigned_abs();
     let shift = (128 - magnitude.leading_zeros()).saturating_sub(digits);
@@ -12,7 +13,8 @@ fn once(x: i128, digits: u32) -> i128 {
     x.signum() * ((kept + u128::from(up)) << shift) as i128
 }
 
-/// Integers on, and one to either side of, every tie of an 8-bit and an 11-bit significand at every exponent.
+/// Integers on, and one to either side of, every tie of an 8-bit and an 11-bit significand at every
+/// exponent.
 fn around_ties() -> impl Iterator<Item = i64> {
     [8u32, 11].into_iter().flat_map(|digits| {
         (digits + 1..63).flat_map(move |exponent| {

@@ -1,4 +1,5 @@
-//! The edges that no sampling would meet, from IEEE 754-2019 9.2 and C Annex F; accuracy is the conformance suite's.
+//! The edges that no sampling would meet, from IEEE 754-2019 9.2 and C Annex F; accuracy is the
+//! conformance suite's.
 
 use isobit_hal::cpu::internals::f32::*;
 

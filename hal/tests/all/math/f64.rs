@@ -1,5 +1,5 @@
-//! Every recipe against the true values of `conformance/golden/f64_truth.bin`, whose script says how it was made and what
-//! its bytes mean. The bounds are those of `docs/numerics/f64.md`.
+//! Every recipe against the true values of `conformance/golden/f64_truth.bin`, whose script says
+//! how it was made and what its bytes mean. The bounds are those of `docs/numerics/f64.md`.
 
 use isobit_hal::cpu::internals::f64::*;
 

@@ -1,5 +1,6 @@
-//! Every input of every type against the f64 functions of the standard library, which share nothing with the recipes and
-//! decide every case: no value that they give is within 2⁻⁵⁰ of its size of a tie, but where a tie is exact or said so below.
+//! Every input of every type against the f64 functions of the standard library, which share nothing
+//! with the recipes and decide every case: no value that they give is within 2⁻⁵⁰ of its size of a
+//! tie, but where a tie is exact or said so below.
 
 use isobit_hal::cpu::internals::narrow::{self, *};
 
@@ -69,8 +70,8 @@ impl Format {
     }
 }
 
-/// x times its share σ, half of it near 0. There the sum's second term is beyond f64's reach of the first, but breaks the tie
-/// of an odd subnormal's half: upwards, as it is positive.
+/// x times its share σ, half of it near 0. There the sum's second term is beyond f64's reach of the
+/// first, but breaks the tie of an odd subnormal's half: upwards, as it is positive.
 fn share(x: f64, sigma: f64) -> f64 {
     if x == f64::NEG_INFINITY {
         return -0.0;
@@ -120,7 +121,8 @@ check! {
     gelu_erf: |x| share(x, phi_truth(x));
 }
 
-/// erf by its power series up to 3 (Abramowitz and Stegun 7.1.6, all terms positive), by the tail beyond.
+/// erf by its power series up to 3 (Abramowitz and Stegun 7.1.6, all terms positive), by the tail
+/// beyond.
 fn erf_truth(x: f64) -> f64 {
     if x.is_nan() {
         return x;

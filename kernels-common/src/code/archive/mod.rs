@@ -1,7 +1,9 @@
-//! The file that compiled kernels are kept in, one for each architecture: an index that is read at once, and packed code that is
-//! unpacked a frame at a time, so that the first use of an operation unpacks a part of its family and no more.
+//! The file that compiled kernels are kept in, one for each architecture: an index that is read at
+//! once, and packed code that is unpacked a frame at a time, so that the first use of an operation
+//! unpacks a part of its family and no more.
 //!
-//! All numbers are little-endian. A *text* is its length (u32) and as many bytes of UTF-8; a *hash* is the XXH3-128 of some bytes.
+//! All numbers are little-endian. A *text* is its length (u32) and as many bytes of UTF-8; a *hash*
+//! is the XXH3-128 of some bytes.
 //!
 //! | part | bytes |
 //! |---|---|
@@ -12,13 +14,14 @@
 //! | header | architecture, compiler, flags (texts); the dictionary; the frames; the modules |
 //! | body | the dictionary, then the frames |
 //!
-//! The header says of the dictionary its length (u32, 0 for none) and hash. The frames are counted (u32), and each has an offset in the body
-//! (u64), its packed and unpacked length (u32 each), whether it needs the dictionary (u8) and the hash of its packed bytes. The modules are
-//! counted (u32) and sorted by name, and each has a name (text), its [identity](Module::identity), its frame (u32), and offset and length
-//! in what the frame unpacks to (u32 each).
+//! The header says of the dictionary its length (u32, 0 for none) and hash. The frames are counted
+//! (u32), and each has an offset in the body (u64), its packed and unpacked length (u32 each),
+//! whether it needs the dictionary (u8) and the hash of its packed bytes. The modules are counted
+//! (u32) and sorted by name, and each has a name (text), its [identity](Module::identity), its
+//! frame (u32), and offset and length in what the frame unpacks to (u32 each).
 //!
-//! Frames and dictionary are Zstandard's. Every offset and length is checked when the header is read, and every hash before the bytes are
-//! used, so that a damaged file is an error.
+//! Frames and dictionary are Zstandard's. Every offset and length is checked when the header is
+//! read, and every hash before the bytes are used, so that a damaged file is an error.
 //!
 //! Compiled into the library, into the build script, and into the tool that packs releases.
 
@@ -71,7 +74,8 @@ pub struct Frame<'a> {
 pub struct Module<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The hash of the sources and flags that it was compiled from: code may be taken for sources of the same identity.
+    /// The hash of the sources and flags that it was compiled from: code may be taken for sources
+    /// of the same identity.
     pub identity: u128,
     /// The frame that holds it.
     pub frame: usize,

@@ -1,4 +1,5 @@
-//! Writing an archive from frames that are packed already: the build script packs fast, the tool of releases packs well.
+//! Writing an archive from frames that are packed already: the build script packs fast, the tool of
+//! releases packs well.
 
 use super::{MAGIC, PREFIX, VERSION, hash};
 

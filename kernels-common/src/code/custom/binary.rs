@@ -1,5 +1,5 @@
-//! Binaries that come from outside. A driver is given their address alone and finds their end by what stands in them, so a file that is cut short, or is
-//! something else, must not get that far.
+//! Binaries that come from outside. A driver is given their address alone and finds their end by
+//! what stands in them, so a file that is cut short, or is something else, must not get that far.
 
 use crate::code::target::Target;
 use isobit_hal::{Error, ErrorKind, Result};
@@ -10,7 +10,8 @@ use object::{LittleEndian, elf::FileHeader64};
 const EM_AMDGPU: u16 = 224;
 const EM_CUDA: u16 = 190;
 
-/// What several code objects are bundled behind: <https://clang.llvm.org/docs/ClangOffloadBundler.html>
+/// What several code objects are bundled behind:
+/// <https://clang.llvm.org/docs/ClangOffloadBundler.html>
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED_BUNDLE: &[u8] = b"CCOB";
 
@@ -20,7 +21,8 @@ const FAT_BINARY: &[u8] = &0xba55_ed50_u32.to_le_bytes();
 /// The part of a file that a driver can be given.
 ///
 /// # Errors
-/// `InvalidArgument` for what is no code of the vendor's, or is not whole; `KernelMissing` for a bundle without code for the device.
+/// `InvalidArgument` for what is no code of the vendor's, or is not whole; `KernelMissing` for a
+/// bundle without code for the device.
 pub(super) fn loadable<'a>(target: Target, arch: &str, file: &'a [u8]) -> Result<&'a [u8]> {
     match target {
         Target::Amdgcn if file.starts_with(BUNDLE) => {
@@ -62,7 +64,8 @@ fn whole_elf(file: &[u8], machine: u16, what: &str) -> Result<()> {
     })
 }
 
-/// A fat binary: magic, version and the header's size in 16 bits each, the size of what follows in 64.
+/// A fat binary: magic, version and the header's size in 16 bits each, the size of what follows in
+/// 64.
 fn whole_fat_binary(file: &[u8]) -> Result<()> {
     let size = || {
         let header = u16::from_le_bytes(file.get(6..8)?.try_into().ok()?);
@@ -75,7 +78,8 @@ fn whole_fat_binary(file: &[u8]) -> Result<()> {
     }
 }
 
-/// The code object of a bundle that fits an architecture; of several the one made for most of its features.
+/// The code object of a bundle that fits an architecture; of several the one made for most of its
+/// features.
 fn unbundle<'a>(arch: &str, file: &'a [u8]) -> Result<&'a [u8]> {
     let entries = entries(file).ok_or_else(|| invalid("the bundle of code objects is not whole".into()))?;
     let fitting = entries.iter().filter(|(id, _)| fits(id, arch)).max_by_key(|(id, _)| id.matches(':').count());
@@ -105,12 +109,14 @@ fn entries(file: &[u8]) -> Option<Vec<(&str, &[u8])>> {
     Some(found)
 }
 
-/// The processor with its features in the name of an entry: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
+/// The processor with its features in the name of an entry:
+/// `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
 fn processor(id: &str) -> Option<&str> {
     id.contains("amdgcn").then(|| id.find("gfx").map(|at| &id[at..])).flatten()
 }
 
-/// Whether code for an entry runs on a device: the same processor, and features that the device has so too.
+/// Whether code for an entry runs on a device: the same processor, and features that the device has
+/// so too.
 fn fits(id: &str, arch: &str) -> bool {
     let Some(code) = processor(id) else { return false };
     let mut device = arch.split(':');

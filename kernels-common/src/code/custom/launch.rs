@@ -1,4 +1,5 @@
-//! The launch of a kernel with arguments of a user's: checked, packed, and in order with the work of other streams on its storages.
+//! The launch of a kernel with arguments of a user's: checked, packed, and in order with the work
+//! of other streams on its storages.
 
 use super::GpuFunc;
 use crate::launch::Arg;
@@ -33,7 +34,8 @@ pub(crate) unsafe fn launch<R: GpuRuntime>(
     let values = packed.args();
     let function = own.kernel.function();
     dependencies::with(device, &operands(args), |stream| {
-        // SAFETY: the arguments were checked as far as the code tells of them, and the caller answers for the rest.
+        // SAFETY: the arguments were checked as far as the code tells of them, and the caller
+        // answers for the rest.
         unsafe { device.runtime().launch(stream, function, &config, &values)? };
         device.count_launch(stream);
         Ok(())

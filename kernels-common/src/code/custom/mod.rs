@@ -1,4 +1,5 @@
-//! Kernels of a user's own, and those of the tree by name: found by content in memory, compiled or loaded where they are not there yet.
+//! Kernels of a user's own, and those of the tree by name: found by content in memory, compiled or
+//! loaded where they are not there yet.
 
 mod binary;
 mod launch;
@@ -133,7 +134,8 @@ fn load<R: GpuRuntime>(runtime: &R, counts: &Counts, module: &str, code: KernelC
     }
 }
 
-/// The hash of all that the code of a module is made from, but for what is one device's anyway. Names are no part of it.
+/// The hash of all that the code of a module is made from, but for what is one device's anyway.
+/// Names are no part of it.
 fn content(code: KernelCode<'_>) -> u128 {
     let mut hasher = XxHash3_128::new();
     let mut add = |part: &[u8]| {

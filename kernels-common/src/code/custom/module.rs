@@ -1,4 +1,5 @@
-//! A loaded module of either origin, the tree's or a user's: its kernels by name, with what its code says of them.
+//! A loaded module of either origin, the tree's or a user's: its kernels by name, with what its
+//! code says of them.
 
 use crate::code::kernel_metadata::{self, Described};
 use crate::code::target::Code;

@@ -1,4 +1,5 @@
-//! From source to code: the headers that it may include, the compiler, and what of that is kept on disk.
+//! From source to code: the headers that it may include, the compiler, and what of that is kept on
+//! disk.
 
 use crate::code::rtc::{CompileCache, RtcSource};
 use crate::code::table;
@@ -8,8 +9,9 @@ use isobit_hal::{Error, ErrorKind, KernelSource, Result, trace};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// Names a folder of kernel sources that stand in for the embedded ones: every module is compiled from them on the device, so that a
-/// changed kernel is tried without a build. A file that is not there is taken from the embedded sources.
+/// Names a folder of kernel sources that stand in for the embedded ones: every module is compiled
+/// from them on the device, so that a changed kernel is tried without a build. A file that is not
+/// there is taken from the embedded sources.
 pub const SOURCES_VARIABLE: &str = "ISOBIT_KERNEL_SOURCES";
 
 pub(crate) fn sources_folder() -> Option<PathBuf> {
@@ -48,7 +50,8 @@ pub(crate) fn compile<R: GpuRuntime>(runtime: &R, counts: &Counts, source: &RtcS
 /// Code for a user's source, with the tree's headers beside its own.
 ///
 /// # Errors
-/// `InvalidArgument` for two headers of one name or a text with a NUL; `LibraryUnavailable` where there is no compiler; `CompileFailed` with its log.
+/// `InvalidArgument` for two headers of one name or a text with a NUL; `LibraryUnavailable` where
+/// there is no compiler; `CompileFailed` with its log.
 pub(super) fn compile_custom<R: GpuRuntime>(
     runtime: &R,
     counts: &Counts,
@@ -71,7 +74,8 @@ pub(super) fn compile_custom<R: GpuRuntime>(
     compile(runtime, counts, &RtcSource { name, text: &source.text, headers: &headers, options: &options })
 }
 
-/// Whether an option makes the compiler read files, which may change without the source's changing: what it made is then not kept on disk.
+/// Whether an option makes the compiler read files, which may change without the source's changing:
+/// what it made is then not kept on disk.
 fn reads_files(option: &str) -> bool {
     let flags =
         ["-I", "--include-path", "-include", "--pre-include", "-pre-include", "-i", "--options-file", "-optf", "@"];

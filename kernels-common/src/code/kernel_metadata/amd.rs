@@ -1,5 +1,5 @@
-//! The kernels of an AMD code object: the note of its ELF file, a map in msgpack. "Code Object Metadata":
-//! <https://llvm.org/docs/AMDGPUUsage.html#code-object-metadata>
+//! The kernels of an AMD code object: the note of its ELF file, a map in msgpack. "Code Object
+//! Metadata": <https://llvm.org/docs/AMDGPUUsage.html#code-object-metadata>
 
 use super::Described;
 use isobit_hal::kernel::{KernelParam, ParamKind};
@@ -72,7 +72,8 @@ mod tests {
                 for entry in KERNELS.iter().filter(|e| e.module == i) {
                     let kernel = found.iter().find(|k| k.name == entry.symbol);
                     let kernel = kernel.unwrap_or_else(|| panic!("{} of {} is missing", entry.symbol, image.name));
-                    // Each kernel of the tree writes somewhere, and declares the blocks that it is made for.
+                    // Each kernel of the tree writes somewhere, and declares the blocks that it is
+                    // made for.
                     assert!(kernel.params.iter().any(|p| p.kind == ParamKind::Pointer && p.size == 8), "{kernel:?}");
                     assert!(kernel.max_threads.is_some_and(|n| (32..=1024).contains(&n)), "{kernel:?}");
                     described += 1;

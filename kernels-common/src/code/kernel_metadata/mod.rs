@@ -1,5 +1,6 @@
-//! What compiled code says of its kernels: their names, their parameters, how many threads a block may have. PTX says it in its text, AMD code objects in
-//! a note; a cubin says nothing that is documented, and its kernels are launched unchecked.
+//! What compiled code says of its kernels: their names, their parameters, how many threads a block
+//! may have. PTX says it in its text, AMD code objects in a note; a cubin says nothing that is
+//! documented, and its kernels are launched unchecked.
 
 mod amd;
 mod ptx;
@@ -18,7 +19,8 @@ pub(crate) struct Described {
     pub(crate) max_threads: Option<u32>,
 }
 
-/// The kernels in code, in its order; none where it does not say, and code that cannot be read is the driver's to refuse.
+/// The kernels in code, in its order; none where it does not say, and code that cannot be read is
+/// the driver's to refuse.
 pub(crate) fn kernels(code: Code<'_>) -> Vec<Described> {
     match code {
         Code::Ptx(text) => ptx::kernels(&String::from_utf8_lossy(text)),

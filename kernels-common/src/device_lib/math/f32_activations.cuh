@@ -1,4 +1,5 @@
-// sigmoid, silu, gelu (tanh form), gelu_erf and elu of f32. Recipes and bounds: docs/numerics/f32.md.
+// sigmoid, silu, gelu (tanh form), gelu_erf and elu of f32. Recipes and bounds:
+// docs/numerics/f32.md.
 #pragma once
 #include "device_lib/math/f32_exp.cuh"
 
@@ -76,7 +77,8 @@ ISOBIT_FN float gelu(float x) {
     return y;
 }
 
-// x Phi(x): with g = |x| Phi(-|x|) = exp(-x^2/2) y G, y = |x| / (|x| + 2.5), it is -g for x < 0 and x - g otherwise.
+// x Phi(x): with g = |x| Phi(-|x|) = exp(-x^2/2) y G, y = |x| / (|x| + 2.5), it is -g for x < 0 and
+// x - g otherwise.
 ISOBIT_FN float gelu_erf(float x) {
     float a = f32::at_most(abs(x), 15.0f);
     float half = 0.5f * a;

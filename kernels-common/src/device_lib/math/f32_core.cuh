@@ -1,7 +1,8 @@
-// What the f32 recipes share: exponent scaling, the argument reduction and polynomial of exp, and reciprocals and reciprocal
-// square roots by Newton's method from integer estimates. The estimates replace the division and the square root where a
-// recipe can use an error term: the same length on both vendors as IEEE division, and no slow-path branch.
-// Recipes and constants: docs/numerics/f32.md.
+// What the f32 recipes share: exponent scaling, the argument reduction and polynomial of exp, and
+// reciprocals and reciprocal square roots by Newton's method from integer estimates. The estimates
+// replace the division and the square root where a recipe can use an error term: the same length on
+// both vendors as IEEE division, and no slow-path branch. Recipes and constants:
+// docs/numerics/f32.md.
 #pragma once
 #include "device_lib/base.cuh"
 
@@ -66,8 +67,8 @@ ISOBIT_FN float exp2m1_poly(float r) {
     return fma(r, 0x1.62e43p-1f, r * q);
 }
 
-// An estimate of 1/d, relative error below 0.0506, for |d| from 2^-125 to 2^126 (the sign bit passes through the
-// subtraction); then each step cubes the error.
+// An estimate of 1/d, relative error below 0.0506, for |d| from 2^-125 to 2^126 (the sign bit
+// passes through the subtraction); then each step cubes the error.
 ISOBIT_FN float recip_estimate(float d) { return from_bits(0x7ef31000u - to_bits(d)); }
 ISOBIT_FN float recip_step(float w, float e) { return fma(w, fma(e, e, e), w); }
 // 1/d with a relative error below 2^-12.
@@ -76,8 +77,8 @@ ISOBIT_FN float recip_rough(float d) {
     return recip_step(w, fma(-d, w, 1.0f));
 }
 
-// 1/sqrt(z), relative error below 2^-15.3, for normal z: an integer estimate and one cubic step, a minimax fit of (1 - e)^-1/2 for the
-// e of the estimate. A zero gives a finite number.
+// 1/sqrt(z), relative error below 2^-15.3, for normal z: an integer estimate and one cubic step, a
+// minimax fit of (1 - e)^-1/2 for the e of the estimate. A zero gives a finite number.
 ISOBIT_FN float rsqrt_rough(float z) {
     float y = from_bits(0x5f360000u - (to_bits(z) >> 1));
     float e = fma(-(z * y), y, 1.0f);

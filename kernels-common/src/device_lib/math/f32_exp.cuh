@@ -23,8 +23,8 @@ ISOBIT_FN float exp2(float x) {
 
 namespace f32 {
 
-// exp(x) - 1 for x from -18 to 88: 2^n (1 + r + r^2 q) - 1, with the leading 2^n r + (2^n - 1) kept with its error: it cancels when n is
-// -1 or 1.
+// exp(x) - 1 for x from -18 to 88: 2^n (1 + r + r^2 q) - 1, with the leading 2^n r + (2^n - 1) kept
+// with its error: it cancels when n is -1 or 1.
 ISOBIT_FN float expm1_below(float x) {
     float t = fma(x, LOG2_E, ROUNDER);
     float n = t - ROUNDER;

@@ -5,7 +5,8 @@
 namespace isobit::math {
 namespace f32 {
 
-// a = n ln 2 + high + low, with cosh - 1 and sinh - high of the remainder, and the scales 2^(n-1) and 2^(-n-1); for a to 44.
+// a = n ln 2 + high + low, with cosh - 1 and sinh - high of the remainder, and the scales 2^(n-1)
+// and 2^(-n-1); for a to 44.
 struct Hyperbolic {
     float high, c, s, up, down;
 };

@@ -5,7 +5,8 @@
 namespace isobit::math {
 namespace f32 {
 
-// asin(s) = s + s p for s <= 1/2, or for |x| > 1/2 the half angle: s = sqrt((1 - |x|) / 2), kept with its error.
+// asin(s) = s + s p for s <= 1/2, or for |x| > 1/2 the half angle: s = sqrt((1 - |x|) / 2), kept
+// with its error.
 struct Arc {
     float s, tail;
     bool half;
@@ -70,7 +71,8 @@ ISOBIT_FN float atan(float x) {
     // atan(a), or pi/2 - atan(1/a)
     float u = f32::PIO2_HI - w;
     float u_low = ((f32::PIO2_HI - u) - w) + (f32::PIO2_LO - low);
-    // u_low goes in as -u_low d, to be multiplied by t = -1/d: one rounding fewer than a sum of three
+    // u_low goes in as -u_low d, to be multiplied by t = -1/d: one rounding fewer than a sum of
+    // three
     float p = fma(q, z, inverse ? -(u_low * d) : 0.0f);
     return copysign(fma(t, p, inverse ? u : a), x);
 }

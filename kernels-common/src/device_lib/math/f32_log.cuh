@@ -30,7 +30,8 @@ ISOBIT_FN float log_tail(float f) {
     return fma(q, f, -0.5f);
 }
 
-// e ln 2 + log(1 + f + f_low); f_low, not zero for f near -0.29 alone, counts by 1 / (1 + f). The leading e ln 2 + f is kept with its error.
+// e ln 2 + log(1 + f + f_low); f_low, not zero for f near -0.29 alone, counts by 1 / (1 + f). The
+// leading e ln 2 + f is kept with its error.
 ISOBIT_FN float log_join(float e, float f, float f_low) {
     float u = fma(e, LN2_HI, f);
     float error = fma(e, LN2_HI, -u) + f;

@@ -1,11 +1,13 @@
-// pow of f32: exp2(y log2 |x|) with the logarithm and the product in two parts. Recipe and bound: docs/numerics/f32.md.
+// pow of f32: exp2(y log2 |x|) with the logarithm and the product in two parts. Recipe and bound:
+// docs/numerics/f32.md.
 #pragma once
 #include "device_lib/math/f32_core.cuh"
 
 namespace isobit::math {
 namespace f32 {
 
-// y log2(a) as high + low for normal a, and the exponent of a; `rounder` less ROUNDER is subtracted from the exponent of a.
+// y log2(a) as high + low for normal a, and the exponent of a; `rounder` less ROUNDER is subtracted
+// from the exponent of a.
 struct Product {
     float high, low, exponent;
 };
@@ -13,7 +15,8 @@ ISOBIT_FN Product times_log2(float a, float y, float rounder) {
     u32 bits = to_bits(a);
     u32 k = (u32)((i32)(bits - 0x3f322d0eu) >> 23) + 0x4b400000u;
     float m = from_bits(bits - (k << 23));
-    // m = c (1 + s) / (1 - s) for one of three c, with log2 c a multiple of 2^-14 to within 2^-34; by fma, which costs half of selects
+    // m = c (1 + s) / (1 - s) for one of three c, with log2 c a multiple of 2^-14 to within 2^-34;
+    // by fma, which costs half of selects
     float j = fma(m, 0x1.f9999ap1f, ROUNDER - 4.0f) - ROUNDER;
     float c = fma(j, fma(j, 0x1.d9d78p-6f, 0x1.e829p-3f), 1.0f);
     float exponent = from_bits(k) - rounder;
@@ -87,8 +90,9 @@ ISOBIT_FN float pow_edges(float x, float y) {
 
 } // namespace f32
 
-// Negative bases take no branch: they are common. Results outside 2^-120 .. 2^120 and x near the ends of the range, zero, infinite
-// or NaN do (the exponent tells them all), and with them every y that is large, infinite or NaN (x = 1 apart, where a finite y gives 1 without).
+// Negative bases take no branch: they are common. Results outside 2^-120 .. 2^120 and x near the
+// ends of the range, zero, infinite or NaN do (the exponent tells them all), and with them every y
+// that is large, infinite or NaN (x = 1 apart, where a finite y gives 1 without).
 ISOBIT_FN float pow(float x, float y) {
     f32::Product l = f32::times_log2(abs(x), y, f32::ROUNDER);
     f32::Power p = f32::power_parts(l);

@@ -15,7 +15,8 @@ ISOBIT_FN float rsqrt_normal(float z) {
 
 } // namespace f32
 
-// Negative numbers are common, and take no branch; zeros, subnormal and infinite numbers and NaN are rare.
+// Negative numbers are common, and take no branch; zeros, subnormal and infinite numbers and NaN
+// are rare.
 ISOBIT_FN float rsqrt(float x) {
     float y = f32::rsqrt_normal(x);
     y = x < 0.0f ? f32::nan() : y;

@@ -11,7 +11,8 @@ struct Angle {
     u32 k;
 };
 
-// Three-part reduction (Cody and Waite): exact first product, second with its error, for |x| < 2^17.
+// Three-part reduction (Cody and Waite): exact first product, second with its error, for |x| <
+// 2^17.
 ISOBIT_FN Angle reduce_small(float a) {
     float t = fma(a, 0x1.45f306p-1f, ROUNDER);
     float n = t - ROUNDER;
@@ -25,7 +26,8 @@ ISOBIT_FN Angle reduce_small(float a) {
 // 2/pi in binary, from weight 2^7 down; 224 bits serve the largest f32.
 ISOBIT_TABLE u32 TWO_OVER_PI[7] = {0x00a2f983u, 0x6e4e4415u, 0x29fc2757u, 0xd1f534ddu, 0xc0db6295u, 0x993c4390u, 0x41fe5163u};
 
-// Payne and Hanek's reduction for |x| >= 2^17: the 96 bits of 2/pi whose product with the mantissa decides x mod 2 pi.
+// Payne and Hanek's reduction for |x| >= 2^17: the 96 bits of 2/pi whose product with the mantissa
+// decides x mod 2 pi.
 ISOBIT_FN Angle reduce_large(float a) {
     u32 bits = to_bits(a);
     u32 at = (bits >> 23) - 144u;

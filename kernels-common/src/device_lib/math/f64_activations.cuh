@@ -1,5 +1,6 @@
-// gelu (tanh form), gelu_erf, silu, sigmoid and elu in f64. The far negative tails are products with an exponential whose
-// argument is carried as a pair, and the power of two is applied last, so that the tails stay accurate down to subnormals.
+// gelu (tanh form), gelu_erf, silu, sigmoid and elu in f64. The far negative tails are products
+// with an exponential whose argument is carried as a pair, and the power of two is applied last, so
+// that the tails stay accurate down to subnormals.
 #pragma once
 
 #include "device_lib/math/f64_exp.cuh"
@@ -8,7 +9,8 @@ namespace isobit::math {
 
 namespace f64 {
 
-// x / (1 + E) where E = exp(-(v + v_lo)), v >= 0; or, below, where the sigmoid's argument is negative, x E / (1 + E).
+// x / (1 + E) where E = exp(-(v + v_lo)), v >= 0; or, below, where the sigmoid's argument is
+// negative, x E / (1 + E).
 ISOBIT_FN double logistic(double v, double v_lo, bool below, double x) {
     const Exp e = exp_parts(-v, -v_lo);
     const double p = e.r + e.tail;
@@ -27,7 +29,8 @@ ISOBIT_FN double size_at_most(double x, double limit) {
     return ax > limit ? limit : ax;
 }
 
-// v, which has the sign of x, zeros too; and beyond the limit what x times a sigmoid tends to, -0 or x.
+// v, which has the sign of x, zeros too; and beyond the limit what x times a sigmoid tends to, -0
+// or x.
 ISOBIT_FN double gate_edges(double x, double limit, double v) {
     return x < -limit ? -0.0 : x > limit ? x : copysign(v, x);
 }

@@ -1,12 +1,14 @@
-// What the f64 recipes stand on: exact sums and products, polynomial evaluation, scaling by powers of two, and the
-// exponential that exp, the hyperbolics, the activations, erf and pow share. docs/numerics/f64.md states every recipe.
+// What the f64 recipes stand on: exact sums and products, polynomial evaluation, scaling by powers
+// of two, and the exponential that exp, the hyperbolics, the activations, erf and pow share.
+// docs/numerics/f64.md states every recipe.
 #pragma once
 
 #include "device_lib/base.cuh"
 
 namespace isobit::math::f64 {
 
-ISOBIT_CONST double MAGIC = 0x1.8p52; // adding it rounds to an integer, left in the low bits of the sum
+// adding it rounds to an integer, left in the low bits of the sum
+ISOBIT_CONST double MAGIC = 0x1.8p52;
 ISOBIT_CONST double LOG2E = 0x1.71547652b82fep0;
 ISOBIT_CONST double LN2_HI = 0x1.62e42fefa39efp-1;
 ISOBIT_CONST double LN2_LO = 0x1.abc9e3b39803fp-56;
@@ -89,7 +91,8 @@ ISOBIT_FN Exp exp2_parts(double x, double lo) {
 
 ISOBIT_FN double exp_significand(Exp e) { return 1.0 + (e.r + e.tail); }
 
-// (exp(x) - 1) / 4 for x from -40 to 710.5: the quarter leaves room for sinh and cosh up to their own overflow.
+// (exp(x) - 1) / 4 for x from -40 to 710.5: the quarter leaves room for sinh and cosh up to their
+// own overflow.
 ISOBIT_FN Pair expm1_quarter(double x) {
     const Exp e = exp_parts(x, 0.0);
     const double s = pow2(e.n - 2u);

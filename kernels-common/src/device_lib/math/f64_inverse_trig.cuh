@@ -21,7 +21,8 @@ ISOBIT_FN double asin(double x) {
     using namespace f64;
     const double ax = abs(x);
     const bool small = ax <= 0.5;
-    // Beyond 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x)/2)). A root of a negative number is the NaN of |x| > 1.
+    // Beyond 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x)/2)). A root of a negative number is the NaN
+    // of |x| > 1.
     const double z = small ? ax * ax : 0.5 * (1.0 - ax);
     const double v = small ? -ax : 2.0 * sqrt(z);
     const double u = v * z * asin_poly(z);

@@ -7,7 +7,8 @@ namespace isobit::math {
 
 namespace f64 {
 
-// ln 2 with eleven zero bits below, so that a product with any exponent is exact; and the rest of it.
+// ln 2 with eleven zero bits below, so that a product with any exponent is exact; and the rest of
+// it.
 ISOBIT_CONST double LN2_SHORT = 0x1.62e42fefa38p-1;
 ISOBIT_CONST double LN2_REST = 0x1.ef35793c7673p-45;
 ISOBIT_CONST double LOG2E_LO = 0x1.777d0ffda0d24p-56;
@@ -16,7 +17,8 @@ struct Split {
     double k, m;
 };
 
-// x positive, finite; bias is what the exponent field is read against (1023, more where x was scaled up).
+// x positive, finite; bias is what the exponent field is read against (1023, more where x was
+// scaled up).
 ISOBIT_FN Split log_split(double x, double bias) {
     const u64 b = to_bits(x) + 0x0009'5f62'0000'0000ull;
     return {from_bits(0x4330000000000000ull | (b >> 52)) - (0x1p52 + bias),

@@ -12,7 +12,8 @@ ISOBIT_CONST double POW_C0_LO = 0x1.777d0ffda0d24p-55;
 ISOBIT_CONST double POW_C1_HI = 0x1.ec709dc3a03fdp-1; // 2 / (3 ln 2)
 ISOBIT_CONST double POW_C1_LO = 0x1.d27f05548af0cp-55;
 
-// log2 of a positive finite number. With s = f / (2 + f): log2(1 + f) = s (c0 + z (c1 + z p(z))), z = s^2.
+// log2 of a positive finite number. With s = f / (2 + f): log2(1 + f) = s (c0 + z (c1 + z p(z))), z
+// = s^2.
 ISOBIT_FN Pair log2_pair(double x) {
     const Split a = log_split(x);
     const double f = a.m - 1.0;
@@ -48,7 +49,8 @@ ISOBIT_FN double pow(double x, double y) {
     double v = scale(exp_significand(e), e.n);
     v = p.hi > 1030.0 ? infinity() : p.hi < -1080.0 ? 0.0 : v;
 
-    // Zero, infinity and an infinite exponent: the answer is 0, 1 or infinity by which side of 1 the base lies.
+    // Zero, infinity and an infinite exponent: the answer is 0, 1 or infinity by which side of 1
+    // the base lies.
     const bool edge = ax == 0.0 || ax == infinity() || abs(y) == infinity();
     const double limit = ax == 1.0 ? 1.0 : (ax > 1.0) == (y > 0.0) ? infinity() : 0.0;
     v = edge ? limit : v;

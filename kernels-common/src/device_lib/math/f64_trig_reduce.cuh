@@ -1,5 +1,5 @@
-// Reduction of an f64 angle to r + lo within pi/4 and the quadrant it lies in: three-part pi/2 up to 2^30, and for larger
-// arguments Payne and Hanek's method in 64-bit integers.
+// Reduction of an f64 angle to r + lo within pi/4 and the quadrant it lies in: three-part pi/2 up
+// to 2^30, and for larger arguments Payne and Hanek's method in 64-bit integers.
 #pragma once
 
 #include "device_lib/math/f64_core.cuh"
@@ -24,7 +24,8 @@ ISOBIT_TABLE u64 TWO_OVER_PI_BITS[20] = {
     0x4f463f669e5fea2dull, 0x7527bac7ebe5f17bull, 0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull, 0x56033046fc7b6babull,
 };
 
-// The upper half of a 128-bit product, from 32-bit pieces: no compiler's own name for it is shared by all of them.
+// The upper half of a 128-bit product, from 32-bit pieces: no compiler's own name for it is shared
+// by all of them.
 ISOBIT_FN u64 mul_high(u64 a, u64 b) {
     const u64 a0 = a & 0xffffffffull, a1 = a >> 32, b0 = b & 0xffffffffull, b1 = b >> 32;
     const u64 low = a0 * b0;
@@ -40,8 +41,9 @@ ISOBIT_FN Pair fraction(u64 hi, u64 lo) {
     return fast_two_sum(a.hi, a.lo + b);
 }
 
-// |x| from 2^30 up. With x = m 2^e, the product of m and 192 bits of 2/pi is taken modulo 2^192, which stands for 4: bits
-// of 2/pi before those only add multiples of 4, and those after change nothing above 2^-125.
+// For |x| from 2^30 up. With x = m 2^e, the product of m and 192 bits of 2/pi is taken modulo
+// 2^192, which stands for 4: bits of 2/pi before those only add multiples of 4, and those after
+// change nothing above 2^-125.
 ISOBIT_FN Reduced trig_reduce_large(double x) {
     const u64 b = to_bits(x) & 0x7fffffffffffffffull;
     const u64 m = (b & 0x000fffffffffffffull) | 0x0010000000000000ull;
@@ -56,7 +58,8 @@ ISOBIT_FN Reduced trig_reduce_large(double x) {
     const u64 low = m * g1;
     const u64 p1 = low + mul_high(m, g2);
     const u64 p0 = m * g0 + mul_high(m, g1) + (p1 < low ? 1ull : 0ull);
-    // Two integer bits, then the fraction; from a half upwards it belongs to the next quadrant, as a negative one.
+    // Two integer bits, then the fraction; from a half upwards it belongs to the next quadrant, as
+    // a negative one.
     u64 hi = (p0 << 2) | (p1 >> 62);
     u64 lo = p1 << 2;
     const bool up = (hi >> 63) != 0ull;

@@ -1,11 +1,13 @@
-// What the recipes of the narrow types share: f32 building blocks shorter than the f32 functions' own, because a result
-// needs just enough digits to round correctly to 11 (f16) or 8 (bf16) bits. docs/numerics/narrow.md states every recipe.
+// What the recipes of the narrow types share: f32 building blocks shorter than the f32 functions'
+// own, because a result needs just enough digits to round correctly to 11 (f16) or 8 (bf16) bits.
+// docs/numerics/narrow.md states every recipe.
 #pragma once
 #include "device_lib/narrow_types.cuh"
 
 namespace isobit::narrow {
 
-// bf16 has f32's exponents: its recipes guard against overflow and underflow where those of f16 and f8e4m3 need not.
+// bf16 has f32's exponents: its recipes guard against overflow and underflow where those of f16 and
+// f8e4m3 need not.
 template <typename T>
 constexpr bool is_wide = false;
 template <>
@@ -27,8 +29,8 @@ ISOBIT_FN float at_most(float x, float limit) { return x > limit ? limit : x; }
 ISOBIT_FN float at_least(float x, float limit) { return x < limit ? limit : x; }
 #endif
 
-// A few results of f16 lie nearer to a tie than an f32's unit, so that the recipe in f32 cannot tell the side: their
-// inputs are moved a little towards it. bf16 and f8e4m3 have none.
+// A few results of f16 lie nearer to a tie than an f32's unit, so that the recipe in f32 cannot
+// tell the side: their inputs are moved a little towards it. bf16 and f8e4m3 have none.
 template <typename T>
 ISOBIT_FN float moved(float x, float hard, float to) {
     if constexpr (is_f16<T>) {
@@ -44,7 +46,8 @@ ISOBIT_FN float with_sign(float x, float sign) {
 }
 ISOBIT_FN u32 sign_of(float x) { return to_bits(x) & 0x80000000u; }
 
-// The polynomial with these coefficients, from the highest power down, in Horner's order with an fma a step.
+// The polynomial with these coefficients, from the highest power down, in Horner's order with an
+// fma a step.
 ISOBIT_FN float horner(float, float value) { return value; }
 template <typename... Rest>
 ISOBIT_FN float horner(float x, float value, float next, Rest... rest) {
@@ -53,15 +56,16 @@ ISOBIT_FN float horner(float x, float value, float next, Rest... rest) {
 
 // 1.5 * 2^23: adding it rounds to an integer, which then stands in the low bits.
 ISOBIT_CONST float MAGIC = 0x1.8p23f;
-// The same plus the exponent's bias: shifted left by 23, the sum's bits are the power of two of the integer.
+// The same plus the exponent's bias: shifted left by 23, the sum's bits are the power of two of the
+// integer.
 ISOBIT_CONST float MAGIC_BIASED = 0x1.8p23f + 127.0f;
 
-// 2^k from the sum k + MAGIC_BIASED, for -127 < k < 128. It is multiplied, not added to an exponent field, so that a NaN
-// beside it stays one.
+// 2^k from the sum k + MAGIC_BIASED, for -127 < k < 128. It is multiplied, not added to an exponent
+// field, so that a NaN beside it stays one.
 ISOBIT_FN float power_of_two(float biased) { return from_bits(to_bits(biased) << 23); }
 
-// 1/d to 2^-24 or so, for |d| from 2^-125 to 2^125: a first guess by the bits, 5 % off, then a step of the third order
-// and one of the second. An IEEE division costs twice as much.
+// 1/d to 2^-24 or so, for |d| from 2^-125 to 2^125: a first guess by the bits, 5 % off, then a step
+// of the third order and one of the second. An IEEE division costs twice as much.
 ISOBIT_FN float reciprocal(float d) {
     float y = from_bits(0x7ef31000u - to_bits(d));
     float e = fma(-d, y, 1.0f);

@@ -7,7 +7,8 @@ namespace isobit::narrow {
 ISOBIT_CONST float LOG2_E = 0x1.715476p+0f;
 ISOBIT_CONST float LN_2 = 0x1.62e43p-1f;
 
-// x = k ln 2 + r, with scale = 2^k, for |x| < 87. One constant is enough for ln 2: it is off by 2^-29 of k.
+// x = k ln 2 + r, with scale = 2^k, for |x| < 87. One constant is enough for ln 2: it is off by
+// 2^-29 of k.
 struct ExpSplit {
     float r;
     float scale;
@@ -18,7 +19,8 @@ ISOBIT_FN ExpSplit exp_split(float x) {
     return ExpSplit{fma(t - MAGIC_BIASED, -LN_2, x), power_of_two(t)};
 }
 
-// e^(x/2) for |x| < 174: its square reaches every power that bf16 has, subnormals included, with one rounding more.
+// e^(x/2) for |x| < 174: its square reaches every power that bf16 has, subnormals included, with
+// one rounding more.
 ISOBIT_FN float exp_half(float x) {
     float t = fma(x, 0.5f * LOG2_E, MAGIC_BIASED);
     float r = fma(t - MAGIC_BIASED, -2.0f * LN_2, x);

@@ -5,8 +5,9 @@
 
 namespace isobit::narrow {
 
-// e^x and e^-x share one reduction x = k ln 2 + r and one pair of polynomials, even and odd: e^x = 2^k (even + odd),
-// e^-x = 2^-k (even - odd). Near 0, where k = 0, sinh is the odd one: nothing cancels.
+// e^x and e^-x share one reduction x = k ln 2 + r and one pair of polynomials, even and odd: e^x =
+// 2^k (even + odd), e^-x = 2^-k (even - odd). Near 0, where k = 0, sinh is the odd one: nothing
+// cancels.
 struct HyperbolicSplit {
     float even;  // cosh(r)
     float odd;   // sinh(r)

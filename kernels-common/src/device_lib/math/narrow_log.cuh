@@ -31,7 +31,8 @@ ISOBIT_FN float log_edges(float x, float value) {
     return x > 0.0f ? value : (x == 0.0f ? -infinity() : infinity() - infinity());
 }
 
-// Infinity and NaN as they are: the fma adds less than half a unit of a narrow type to anything else.
+// Infinity and NaN as they are: the fma adds less than half a unit of a narrow type to anything
+// else.
 ISOBIT_FN float log_top(float x, float value) { return fma(x, 0x1p-149f, value); }
 
 template <typename T>

@@ -6,8 +6,9 @@
 
 namespace isobit::narrow {
 
-// 2^(y log2 |x|), with the edges of C's Annex F. Here the result may be 1 ulp off, so both polynomials are shorter than those
-// of log2 and exp2: they are off by 2^-19 and 2^-18 of their values.
+// 2^(y log2 |x|), with the edges of C's Annex F. Here the result may be 1 ulp off, so both
+// polynomials are shorter than those of log2 and exp2: they are off by 2^-19 and 2^-18 of their
+// values.
 template <typename T>
 ISOBIT_FN float pow(float x, float y) {
     float a = abs(x);

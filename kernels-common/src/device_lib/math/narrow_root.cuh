@@ -1,11 +1,12 @@
-// sqrt, rsqrt and recip of the narrow types, without f32's own root and quotient: those take a branch for what is no
-// positive normal number.
+// sqrt, rsqrt and recip of the narrow types, without f32's own root and quotient: those take a
+// branch for what is no positive normal number.
 #pragma once
 #include "device_lib/math/narrow_common.cuh"
 
 namespace isobit::narrow {
 
-// 1 / sqrt(x) for x > 0, off by 2^-13 at most: a guess by the bits, 3.5 % off, and a step of the third order.
+// 1 / sqrt(x) for x > 0, off by 2^-13 at most: a guess by the bits, 3.5 % off, and a step of the
+// third order.
 ISOBIT_FN float inverse_root(float x) {
     float y = from_bits(0x5f375a86u - (to_bits(x) >> 1));
     float e = fma(-(x * y), y, 1.0f);
@@ -19,7 +20,8 @@ ISOBIT_FN float root(float x) {
     return fma(fma(-s, s, x), 0.5f * y, s);
 }
 
-// bf16's subnormals are f32's, too, which the guess by the bits does not reach; f16 rounds 2^30 to infinity.
+// bf16's subnormals are f32's, too, which the guess by the bits does not reach; f16 rounds 2^30 to
+// infinity.
 template <typename T>
 ISOBIT_FN float sqrt(float x) {
     float s;
@@ -34,8 +36,8 @@ ISOBIT_FN float sqrt(float x) {
     return x < 0.0f ? infinity() - infinity() : s;
 }
 
-// A quotient of f32 has more than twice the digits of a narrow type and two more, so rounding it again is rounding
-// once (Figueroa 1995).
+// A quotient of f32 has more than twice the digits of a narrow type and two more, so rounding it
+// again is rounding once (Figueroa 1995).
 template <typename T>
 ISOBIT_FN float recip(float x) {
     return 1.0f / x;

@@ -4,7 +4,8 @@
 
 namespace isobit::narrow {
 
-// 2^e / (2 pi) for e from 9 to 120, without its integer part, in units of 2^-64 (rounded to nearest).
+// 2^e / (2 pi) for e from 9 to 120, without its integer part, in units of 2^-64 (rounded to
+// nearest).
 ISOBIT_TABLE u64 TURNS[112] = {
     0x7cc1b727220a94feull, 0xf9836e4e441529fcull, 0xf306dc9c882a53f8ull, 0xe60db9391054a7f1ull,
     0xcc1b727220a94fe1ull, 0x9836e4e441529fc2ull, 0x306dc9c882a53f85ull, 0x60db9391054a7f0aull,
@@ -36,14 +37,16 @@ ISOBIT_TABLE u64 TURNS[112] = {
     0xee06db14acc9e21dull, 0xdc0db6295993c439ull, 0xb81b6c52b3278872ull, 0x7036d8a5664f10e4ull,
 };
 
-// A bf16 from 2^16 on is an eight-bit integer times a power of two: the integer's product with the power's part of a turn,
-// dropping whole turns in the wrap of 64 bits, is the argument in turns with at least 56 digits after the point.
+// A bf16 from 2^16 on is an eight-bit integer times a power of two: the integer's product with the
+// power's part of a turn, dropping whole turns in the wrap of 64 bits, is the argument in turns
+// with at least 56 digits after the point.
 ISOBIT_FN u64 turns(float magnitude) {
     u32 bits = to_bits(magnitude);
     return (u64)((bits >> 16 & 0x7fu) | 0x80u) * TURNS[(bits >> 23) - 143u];
 }
 
-// A reduced argument r and the number of quarter or half turns taken away, modulo what matters, in the low bits of `count`.
+// A reduced argument r and the number of quarter or half turns taken away, modulo what matters, in
+// the low bits of `count`.
 struct TrigSplit {
     float r;
     u32 count;

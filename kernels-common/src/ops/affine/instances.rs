@@ -1,5 +1,5 @@
-//! Two kernels for each operation and dtype: affine and clamp for every dtype, powf and elu for floats. Of integers that differ in their sign alone, the
-//! unsigned ones have `affine`.
+//! Two kernels for each operation and dtype: affine and clamp for every dtype, powf and elu for
+//! floats. Of integers that differ in their sign alone, the unsigned ones have `affine`.
 
 use super::{recipes, without_sign};
 use crate::key::{Family, Key};
@@ -11,7 +11,8 @@ pub const AFFINE: usize = 0;
 /// See [`AFFINE`].
 pub const CLAMP: usize = 3;
 
-/// The dtype under whose key the kernels are: a product and a sum of integers are the same bits with a sign or without.
+/// The dtype under whose key the kernels are: a product and a sum of integers are the same bits
+/// with a sign or without.
 pub fn carrier(op: usize, dtype: DType) -> DType {
     if op == AFFINE { without_sign(dtype) } else { dtype }
 }

@@ -24,8 +24,8 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     kernels(op, dtypes[0]).keys()
 }
 
-/// A parameter as the kernels take it: rounded to the compute type of a float, cast to an integer (truncated, saturated, NaN to 0).
-/// In the low bytes, as the machine is little-endian.
+/// A parameter as the kernels take it: rounded to the compute type of a float, cast to an integer
+/// (truncated, saturated, NaN to 0). In the low bytes, as the machine is little-endian.
 fn parameter(value: f64, dtype: DType) -> u64 {
     match dtype {
         DType::U8 => (value as u8).into(),

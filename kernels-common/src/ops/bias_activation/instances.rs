@@ -1,4 +1,5 @@
-//! Three kernels for each function and float: dense operands, rows and repeated elements, any layout.
+//! Three kernels for each function and float: dense operands, rows and repeated elements, any
+//! layout.
 
 use super::recipes;
 use crate::key::{Family, Key};

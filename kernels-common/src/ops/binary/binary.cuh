@@ -1,4 +1,5 @@
-// The kernels of functions of two arguments; the sources beside this file declare the functors, named as the operations.
+// The kernels of functions of two arguments; the sources beside this file declare the functors,
+// named as the operations.
 #pragma once
 
 #include "device_lib/elementwise.cuh"

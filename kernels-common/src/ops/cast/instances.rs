@@ -1,13 +1,15 @@
-//! Every dtype to every other: a module for each source, and two kernels for each pair. The same dtype is a copy, and integers that differ in their sign
-//! alone share the kernels in which it changes no bit.
+//! Every dtype to every other: a module for each source, and two kernels for each pair. The same
+//! dtype is a copy, and integers that differ in their sign alone share the kernels in which it
+//! changes no bit.
 
 use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// The pair under whose key the kernels are. To an integer of its size or less an integer is cut short, to a longer one its own sign decides what is put
-/// before it; the sign of what it becomes is never asked for.
+/// The pair under whose key the kernels are. To an integer of its size or less an integer is cut
+/// short, to a longer one its own sign decides what is put before it; the sign of what it becomes
+/// is never asked for.
 pub fn carriers(from: DType, to: DType) -> (DType, DType) {
     if !from.is_int() || !to.is_int() {
         return (from, to);

@@ -1,5 +1,5 @@
-// Comparisons: 0 or 1 for each pair. Narrow floats compare by their exact values in f32, and C++'s operators are IEEE's: with a NaN only
-// `ne` holds.
+// Comparisons: 0 or 1 for each pair. Narrow floats compare by their exact values in f32, and C++'s
+// operators are IEEE's: with a NaN only `ne` holds.
 #include "device_lib/elementwise.cuh"
 
 namespace isobit::compare {

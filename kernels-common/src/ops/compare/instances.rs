@@ -1,5 +1,5 @@
-//! Three kernels for each comparison and dtype, dense operands in a module of their own. `lt` and `le` have none: they are `gt` and `ge` of exchanged
-//! operands, NaNs included.
+//! Three kernels for each comparison and dtype, dense operands in a module of their own. `lt` and
+//! `le` have none: they are `gt` and `ge` of exchanged operands, NaNs included.
 
 use super::without_sign;
 use crate::key::{Family, Key};
@@ -15,7 +15,8 @@ pub fn exchanged(op: CmpOp) -> (CmpOp, bool) {
     }
 }
 
-/// The dtype under whose key the kernels are: whether the bits of two integers are equal does not depend on their sign.
+/// The dtype under whose key the kernels are: whether the bits of two integers are equal does not
+/// depend on their sign.
 pub fn carrier(op: CmpOp, dtype: DType) -> DType {
     if matches!(op, CmpOp::Eq | CmpOp::Ne) { without_sign(dtype) } else { dtype }
 }

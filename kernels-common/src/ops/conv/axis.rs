@@ -1,4 +1,5 @@
-//! One spatial dimension of a convolution, for all of its outputs or some: what the kernels are told of it.
+//! One spatial dimension of a convolution, for all of its outputs or some: what the kernels are
+//! told of it.
 
 use crate::launch::index::Divisor;
 use isobit_hal::{Error, ErrorKind, Result};
@@ -60,7 +61,8 @@ fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// `x` with `a x = 1` modulo `n`, for numbers that have no common divisor (the extended algorithm of Euclid); 0 modulo 1.
+/// `x` with `a x = 1` modulo `n`, for numbers that have no common divisor (the extended algorithm
+/// of Euclid); 0 modulo 1.
 fn inverse(a: i128, n: i128) -> i128 {
     let (mut r, mut x) = ((n, a.rem_euclid(n)), (0, 1));
     while r.1 != 0 {
@@ -143,7 +145,8 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// `conv_line` of conv.cuh for every phase: for each output and tap of a part the input position, none where the phase does not meet the tap.
+    /// `conv_line` of conv.cuh for every phase: for each output and tap of a part the input
+    /// position, none where the phase does not meet the tap.
     fn met(part: &Part, transposed: bool) -> Vec<Vec<Option<i64>>> {
         let a = &part.axis;
         let [count, taps, stride] = [a.outputs, a.taps, a.stride].map(i64::from);

@@ -1,8 +1,10 @@
-// What the kernels of convolutions share: the problem, and how outputs and taps meet the input. A convolution is a product of matrices: its rows
-// are outputs of all images, its columns the channels of a group that are computed, and k counts input channels and taps, row-major.
+// What the kernels of convolutions share: the problem, and how outputs and taps meet the input. A
+// convolution is a product of matrices: its rows are outputs of all images, its columns the
+// channels of a group that are computed, and k counts input channels and taps, row-major.
 //
-// The outputs of a transposed convolution fall into phases, as many as the stride along each dimension: those of one phase meet the same taps,
-// and over them it is a plain convolution with a stride of 1 whose taps walk backwards. A plain convolution has one phase.
+// The outputs of a transposed convolution fall into phases, as many as the stride along each
+// dimension: those of one phase meet the same taps, and over them it is a plain convolution with a
+// stride of 1 whose taps walk backwards. A plain convolution has one phase.
 #pragma once
 
 #include "device_lib/index.cuh"
@@ -15,10 +17,12 @@ struct ConvAxis {
     // Of the input, and of the outputs; below 2^30.
     u32 size, outputs;
     u32 taps;
-    // Where the first output meets the input through the first tap. Transposed: the first output, counted with the padding that is cut off.
+    // Where the first output meets the input through the first tap. Transposed: the first output,
+    // counted with the padding that is cut off.
     i32 position;
     u32 stride, dilation;
-    // Transposed: the greatest common divisor of stride and dilation, and with both divided by it the inverse of the dilation modulo the stride.
+    // Transposed: the greatest common divisor of stride and dilation, and with both divided by it
+    // the inverse of the dilation modulo the stride.
     u32 common, inverse;
     // Outputs of the first phase, which has the most, and phases.
     Divisor per_phase, phases;
@@ -29,7 +33,8 @@ static_assert(sizeof(ConvAxis) == 56);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvAxis, position) == 12 && ISOBIT_OFFSET(ConvAxis, stride) == 16);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvAxis, per_phase) == 32);
 
-// The host's `Problem` in conv/launch.rs. Strides count elements; those of h and w are at [0] and [1].
+// The host's `Problem` in conv/launch.rs. Strides count elements; those of h and w are at [0] and
+// [1].
 struct Conv {
     ConvAxis axis[2];
     u32 transposed;
@@ -37,11 +42,13 @@ struct Conv {
     u32 channels_in, channels_out;
     // Outputs of a phase in all images, as if each phase had as many as the first.
     u32 outputs;
-    // Blocks along channels and along outputs; segments of k that this launch computes apart, 1 where it computes whole results.
+    // Blocks along channels and along outputs; segments of k that this launch computes apart, 1
+    // where it computes whole results.
     Divisor channel_tiles, output_tiles, segments;
     // Nonzero: four weights along k, four results along w can be moved at once.
     u32 kernel_vectors, dst_vectors;
-    // Nonzero: weights that follow each other along k are nearer than those of neighbouring channels.
+    // Nonzero: weights that follow each other along k are nearer than those of neighbouring
+    // channels.
     u32 along_k;
     u64 src_image, src_group, src_channel, src_space[2];
     u64 kernel_group, kernel_out, kernel_in, kernel_space[2];
@@ -77,7 +84,8 @@ ISOBIT_FN ConvBlock conv_block(const Conv &p) {
     return b;
 }
 
-// A dimension within a phase: which taps it meets, and where the first output meets the input through the first of them.
+// A dimension within a phase: which taps it meets, and where the first output meets the input
+// through the first of them.
 struct ConvLine {
     u32 tap, tap_step, taps;
     i32 position, per_output, per_tap;
@@ -127,7 +135,8 @@ ISOBIT_FN u64 conv_dst(const Conv &p, const ConvLine &h, const ConvLine &w, cons
            (u64)(w.output + at.w * w.output_step) * p.dst_space[1];
 }
 
-// A number that no position within the input reaches when it is added to one, and that no sum of a position and another one equals.
+// A number that no position within the input reaches when it is added to one, and that no sum of a
+// position and another one equals.
 ISOBIT_CONST i32 CONV_OUTSIDE = -0x7fffffff - 1;
 
 // Where segment `segment` of a result keeps its value, until all are added.

@@ -1,5 +1,5 @@
-// Convolutions with few channels to compute in a group, depthwise ones among them: a thread takes R channels of P outputs. It walks channels and
-// taps in order and unfolds nothing, for any strides.
+// Convolutions with few channels to compute in a group, depthwise ones among them: a thread takes R
+// channels of P outputs. It walks channels and taps in order and unfolds nothing, for any strides.
 #include "ops/conv/conv.cuh"
 
 namespace isobit {
@@ -40,7 +40,8 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
         at_w[j] = o.inside ? at_w[j] : CONV_OUTSIDE;
     }
 
-    // The first channel and tap of the part, whose numbers there are none of where there are no taps.
+    // The first channel and tap of the part, whose numbers there are none of where there are no
+    // taps.
     const u64 taps = (u64)h.taps * w.taps;
     const u64 first_channel = part.start == 0 ? 0 : part.start / taps;
     const u64 in_channel = part.start - first_channel * taps;
@@ -135,7 +136,8 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
     }
 }
 
-// Adds the segments of each result, of which the launch before computed so many apart: a block takes a strip of the outputs of one channel.
+// Adds the segments of each result, of which the launch before computed so many apart: a block
+// takes a strip of the outputs of one channel.
 template <typename T>
 ISOBIT_FN void conv_segments(T *dst, const compute_t<T> *partial, const Conv &p, u32 apart) {
     using C = compute_t<T>;

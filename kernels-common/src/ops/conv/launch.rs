@@ -1,4 +1,5 @@
-//! The portable convolution: cut into parts that one launch can count, each by the kernel that suits it.
+//! The portable convolution: cut into parts that one launch can count, each by the kernel that
+//! suits it.
 
 use super::axis::{Axis, Part, Window};
 use crate::args;
@@ -17,7 +18,8 @@ use std::ops::Range;
 const SEGMENT: usize = 256;
 /// Channels of a group from which tiles are used.
 const TILE_FROM: usize = 16;
-/// Blocks of a launch, of at most 256 threads; segments aside, which are only cut apart where there are few.
+/// Blocks of a launch, of at most 256 threads; segments aside, which are only cut apart where there
+/// are few.
 const MOST_BLOCKS: usize = 1 << 23;
 /// Outputs of a launch are counted in 31 bits, with the last block's overhang.
 const MOST_OUTPUTS: usize = 1 << 30;
@@ -26,7 +28,8 @@ pub(super) fn key(dtype: DType, variant: u8) -> Key {
     Key::new(Family::Conv, 0, &[dtype], variant)
 }
 
-/// A tensor's first element, and the strides of images (or none), groups, the channels of a group, and h and w.
+/// A tensor's first element, and the strides of images (or none), groups, the channels of a group,
+/// and h and w.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tensor {
     pub ptr: DevicePtr,
@@ -42,7 +45,8 @@ impl Tensor {
     }
 }
 
-/// A convolution with no dimension of the result 0, in two spatial dimensions, of which the first is of size 1 for those over one.
+/// A convolution with no dimension of the result 0, in two spatial dimensions, of which the first
+/// is of size 1 for those over one.
 pub(super) struct Problem<'a, R: GpuRuntime> {
     pub device: &'a GpuDevice<R>,
     pub dtype: DType,
@@ -102,11 +106,12 @@ type Ranges = [Range<usize>; 4];
 
 impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
-    /// Every element of the three tensors is allocated, and the result overlaps neither itself nor its inputs.
+    /// Every element of the three tensors is allocated, and the result overlaps neither itself nor
+    /// its inputs.
     pub unsafe fn portable(&self) -> Result<()> {
         let [h, w] = self.windows.map(|w| 0..w.outputs);
-        // SAFETY: the caller promises that every element of the three tensors is allocated, and the result
-        // overlaps neither itself nor its inputs.
+        // SAFETY: the caller promises that every element of the three tensors is allocated, and the
+        // result overlaps neither itself nor its inputs.
         unsafe { self.ranges([0..self.groups, 0..self.images, h, w]) }
     }
 
@@ -153,7 +158,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         }
     }
 
-    /// Tiles where there are channels enough and every output's first position is counted in 31 bits; none where that takes fewer images.
+    /// Tiles where there are channels enough and every output's first position is counted in 31
+    /// bits; none where that takes fewer images.
     fn shape(&self, images: usize, [h, w]: [&Part; 2]) -> Option<Shape> {
         let [along_h, along_w] = self.src.space;
         let far =
@@ -202,13 +208,15 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let launch =
             |s: Shape, blocks: usize| Launch::linear(key(self.dtype, s.variant), blocks as u32, s.threads as u32);
         let (first, second) = (launch(shape, blocks(shape) * apart), launch(SUMS, blocks(SUMS)));
-        // SAFETY: the caller promises valid tensors, and `partial` has a place for each segment's value of each result.
+        // SAFETY: the caller promises valid tensors, and `partial` has a place for each segment's
+        // value of each result.
         unsafe { first.on(self.device, args![src.ptr, kernel.ptr, dst.ptr, to, conv])? };
         if partial.is_none() {
             return Ok(());
         }
         let sums = self.conv(SUMS, [src, kernel, dst], parts, outputs, 1);
-        // SAFETY: as above; the values are all written before, in stream order, and go back to the pool afterwards.
+        // SAFETY: as above; the values are all written before, in stream order, and go back to the
+        // pool afterwards.
         unsafe { second.on(self.device, args![dst.ptr, to, sums, apart as u32]) }
     }
 

@@ -39,11 +39,12 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     };
     let device = dst.device();
     let numerics = op.numerics().unwrap_or_else(|| device.default_numerics());
-    // SAFETY: the layouts were validated against their buffers; the destination's is borrowed mutably, so it is none of the inputs', and its
-    // layout names no element twice.
+    // SAFETY: the layouts were validated against their buffers; the destination's is borrowed
+    // mutably, so it is none of the inputs', and its layout names no element twice.
     unsafe {
         if numerics == Numerics::Vendor {
-            // cuDNN reads a kernel with gaps as if it had none, and MIOpen takes no such. The copy goes back to the pool afterwards, in stream order.
+            // cuDNN reads a kernel with gaps as if it had none, and MIOpen takes no such. The copy
+            // goes back to the pool afterwards, in stream order.
             let packed = if kernel_layout.is_contiguous() { None } else { Some(kernel.try_clone(kernel_layout)?) };
             let plain = Layout::contiguous(kernel_layout.shape());
             let asked = match &packed {
@@ -135,7 +136,8 @@ fn vendor_problem<R: GpuRuntime>(
     }
 }
 
-/// Input and output channels of a group, and the kernel with its channels in this order: those of the result, and as images those of the input.
+/// Input and output channels of a group, and the kernel with its channels in this order: those of
+/// the result, and as images those of the input.
 fn of_group(conv: &Conv) -> (usize, usize, Tensor) {
     let Tensor4 { ptr, dims: [first, second, ..], strides: [a, b, h, w] } = conv.kernel;
     let (each, space) = (first / conv.groups, [h, w]);
@@ -145,8 +147,9 @@ fn of_group(conv: &Conv) -> (usize, usize, Tensor) {
     }
 }
 
-/// The product of matrices that a convolution is whose kernel has one tap for every output to see its own input through: the same sums in the same
-/// order. None where it is none, or the outputs lie so that they are no columns.
+/// The product of matrices that a convolution is whose kernel has one tap for every output to see
+/// its own input through: the same sums in the same order. None where it is none, or the outputs
+/// lie so that they are no columns.
 fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<matmul::Problem<'a, R>> {
     let one_tap = conv.kernel.dims[2..] == [1, 1] && conv.stride == [1, 1] && conv.padding == [0, 0];
     if !one_tap || conv.src.dims[2..] != conv.dst.dims[2..] {

@@ -1,11 +1,13 @@
-// Convolutions in the tiles of the product: 128 outputs by 64 channels a block. The input is unfolded as it is fetched: a thread keeps its four
-// outputs for all k, and where each k leads stands in a table in shared memory that the block renews with every segment.
+// Convolutions in the tiles of the product: 128 outputs by 64 channels a block. The input is
+// unfolded as it is fetched: a thread keeps its four outputs for all k, and where each k leads
+// stands in a table in shared memory that the block renews with every segment.
 #include "ops/conv/conv.cuh"
 #include "ops/matmul/tile.cuh"
 
 namespace isobit {
 
-// Where the k's of a segment lead, from an output's first position in the input and from a channel's first weight.
+// Where the k's of a segment lead, from an output's first position in the input and from a
+// channel's first weight.
 struct ConvTable {
     u64 src[PRODUCT_SEGMENT], kernel[PRODUCT_SEGMENT];
     i32 h[PRODUCT_SEGMENT], w[PRODUCT_SEGMENT];
@@ -35,8 +37,9 @@ ISOBIT_FN void fill_table(ConvTable &table, const Conv &p, const ConvLine &h, co
                       (u64)(w.tap + tap_w * w.tap_step) * p.kernel_space[1];
 }
 
-// A thread's part of a tile of the unfolded input: a quarter of the tile's outputs lie between two of its four, so that neighbouring threads have
-// neighbouring outputs, and rows of k lie between its parts.
+// A thread's part of a tile of the unfolded input: a quarter of the tile's outputs lie between two
+// of its four, so that neighbouring threads have neighbouring outputs, and rows of k lie between
+// its parts.
 template <typename T, typename C>
 struct ImagePart {
     static constexpr u32 APART = TILE_M / 4, ROWS = TILE_BLOCK / APART, PARTS = TILE_K<C> / ROWS;
@@ -82,7 +85,8 @@ struct ImagePart {
     }
 };
 
-// A thread's part of a tile of weights that are not four neighbours along k: neighbouring threads along k or along the channels.
+// A thread's part of a tile of weights that are not four neighbours along k: neighbouring threads
+// along k or along the channels.
 template <typename T, typename C>
 struct KernelPart {
     static constexpr u32 K = TILE_K<C>, EACH = K * TILE_N / TILE_BLOCK;

@@ -27,8 +27,9 @@ ISOBIT_FN void copy(const T *src, T *dst, const Index<2> &index, u32 n) {
             dst[place[e].at[1]] = value[e];
 }
 
-// Runs of elements that are adjacent on both sides, wherever they begin: the host's `Runs` in copy/mod.rs. A thread finds the place of its run
-// once for all that it takes of it; with a place for each element, f16 rows of odd length took 3 times the memory's time.
+// Runs of elements that are adjacent on both sides, wherever they begin: the host's `Runs` in
+// copy/mod.rs. A thread finds the place of its run once for all that it takes of it; with a place
+// for each element, f16 rows of odd length took 3 times the memory's time.
 struct Runs {
     Index<2> outer;
     u32 count;

@@ -19,7 +19,8 @@ const MOST: usize = 1 << 30;
 /// Threads of every block, and elements that one takes of a run, as in copy.cu.
 const BLOCK: usize = 256;
 const RUN_EACH: usize = 8;
-/// Elements from which a run is worth a kernel's attention: half of what the fewest threads take, which fill a warp.
+/// Elements from which a run is worth a kernel's attention: half of what the fewest threads take,
+/// which fill a warp.
 const RUN_FROM: usize = 128;
 /// Sizes from which a tile pays.
 const TILE_FROM: usize = 16;
@@ -48,14 +49,16 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let to = dst.ptr().at(dst.dtype(), dst_layout.start_offset());
     let dims = dst_layout.dims().iter().zip(src_layout.stride()).zip(dst_layout.stride());
     let dims = dims.map(|((&size, &s), &d)| Dim { size, stride: [s, d] }).collect();
-    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed mutably.
+    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed
+    // mutably.
     unsafe { copy_walk(dst.device(), dst.dtype().size_in_bytes(), from, to, dims) }
 }
 
 /// Copies the elements of a walk over two tensors (source, destination), of `size` bytes each.
 ///
 /// # Safety
-/// Every element of the walk is allocated in both; the two do not overlap, and no element of the destination comes twice.
+/// Every element of the walk is allocated in both; the two do not overlap, and no element of the
+/// destination comes twice.
 pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
     device: &GpuDevice<R>,
     mut size: usize,
@@ -70,7 +73,8 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
             // SAFETY: the caller promises a valid walk, which is one run.
             return unsafe { device.runtime().copy_on_device(&device.stream(), to, from, run * size) };
         }
-        // Runs that both sides hold without gaps move in the largest units that divide and align them.
+        // Runs that both sides hold without gaps move in the largest units that divide and align
+        // them.
         let steps = outer.iter().fold(0, |all, d| all | d.stride[0] | d.stride[1]) | run;
         let low = (steps as u64 * size as u64) | from.0 | to.0;
         let unit = (1usize << low.trailing_zeros().min(4)).max(size);
@@ -87,12 +91,14 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
         let from = DevicePtr(from.0 + (src * size) as u64);
         let to = DevicePtr(to.0 + (dst * size) as u64);
         if let Some((blocks, runs)) = runs(dims, size) {
-            // SAFETY: the caller promises a valid walk; elements behind a run's end are not touched.
+            // SAFETY: the caller promises a valid walk; elements behind a run's end are not
+            // touched.
             return unsafe { Launch::linear(key(size, RUNS), blocks, BLOCK as u32).on(device, args![from, to, runs]) };
         }
         match tiles(dims, size, from, to) {
             Some((variant, blocks, tiles)) => {
-                // SAFETY: the caller promises a valid walk; a tile's elements beyond its dimensions are not touched.
+                // SAFETY: the caller promises a valid walk; a tile's elements beyond its dimensions
+                // are not touched.
                 unsafe { Launch::linear(key(size, variant), blocks, 256).on(device, args![from, to, tiles]) }
             }
             None => {
@@ -113,7 +119,8 @@ fn key(size: usize, variant: u8) -> Key {
     }
 }
 
-/// The walk in the order in which the destination lies: a copy has no order of its own, and this one writes along runs and merges most.
+/// The walk in the order in which the destination lies: a copy has no order of its own, and this
+/// one writes along runs and merges most.
 fn in_order(mut dims: IndexDims<2>) -> IndexDims<2> {
     dims.sort_by_key(|d| std::cmp::Reverse((d.stride[1], d.stride[0])));
     let mut merged = IndexDims::new();
@@ -136,7 +143,8 @@ const _: () = assert!(size_of::<Runs>() == 256);
 const _: () = assert!(offset_of!(Runs, count) == 232 && offset_of!(Runs, parts) == 240);
 const _: () = assert!(offset_of!(Runs, across_shift) == 252);
 
-/// Blocks and parameters of a copy of long runs, which are adjacent on both sides. Units of 16 bytes need no such care: few share the cost of a place.
+/// Blocks and parameters of a copy of long runs, which are adjacent on both sides. Units of 16
+/// bytes need no such care: few share the cost of a place.
 fn runs(dims: &[Dim<2>], size: usize) -> Option<(u32, Runs)> {
     let (&Dim { size: length, stride }, outer) = dims.split_last()?;
     if stride != [1, 1] || length < RUN_FROM || size > 8 {
@@ -175,8 +183,9 @@ const _: () = assert!(size_of::<Tiles>() == 296);
 const _: () = assert!(offset_of!(Tiles, a_tiles) == 8 && offset_of!(Tiles, src_a) == 32);
 const _: () = assert!(offset_of!(Tiles, batch) == 64);
 
-/// Variant, blocks and parameters of a copy through tiles, where the neighbours of source and destination lie along different dimensions that
-/// are both long enough. `dims` are in the destination's order.
+/// Variant, blocks and parameters of a copy through tiles, where the neighbours of source and
+/// destination lie along different dimensions that are both long enough. `dims` are in the
+/// destination's order.
 fn tiles(dims: &[Dim<2>], size: usize, from: DevicePtr, to: DevicePtr) -> Option<(u8, u32, Tiles)> {
     let (b, rest) = dims.split_last()?;
     let near = (0..rest.len()).filter(|&d| rest[d].stride[0] != 0).min_by_key(|&d| rest[d].stride[0])?;

@@ -1,4 +1,5 @@
-// Elements at positions along a dimension, in any layout: one unit of up to 16 bytes at a time, each with its own id.
+// Elements at positions along a dimension, in any layout: one unit of up to 16 bytes at a time,
+// each with its own id.
 #include "device_lib/ids.cuh"
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"

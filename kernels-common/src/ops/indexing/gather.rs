@@ -112,12 +112,14 @@ impl<R: GpuRuntime> Operands<'_, R> {
     /// Any layout: `dims` are those of the destination, with the source at position 0.
     ///
     /// # Safety
-    /// Every element of the walk is allocated in destination and ids, and in the source at each of the `size` positions, `step` apart.
+    /// Every element of the walk is allocated in destination and ids, and in the source at each of
+    /// the `size` positions, `step` apart.
     unsafe fn any(&self, size: usize, mut step: usize, mut dims: IndexDims<3>) -> Result<()> {
         let mut unit = self.dst.dtype().size_in_bytes();
         let last = dims.len().saturating_sub(1);
         if let [outer @ .., Dim { size: run, stride: [1, 0, 1] }] = &mut dims[..] {
-            // Runs of one id, which both sides hold without gaps, move in the largest units that divide and align them.
+            // Runs of one id, which both sides hold without gaps, move in the largest units that
+            // divide and align them.
             let steps = outer.iter().fold(step | *run, |all, d| all | d.stride[0] | d.stride[2]);
             let low = (steps * unit) as u64 | self.at[0].0 | self.at[2].0;
             let by = (1usize << low.trailing_zeros().min(4)).max(unit) / unit;
@@ -138,8 +140,9 @@ impl<R: GpuRuntime> Operands<'_, R> {
             let parameters = Gather { index: Index::new(dims), size: size as u64, step: step as u64, n: n as u32 };
             let [dst, ids, src] = self.moved(offset, unit);
             let launch = Launch::linear(key, n.div_ceil(BLOCK_ELEMENTS) as u32, 256);
-            // SAFETY: a part of it: the caller promises that every element of the walk is allocated in
-            // destination and ids, and in the source at each of the `size` positions, `step` apart.
+            // SAFETY: a part of it: the caller promises that every element of the walk is allocated
+            // in destination and ids, and in the source at each of the `size` positions, `step`
+            // apart.
             unsafe { launch.on(self.dst.device(), args![src, ids, dst, parameters, self.flag]) }
         })
     }

@@ -1,4 +1,5 @@
-//! What moves bits has a kernel for each size of element, what adds one for each kind of value, and both one for each dtype of ids.
+//! What moves bits has a kernel for each size of element, what adds one for each kind of value, and
+//! both one for each dtype of ids.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -43,7 +44,8 @@ pub fn carrier(size: usize) -> DType {
     CARRIERS[size.trailing_zeros() as usize].0
 }
 
-/// The dtype under whose key the kernels are that add elements of a dtype: integers wrap alike, whether they have a sign or not.
+/// The dtype under whose key the kernels are that add elements of a dtype: integers wrap alike,
+/// whether they have a sign or not.
 pub fn summand(dtype: DType) -> DType {
     if dtype.is_float() { dtype } else { carrier(dtype.size_in_bytes()) }
 }

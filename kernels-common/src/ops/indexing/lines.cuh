@@ -1,4 +1,5 @@
-// A scatter as lines along its dimension, which share no destination: which of them are a block's, and where they lie.
+// A scatter as lines along its dimension, which share no destination: which of them are a block's,
+// and where they lie.
 #pragma once
 
 #include "device_lib/ids.cuh"
@@ -8,10 +9,11 @@
 
 namespace isobit {
 
-// The host's `Lines`. A block has a range of the destinations of a strip of neighbouring lines: a power of two of them, of which the last strip may
-// lack some.
+// The host's `Lines`. A block has a range of the destinations of a strip of neighbouring lines: a
+// power of two of them, of which the last strip may lack some.
 struct Lines {
-    // Strips begin at these places in destination, ids and source; from a line to the next is a step across, from an element to the next a step along.
+    // Strips begin at these places in destination, ids and source; from a line to the next is a
+    // step across, from an element to the next a step along.
     Index<3> groups;
     u64 across[3];
     u64 along[3];
@@ -25,7 +27,8 @@ struct Lines {
     // Ranges that the destinations are cut into, and how many of a line's are in one.
     Divisor ranges;
     u32 range;
-    // Whether a block's destinations are one line's, lie without gaps and begin at multiples of 16 bytes.
+    // Whether a block's destinations are one line's, lie without gaps and begin at multiples of 16
+    // bytes.
     u32 vectors;
 };
 

@@ -1,4 +1,5 @@
-//! Scatters along lines: blocks have ranges of the destinations of neighbouring lines in shared memory.
+//! Scatters along lines: blocks have ranges of the destinations of neighbouring lines in shared
+//! memory.
 
 use super::scatter::Scatter;
 use crate::args;
@@ -42,7 +43,8 @@ const _: () = assert!(size_of::<Lines>() == 400);
 const _: () = assert!(offset_of!(Lines, across) == 296 && offset_of!(Lines, lines) == 360);
 const _: () = assert!(offset_of!(Lines, strips) == 368 && offset_of!(Lines, range) == 392);
 
-/// How the lines are shared out: the dimensions of all, and how many neighbours along the last of them, and destinations of each, a block has.
+/// How the lines are shared out: the dimensions of all, and how many neighbours along the last of
+/// them, and destinations of each, a block has.
 pub(super) struct Strips {
     dims: IndexDims<3>,
     across: usize,
@@ -65,8 +67,8 @@ impl Strips {
 }
 
 impl<R: GpuRuntime> Scatter<'_, R> {
-    /// Shares out the lines of some dimensions, of which the last lies nearest. Where elements of one line are nearer than those of neighbours
-    /// (`nearest`), a block has one line.
+    /// Shares out the lines of some dimensions, of which the last lies nearest. Where elements of
+    /// one line are nearer than those of neighbours (`nearest`), a block has one line.
     pub(super) fn strips(&self, mut dims: IndexDims<3>, nearest: bool) -> Strips {
         if dims.is_empty() {
             dims.push(Dim { size: 1, stride: [0; 3] });
@@ -118,14 +120,15 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             parameters.strips = Divisor::new(strips);
             let mut config = LaunchConfig::linear((count(groups) * strips * ranges) as u32, block as u32);
             config.shared_bytes = (range * across * held) as u32;
-            // Setting keeps the places of sources in 32 bits; parts of longer lines go one after the other.
+            // Setting keeps the places of sources in 32 bits; parts of longer lines go one after
+            // the other.
             let most = if self.sets { MOST_SOURCES } else { self.n };
             for first in (0..self.n).step_by(most) {
                 let begin = std::array::from_fn(|o| offset[o] + if o == 0 { 0 } else { first * self.along[o] });
                 let [dst, ids, src] = self.moved(begin, unit);
                 parameters.n = (self.n - first).min(most) as u64;
-                // SAFETY: a part of it: the caller promises that every element of the lines is allocated, and
-                // no element of the destination comes twice.
+                // SAFETY: a part of it: the caller promises that every element of the lines is
+                // allocated, and no element of the destination comes twice.
                 unsafe { Launch { key, config }.on(self.dst.device(), args![dst, ids, src, parameters, self.flag])? };
             }
             Ok(())

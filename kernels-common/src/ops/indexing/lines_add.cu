@@ -1,5 +1,6 @@
-// Adding at positions along lines, in the order of the source: a block keeps the sums of its destinations in shared memory, and takes the sources
-// in steps of one a thread. Sources of a step that go to one destination go to one bucket, and one thread adds all of a bucket, in their order.
+// Adding at positions along lines, in the order of the source: a block keeps the sums of its
+// destinations in shared memory, and takes the sources in steps of one a thread. Sources of a step
+// that go to one destination go to one bucket, and one thread adds all of a bucket, in their order.
 #include "device_lib/arith.cuh"
 #include "device_lib/bits.cuh"
 #include "ops/indexing/lines.cuh"
@@ -13,7 +14,8 @@ ISOBIT_CONST u32 BUCKET_BITS = 7;
 ISOBIT_CONST u32 BUCKETS = 1u << BUCKET_BITS;
 ISOBIT_CONST u32 MASK_WORDS = ADD_BLOCK / WORD_BITS;
 
-// Ids often have a common factor, so a bucket is chosen by the high bits of a product (2^32 over the golden ratio).
+// Ids often have a common factor, so a bucket is chosen by the high bits of a product (2^32 over
+// the golden ratio).
 ISOBIT_FN u32 bucket_of(u32 key) { return key * 0x9e3779b1u >> (WORD_BITS - BUCKET_BITS); }
 
 // The threads of a step whose elements share a bucket.
@@ -43,8 +45,9 @@ struct Members {
     }
 };
 
-// What a block shares beside its sums. A step's elements are read until the next barrier, so there are two of them in turn; its masks are cleared
-// after the next barrier and used again after the one that follows, so there are three.
+// What a block shares beside its sums. A step's elements are read until the next barrier, so there
+// are two of them in turn; its masks are cleared after the next barrier and used again after the
+// one that follows, so there are three.
 template <typename C>
 struct Step {
     C values[2][ADD_BLOCK];
@@ -102,7 +105,8 @@ ISOBIT_FN void add_step(C *sum, Step<C> &step, Turn &turn, bool present, u32 key
     turn.masks = turn.masks == 2 ? 0 : turn.masks + 1;
 }
 
-// What a sum becomes in the destination. A NaN that was there keeps its bits, which the compute type may have changed: nothing may have been added.
+// What a sum becomes in the destination. A NaN that was there keeps its bits, which the compute
+// type may have changed: nothing may have been added.
 template <typename T>
 ISOBIT_FN T rounded(compute_t<T> sum, const T &before) {
     if constexpr (is_narrow<T>)

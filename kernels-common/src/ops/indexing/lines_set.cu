@@ -1,4 +1,5 @@
-// Setting elements at positions along lines: for each destination of a block the last of its sources is found in shared memory, then moved.
+// Setting elements at positions along lines: for each destination of a block the last of its
+// sources is found in shared memory, then moved.
 #include "ops/indexing/lines.cuh"
 
 namespace isobit {
@@ -10,7 +11,8 @@ ISOBIT_CONST u32 SET_EACH = 4;
 template <typename T, typename I>
 ISOBIT_FN void lines_set(T *dst, const I *ids, const T *src, const Lines &l, u32 *flag) {
     extern __shared__ vector_detail::words4 shared_words[];
-    // For each destination one more than the place of its last source, so that 0 is none. The host sees to it that places fit.
+    // For each destination one more than the place of its last source, so that 0 is none. The host
+    // sees to it that places fit.
     u32 *last = (u32 *)shared_words;
     const Line line = line_of(l, SET_BLOCK);
     const u32 all = line.range << l.across_shift, n = (u32)l.n;

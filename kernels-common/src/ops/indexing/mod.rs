@@ -1,8 +1,10 @@
 //! Indexing: elements taken from positions that ids name, and set at or added to them.
 //!
-//! Taking has a kernel for any layout, and one that holds a line of the source in shared memory. Setting and adding go along lines, which share no
-//! destination, in shared memory where a line's destinations fit; otherwise, and where whole slices share an id, the sources are sorted by
-//! destination first. Whatever the way, sources that meet are taken in their own order, so that the bits are the same.
+//! Taking has a kernel for any layout, and one that holds a line of the source in shared memory.
+//! Setting and adding go along lines, which share no destination, in shared memory where a line's
+//! destinations fit; otherwise, and where whole slices share an id, the sources are sorted by
+//! destination first. Whatever the way, sources that meet are taken in their own order, so that the
+//! bits are the same.
 
 mod gather;
 mod lines;
@@ -61,7 +63,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
 }
 
-/// The strides of ids in the shape that an operation works in: those of one dimension are the same for all else.
+/// The strides of ids in the shape that an operation works in: those of one dimension are the same
+/// for all else.
 fn id_strides(layout: &Layout, op: &Op, dim: usize, rank: usize) -> isobit_hal::Dims {
     match op {
         Op::IndexSelect { .. } | Op::IndexAdd { .. } => {
@@ -73,7 +76,8 @@ fn id_strides(layout: &Layout, op: &Op, dim: usize, rank: usize) -> isobit_hal::
     }
 }
 
-/// Dimensions whose order is of no meaning, in the order in which the destination lies, its neighbours last.
+/// Dimensions whose order is of no meaning, in the order in which the destination lies, its
+/// neighbours last.
 fn in_order<const OPERANDS: usize>(mut dims: IndexDims<OPERANDS>) -> IndexDims<OPERANDS> {
     dims.sort_by_key(|d: &Dim<OPERANDS>| std::cmp::Reverse(d.stride));
     let mut merged = IndexDims::new();

@@ -1,5 +1,6 @@
-// The sources of a scatter in the order of their destinations, and in their own order where those are equal: a stable radix sort of 8 bits a pass.
-// A pass counts the digits of each tile, sums the counts over the tiles of each digit, and puts every element into its place.
+// The sources of a scatter in the order of their destinations, and in their own order where those
+// are equal: a stable radix sort of 8 bits a pass. A pass counts the digits of each tile, sums the
+// counts over the tiles of each digit, and puts every element into its place.
 #include "device_lib/bits.cuh"
 #include "device_lib/ids.cuh"
 #include "device_lib/index.cuh"
@@ -14,7 +15,8 @@ ISOBIT_CONST u32 ORDER_TILE = 2048;
 ISOBIT_CONST u32 DIGITS = ORDER_BLOCK;
 ISOBIT_CONST u32 ORDER_WORDS = ORDER_BLOCK / WORD_BITS;
 
-// The host's `Keys`: lines of `n` ids, which count along `size` destinations each. Less than 2^31 of both in all.
+// The host's `Keys`: lines of `n` ids, which count along `size` destinations each. Less than 2^31
+// of both in all.
 struct Keys {
     Index<3> lines;
     u64 step;
@@ -59,7 +61,8 @@ ISOBIT_FN void order_count(const u32 *keys, u32 *counts, u32 n, u32 shift) {
     counts[(u64)thread_x() * grid_dim_x() + block_x()] = count[thread_x()];
 }
 
-// The sum of `x` over the threads before among `width` neighbours, a power of two; `total` is that over all of them.
+// The sum of `x` over the threads before among `width` neighbours, a power of two; `total` is that
+// over all of them.
 ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
     const u32 me = thread_x(), lane = me & (width - 1);
     u32 sum = x;
@@ -78,7 +81,8 @@ ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
     return sum - x;
 }
 
-// Makes the counts of a digit, which 2^log_width threads have, those of the tiles before, and gives their sum.
+// Makes the counts of a digit, which 2^log_width threads have, those of the tiles before, and gives
+// their sum.
 ISOBIT_FN void order_scan(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {
     __shared__ u32 shared[ORDER_BLOCK];
     const u32 width = 1u << log_width, lane = thread_x() & (width - 1);
@@ -98,7 +102,8 @@ ISOBIT_FN void order_scan(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {
         totals[digit] = before;
 }
 
-// Puts the elements of a tile into their places. Of the threads of a step that have one digit, those before count.
+// Puts the elements of a tile into their places. Of the threads of a step that have one digit,
+// those before count.
 ISOBIT_FN void order_place(const u32 *keys, const u32 *order, u32 *keys_out, u32 *order_out, const u32 *counts,
                            const u32 *totals, u32 n, u32 shift) {
     __shared__ u32 masks[DIGITS][ORDER_WORDS];

@@ -31,7 +31,8 @@ const _: () = assert!(size_of::<Keys>() == 328);
 const _: () = assert!(offset_of!(Keys, step) == 296 && offset_of!(Keys, n) == 304);
 const _: () = assert!(offset_of!(Keys, size) == 316);
 
-/// Sources in the order of their keys, and of themselves where those are equal. A key numbers the destinations of all lines, `nowhere` after them.
+/// Sources in the order of their keys, and of themselves where those are equal. A key numbers the
+/// destinations of all lines, `nowhere` after them.
 pub(super) struct Order<R: GpuRuntime> {
     pub(super) keys: GpuStorage<R>,
     pub(super) sources: GpuStorage<R>,
@@ -40,7 +41,8 @@ pub(super) struct Order<R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Scatter<'_, R> {
-    /// Sorts the sources of lines that begin at an offset; less than 2^31 sources and destinations in all.
+    /// Sorts the sources of lines that begin at an offset; less than 2^31 sources and destinations
+    /// in all.
     ///
     /// # Safety
     /// Every id of the lines is allocated.
@@ -75,7 +77,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         for shift in (0..bits).step_by(DIGIT_BITS as usize) {
             let ((keys, order), (keys_to, order_to)) = ((from.0.ptr(), from.1.ptr()), (to.0.ptr(), to.1.ptr()));
             let (counts, totals) = (counts.ptr(), totals.ptr());
-            // SAFETY: the scratch has a place for every key, for the digits of every tile, and for their sums.
+            // SAFETY: the scratch has a place for every key, for the digits of every tile, and for
+            // their sums.
             unsafe {
                 launch(COUNT, &[], tiles).on(device, args![keys, counts, n, shift])?;
                 launch(SCAN, &[], (width << DIGIT_BITS) / BLOCK)

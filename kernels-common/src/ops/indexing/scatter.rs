@@ -14,7 +14,8 @@ const SHORT: usize = 8192;
 /// Destinations that a source may cost: those of a line are all read and written.
 const SPARSE: usize = 16;
 
-/// A scatter into a destination that has the first operand's elements: what is done at each position, and where it all lies.
+/// A scatter into a destination that has the first operand's elements: what is done at each
+/// position, and where it all lies.
 pub(super) struct Scatter<'a, R: GpuRuntime> {
     pub(super) dst: &'a GpuStorage<R>,
     /// Whether sources replace what is there, or add to it.
@@ -70,7 +71,8 @@ pub(super) fn scatter<R: GpuRuntime>(
     };
     let others = (0..rank).filter(|&d| d != dim && src_layout.dims()[d] != 1);
     let others: IndexDims<3> = others.map(|d| Dim { size: src_layout.dims()[d], stride: strides(d) }).collect();
-    // SAFETY: the layouts were validated against their buffers, the destination's is its own, and ids are checked by the kernels.
+    // SAFETY: the layouts were validated against their buffers, the destination's is its own, and
+    // ids are checked by the kernels.
     unsafe { scatter.run(others) }
 }
 
@@ -82,8 +84,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         let (slice, lines): (IndexDims<3>, IndexDims<3>) = others.iter().copied().partition(|d| d.stride[1] == 0);
         let can_sort = self.n < 1 << 31 && self.size < (1 << 31) - 1;
         if can_sort && !slice.is_empty() && !nearest {
-            // SAFETY: the caller promises that every element of the lines is allocated, and no element of the
-            // destination comes twice.
+            // SAFETY: the caller promises that every element of the lines is allocated, and no
+            // element of the destination comes twice.
             return unsafe { self.sorted(&in_order(lines), slice) };
         }
         let strips = self.strips(in_order(others.clone()), nearest);
@@ -91,14 +93,14 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             self.n <= SHORT || strips.blocks() >= self.dst.device().runtime().limits().multiprocessors as usize;
         let dense = self.size / SPARSE <= self.n.max(SHORT / SPARSE);
         if !can_sort || (enough && dense && strips.ranges() <= MOST_RANGES) {
-            // SAFETY: the caller promises that every element of the lines is allocated, and no element of the
-            // destination comes twice.
+            // SAFETY: the caller promises that every element of the lines is allocated, and no
+            // element of the destination comes twice.
             return unsafe { self.along_lines(strips) };
         }
         // With an id of its own for every element a slice is one element.
         let (slice, lines) = if count(&slice) > 1 && !nearest { (slice, lines) } else { (IndexDims::new(), others) };
-        // SAFETY: the caller promises that every element of the lines is allocated, and no element of the
-        // destination comes twice.
+        // SAFETY: the caller promises that every element of the lines is allocated, and no element
+        // of the destination comes twice.
         unsafe { self.sorted(&in_order(lines), slice) }
     }
 }

@@ -1,4 +1,5 @@
-// Sources in the order of their destinations, as order.cu leaves them, and the slices that each of them moves.
+// Sources in the order of their destinations, as order.cu leaves them, and the slices that each of
+// them moves.
 #pragma once
 
 #include "device_lib/index.cuh"

@@ -1,4 +1,5 @@
-//! Scatters from sorted sources: slices that share an id move together, in the largest units that suit them.
+//! Scatters from sorted sources: slices that share an id move together, in the largest units that
+//! suit them.
 
 use super::in_order;
 use super::radix_sort::Order;
@@ -46,14 +47,15 @@ impl<R: GpuRuntime> Scatter<'_, R> {
     /// `slice` are the dimensions along which all elements have one id.
     ///
     /// # Safety
-    /// Every element of the lines and slices is allocated, and no element of the destination comes twice.
+    /// Every element of the lines and slices is allocated, and no element of the destination comes
+    /// twice.
     pub(super) unsafe fn sorted(&self, lines: &[Dim<3>], slice: IndexDims<3>) -> Result<()> {
         let slice = slice.into_iter().map(|d| Dim { size: d.size, stride: [d.stride[0], d.stride[2]] }).collect();
         let slice = in_order::<2>(slice);
         let most = MOST / self.n.max(self.size).max(1);
         split(lines, most.max(1), [0; 3], &mut |lines, offset| {
-            // SAFETY: a part of it: the caller promises that every element of the lines and slices is
-            // allocated, and no element of the destination comes twice.
+            // SAFETY: a part of it: the caller promises that every element of the lines and slices
+            // is allocated, and no element of the destination comes twice.
             unsafe {
                 let order = self.order(lines, offset)?;
                 self.move_slices(&order, lines, offset, &slice)
@@ -119,7 +121,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             let at = |start: DevicePtr, units: usize| DevicePtr(start.0 + (units * unit) as u64);
             let (to, from, keys, sources) = (at(dst, to), at(src, from), order.keys.ptr(), order.sources.ptr());
             let launch = Launch::linear(key, (groups * strips) as u32, BLOCK as u32);
-            // SAFETY: a part of what the caller promises, and the order has a key and a source for each item.
+            // SAFETY: a part of what the caller promises, and the order has a key and a source for
+            // each item.
             unsafe { launch.on(self.dst.device(), args![to, from, keys, sources, parameters]) }
         })
     }

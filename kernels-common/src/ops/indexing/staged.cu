@@ -1,5 +1,6 @@
-// Elements at positions along a dimension in which the source has no gaps: a block holds a line of the source in shared memory, where accesses
-// in any order cost little, so that global memory sees streams alone.
+// Elements at positions along a dimension in which the source has no gaps: a block holds a line of
+// the source in shared memory, where accesses in any order cost little, so that global memory sees
+// streams alone.
 #include "device_lib/ids.cuh"
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
@@ -23,7 +24,8 @@ struct Staged {
     // Parts of a line's ids, each the work of a block, and ids of a part: whole packs.
     Divisor parts;
     u32 part;
-    // Whether the lines of the source begin at multiples of 16 bytes, and ids and destination can move in packs.
+    // Whether the lines of the source begin at multiples of 16 bytes, and ids and destination can
+    // move in packs.
     u32 src_vectors;
     u32 vectors;
 };

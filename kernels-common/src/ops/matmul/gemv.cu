@@ -1,5 +1,6 @@
-// The product where one side is short: a thread takes one column of the results and R rows of it, and as many threads as k has segments
-// work on one result where there are too few results to fill the card.
+// The product where one side is short: a thread takes one column of the results and R rows of it,
+// and as many threads as k has segments work on one result where there are too few results to fill
+// the card.
 #include "ops/matmul/product.cuh"
 
 namespace isobit {

@@ -70,8 +70,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         batch,
     };
     let numerics = matmul.numerics.unwrap_or_else(|| device.default_numerics());
-    // SAFETY: the layouts were validated against their buffers; the destination's is borrowed mutably, so it is none of the inputs', and its
-    // layout names no element twice.
+    // SAFETY: the layouts were validated against their buffers; the destination's is borrowed
+    // mutably, so it is none of the inputs', and its layout names no element twice.
     unsafe {
         if numerics == Numerics::Vendor && dtype != DType::F8E4M3 && problem.vendor(op)? {
             return Ok(());
@@ -136,7 +136,8 @@ const _: () = assert!(offset_of!(Product, a_vectors) == 80 && offset_of!(Product
 const _: () = assert!(offset_of!(Product, batch) == 120);
 
 impl<R: GpuRuntime> Problem<'_, R> {
-    /// Whether the vendor's library took it. One call serves one batch dimension; of several the longest.
+    /// Whether the vendor's library took it. One call serves one batch dimension; of several the
+    /// longest.
     ///
     /// # Safety
     /// Every element is allocated, and `c` overlaps neither itself nor its inputs.
@@ -162,11 +163,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 b: matrix(self.b, b, inner.stride[1]),
                 c: matrix(self.c, c, inner.stride[2]),
             };
-            // What is declined once is declined for every part, and the portable kernel overwrites what was done.
+            // What is declined once is declined for every part, and the portable kernel overwrites
+            // what was done.
             if took {
                 let outcome = self.device.call_vendor(|runtime, stream, scratch| {
-                    // SAFETY: a part of it: the caller promises that every element is allocated, and `c`
-                    // overlaps neither itself nor its inputs.
+                    // SAFETY: a part of it: the caller promises that every element is allocated,
+                    // and `c` overlaps neither itself nor its inputs.
                     unsafe { runtime.gemm(stream, &gemm, scratch) }
                 })?;
                 took = self.device.vendor_took(op, outcome);
@@ -198,7 +200,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 } else {
                     TILE_N
                 }));
-                // At most 2^23 blocks of 256 threads, segments aside, which are only cut apart where there are few.
+                // At most 2^23 blocks of 256 threads, segments aside, which are only cut apart
+                // where there are few.
                 let most = ((1 << 23) / results).max(1);
                 split(&self.batch, most, [0; 3], &mut |batch, [a, b, c]| {
                     let part = Problem {
@@ -229,7 +232,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         };
         let (m_tiles, n_tiles) = (self.m.div_ceil(m_side), self.n.div_ceil(n_side));
         let blocks = m_tiles * n_tiles * batches;
-        // Where results alone do not fill the card twice over, each segment of k is a block's own work.
+        // Where results alone do not fill the card twice over, each segment of k is a block's own
+        // work.
         let limits = self.device.runtime().limits();
         let enough = (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / threads;
         let enough = if thin { enough } else { limits.multiprocessors as usize };
@@ -242,7 +246,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
         let to = partial.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let launch = Launch::linear(key(self.dtype, variant), (blocks * apart) as u32, threads as u32);
-        // SAFETY: the caller promises valid matrices, and `partial` has a place for each segment's value of each result.
+        // SAFETY: the caller promises valid matrices, and `partial` has a place for each segment's
+        // value of each result.
         unsafe { launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, product])? };
         if partial.is_none() {
             return Ok(());
@@ -253,7 +258,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         product.n_tiles = Divisor::new(strips);
         let blocks = (batches * self.m * strips) as u32;
         let launch = Launch::linear(key(self.dtype, SEGMENTS), blocks, THIN_COLUMNS as u32);
-        // SAFETY: as above; the values are all written before, in stream order, and go back to the pool afterwards.
+        // SAFETY: as above; the values are all written before, in stream order, and go back to the
+        // pool afterwards.
         unsafe { launch.on(self.device, args![self.c.ptr, to, product, apart as u32]) }
     }
 

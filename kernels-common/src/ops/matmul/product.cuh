@@ -10,14 +10,15 @@ namespace isobit {
 struct Product {
     u32 m;
     u32 n;
-    // Segments that this launch computes apart, each result's values going to `partial`; 1 where it computes whole results.
+    // Segments that this launch computes apart, each result's values going to `partial`; 1 where it
+    // computes whole results.
     Divisor segments;
     u64 k;
     u64 a_row, a_col;
     u64 b_row, b_col;
     u64 c_row, c_col;
-    // Nonzero: four neighbours along k (bit 0) or along m or n (bit 1) can be loaded at once, from `a` and from `b`; and four along n stored to
-    // `c` (bit 1).
+    // Nonzero: four neighbours along k (bit 0) or along m or n (bit 1) can be loaded at once, from
+    // `a` and from `b`; and four along n stored to `c` (bit 1).
     u32 a_vectors, b_vectors, c_vectors;
     // Tiles (or strips) along m and n.
     Divisor m_tiles, n_tiles;

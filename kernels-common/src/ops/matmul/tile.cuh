@@ -1,5 +1,6 @@
-// Tiles of 128 x 64 results a block, 8 x 4 a thread, for products of matrices and for convolutions. Tiles of both operands pass through shared
-// memory, two at a time: one is used while the next comes in. A thread holds a segment's values and the sums so far, so 8 x 8 would not leave
+// Tiles of 128 x 64 results a block, 8 x 4 a thread, for products of matrices and for convolutions.
+// Tiles of both operands pass through shared memory, two at a time: one is used while the next
+// comes in. A thread holds a segment's values and the sums so far, so 8 x 8 would not leave
 // registers for two blocks at once.
 #pragma once
 
@@ -13,12 +14,14 @@ ISOBIT_CONST u32 TILE_PAD = 4;
 template <typename C>
 ISOBIT_CONST u32 TILE_K = 64 / sizeof(C);
 
-// A thread's part of a tile of SIDE x TILE_K elements, on its way: vectors of four along k or along the side.
+// A thread's part of a tile of SIDE x TILE_K elements, on its way: vectors of four along k or along
+// the side.
 template <typename T, typename C, u32 SIDE>
 struct TilePart {
     static constexpr u32 K = TILE_K<C>;
     static constexpr u32 PARTS = (SIDE * K / 4 + TILE_BLOCK - 1) / TILE_BLOCK;
-    // As they were loaded: widened here, each load would be waited for instead of the products that run meanwhile.
+    // As they were loaded: widened here, each load would be waited for instead of the products that
+    // run meanwhile.
     T value[PARTS][4];
 
     struct Place {
@@ -110,7 +113,8 @@ ISOBIT_CONST u32 TILE_STAGE = TILE_K<C> *(TILE_M + TILE_PAD + TILE_N + TILE_PAD)
 template <typename C>
 ISOBIT_CONST u32 TILE_WORDS = 2 * TILE_STAGE<C> * sizeof(C) / 16;
 
-// The results of a thread. A warp covers 8 x 4 threads' results, so that its reads of shared memory meet each bank once.
+// The results of a thread. A warp covers 8 x 4 threads' results, so that its reads of shared memory
+// meet each bank once.
 struct TilePlace {
     u32 x, y;
 
@@ -126,8 +130,9 @@ ISOBIT_FN TilePlace tile_place() {
                      patch / PATCHES_X * PATCH_Y + in_patch / PATCH_X};
 }
 
-// The sums of a thread's results over `k` products. `fetch(at)` brings the factors from `at` on into registers and `keep(a, b)` from there into the
-// tiles of both operands; all threads of the block call them together. Beyond k the factors must be -0 and +0, whose product changes nothing.
+// The sums of a thread's results over `k` products. `fetch(at)` brings the factors from `at` on
+// into registers and `keep(a, b)` from there into the tiles of both operands; all threads of the
+// block call them together. Beyond k the factors must be -0 and +0, whose product changes nothing.
 template <typename C, typename Fetch, typename Keep>
 ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TilePlace &place, u64 k, const Fetch &fetch,
                             const Keep &keep) {

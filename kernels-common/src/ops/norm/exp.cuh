@@ -1,4 +1,5 @@
-// e^x for x of at most 0, as softmax wants it: a NaN stays one, and -infinity gives 0. Recipes: docs/numerics/norm.md.
+// e^x for x of at most 0, as softmax wants it: a NaN stays one, and -infinity gives 0. Recipes:
+// docs/numerics/norm.md.
 #pragma once
 
 #include "device_lib/extreme.cuh"
@@ -20,7 +21,8 @@ ISOBIT_FN float exp_limited(float x) {
 #endif
 }
 
-// f32's exp, without what positive arguments need. The scale is 2^64 too much, which keeps it normal; the last factor rounds, once.
+// f32's exp, without what positive arguments need. The scale is 2^64 too much, which keeps it
+// normal; the last factor rounds, once.
 ISOBIT_FN float exp_down(float x, type_tag<float>) {
     using namespace math::f32;
     x = exp_limited(x);

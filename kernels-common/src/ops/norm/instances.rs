@@ -1,4 +1,5 @@
-//! Two modules for each dtype, softmax and the norms by themselves: rows that fit registers, by their length, and long rows.
+//! Two modules for each dtype, softmax and the norms by themselves: rows that fit registers, by
+//! their length, and long rows.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -10,13 +11,14 @@ pub const LOG_SOFTMAX: usize = 1;
 pub const RMS_NORM: usize = 2;
 pub const LAYER_NORM: usize = 3;
 
-/// Passes over the segments of long rows, and the one that writes; below are the variants of [`shapes`], by their position.
+/// Passes over the segments of long rows, and the one that writes; below are the variants of
+/// [`shapes`], by their position.
 pub const FIRST: u8 = 16;
 pub const SECOND: u8 = 17;
 pub const WRITE: u8 = 18;
 
-/// What a thread of a row in registers holds: elements of each of so many lanes. With the rows of 256 elements that it has, that is the most elements
-/// a row can have.
+/// What a thread of a row in registers holds: elements of each of so many lanes. With the rows of
+/// 256 elements that it has, that is the most elements a row can have.
 #[derive(Debug, Clone, Copy)]
 pub struct RowShape {
     pub lanes: usize,
@@ -29,8 +31,9 @@ const fn shape(lanes: usize, elements: usize, block: usize) -> RowShape {
     RowShape { lanes, elements, block }
 }
 
-/// For rows of up to 256, 1024, 2048, 4096, 8192 and, but for f64, 16384 elements. Of the longest ones a thread has few lanes, so that it holds no more
-/// than 64 words; of the shortest as many as lie in 16 bytes, up to 8.
+/// For rows of up to 256, 1024, 2048, 4096, 8192 and, but for f64, 16384 elements. Of the longest
+/// ones a thread has few lanes, so that it holds no more than 64 words; of the shortest as many as
+/// lie in 16 bytes, up to 8.
 pub fn shapes(dtype: DType) -> &'static [RowShape] {
     const F64: &[RowShape] =
         &[shape(2, 1, 128), shape(2, 4, 128), shape(2, 8, 128), shape(2, 16, 128), shape(1, 32, 256)];

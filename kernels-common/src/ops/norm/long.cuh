@@ -1,5 +1,5 @@
-// Rows that are too long for registers: a pass over segments for each value that a row needs, and one that writes. A block has LONG_THREADS
-// threads, of two lanes each.
+// Rows that are too long for registers: a pass over segments for each value that a row needs, and
+// one that writes. A block has LONG_THREADS threads, of two lanes each.
 #pragma once
 
 #include "ops/norm/norm.cuh"
@@ -29,7 +29,8 @@ ISOBIT_FN Span span_of(const Norm &p, u32 size) {
     return s;
 }
 
-// Folds what `Value` makes of the elements of a segment, in the order of sums. It may depend on what an earlier pass found for each row.
+// Folds what `Value` makes of the elements of a segment, in the order of sums. It may depend on
+// what an earlier pass found for each row.
 template <typename Value, typename T>
 ISOBIT_FN void fold_segment(const T *src, const compute_t<T> *of_rows, compute_t<T> *segments, const Norm &p) {
     using C = compute_t<T>;

@@ -1,4 +1,5 @@
-//! Rows that no block holds: a pass over their segments for each value that they need, then one that writes.
+//! Rows that no block holds: a pass over their segments for each value that they need, then one
+//! that writes.
 
 use super::{Call, LANES};
 use crate::args;
@@ -42,7 +43,8 @@ impl<R: GpuRuntime> Call<'_, R> {
         }
     }
 
-    /// A value of each row, of the compute type. `found` is what an earlier pass gave, where the kernel takes it.
+    /// A value of each row, of the compute type. `found` is what an earlier pass gave, where the
+    /// kernel takes it.
     ///
     /// # Safety
     /// As [`run`](Self::run), and `found` has a value for each row, or is not read.
@@ -62,7 +64,8 @@ impl<R: GpuRuntime> Call<'_, R> {
         norm.parts = Divisor::new(segments);
         norm.team_shift = THREADS.ilog2();
         let launch = Launch::linear(key(op, self.dtype, pass), items as u32, THREADS as u32);
-        // SAFETY: the caller promises valid source and `found`; there is a place for the value of every segment.
+        // SAFETY: the caller promises valid source and `found`; there is a place for the value of
+        // every segment.
         unsafe { launch.on(self.device, args![self.src, found, values.ptr(), norm])? };
         if segments == 1 {
             return Ok(values);
@@ -80,7 +83,8 @@ impl<R: GpuRuntime> Call<'_, R> {
         let mut norm = self.norm(rows, LONG_LANES);
         norm.parts = Divisor::new(parts);
         norm.team_shift = THREADS.ilog2();
-        // SAFETY: the caller promises what `run` asks, and each of `found` has a value for each row.
+        // SAFETY: the caller promises what `run` asks, and each of `found` has a value for each
+        // row.
         unsafe { self.launch(key(self.op, self.dtype, WRITE), count(rows) * parts, THREADS, found, &norm) }
     }
 }

@@ -1,4 +1,5 @@
-//! softmax, log_softmax, rms_norm and layer_norm over the last dimension: which kernel a row's length calls for, and the layouts that kernels take.
+//! softmax, log_softmax, rms_norm and layer_norm over the last dimension: which kernel a row's
+//! length calls for, and the layouts that kernels take.
 
 mod long;
 
@@ -17,7 +18,8 @@ use std::mem::offset_of;
 
 /// Lanes of the order of sums.
 const LANES: usize = 256;
-/// Threads that one launch may have: a number of a thread is below 2^31 with the overhang of the last block.
+/// Threads that one launch may have: a number of a thread is below 2^31 with the overhang of the
+/// last block.
 const MOST_THREADS: usize = 1 << 30;
 
 /// The kernels that an operation of the family may launch for these dtypes.
@@ -78,8 +80,9 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     split(&rows, call.most_rows(), [0, 0], &mut |rows, [src, dst]| {
         let at = |ptr: DevicePtr, offset: usize| DevicePtr(ptr.0 + (offset * size) as u64);
         let part = Call { src: at(call.src, src), dst: at(call.dst, dst), parameters: call.parameters.clone(), ..call };
-        // SAFETY: the layouts were validated against their buffers, of which the destination is borrowed mutably; where elements of a row were not adjacent, the
-        // buffers are compact ones of as many elements.
+        // SAFETY: the layouts were validated against their buffers, of which the destination is
+        // borrowed mutably; where elements of a row were not adjacent, the buffers are compact ones
+        // of as many elements.
         unsafe { part.run(rows) }
     })?;
     to.copy_out(dst, dst_layout)
@@ -108,7 +111,8 @@ impl<R: GpuRuntime> Adjacent<R> {
         if let Some(compact) = &this.compact {
             let from = storage.ptr().at(storage.dtype(), layout.start_offset());
             let dims = walk(layout, layout.stride(), &this.strides);
-            // SAFETY: the layout was validated against its buffer, and the other buffer has as many elements.
+            // SAFETY: the layout was validated against its buffer, and the other buffer has as many
+            // elements.
             unsafe { copy_walk(storage.device(), storage.dtype().size_in_bytes(), from, compact.ptr(), dims)? };
         }
         Ok(this)
@@ -172,12 +176,13 @@ impl<R: GpuRuntime> Call<'_, R> {
     }
 
     /// # Safety
-    /// Rows of `n` elements are allocated at these places of source and destination, which do not overlap, and `n` elements of each parameter.
+    /// Rows of `n` elements are allocated at these places of source and destination, which do not
+    /// overlap, and `n` elements of each parameter.
     unsafe fn run(&self, rows: &[Dim<2>]) -> Result<()> {
         let Some((variant, shape)) = shapes(self.dtype).iter().enumerate().find(|(_, s)| self.n <= s.elements * LANES)
         else {
-            // SAFETY: the caller promises that rows of `n` elements are allocated at these places of source and
-            // destination, which do not overlap, and `n` elements of each parameter.
+            // SAFETY: the caller promises that rows of `n` elements are allocated at these places
+            // of source and destination, which do not overlap, and `n` elements of each parameter.
             return unsafe { self.run_long(rows) };
         };
         let team = self.n.min(LANES).div_ceil(shape.lanes).next_power_of_two();
@@ -208,7 +213,8 @@ impl<R: GpuRuntime> Call<'_, R> {
         }
     }
 
-    /// Launches a kernel that takes source, destination, parameters, what earlier passes found, and the call.
+    /// Launches a kernel that takes source, destination, parameters, what earlier passes found, and
+    /// the call.
     ///
     /// # Safety
     /// As [`run`](Self::run), and `found` are as the kernel takes them.

@@ -1,4 +1,5 @@
-// What the kernels of softmax and the norms share: the call, the order of the sums, and a row that a team of threads holds in registers.
+// What the kernels of softmax and the norms share: the call, the order of the sums, and a row that
+// a team of threads holds in registers.
 #pragma once
 
 #include "device_lib/extreme.cuh"
@@ -16,12 +17,14 @@ ISOBIT_CONST u32 NORM_PASSES = 5;
 
 // The host's `Norm` in norm/mod.rs.
 struct Norm {
-    // Elements of a row; their number as a mean divides by it, and what keeps a root from 0, both rounded to the compute type.
+    // Elements of a row; their number as a mean divides by it, and what keeps a root from 0, both
+    // rounded to the compute type.
     u64 n;
     double count;
     double eps;
-    // The elements of a row that fits registers, once more for each pass over it. Of one number compilers keep the comparisons of the first pass
-    // until the last, which are more than there are registers for them.
+    // The elements of a row that fits registers, once more for each pass over it. Of one number
+    // compilers keep the comparisons of the first pass until the last, which are more than there
+    // are registers for them.
     u32 end[NORM_PASSES];
     // Where each row lies in source and destination. Its elements are adjacent in both.
     Index<2> places;
@@ -42,7 +45,8 @@ ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, parts) == 292);
 
 // ---- what is folded ----
 
-// Combining with `none()` changes nothing: neither a sum, the sign of a zero included, nor a maximum.
+// Combining with `none()` changes nothing: neither a sum, the sign of a zero included, nor a
+// maximum.
 struct Sum {
     template <typename C>
     ISOBIT_FN C none() {
@@ -54,7 +58,8 @@ struct Sum {
     }
 };
 
-// The largest value. Whether a NaN or another value wins is left open: a NaN comes back with the sum.
+// The largest value. Whether a NaN or another value wins is left open: a NaN comes back with the
+// sum.
 struct Largest {
     template <typename C>
     ISOBIT_FN C none() {
@@ -102,8 +107,8 @@ ISOBIT_FN C fold(const C *from, u32 n) {
 
 // ---- a row in registers ----
 
-// The threads of a row, and the V lanes of each: element u * 256 + lane(v) of the row is the thread's u-th of its v-th lane. WHOLE: the row has elements in
-// every lane.
+// The threads of a row, and the V lanes of each: element u * 256 + lane(v) of the row is the
+// thread's u-th of its v-th lane. WHOLE: the row has elements in every lane.
 template <u32 V, bool WHOLE>
 struct Team {
     u32 row;
@@ -133,7 +138,8 @@ ISOBIT_FN u32 lane(const Team<V, WHOLE> &t, u32 v) {
     return t.first + v * t.distance;
 }
 
-// A team's values, `width` of them, as a tree; every thread gets the result. The teams' values lie in `shared` one after the other.
+// A team's values, `width` of them, as a tree; every thread gets the result. The teams' values lie
+// in `shared` one after the other.
 template <typename F, typename C, u32 V, bool WHOLE>
 ISOBIT_FN C fold_shared(C *shared, u32 width, const Team<V, WHOLE> &t) {
     const C *mine = shared + t.number * width;
@@ -150,7 +156,8 @@ ISOBIT_FN C fold_shared(C *shared, u32 width, const Team<V, WHOLE> &t) {
     return fold<F, NORM_FOLDERS, 1>(mine);
 }
 
-// The lanes of a team in the order of sums. `shared` has room for V values a thread, and is not used again before the next barrier.
+// The lanes of a team in the order of sums. `shared` has room for V values a thread, and is not
+// used again before the next barrier.
 template <typename F, u32 V, bool WHOLE, typename C>
 ISOBIT_FN C fold_lanes(const C (&lanes)[V], C *shared, const Team<V, WHOLE> &t) {
     const u32 width = t.threads * V;
@@ -177,8 +184,9 @@ struct Row {
     compute_t<T> x[R][V];
 };
 
-// Where the thread's u-th elements are, counted from its first one: there, if the row ends before. `left` counts from the thread's first element too.
-// It is no branch, so that all loads are under way together.
+// Where the thread's u-th elements are, counted from its first one: there, if the row ends before.
+// `left` counts from the thread's first element too. It is no branch, so that all loads are under
+// way together.
 ISOBIT_FN u32 within(u32 u, i32 left) {
     const i32 i = (i32)(u * NORM_LANES);
     return i < left ? (u32)i : 0;

@@ -1,4 +1,5 @@
-//! Two kernels for each operation and dtype: one for any windows, one for windows of two by two side by side.
+//! Two kernels for each operation and dtype: one for any windows, one for windows of two by two
+//! side by side.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -9,7 +10,8 @@ pub const ANY: u8 = 0;
 /// Windows of two by two side by side, of rows without gaps.
 pub const TWOS: u8 = 1;
 
-/// Results that a thread of [`TWOS`] makes: 16 bytes of each row of the source hold their windows' elements.
+/// Results that a thread of [`TWOS`] makes: 16 bytes of each row of the source hold their windows'
+/// elements.
 pub const fn width(size: usize) -> usize {
     8 / size
 }

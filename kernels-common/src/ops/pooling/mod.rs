@@ -53,7 +53,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         let dims = dims(&[n, c, 2 * row, 2], dst_layout, 2, width(dtype.size_in_bytes()));
         return parts(dst.device(), key(op, dtype, TWOS), &dims, |part| {
             let (from, to) = (from.at(dtype, part.src), to.at(dtype, part.dst));
-            // SAFETY: both layouts were validated against their buffers; without padding windows lie within the source.
+            // SAFETY: both layouts were validated against their buffers; without padding windows
+            // lie within the source.
             unsafe { part.launch.on(dst.device(), args![from, to, part.walk, row]) }
         });
     }
@@ -75,12 +76,14 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let planes: Dims = [n, c, 0, 0].as_slice().into();
     parts(dst.device(), key(op, dtype, ANY), &dims(&planes, dst_layout, 2, 1), |part| {
         let (from, to) = (from.at(dtype, part.src), to.at(dtype, part.dst));
-        // SAFETY: both layouts were validated against their buffers; the kernel clips windows to the source.
+        // SAFETY: both layouts were validated against their buffers; the kernel clips windows to
+        // the source.
         unsafe { part.launch.on(dst.device(), args![from, to, part.walk, windows]) }
     })
 }
 
-/// Whether the windows are two by two side by side, and every access of the kernel for those is aligned.
+/// Whether the windows are two by two side by side, and every access of the kernel for those is
+/// aligned.
 fn is_twos(pool: &Pool2d, src: &Layout, dst: &Layout, addresses: u64, size: usize) -> bool {
     let results = width(size);
     let steps = |layout: &Layout| layout.stride()[..3].iter().fold(0, |all, s| all | s);

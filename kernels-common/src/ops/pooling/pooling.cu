@@ -80,7 +80,8 @@ ISOBIT_FN void pool(const T *src, T *dst, const ElementWalk &walk, const Windows
     });
 }
 
-// Windows of two rows and columns side by side, without padding, `V` of them in a row: 16 bytes of each row of the source.
+// Windows of two rows and columns side by side, without padding, `V` of them in a row: 16 bytes of
+// each row of the source.
 template <typename Op, int V, typename T>
 ISOBIT_FN void pool_twos(const T *src, T *dst, const ElementWalk &walk, u64 row_step) {
     for_each_element(walk, [&](const Element &e) {

@@ -1,5 +1,6 @@
-// The bytes of blocks as formats read them: where they are, or held in registers, where every place must be a constant after unrolling. Blocks
-// start at even addresses and every field of theirs at an even place, so 16 bits are what one access can count on.
+// The bytes of blocks as formats read them: where they are, or held in registers, where every place
+// must be a constant after unrolling. Blocks start at even addresses and every field of theirs at
+// an even place, so 16 bits are what one access can count on.
 #pragma once
 
 #include "device_lib/vector.cuh"
@@ -13,8 +14,8 @@ struct InPlace {
 
 ISOBIT_FN u32 byte_at(const InPlace &s, u32 at) { return s.from[at]; }
 ISOBIT_FN u32 half_at(const InPlace &s, u32 at) { return *(const u16 *)(s.from + at); }
-// A word that is not aligned takes two accesses, the first to the word that its low half is in: up to two bytes before the block, but in its
-// allocation, which starts aligned.
+// A word that is not aligned takes two accesses, the first to the word that its low half is in: up
+// to two bytes before the block, but in its allocation, which starts aligned.
 ISOBIT_FN u32 word_at(const InPlace &s, u32 at) {
     const u8 *from = s.from + at;
     const u32 before = (u32)(u64)from & 2;
@@ -41,7 +42,8 @@ ISOBIT_FN u32 word_at(const Held<BYTES> &s, u32 at) {
     return at % 4 == 0 ? s.w[at / 4] : s.w[at / 4] >> 16 | s.w[at / 4 + 1] << 16;
 }
 
-// Takes bytes out of memory: from a place aligned to 16 or 4 bytes where so many divide BYTES, else to 2, and no byte more.
+// Takes bytes out of memory: from a place aligned to 16 or 4 bytes where so many divide BYTES, else
+// to 2, and no byte more.
 template <u32 BYTES>
 ISOBIT_FN Held<BYTES> hold(const u8 *from) {
     Held<BYTES> s;
@@ -58,7 +60,8 @@ ISOBIT_FN Held<BYTES> hold(const u8 *from) {
         for (u32 i = 0; i < BYTES / 4; i++)
             s.w[i] = ((const u32 *)from)[i];
     } else {
-        // Whole words from the one that the first byte is in, shifted into place; of the last one only what belongs here is read.
+        // Whole words from the one that the first byte is in, shifted into place; of the last one
+        // only what belongs here is read.
         constexpr u32 WORDS = BYTES / 4;
         const u32 before = (u32)(u64)from & 2;
         const u8 *words = from - before;

@@ -1,4 +1,5 @@
-// How the threads of a team that make one block of 256 come to its scales: each finds those of its sub-block, and they meet in shared memory.
+// How the threads of a team that make one block of 256 come to its scales: each finds those of its
+// sub-block, and they meet in shared memory.
 #pragma once
 
 #include "device_lib/halves.cuh"
@@ -10,7 +11,8 @@ namespace isobit {
 
 ISOBIT_CONST u32 QK_BLOCK = 128;
 
-// What a team's threads tell one another: what each found for its sub-block, then the integers as they are stored.
+// What a team's threads tell one another: what each found for its sub-block, then the integers as
+// they are stored.
 template <u32 TEAM>
 struct TeamScales {
     float scale[TEAM], minimum[TEAM];
@@ -25,8 +27,8 @@ struct BlockScales {
     bool zeros;
 };
 
-// A search makes of a sub-block what it found and, through `levels`, its integers from LOWEST to HIGHEST; `of_block` makes the block's scales and this
-// sub-block's, of what all sub-blocks found.
+// A search makes of a sub-block what it found and, through `levels`, its integers from LOWEST to
+// HIGHEST; `of_block` makes the block's scales and this sub-block's, of what all sub-blocks found.
 template <i32 SCALE_MOST>
 struct ScaleAndMin {
     // Numbers of at least 0 to integers up to SCALE_MOST.

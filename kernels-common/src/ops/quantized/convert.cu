@@ -1,4 +1,5 @@
-// Matrices and activations on their way: blocks to elements, and rows to the q8_1 form that integer products take.
+// Matrices and activations on their way: blocks to elements, and rows to the q8_1 form that integer
+// products take.
 #include "device_lib/index.cuh"
 #include "device_lib/halves.cuh"
 #include "ops/quantized/q8.cuh"

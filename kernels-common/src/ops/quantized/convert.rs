@@ -117,14 +117,16 @@ pub(super) unsafe fn dequantize<R: GpuRuntime>(
             let from = blocks.ptr.at(DType::U8, row * blocks.row + bytes);
             let to = to.at(dtype, row * blocks.elements + start);
             let launch = Launch::linear(key(blocks.format, DEQUANTIZE), (rows * chunks) as u32, CONVERT_THREADS as u32);
-            // SAFETY: a part of what the caller promises; a part of a row comes in a launch of its own, so rows lie one behind the other.
+            // SAFETY: a part of what the caller promises; a part of a row comes in a launch of its
+            // own, so rows lie one behind the other.
             unsafe { launch.on(device, args![conversion, from, to])? };
         }
     }
     Ok(())
 }
 
-/// Quantizes activations to the form that integer products take: integers, and a scale and a scaled sum for every block.
+/// Quantizes activations to the form that integer products take: integers, and a scale and a scaled
+/// sum for every block.
 ///
 /// # Safety
 /// `x` has so many blocks of 32 elements, and `q` and `scales` a place for each.
@@ -142,8 +144,8 @@ pub(super) unsafe fn activations<R: GpuRuntime>(
         let x = x.at(dtype, first * BLOCK);
         let (q, scales) = (q.at(DType::U8, first * BLOCK), scales.at(DType::F32, first * 2));
         let launch = Launch::linear(key(GgmlDType::Q8_1, ACTIVATIONS), grid, CONVERT_THREADS as u32);
-        // SAFETY: a part of it: the caller promises that `x` has so many blocks of 32 elements, and `q` and
-        // `scales` a place for each.
+        // SAFETY: a part of it: the caller promises that `x` has so many blocks of 32 elements, and
+        // `q` and `scales` a place for each.
         unsafe { launch.on(device, args![count as u64, code(dtype), x, q, scales])? };
     }
     Ok(())

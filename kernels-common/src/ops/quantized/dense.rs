@@ -30,7 +30,8 @@ impl<R: GpuRuntime> Dense<R> {
     fn copied(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
         let copy = storage.device().alloc(layout.elem_count(), storage.dtype())?;
         let whole = Layout::contiguous(layout.shape());
-        // SAFETY: the layout was validated against its storage, and the copy has a place for each of its elements.
+        // SAFETY: the layout was validated against its storage, and the copy has a place for each
+        // of its elements.
         unsafe { copy_between(storage, layout, copy.ptr(), &whole)? };
         Ok(Self { ptr: copy.ptr(), _copy: Some(copy) })
     }
@@ -62,7 +63,8 @@ impl<R: GpuRuntime> Rows<R> {
     }
 }
 
-/// Runs `f` with a place for the elements of a layout one behind the other, at a multiple of `align` bytes, and brings them where the layout says.
+/// Runs `f` with a place for the elements of a layout one behind the other, at a multiple of
+/// `align` bytes, and brings them where the layout says.
 pub(super) fn filled<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     layout: &Layout,
@@ -75,7 +77,8 @@ pub(super) fn filled<R: GpuRuntime>(
     }
     let whole = dst.device().alloc(layout.elem_count(), dst.dtype())?;
     f(whole.ptr())?;
-    // SAFETY: the layout was validated against its storage and names no element twice, and all of `whole` is written before, in stream order.
+    // SAFETY: the layout was validated against its storage and names no element twice, and all of
+    // `whole` is written before, in stream order.
     unsafe { copy_between(&whole, &Layout::contiguous(layout.shape()), to, layout) }
 }
 
@@ -91,7 +94,7 @@ unsafe fn copy_between<R: GpuRuntime>(
     let dims: IndexDims<2> =
         from_layout.dims().iter().zip(strides).map(|(&size, (&s, &d))| Dim { size, stride: [s, d] }).collect();
     let ptr = from.ptr().at(from.dtype(), from_layout.start_offset());
-    // SAFETY: the caller promises that both layouts, of one shape, are allocated; `to` is where the first
-    // element of `to_layout` goes.
+    // SAFETY: the caller promises that both layouts, of one shape, are allocated; `to` is where the
+    // first element of `to_layout` goes.
     unsafe { copy_walk(from.device(), from.dtype().size_in_bytes(), ptr, to, dims) }
 }

@@ -1,5 +1,6 @@
-//! Products with many rows of activations as they come: strips of the matrix become f32, and the portable matmul, whose order of sums is the same,
-//! takes them from there. A strip stays in the card's cache between the two.
+//! Products with many rows of activations as they come: strips of the matrix become f32, and the
+//! portable matmul, whose order of sums is the same, takes them from there. A strip stays in the
+//! card's cache between the two.
 
 use super::convert::{self, Blocks};
 use super::dense::Rows;
@@ -45,7 +46,8 @@ pub(super) fn multiply<R: GpuRuntime>(
             let rows = (n - first).min(rows);
             let ptr = w.ptr.at(DType::U8, first * w.row);
             let blocks = Blocks { format, ptr, row: w.row, rows, elements: k };
-            // SAFETY: the rows are those of a validated matrix, and the strip has a place for all their elements.
+            // SAFETY: the rows are those of a validated matrix, and the strip has a place for all
+            // their elements.
             unsafe { convert::dequantize(device, &blocks, DType::F32, strip.ptr())? };
             let w_layout = Layout::contiguous([rows, k]).transpose(0, 1)?;
             let operands = [Src::Storage(x, &x_layout), Src::Storage(&strip, &w_layout)];

@@ -1,6 +1,8 @@
 // What the formats have in common. A format F says how a block reads:
-// - BLOCK and BYTES, elements and bytes of a block; SUB, the elements that share a scale (16 or 32); whether an element has a SUMMAND;
-// - levels(s, at, j, w): the integers of elements 32 j + 4 w to 32 j + 4 w + 3 as signed bytes of a word, the block starting at byte `at` of s;
+// - BLOCK and BYTES, elements and bytes of a block; SUB, the elements that share a scale (16 or
+//   32); whether an element has a SUMMAND;
+// - levels(s, at, j, w): the integers of elements 32 j + 4 w to 32 j + 4 w + 3 as signed bytes of a
+//   word, the block starting at byte `at` of s;
 // - scale(s, at, j): factor and summand of sub-block j.
 // Kernels see segments of 256 elements alone: eight blocks of 32, or one of 256.
 #pragma once

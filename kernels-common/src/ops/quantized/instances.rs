@@ -1,4 +1,5 @@
-//! Kernels of quantized matrices, for each format: the dtype of activations decides a load and a store alone, and is a parameter.
+//! Kernels of quantized matrices, for each format: the dtype of activations decides a load and a
+//! store alone, and is a parameter.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;

@@ -5,7 +5,8 @@
 
 namespace isobit {
 
-// What formats differ in: their integers, how they search, and where bytes come from. `byte` gives byte `at` of a block but those of d and dmin.
+// What formats differ in: their integers, how they search, and where bytes come from. `byte` gives
+// byte `at` of a block but those of d and dmin.
 template <typename F>
 struct KQuantizer;
 

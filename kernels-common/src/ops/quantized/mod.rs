@@ -1,6 +1,7 @@
 //! Quantized matrices: blocks to elements and back, and products with blocks.
 //!
-//! Kernels take operands without gaps, and blocks at even addresses; what lies otherwise is copied first.
+//! Kernels take operands without gaps, and blocks at even addresses; what lies otherwise is copied
+//! first.
 
 mod convert;
 mod dense;
@@ -61,7 +62,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         Op::Quantize(format) => {
             let x = Dense::new(first.0, first.1, VECTORS)?;
             filled(dst, dst_layout, BLOCKS, |to| {
-                // SAFETY: the layouts were validated against their buffers; a dense operand has all their elements.
+                // SAFETY: the layouts were validated against their buffers; a dense operand has all
+                // their elements.
                 unsafe {
                     convert::quantize(first.0.device(), *format, first.0.dtype(), x.ptr, to, first.1.elem_count())
                 }
@@ -127,7 +129,8 @@ fn multiply<R: GpuRuntime>(
             fault: fault.as_ref().map(|f| f.ptr()),
             y,
         };
-        // SAFETY: the layouts were validated against their buffers; dense operands have all their elements, and y all of the result's.
+        // SAFETY: the layouts were validated against their buffers; dense operands have all their
+        // elements, and y all of the result's.
         unsafe { problem.run() }
     })
 }

@@ -1,4 +1,5 @@
-// Grouping the rows of a result by the matrix that each chose: the work of one block of threads, since there are few rows beside what they multiply.
+// Grouping the rows of a result by the matrix that each chose: the work of one block of threads,
+// since there are few rows beside what they multiply.
 #include "device_lib/ids.cuh"
 #include "ops/quantized/moe_groups.cuh"
 

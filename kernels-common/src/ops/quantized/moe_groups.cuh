@@ -1,4 +1,5 @@
-// Rows of a result grouped by the matrix that each chose, so that tiles have rows of one matrix alone. The order in a group is of no meaning.
+// Rows of a result grouped by the matrix that each chose, so that tiles have rows of one matrix
+// alone. The order in a group is of no meaning.
 #pragma once
 
 #include "ops/quantized/product.cuh"
@@ -10,7 +11,8 @@ ISOBIT_CONST u32 QT_M = 128;
 
 // A group a matrix, and one more for rows whose id names none.
 struct QGroups {
-    // Where each group starts in `list`, and the tile that each starts with; both with an entry more, for the end.
+    // Where each group starts in `list`, and the tile that each starts with; both with an entry
+    // more, for the end.
     u32 *starts;
     u32 *tiles;
     // The rows, and while they are counted the place of each in its group.

@@ -19,7 +19,8 @@ use crate::manifest::instances::quantized::{
 pub(super) const FLOAT_ROWS: usize = 16;
 /// The same for activations through q8_1, in groups of four.
 const INT_ROWS: usize = 32;
-/// The same where rows choose their matrices, for each matrix: the kernel for few takes one at a time then, and a tile has rows of one matrix alone.
+/// The same where rows choose their matrices, for each matrix: the kernel for few takes one at a
+/// time then, and a tile has rows of one matrix alone.
 const CHOSEN_ROWS: usize = 8;
 /// Rows of the result up to which each block of threads quantizes its activations for itself.
 const OWN_ROWS: usize = 8;
@@ -49,7 +50,8 @@ pub(super) fn check_ids<R: GpuRuntime>(
     unsafe { group(device, &product, dense.ptr, fault.ptr()).map(drop) }
 }
 
-/// The rows of a product grouped by the matrix that each chose, and the memory of that, to be held until what reads it is launched.
+/// The rows of a product grouped by the matrix that each chose, and the memory of that, to be held
+/// until what reads it is launched.
 ///
 /// # Safety
 /// `ids` has an id for each row, and `fault` is a flag of the device.
@@ -69,7 +71,8 @@ unsafe fn group<R: GpuRuntime>(
     Ok((memory, groups))
 }
 
-/// A product with dense operands: m rows of the result, of n elements, and rows of activations of k.
+/// A product with dense operands: m rows of the result, of n elements, and rows of activations of
+/// k.
 pub(super) struct Problem<'a, R: GpuRuntime> {
     pub(super) device: &'a GpuDevice<R>,
     pub(super) format: GgmlDType,
@@ -141,8 +144,8 @@ struct Kernel {
 
 impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
-    /// Everything is allocated: the result's rows, so many of activations as these take `repeat` by `repeat`, an id for each row of the result, and the
-    /// matrices.
+    /// Everything is allocated: the result's rows, so many of activations as these take `repeat` by
+    /// `repeat`, an id for each row of the result, and the matrices.
     pub(super) unsafe fn run(&self) -> Result<()> {
         let vector =
             |variant, m, segments| Kernel { variant, m, n: VECTOR_THREADS / segments, threads: VECTOR_THREADS };
@@ -156,16 +159,17 @@ impl<R: GpuRuntime> Problem<'_, R> {
         };
         let own = kernel.variant == VECTOR_FLOAT || (kernel.variant == VECTOR_INT && self.m <= OWN_ROWS);
         if own {
-            // SAFETY: the caller promises that everything is allocated: the result's rows, so many of
-            // activations as these take `repeat` by `repeat`, an id for each row of the result, and the
-            // matrices.
+            // SAFETY: the caller promises that everything is allocated: the result's rows, so many
+            // of activations as these take `repeat` by `repeat`, an id for each row of the result,
+            // and the matrices.
             return unsafe { self.launches(kernel, None) };
         }
         let blocks = self.m / self.repeat * (self.k / BLOCK);
         let q = self.device.alloc(blocks * BLOCK, DType::U8)?;
         let scales = self.device.alloc(blocks * 2, DType::F32)?;
         let rows = [q.ptr(), scales.ptr()];
-        // SAFETY: as the caller promises; both have a place for every block, and go back to the pool after the launches, in stream order.
+        // SAFETY: as the caller promises; both have a place for every block, and go back to the
+        // pool after the launches, in stream order.
         unsafe {
             convert::activations(self.device, self.dtype, self.x, rows, blocks)?;
             self.launches(kernel, Some(rows))
@@ -182,8 +186,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         for m0 in (0..self.m).step_by(most) {
             for n0 in (0..self.n).step_by(SIDE) {
                 let (m, n) = ((self.m - m0).min(most), (self.n - n0).min(SIDE));
-                // SAFETY: a part of it: the caller promises what `run`; `rows` are the activations' blocks
-                // asks.
+                // SAFETY: a part of it: the caller promises what `run`; `rows` are the activations'
+                // blocks asks.
                 unsafe { self.launch(kernel, rows, [m0, m], [n0, n])? };
             }
         }
@@ -227,8 +231,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let m_tiles = m.div_ceil(kernel.m);
         let launch =
             |tiles| Launch::linear(key(self.format, kernel.variant), (tiles * n_tiles) as u32, kernel.threads as u32);
-        // SAFETY: as the caller promises; no block reads or writes beyond the rows that the product names, and the groups' memory goes back to the pool
-        // after the launches, in stream order.
+        // SAFETY: as the caller promises; no block reads or writes beyond the rows that the product
+        // names, and the groups' memory goes back to the pool after the launches, in stream order.
         unsafe {
             match kernel.variant {
                 TILE if self.ids.is_some() => {

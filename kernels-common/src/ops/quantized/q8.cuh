@@ -1,4 +1,5 @@
-// A block of q8_0 or q8_1 from its 32 elements: also what activations become on their way into integer products.
+// A block of q8_0 or q8_1 from its 32 elements: also what activations become on their way into
+// integer products.
 #pragma once
 
 #include "device_lib/int_dot.cuh"

@@ -1,4 +1,5 @@
-// Making blocks of 256 with scales of their sub-blocks: each block the work of a team of threads, a sub-block a thread.
+// Making blocks of 256 with scales of their sub-blocks: each block the work of a team of threads, a
+// sub-block a thread.
 #include "ops/quantized/k_quantize.cuh"
 
 namespace isobit {

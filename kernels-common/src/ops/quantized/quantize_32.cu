@@ -57,7 +57,8 @@ ISOBIT_FN Levels32 levels_between(const float (&x)[Q_BLOCK], i32 highest) {
     return levels;
 }
 
-// Blocks of 4 and 5 bits: the scale, the least element, the fifth bits and the nibbles, as far as the format has them.
+// Blocks of 4 and 5 bits: the scale, the least element, the fifth bits and the nibbles, as far as
+// the format has them.
 template <typename F>
 ISOBIT_FN Halves<F> nibble_block(const float (&x)[Q_BLOCK]) {
     constexpr u32 HEAD = F::SUMMAND ? 2 : 1, NIBBLES = F::BYTES / 2 - 8;

@@ -1,4 +1,5 @@
-// Making blocks of q8_k, which have one scale: each the work of eight threads, 32 elements a thread.
+// Making blocks of q8_k, which have one scale: each the work of eight threads, 32 elements a
+// thread.
 #include "ops/quantized/block_scales.cuh"
 
 namespace isobit {

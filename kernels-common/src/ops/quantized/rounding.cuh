@@ -1,12 +1,14 @@
-// What quantizers have in common: the element of greatest magnitude, and roundings to an integer between two ends, 0 for a NaN.
+// What quantizers have in common: the element of greatest magnitude, and roundings to an integer
+// between two ends, 0 for a NaN.
 #pragma once
 
 #include "device_lib/base.cuh"
 
 namespace isobit {
 
-// The first number of the greatest magnitude among those taken; +0 of none but zeros. The magnitude is kept beside it, because LLVM (19) loses the
-// absolute value of a choice between the first number and zero.
+// The first number of the greatest magnitude among those taken; +0 of none but zeros. The magnitude
+// is kept beside it, because LLVM (19) loses the absolute value of a choice between the first
+// number and zero.
 struct Top {
     float value = 0, magnitude = 0;
 };

@@ -1,4 +1,5 @@
-// How the formats of blocks of 256 find the scale of a sub-block: ggml's searches, in one order of operations.
+// How the formats of blocks of 256 find the scale of a sub-block: ggml's searches, in one order of
+// operations.
 #pragma once
 
 #include "device_lib/base.cuh"
@@ -6,7 +7,8 @@
 
 namespace isobit {
 
-// What a search found. The integers follow from it: `even(ratio * (x - from))`, or they are the lowest where there was nothing to search.
+// What a search found. The integers follow from it: `even(ratio * (x - from))`, or they are the
+// lowest where there was nothing to search.
 struct SubBlockScale {
     float scale, minimum;
     float ratio, from;

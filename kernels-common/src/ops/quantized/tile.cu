@@ -1,5 +1,6 @@
-// Products through q8_1 in tiles of 128 rows of activations and 64 rows of `w`. 64 elements of k pass through shared memory at a time, integers
-// of one byte whatever the format, two steps at once: one is used while the next comes in.
+// Products through q8_1 in tiles of 128 rows of activations and 64 rows of `w`. 64 elements of k
+// pass through shared memory at a time, integers of one byte whatever the format, two steps at
+// once: one is used while the next comes in.
 #include "device_lib/async_copy.cuh"
 #include "device_lib/int_tile.cuh"
 #include "ops/quantized/formats.cuh"
@@ -7,7 +8,8 @@
 
 namespace isobit {
 
-// Threads, rows of `w`, blocks of 32 of a step, and words from a row to the next, with four more so that rows start at other banks.
+// Threads, rows of `w`, blocks of 32 of a step, and words from a row to the next, with four more so
+// that rows start at other banks.
 ISOBIT_CONST u32 QT_BLOCK = 256, QT_N = 64, QT_STEP = 2, QT_PITCH = QT_STEP * 8 + 4;
 // A team's part, in pieces of 16 rows of activations and 8 of `w`.
 ISOBIT_CONST u32 QT_TEAM_M = 2, QT_TEAM_N = 4;
@@ -15,7 +17,8 @@ ISOBIT_CONST u32 QT_TEAM_M = 2, QT_TEAM_N = 4;
 // What a step needs of shared memory.
 template <typename F>
 struct TileStep {
-    // Sub-blocks in a step, and the summands' factors of a row of activations: one a block, or one a sub-block where they are of 16.
+    // Sub-blocks in a step, and the summands' factors of a row of activations: one a block, or one
+    // a sub-block where they are of 16.
     static constexpr u32 SUBS = QT_STEP * Q_BLOCK / F::SUB;
     u32 x[QT_M * QT_PITCH];
     u32 w[QT_N * QT_PITCH];
@@ -27,13 +30,15 @@ struct TileStep {
     float summands[F::SUMMAND ? SUBS : 1][QT_N];
 };
 
-// A thread's part of the next step of `w`, on its way: 16 levels of a row, and the scale of a sub-block.
+// A thread's part of the next step of `w`, on its way: 16 levels of a row, and the scale of a
+// sub-block.
 struct TilePart {
     u32 levels[4];
     QScale scale;
 };
 
-// The sources of a tile: rows of `w` from one on, and rows of activations by their numbers, in shared memory.
+// The sources of a tile: rows of `w` from one on, and rows of activations by their numbers, in
+// shared memory.
 struct TileFrom {
     const u8 *w;
     EightBitRows x;
@@ -41,7 +46,8 @@ struct TileFrom {
     u32 m_left, n_left;
 };
 
-// Where there is nothing, what is nearest is read and dropped: loads that no branch holds up all go out at once.
+// Where there is nothing, what is nearest is read and dropped: loads that no branch holds up all go
+// out at once.
 template <typename F>
 ISOBIT_FN TilePart fetch_w(const QProduct &p, const TileFrom &from, u32 step) {
     constexpr u32 SUBS = TileStep<F>::SUBS;
@@ -81,7 +87,8 @@ ISOBIT_FN void keep_w(TileStep<F> &step, const TilePart &part) {
     }
 }
 
-// Starts the way of a step of activations. What is not there has integers 0 and scales -0, whose products change nothing.
+// Starts the way of a step of activations. What is not there has integers 0 and scales -0, whose
+// products change nothing.
 template <typename F>
 ISOBIT_FN void start_x(TileStep<F> &to, const QProduct &p, const TileFrom &from, u32 step) {
     constexpr u32 PARTS = QT_STEP * 2;
@@ -122,10 +129,12 @@ ISOBIT_FN void add_sums(TileStep<F> &step) {
 // A thread's results: 4 rows, 8 columns.
 using TileValues = float[QT_TEAM_M * 2][QT_TEAM_N * 2];
 
-// Takes a step's sub-blocks into the segment's values. The place of a team is its first row of either side.
+// Takes a step's sub-blocks into the segment's values. The place of a team is its first row of
+// either side.
 template <typename F>
 ISOBIT_FN void take_step(TileValues &values, const TileStep<F> &step, u32 m_place, u32 n_place) {
-    // A number whose last place is 1: an integer added to its bits is the same integer added to it, so sums that start there need no conversion.
+    // A number whose last place is 1: an integer added to its bits is the same integer added to it,
+    // so sums that start there need no conversion.
     constexpr u32 BASE_BITS = 0x4b400000u;
     const float base = from_bits(BASE_BITS);
     const u32 m0 = m_place + tile_row(thread_x()), n0 = n_place + tile_column(thread_x());

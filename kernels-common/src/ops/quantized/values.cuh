@@ -1,5 +1,5 @@
-// f32, f16 and bf16 by a number at run time: the dtype decides one load or one store of a kernel, not its loops, so it is no reason for three of
-// each.
+// f32, f16 and bf16 by a number at run time: the dtype decides one load or one store of a kernel,
+// not its loops, so it is no reason for three of each.
 #pragma once
 
 #include "device_lib/limits.cuh"

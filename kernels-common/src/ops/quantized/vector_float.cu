@@ -1,10 +1,12 @@
-// Products with few rows of activations as they come, one a block of threads: matrix elements are made in registers.
+// Products with few rows of activations as they come, one a block of threads: matrix elements are
+// made in registers.
 #include "ops/quantized/vector.cuh"
 #include "ops/quantized/formats.cuh"
 
 namespace isobit {
 
-// A segment of activations in shared memory. Four words more, so that neighbouring segments start at other banks.
+// A segment of activations in shared memory. Four words more, so that neighbouring segments start
+// at other banks.
 ISOBIT_CONST u32 Q_X_FLOATS = Q_SEGMENT + 4;
 
 // The value of the first `blocks` blocks of a segment.

@@ -1,13 +1,13 @@
-// Products with few rows of activations through q8_1. Where there is one row alone, each block of threads quantizes it for itself, which takes less
-// time than a launch.
+// Products with few rows of activations through q8_1. Where there is one row alone, each block of
+// threads quantizes it for itself, which takes less time than a launch.
 #include "ops/quantized/q8.cuh"
 #include "ops/quantized/formats.cuh"
 #include "ops/quantized/vector.cuh"
 
 namespace isobit {
 
-// Words of a segment of activations in shared memory: integers, then scale and scaled sum of each block. Four more, so that neighbouring
-// segments start at other banks.
+// Words of a segment of activations in shared memory: integers, then scale and scaled sum of each
+// block. Four more, so that neighbouring segments start at other banks.
 ISOBIT_CONST u32 Q_X_SCALES = Q_SEGMENT / 4, Q_X_WORDS = Q_X_SCALES + 2 * 8 + 4;
 
 ISOBIT_FN void keep_block(u32 *segment, u32 block, const u32 (&q)[8], float d, float s) {

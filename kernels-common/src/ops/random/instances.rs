@@ -1,4 +1,5 @@
-//! Kernels of the tree's own generator, and those that map a vendor's uniform numbers to an interval: a module for each dtype.
+//! Kernels of the tree's own generator, and those that map a vendor's uniform numbers to an
+//! interval: a module for each dtype.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;

@@ -54,7 +54,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     .run(dst, dst_layout)
 }
 
-/// Parameters of a distribution as kernels take them: `Uniform` and `Normal` of device_lib/random.cuh, in the type that numbers are computed in.
+/// Parameters of a distribution as kernels take them: `Uniform` and `Normal` of
+/// device_lib/random.cuh, in the type that numbers are computed in.
 #[derive(Debug, Clone, Copy)]
 enum Distribution {
     Uniform32([f32; 4]),
@@ -167,7 +168,8 @@ impl Draw {
             let launch = self.launch(device, dtype, Key::CONTIGUOUS, packs);
             let n = n as u64;
             let args = [Arg::new(&ptr), Arg::new(&n), Arg::new(&sequence), self.distribution.arg()];
-            // SAFETY: the layout was validated against the buffer and has no gaps; the parameters are those of the kernels.
+            // SAFETY: the layout was validated against the buffer and has no gaps; the parameters
+            // are those of the kernels.
             return unsafe { launch.on(device, &args) };
         }
         if dims.len() > MAX_RANK {
@@ -180,7 +182,8 @@ impl Draw {
         let is_long = u32::from(n >= 1 << 31);
         let places = Places { n: n as u64, skip: skip as u32, is_long, index: Index::new(&dims) };
         let launch = self.launch(device, dtype, Key::STRIDED, (n + skip as usize).div_ceil(per_block as usize));
-        // SAFETY: the layout was validated against the buffer; the parameters are those of the kernels.
+        // SAFETY: the layout was validated against the buffer; the parameters are those of the
+        // kernels.
         unsafe { launch.on(device, &[Arg::new(&ptr), Arg::new(&places), Arg::new(&sequence), self.distribution.arg()]) }
     }
 

@@ -1,5 +1,5 @@
-// Random numbers from the tree's own generator. Element i is number (offset + i) of a sequence, whatever the launch: a thread makes the numbers
-// of whole blocks of the generator.
+// Random numbers from the tree's own generator. Element i is number (offset + i) of a sequence,
+// whatever the launch: a thread makes the numbers of whole blocks of the generator.
 #include "device_lib/elementwise.cuh"
 #include "device_lib/index.cuh"
 #include "device_lib/random.cuh"
@@ -67,7 +67,8 @@ ISOBIT_FN void random_strided(T *dst, const RandomPlaces &places, const PhiloxSe
         random_numbers<T>(sequence, block, distribution, numbers);
 #pragma unroll
         for (int i = 0; i < NUMBERS; i++) {
-            // Of the first block's numbers before the first element this wraps around, beyond any n.
+            // Of the first block's numbers before the first element this wraps around, beyond any
+            // n.
             const u64 element = block * NUMBERS + i - places.skip;
             if (element < places.n) {
                 const u64 at = places.is_long ? offsets_of_long(places.index, element).at[0]

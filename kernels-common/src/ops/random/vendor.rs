@@ -1,5 +1,5 @@
-//! Random numbers from the vendor's library, which draws f32 and f64 without gaps, uniform ones above 0 and up to 1, and normal ones in pairs.
-//! Whatever else is asked for is made of those.
+//! Random numbers from the vendor's library, which draws f32 and f64 without gaps, uniform ones
+//! above 0 and up to 1, and normal ones in pairs. Whatever else is asked for is made of those.
 
 use super::{Compute, kernel};
 use crate::key::Key;

@@ -1,5 +1,6 @@
-//! Three kernels for each operation and dtype. Each has a module, since a driver compiles all of one at once. Integers that differ in their sign alone
-//! share those of sums and products, and what finds positions shares the one for segments' results, which are keys and positions by then.
+//! Three kernels for each operation and dtype. Each has a module, since a driver compiles all of
+//! one at once. Integers that differ in their sign alone share those of sums and products, and what
+//! finds positions shares the one for segments' results, which are keys and positions by then.
 
 use super::without_sign;
 use crate::key::{Family, Key};
@@ -30,7 +31,8 @@ fn carrier(op: ReduceOp, dtype: DType, variant: u8) -> (ReduceOp, DType) {
     }
 }
 
-/// The integer in whose order candidates for a position are: `order_key` in ops.cuh, of what values are compared as.
+/// The integer in whose order candidates for a position are: `order_key` in ops.cuh, of what values
+/// are compared as.
 const fn order_key(dtype: DType) -> DType {
     match dtype {
         DType::F64 | DType::I64 => DType::I64,

@@ -54,7 +54,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         src: src.ptr().at(src.dtype(), src_layout.start_offset()),
         dst: dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
     };
-    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed mutably.
+    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed
+    // mutably.
     unsafe { pass.run(sequence, results) }
 }
 
@@ -72,8 +73,8 @@ pub(crate) unsafe fn reduce_rows<R: GpuRuntime>(
 ) -> Result<()> {
     let sequence = [Dim { size: n, stride: [1] }].into_iter().collect();
     let results = [Dim { size: rows, stride: [n, 1] }].into_iter().collect();
-    // SAFETY: the caller promises that the rows are allocated, and a value for each in the destination, which
-    // does not overlap them.
+    // SAFETY: the caller promises that the rows are allocated, and a value for each in the
+    // destination, which does not overlap them.
     unsafe { Pass { op, dtype, device, src, dst }.run(sequence, results) }
 }
 
@@ -136,7 +137,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         if self.op.is_arg() { DType::U32.size_in_bytes() } else { self.dtype.size_in_bytes() }
     }
 
-    /// Reduces a sequence to each of the results (places in source and destination), neither of them empty.
+    /// Reduces a sequence to each of the results (places in source and destination), neither of
+    /// them empty.
     ///
     /// # Safety
     /// Every place is allocated.
@@ -164,7 +166,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         })
     }
 
-    /// The same after a copy in which every sequence is one run: for walks of more dimensions than a kernel takes.
+    /// The same after a copy in which every sequence is one run: for walks of more dimensions than
+    /// a kernel takes.
     ///
     /// # Safety
     /// As [`run`](Self::run).
@@ -186,8 +189,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         // SAFETY: the caller promises a valid source; the copy has as many elements as the walk.
         unsafe { copy_walk(self.device, self.dtype.size_in_bytes(), self.src, compact.ptr(), dims)? };
         let pass = Pass { src: compact.ptr(), ..*self };
-        // SAFETY: the copy is as large, and the caller promises a valid destination. The copy goes back to the pool afterwards, which reuses it
-        // in stream order.
+        // SAFETY: the copy is as large, and the caller promises a valid destination. The copy goes
+        // back to the pool afterwards, which reuses it in stream order.
         unsafe { pass.run([Dim { size: n, stride: [1] }].into_iter().collect(), runs) }
     }
 
@@ -233,7 +236,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let key = key(self.op, self.dtype, variant);
         let to = values.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let launch = Launch::linear(key, blocks as u32, threads as u32);
-        // SAFETY: the caller promises valid source and destination, and the segments' values have a place each.
+        // SAFETY: the caller promises valid source and destination, and the segments' values have a
+        // place each.
         unsafe { launch.on(self.device, args![self.src, self.dst, to, reduction])? };
         match values {
             // SAFETY: the caller promises what `run` asks.
@@ -271,7 +275,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let (blocks, threads) = self.rows(&mut reduction, &runs, n, segments, size);
             let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
             let launch = Launch::linear(key(self.op, self.dtype, SECOND_PASS), blocks as u32, threads as u32);
-            // SAFETY: the caller promises a valid destination, and each pass has as many values as the one before has segments.
+            // SAFETY: the caller promises a valid destination, and each pass has as many values as
+            // the one before has segments.
             unsafe { launch.on(self.device, args![values.ptr(), self.dst, to, reduction])? };
             match next {
                 Some(next) => values = next,
@@ -309,7 +314,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         }
     }
 
-    /// Completes the parameters for threads along the sequences, of elements of `size` bytes; blocks and threads of a block.
+    /// Completes the parameters for threads along the sequences, of elements of `size` bytes;
+    /// blocks and threads of a block.
     fn rows(
         &self,
         reduction: &mut Reduction,

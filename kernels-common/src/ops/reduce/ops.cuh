@@ -1,5 +1,6 @@
-// What the reductions compute: what a lane of each operation and dtype holds, how an element joins it, how a lane becomes an accumulator, how
-// two of those combine, and how the last becomes the result.
+// What the reductions compute: what a lane of each operation and dtype holds, how an element joins
+// it, how a lane becomes an accumulator, how two of those combine, and how the last becomes the
+// result.
 #pragma once
 
 #include "device_lib/extreme.cuh"
@@ -9,10 +10,12 @@ namespace isobit {
 
 ISOBIT_CONST u32 REDUCE_LANES = 256;
 
-// A lane begins as `start()`, and `step` adds an element that is in row `row` of the segment. `of_lane` gives its accumulator, `first` being the
-// number of its first element in the sequence; `none()` is that of a lane without elements. Combining with it changes nothing, and neither does
-// stepping from `start()`, not even the sign of a zero: so lanes need no case for their first element, nor the tree one for missing lanes.
-// `finish` gives the result, `count` being the elements of the sequence.
+// A lane begins as `start()`, and `step` adds an element that is in row `row` of the segment.
+// `of_lane` gives its accumulator, `first` being the number of its first element in the sequence;
+// `none()` is that of a lane without elements. Combining with it changes nothing, and neither does
+// stepping from `start()`, not even the sign of a zero: so lanes need no case for their first
+// element, nor the tree one for missing lanes. `finish` gives the result, `count` being the
+// elements of the sequence.
 
 // Integers of up to 32 bits accumulate in 32: the low bits are those of their own width.
 template <typename T, bool FLOAT = is_float<T>>
@@ -63,7 +66,8 @@ struct Mean : Sum<T> {
     ISOBIT_FN T finish(Acc a, double count) { return from_compute<T>(a / (Acc)count); }
 };
 
-// Floats as integers: the bits with the sign at the top, and those of the largest value; NaNs are beyond it.
+// Floats as integers: the bits with the sign at the top, and those of the largest value; NaNs are
+// beyond it.
 template <typename T>
 struct float_bits;
 #define ISOBIT_FLOAT_BITS(T, BITS, LARGEST_BITS, OF, TO)                                                               \
@@ -81,7 +85,8 @@ ISOBIT_FLOAT_BITS(float, i32, 0x7f800000, to_bits(x), from_bits((u32)x))
 ISOBIT_FLOAT_BITS(double, i64, 0x7ff0000000000000, to_bits(x), from_bits((u64)x))
 #undef ISOBIT_FLOAT_BITS
 
-// Between bits and the integer whose order is that of the values, -0 just below +0; its own inverse. NaNs are at both ends, by their sign.
+// Between bits and the integer whose order is that of the values, -0 just below +0; its own
+// inverse. NaNs are at both ends, by their sign.
 ISOBIT_FN i32 ordered(i32 bits) { return bits ^ (bits < 0 ? limits<i32>::MAX : 0); }
 ISOBIT_FN i64 ordered(i64 bits) { return bits ^ (bits < 0 ? limits<i64>::MAX : 0); }
 
@@ -112,7 +117,8 @@ ISOBIT_FN K wrapping_add(K a, K b) {
         return (K)((u32)a + (u32)b);
 }
 
-// Keys of which the largest is the result: the order of the values, or its reverse, turned around until the NaNs of both signs lie on top.
+// Keys of which the largest is the result: the order of the values, or its reverse, turned around
+// until the NaNs of both signs lie on top.
 template <typename T, bool REVERSE>
 struct KeyExtreme {
     using In = T;
@@ -143,7 +149,8 @@ struct KeyExtreme {
 };
 
 #if ISOBIT_MAXIMUM
-// A key costs four integer operations, each as much as two of a float's: an eighth of the memory's time for f32, and a quarter for f16.
+// A key costs four integer operations, each as much as two of a float's: an eighth of the memory's
+// time for f32, and a quarter for f16.
 template <typename T, bool REVERSE>
 struct FloatExtreme {
     using In = T;
@@ -179,14 +186,16 @@ struct Candidate {
     K key;
     u32 index;
 };
-// A copy by whole words reads what lies behind an index of 32 bits, which nothing would have written.
+// A copy by whole words reads what lies behind an index of 32 bits, which nothing would have
+// written.
 template <>
 struct Candidate<i64> {
     i64 key;
     u64 index;
 };
 
-// A lane holds its best value so far and the row where it was found; strictly better ones replace it, and a NaN, which nothing replaces.
+// A lane holds its best value so far and the row where it was found; strictly better ones replace
+// it, and a NaN, which nothing replaces.
 template <typename V>
 struct Best {
     V value;
@@ -203,7 +212,8 @@ struct compared<T, false> {
     using type = order_key_t<T>;
 };
 
-// Candidates have keys of values: zeros of both signs have one, all NaNs the largest. Of equal ones the first element goes first.
+// Candidates have keys of values: zeros of both signs have one, all NaNs the largest. Of equal ones
+// the first element goes first.
 template <typename T, bool REVERSE>
 struct ArgExtreme {
     using In = T;

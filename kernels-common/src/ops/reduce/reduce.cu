@@ -1,5 +1,6 @@
-// Reductions in a fixed order: segments of 65,536 elements, in each 256 lanes that take every 256th element in ascending order, and the
-// lanes as a binary tree, 128, 64 ... 1 apart. A segment is the work of one team of threads, each of which holds several lanes.
+// Reductions in a fixed order: segments of 65,536 elements, in each 256 lanes that take every 256th
+// element in ascending order, and the lanes as a binary tree, 128, 64 ... 1 apart. A segment is the
+// work of one team of threads, each of which holds several lanes.
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
 #include "device_lib/vector.cuh"
@@ -17,7 +18,8 @@ struct Reduction {
     // Where each element of the sequence, and each result in source and destination, lies.
     Index<1> sequence;
     Index<2> results;
-    // Results times segments of each. A result of one segment is finished and goes to `dst`; else each segment's goes to `partial`.
+    // Results times segments of each. A result of one segment is finished and goes to `dst`; else
+    // each segment's goes to `partial`.
     u32 items;
     Divisor segments;
     // The threads of a team are 2 to this; of columns, those that share a column.
@@ -26,7 +28,8 @@ struct Reduction {
     u32 vectors;
     // Nonzero: a sequence of several dimensions with 2^31 elements or more.
     u32 wide;
-    // Columns: 2 to this threads lie along them; how many there are, in how many strips, and the distance of two in `dst`.
+    // Columns: 2 to this threads lie along them; how many there are, in how many strips, and the
+    // distance of two in `dst`.
     u32 across_shift;
     u32 columns;
     Divisor strips;
@@ -86,8 +89,8 @@ ISOBIT_FN typename Op::Acc load_fold(const typename Op::Acc *from, u32 first, u3
 
 // ---- a team along the sequence ----
 
-// Lanes of a thread: more of the narrow elements would leave a long sequence too few threads to keep the memory busy (of f16, 8 lanes took
-// 1.12 times as long as 2, and 4 took 1.07 times).
+// Lanes of a thread: more of the narrow elements would leave a long sequence too few threads to
+// keep the memory busy (of f16, 8 lanes took 1.12 times as long as 2, and 4 took 1.07 times).
 template <typename T>
 ISOBIT_CONST u32 ROW_LANES = sizeof(T) == 1 ? 8 : sizeof(T) == 2 || sizeof(T) == 8 ? 2 : 4;
 // Vectors that it has under way: 128 bytes of them.
@@ -256,12 +259,13 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
 
 // ---- a team across the lanes, neighbours along the columns ----
 
-// Lanes of a thread, and columns. With four lanes a block is 128 bytes wide; half of that, with fewer accumulators and twice the blocks, was
-// 1.2 times slower.
+// Lanes of a thread, and columns. With four lanes a block is 128 bytes wide; half of that, with
+// fewer accumulators and twice the blocks, was 1.2 times slower.
 ISOBIT_CONST u32 COLUMN_LANES = 4;
 template <typename T>
 ISOBIT_CONST u32 COLUMN_WIDTH = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
-// Blocks of 512 threads on a multiprocessor, by the words that a thread's lanes take, and rows of each lane that a thread has under way.
+// Blocks of 512 threads on a multiprocessor, by the words that a thread's lanes take, and rows of
+// each lane that a thread has under way.
 template <typename Op>
 ISOBIT_CONST u32 COLUMN_RESIDENT =
     sizeof(typename Op::Lane) * COLUMN_WIDTH<typename Op::In> * COLUMN_LANES <= 64 ? 2 : 1;

@@ -1,4 +1,5 @@
-//! Three kernels for each float: a pair at a time, and packs of pairs whose elements lie in halves or side by side.
+//! Three kernels for each float: a pair at a time, and packs of pairs whose elements lie in halves
+//! or side by side.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;

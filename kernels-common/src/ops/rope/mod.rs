@@ -56,7 +56,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let to = dst.ptr().at(dtype, dst_layout.start_offset());
     let half = dst_layout.dims()[3] / 2;
     let side = form == RopeForm::Interleaved;
-    // Along the four dimensions: input, destination, cosines, sines. The tables have no heads, and perhaps no batch.
+    // Along the four dimensions: input, destination, cosines, sines. The tables have no heads, and
+    // perhaps no batch.
     let time = if form == RopeForm::Thd { 1 } else { 2 };
     let table = |layout: &Layout, d: usize| match (d, layout.stride()) {
         (0, &[batch, _, _]) => batch,
@@ -94,7 +95,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         let units = count(dims) as u32;
         let pairs = Pairs { index: Index::new(dims), src_partner, dst_partner, units };
         let launch = Launch::linear(key(dtype, variant), units.div_ceil(BLOCK), BLOCK);
-        // SAFETY: the layouts were validated against their buffers, and the walk visits their elements.
+        // SAFETY: the layouts were validated against their buffers, and the walk visits their
+        // elements.
         unsafe { launch.on(dst.device(), args![from, cosines, sines, to, pairs]) }
     })
 }

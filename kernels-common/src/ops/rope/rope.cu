@@ -6,7 +6,8 @@ namespace isobit {
 
 // The host's `Pairs` in rope/mod.rs.
 struct Pairs {
-    // Where a pair's first elements lie: input, destination, cosines, sines. A unit is so many pairs as a thread turns at a time.
+    // Where a pair's first elements lie: input, destination, cosines, sines. A unit is so many
+    // pairs as a thread turns at a time.
     Index<4> index;
     // From the first element of a pair to its second.
     u64 src_partner;
@@ -18,7 +19,8 @@ struct Pairs {
 static_assert(sizeof(Pairs) == 384);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Pairs, src_partner) == 360 && ISOBIT_OFFSET(Pairs, units) == 376);
 
-// `V` pairs in two packs: the first elements and the second ones, or for interleaved pairs one element after the other.
+// `V` pairs in two packs: the first elements and the second ones, or for interleaved pairs one
+// element after the other.
 template <int V, bool INTERLEAVED, typename T>
 ISOBIT_FN void rope(const T *src, const T *cosines, const T *sines, T *dst, const Pairs &pairs) {
     using C = compute_t<T>;

@@ -1,4 +1,5 @@
-//! Three kernels for each dtype, and one for each type that sums are made in. Integers that differ in their sign alone have the same ones.
+//! Three kernels for each dtype, and one for each type that sums are made in. Integers that differ
+//! in their sign alone have the same ones.
 
 use super::without_sign;
 use crate::key::{Family, Key};

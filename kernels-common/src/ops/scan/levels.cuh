@@ -1,5 +1,6 @@
-// The order of running sums: runs of 16 elements, runs of 16 of their totals, and so on. Before an element lie complete runs of every level; their
-// sums are added from the highest level down, and the running sum of its own run last.
+// The order of running sums: runs of 16 elements, runs of 16 of their totals, and so on. Before an
+// element lie complete runs of every level; their sums are added from the highest level down, and
+// the running sum of its own run last.
 #pragma once
 
 #include "device_lib/arith_int.cuh"
@@ -40,7 +41,8 @@ ISOBIT_FN T narrow(Acc<T> x) {
         return (T)x;
 }
 
-// For each level the sum of what is complete in the run that is not; `LEVELS` of them hold 16 to the power of `LEVELS` parts.
+// For each level the sum of what is complete in the run that is not; `LEVELS` of them hold 16 to
+// the power of `LEVELS` parts.
 template <typename A, int LEVELS>
 struct Levels {
     A sum[LEVELS];

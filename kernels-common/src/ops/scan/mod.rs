@@ -18,7 +18,8 @@ const RADIX: usize = 16;
 const ROWS_BLOCK: usize = 256;
 const COLUMNS_BLOCK: usize = 512;
 const TILE: usize = RADIX * ROWS_BLOCK;
-/// Elements from which a sequence is the work of several blocks in any case, and from which it may be if the sequences are few.
+/// Elements from which a sequence is the work of several blocks in any case, and from which it may
+/// be if the sequences are few.
 const LONG: usize = 1 << 20;
 const SPREAD: usize = 4 * TILE;
 /// Sequences of one launch, times their tiles or runs: a grid has less than 2^32 threads.
@@ -88,7 +89,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         src: src.ptr().at(src.dtype(), src_layout.start_offset()),
         dst: dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
     };
-    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed mutably.
+    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed
+    // mutably.
     unsafe { pass.run(dim(op.dim), sequences) }
 }
 
@@ -101,7 +103,8 @@ struct Pass<'a, R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Pass<'_, R> {
-    /// Running sums along one dimension, of sequences that start at places in source and destination.
+    /// Running sums along one dimension, of sequences that start at places in source and
+    /// destination.
     ///
     /// # Safety
     /// Every place is allocated.
@@ -212,7 +215,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         unsafe { launch.on(self.device, args![self.src, self.dst, columns]) }
     }
 
-    /// Few long sequences with gaps, by way of copies without: as sequences side by side they would leave most of the device idle.
+    /// Few long sequences with gaps, by way of copies without: as sequences side by side they would
+    /// leave most of the device idle.
     ///
     /// # Safety
     /// As [`run`](Self::run).
@@ -238,7 +242,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         unsafe { copy_walk(self.device, size, self.src, dense.ptr(), copied(0, false))? };
         let part = Pass { src: dense.ptr(), dst: dense.ptr(), ..*self };
         part.each_part(&place, (MOST_TILES / n.div_ceil(TILE)).max(1), |part, sequences| {
-            // SAFETY: in place: a thread reads its run before it writes it, and nobody else reads it.
+            // SAFETY: in place: a thread reads its run before it writes it, and nobody else reads
+            // it.
             unsafe { part.rows(n, sequences) }
         })?;
         // SAFETY: the caller promises a valid destination.

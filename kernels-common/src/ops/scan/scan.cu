@@ -1,4 +1,5 @@
-// Running sums. `rows` takes sequences without gaps, a run of 16 elements a thread; `columns` any others, neighbours lying side by side.
+// Running sums. `rows` takes sequences without gaps, a run of 16 elements a thread; `columns` any
+// others, neighbours lying side by side.
 #include "device_lib/index.cuh"
 #include "ops/scan/levels.cuh"
 
@@ -17,7 +18,8 @@ struct Rows {
     u32 count;
     // The threads of a sequence's team are 2 to this.
     u32 team_shift;
-    // Tiles of a sequence, if each is the work of a block: the sums before each are given, or its total is wanted. Else 1.
+    // Tiles of a sequence, if each is the work of a block: the sums before each are given, or its
+    // total is wanted. Else 1.
     Divisor tiles;
     // Nonzero: every run is aligned to 16 bytes, in source and destination.
     u32 src_vectors;

@@ -4,7 +4,8 @@ use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// Rows of up to 2^[`SMALL`] elements in the shared memory of a block, which has several of the shorter ones.
+/// Rows of up to 2^[`SMALL`] elements in the shared memory of a block, which has several of the
+/// shorter ones.
 pub const TILE_SMALL: u8 = 0;
 /// Rows of up to 2^[`large`] elements, and the tiles of longer ones.
 pub const TILE_LARGE: u8 = 1;

@@ -1,5 +1,6 @@
-// Sorted runs of a long row, merged two by two. Each block makes a stretch of one merged run: it finds where the stretch begins and ends in both
-// runs (merge path: Odeh, Green, Mwassi, Shmueli and Birk, 2012), and its threads do the same within.
+// Sorted runs of a long row, merged two by two. Each block makes a stretch of one merged run: it
+// finds where the stretch begins and ends in both runs (merge path: Odeh, Green, Mwassi, Shmueli
+// and Birk, 2012), and its threads do the same within.
 #include "ops/sort/sort_keys.cuh"
 
 namespace isobit {
@@ -14,7 +15,8 @@ struct Merge {
     // Merged runs of a row, and stretches of one.
     Divisor runs;
     Divisor stretches;
-    // Records of a run before and after, of which the row's last may have fewer, and of all runs of a row.
+    // Records of a run before and after, of which the row's last may have fewer, and of all runs of
+    // a row.
     u64 run_before, run_after;
     u64 row_before, row_after;
     // Nonzero: the row's results, not a run, are written.
@@ -31,14 +33,16 @@ struct Pair {
     const Record<U> *a, *b;
     u64 a_length, b_length;
 
-    // Whether the record at `i` of `a` is among the first `results`, of which those behind it in `a` are not.
+    // Whether the record at `i` of `a` is among the first `results`, of which those behind it in
+    // `a` are not.
     ISOBIT_FN bool takes(const Pair &p, u64 i, u64 results) {
         return Record<U>::before(p.a[i], p.b[results - 1 - i]);
     }
 };
 
-// How many of the first `results[w]` records come from `a`, for both ends `w` of a stretch: half of the block's threads look for each, every one
-// at the end of its share of what is left, until nothing is.
+// How many of the first `results[w]` records come from `a`, for both ends `w` of a stretch: half of
+// the block's threads look for each, every one at the end of its share of what is left, until
+// nothing is.
 template <typename U>
 ISOBIT_FN void find_ends(const Pair<U> &pair, const u64 (&results)[2], u64 (&taken)[2]) {
     constexpr u32 SEEKERS = MERGE_THREADS / 2;

@@ -1,7 +1,7 @@
 //! Sorting the last dimension, and the first elements of one that is sorted.
 //!
-//! A row that a block's shared memory holds is one block's work. A longer one is sorted in tiles, which are merged two by two; of tiles and merged
-//! runs no more is kept than is asked for.
+//! A row that a block's shared memory holds is one block's work. A longer one is sorted in tiles,
+//! which are merged two by two; of tiles and merged runs no more is kept than is asked for.
 
 mod rows;
 
@@ -19,7 +19,8 @@ use rows::{Merge, Order, Output, Rows, Tiles};
 
 use crate::manifest::instances::sort::{MERGE, SMALL, TILE_LARGE, TILE_SMALL, key, large};
 
-/// Words that a thread of a tile sorts, as a power of two, and records of a stretch: as in network.cuh and merge.cu.
+/// Words that a thread of a tile sorts, as a power of two, and records of a stretch: as in
+/// network.cuh and merge.cu.
 const EACH: u32 = 4;
 const STRETCH: usize = 256 * 7;
 const MERGE_THREADS: u32 = 256;
@@ -73,7 +74,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         src: src.ptr().at(src.dtype(), src_layout.start_offset()),
         dst: dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
     };
-    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed mutably.
+    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed
+    // mutably.
     unsafe { pass.run(&rows) }
 }
 
@@ -109,8 +111,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
                 ..*self
             };
             let rows = Rows::new(Order::new(self.dtype, self.sort), rows, self);
-            // SAFETY: a part of it: the caller promises that every element of the rows, and every result, is
-            // allocated.
+            // SAFETY: a part of it: the caller promises that every element of the rows, and every
+            // result, is allocated.
             unsafe { if tiles == 1 { part.short(rows, variant, log) } else { part.long(rows, log, tiles) } }
         })
     }
@@ -164,8 +166,9 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let next = if last { None } else { Some(self.records(count * row_after)?) };
             let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
             let launch = Launch::linear(key(carrier, MERGE), (count * merged * stretches) as u32, MERGE_THREADS);
-            // SAFETY: the caller promises valid rows; the runs are those that were written before, and the merged ones have a place each. Runs go back
-            // to the pool when they were merged, which reuses them in stream order.
+            // SAFETY: the caller promises valid rows; the runs are those that were written before,
+            // and the merged ones have a place each. Runs go back to the pool when they were
+            // merged, which reuses them in stream order.
             unsafe { launch.on(self.device, args![self.src, self.dst, records.ptr(), to, merge])? };
             let Some(next) = next else { break };
             (records, run, of_row, runs) = (next, run_after, row_after, merged);

@@ -1,5 +1,6 @@
-// A sorting network on 32-bit words in shared memory, of which a thread takes sixteen at a time into registers: four stages between one exchange
-// through memory and the next. Every comparator is a minimum and a maximum. No lanes are counted, so it runs alike on warps of any width.
+// A sorting network on 32-bit words in shared memory, of which a thread takes sixteen at a time
+// into registers: four stages between one exchange through memory and the next. Every comparator is
+// a minimum and a maximum. No lanes are counted, so it runs alike on warps of any width.
 #pragma once
 
 #include "device_lib/thread.cuh"
@@ -8,7 +9,8 @@ namespace isobit {
 
 ISOBIT_CONST u32 SORT_EACH_LOG = 4, SORT_EACH = 1u << SORT_EACH_LOG;
 
-// Where a word lies: a gap behind every sixteen keeps threads that step by powers of two off one another's banks.
+// Where a word lies: a gap behind every sixteen keeps threads that step by powers of two off one
+// another's banks.
 ISOBIT_FN constexpr u32 slot_of(u32 i) { return i + (i >> SORT_EACH_LOG); }
 ISOBIT_FN constexpr u32 slots_for(u32 n) { return n + (n >> SORT_EACH_LOG); }
 
@@ -30,7 +32,8 @@ ISOBIT_FN void stages(u32 (&x)[SORT_EACH]) {
     }
 }
 
-// Merges neighbouring runs of `HALF` words of a thread: the first stage meets the second run from behind.
+// Merges neighbouring runs of `HALF` words of a thread: the first stage meets the second run from
+// behind.
 template <u32 HALF>
 ISOBIT_FN void merge_own(u32 (&x)[SORT_EACH]) {
 #pragma unroll
@@ -70,7 +73,8 @@ ISOBIT_FN void group_stages(u32 *words, u32 thread) {
         group_stages<LOW - SORT_EACH_LOG>(words, thread);
 }
 
-// Merges neighbouring runs of 2^(LOG - 1) words. The upper run is read from behind, so that every comparator puts the smaller first.
+// Merges neighbouring runs of 2^(LOG - 1) words. The upper run is read from behind, so that every
+// comparator puts the smaller first.
 template <u32 LOG>
 ISOBIT_FN void merge_runs(u32 *words, u32 thread) {
     constexpr u32 LOW = LOG - SORT_EACH_LOG, HERE = (LOG - 1) % SORT_EACH_LOG + 1;
@@ -100,8 +104,9 @@ ISOBIT_FN void merge_up(u32 *words, u32 thread, u32 log_run) {
     }
 }
 
-// Sorts every run of 2^log_run among 2^LOG_WORDS words, which lie as `slot_of` says; a block has a thread for sixteen. All threads enter, after a
-// barrier behind the words' writing, and leave behind one.
+// Sorts every run of 2^log_run among 2^LOG_WORDS words, which lie as `slot_of` says; a block has a
+// thread for sixteen. All threads enter, after a barrier behind the words' writing, and leave
+// behind one.
 template <u32 LOG_WORDS>
 ISOBIT_FN void sort_words(u32 *words, u32 log_run) {
     const u32 thread = thread_x();

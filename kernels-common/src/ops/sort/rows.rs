@@ -104,7 +104,8 @@ impl Tiles {
         Self { rows, shift, slices: slices(dtype, shift), tiles: Divisor::new(1), run: 0, row_records: 0 }
     }
 
-    /// Each row in several tiles of 2^`log` places, of which the first `run` records are written, `row_records` of a row.
+    /// Each row in several tiles of 2^`log` places, of which the first `run` records are written,
+    /// `row_records` of a row.
     pub(super) fn of_parts(rows: Rows, log: u32, dtype: DType, tiles: usize, run: usize, row_records: usize) -> Self {
         Self {
             rows,

@@ -1,5 +1,6 @@
-// What the kernels of sorting share: the host's description of a sort, where elements lie, and the integers that elements are sorted by. One set of
-// kernels for each size of element serves every dtype: what its bits mean is a parameter.
+// What the kernels of sorting share: the host's description of a sort, where elements lie, and the
+// integers that elements are sorted by. One set of kernels for each size of element serves every
+// dtype: what its bits mean is a parameter.
 #pragma once
 
 #include "device_lib/index.cuh"
@@ -42,8 +43,9 @@ ISOBIT_FN U key_of(U bits, const Order &order) {
     return order.descending != 0 ? (U)~key : key;
 }
 
-// An element's key and its position in the row, of which the key counts more: no two of a row are equal, so sorting them in any way gives the
-// stable order of the elements. `LOW` bits are the position's, in one word where the key leaves room.
+// An element's key and its position in the row, of which the key counts more: no two of a row are
+// equal, so sorting them in any way gives the stable order of the elements. `LOW` bits are the
+// position's, in one word where the key leaves room.
 template <typename U>
 struct Record {
     static constexpr u32 LOW = 64 - 8 * sizeof(U);
@@ -69,7 +71,8 @@ struct alignas(16) Record<u64> {
 // The host's `Rows`: the rows of one launch.
 struct SortRows {
     Order order;
-    // Where each row begins in source and destination, and how far it is from one element to the next.
+    // Where each row begins in source and destination, and how far it is from one element to the
+    // next.
     Index<2> rows;
     u64 src_step;
     u64 dst_step;

@@ -1,5 +1,6 @@
-// Rows that a block sorts in shared memory, and the tiles of longer ones. The words of the network hold a slice of the key above a place, so a key
-// of more bits is sorted slice by slice from the lowest: words of 32 bits have a minimum and a maximum of one instruction, where pairs of key and
+// Rows that a block sorts in shared memory, and the tiles of longer ones. The words of the network
+// hold a slice of the key above a place, so a key of more bits is sorted slice by slice from the
+// lowest: words of 32 bits have a minimum and a maximum of one instruction, where pairs of key and
 // position would take six.
 #include "ops/sort/network.cuh"
 #include "ops/sort/sort_keys.cuh"
@@ -13,7 +14,8 @@ struct Tiles {
     u32 shift;
     // Slices of the key.
     u32 slices;
-    // Tiles of a row that is longer; they go to `runs`, of each as many as `run`, and `row_records` of a row.
+    // Tiles of a row that is longer; they go to `runs`, of each as many as `run`, and `row_records`
+    // of a row.
     Divisor tiles;
     u32 run;
     u64 row_records;
@@ -27,8 +29,8 @@ ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, run) == 308 && ISOBIT_OFFSET(Tiles, row_recor
 template <typename U, u32 LOG>
 ISOBIT_FN void sort_tile(const U *src, void *dst, Record<U> *runs, const Tiles &t) {
     constexpr u32 TILE = 1u << LOG, THREADS = TILE >> SORT_EACH_LOG;
-    // Where the element at each place of the order so far lies. Keys of one slice need none, as their words say it; keys of two, one order; of more,
-    // one to read and one to write.
+    // Where the element at each place of the order so far lies. Keys of one slice need none, as
+    // their words say it; keys of two, one order; of more, one to read and one to write.
     constexpr u32 ORDERS = sizeof(U) / 4;
     __shared__ U keys[TILE];
     __shared__ u32 words[slots_for(TILE)];
@@ -44,7 +46,8 @@ ISOBIT_FN void sort_tile(const U *src, void *dst, Record<U> *runs, const Tiles &
     const u64 from = one ? row_place(s, first_row, 0) + start * s.src_step : 0;
     const u32 slice_bits = 8 * sizeof(u32) - t.shift;
 
-    // Whether a place has an element: those of a row go before the others, also once they are sorted.
+    // Whether a place has an element: those of a row go before the others, also once they are
+    // sorted.
     const auto has_element = [&](u32 i) { return (i & mask) < length && first_row + (i >> t.shift) < s.count; };
     const auto element_at = [&](u32 i) {
         const u64 row = one ? from : row_place(s, first_row + (i >> t.shift), 0);
@@ -54,7 +57,8 @@ ISOBIT_FN void sort_tile(const U *src, void *dst, Record<U> *runs, const Tiles &
 #pragma unroll 4
     for (u32 c = 0; c < SORT_EACH; c++) {
         const u32 i = thread + c * THREADS;
-        // Where there is no element, all bits of the key are set, and the place is behind those of the elements.
+        // Where there is no element, all bits of the key are set, and the place is behind those of
+        // the elements.
         const U key = has_element(i) ? key_of<U>(element_at(i), s.order) : (U)~(U)0;
         keys[i] = key;
         words[slot_of(i)] = (u32)key << t.shift | (i & mask);

@@ -45,7 +45,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let upper = u32::from(op.upper);
     parts(dst.device(), key(dtype, variant), &dims, |part| {
         let (from, to) = (from.at(dtype, part.src), to.at(dtype, part.dst));
-        // SAFETY: both layouts were validated against their buffers, and the walk visits their elements.
+        // SAFETY: both layouts were validated against their buffers, and the walk visits their
+        // elements.
         unsafe { part.launch.on(dst.device(), args![from, to, part.walk, op.diagonal, upper]) }
     })
 }

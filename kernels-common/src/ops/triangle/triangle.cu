@@ -1,9 +1,11 @@
-// Triangles of matrices, as bits. What becomes 0 is not read, and what stays in place is not written.
+// Triangles of matrices, as bits. What becomes 0 is not read, and what stays in place is not
+// written.
 #include "ops/element_walk.cuh"
 
 namespace isobit {
 
-// `V` neighbours of a row at a time. What stays lies on one side of the diagonal, that is, of a column less a row.
+// `V` neighbours of a row at a time. What stays lies on one side of the diagonal, that is, of a
+// column less a row.
 template <int V, typename T>
 ISOBIT_FN void triangle(const T *src, T *dst, const ElementWalk &walk, i64 diagonal, bool upper) {
     for_each_element(walk, [&](const Element &e) {

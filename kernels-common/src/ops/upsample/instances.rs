@@ -1,4 +1,5 @@
-//! Two kernels for each size of element (nearest neighbours move bits) and for each float (bilinear).
+//! Two kernels for each size of element (nearest neighbours move bits) and for each float
+//! (bilinear).
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -13,7 +14,8 @@ pub const NEAREST: usize = 0;
 /// As above.
 pub const BILINEAR: usize = 1;
 
-/// Columns that a thread of [`BANDS`] makes: 16 bytes, but no more than registers hold the positions of.
+/// Columns that a thread of [`BANDS`] makes: 16 bytes, but no more than registers hold the
+/// positions of.
 pub const fn width(size: usize) -> usize {
     if size == 1 { 8 } else { 16 / size }
 }

@@ -13,7 +13,8 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Result, Src};
 use std::mem::offset_of;
 
-/// Rows of the result that a thread makes: enough to read most rows of the source once, few enough for many threads.
+/// Rows of the result that a thread makes: enough to read most rows of the source once, few enough
+/// for many threads.
 const HEIGHT: usize = 8;
 /// Units of one launch: a grid has less than 2^32 threads.
 const MOST: usize = 1 << 30;
@@ -169,7 +170,8 @@ impl<R: GpuRuntime> Call<'_, R> {
         let dims = dims(&planes, self.dst_layout, self.spatial, 1);
         parts(self.dst.device(), key(self.op, dtype, ANY), &dims, |part| {
             let (from, to) = (self.from.at(dtype, part.src), self.to.at(dtype, part.dst));
-            // SAFETY: both layouts were validated against their buffers; positions are clipped to the source.
+            // SAFETY: both layouts were validated against their buffers; positions are clipped to
+            // the source.
             unsafe { part.launch.on(self.dst.device(), args![from, to, part.walk, upsample]) }
         })
     }

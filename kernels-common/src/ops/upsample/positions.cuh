@@ -1,4 +1,5 @@
-// Where an element of an upsampled dimension lies in the source: PyTorch's arithmetic, in the compute type.
+// Where an element of an upsampled dimension lies in the source: PyTorch's arithmetic, in the
+// compute type.
 #pragma once
 
 #include "device_lib/cast.cuh"
@@ -6,8 +7,8 @@
 
 namespace isobit {
 
-// One dimension: the host's `Scale` in upsample/mod.rs. `step` is from an element of the result to the next, in elements of the source, and exact in the
-// compute type.
+// One dimension: the host's `Scale` in upsample/mod.rs. `step` is from an element of the result to
+// the next, in elements of the source, and exact in the compute type.
 struct Scale {
     u64 from;
     u64 to;

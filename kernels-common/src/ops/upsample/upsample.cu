@@ -1,5 +1,6 @@
-// Upsampling of rows and columns. The kernels for rows walk down columns: what a column takes from a row of the source is found once, and a row is
-// read once for all rows of the result that lie beside it.
+// Upsampling of rows and columns. The kernels for rows walk down columns: what a column takes from
+// a row of the source is found once, and a row is read once for all rows of the result that lie
+// beside it.
 #include "ops/upsample/positions.cuh"
 
 namespace isobit {
@@ -39,7 +40,8 @@ ISOBIT_FN void bilinear(const T *src, T *dst, const ElementWalk &walk, const Ups
     });
 }
 
-// Columns without gaps, of sizes below 2^31, `V` columns of the result and a band of rows a thread: the host's `Bands`.
+// Columns without gaps, of sizes below 2^31, `V` columns of the result and a band of rows a thread:
+// the host's `Bands`.
 struct Bands {
     Scale rows;
     Scale columns;

@@ -1,4 +1,5 @@
-//! Kernels of a user's own: one source for every vendor, what it computes, what is refused, and what is compiled how often.
+//! Kernels of a user's own: one source for every vendor, what it computes, what is refused, and
+//! what is compiled how often.
 
 mod refused;
 
@@ -56,7 +57,8 @@ fn has_the_hosts_bits<T: WithDType>(device: &Device, name: &str, values: &[T]) {
 #[test]
 fn one_source_gives_the_hosts_bits() {
     let Some(device) = compiling() else { return };
-    // Every finite f16, and as many of the others over their exponents. Which NaN an f16 becomes is not defined.
+    // Every finite f16, and as many of the others over their exponents. Which NaN an f16 becomes is
+    // not defined.
     let narrow: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).filter(|x| !x.is_nan()).step_by(7).collect();
     has_the_hosts_bits(&device, "silu_f16", &narrow);
     let single: Vec<f32> =
@@ -240,7 +242,8 @@ fn headers_and_options_of_a_users_own_are_seen() {
     assert_eq!(run(&shadow), 64);
 }
 
-/// Plain CUDA C++, without the dialect: thread t leaves its number so far from the end of shared memory.
+/// Plain CUDA C++, without the dialect: thread t leaves its number so far from the end of shared
+/// memory.
 const FAR: &str = r#"
 extern "C" __global__ void far(float *y, unsigned words) {
     extern __shared__ float many[];
@@ -255,10 +258,12 @@ fn shared_memory_beyond_the_default_is_asked_for() {
     let Some(device) = compiling() else { return };
     let func = device.compile("far", &KernelSource::new("far.cu", FAR)).unwrap();
     let mut y = device.zeros(&64usize.into(), DType::F32).unwrap();
-    // Every card has 64 KiB: AMD's by default, NVIDIA's (48 KiB by default) where a kernel asks. Less is asked for first, and again last.
+    // Every card has 64 KiB: AMD's by default, NVIDIA's (48 KiB by default) where a kernel asks.
+    // Less is asked for first, and again last.
     for bytes in [1u32 << 10, 1 << 16, 1 << 12] {
         let config = LaunchConfig { shared_bytes: bytes, ..LaunchConfig::linear(1, 64) };
-        // SAFETY: 64 threads write 64 elements, and the last 64 words of the shared memory that is asked for.
+        // SAFETY: 64 threads write 64 elements, and the last 64 words of the shared memory that is
+        // asked for.
         unsafe { func.builder().arg_mut(&mut y).value(bytes / 4).launch(config) }.unwrap();
         assert!(y.to_vec::<f32>().unwrap().iter().enumerate().all(|(i, &y)| y == (63 - i) as f32), "{bytes} bytes");
     }

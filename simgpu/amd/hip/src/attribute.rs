@@ -1,5 +1,5 @@
-//! Attributes of devices, by number. What real cards have and the simulator does not offer (cooperative launches, managed memory, memory pools,
-//! images) is answered as absent.
+//! Attributes of devices, by number. What real cards have and the simulator does not offer
+//! (cooperative launches, managed memory, memory pools, images) is answered as absent.
 
 use crate::Code;
 use crate::card::{Card, LOCAL_BYTES_PER_GROUP, MAX_THREADS};

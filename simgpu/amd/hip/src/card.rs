@@ -2,7 +2,8 @@
 
 use isobit_simgpu_amd::isa::Arch;
 
-/// A card's name and sizes. Sources: AMD's data sheets and instruction set documents; what HIP reports of such cards.
+/// A card's name and sizes. Sources: AMD's data sheets and instruction set documents; what HIP
+/// reports of such cards.
 #[derive(Debug)]
 pub(crate) struct Card {
     pub(crate) arch: Arch,
@@ -27,7 +28,8 @@ pub(crate) struct Card {
     /// Vector registers of a SIMD for one lane, and the step in which waves get them.
     pub(crate) vgprs_per_simd: u32,
     pub(crate) vgpr_step: u32,
-    /// Scalar registers of a SIMD; waves of RDNA have a fixed number each, so that they limit nothing.
+    /// Scalar registers of a SIMD; waves of RDNA have a fixed number each, so that they limit
+    /// nothing.
     pub(crate) sgprs_per_simd: Option<u32>,
     /// SIMDs of what HIP counts as a multiprocessor.
     pub(crate) simds: u32,

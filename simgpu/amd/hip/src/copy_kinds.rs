@@ -17,7 +17,8 @@ pub const DEFAULT: c_int = 4;
 /// As [`DEVICE_TO_DEVICE`], without compute units.
 pub const DEVICE_TO_DEVICE_NO_CU: c_int = 1024;
 
-/// Whether the destination and the source of a kind of copy are memory of a device, as far as the kind says it.
+/// Whether the destination and the source of a kind of copy are memory of a device, as far as the
+/// kind says it.
 ///
 /// # Errors
 /// `hipErrorInvalidMemcpyDirection`.

@@ -65,7 +65,8 @@ pub unsafe extern "C" fn hipDeviceGetPCIBusId(id: *mut c_char, len: c_int, devic
     })
 }
 
-/// The bus that a card is on. Simulated cards are on buses of their own, so that no two look like one.
+/// The bus that a card is on. Simulated cards are on buses of their own, so that no two look like
+/// one.
 pub(crate) fn pci_bus(device: usize) -> i32 {
     device as i32 + 1
 }

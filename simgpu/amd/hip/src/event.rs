@@ -9,7 +9,8 @@ use std::ffi::{c_float, c_uint};
 
 /// `hipEventDisableTiming`.
 const DISABLE_TIMING: c_uint = 2;
-/// `hipEventBlockingSync`, `DisableTiming`, `ReleaseToDevice`, `ReleaseToSystem`, `DisableSystemFence`. Not `hipEventInterprocess`.
+/// `hipEventBlockingSync`, `DisableTiming`, `ReleaseToDevice`, `ReleaseToSystem`,
+/// `DisableSystemFence`. Not `hipEventInterprocess`.
 const KNOWN: c_uint = 0x1 | 0x2 | 0x4000_0000 | 0x8000_0000 | 0x2000_0000;
 
 /// The event that a handle names.

@@ -1,4 +1,5 @@
-//! What the code that a HIP compiler makes calls: registration of fat binaries, and launches by host function.
+//! What the code that a HIP compiler makes calls: registration of fat binaries, and launches by
+//! host function.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put, text};
@@ -27,7 +28,8 @@ impl FatBinary {
     pub(crate) fn module(&self, process: &Process, device: usize) -> Result<Arc<LoadedModule>> {
         let mut modules = self.modules.lock();
         let load = || {
-            // SAFETY: whoever registered the bundle keeps it until it is unregistered, when this is dropped.
+            // SAFETY: whoever registered the bundle keeps it until it is unregistered, when this is
+            // dropped.
             let image = unsafe { image::bytes(self.image as *const c_void) }?;
             LoadedModule::load(process, device, image).map(Arc::new)
         };
@@ -86,7 +88,8 @@ fn binary(handle: *mut *mut c_void) -> Result<Arc<FatBinary>> {
     }
 }
 
-/// Makes a host function stand for a kernel. The limits and sizes that old compilers gave are not read.
+/// Makes a host function stand for a kernel. The limits and sizes that old compilers gave are not
+/// read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __hipRegisterFunction(
     handle: *mut *mut c_void,

@@ -84,8 +84,8 @@ pub unsafe extern "C" fn hipFuncGetAttribute(to: *mut c_int, attribute: c_int, h
     })
 }
 
-/// Sets an attribute of the kernel that a host function stands for: 8, bytes of dynamic shared memory, which up to the limit need no leave
-/// here; 9, the carve-out, a wish.
+/// Sets an attribute of the kernel that a host function stands for: 8, bytes of dynamic shared
+/// memory, which up to the limit need no leave here; 9, the carve-out, a wish.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipFuncSetAttribute(host: *const c_void, attribute: c_int, value: c_int) -> Code {
     call("hipFuncSetAttribute", || {

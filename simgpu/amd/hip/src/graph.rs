@@ -45,8 +45,8 @@ pub unsafe extern "C" fn hipGraphInstantiate(
     })
 }
 
-/// As [`hipGraphInstantiate`], with flags, of which only `hipGraphInstantiateFlagAutoFreeOnLaunch` is understood: there are no nodes that
-/// allocate.
+/// As [`hipGraphInstantiate`], with flags, of which only `hipGraphInstantiateFlagAutoFreeOnLaunch`
+/// is understood: there are no nodes that allocate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphInstantiateWithFlags(to: *mut Handle, graph: Handle, flags: c_ulonglong) -> Code {
     call("hipGraphInstantiateWithFlags", || {

@@ -65,15 +65,15 @@ const PARAMS: &str = "the parameters";
 /// # Safety
 /// As HIP asks for `hipKernelNodeParams`: the arguments point to values of the kernel's parameters.
 unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams) -> Result<Work> {
-    // SAFETY: the caller promises what HIP asks for `hipKernelNodeParams`: the arguments point to values of
-    // the kernel's parameters.
+    // SAFETY: the caller promises what HIP asks for `hipKernelNodeParams`: the arguments point to
+    // values of the kernel's parameters.
     let params = unsafe { read(params, PARAMS) }?;
     let function = match process.functions.get(params.func) {
         Some(function) => function,
         None => registered::function(process, params.func)?,
     };
-    // SAFETY: the caller promises what HIP asks for `hipKernelNodeParams`: the arguments point to values of
-    // the kernel's parameters.
+    // SAFETY: the caller promises what HIP asks for `hipKernelNodeParams`: the arguments point to
+    // values of the kernel's parameters.
     let prepared = unsafe {
         let shared = params.shared as usize;
         Prepared::new(function, params.func, params.grid, params.block, shared, params.params, params.extra)
@@ -84,8 +84,8 @@ unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams
 /// # Safety
 /// `to` is null or has room for a handle; `after` is null or points to `count` handles.
 unsafe fn add(to: *mut Handle, graph: Handle, after: *const Handle, count: usize, work: Work) -> Result {
-    // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is null or points to
-    // `count` handles.
+    // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is null or
+    // points to `count` handles.
     unsafe { process()?.graphs.add(to, graph, after, count, work) }
 }
 
@@ -209,7 +209,8 @@ pub unsafe extern "C" fn hipGraphNodeGetType(handle: Handle, to: *mut c_int) -> 
     })
 }
 
-/// What a kernel's node was made with. The arguments are the node's own, and stay until it is changed or destroyed.
+/// What a kernel's node was made with. The arguments are the node's own, and stay until it is
+/// changed or destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphKernelNodeGetParams(handle: Handle, to: *mut KernelNodeParams) -> Code {
     call("hipGraphKernelNodeGetParams", || {

@@ -16,7 +16,8 @@ pub unsafe extern "C" fn hipLaunchHostFunc(stream: Handle, func: Option<HostFn>,
     })
 }
 
-/// Calls a function with the stream and success when the work before it is done; after a failure it is not called.
+/// Calls a function with the stream and success when the work before it is done; after a failure it
+/// is not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamAddCallback(
     stream: Handle,

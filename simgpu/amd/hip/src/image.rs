@@ -8,7 +8,8 @@ use std::ffi::c_void;
 const BUNDLE: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 const ELF: &[u8; 4] = b"\x7fELF";
 
-/// The bytes of an ELF file or a bundle of code objects in memory, as far as its own tables say that it goes.
+/// The bytes of an ELF file or a bundle of code objects in memory, as far as its own tables say
+/// that it goes.
 ///
 /// # Safety
 /// `image` is null or points to a whole image, which stays as long as the result.
@@ -17,7 +18,8 @@ pub(crate) unsafe fn bytes<'a>(image: *const c_void) -> Result<&'a [u8]> {
         bail!(INVALID_VALUE, "the image is null");
     }
     let image = image.cast::<u8>();
-    // SAFETY: every image has at least the four bytes by which it is known, and the others are read once those were found.
+    // SAFETY: every image has at least the four bytes by which it is known, and the others are read
+    // once those were found.
     let end = unsafe {
         if slice(image, 0, ELF.len()) == ELF {
             elf_end(image)
@@ -83,7 +85,8 @@ unsafe fn elf_end(image: *const u8) -> Option<usize> {
 /// # Safety
 /// The image is a bundle.
 unsafe fn bundle_end(image: *const u8) -> Option<usize> {
-    // SAFETY: a bundle begins with a list of its entries: offset, size, length of the name and the name.
+    // SAFETY: a bundle begins with a list of its entries: offset, size, length of the name and the
+    // name.
     unsafe {
         let number =
             |at: usize| -> Option<usize> { u64::from_le_bytes(slice(image, at, 8).try_into().ok()?).try_into().ok() };

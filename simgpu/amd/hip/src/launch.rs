@@ -52,7 +52,8 @@ impl Prepared {
     /// Checks a launch and takes its arguments.
     ///
     /// # Safety
-    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null or as HIP documents it.
+    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null
+    /// or as HIP documents it.
     pub(crate) unsafe fn new(
         function: Arc<Function>,
         name: *const c_void,
@@ -67,8 +68,8 @@ impl Prepared {
         let explicit = kernel.args.iter().filter(|arg| arg.kind == ArgKind::Explicit);
         let parameters: Vec<_> =
             explicit.map(|arg| Parameter { offset: arg.offset as usize, bytes: arg.bytes as usize }).collect();
-        // SAFETY: the caller promises that `params` is null or points to a pointer to each of the kernel's
-        // arguments; `extra` is null or as HIP documents it.
+        // SAFETY: the caller promises that `params` is null or points to a pointer to each of the
+        // kernel's arguments; `extra` is null or as HIP documents it.
         let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
         Ok(Arc::new(Self { function, grid, block, shared, arguments, name: name as usize }))
     }
@@ -86,7 +87,8 @@ impl Prepared {
             .inspect_err(|fault| process.machine.tell_fault(&kernel.name, fault))
     }
 
-    /// What `hipGraphKernelNodeGetParams` tells. The arguments that it points to stay as long as this.
+    /// What `hipGraphKernelNodeGetParams` tells. The arguments that it points to stay as long as
+    /// this.
     pub(crate) fn params(&self) -> KernelNodeParams {
         KernelNodeParams {
             block: self.block,

@@ -1,10 +1,14 @@
-//! `libamdhip64.so` over simulated AMD GPUs: the part of the HIP interface that drivers and libraries call, with HIP 6's meaning.
+//! `libamdhip64.so` over simulated AMD GPUs: the part of the HIP interface that drivers and
+//! libraries call, with HIP 6's meaning.
 //!
-//! Every function checks its arguments as HIP's documentation says and answers with HIP's codes; the environment variable
-//! `AMD_LOG_LEVEL=1` has the reason of every refusal printed. Handles are looked up in tables, so that a stale one is an error. The safety of
-//! each function is what HIP's documentation asks of its caller, where pointers to results and arguments are concerned; null is always noticed.
+//! Every function checks its arguments as HIP's documentation says and answers with HIP's codes;
+//! the environment variable `AMD_LOG_LEVEL=1` has the reason of every refusal printed. Handles are
+//! looked up in tables, so that a stale one is an error. The safety of each function is what HIP's
+//! documentation asks of its caller, where pointers to results and arguments are concerned; null is
+//! always noticed.
 //!
-//! Beside HIP's own there are the functions of `report`, by which tests and the stand-ins of other libraries reach the simulator.
+//! Beside HIP's own there are the functions of `report`, by which tests and the stand-ins of other
+//! libraries reach the simulator.
 
 #![allow(non_snake_case, reason = "the functions have HIP's names")]
 #![allow(clippy::missing_safety_doc, reason = "said once above for all of them")]

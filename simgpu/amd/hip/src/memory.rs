@@ -30,7 +30,8 @@ pub(crate) fn allocate(process: &Process, bytes: usize, kind: Kind, flags: u32) 
     Ok(base)
 }
 
-/// Frees memory of a kind, when all work is done, as HIP documents: what is pending may use it. A null pointer is no memory.
+/// Frees memory of a kind, when all work is done, as HIP documents: what is pending may use it. A
+/// null pointer is no memory.
 pub(crate) fn release(address: *mut c_void, kind: Kind) -> Result {
     if address.is_null() {
         return Ok(());

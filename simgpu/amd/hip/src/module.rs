@@ -25,7 +25,8 @@ pub(crate) struct LoadedModule {
 pub(crate) struct Function {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) device: usize,
-    /// The module that its handle came from, with which the handle goes; 0 for kernels that host functions stand for.
+    /// The module that its handle came from, with which the handle goes; 0 for kernels that host
+    /// functions stand for.
     module: u64,
 }
 
@@ -33,8 +34,8 @@ impl LoadedModule {
     /// Loads the code for a device.
     ///
     /// # Errors
-    /// `hipErrorNoBinaryForGpu` where there is none for it, `hipErrorInvalidImage`, `hipErrorSharedObjectInitFailed` for what is not
-    /// simulated, `hipErrorOutOfMemory`.
+    /// `hipErrorNoBinaryForGpu` where there is none for it, `hipErrorInvalidImage`,
+    /// `hipErrorSharedObjectInitFailed` for what is not simulated, `hipErrorOutOfMemory`.
     pub(crate) fn load(process: &Process, device: usize, image: &[u8]) -> Result<Self> {
         let module = process.cards[device].gpu.load(image).map_err(|error| {
             let code = match error {

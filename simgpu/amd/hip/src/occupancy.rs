@@ -1,4 +1,5 @@
-//! How many blocks of a kernel a multiprocessor holds: as many as registers, wave slots and shared memory allow.
+//! How many blocks of a kernel a multiprocessor holds: as many as registers, wave slots and shared
+//! memory allow.
 
 use crate::Code;
 use crate::card::{Card, MAX_THREADS};
@@ -39,7 +40,8 @@ fn active_blocks(process: &Process, function: &Function, size: c_int, dynamic: u
     Ok(blocks.min(blocks_by_local(card, kernel, dynamic)) as c_int)
 }
 
-/// The grid and block that fill a card: the block as large as the limit, the kernel and its registers allow.
+/// The grid and block that fill a card: the block as large as the limit, the kernel and its
+/// registers allow.
 fn best(process: &Process, function: &Function, dynamic: usize, limit: c_int) -> (c_int, c_int) {
     let (card, kernel) = (process.cards[function.device].card, &function.kernel);
     let most = kernel.max_threads.min(MAX_THREADS);

@@ -1,4 +1,5 @@
-//! Access of cards to each other's memory. All cards share one arena here, so that leave is kept but not needed.
+//! Access of cards to each other's memory. All cards share one arena here, so that leave is kept
+//! but not needed.
 
 use crate::Code;
 use crate::error::{bail, call, put};

@@ -90,7 +90,8 @@ impl Process {
         }
     }
 
-    /// The stream that a handle names: null and 1 are the legacy default stream of the current device, 2 that of the thread.
+    /// The stream that a handle names: null and 1 are the legacy default stream of the current
+    /// device, 2 that of the thread.
     pub(crate) fn stream(&self, handle: Handle) -> Result<StreamId> {
         match handle as u64 {
             0 | 1 => Ok(self.machine.queues.legacy(current_device())?),

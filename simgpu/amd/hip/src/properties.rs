@@ -1,4 +1,5 @@
-//! `hipDeviceProp_t`, of which the ABI has two: that of HIP before 6 ("R0000") and that since ("R0600"). A field is known by its place in each.
+//! `hipDeviceProp_t`, of which the ABI has two: that of HIP before 6 ("R0000") and that since
+//! ("R0600"). A field is known by its place in each.
 
 use crate::Code;
 use crate::attribute::{MAX_GRID, REGISTERS, threads_per_multiprocessor};
@@ -89,12 +90,14 @@ fn write(layout: Layout, device: usize) -> Result<Vec<u8>> {
     to.int(None, Some(628), 1); // streamPrioritiesSupported
     to.size(None, Some(640), card.local_bytes as usize); // sharedMemPerMultiprocessor
     to.int(None, Some(648), REGISTERS); // regsPerMultiprocessor
-    to.int(None, Some(712), threads_per_multiprocessor(card) / MAX_THREADS as c_int); // maxBlocksPerMultiProcessor
+    // maxBlocksPerMultiProcessor
+    to.int(None, Some(712), threads_per_multiprocessor(card) / MAX_THREADS as c_int);
     Ok(to.bytes)
 }
 
-/// The bits of `hipDeviceArch_t`: 32-bit and 64-bit atomics in global and local memory, float exchange and addition, doubles, votes, ballots,
-/// shuffles, system fences, grids of three dimensions. Not: funnel shifts, counting barriers, surfaces, dynamic parallelism.
+/// The bits of `hipDeviceArch_t`: 32-bit and 64-bit atomics in global and local memory, float
+/// exchange and addition, doubles, votes, ballots, shuffles, system fences, grids of three
+/// dimensions. Not: funnel shifts, counting barriers, surfaces, dynamic parallelism.
 const ARCH_FEATURES: u32 = 0x97ff;
 
 fn give(name: &str, layout: Layout, to: *mut c_void, device: c_int) -> Code {
@@ -109,7 +112,8 @@ fn give(name: &str, layout: Layout, to: *mut c_void, device: c_int) -> Code {
     })
 }
 
-/// The properties of a card in the layout of HIP before 6, which programs built with its headers ask for by this name.
+/// The properties of a card in the layout of HIP before 6, which programs built with its headers
+/// ask for by this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGetDeviceProperties(properties: *mut c_void, device: c_int) -> Code {
     give("hipGetDeviceProperties", Layout::R0000, properties, device)

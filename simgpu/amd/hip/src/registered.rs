@@ -1,4 +1,5 @@
-//! Host functions and variables that stand for kernels and variables of fat binaries, loaded for a card at their first use there.
+//! Host functions and variables that stand for kernels and variables of fat binaries, loaded for a
+//! card at their first use there.
 
 use crate::Code;
 use crate::error::{Error, Result, bail};
@@ -11,7 +12,8 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, LazyLock};
 
-/// What compiled programs registered. It is apart from the state of the process, which registration, done by the loader, must not start.
+/// What compiled programs registered. It is apart from the state of the process, which
+/// registration, done by the loader, must not start.
 pub(crate) struct Registered {
     pub(crate) binaries: Table<FatBinary>,
     functions: RwLock<HashMap<usize, Entry>>,

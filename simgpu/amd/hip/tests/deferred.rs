@@ -1,4 +1,5 @@
-//! Deferred work: what nobody waited for is not done, work overtakes work that it should have waited for, and `hipFree` waits.
+//! Deferred work: what nobody waited for is not done, work overtakes work that it should have
+//! waited for, and `hipFree` waits.
 
 mod common;
 

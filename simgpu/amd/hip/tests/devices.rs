@@ -1,4 +1,5 @@
-//! Devices: names, attributes and properties, against what AMD publishes of the cards and the layouts of HIP's headers.
+//! Devices: names, attributes and properties, against what AMD publishes of the cards and the
+//! layouts of HIP's headers.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Modules and launches: arguments both ways, limits with HIP's codes, bundles, registered kernels, kernels in graphs.
+//! Modules and launches: arguments both ways, limits with HIP's codes, bundles, registered kernels,
+//! kernels in graphs.
 
 mod common;
 
@@ -186,7 +187,8 @@ fn graphs(module: *mut c_void) {
         (add.func, add.params) = (kernel(module, c"add_one"), params.as_mut_ptr());
         let second = get(|to| hipGraphAddKernelNode(to, graph, &node, 1, &add));
         let exec = get(|to| hipGraphInstantiateWithFlags(to, graph, 0));
-        // Taken when the nodes were made: the change shows only where the parameters are given again.
+        // Taken when the nodes were made: the change shows only where the parameters are given
+        // again.
         *params[2].cast::<u8>() = 2;
         *params[3].cast::<u64>() = 9;
         let run = |expected: &dyn Fn(u32) -> u32| {
@@ -229,7 +231,8 @@ fn questions(module: *mut c_void) {
         assert_eq!(get(|to| hipFuncGetAttribute(to, 1, limited)), 0);
         assert_eq!(get(|to| hipFuncGetAttribute(to, 8, limited)), 65536);
         assert_eq!(hipFuncGetAttribute(&mut 0, 10, limited), Code::INVALID_VALUE);
-        // A small kernel fills a multiprocessor: 2048 threads on each of these cards, fewer only by shared memory.
+        // A small kernel fills a multiprocessor: 2048 threads on each of these cards, fewer only by
+        // shared memory.
         let active =
             |size, shared| get(|to| hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(to, limited, size, shared));
         assert_eq!((active(64, 0), active(1024, 0), active(65, 0)), (32, 2, 2048 / active_step(65)));

@@ -1,4 +1,5 @@
-//! HIPRTC's C interface: <https://rocm.docs.amd.com/projects/HIP/en/latest/doxygen/html/group___runtime.html>.
+//! HIPRTC's C interface:
+//! <https://rocm.docs.amd.com/projects/HIP/en/latest/doxygen/html/group___runtime.html>.
 
 use crate::program::{Compiled, Failure, Program};
 use isobit_simgpu_library_common::{Handles, guarded};
@@ -71,7 +72,8 @@ pub unsafe extern "C" fn hiprtcVersion(major: *mut c_int, minor: *mut c_int) -> 
 /// Makes a program of a source and headers, which are copied.
 ///
 /// # Safety
-/// Each pointer is null or as HIPRTC documents it: `prog` can be written, the texts end in NUL, the arrays have `num_headers` of them.
+/// Each pointer is null or as HIPRTC documents it: `prog` can be written, the texts end in NUL, the
+/// arrays have `num_headers` of them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcCreateProgram(
     prog: *mut *mut c_void,
@@ -85,8 +87,8 @@ pub unsafe extern "C" fn hiprtcCreateProgram(
         if prog.is_null() {
             return INVALID_PROGRAM;
         }
-        // SAFETY: the caller promises that each pointer is null or as HIPRTC documents it: `prog` can be
-        // written, the texts end in NUL, the arrays have `num_headers` of them.
+        // SAFETY: the caller promises that each pointer is null or as HIPRTC documents it: `prog`
+        // can be written, the texts end in NUL, the arrays have `num_headers` of them.
         let program = unsafe {
             let Some(source) = text(src) else { return INVALID_INPUT };
             let name = text(name).map_or("CompileSource".into(), CStr::to_string_lossy);
@@ -99,8 +101,8 @@ pub unsafe extern "C" fn hiprtcCreateProgram(
         };
         let Some(program) = program else { return INVALID_INPUT };
         let handle = PROGRAMS.insert(State { program, compiled: Mutex::default() });
-        // SAFETY: not null; the caller promises that each pointer is null or as HIPRTC documents it: `prog` can
-        // be written, the texts end in NUL, the arrays have `num_headers` of them.
+        // SAFETY: not null; the caller promises that each pointer is null or as HIPRTC documents
+        // it: `prog` can be written, the texts end in NUL, the arrays have `num_headers` of them.
         unsafe { prog.write(handle) };
         SUCCESS
     })
@@ -118,7 +120,8 @@ pub unsafe extern "C" fn hiprtcCompileProgram(
 ) -> Status {
     guarded(INTERNAL_ERROR, || {
         let Some(state) = PROGRAMS.get(prog) else { return INVALID_PROGRAM };
-        // SAFETY: the caller promises that `options` is null or has `num_options` texts that end in NUL.
+        // SAFETY: the caller promises that `options` is null or has `num_options` texts that end in
+        // NUL.
         let Some(options) = (unsafe { texts(options, num_options) }) else { return INVALID_INPUT };
         let Ok(options) = options.iter().map(|o| o.to_str()).collect::<Result<Vec<_>, _>>() else {
             return INVALID_OPTION;
@@ -225,7 +228,8 @@ fn with<T>(prog: *mut c_void, out: *mut T, body: impl FnOnce(&Compiled) -> Statu
 /// # Safety
 /// The pointer is null or a text that ends in NUL and outlives `'a`.
 unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
-    // SAFETY: the caller promises that the pointer is null or a text that ends in NUL and outlives `'a`.
+    // SAFETY: the caller promises that the pointer is null or a text that ends in NUL and outlives
+    // `'a`.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })
 }
 
@@ -236,7 +240,8 @@ unsafe fn texts<'a>(pointer: *const *const c_char, count: c_int) -> Option<Vec<&
     if count > 0 && pointer.is_null() {
         return None;
     }
-    // SAFETY: the caller promises that the pointer is null or has `count` entries, each as `text` wants it.
+    // SAFETY: the caller promises that the pointer is null or has `count` entries, each as `text`
+    // wants it.
     (0..count).map(|i| unsafe { text(*pointer.add(i)) }).collect()
 }
 
@@ -251,7 +256,8 @@ mod tests {
         let (options, wrong) = ([c"--offload-arch=gfx90a".as_ptr()], [c"nonsense".as_ptr()]);
         let (header, name) = ([c"#define VALUE 7".as_ptr()], [c"value.h".as_ptr()]);
         let source = c"#include \"value.h\"\nextern \"C\" __global__ void k(int *x) { x[threadIdx.x] = VALUE; }";
-        // SAFETY: texts end in NUL, arrays have one entry, out-parameters can be written, and buffers have the size that was told.
+        // SAFETY: texts end in NUL, arrays have one entry, out-parameters can be written, and
+        // buffers have the size that was told.
         unsafe {
             let made =
                 hiprtcCreateProgram(&mut prog, source.as_ptr(), c"k.cu".as_ptr(), 1, header.as_ptr(), name.as_ptr());

@@ -1,4 +1,5 @@
-//! Finding clang 19 or newer, whose code objects are those that the rest of the tree is compiled to.
+//! Finding clang 19 or newer, whose code objects are those that the rest of the tree is compiled
+//! to.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,5 @@
-// What HIPRTC declares before every program, as far as it needs no library of device functions: qualifiers, coordinates, barriers.
+// What HIPRTC declares before every program, as far as it needs no library of device functions:
+// qualifiers, coordinates, barriers.
 #pragma once
 
 #define __device__ __attribute__((device))

@@ -116,7 +116,8 @@ impl Program {
     }
 }
 
-/// Without an architecture HIPRTC compiles for the current device; here that is the first simulated card.
+/// Without an architecture HIPRTC compiles for the current device; here that is the first simulated
+/// card.
 fn first_simulated_arch() -> String {
     let cards = std::env::var("ISOBIT_SIM_ROCM").unwrap_or_default();
     cards.split(',').map(str::trim).find(|card| !card.is_empty()).unwrap_or("gfx90a").to_string()

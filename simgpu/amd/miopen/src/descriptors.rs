@@ -1,4 +1,5 @@
-//! What tensors and convolutions are: <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__tensor.html> and
+//! What tensors and convolutions are:
+//! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__tensor.html> and
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__convolutions.html>.
 
 use crate::{BAD_PARAMETER, INTERNAL_ERROR, NOT_IMPLEMENTED, SUCCESS, Status, status};
@@ -181,7 +182,8 @@ pub unsafe extern "C" fn miopenCreateConvolutionDescriptor(conv_desc: *mut *mut 
     unsafe { make(&CONVOLUTIONS, conv_desc) }
 }
 
-/// Says what a convolution is. Here it goes over two dimensions, and is none of the transposes, which are gradients too.
+/// Says what a convolution is. Here it goes over two dimensions, and is none of the transposes,
+/// which are gradients too.
 ///
 /// # Safety
 /// `pad`, `stride` and `dilation` are null or point to `spatial_dim` numbers.
@@ -216,7 +218,8 @@ pub extern "C" fn miopenSetConvolutionGroupCount(conv_desc: *mut c_void, group_c
     })
 }
 
-/// Sets f16's alternative (0) or determinism (1), neither of which matters here: f16 is never anything else, and results always repeat.
+/// Sets f16's alternative (0) or determinism (1), neither of which matters here: f16 is never
+/// anything else, and results always repeat.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenSetConvolutionAttribute(conv_desc: *mut c_void, attr: c_int, _value: c_int) -> Status {
     guarded(INTERNAL_ERROR, || match attr {
@@ -253,7 +256,8 @@ pub unsafe extern "C" fn miopenGetConvolutionForwardOutputDim(
         }
         status(result().map(|dims| {
             for (out, size) in outs.into_iter().zip(dims) {
-                // SAFETY: not null; the caller promises that the last four are null or can be written.
+                // SAFETY: not null; the caller promises that the last four are null or can be
+                // written.
                 unsafe { out.write(size as c_int) };
             }
         }))

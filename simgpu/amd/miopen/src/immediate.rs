@@ -24,7 +24,8 @@ pub struct Solution {
     pub algorithm: c_int,
 }
 
-/// As on a card, Winograd's transform comes first where it can; the other works in device memory. Both compute the same here.
+/// As on a card, Winograd's transform comes first where it can; the other works in device memory.
+/// Both compute the same here.
 const SOLUTIONS: [Solution; 2] = [
     Solution { time: 0.1, workspace_size: 0, solution_id: 11, algorithm: 3 },
     Solution { time: 0.2, workspace_size: 1024, solution_id: 12, algorithm: 5 },
@@ -91,8 +92,8 @@ unsafe fn solutions(
         }
         status(checked.map(|_| {
             let n = SOLUTIONS.len().min(most);
-            // SAFETY: not null; the caller promises that `count` is null or can be written, and `solutions` is
-            // null or has room for as many as `most`.
+            // SAFETY: not null; the caller promises that `count` is null or can be written, and
+            // `solutions` is null or has room for as many as `most`.
             unsafe {
                 solutions.copy_from_nonoverlapping(SOLUTIONS.as_ptr(), n);
                 count.write(n);
@@ -128,7 +129,8 @@ fn immediate(
             let hip = HIP.runtime().map_err(|_| INTERNAL_ERROR)?;
             let work = move || {
                 let access = |at: *const u8, bytes, write, what: &str| hip.access(at, bytes, write, what);
-                // SAFETY: a device address is a host address, and the simulator is asked for each first.
+                // SAFETY: a device address is a host address, and the simulator is asked for each
+                // first.
                 unsafe {
                     if scratch::spoil(scratch, solution.workspace_size, "MIOpen: the workspace", &access) {
                         problem.run(addresses, &access);
@@ -144,7 +146,8 @@ fn immediate(
 /// The solutions of a convolution, fastest first.
 ///
 /// # Safety
-/// `solution_count` is null or can be written, and `solutions` is null or has room for as many as are asked for.
+/// `solution_count` is null or can be written, and `solutions` is null or has room for as many as
+/// are asked for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenConvolutionForwardGetSolution(
     handle: *mut c_void,
@@ -157,8 +160,8 @@ pub unsafe extern "C" fn miopenConvolutionForwardGetSolution(
     solutions: *mut Solution,
 ) -> Status {
     let call = operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward);
-    // SAFETY: the caller promises that `solution_count` is null or can be written, and `solutions` is null or
-    // has room for as many as are asked for.
+    // SAFETY: the caller promises that `solution_count` is null or can be written, and `solutions`
+    // is null or has room for as many as are asked for.
     unsafe { self::solutions(handle, call, max_solution_count, solution_count, solutions) }
 }
 

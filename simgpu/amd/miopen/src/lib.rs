@@ -1,5 +1,6 @@
-//! `libMIOpen.so` for the simulated AMD GPU: convolutions and their gradients by the input in MIOpen's immediate mode, computed on the host when
-//! the stream gets there. Tensors of four dimensions without gaps, groups, f16, bf16 and f32 summed in f32.
+//! `libMIOpen.so` for the simulated AMD GPU: convolutions and their gradients by the input in
+//! MIOpen's immediate mode, computed on the host when the stream gets there. Tensors of four
+//! dimensions without gaps, groups, f16, bf16 and f32 summed in f32.
 //!
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/reference/index.html>
 

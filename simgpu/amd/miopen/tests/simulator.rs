@@ -1,5 +1,5 @@
-//! MIOpen as a program uses it, through the bindings, on the simulated GPU: handles are made on streams that there are, convolutions follow the
-//! stream, and their operands are looked at.
+//! MIOpen as a program uses it, through the bindings, on the simulated GPU: handles are made on
+//! streams that there are, convolutions follow the stream, and their operands are looked at.
 
 use hip_sys::Hip;
 use isobit_simgpu_install::{inside, rocm};
@@ -18,7 +18,8 @@ fn handles_are_made_on_streams_that_there_are() {
     }
     let (hip, miopen) = (Hip::get().expect("HIP"), Miopen::get().expect("MIOpen"));
     let (mut stream, mut handle) = (null_mut(), null_mut());
-    // SAFETY: out-parameters, and then what they received, destroyed once; a stream that is gone is what the library is to refuse.
+    // SAFETY: out-parameters, and then what they received, destroyed once; a stream that is gone is
+    // what the library is to refuse.
     unsafe {
         assert_eq!((hip.hipStreamCreateWithFlags)(&mut stream, hip_sys::hipStreamNonBlocking), 0);
         assert_eq!((miopen.miopenCreateWithStream)(&mut handle, stream), miopenStatusSuccess);
@@ -43,7 +44,8 @@ impl Convolution {
     fn new() -> Self {
         let (hip, miopen) = (Hip::get().expect("HIP"), Miopen::get().expect("MIOpen"));
         let (mut stream, mut handle, mut conv, mut tensors) = (null_mut(), null_mut(), null_mut(), [null_mut(); 3]);
-        // SAFETY: out-parameters, and then what they received; the arrays have as many elements as is said.
+        // SAFETY: out-parameters, and then what they received; the arrays have as many elements as
+        // is said.
         unsafe {
             assert_eq!((hip.hipStreamCreateWithFlags)(&mut stream, hip_sys::hipStreamNonBlocking), 0);
             assert_eq!((miopen.miopenCreateWithStream)(&mut handle, stream), 0);
@@ -75,7 +77,8 @@ impl Convolution {
 
     fn download(&self, at: *mut c_void, count: usize) -> Vec<f32> {
         let mut numbers = vec![0f32; count];
-        // SAFETY: both sides have as many bytes, and the host's live until the stream has come to its end.
+        // SAFETY: both sides have as many bytes, and the host's live until the stream has come to
+        // its end.
         unsafe {
             let kind = hip_sys::hipMemcpyDeviceToHost;
             assert_eq!((self.hip.hipMemcpyAsync)(numbers.as_mut_ptr().cast(), at, count * 4, kind, self.stream), 0);
@@ -88,7 +91,8 @@ impl Convolution {
     fn run(&self, [x, w, y]: [*mut c_void; 3], workspace: *mut c_void) -> miopenStatus_t {
         let (mut solutions, mut count) = ([miopenConvSolution_t::default(); 8], 0);
         let [x_desc, w_desc, y_desc] = self.tensors;
-        // SAFETY: handle and descriptors live, and the array has room; the simulator knows what the operands are.
+        // SAFETY: handle and descriptors live, and the array has room; the simulator knows what the
+        // operands are.
         unsafe {
             let ask = self.miopen.miopenConvolutionForwardGetSolution;
             assert_eq!(ask(self.handle, w_desc, x_desc, self.conv, y_desc, 8, &mut count, solutions.as_mut_ptr()), 0);

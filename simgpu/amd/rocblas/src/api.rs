@@ -1,4 +1,5 @@
-//! rocBLAS's handles and what is asked about the library: <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/helper-functions.html>.
+//! rocBLAS's handles and what is asked about the library:
+//! <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/helper-functions.html>.
 
 use crate::types::*;
 use isobit_simgpu_library_common::{HIP, Handles, Stream, guarded};

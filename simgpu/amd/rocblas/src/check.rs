@@ -38,7 +38,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Checks what does not depend on the scalars' values. `Ok(false)` where there is nothing to compute.
+    /// Checks what does not depend on the scalars' values. `Ok(false)` where there is nothing to
+    /// compute.
     pub(crate) fn check(&self) -> Result<bool, Status> {
         if self.operations.iter().any(|o| !(OPERATION_NONE..=OPERATION_CONJUGATE_TRANSPOSE).contains(o)) {
             return Err(INVALID_VALUE);

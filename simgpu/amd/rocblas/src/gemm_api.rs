@@ -1,4 +1,5 @@
-//! rocBLAS's products: <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/extension.html>.
+//! rocBLAS's products:
+//! <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/extension.html>.
 
 use crate::api::{Settings, with};
 use crate::check::{Arguments, Operand};
@@ -8,7 +9,8 @@ use isobit_simgpu_library_common::HIP;
 use isobit_simgpu_math::gemm::Scalar;
 use std::ffi::{c_int, c_void};
 
-/// D = alpha op(A) op(B) + beta C, for every matrix of a batch. Solutions and flags choose among kernels of a card, and are not looked at.
+/// D = alpha op(A) op(B) + beta C, for every matrix of a batch. Solutions and flags choose among
+/// kernels of a card, and are not looked at.
 ///
 /// # Safety
 /// In host pointer mode `alpha` and `beta` are null or point to a number of the compute type.
@@ -58,8 +60,8 @@ pub unsafe extern "C" fn rocblas_gemm_strided_batched_ex(
         batch: batch_count,
         compute: compute_type,
     };
-    // SAFETY: the caller promises that in host pointer mode `alpha` and `beta` are null or point to a number of
-    // the compute type.
+    // SAFETY: the caller promises that in host pointer mode `alpha` and `beta` are null or point to
+    // a number of the compute type.
     unsafe { product(handle, &arguments, "rocblas_gemm_strided_batched_ex") }
 }
 
@@ -133,7 +135,8 @@ unsafe fn try_product(settings: &Settings, arguments: &Arguments, what: &'static
     let kernel = kernel_for(arguments).ok_or(NOT_IMPLEMENTED)?;
     let hip = HIP.runtime().map_err(|_| INTERNAL_ERROR)?;
     if settings.pointer_mode == POINTER_MODE_DEVICE {
-        // As rocBLAS does, whose checks and choices need the values: they are fetched after all earlier work.
+        // As rocBLAS does, whose checks and choices need the values: they are fetched after all
+        // earlier work.
         hip.synchronize(settings.stream).map_err(|_| MEMORY_ERROR)?;
         for pointer in [arguments.alpha, arguments.beta] {
             let scalar = format!("{what}: a scalar in device memory");
@@ -146,7 +149,8 @@ unsafe fn try_product(settings: &Settings, arguments: &Arguments, what: &'static
         let mut scalar = Scalar::default();
         // Without any k alpha may be null, and nothing is made of it.
         if !pointer.is_null() {
-            // SAFETY: of the compute type's size, as the caller promises or as the simulator allowed; a `Scalar` holds each.
+            // SAFETY: of the compute type's size, as the caller promises or as the simulator
+            // allowed; a `Scalar` holds each.
             unsafe { scalar.as_mut_ptr().copy_from_nonoverlapping(pointer.cast(), kernel.scalar_bytes) };
         }
         scalar
@@ -171,7 +175,8 @@ mod tests {
     fn call(handle: *mut c_void, m: c_int, datatype: c_int) -> Status {
         let (one, x) = ([0u8; 8], [0u8; 64]);
         let (one, x) = (one.as_ptr().cast(), x.as_ptr().cast::<c_void>());
-        // SAFETY: the scalars hold eight bytes, and none of these calls gets as far as the matrices.
+        // SAFETY: the scalars hold eight bytes, and none of these calls gets as far as the
+        // matrices.
         unsafe {
             rocblas_gemm_ex(
                 handle,

@@ -5,7 +5,8 @@ use crate::types::*;
 use half::{bf16, f16};
 use isobit_simgpu_math::gemm::{Batch, Form, Kernel, Matrix, Product, kernel};
 
-/// The kernel for types of A and B, of C and D, and of the computation. `None` where rocBLAS lists no such combination, or a complex one.
+/// The kernel for types of A and B, of C and D, and of the computation. `None` where rocBLAS lists
+/// no such combination, or a complex one.
 pub(crate) fn kernel_for(arguments: &Arguments) -> Option<Kernel> {
     let Arguments { a, b, c, d, compute, .. } = arguments;
     if a.datatype != b.datatype || c.datatype != d.datatype {

@@ -1,4 +1,5 @@
-//! The values of rocBLAS's enumerations: <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/enumerations.html>.
+//! The values of rocBLAS's enumerations:
+//! <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/enumerations.html>.
 
 use std::ffi::{CStr, c_int};
 

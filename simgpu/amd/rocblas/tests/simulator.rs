@@ -1,4 +1,5 @@
-//! rocBLAS as a program uses it, through the bindings, on the simulated GPU: products in stream order, and findings about their operands.
+//! rocBLAS as a program uses it, through the bindings, on the simulated GPU: products in stream
+//! order, and findings about their operands.
 
 use hip_sys::{Hip, hipStream_t};
 use isobit_simgpu_install::{inside, rocm};
@@ -6,7 +7,8 @@ use rocblas_sys::{Rocblas, rocblas_handle, rocblas_status};
 use std::ffi::c_void;
 use std::ptr::{from_ref, null_mut};
 
-/// Runs a test's body in processes of its own that have the simulator: one that works at once, one that puts work off.
+/// Runs a test's body in processes of its own that have the simulator: one that works at once, one
+/// that puts work off.
 fn on_the_simulator(test: &str, body: fn(&Context)) {
     if inside() {
         return body(&Context::open());
@@ -59,7 +61,8 @@ impl Context {
     fn download(&self, at: *mut c_void, numbers: usize) -> Vec<f32> {
         let mut host = vec![0f32; numbers];
         let to = host.as_mut_ptr().cast();
-        // SAFETY: both sides have that many bytes, and the host's live until the stream has come to its end.
+        // SAFETY: both sides have that many bytes, and the host's live until the stream has come to
+        // its end.
         unsafe {
             let kind = hip_sys::hipMemcpyDeviceToHost;
             assert_eq!((self.hip.hipMemcpyAsync)(to, at, numbers * 4, kind, self.stream), 0);
@@ -74,7 +77,8 @@ impl Context {
         let (one, zero) = (1f32, 0f32);
         let (none, f32_r) = (rocblas_sys::rocblas_operation_none, rocblas_sys::rocblas_datatype_f32_r);
         let stride = |rows: i32, columns: i32| i64::from(rows) * i64::from(columns);
-        // SAFETY: the scalars are numbers of the compute type; the simulator knows what the operands are.
+        // SAFETY: the scalars are numbers of the compute type; the simulator knows what the
+        // operands are.
         unsafe {
             (self.rocblas.rocblas_gemm_strided_batched_ex)(
                 self.handle,

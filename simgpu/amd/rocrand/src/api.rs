@@ -1,4 +1,5 @@
-//! rocRAND's C interface: <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>.
+//! rocRAND's C interface:
+//! <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>.
 
 use crate::distribution;
 use crate::ordering::{Kind, Start};
@@ -17,7 +18,8 @@ pub const NOT_CREATED: Status = 101;
 pub const TYPE_ERROR: Status = 103;
 /// `ROCRAND_STATUS_OUT_OF_RANGE`: an argument out of range.
 pub const OUT_OF_RANGE: Status = 104;
-/// `ROCRAND_STATUS_LENGTH_NOT_MULTIPLE`: normal numbers come in pairs, of even count and at addresses aligned to two.
+/// `ROCRAND_STATUS_LENGTH_NOT_MULTIPLE`: normal numbers come in pairs, of even count and at
+/// addresses aligned to two.
 pub const LENGTH_NOT_MULTIPLE: Status = 105;
 /// `ROCRAND_STATUS_LAUNCH_FAILURE`: HIP took no work on the generator's stream.
 pub const LAUNCH_FAILURE: Status = 107;

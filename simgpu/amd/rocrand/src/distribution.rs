@@ -1,5 +1,7 @@
-//! From words to numbers, as rocRAND does it: <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>. Uniform numbers
-//! exclude 0 and include 1, and each operation here is one of IEEE-754, so they are the device's bit for bit.
+//! From words to numbers, as rocRAND does it:
+//! <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>. Uniform
+//! numbers exclude 0 and include 1, and each operation here is one of IEEE-754, so they are the
+//! device's bit for bit.
 
 use crate::ordering::Kind;
 use isobit_simgpu_math::random::Distribution;
@@ -42,7 +44,8 @@ pub fn normal(kind: Kind, mean: f32, deviation: f32) -> Distribution<f32> {
     })
 }
 
-/// `rocrand_generate_normal_double`: as [`normal`], of two 53-bit numbers; MRG32k3a's are those of its single precision.
+/// `rocrand_generate_normal_double`: as [`normal`], of two 53-bit numbers; MRG32k3a's are those of
+/// its single precision.
 pub fn normal_double(kind: Kind, mean: f64, deviation: f64) -> Distribution<f64> {
     let pair = move |u: f64, turn: f64, out: &mut [f64]| {
         let radius = (-2.0 * u.ln()).sqrt();
@@ -109,7 +112,8 @@ mod tests {
     #[test]
     fn normals_at_known_angles() {
         let e = (-0.5f64).exp();
-        // A uniform number of exp(-1/2) makes the radius 1; a quarter of a turn makes sine 1 and cosine 0.
+        // A uniform number of exp(-1/2) makes the radius 1; a quarter of a turn makes sine 1 and
+        // cosine 0.
         let mut out = [0.0; 2];
         normal(Kind::Philox, 10.0, 2.0).map(&[(e * 4294967296.0) as u32, 1 << 30], &mut out);
         assert!((out[0] - 12.0).abs() < 1e-5 && (out[1] - 10.0).abs() < 1e-5, "{out:?}");

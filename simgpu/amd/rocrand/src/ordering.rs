@@ -1,7 +1,9 @@
-//! The order in which rocRAND lays out its generators' values, `ROCRAND_ORDERING_PSEUDO_DEFAULT`, which every release keeps:
+//! The order in which rocRAND lays out its generators' values, `ROCRAND_ORDERING_PSEUDO_DEFAULT`,
+//! which every release keeps:
 //! <https://rocm.docs.amd.com/projects/rocRAND/en/latest/conceptual/programmers-guide.html#ordering>.
 //!
-//! Philox is one sequence. Of XORWOW and MRG32k3a there are 131,072 generators, each a subsequence on from the last, which take turns.
+//! Philox is one sequence. Of XORWOW and MRG32k3a there are 131,072 generators, each a subsequence
+//! on from the last, which take turns.
 
 use crate::seed::Seeded;
 use isobit_simgpu_math::random::mrg32k3a::Mrg32k3a;
@@ -136,7 +138,8 @@ mod tests {
         values
     }
 
-    /// The programmer's guide: the result at offset n is value n / 131072 of the generator n mod 131072, a subsequence each apart.
+    /// The programmer's guide: the result at offset n is value n / 131072 of the generator n mod
+    /// 131072, a subsequence each apart.
     #[test]
     fn generators_take_turns() {
         let n = 2 * LANES + 3;

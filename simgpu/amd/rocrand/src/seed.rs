@@ -29,14 +29,16 @@ impl Seeded for Mrg32k3a {
     }
 }
 
-/// The product that rocRAND's seeding makes: a seed above 2^32 wraps modulo 2^64 before the reduction, as it does there.
+/// The product that rocRAND's seeding makes: a seed above 2^32 wraps modulo 2^64 before the
+/// reduction, as it does there.
 fn seed_product(a: u32, seed: u64, reduce: impl Fn(u64) -> u64) -> u64 {
     let (high, low) = (u64::from(a >> 17), u64::from(a & 0x1_ffff));
     let sum = (reduce(high.wrapping_mul(seed)) << 17) + reduce(low.wrapping_mul(seed));
     u64::from(reduce(sum) as u32)
 }
 
-/// One folding of the upper word, by 2^32 = 209 modulo M1. rocRAND reduces by it, which is complete below 2^56 and leaves more above.
+/// One folding of the upper word, by 2^32 = 209 modulo M1. rocRAND reduces by it, which is complete
+/// below 2^56 and leaves more above.
 fn fold_m1(p: u64) -> u64 {
     let folded = 209 * (p >> 32) + (p & 0xffff_ffff);
     if folded >= M1 { folded - M1 } else { folded }

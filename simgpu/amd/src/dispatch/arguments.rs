@@ -6,7 +6,8 @@ use isobit_simgpu_core::memory::{Kind, Memory};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Slots that launches put their arguments in. They are reused: an allocation a launch would change the table of allocations each time.
+/// Slots that launches put their arguments in. They are reused: an allocation a launch would change
+/// the table of allocations each time.
 pub(super) struct Arguments {
     memory: Arc<Memory>,
     free: Mutex<Vec<Slot>>,

@@ -1,4 +1,5 @@
-//! One group: its waves take turns on one host thread, each running until it ends or waits at a barrier.
+//! One group: its waves take turns on one host thread, each running until it ends or waits at a
+//! barrier.
 
 use super::arguments::Filled;
 use super::{PRIVATE_APERTURE, SHARED_APERTURE, coordinates};
@@ -104,7 +105,8 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// The hardware counts a wave as a whole at a barrier; that not all of its threads reach it is an error in the source.
+    /// The hardware counts a wave as a whole at a barrier; that not all of its threads reach it is
+    /// an error in the source.
     fn check_barrier(&self, wave: &Wave, env: &Env<'_>) {
         let absent = wave.live & !wave.exec();
         if absent == 0 {

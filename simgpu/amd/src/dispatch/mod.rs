@@ -20,7 +20,8 @@ use std::sync::Arc;
 pub const LDS_BYTES: u32 = 64 << 10;
 /// Threads of a block at most.
 pub const MAX_THREADS: u32 = 1024;
-/// High halves of the addresses through which generic pointers reach group and private memory: above what a host process can map.
+/// High halves of the addresses through which generic pointers reach group and private memory:
+/// above what a host process can map.
 const SHARED_APERTURE: u32 = 0x0001_0000;
 const PRIVATE_APERTURE: u32 = 0x0002_0000;
 
@@ -72,12 +73,12 @@ impl Gpu {
         Module::load(self.arch, self.approximation, &self.engine.memory, image)
     }
 
-    /// Runs a kernel to its end: `grid` blocks of `block` threads with so many bytes of dynamic group memory, and the explicit part of the
-    /// argument segment (what it lacks reads as zero).
+    /// Runs a kernel to its end: `grid` blocks of `block` threads with so many bytes of dynamic
+    /// group memory, and the explicit part of the argument segment (what it lacks reads as zero).
     ///
     /// # Errors
-    /// A grid or block that the card does not take; an instruction that cannot be executed. Accesses that should not be made are findings,
-    /// not errors.
+    /// A grid or block that the card does not take; an instruction that cannot be executed.
+    /// Accesses that should not be made are findings, not errors.
     pub fn launch(
         &self,
         kernel: &Kernel,

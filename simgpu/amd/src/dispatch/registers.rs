@@ -1,4 +1,5 @@
-//! The registers that a wave starts with, as LLVM's AMDGPUUsage lays them down ("Initial Kernel Execution State").
+//! The registers that a wave starts with, as LLVM's AMDGPUUsage lays them down ("Initial Kernel
+//! Execution State").
 
 use super::group::Group;
 use crate::exec::Wave;
@@ -29,7 +30,8 @@ impl Group<'_> {
         };
         let halves = |address: u64| [address as u32, (address >> 32) as u32];
         if property(0) {
-            // A buffer over private memory, swizzled: a stack slot of all lanes lies together. Only its kind is looked at.
+            // A buffer over private memory, swizzled: a stack slot of all lanes lies together. Only
+            // its kind is looked at.
             put(state, &[0, 1 << 31, self.kernel.private_bytes * width, 0]);
         }
         if property(1) {

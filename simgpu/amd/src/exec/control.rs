@@ -1,5 +1,5 @@
-//! Program control: branches, calls, barriers, the end, and what has no effect here (waits, hints, cache control of the
-//! instruction stream).
+//! Program control: branches, calls, barriers, the end, and what has no effect here (waits, hints,
+//! cache control of the instruction stream).
 
 use super::program::{Flow, Program, Step};
 use super::wave::{Env, Wave};
@@ -116,7 +116,8 @@ wave! {
     "s_cbranch_cdbguser" [] => |_wave, _step, _env| { Flow::Next };
     "s_cbranch_cdbgsys_or_user" [] => |_wave, _step, _env| { Flow::Next };
     "s_cbranch_cdbgsys_and_user" [] => |_wave, _step, _env| { Flow::Next };
-    // GFX11 gives back its registers before the end (message 3); no other message has an effect on a kernel's results.
+    // GFX11 gives back its registers before the end (message 3); no other message has an effect on
+    // a kernel's results.
     "s_sendmsg" [] => |_wave, step, env| {
         match env.program.inst(step).imm {
             3 => Flow::Next,

@@ -48,8 +48,8 @@ pub fn permute(row: &Row, dpp: Dpp, wave: &Wave) -> Row {
     }))
 }
 
-/// The lanes that are written: those that the masks let through and, unless out of bounds means zero, that had
-/// something to read.
+/// The lanes that are written: those that the masks let through and, unless out of bounds means
+/// zero, that had something to read.
 pub fn written(dpp: Dpp, wave: &Wave) -> u64 {
     let exec = wave.exec();
     (0..wave.width).fold(0, |lanes, lane| {

@@ -1,14 +1,15 @@
 //! Two instructions in one (VOPD, GFX11): both read their sources before either writes.
 //!
-//! They run one after the other, the first to run being one whose destination the other does not read. Where each reads what the other
-//! writes, the old value is set aside.
+//! They run one after the other, the first to run being one whose destination the other does not
+//! read. Where each reads what the other writes, the old value is set aside.
 
 use super::lower::Lower;
 use super::program::{Flow, Source, Step, Unsupported};
 use super::wave::{Env, Wave};
 use crate::isa::Inst;
 
-/// Where a destination's old value is set aside: a row that GFX11, which has no accumulation registers, does not use.
+/// Where a destination's old value is set aside: a row that GFX11, which has no accumulation
+/// registers, does not use.
 const ASIDE: u16 = 511;
 
 impl Lower {

@@ -15,7 +15,8 @@ pub trait Lanes {
     type In: Operands;
     /// A lane's results.
     type Out: Results;
-    /// What it does to a lane. `#[inline(always)]`, and without branches where that can be, so that it becomes vector code.
+    /// What it does to a lane. `#[inline(always)]`, and without branches where that can be, so that
+    /// it becomes vector code.
     fn lane(operands: Self::In) -> Self::Out;
 }
 
@@ -38,7 +39,8 @@ macro_rules! lanes {
 }
 pub(crate) use lanes;
 
-/// Lowers an instruction whose sources are `L`'s operands, in order. A mask that the instruction implies is VCC.
+/// Lowers an instruction whose sources are `L`'s operands, in order. A mask that the instruction
+/// implies is VCC.
 ///
 /// # Errors
 /// A modifier that the types do not take.
@@ -46,7 +48,8 @@ pub fn lower<L: Lanes>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupport
     lowered::<L>(lower, inst, L::In::KINDS)
 }
 
-/// Lowers an instruction whose operands the function takes as words, while constants and modifiers act as these kinds say.
+/// Lowers an instruction whose operands the function takes as words, while constants and modifiers
+/// act as these kinds say.
 ///
 /// # Errors
 /// A modifier that the kinds do not take.
@@ -110,7 +113,8 @@ fn run<const AVX2: bool>(
     for half in 0..wave.width / HALF {
         let mut halves = [&[0; HALF]; MAX_ROWS];
         for (half_row, row) in halves.iter_mut().zip(rows).take(used) {
-            // SAFETY: `fetch` points to a whole row, two halves; nothing writes it before `compute` has returned.
+            // SAFETY: `fetch` points to a whole row, two halves; nothing writes it before `compute`
+            // has returned.
             *half_row = unsafe { &(&*row)[half & 1] };
         }
         let (out, bits) = compute(&halves);
@@ -148,9 +152,10 @@ fn set_flags(wave: &mut Wave, step: &Step, env: &Env<'_>, flags: u64) {
     }
 }
 
-/// All lanes of half a row. The results are the function's own, so that the compiler knows that no operand overlaps them. Without AVX2 it may
-/// not know which lane comes next: it makes a loop of one lane at a time, which takes a fraction of the time to compile that vector code takes.
-/// Nearly no processor needs it, and its results are the same.
+/// All lanes of half a row. The results are the function's own, so that the compiler knows that no
+/// operand overlaps them. Without AVX2 it may not know which lane comes next: it makes a loop of
+/// one lane at a time, which takes a fraction of the time to compile that vector code takes. Nearly
+/// no processor needs it, and its results are the same.
 #[inline(always)]
 fn compute<const AVX2: bool, L: Lanes>(operands: &[&[u32; HALF]; MAX_ROWS]) -> Computed {
     let (mut out, mut bits) = ([[0; HALF]; 2], [0; HALF]);

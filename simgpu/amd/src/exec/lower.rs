@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 /// Makes the step of an instruction.
 pub type Lowering = fn(&mut Lower, &Inst) -> Result<Step, Unsupported>;
 
-/// What approximate instructions (reciprocal, root, exponential, logarithm, sine) add to their best result, in units in the last place:
-/// -1, 0 or 1, all within their documented error.
+/// What approximate instructions (reciprocal, root, exponential, logarithm, sine) add to their best
+/// result, in units in the last place: -1, 0 or 1, all within their documented error.
 pub type Approximation = i8;
 
 /// What is being lowered.
@@ -56,7 +56,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     table().keys().copied()
 }
 
-/// Lowers the text of a code object. What cannot be executed becomes a step that faults when it is reached.
+/// Lowers the text of a code object. What cannot be executed becomes a step that faults when it is
+/// reached.
 pub fn program(arch: Arch, approximation: Approximation, text: &[u8], base: u64) -> Program {
     let mut rest = text;
     let code = std::iter::from_fn(|| {
@@ -286,7 +287,8 @@ impl Lower {
     }
 
     fn constant_rows(&mut self, kind: Kind, bits: u64) -> [Source; 2] {
-        // A constant of two binary32 is the low one; the high one is the same only through op_sel_hi, which picks it.
+        // A constant of two binary32 is the low one; the high one is the same only through
+        // op_sel_hi, which picks it.
         let high = if kind == Kind::PackedF32 { 0 } else { (bits >> 32) as u32 };
         [self.constant(bits as u32), self.constant(high)]
     }

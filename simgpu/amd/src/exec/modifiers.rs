@@ -85,8 +85,9 @@ impl Lower {
     }
 }
 
-/// Does a 16-bit instruction of GFX9 keep the high half of its destination? Those that GFX8 had clear it (LLVM lists them in
-/// `GCNSubtarget::zeroesHigh16BitsOfDest`), those that came with GFX9's `op_sel` keep it, as all do on GFX11.
+/// Does a 16-bit instruction of GFX9 keep the high half of its destination? Those that GFX8 had
+/// clear it (LLVM lists them in `GCNSubtarget::zeroesHigh16BitsOfDest`), those that came with
+/// GFX9's `op_sel` keep it, as all do on GFX11.
 fn keeps_high_half(name: &str) -> bool {
     let name = name.strip_prefix("v_").unwrap_or_default();
     ["add_nc_i16", "sub_nc_i16", "mad_u16", "mad_i16", "mad_f16", "mac_f16", "madak_f16", "madmk_f16", "fma_f16"]

@@ -25,7 +25,8 @@ pub enum Flow {
 /// The function of a step.
 ///
 /// # Safety
-/// The step was lowered for the wave's width and the features of this processor, and its program is the environment's.
+/// The step was lowered for the wave's width and the features of this processor, and its program is
+/// the environment's.
 pub type Exec = unsafe fn(&mut Wave, &Step, &mut Env<'_>) -> Flow;
 
 /// Where a word of every lane comes from.

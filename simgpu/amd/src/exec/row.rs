@@ -32,7 +32,8 @@ pub fn gather<const AVX2: bool>(lanes: &[u32; HALF]) -> u32 {
     if AVX2 {
         let mut bits = 0;
         for part in 0..HALF / 8 {
-            // SAFETY: the caller chose AVX2 because the processor has it, and eight words are read from within the array.
+            // SAFETY: the caller chose AVX2 because the processor has it, and eight words are read
+            // from within the array.
             let eight = unsafe {
                 use std::arch::x86_64::{_mm256_loadu_ps, _mm256_movemask_ps};
                 _mm256_movemask_ps(_mm256_loadu_ps(lanes.as_ptr().add(8 * part).cast()))

@@ -3,7 +3,8 @@
 use super::program::Flow;
 use super::wave::{Env, Wave};
 
-/// Times a wave goes back in its code before other waves of its group get a turn. They may be what it waits for.
+/// Times a wave goes back in its code before other waves of its group get a turn. They may be what
+/// it waits for.
 const TURNS: u32 = 100_000;
 
 /// Runs a wave until something other than its next step is to be done, and counts the steps.

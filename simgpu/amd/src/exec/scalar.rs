@@ -1,4 +1,5 @@
-//! The engine of scalar instructions: a function of the operands and of SCC, which gives the result and the new SCC.
+//! The engine of scalar instructions: a function of the operands and of SCC, which gives the result
+//! and the new SCC.
 
 use super::program::Step;
 use super::source;
@@ -70,8 +71,9 @@ impl<W: Word> Outcome for (W, Scc) {
     }
 }
 
-/// Declares scalar instructions and the table that finds them: `"s_add_u32" => |scc, a: u32, b: u32| -> (u32, Scc) { ... };`
-/// An operand more than the instruction has sources is the destination's old value.
+/// Declares scalar instructions and the table that finds them: `"s_add_u32" => |scc, a: u32, b:
+/// u32| -> (u32, Scc) { ... };` An operand more than the instruction has sources is the
+/// destination's old value.
 macro_rules! scalars {
     ($(#[$doc:meta])* $table:ident: $($name:literal => |$scc:ident $(, $x:ident: $t:ty)*| -> $out:ty $body:block;)*) => {
         $(#[$doc])*

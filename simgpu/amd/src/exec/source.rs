@@ -1,5 +1,5 @@
-//! Fetching operands: most are a register's own row, some are spread from a scalar, and a few are changed on their way (negated, shifted out
-//! of a half, permuted).
+//! Fetching operands: most are a register's own row, some are spread from a scalar, and a few are
+//! changed on their way (negated, shifted out of a half, permuted).
 
 use super::program::{Scalar, Source, Special};
 use super::row::{HALF, Row};
@@ -68,8 +68,9 @@ pub fn special(wave: &Wave, env: &Env<'_>, which: Special) -> u64 {
     }
 }
 
-/// The words of a source of a kind, one a lane; those that are not a register's own are made in row `slot` of the wave's operand rows. What the
-/// kind does not make likely is no part of the caller's code.
+/// The words of a source of a kind, one a lane; those that are not a register's own are made in row
+/// `slot` of the wave's operand rows. What the kind does not make likely is no part of the caller's
+/// code.
 #[inline(always)]
 pub fn fetch(wave: &mut Wave, env: &Env<'_>, source: Source, kind: Kind, slot: usize) -> *const u32 {
     match source {
@@ -106,7 +107,8 @@ fn fetch_slow(wave: &mut Wave, env: &Env<'_>, slow: Slow, slot: usize) {
     let mut row = match slow.from {
         Base::Plain(source) => {
             let words = fetch(wave, env, source, Kind::Int32, slot);
-            // SAFETY: `fetch` points to a whole row, of the wave or of the program, and nothing writes it meanwhile.
+            // SAFETY: `fetch` points to a whole row, of the wave or of the program, and nothing
+            // writes it meanwhile.
             unsafe { *words.cast::<Row>() }
         }
         Base::Special(which, high) => Row::splat((special(wave, env, which) >> (32 * u32::from(high))) as u32),

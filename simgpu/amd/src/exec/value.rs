@@ -1,4 +1,5 @@
-//! The types of operands: how many registers they take, how constants and modifiers act on them, and how lanes give and take them.
+//! The types of operands: how many registers they take, how constants and modifiers act on them,
+//! and how lanes give and take them.
 
 use super::row::HALF;
 

@@ -17,7 +17,8 @@ const OPERAND_ROWS: usize = super::value::MAX_ROWS;
 pub struct Wave {
     /// Lanes: 32 or 64.
     pub width: usize,
-    /// Scalar registers, at the places that [`sreg`] names. Those of EXEC are written through [`set_exec`](Self::set_exec) alone.
+    /// Scalar registers, at the places that [`sreg`] names. Those of EXEC are written through
+    /// [`set_exec`](Self::set_exec) alone.
     pub s: [u32; 128],
     /// The scalar condition.
     pub scc: bool,

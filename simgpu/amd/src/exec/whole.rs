@@ -1,9 +1,10 @@
-//! The engine of instructions that need the whole wave: each is a function of wave, step and environment, found by name like the others.
+//! The engine of instructions that need the whole wave: each is a function of wave, step and
+//! environment, found by name like the others.
 
-/// Declares such instructions and the table that finds them:
-/// `"s_barrier" => |wave, step, env, inst| -> Flow { Flow::Barrier };`
-/// The instruction is at hand as it was decoded; its scalar sources are lowered to `step.scalars` with the kinds that `[..]` names, and the
-/// scalar destination to `step.sdst`, the vector destination to `step.dst`.
+/// Declares such instructions and the table that finds them: `"s_barrier" => |wave, step, env,
+/// inst| -> Flow { Flow::Barrier };` The instruction is at hand as it was decoded; its scalar
+/// sources are lowered to `step.scalars` with the kinds that `[..]` names, and the scalar
+/// destination to `step.sdst`, the vector destination to `step.dst`.
 macro_rules! wave {
     ($(#[$doc:meta])* $table:ident: $($name:literal [$($kind:ident),*] => |$wave:ident, $step:ident, $env:ident| $body:block;)*) => {
         $(#[$doc])*
@@ -27,8 +28,8 @@ use super::value::Kind;
 use crate::isa::{Inst, Operand};
 
 impl Lower {
-    /// The step of an instruction of the whole wave; its scalar sources are the first, with the kinds given. A kind more than there are
-    /// sources is the old value of the scalar destination.
+    /// The step of an instruction of the whole wave; its scalar sources are the first, with the
+    /// kinds given. A kind more than there are sources is the old value of the scalar destination.
     ///
     /// # Errors
     /// A vector register where a scalar is read; a modifier.

@@ -68,7 +68,8 @@ pub enum Encoding {
     Vop2,
     /// Vector comparison.
     Vopc,
-    /// Vector in 64 bits: up to three sources and modifiers. Also VOP3B (with a scalar destination).
+    /// Vector in 64 bits: up to three sources and modifiers. Also VOP3B (with a scalar
+    /// destination).
     Vop3,
     /// Packed and mixed-precision vector.
     Vop3p,
@@ -92,16 +93,19 @@ pub enum Operand {
     /// There is none.
     #[default]
     None,
-    /// The first vector register of the operand: 0 to 255, and from 256 the accumulation registers a0 to a255 of gfx90a and gfx942.
+    /// The first vector register of the operand: 0 to 255, and from 256 the accumulation registers
+    /// a0 to a255 of gfx90a and gfx942.
     Vgpr(u16),
     /// The first scalar register, by its place in [`sreg`].
     Sgpr(u8),
-    /// An inline constant by its code: 128 to 208 the integers 0 to 64 and -1 to -16, 240 to 248 the floats 0.5, -0.5, 1, -1, 2, -2, 4, -4
-    /// and 1/(2 pi). What bits it stands for depends on the type that the instruction reads.
+    /// An inline constant by its code: 128 to 208 the integers 0 to 64 and -1 to -16, 240 to 248
+    /// the floats 0.5, -0.5, 1, -1, 2, -2, 4, -4 and 1/(2 pi). What bits it stands for depends on
+    /// the type that the instruction reads.
     Inline(u8),
     /// A 32-bit literal that follows the instruction.
     Literal(u32),
-    /// The high half of the shared aperture's address, code 235 (the pair reads base as a 64-bit value with low half 0).
+    /// The high half of the shared aperture's address, code 235 (the pair reads base as a 64-bit
+    /// value with low half 0).
     SharedBase,
     /// Code 236.
     SharedLimit,
@@ -117,8 +121,8 @@ pub enum Operand {
     Scc,
 }
 
-/// Places in the scalar register file. They are the codes of GFX9 but for `M0` and `NULL`, whose codes the generations exchange: the
-/// decoder gives these places whatever the target.
+/// Places in the scalar register file. They are the codes of GFX9 but for `M0` and `NULL`, whose
+/// codes the generations exchange: the decoder gives these places whatever the target.
 pub mod sreg {
     /// The low half of the flat scratch base on GFX9.
     pub const FLAT_SCRATCH_LO: u8 = 102;
@@ -198,8 +202,8 @@ pub enum Dpp {
     },
 }
 
-/// Cache-policy bits, in the order of their fields; the names differ by generation (glc slc dlc, sc0 nt sc1). They order nothing here, but a
-/// returning atomic is told by the first.
+/// Cache-policy bits, in the order of their fields; the names differ by generation (glc slc dlc,
+/// sc0 nt sc1). They order nothing here, but a returning atomic is told by the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Cache {
     /// glc; sc0 on gfx942. On an atomic: the old value is returned.
@@ -213,32 +217,37 @@ pub struct Cache {
 /// A decoded instruction. Fields that an encoding lacks keep their defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inst {
-    /// LLVM's mnemonic for the target, whole: `v_add_f32_e32`, `ds_load_b32`. The second half of a VOPD is in [`second`](Self::second).
+    /// LLVM's mnemonic for the target, whole: `v_add_f32_e32`, `ds_load_b32`. The second half of a
+    /// VOPD is in [`second`](Self::second).
     pub mnemonic: &'static str,
-    /// The name that lowering knows it by: one for all targets, without the suffixes of encodings; GFX11's name where names differ
-    /// (`ds_read_b32` gives `ds_load_b32`; `v_dual_add_f32` gives `v_add_f32`).
+    /// The name that lowering knows it by: one for all targets, without the suffixes of encodings;
+    /// GFX11's name where names differ (`ds_read_b32` gives `ds_load_b32`; `v_dual_add_f32` gives
+    /// `v_add_f32`).
     pub name: &'static str,
     /// The encoding.
     pub encoding: Encoding,
     /// Bytes, literal included.
     pub size: u8,
-    /// The destination: a vector register, or a scalar one. Of stores none. Of VOPC the scalar register (VCC where implied; EXEC for
-    /// `v_cmpx` on GFX11).
+    /// The destination: a vector register, or a scalar one. Of stores none. Of VOPC the scalar
+    /// register (VCC where implied; EXEC for `v_cmpx` on GFX11).
     pub dst: Operand,
     /// The second, scalar destination (carry out, `v_div_scale`'s flag); VCC where implied.
     pub sdst: Operand,
-    /// Sources in LLVM's order. Carry in and `v_cndmask`'s selector are the last, VCC where implied; so are `v_fmac`'s and `v_mac`'s
-    /// destination as third source, and the literal of `v_fmamk` and `v_fmaak` in its place. Memory instructions: address (or
-    /// `vaddr`), data, second data (DS), scalar base (or `saddr`; `Operand::None` for `off`); MUBUF: vaddr, data, resource, soffset;
-    /// SMEM: base, offset register or none.
+    /// Sources in LLVM's order. Carry in and `v_cndmask`'s selector are the last, VCC where
+    /// implied; so are `v_fmac`'s and `v_mac`'s destination as third source, and the literal of
+    /// `v_fmamk` and `v_fmaak` in its place. Memory instructions: address (or `vaddr`), data,
+    /// second data (DS), scalar base (or `saddr`; `Operand::None` for `off`); MUBUF: vaddr, data,
+    /// resource, soffset; SMEM: base, offset register or none.
     pub src: [Operand; 4],
     /// How many of `src` there are.
     pub src_count: u8,
-    /// Registers of 32 bits of the destination and of each source, from LLVM's operand classes: 2 for `v[0:1]`.
+    /// Registers of 32 bits of the destination and of each source, from LLVM's operand classes: 2
+    /// for `v[0:1]`.
     pub dst_dwords: u8,
     /// Of each source.
     pub src_dwords: [u8; 4],
-    /// simm16 of SOPK and SOPP, the offset of memory instructions (`offset0` of a two-address DS instruction).
+    /// simm16 of SOPK and SOPP, the offset of memory instructions (`offset0` of a two-address DS
+    /// instruction).
     pub imm: i32,
     /// `offset1` of a two-address DS instruction.
     pub imm1: i32,

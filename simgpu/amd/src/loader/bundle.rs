@@ -1,4 +1,5 @@
-//! Choosing a code object from a fat binary: the format of clang-offload-bundler, a list of objects by target identifier.
+//! Choosing a code object from a fat binary: the format of clang-offload-bundler, a list of objects
+//! by target identifier.
 
 use super::LoadError;
 use crate::isa::Arch;
@@ -32,7 +33,8 @@ pub fn choose(arch: Arch, image: &[u8]) -> Result<&[u8], LoadError> {
     best.ok_or_else(|| LoadError::NoCode { wanted: arch.target_id().into(), found })
 }
 
-/// Does code for `target`, such as `gfx90a:xnack-`, run on the card? A feature that it does not name may be either way.
+/// Does code for `target`, such as `gfx90a:xnack-`, run on the card? A feature that it does not
+/// name may be either way.
 pub(super) fn fits(arch: Arch, target: &str) -> bool {
     let mut parts = target.split(':');
     let mut card = arch.target_id().split(':');

@@ -1,4 +1,5 @@
-//! The ELF side of a code object: segments, symbols, relocations, and the note that holds the metadata.
+//! The ELF side of a code object: segments, symbols, relocations, and the note that holds the
+//! metadata.
 
 use super::LoadError;
 use crate::isa::Arch;
@@ -17,7 +18,8 @@ const fn machine(arch: Arch) -> u32 {
     }
 }
 
-/// The kinds of relocation that code objects of HIP have: a 64-bit address of a symbol, and of the object itself.
+/// The kinds of relocation that code objects of HIP have: a 64-bit address of a symbol, and of the
+/// object itself.
 const R_AMDGPU_ABS64: u32 = 3;
 const R_AMDGPU_RELATIVE64: u32 = 13;
 
@@ -63,7 +65,8 @@ impl<'a> Elf<'a> {
             let found = Arch::ALL.iter().find(|a| machine(**a) == flags & 0xff).map_or(found, |a| a.name().into());
             return Err(LoadError::NoCode { wanted: arch.target_id().into(), found: vec![found] });
         }
-        // XNACK on (3 in bits 8 and 9), or SRAM ECC off (2 in bits 10 and 11): the simulated cards have it the other way.
+        // XNACK on (3 in bits 8 and 9), or SRAM ECC off (2 in bits 10 and 11): the simulated cards
+        // have it the other way.
         if flags >> 8 & 3 == 3 || (flags >> 10 & 3 == 2 && arch.target_id().contains("sramecc+")) {
             let found = vec![format!("{} with other features (flags {flags:#x})", arch.name())];
             return Err(LoadError::NoCode { wanted: arch.target_id().into(), found });

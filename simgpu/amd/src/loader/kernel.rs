@@ -1,4 +1,5 @@
-//! A kernel: its descriptor (the 64 bytes that the hardware's packet processor reads), and what the metadata says of its arguments.
+//! A kernel: its descriptor (the 64 bytes that the hardware's packet processor reads), and what the
+//! metadata says of its arguments.
 
 use super::metadata::Described;
 use super::{Image, LoadError};
@@ -28,7 +29,8 @@ pub enum ArgKind {
     PrivateBase,
     /// High half of the shared aperture.
     SharedBase,
-    /// A pointer of the runtime that a kernel of the tree never follows: a null pointer, so that following it is found.
+    /// A pointer of the runtime that a kernel of the tree never follows: a null pointer, so that
+    /// following it is found.
     Null,
 }
 
@@ -145,7 +147,8 @@ impl Kernel {
         if word(56) >> 16 != 0 {
             return Err(LoadError::Unsupported(format!("preloaded arguments of {name}")));
         }
-        // Rounding modes to nearest even, subnormals kept: the mode of everything that this project compiles, and of HIP's default.
+        // Rounding modes to nearest even, subnormals kept: the mode of everything that this project
+        // compiles, and of HIP's default.
         let mode = rsrc1 >> 12 & 0xff;
         if mode != 0xf0 {
             return Err(LoadError::Unsupported(format!("the floating-point mode {mode:#x} of {name}")));
@@ -186,8 +189,8 @@ impl Kernel {
     }
 }
 
-/// The smallest accesses to global and to group memory in the code from `entry` to byte `end`, and whether there are atomics; over all of the code
-/// where the kernel calls functions.
+/// The smallest accesses to global and to group memory in the code from `entry` to byte `end`, and
+/// whether there are atomics; over all of the code where the kernel calls functions.
 fn accesses(program: &Program, entry: usize, end: u32) -> (Granules, bool) {
     let own = program.steps[entry..].iter().take_while(|step| step.offset < end);
     let calls = own.clone().any(|step| matches!(program.inst(step).name, "s_swappc_b64" | "s_call_b64"));

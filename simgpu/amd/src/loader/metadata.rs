@@ -1,4 +1,5 @@
-//! The metadata of a code object: msgpack, as LLVM's AMDGPUUsage describes it for code object v4 and v5.
+//! The metadata of a code object: msgpack, as LLVM's AMDGPUUsage describes it for code object v4
+//! and v5.
 
 use super::LoadError;
 use super::kernel::{Arg, ArgKind};

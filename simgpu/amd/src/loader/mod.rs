@@ -1,4 +1,5 @@
-//! Loading code objects as a card's runtime does: choosing among those of a bundle, mapping, relocating, reading what kernels need.
+//! Loading code objects as a card's runtime does: choosing among those of a bundle, mapping,
+//! relocating, reading what kernels need.
 
 #[doc(hidden)]
 pub mod bundle;
@@ -70,13 +71,15 @@ impl fmt::Debug for Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        // It was allocated when the module was loaded; a failure would leave it allocated, which harms nothing.
+        // It was allocated when the module was loaded; a failure would leave it allocated, which
+        // harms nothing.
         let _ = self.memory.free(self.base);
     }
 }
 
 impl Module {
-    /// Loads the code object of an image that fits a target: the image is one, or a bundle of several.
+    /// Loads the code object of an image that fits a target: the image is one, or a bundle of
+    /// several.
     ///
     /// # Errors
     /// As [`LoadError`] says.

@@ -1,4 +1,5 @@
-//! What tests of whole kernels share: a compiler, a card with memory, and launches with checked results.
+//! What tests of whole kernels share: a compiler, a card with memory, and launches with checked
+//! results.
 
 #[path = "../../../core/testing/device.rs"]
 mod device;

@@ -36,7 +36,8 @@ impl Bench {
         Self { arch, vector_unit, approximation: 0, wave, fault: None }
     }
 
-    /// Every target, with the functions for AVX2 where the processor has it, and with those of the baseline.
+    /// Every target, with the functions for AVX2 where the processor has it, and with those of the
+    /// baseline.
     pub fn all() -> impl Iterator<Item = Self> {
         Arch::ALL.into_iter().flat_map(|arch| {
             let fast = has_vector_unit().then(|| Self::new(arch, true));
@@ -44,7 +45,8 @@ impl Bench {
         })
     }
 
-    /// Fills the vector registers that tests use (v0 to v31, a0 to a31), all scalar registers but EXEC, and SCC.
+    /// Fills the vector registers that tests use (v0 to v31, a0 to a31), all scalar registers but
+    /// EXEC, and SCC.
     pub fn fill(&mut self, random: &mut Random) {
         for row in (0..32).chain(256..288) {
             self.wave.v[row].0.fill_with(|| random.word());
@@ -82,7 +84,8 @@ impl Bench {
             fault: None,
         };
         self.wave.next = 1;
-        // SAFETY: the program was lowered for this wave's width, with the features that `new` was given, and is the environment's.
+        // SAFETY: the program was lowered for this wave's width, with the features that `new` was
+        // given, and is the environment's.
         let flow = unsafe { (program.steps[0].exec)(&mut self.wave, &program.steps[0], &mut env) };
         self.fault = env.fault;
         Ok(flow)

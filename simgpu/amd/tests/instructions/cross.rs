@@ -1,5 +1,5 @@
-//! Lane crossings, each against the data's way told from the other end: where a lane's value goes instead of where a
-//! lane reads.
+//! Lane crossings, each against the data's way told from the other end: where a lane's value goes
+//! instead of where a lane reads.
 
 use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::isa::{Encoding, Inst, Operand, sreg};
@@ -96,7 +96,8 @@ fn bits_below_each_lane_are_counted() {
         bench.wave.set_word(8, mask as u32);
         bench.wave.set_word(9, (mask >> 32) as u32);
         let width = bench.wave.width;
-        // The idiom by which kernels count the lanes before each: the low half, then the high half added to it.
+        // The idiom by which kernels count the lanes before each: the low half, then the high half
+        // added to it.
         let low =
             inst("v_mbcnt_lo_u32_b32", Encoding::Vop3, Operand::Vgpr(20), &[Operand::Sgpr(8), Operand::Inline(128)]);
         let expected: Vec<u32> =
@@ -169,7 +170,8 @@ fn a_swizzle_permutes_groups_of_32_lanes() {
             code.imm = offset as i32;
             expect(bench, &code, &should);
         };
-        // LLVM's SWAP, REVERSE and BROADCAST macros, with the offsets that its assembler gives them.
+        // LLVM's SWAP, REVERSE and BROADCAST macros, with the offsets that its assembler gives
+        // them.
         swizzle(0x041f, &|lane| lane ^ 1);
         swizzle(0x401f, &|lane| lane ^ 16);
         swizzle(0x1c1f, &|lane| lane / 8 * 8 + 7 - lane % 8);

@@ -71,8 +71,8 @@ const CONTROLS: [u16; 30] = [
     0x13c, 0x140, 0x141, 0x142, 0x143, 0x150, 0x157, 0x15f, 0x160, 0x161, 0x168, 0x16f, 0x0c6,
 ];
 
-/// What each lane reads: the value of an active lane, or of any where inactive ones are fetched; `None` where there is
-/// nothing.
+/// What each lane reads: the value of an active lane, or of any where inactive ones are fetched;
+/// `None` where there is nothing.
 fn permuted(bench: &Bench, data: &[u32], ctrl: u16, fetch_inactive: bool) -> Vec<Option<u32>> {
     let mut lanes = vec![None; data.len()];
     for (lane, &value) in data.iter().enumerate() {

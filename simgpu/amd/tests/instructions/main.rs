@@ -1,4 +1,5 @@
-//! Every instruction by itself: on one wave of every target, with and without AVX2, against models and the words of AMD's manuals.
+//! Every instruction by itself: on one wave of every target, with and without AVX2, against models
+//! and the words of AMD's manuals.
 
 mod bench;
 mod bundle;

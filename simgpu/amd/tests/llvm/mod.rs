@@ -13,8 +13,9 @@ const NEWEST: &str = "gfx942";
 static OBJDUMP: LazyLock<Result<PathBuf, String>> =
     LazyLock::new(|| find(std::env::var_os(VARIABLE).map(PathBuf::from), serves));
 
-/// The first that serves: what the variable names and nothing else where it is set, else LLVM 19, by whose text the tables were made, the
-/// versions after it, and the one without a number, which may be any.
+/// The first that serves: what the variable names and nothing else where it is set, else LLVM 19,
+/// by whose text the tables were made, the versions after it, and the one without a number, which
+/// may be any.
 fn find(named: Option<PathBuf>, serves: impl Fn(&Path) -> Result<(), String>) -> Result<PathBuf, String> {
     let candidates = match named {
         Some(path) => vec![path],
@@ -33,7 +34,8 @@ fn find(named: Option<PathBuf>, serves: impl Fn(&Path) -> Result<(), String>) ->
     Err(refused.join("\n"))
 }
 
-/// Whether a disassembler knows the cards, which its `--mcpu=help` tells. Debian 12's own is LLVM 14's, which does not.
+/// Whether a disassembler knows the cards, which its `--mcpu=help` tells. Debian 12's own is LLVM
+/// 14's, which does not.
 fn serves(objdump: &Path) -> Result<(), String> {
     let version = output(objdump, &["--version"])?;
     let number = version.split("LLVM version ").nth(1).and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
@@ -62,8 +64,8 @@ fn tool_of(objdump: &Path, tool: &str) -> PathBuf {
     objdump.with_file_name(name.replacen("llvm-objdump", tool, 1))
 }
 
-/// True where there is an LLVM to hold the decoder to. Where there is none, a developer's run says so and goes on without; with `CI` set it
-/// fails.
+/// True where there is an LLVM to hold the decoder to. Where there is none, a developer's run says
+/// so and goes on without; with `CI` set it fails.
 pub fn is_there() -> bool {
     let why = match &*OBJDUMP {
         Ok(_) => return true,

@@ -1,4 +1,5 @@
-//! The check lane by lane: for accesses that are scattered, and for those with which something is wrong.
+//! The check lane by lane: for accesses that are scattered, and for those with which something is
+//! wrong.
 
 use super::report::{Subject, other};
 use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache};
@@ -133,7 +134,8 @@ impl Launch<'_> {
         Checked { lanes, overlap, ticket }
     }
 
-    /// Checks rows of lanes whose accesses follow each other, or are the same. Gives the lanes of rows with which something may be wrong.
+    /// Checks rows of lanes whose accesses follow each other, or are the same. Gives the lanes of
+    /// rows with which something may be wrong.
     fn check_rows(&self, wave: &Wave<'_>, cache: &mut SiteCache) -> u64 {
         let bytes = u64::from(wave.bytes);
         let mut doubtful = 0;
@@ -189,7 +191,8 @@ impl Launch<'_> {
         (named, what)
     }
 
-    /// Tells that lanes of one store wrote different values to one byte: `lane` did, and one before it.
+    /// Tells that lanes of one store wrote different values to one byte: `lane` did, and one before
+    /// it.
     pub fn overlapping(&self, who: &Place, site: u32, lane: u32, address: u64, bytes: u32, describe: &dyn Describe) {
         let subject = Subject { who, access: Access::Store, site, bytes, lane, describe, more: 0 };
         let what = |place: &str| {
@@ -222,7 +225,8 @@ pub(crate) fn overlapping<A: Copy + Into<u64>>(mask: u64, addresses: &[A; LANES]
     let order = &mut order[..count];
     order.sort_unstable();
     let mut overlap = 0;
-    // All that share bytes with the first of a row of touching accesses count as overlapping, but for the first lane of them.
+    // All that share bytes with the first of a row of touching accesses count as overlapping, but
+    // for the first lane of them.
     let mut start = 0;
     for i in 1..=count {
         if i < count && order[i].0 - order[i - 1].0 < bytes {

@@ -1,7 +1,8 @@
 //! The check of one memory instruction of one wave: bounds, alignment, initialisation, races.
 //!
-//! Nearly every instruction accesses one run of bytes inside one allocation and does nothing wrong: that is found out fast and for the whole
-//! wave. Everything else is looked at lane by lane, where findings are made.
+//! Nearly every instruction accesses one run of bytes inside one allocation and does nothing wrong:
+//! that is found out fast and for the whole wave. Everything else is looked at lane by lane, where
+//! findings are made.
 
 pub(crate) mod lanes;
 pub(crate) mod report;
@@ -65,7 +66,8 @@ impl Access {
     }
 }
 
-/// The smallest accesses of a kernel to the memories that threads share, in bytes: so finely it is recorded who accessed what.
+/// The smallest accesses of a kernel to the memories that threads share, in bytes: so finely it is
+/// recorded who accessed what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Granules {
     /// To global memory.
@@ -107,7 +109,8 @@ pub trait Describe {
     fn thread(&self, place: &Place, lane: u32) -> String;
 }
 
-/// The allocation that an instruction accessed last. One for each instruction and host thread serves best; it may outlive launches.
+/// The allocation that an instruction accessed last. One for each instruction and host thread
+/// serves best; it may outlive launches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SiteCache {
     launch: u64,
@@ -131,8 +134,8 @@ impl SiteCache {
 pub struct Checked {
     /// The lanes that may make their access.
     pub lanes: u64,
-    /// Of a store: lanes that write a byte which an earlier lane of `lanes` writes too. It is a race unless both write the same, which the
-    /// caller knows: [`Launch::overlapping`] tells it.
+    /// Of a store: lanes that write a byte which an earlier lane of `lanes` writes too. It is a
+    /// race unless both write the same, which the caller knows: [`Launch::overlapping`] tells it.
     pub overlap: u64,
     pub(crate) ticket: Ticket,
 }
@@ -197,10 +200,12 @@ impl<'a> Launch<'a> {
         &self.table
     }
 
-    /// Checks an access of `bytes` bytes by each lane of `mask` to its own of `addresses`, which must be a multiple of `align` (a power of
-    /// two). What is written counts as initialised. `site` is what `describe` knows the instruction by.
+    /// Checks an access of `bytes` bytes by each lane of `mask` to its own of `addresses`, which
+    /// must be a multiple of `align` (a power of two). What is written counts as initialised.
+    /// `site` is what `describe` knows the instruction by.
     ///
-    /// Atomics of all kinds are made after the check, and then [`performed`](Self::performed) is called.
+    /// Atomics of all kinds are made after the check, and then [`performed`](Self::performed) is
+    /// called.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "an access has that many properties, and this is the hot path")]
     pub fn check(
@@ -224,7 +229,8 @@ impl<'a> Launch<'a> {
         self.check_scattered(who, access, site, mask, addresses, bytes, align, cache, describe)
     }
 
-    /// As [`check`](Self::check), for callers that have tried [`check_run`](Self::check_run) themselves.
+    /// As [`check`](Self::check), for callers that have tried [`check_run`](Self::check_run)
+    /// themselves.
     #[inline(never)]
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
     pub fn check_scattered(
@@ -242,8 +248,9 @@ impl<'a> Launch<'a> {
         self.check_lanes(&lanes::Wave { who, access, site, mask, addresses, bytes, align, describe }, cache)
     }
 
-    /// Checks an access to all `bytes` bytes at `address` by a wave as a whole, as [`check`](Self::check) does where its lanes' addresses
-    /// follow each other, for callers that know it already. False where something may be wrong, or is not as simple: then `check` is to
+    /// Checks an access to all `bytes` bytes at `address` by a wave as a whole, as
+    /// [`check`](Self::check) does where its lanes' addresses follow each other, for callers that
+    /// know it already. False where something may be wrong, or is not as simple: then `check` is to
     /// be called. Not for atomics.
     #[inline(always)]
     pub fn check_run(
@@ -282,7 +289,8 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// Checks a load of `bytes` bytes at one address by a wave as a whole, such as a scalar load. True where it may be made.
+    /// Checks a load of `bytes` bytes at one address by a wave as a whole, such as a scalar load.
+    /// True where it may be made.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
     pub fn check_uniform(
@@ -303,7 +311,8 @@ impl<'a> Launch<'a> {
         self.check_lanes(&wave, cache).lanes == 1
     }
 
-    /// Notes that the atomics of a check were made. What comes after them in their wave has then acquired what others released before.
+    /// Notes that the atomics of a check were made. What comes after them in their wave has then
+    /// acquired what others released before.
     pub fn performed(&self, checked: &Checked) {
         if let Some(order) = &self.order {
             order.done(checked.ticket);
@@ -331,7 +340,8 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Where the lanes of `mask` follow each other and so do their accesses: the first address, and the number of lanes.
+/// Where the lanes of `mask` follow each other and so do their accesses: the first address, and the
+/// number of lanes.
 #[inline(always)]
 pub fn run(mask: u64, addresses: &[u64; LANES], bytes: u64) -> Option<(u64, u64)> {
     run_by(mask, addresses, |start, i| start.wrapping_add(i * bytes), |a, b| a ^ b)

@@ -63,7 +63,8 @@ impl Local {
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.bytes) }
     }
 
-    /// Checks an access of `bytes` bytes by each lane of `mask` to its own of `addresses`, as [`Launch::check`] does for global memory.
+    /// Checks an access of `bytes` bytes by each lane of `mask` to its own of `addresses`, as
+    /// [`Launch::check`] does for global memory.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "an access has that many properties, and this is the hot path")]
     pub fn check(
@@ -94,8 +95,9 @@ impl Local {
         self.check_lanes(&subject, mask, addresses, align, launch)
     }
 
-    /// Checks an access to all `bytes` bytes at `address` by a wave as a whole, as [`Launch::check_run`] does for global memory. False where
-    /// something may be wrong: then [`check`](Self::check) is to be called. Not for atomics.
+    /// Checks an access to all `bytes` bytes at `address` by a wave as a whole, as
+    /// [`Launch::check_run`] does for global memory. False where something may be wrong: then
+    /// [`check`](Self::check) is to be called. Not for atomics.
     #[inline(always)]
     pub fn check_run(
         &mut self,
@@ -115,7 +117,8 @@ impl Local {
             && self.note(&mut step, access, address as usize, bytes, launch.local_granule())
     }
 
-    /// What is in `bytes` bytes at `address`, inside of the memory, counts as not written from now on.
+    /// What is in `bytes` bytes at `address`, inside of the memory, counts as not written from now
+    /// on.
     pub fn forget(&mut self, address: u32, bytes: u32) {
         self.init[address as usize..][..bytes as usize].fill(0);
     }
@@ -136,8 +139,9 @@ impl Local {
         self.check_well(who, access, mask, addresses, starts, bytes, align, granule)
     }
 
-    /// Where nothing is wrong with any lane: those that write a byte which an earlier lane writes too. Where something may be, everything is
-    /// to be checked again. `starts` are the lanes with which rows start.
+    /// Where nothing is wrong with any lane: those that write a byte which an earlier lane writes
+    /// too. Where something may be, everything is to be checked again. `starts` are the lanes with
+    /// which rows start.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
     fn check_well(
@@ -192,7 +196,8 @@ impl Local {
         Some(overlap())
     }
 
-    /// Notes that each lane writes its bytes, which exist; of a load: whether all of them were written.
+    /// Notes that each lane writes its bytes, which exist; of a load: whether all of them were
+    /// written.
     #[inline(always)]
     fn written_each(&mut self, access: Access, mask: u64, addresses: &[u32; LANES], bytes: u32) -> bool {
         let init = &mut self.init[..];
@@ -283,7 +288,8 @@ impl Local {
         if access.is_atomic()
             && let Some(order) = launch.order()
         {
-            // All waves of the group run on this thread, so that the atomic may as well have been made already.
+            // All waves of the group run on this thread, so that the atomic may as well have been
+            // made already.
             let key = |lane: u32| u64::from(addresses[lane as usize]) | u64::from(subject.who.group) << 24 | 1 << 63;
             order.done(order.begin(subject.who, lanes_of(lanes).map(key)));
         }
@@ -309,7 +315,8 @@ impl Local {
         }
     }
 
-    /// Tells that lanes of one store wrote different values to one byte of it, as [`Launch::overlapping`] does for global memory.
+    /// Tells that lanes of one store wrote different values to one byte of it, as
+    /// [`Launch::overlapping`] does for global memory.
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
     pub fn overlapping(
         &self,

@@ -1,7 +1,9 @@
-//! Who accessed each granule of local memory last, in a word of 64 bits: its writer above, its readers below.
+//! Who accessed each granule of local memory last, in a word of 64 bits: its writer above, its
+//! readers below.
 //!
-//! All that a group did before a barrier is ordered before what it does after, so that only accesses of the same era can race: eras count
-//! barriers, and go on counting from group to group, so that nothing need be cleared between them.
+//! All that a group did before a barrier is ordered before what it does after, so that only
+//! accesses of the same era can race: eras count barriers, and go on counting from group to group,
+//! so that nothing need be cleared between them.
 
 use crate::check::{Access, LANES, Place, lanes_of};
 
@@ -10,7 +12,8 @@ const WAVES: u32 = 32;
 const ERA_AT: u32 = 7;
 /// The last era that a word can say: it stands for all later ones too, about which nothing is told.
 const LAST_ERA: u32 = (1 << (u32::BITS - ERA_AT)) - 1;
-/// A group that would begin later than this finds everything cleared, so that each has this many eras at least.
+/// A group that would begin later than this finds everything cleared, so that each has this many
+/// eras at least.
 const LAST_BEGIN: u32 = LAST_ERA / 2;
 
 /// The writer: it was an atomic. Readers: all of them were.
@@ -20,7 +23,8 @@ const MANY_WAVES: u32 = 2;
 
 /// No granule's word: its writer would be of several waves.
 const NONE: u64 = u64::MAX;
-/// Granules that are compared at once: rows are often as short, and what is left of them is looked at one by one.
+/// Granules that are compared at once: rows are often as short, and what is left of them is looked
+/// at one by one.
 const CHUNK: usize = 4;
 
 /// An access that clashes with this one.
@@ -42,7 +46,8 @@ pub(super) struct Record {
     end: u32,
 }
 
-/// What an instruction makes of a word, so that it is found out once for granules that have the same, as most have.
+/// What an instruction makes of a word, so that it is found out once for granules that have the
+/// same, as most have.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     me: u32,
@@ -110,8 +115,8 @@ impl Record {
         note_each(step, rest)
     }
 
-    /// Records an access of each lane to one granule, in which its address lies. At a clash there is no result; else the lanes of a store
-    /// that access the granule of an earlier lane.
+    /// Records an access of each lane to one granule, in which its address lies. At a clash there
+    /// is no result; else the lanes of a store that access the granule of an earlier lane.
     #[inline(always)]
     pub(super) fn each(&mut self, step: &mut Step, mask: u64, addresses: &[u32; LANES], granule: u32) -> Option<u64> {
         let granules = &mut self.granules[..];
@@ -146,7 +151,8 @@ impl Record {
                 }
             }
         }
-        // What a store leaves is the same whatever was there. Marked first, so that a second lane at a granule is seen.
+        // What a store leaves is the same whatever was there. Marked first, so that a second lane
+        // at a granule is seen.
         let mut overlap = 0;
         for lane in lanes_of(mask) {
             let word = &mut granules[at(lane)];
@@ -226,7 +232,8 @@ fn next(word: u64, me: u32, access: Access) -> Result<u64, (u32, Access)> {
     if access.writes() || !same_era(reader) {
         return Ok(overruled(word, me, access));
     }
-    // One more reader. Of readers of both kinds the word has the plain ones, with which more clashes; of several waves it names one.
+    // One more reader. Of readers of both kinds the word has the plain ones, with which more
+    // clashes; of several waves it names one.
     let me = me | flag(access);
     let reader = match (reader ^ me) & ATOMIC {
         0 if alone || reader & MANY_WAVES != 0 => reader,
@@ -242,7 +249,8 @@ fn next(word: u64, me: u32, access: Access) -> Result<u64, (u32, Access)> {
 fn overruled(word: u64, me: u32, access: Access) -> u64 {
     let me = u64::from(me | flag(access));
     if access.writes() {
-        // Who read before is ordered before this, or was told: what comes after is measured against this access.
+        // Who read before is ordered before this, or was told: what comes after is measured against
+        // this access.
         return me << 32;
     }
     word >> 32 << 32 | me

@@ -1,4 +1,5 @@
-//! How the accesses of a wave lie: in rows of lanes of which each is where the one before ends, or where that is.
+//! How the accesses of a wave lie: in rows of lanes of which each is where the one before ends, or
+//! where that is.
 
 use crate::check::{LANES, lanes_of};
 use std::arch::x86_64::{__m256i, _mm256_add_epi32, _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_loadu_si256};

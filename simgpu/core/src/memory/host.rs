@@ -1,15 +1,17 @@
-//! What the host does with device memory in stream order: copies, sets, and the work of vendor libraries. No thread of a kernel runs
-//! meanwhile, so that there are no races to look for.
+//! What the host does with device memory in stream order: copies, sets, and the work of vendor
+//! libraries. No thread of a kernel runs meanwhile, so that there are no races to look for.
 
 use super::Memory;
 use crate::finding::{Finding, FindingKind, Findings};
 
 impl Memory {
-    /// Checks an access of the host to `bytes` bytes at `address`: that one live allocation holds them and, where they are read, that they
-    /// were written. What is written counts as initialised. `what` says in findings what the host was doing. False where the access must
+    /// Checks an access of the host to `bytes` bytes at `address`: that one live allocation holds
+    /// them and, where they are read, that they were written. What is written counts as
+    /// initialised. `what` says in findings what the host was doing. False where the access must
     /// not be made; an uninitialised read is told, and may be made.
     ///
-    /// Copies out and between buffers use [`host_bounds`](Self::host_bounds) instead: copying bytes that nothing wrote is no error.
+    /// Copies out and between buffers use [`host_bounds`](Self::host_bounds) instead: copying bytes
+    /// that nothing wrote is no error.
     pub fn host_access(&self, address: u64, bytes: usize, write: bool, what: &str, findings: &Findings) -> bool {
         if !self.host_bounds(address, bytes, write, what, findings) {
             return false;
@@ -32,8 +34,8 @@ impl Memory {
         true
     }
 
-    /// Checks that one live allocation holds all `bytes` bytes at `address`; tells a finding and answers false where not. No bytes are
-    /// held by anything.
+    /// Checks that one live allocation holds all `bytes` bytes at `address`; tells a finding and
+    /// answers false where not. No bytes are held by anything.
     pub fn host_bounds(&self, address: u64, bytes: usize, write: bool, what: &str, findings: &Findings) -> bool {
         let held = |a: &super::Allocation| bytes as u64 <= a.base + a.bytes - address;
         if bytes == 0 || self.find(address).is_some_and(|a| held(&a)) {
@@ -46,7 +48,8 @@ impl Memory {
         false
     }
 
-    /// Notes that the `bytes` bytes at `address`, which one allocation holds, were written, or that they hold nothing any more.
+    /// Notes that the `bytes` bytes at `address`, which one allocation holds, were written, or that
+    /// they hold nothing any more.
     pub fn set_initialised(&self, address: u64, bytes: usize, written: bool) {
         if self.inside(address, bytes) {
             // SAFETY: a live allocation holds them, so that their shadow has memory.
@@ -62,7 +65,8 @@ impl Memory {
         }
     }
 
-    /// True where every one of the `bytes` bytes at `address` was written; false also where no allocation holds them.
+    /// True where every one of the `bytes` bytes at `address` was written; false also where no
+    /// allocation holds them.
     pub fn is_initialised(&self, address: u64, bytes: usize) -> bool {
         // SAFETY: a live allocation holds them, so that their shadow has memory.
         self.inside(address, bytes) && unsafe { self.shadow.initialised(address - self.start(), bytes as u64) }

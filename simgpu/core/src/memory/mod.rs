@@ -1,7 +1,8 @@
-//! The memory of the simulated devices: one arena of this process, in which a device address is a host address.
+//! The memory of the simulated devices: one arena of this process, in which a device address is a
+//! host address.
 //!
-//! Allocations lie apart from each other, and what was freed stays out of use for a while, so that an access a little outside a buffer and
-//! one after its release hit nothing that lives.
+//! Allocations lie apart from each other, and what was freed stays out of use for a while, so that
+//! an access a little outside a buffer and one after its release hit nothing that lives.
 
 mod host;
 mod ranges;
@@ -25,11 +26,13 @@ use std::sync::Arc;
 pub enum Kind {
     /// Memory of the device: uninitialised until something writes it.
     Device,
-    /// Memory of the host that kernels reach. The host writes it unseen, so that all of it counts as initialised.
+    /// Memory of the host that kernels reach. The host writes it unseen, so that all of it counts
+    /// as initialised.
     Pinned,
     /// A loaded module: initialised, and read-only for kernels.
     Code,
-    /// What a launch reads besides (arguments and the like): initialised, and read-only for kernels.
+    /// What a launch reads besides (arguments and the like): initialised, and read-only for
+    /// kernels.
     Constant,
 }
 
@@ -125,7 +128,8 @@ pub struct Memory {
     launches: RwLock<()>,
 }
 
-/// A number that no other launch has among those whose accesses the shadows still know. While it lives, the launch runs.
+/// A number that no other launch has among those whose accesses the shadows still know. While it
+/// lives, the launch runs.
 pub(crate) struct Dispatch<'a> {
     pub(crate) number: u64,
     _running: RwLockReadGuard<'a, ()>,
@@ -160,7 +164,8 @@ impl Memory {
         })
     }
 
-    /// Allocates `bytes` bytes at a multiple of 256. Zero bytes are an allocation too, of which no byte may be accessed.
+    /// Allocates `bytes` bytes at a multiple of 256. Zero bytes are an allocation too, of which no
+    /// byte may be accessed.
     ///
     /// # Errors
     ///
@@ -193,7 +198,8 @@ impl Memory {
         Ok(base)
     }
 
-    /// Frees the allocation that starts at `base`. Whoever calls has seen to it that no work uses it any more.
+    /// Frees the allocation that starts at `base`. Whoever calls has seen to it that no work uses
+    /// it any more.
     ///
     /// # Errors
     ///
@@ -205,8 +211,8 @@ impl Memory {
             return Err(NotAllocated { address: base, place });
         };
         book.usage.in_use -= gone.bytes;
-        // SAFETY: the allocation's own bytes, which nothing uses any more, as the caller promises. Their memory goes back to the host where
-        // there is much of it.
+        // SAFETY: the allocation's own bytes, which nothing uses any more, as the caller promises.
+        // Their memory goes back to the host where there is much of it.
         unsafe { self.arena.zero((base - self.start()) as usize, gone.bytes as usize) };
         let mut forgotten = Vec::new();
         book.ranges.give_back(base - self.start(), gone.bytes, &mut forgotten);
@@ -235,7 +241,8 @@ impl Memory {
         table.get_or_insert_with(|| Arc::new(Table::new(live.values().cloned().collect()))).clone()
     }
 
-    /// What the `bytes` bytes at `address` are called in findings: also where they were freed, or lie outside of everything.
+    /// What the `bytes` bytes at `address` are called in findings: also where they were freed, or
+    /// lie outside of everything.
     pub fn name(&self, address: u64, bytes: u64) -> Named {
         self.name_in(&mut self.book.lock(), address, bytes)
     }

@@ -1,4 +1,5 @@
-//! Which bytes of the arena are free: an allocator that leaves red zones and keeps what was freed out of use for a while.
+//! Which bytes of the arena are free: an allocator that leaves red zones and keeps what was freed
+//! out of use for a while.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -6,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(super) const ALIGN: u64 = 256;
 /// Bytes at least between two allocations that belong to neither.
 pub(super) const RED_ZONE: u64 = 1024;
-/// Freed bytes that are kept out of use, as a part of the capacity, and at most. The shadow of a byte takes up to 20 bytes of the host, and stays:
-/// with two gibibytes in turn a process grew to 14, and a machine with several of them ran out of memory; with 64 mebibytes to 2.3 GiB.
+/// Freed bytes that are kept out of use, as a part of the capacity, and at most. The shadow of a
+/// byte takes up to 20 bytes of the host, and stays: with two gibibytes in turn a process grew to
+/// 14, and a machine with several of them ran out of memory; with 64 mebibytes to 2.3 GiB.
 const QUARANTINE_PART: u64 = 8;
 const QUARANTINE_MOST: u64 = 32 << 20;
 
@@ -23,7 +25,8 @@ pub(super) struct Ranges {
     quarantined: u64,
 }
 
-/// The bytes that an allocation of `bytes` bytes occupies with its padding and the red zone after it.
+/// The bytes that an allocation of `bytes` bytes occupies with its padding and the red zone after
+/// it.
 fn footprint(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGN) + RED_ZONE
 }
@@ -39,7 +42,8 @@ impl Ranges {
         self.top
     }
 
-    /// A range for `bytes` bytes, with the freed ranges that now may be forgotten; `None` where nothing is large enough.
+    /// A range for `bytes` bytes, with the freed ranges that now may be forgotten; `None` where
+    /// nothing is large enough.
     pub(super) fn take(&mut self, bytes: u64, forgotten: &mut Vec<u64>) -> Option<u64> {
         if bytes > self.capacity {
             return None;

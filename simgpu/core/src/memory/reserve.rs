@@ -13,7 +13,8 @@ pub(super) struct Reservation {
     committed: AtomicUsize,
 }
 
-// SAFETY: the reservation is a range of addresses; what is done with its bytes is the affair of who dereferences them.
+// SAFETY: the reservation is a range of addresses; what is done with its bytes is the affair of who
+// dereferences them.
 unsafe impl Send for Reservation {}
 // SAFETY: as above; `committed` is atomic.
 unsafe impl Sync for Reservation {}
@@ -22,13 +23,14 @@ impl Reservation {
     pub(super) fn new(len: usize) -> io::Result<Self> {
         let len = len.next_multiple_of(STEP);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new anonymous mapping at an address of the system's choice touches nothing that exists.
+        // SAFETY: a new anonymous mapping at an address of the system's choice touches nothing that
+        // exists.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // Memory is used all over as allocations take turns in it: by small pages a tenth of a run was spent in their first accesses. Where the
-        // system has no large ones, small ones serve.
+        // Memory is used all over as allocations take turns in it: by small pages a tenth of a run
+        // was spent in their first accesses. Where the system has no large ones, small ones serve.
         // SAFETY: the mapping just made.
         unsafe { libc::madvise(base, len, libc::MADV_HUGEPAGE) };
         Ok(Self { base: base.cast(), len, committed: AtomicUsize::new(0) })
@@ -49,8 +51,8 @@ impl Reservation {
         if bytes > want {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        // SAFETY: the range lies inside the mapping made by `new`; giving access to pages that had none breaks no reference. Where two
-        // threads do it at once they give the same access.
+        // SAFETY: the range lies inside the mapping made by `new`; giving access to pages that had
+        // none breaks no reference. Where two threads do it at once they give the same access.
         let failed =
             unsafe { libc::mprotect(self.base.add(have).cast(), want - have, libc::PROT_READ | libc::PROT_WRITE) };
         if failed != 0 {
@@ -60,7 +62,8 @@ impl Reservation {
         Ok(())
     }
 
-    /// Makes `bytes` bytes from `offset` read zero: whole pages are given back to the system, the rest is written.
+    /// Makes `bytes` bytes from `offset` read zero: whole pages are given back to the system, the
+    /// rest is written.
     ///
     /// # Safety
     ///
@@ -72,7 +75,8 @@ impl Reservation {
         let (mut start, mut end) = (offset, offset + bytes);
         if bytes >= WORTH_A_CALL {
             (start, end) = (offset.next_multiple_of(PAGE), (offset + bytes) / PAGE * PAGE);
-            // SAFETY: whole pages of the mapping, private and anonymous: they read zero afterwards. The caller answers for their use.
+            // SAFETY: whole pages of the mapping, private and anonymous: they read zero afterwards.
+            // The caller answers for their use.
             unsafe { libc::madvise(self.base.add(start).cast(), end - start, libc::MADV_DONTNEED) };
             // SAFETY: the caller's bytes before and after the pages.
             unsafe {
@@ -99,7 +103,8 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // SAFETY: the mapping made by `new`, whole; its owner goes, so that nothing uses it any more.
+        // SAFETY: the mapping made by `new`, whole; its owner goes, so that nothing uses it any
+        // more.
         unsafe { libc::munmap(self.base.cast(), self.len) };
     }
 }

@@ -13,7 +13,8 @@ pub(crate) struct Shadow {
     init: Reservation,
     /// A word for each block of [`BLOCK`] bytes.
     blocks: Reservation,
-    /// Two words for each granule, of writers and of readers. A launch chooses how large its granules are; the room is for single bytes.
+    /// Two words for each granule, of writers and of readers. A launch chooses how large its
+    /// granules are; the room is for single bytes.
     granules: Reservation,
 }
 
@@ -41,8 +42,8 @@ impl Shadow {
     /// The block lies in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn block(&self, index: u64) -> &AtomicU64 {
-        // SAFETY: inside the reservation, as the caller promises; words are aligned, and only ever accessed as atomics (or cleared while no
-        // launch runs).
+        // SAFETY: inside the reservation, as the caller promises; words are aligned, and only ever
+        // accessed as atomics (or cleared while no launch runs).
         unsafe { &*self.blocks.base().cast::<AtomicU64>().add(index as usize) }
     }
 
@@ -64,8 +65,9 @@ impl Shadow {
     /// They lie in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn initialised(&self, offset: u64, bytes: u64) -> bool {
-        // SAFETY: inside the reservation, as the caller promises. Bytes only ever become 1 while launches run; a kernel that reads what
-        // another thread writes at the moment has a race of its own, which the race check tells, and reads 0 or 1 here.
+        // SAFETY: inside the reservation, as the caller promises. Bytes only ever become 1 while
+        // launches run; a kernel that reads what another thread writes at the moment has a race of
+        // its own, which the race check tells, and reads 0 or 1 here.
         unsafe {
             let at = self.init.base().add(offset as usize);
             match bytes {
@@ -106,7 +108,8 @@ impl Shadow {
         }
     }
 
-    /// Copies what is known of written bytes, as a copy of the bytes themselves does. The ranges may overlap.
+    /// Copies what is known of written bytes, as a copy of the bytes themselves does. The ranges
+    /// may overlap.
     ///
     /// # Safety
     ///
@@ -136,7 +139,8 @@ impl Shadow {
 pub(crate) fn written(init: &[u8]) -> bool {
     let (words, rest) = init.as_chunks::<8>();
     let (parts, last) = words.as_chunks::<16>();
-    // Plain loops: they are part of what the caller is compiled for, which closures of iterators are not.
+    // Plain loops: they are part of what the caller is compiled for, which closures of iterators
+    // are not.
     for part in parts {
         let mut all = ONES;
         for word in part {

@@ -18,9 +18,11 @@ pub struct Table {
 pub struct Named {
     /// The allocation that holds it or, where none does, the nearest.
     pub buffer: String,
-    /// Bytes from the start of that allocation, negative before it; the address itself where no allocation is near.
+    /// Bytes from the start of that allocation, negative before it; the address itself where no
+    /// allocation is near.
     pub offset: i64,
-    /// Where the address is, as the end of a sentence: `4 bytes past the end of allocation #2 of 4096 bytes`.
+    /// Where the address is, as the end of a sentence: `4 bytes past the end of allocation #2 of
+    /// 4096 bytes`.
     pub place: String,
 }
 
@@ -79,7 +81,8 @@ impl Kind {
         matches!(self, Self::Device | Self::Pinned)
     }
 
-    /// True where every byte counts as written from the start: the host writes such memory where no check sees it.
+    /// True where every byte counts as written from the start: the host writes such memory where no
+    /// check sees it.
     pub fn initialised(self) -> bool {
         self != Self::Device
     }

@@ -1,4 +1,5 @@
-//! Capture: what is enqueued on a stream, and on the streams that events join to it, becomes the nodes of a graph instead of being done.
+//! Capture: what is enqueued on a stream, and on the streams that events join to it, becomes the
+//! nodes of a graph instead of being done.
 
 use super::graph::Graph;
 use super::{QueueError, Queues, State, StreamId, Work};
@@ -74,7 +75,8 @@ impl Queues {
     /// Begins to capture a stream.
     ///
     /// # Errors
-    /// [`QueueError::CaptureUnsupported`] for a legacy default stream, [`QueueError::IllegalState`] where the stream captures already.
+    /// [`QueueError::CaptureUnsupported`] for a legacy default stream, [`QueueError::IllegalState`]
+    /// where the stream captures already.
     pub fn begin_capture(&self, id: StreamId, mode: CaptureMode) -> Result<(), QueueError> {
         let mut state = self.state.lock();
         let stream = state.stream(id)?;
@@ -94,8 +96,9 @@ impl Queues {
         Ok(())
     }
 
-    /// Ends the capture that was begun on a stream, and gives the graph. Whatever the answer but [`QueueError::CaptureUnmatched`],
-    /// [`QueueError::IllegalState`] and [`QueueError::CaptureWrongThread`], the capture is over.
+    /// Ends the capture that was begun on a stream, and gives the graph. Whatever the answer but
+    /// [`QueueError::CaptureUnmatched`], [`QueueError::IllegalState`] and
+    /// [`QueueError::CaptureWrongThread`], the capture is over.
     ///
     /// # Errors
     /// Those three, [`QueueError::CaptureInvalidated`], [`QueueError::CaptureUnjoined`].
@@ -135,7 +138,8 @@ impl Queues {
         })
     }
 
-    /// Refuses a call that allocates, frees or waits for a device, where a capture forbids it. The capture becomes invalid.
+    /// Refuses a call that allocates, frees or waits for a device, where a capture forbids it. The
+    /// capture becomes invalid.
     ///
     /// # Errors
     /// [`QueueError::CaptureUnsupported`].
@@ -165,7 +169,8 @@ impl State {
         }
     }
 
-    /// The capture that a stream is part of. Work of a legacy default stream is refused while it would wait for a captured stream.
+    /// The capture that a stream is part of. Work of a legacy default stream is refused while it
+    /// would wait for a captured stream.
     pub(super) fn capturing(&mut self, id: StreamId) -> Result<Option<CaptureId>, QueueError> {
         let stream = self.stream(id)?;
         if let Some(capture) = stream.capture {
@@ -200,7 +205,8 @@ impl State {
         Ok(true)
     }
 
-    /// Adds nodes after those that the stream has in the capture; `add` gives the ones that its next node comes after.
+    /// Adds nodes after those that the stream has in the capture; `add` gives the ones that its
+    /// next node comes after.
     pub(super) fn capture_with(
         &mut self,
         capture: CaptureId,

@@ -1,4 +1,5 @@
-//! What streams of one device share: the legacy default stream, and what destroyed streams left behind.
+//! What streams of one device share: the legacy default stream, and what destroyed streams left
+//! behind.
 
 use super::tasks::TaskId;
 use super::{Failure, QueueError, Queues, StreamId, inside_work};
@@ -34,7 +35,8 @@ impl Device {
 }
 
 impl Queues {
-    /// One more device with its legacy default stream, and its number. Vendors whose streams belong to contexts have one for each context.
+    /// One more device with its legacy default stream, and its number. Vendors whose streams belong
+    /// to contexts have one for each context.
     pub fn add_device(&self) -> usize {
         let mut state = self.state.lock();
         state.add_device()

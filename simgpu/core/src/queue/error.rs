@@ -20,7 +20,8 @@ pub enum QueueError {
     NotRecorded,
     /// What was asked about is not done yet.
     NotReady,
-    /// A call that waits or allocates, while a capture forbids it; or the legacy default stream was asked to capture.
+    /// A call that waits or allocates, while a capture forbids it; or the legacy default stream was
+    /// asked to capture.
     CaptureUnsupported,
     /// The capture became invalid by an earlier call.
     CaptureInvalidated,

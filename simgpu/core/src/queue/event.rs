@@ -62,7 +62,8 @@ impl Queues {
         self.state.lock().events.remove(&event).map(drop).ok_or(QueueError::UnknownEvent)
     }
 
-    /// Makes the event happen when all work that the stream has now is done. In a capture it marks the place in the graph.
+    /// Makes the event happen when all work that the stream has now is done. In a capture it marks
+    /// the place in the graph.
     ///
     /// # Errors
     /// [`QueueError::OtherDevice`], and those of captures.
@@ -87,8 +88,9 @@ impl Queues {
         Ok(())
     }
 
-    /// Makes what is enqueued on the stream from now on wait for the event's last recording; one that was never recorded is no wait. A stream
-    /// that waits for an event of a capture joins the capture.
+    /// Makes what is enqueued on the stream from now on wait for the event's last recording; one
+    /// that was never recorded is no wait. A stream that waits for an event of a capture joins the
+    /// capture.
     ///
     /// # Errors
     /// Those of captures.
@@ -124,7 +126,8 @@ impl Queues {
         record.fault().map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 
-    /// Whether the event's last recording has happened. Where work is deferred, asking does a piece of it.
+    /// Whether the event's last recording has happened. Where work is deferred, asking does a piece
+    /// of it.
     ///
     /// # Errors
     /// [`QueueError::NotReady`], and as [`synchronize_event`](Self::synchronize_event).
@@ -136,12 +139,12 @@ impl Queues {
         record.fault().map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 
-    /// The time between the last recordings of two events. It is the time of the machine that simulates, and negative (the flag) where the
-    /// second happened first.
+    /// The time between the last recordings of two events. It is the time of the machine that
+    /// simulates, and negative (the flag) where the second happened first.
     ///
     /// # Errors
-    /// [`QueueError::NotRecorded`], [`QueueError::NotReady`] where one has not happened, [`QueueError::OtherDevice`],
-    /// [`QueueError::CapturedEvent`].
+    /// [`QueueError::NotRecorded`], [`QueueError::NotReady`] where one has not happened,
+    /// [`QueueError::OtherDevice`], [`QueueError::CapturedEvent`].
     pub fn elapsed(&self, from: EventId, to: EventId) -> Result<(Duration, bool), QueueError> {
         let devices = {
             let state = self.state.lock();

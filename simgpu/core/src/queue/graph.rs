@@ -6,7 +6,8 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::fmt;
 
-/// Work and what each piece comes after. Nodes are numbered in the order in which they were added, and come after lower ones only.
+/// Work and what each piece comes after. Nodes are numbered in the order in which they were added,
+/// and come after lower ones only.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -161,7 +162,8 @@ impl GraphExec {
 }
 
 impl Queues {
-    /// Enqueues all work of a graph on a stream. On a stream that captures, the nodes become part of the capture.
+    /// Enqueues all work of a graph on a stream. On a stream that captures, the nodes become part
+    /// of the capture.
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue).

@@ -1,8 +1,10 @@
-//! Streams, events and graphs, without a vendor: what work there is, what it waits for, and when it is done.
+//! Streams, events and graphs, without a vendor: what work there is, what it waits for, and when it
+//! is done.
 //!
-//! Work enqueued on a stream becomes a task of one graph of dependencies. A task waits for the one before it on its stream, for the events
-//! its stream was told to wait for, and as the legacy default stream demands. How eagerly tasks are run is the [`Mode`]: every order
-//! that this module takes is one that a device could take.
+//! Work enqueued on a stream becomes a task of one graph of dependencies. A task waits for the one
+//! before it on its stream, for the events its stream was told to wait for, and as the legacy
+//! default stream demands. How eagerly tasks are run is the [`Mode`]: every order that this module
+//! takes is one that a device could take.
 
 mod capture;
 mod device;
@@ -37,10 +39,11 @@ pub enum Mode {
     /// By the call that enqueues it.
     #[default]
     Eager,
-    /// Not before something waits for it; then what was enqueued last goes first, wherever nothing orders it, so that work which should have
-    /// waited for other work overtakes it.
+    /// Not before something waits for it; then what was enqueued last goes first, wherever nothing
+    /// orders it, so that work which should have waited for other work overtakes it.
     Latest,
-    /// Not before something waits for it, and then only what that needs, so that what nobody waited for is seen undone.
+    /// Not before something waits for it, and then only what that needs, so that what nobody waited
+    /// for is seen undone.
     Needed,
 }
 
@@ -63,8 +66,9 @@ struct State {
     next_handle: u64,
 }
 
-/// The first number given to a stream or an event. Numbers are never used twice, so one that was destroyed is known to be stale, and the small
-/// ones are left to vendors, who give some of them a meaning.
+/// The first number given to a stream or an event. Numbers are never used twice, so one that was
+/// destroyed is known to be stale, and the small ones are left to vendors, who give some of them a
+/// meaning.
 const FIRST_HANDLE: u64 = 0x1000;
 
 impl Queues {

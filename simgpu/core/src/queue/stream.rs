@@ -18,7 +18,8 @@ pub(super) struct Stream {
     blocking: bool,
     /// The task that was enqueued last; it may have ended.
     pub(super) tail: Option<TaskId>,
-    /// A failure that nobody was told of yet. Until somebody is, nothing more of the stream is done.
+    /// A failure that nobody was told of yet. Until somebody is, nothing more of the stream is
+    /// done.
     pub(super) failure: Option<Failure>,
     pub(super) capture: Option<CaptureId>,
 }
@@ -39,7 +40,8 @@ impl Stream {
 }
 
 impl Queues {
-    /// A new stream. The legacy default stream of the device and a `blocking` one wait for each other's work.
+    /// A new stream. The legacy default stream of the device and a `blocking` one wait for each
+    /// other's work.
     ///
     /// # Errors
     /// [`QueueError::UnknownDevice`].
@@ -56,7 +58,8 @@ impl Queues {
     /// Destroys a stream. Its work goes on.
     ///
     /// # Errors
-    /// [`QueueError::UnknownStream`], also for a legacy default stream, which stays; a capture that it is part of becomes invalid.
+    /// [`QueueError::UnknownStream`], also for a legacy default stream, which stays; a capture that
+    /// it is part of becomes invalid.
     pub fn destroy_stream(&self, id: StreamId) -> Result<(), QueueError> {
         let mut state = self.state.lock();
         if state.devices.iter().any(|device| device.legacy == id) {
@@ -118,10 +121,12 @@ impl Queues {
         }
     }
 
-    /// Waits for all work of a stream; for the legacy default stream, also for that of the streams that it waits for.
+    /// Waits for all work of a stream; for the legacy default stream, also for that of the streams
+    /// that it waits for.
     ///
     /// # Errors
-    /// The first failure that nobody was told of. A stream that captures refuses, and its capture becomes invalid.
+    /// The first failure that nobody was told of. A stream that captures refuses, and its capture
+    /// becomes invalid.
     pub fn synchronize(&self, id: StreamId) -> Result<(), QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);
@@ -134,7 +139,8 @@ impl Queues {
         failure.map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 
-    /// Whether all work of a stream is done. Where work is deferred, asking does a piece of it, so that whoever asks again and again gets there.
+    /// Whether all work of a stream is done. Where work is deferred, asking does a piece of it, so
+    /// that whoever asks again and again gets there.
     ///
     /// # Errors
     /// [`QueueError::NotReady`], and as [`synchronize`](Self::synchronize).
@@ -171,7 +177,8 @@ pub(super) struct Before {
 }
 
 impl State {
-    /// What the next task of a stream waits for, by the order of the stream and the rules of the legacy default stream.
+    /// What the next task of a stream waits for, by the order of the stream and the rules of the
+    /// legacy default stream.
     pub(super) fn before(&self, id: StreamId) -> Result<Before, QueueError> {
         let stream = self.stream(id)?;
         let device = &self.devices[stream.device];
@@ -198,7 +205,8 @@ impl State {
         self.add_after(id, work, record, Vec::new(), None)
     }
 
-    /// Adds a task at the end of a stream that waits for others too, and inherits a failure if there is one.
+    /// Adds a task at the end of a stream that waits for others too, and inherits a failure if
+    /// there is one.
     pub(super) fn add_after(
         &mut self,
         id: StreamId,

@@ -88,7 +88,8 @@ impl Tasks {
         self.pending.iter().filter(|(_, task)| task.device == device).map(|(&id, _)| id).collect()
     }
 
-    /// A task that can be run now on the way to `targets`; none where all that could be are being run by other threads.
+    /// A task that can be run now on the way to `targets`; none where all that could be are being
+    /// run by other threads.
     pub(super) fn pick(&self, targets: &[TaskId], mode: Mode) -> Option<TaskId> {
         match mode {
             Mode::Latest => self.ready.last().copied(),

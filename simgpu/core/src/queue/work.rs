@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A failure of work on a device, with a number that tells it from an equal one and says which came first.
+/// A failure of work on a device, with a number that tells it from an equal one and says which came
+/// first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     number: u64,

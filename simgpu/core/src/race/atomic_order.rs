@@ -1,17 +1,18 @@
-//! Which accesses of a launch a chain of atomics orders: "every group adds one to a counter, and the one that comes last reads what the
-//! others wrote".
+//! Which accesses of a launch a chain of atomics orders: "every group adds one to a counter, and
+//! the one that comes last reads what the others wrote".
 //!
-//! Every atomic counts as releasing what its wave did before and acquiring what earlier atomics of the same address released. The order of
-//! atomics of one address is known only within bounds, from a counter drawn before and after each; so is the place of an access between two
-//! barriers. Where it could be either way, the accesses count as ordered: a race may be missed, none is invented.
+//! Every atomic counts as releasing what its wave did before and acquiring what earlier atomics of
+//! the same address released. The order of atomics of one address is known only within bounds, from
+//! a counter drawn before and after each; so is the place of an access between two barriers. Where
+//! it could be either way, the accesses count as ordered: a race may be missed, none is invented.
 
 use crate::check::Place;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Atomics that are remembered. A launch with more (they count things, and do not order groups) has every clash between groups excused
-/// that comes after.
+/// Atomics that are remembered. A launch with more (they count things, and do not order groups) has
+/// every clash between groups excused that comes after.
 const REMEMBERED: usize = 1 << 20;
 
 /// One atomic, by a wave, of one address.
@@ -67,7 +68,8 @@ impl Order {
             if last == Some(address) {
                 continue;
             }
-            // A wave that waits makes one atomic again and again: as long as no other comes between, they are one that takes longer.
+            // A wave that waits makes one atomic again and again: as long as no other comes
+            // between, they are one that takes longer.
             if last.is_none()
                 && let Some(again) = log.events.last_mut().filter(|event| event.address == address && event.who == *who)
             {
@@ -95,8 +97,8 @@ impl Order {
         }
     }
 
-    /// True where a chain of atomics may put an access at `earlier` (by any wave of its group where `any_wave`, by several groups where
-    /// `any_group`) before what `who` does now.
+    /// True where a chain of atomics may put an access at `earlier` (by any wave of its group where
+    /// `any_wave`, by several groups where `any_group`) before what `who` does now.
     pub(crate) fn ordered(&self, earlier: &Place, any_wave: bool, any_group: bool, who: &Place) -> bool {
         let mut log = self.log.lock();
         if log.full {
@@ -117,7 +119,8 @@ impl Order {
     }
 }
 
-/// Atomics of one address, group or wave, in the order in which they become known; the first `next` are.
+/// Atomics of one address, group or wave, in the order in which they become known; the first `next`
+/// are.
 #[derive(Default)]
 struct Chain {
     events: Vec<usize>,
@@ -135,7 +138,8 @@ impl Chain {
 }
 
 impl Known {
-    /// What `who` has acquired by the atomics so far: those of its own group that come before it, what these acquired, and so on.
+    /// What `who` has acquired by the atomics so far: those of its own group that come before it,
+    /// what these acquired, and so on.
     fn acquired(events: &[Event], who: &Place) -> Self {
         let mut known = Self::default();
         let mut by_address: HashMap<u64, Chain> = HashMap::new();
@@ -149,7 +153,8 @@ impl Known {
         by_address.values_mut().for_each(|chain| chain.events.sort_by_key(|i| events[*i].begun));
         by_group.values_mut().for_each(|chain| chain.events.sort_by_key(|i| events[*i].who.epoch));
 
-        // Atomics whose own past is still to be looked at. The first stands for the present: it has all that its wave did so far behind it.
+        // Atomics whose own past is still to be looked at. The first stands for the present: it has
+        // all that its wave did so far behind it.
         let mut reached: Vec<Event> = vec![Event { address: 0, who: *who, begun: u64::MAX, done: u64::MAX }];
         let mut first = true;
         while let Some(event) = reached.pop() {

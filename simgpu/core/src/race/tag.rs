@@ -1,4 +1,5 @@
-//! Who accessed something last, in a word: dispatch, group, wave, epoch (barriers passed) and flags.
+//! Who accessed something last, in a word: dispatch, group, wave, epoch (barriers passed) and
+//! flags.
 
 use crate::check::Place;
 
@@ -8,7 +9,8 @@ const GROUP_AT: u32 = 22;
 /// Where the dispatch number starts; it goes to the top.
 pub(crate) const DISPATCH_AT: u32 = 48;
 
-/// The last epoch that a word can say: it stands for all later ones too, about which nothing is told.
+/// The last epoch that a word can say: it stands for all later ones too, about which nothing is
+/// told.
 const LAST_EPOCH: u64 = (1 << (WAVE_AT - EPOCH_AT)) - 1;
 /// The last group that a word can say, likewise.
 const LAST_GROUP: u64 = (1 << (DISPATCH_AT - GROUP_AT)) - 1;
@@ -16,7 +18,8 @@ const WAVES: u64 = 1 << (GROUP_AT - WAVE_AT);
 
 /// Block word: all of the block was read, and nothing else was done with it.
 pub(crate) const READ: u64 = 1;
-/// Block word: all of the block was written by the place that the word names, which may have read it too.
+/// Block word: all of the block was written by the place that the word names, which may have read
+/// it too.
 pub(crate) const WRITTEN: u64 = 2;
 /// Block word: the granules say.
 pub(crate) const FINE: u64 = READ | WRITTEN;
@@ -75,8 +78,8 @@ pub(crate) fn same_place(word: u64, me: u64) -> bool {
     (word ^ me) & !FLAGS == 0
 }
 
-/// True where program order or a barrier puts all accesses that `word` stands for before one by `me`. `word` may be a reader's or a writer's
-/// that is [`ATOMIC`]; of the same launch.
+/// True where program order or a barrier puts all accesses that `word` stands for before one by
+/// `me`. `word` may be a reader's or a writer's that is [`ATOMIC`]; of the same launch.
 #[inline(always)]
 pub(crate) fn before(word: u64, me: u64) -> bool {
     same_group(word, me)

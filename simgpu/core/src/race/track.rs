@@ -1,7 +1,8 @@
 //! The record of accesses to global memory, in the shadows of the arena.
 //!
-//! Most accesses of most kernels are of whole blocks by one wave: for those the block's word says everything. The first access that does not
-//! fit there turns the block over to its granules, for the rest of the launch.
+//! Most accesses of most kernels are of whole blocks by one wave: for those the block's word says
+//! everything. The first access that does not fit there turns the block over to its granules, for
+//! the rest of the launch.
 
 use super::tag::{self, ATOMIC, FINE, MANY_GROUPS, MANY_WAVES, READ, WRITTEN};
 use crate::check::Access;
@@ -88,7 +89,8 @@ impl Track<'_> {
         None
     }
 
-    /// Records an access to the granule at `offset`, whose block was turned over, whatever was there. Gives the offset of the next granule.
+    /// Records an access to the granule at `offset`, whose block was turned over, whatever was
+    /// there. Gives the offset of the next granule.
     ///
     /// # Safety
     ///
@@ -114,14 +116,15 @@ fn whole(word: u64, me: u64, access: Access) -> Option<u64> {
     match (access, word & FINE) {
         (Access::Load, READ) => Some(readers(word & !READ, me) | READ),
         (Access::Load, WRITTEN) if tag::same_place(word, me) => Some(word),
-        // What came before is ordered before this and is of the same group: whoever clashes with it clashes with this.
+        // What came before is ordered before this and is of the same group: whoever clashes with it
+        // clashes with this.
         (Access::Store, READ | WRITTEN) if tag::before(word, me) => Some(me | WRITTEN),
         _ => None,
     }
 }
 
-/// The readers' word after one more reader. Readers of earlier epochs of a group give way to later ones: a writer that these let pass is
-/// ordered after those as well.
+/// The readers' word after one more reader. Readers of earlier epochs of a group give way to later
+/// ones: a writer that these let pass is ordered after those as well.
 #[inline(always)]
 fn readers(word: u64, me: u64) -> u64 {
     if tag::stale(word, me) {
@@ -141,16 +144,17 @@ fn readers(word: u64, me: u64) -> u64 {
     }
 }
 
-/// Records accesses of one kind by one place to granules one after the other. Most of them were accessed together before and have the same
-/// words: what came of those is done again without another look. A run of norms and sorts on simulated cards spent half of its time in
-/// these looks.
+/// Records accesses of one kind by one place to granules one after the other. Most of them were
+/// accessed together before and have the same words: what came of those is done again without
+/// another look. A run of norms and sorts on simulated cards spent half of its time in these looks.
 struct Alike {
     before: [u64; 2],
     after: [u64; 2],
 }
 
 impl Alike {
-    /// No granule was seen yet: a writer's word has no flag but [`ATOMIC`], so that no granule has these.
+    /// No granule was seen yet: a writer's word has no flag but [`ATOMIC`], so that no granule has
+    /// these.
     #[inline(always)]
     fn new() -> Self {
         Self { before: [u64::MAX; 2], after: [u64::MAX; 2] }
@@ -205,7 +209,8 @@ fn note_granule(words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64,
 fn overrule([writer, reader]: &[AtomicU64; 2], me: u64, access: Access) {
     if access.writes() {
         writer.store(me | flag(access), Relaxed);
-        // Who read before is ordered before this, or was told: what comes after is measured against this access.
+        // Who read before is ordered before this, or was told: what comes after is measured against
+        // this access.
         reader.store(0, Relaxed);
     } else {
         reader.store(me | flag(access), Relaxed);

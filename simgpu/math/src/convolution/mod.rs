@@ -1,7 +1,9 @@
-//! Convolutions and their gradients: y = alpha (x * w) + beta y, and the same for the gradients by x and by w.
+//! Convolutions and their gradients: y = alpha (x * w) + beta y, and the same for the gradients by
+//! x and by w.
 //!
-//! Products are summed in the compute type, without fused operations, by channel and then by place in the filter (for a gradient: as a loop over
-//! the results of the convolution meets them), and rounded once to the result's type; no vendor promises an order.
+//! Products are summed in the compute type, without fused operations, by channel and then by place
+//! in the filter (for a gradient: as a loop over the results of the convolution meets them), and
+//! rounded once to the result's type; no vendor promises an order.
 
 mod tensor;
 mod window;
@@ -62,7 +64,8 @@ pub struct Call<C> {
     pub what: &'static str,
     /// The exposed addresses, in the order of the tensors.
     pub addresses: [usize; 3],
-    /// The factor of what is computed. Zero times what is no number is none: no vendor says otherwise.
+    /// The factor of what is computed. Zero times what is no number is none: no vendor says
+    /// otherwise.
     pub alpha: C,
     /// The factor of what the result held. Zero leaves that unread.
     pub beta: C,
@@ -90,7 +93,8 @@ impl Convolution {
         let view = |i: usize| View::<T>::new(&self.tensors[i], call.addresses[i]);
         let allowed = |i: usize, write: bool| view(i).is_allowed(write, &names[i], access);
         let old = !call.beta.is_zero();
-        // Every operand is asked for, so that each finding there is to make is made; the write last, since asking for it says that it is done.
+        // Every operand is asked for, so that each finding there is to make is made; the write
+        // last, since asking for it says that it is done.
         let factors = allowed(from[0], false) & allowed(from[1], false);
         if !(factors & (!old || allowed(to, false)) && allowed(to, true)) {
             return;

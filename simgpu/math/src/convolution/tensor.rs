@@ -28,7 +28,8 @@ impl Tensor {
         self.dims.iter().product()
     }
 
-    /// The elements from the first to the last, gaps counted in, where that is a number of elements of an address space.
+    /// The elements from the first to the last, gaps counted in, where that is a number of elements
+    /// of an address space.
     pub fn extent(&self) -> Option<usize> {
         let last =
             self.dims.iter().zip(self.strides).try_fold(0usize, |last, (&size, stride)| {
@@ -37,14 +38,16 @@ impl Tensor {
         last.checked_add(1).filter(|&n| n <= isize::MAX as usize / 16)
     }
 
-    /// Sizes and strides of the dimensions that have more than one index, from the closest elements to the farthest.
+    /// Sizes and strides of the dimensions that have more than one index, from the closest elements
+    /// to the farthest.
     fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<_> = self.dims.into_iter().zip(self.strides).filter(|&(size, _)| size > 1).collect();
         order.sort_by_key(|&(_, stride)| stride);
         order
     }
 
-    /// Whether no two elements lie in one place, as far as strides tell: each dimension steps over all that the closer ones reach.
+    /// Whether no two elements lie in one place, as far as strides tell: each dimension steps over
+    /// all that the closer ones reach.
     pub fn is_distinct(&self) -> bool {
         let mut reach = 1usize;
         self.order().into_iter().all(|(size, stride)| {
@@ -117,7 +120,8 @@ impl<'a, T: Copy + 'static> View<'a, T> {
         self.tensor.offsets().map(move |at| unsafe { start.wrapping_add(at).read_unaligned() })
     }
 
-    /// Writes what `value` makes of each number and, where there is to be one, the element that was there.
+    /// Writes what `value` makes of each number and, where there is to be one, the element that was
+    /// there.
     ///
     /// # Safety
     /// The elements may be written, and read with `old`.

@@ -1,4 +1,5 @@
-//! Convolutions by hand, against a loop over all indices in exact arithmetic, and as the transposes that gradients are.
+//! Convolutions by hand, against a loop over all indices in exact arithmetic, and as the transposes
+//! that gradients are.
 
 use super::*;
 use half::f16;
@@ -123,7 +124,8 @@ fn the_gradients_are_transposes() {
 /// What was asked for: what it is called, how long it is, and whether it is to be written.
 type Asked = Vec<(String, usize, bool)>;
 
-/// Runs a convolution over one element by two of a type, with another answer of the simulator for each name.
+/// Runs a convolution over one element by two of a type, with another answer of the simulator for
+/// each name.
 fn run<T: Output<C>, C: Compute>(memory: [&mut [T]; 3], alpha: C, beta: C, refuse: &str) -> Asked {
     let conv = Convolution {
         pass: Pass::Forward,

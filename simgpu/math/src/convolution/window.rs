@@ -14,7 +14,8 @@ pub struct Window {
     pub dilation: [usize; SPATIAL],
     /// Groups of channels, which do not see each other; not zero.
     pub groups: usize,
-    /// Whether the filter is turned about its middle: a convolution by the word's definition, where the other is a cross-correlation.
+    /// Whether the filter is turned about its middle: a convolution by the word's definition, where
+    /// the other is a cross-correlation.
     pub is_flipped: bool,
 }
 
@@ -33,7 +34,8 @@ impl Window {
         Some(padded.checked_sub(reach)? / self.stride[d] + 1)
     }
 
-    /// For each element of a result along a dimension, the elements of input and filter that meet there.
+    /// For each element of a result along a dimension, the elements of input and filter that meet
+    /// there.
     pub(super) fn taps(&self, d: usize, input: usize, filter: usize, result: usize) -> Vec<Vec<(usize, usize)>> {
         let (stride, dilation, before) = (self.stride[d], self.dilation[d], self.padding[d][0]);
         let meet = |at: usize, tap: usize| {

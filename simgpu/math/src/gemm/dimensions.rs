@@ -17,7 +17,8 @@ impl Dimensions {
         self.sizes.iter().all(|&size| size >= 0)
     }
 
-    /// The rows that A, B and the result are stored with: no leading dimension may be below its matrix's.
+    /// The rows that A, B and the result are stored with: no leading dimension may be below its
+    /// matrix's.
     pub fn rows(&self) -> [i64; 3] {
         let [m, n, k] = self.sizes;
         let [a, b] = self.forms.map(|form| form == Form::Plain);

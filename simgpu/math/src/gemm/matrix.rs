@@ -67,8 +67,8 @@ pub(super) struct View<T> {
 }
 
 impl<T: Copy> View<T> {
-    /// Whether a matrix of so many rows and columns, in the form it is taken for, may be read or written. What lies between its columns is none of
-    /// its business.
+    /// Whether a matrix of so many rows and columns, in the form it is taken for, may be read or
+    /// written. What lies between its columns is none of its business.
     pub(super) fn allowed(&self, rows: usize, columns: usize, write: bool, what: &str, access: &Access<'_>) -> bool {
         let (rows, columns) = if self.form == Form::Plain { (rows, columns) } else { (columns, rows) };
         let bytes = |elements: usize| elements.saturating_mul(size_of::<T>());

@@ -1,7 +1,7 @@
 //! Matrix products: D = alpha op(A) op(B) + beta C for every matrix of a batch.
 //!
-//! Products are summed in the compute type in ascending order of k, without fused operations, and rounded once to the result's type; no vendor
-//! promises an order.
+//! Products are summed in the compute type in ascending order of k, without fused operations, and
+//! rounded once to the result's type; no vendor promises an order.
 
 mod dimensions;
 mod matrix;
@@ -74,8 +74,9 @@ unsafe fn run<T: Input<C>, O: Output<C>, C: Compute>(p: &Product, scalars: [Scal
     for batch in 0..p.batch {
         let ask = |name: &str| format!("{}: {name} of batch {batch}", p.what);
         let [a_name, b_name, c_name, d_name] = ["A", "B", "C", p.d_name].map(ask);
-        // Every operand is asked for, so that each finding there is to make is made; D last, since asking for it says that it is written.
-        // SAFETY: the caller promises what `Kernel::run` asks.
+        // Every operand is asked for, so that each finding there is to make is made; D last, since
+        // asking for it says that it is written. SAFETY: the caller promises what `Kernel::run`
+        // asks.
         let (a, b, c) = unsafe {
             (
                 operand::<T>((k != 0).then_some(&p.a), batch, [m, k], &a_name, access),
@@ -114,7 +115,8 @@ unsafe fn operand<T: Copy>(
 }
 
 /// # Safety
-/// The factors m x k and k x n, there unless k is zero, may be read, C too if it is there, and D written.
+/// The factors m x k and k x n, there unless k is zero, may be read, C too if it is there, and D
+/// written.
 unsafe fn multiply<T: Input<C>, O: Output<C>, C: Compute>(
     [m, n]: [usize; 2],
     k: usize,
@@ -159,7 +161,8 @@ unsafe fn multiply<T: Input<C>, O: Output<C>, C: Compute>(
                     // SAFETY: within m x n.
                     value = value.plus(beta.times(unsafe { c.read(first + row, j) }.widen()));
                 }
-                // SAFETY: within m x n; the address came from a pointer that the caller may write through.
+                // SAFETY: within m x n; the address came from a pointer that the caller may write
+                // through.
                 unsafe { d.at(first + row, j).cast_mut().write_unaligned(O::round(value)) };
             }
         }

@@ -97,7 +97,8 @@ struct Shape {
     pointers: bool,
 }
 
-/// Runs a product whose matrices are made of integers, in place, and checks it against integer arithmetic.
+/// Runs a product whose matrices are made of integers, in place, and checks it against integer
+/// arithmetic.
 fn check<T: Input<C>, O: Output<C> + PartialEq + Debug, C: Compute>(
     shape: &Shape,
     [alpha, beta]: [Gaussian; 2],

@@ -1,4 +1,5 @@
-//! A generator as a handle names it: its settings, and calls that take from its sequence in stream order.
+//! A generator as a handle names it: its settings, and calls that take from its sequence in stream
+//! order.
 
 use super::{Distribution, Draw, Order, Sequence};
 use isobit_simgpu_library_common::{Access, Runtime, Stream};

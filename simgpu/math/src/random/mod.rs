@@ -1,5 +1,5 @@
-//! The generators as their authors published them, and what they are laid out with. A vendor's way from a seed to a first state, its order of
-//! subsequences and its distributions are its own.
+//! The generators as their authors published them, and what they are laid out with. A vendor's way
+//! from a seed to a first state, its order of subsequences and its distributions are its own.
 
 mod distribution;
 mod generator;

@@ -1,5 +1,6 @@
-//! MRG32k3a: P. L'Ecuyer, "Good parameters and implementations for combined multiple recursive random number generators", Operations Research
-//! 47 (1), 1999. Two recurrences of order three modulo primes, and the difference of their values.
+//! MRG32k3a: P. L'Ecuyer, "Good parameters and implementations for combined multiple recursive
+//! random number generators", Operations Research 47 (1), 1999. Two recurrences of order three
+//! modulo primes, and the difference of their values.
 
 use super::Recurrence;
 use std::sync::OnceLock;
@@ -84,7 +85,8 @@ fn powers() -> &'static [[Matrix; 2]] {
 mod tests {
     use super::{M1, Mrg32k3a, Recurrence, SUBSEQUENCE_LOG2, powers};
 
-    /// The first values from a state of six times 12345, as L'Ecuyer's own package (RngStreams) prints them: values over M1 + 1.
+    /// The first values from a state of six times 12345, as L'Ecuyer's own package (RngStreams)
+    /// prints them: values over M1 + 1.
     #[test]
     fn known_answers() {
         let mut g = Mrg32k3a { g1: [12_345; 3], g2: [12_345; 3] };
@@ -94,8 +96,9 @@ mod tests {
         }
     }
 
-    /// The matrices of P. L'Ecuyer, R. Simard, E. J. Chen, W. D. Kelton, "An object-oriented random-number package with many long streams and
-    /// substreams", Operations Research 50 (6), 2002.
+    /// The matrices of P. L'Ecuyer, R. Simard, E. J. Chen, W. D. Kelton, "An object-oriented
+    /// random-number package with many long streams and substreams", Operations Research 50 (6),
+    /// 2002.
     #[test]
     fn the_matrices_of_a_substream_are_the_published_ones() {
         let a1 = [

@@ -1,9 +1,11 @@
-//! Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
-//! A block cipher of a counter: block `i` of a key is four words, independent of all others.
+//! Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as
+//! easy as 1, 2, 3", SC 2011. A block cipher of a counter: block `i` of a key is four words,
+//! independent of all others.
 
 /// The multipliers of the two halves of a round.
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
-/// The Weyl constants that change the key between rounds: the golden ratio, and the square root of 3 less 1.
+/// The Weyl constants that change the key between rounds: the golden ratio, and the square root of
+/// 3 less 1.
 const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 const ROUNDS: usize = 10;
 
@@ -19,8 +21,8 @@ pub fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// Block `index` of the sequence of a seed: the seed is the key and the index the counter, low words first. Value `n` of the sequence is word
-/// `n mod 4` of block `n / 4`.
+/// Block `index` of the sequence of a seed: the seed is the key and the index the counter, low
+/// words first. Value `n` of the sequence is word `n mod 4` of block `n / 4`.
 pub fn block_of(seed: u64, index: u128) -> [u32; 4] {
     let counter = [index as u32, (index >> 32) as u32, (index >> 64) as u32, (index >> 96) as u32];
     block(counter, [seed as u32, (seed >> 32) as u32])

@@ -7,8 +7,8 @@ pub trait Order: Clone + std::fmt::Debug + Send + 'static {
     /// The position after so many numbers of a distribution.
     fn after<T>(&self, position: u128, count: usize, distribution: &Distribution<T>) -> u128;
 
-    /// Passes on so many numbers of a distribution from a position on. Where generators have states, this moves them on, as a kernel does that keeps
-    /// them in device memory.
+    /// Passes on so many numbers of a distribution from a position on. Where generators have
+    /// states, this moves them on, as a kernel does that keeps them in device memory.
     fn run<T: Copy + Default>(&self, position: u128, count: usize, distribution: &Distribution<T>, each: impl FnMut(T));
 }
 

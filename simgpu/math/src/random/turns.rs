@@ -1,4 +1,5 @@
-//! Generators that take turns, as both vendors lay out the values of XORWOW and MRG32k3a: each gives a group's values, and the next one goes on.
+//! Generators that take turns, as both vendors lay out the values of XORWOW and MRG32k3a: each
+//! gives a group's values, and the next one goes on.
 
 use super::{Distribution, Order, Recurrence};
 use parking_lot::Mutex;

@@ -1,5 +1,6 @@
-//! XORWOW: G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (14), 2003, section 3.1.
-//! A xorshift generator of 160 bits, whose step is a linear map over GF(2), plus a Weyl sequence.
+//! XORWOW: G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (14), 2003, section
+//! 3.1. A xorshift generator of 160 bits, whose step is a linear map over GF(2), plus a Weyl
+//! sequence.
 
 use super::Recurrence;
 use std::array::from_fn;
@@ -26,7 +27,8 @@ impl Xorwow {
         Self { x: [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321], d: 6_615_241 }
     }
 
-    /// The published state, stirred with multiples of the scrambled halves of a seed, low one first. Both vendors do so, with numbers of their own.
+    /// The published state, stirred with multiples of the scrambled halves of a seed, low one
+    /// first. Both vendors do so, with numbers of their own.
     pub fn stirred(seed: u64, scramble: [u32; 2], factors: [u32; 2]) -> Self {
         let t0 = (seed as u32 ^ scramble[0]).wrapping_mul(factors[0]);
         let t1 = ((seed >> 32) as u32 ^ scramble[1]).wrapping_mul(factors[1]);
@@ -65,7 +67,8 @@ fn xorshift([x, y, z, w, v]: Bits) -> Bits {
     [y, z, w, v, (v ^ (v << 4)) ^ (t ^ (t << 1))]
 }
 
-/// A linear map of 160 bits, as what it makes of every value of every four bits: the sum of one entry a row is a product.
+/// A linear map of 160 bits, as what it makes of every value of every four bits: the sum of one
+/// entry a row is a product.
 struct Map([[Bits; 16]; 40]);
 
 impl Map {
@@ -141,8 +144,9 @@ mod tests {
         }
     }
 
-    /// The period of the xorshift part divides 2^160 - 1 (Marsaglia, section 3.1), so its step to the power 2^160 is the step itself. This checks
-    /// the squaring that the subsequences stand on, far beyond what can be stepped.
+    /// The period of the xorshift part divides 2^160 - 1 (Marsaglia, section 3.1), so its step to
+    /// the power 2^160 is the step itself. This checks the squaring that the subsequences stand on,
+    /// far beyond what can be stepped.
     #[test]
     fn the_step_has_its_published_order() {
         let double = |f: &super::Map| super::Map::of(|x| f.apply(f.apply(x)));

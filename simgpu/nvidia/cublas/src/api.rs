@@ -1,4 +1,5 @@
-//! cuBLAS's handles and what is asked about the library: <https://docs.nvidia.com/cuda/cublas/#cublas-helper-function-reference>.
+//! cuBLAS's handles and what is asked about the library:
+//! <https://docs.nvidia.com/cuda/cublas/#cublas-helper-function-reference>.
 
 use crate::modes::Settings;
 use crate::types::*;

@@ -22,8 +22,8 @@ enum Scalars {
 /// In host pointer mode the scalars are null or point to numbers of the scale type.
 pub(crate) unsafe fn multiply(handle: *mut c_void, arguments: &Arguments, what: &'static str) -> Status {
     with(handle, |context| {
-        // SAFETY: the caller promises that in host pointer mode the scalars are null or point to numbers of the
-        // scale type.
+        // SAFETY: the caller promises that in host pointer mode the scalars are null or point to
+        // numbers of the scale type.
         match unsafe { try_multiply(&context.settings(), arguments, what) } {
             Ok(()) => SUCCESS,
             Err(status) => status,
@@ -77,7 +77,8 @@ unsafe fn run(kernel: &Kernel, product: &Product, scalars: Scalars, access: &Acc
             pointers.map(|at| unsafe { read(kernel, at) })
         }
     };
-    // SAFETY: the caller promises that where the access is allowed, the scalars and the operands are there.
+    // SAFETY: the caller promises that where the access is allowed, the scalars and the operands
+    // are there.
     unsafe { (kernel.run)(product, values, access) };
 }
 

@@ -76,7 +76,8 @@ impl Arguments {
 }
 
 impl Operand {
-    /// Integers of eight bits are read four at a time: every column begins at a multiple of that. Of a batch behind pointers these say.
+    /// Integers of eight bits are read four at a time: every column begins at a multiple of that.
+    /// Of a batch behind pointers these say.
     fn is_of_words(&self) -> bool {
         self.leading % 4 == 0 && (self.batch == Batch::Pointers || self.pointer.addr().is_multiple_of(4))
     }

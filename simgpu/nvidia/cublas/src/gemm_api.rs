@@ -1,4 +1,5 @@
-//! cuBLAS's products whose types are arguments: <https://docs.nvidia.com/cuda/cublas/#cublasgemmex>, each with sizes of 32 and of 64 bits.
+//! cuBLAS's products whose types are arguments:
+//! <https://docs.nvidia.com/cuda/cublas/#cublasgemmex>, each with sizes of 32 and of 64 bits.
 
 use crate::call::multiply;
 use crate::check::{Arguments, Operand};
@@ -8,7 +9,8 @@ use std::ffi::{c_int, c_void};
 
 macro_rules! products {
     ($($size:ty: $single:ident, $strided:ident, $batched:ident;)*) => {$(
-        /// C = alpha op(A) op(B) + beta C. Algorithms choose among kernels of a card, and are only looked at for whether there is one.
+        /// C = alpha op(A) op(B) + beta C. Algorithms choose among kernels of a card, and are only
+        /// looked at for whether there is one.
         ///
         /// # Safety
         /// In host pointer mode `alpha` and `beta` are null or point to a number of the scale type.
@@ -165,7 +167,8 @@ mod tests {
     fn call(handle: *mut c_void, m: c_int, datatype: c_int) -> Status {
         let one = [0u8; 16];
         let one = one.as_ptr().cast();
-        // SAFETY: the scalars hold sixteen bytes, and none of these calls gets as far as the matrices.
+        // SAFETY: the scalars hold sixteen bytes, and none of these calls gets as far as the
+        // matrices.
         unsafe {
             cublasGemmEx(
                 handle,

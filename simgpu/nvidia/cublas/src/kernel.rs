@@ -7,7 +7,8 @@ use half::{bf16, f16};
 use isobit_simgpu_math::gemm::{Form, Kernel, Matrix, Product, kernel};
 use isobit_simgpu_math::number::Complex;
 
-/// The kernel for types of A and B, of C, and of the computation. `None` where NVIDIA lists no such combination.
+/// The kernel for types of A and B, of C, and of the computation. `None` where NVIDIA lists no such
+/// combination.
 pub(crate) fn kernel_for(arguments: &Arguments) -> Option<Kernel> {
     let Arguments { a, b, c, compute, .. } = arguments;
     if a.datatype != b.datatype {

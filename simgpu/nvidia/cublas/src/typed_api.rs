@@ -1,4 +1,5 @@
-//! cuBLAS's products that are named for their type: <https://docs.nvidia.com/cuda/cublas/#cublas-t-gemm>. Each computes in that type.
+//! cuBLAS's products that are named for their type:
+//! <https://docs.nvidia.com/cuda/cublas/#cublas-t-gemm>. Each computes in that type.
 
 use crate::call::multiply;
 use crate::check::{Arguments, Operand};

@@ -1,4 +1,5 @@
-//! cuBLAS as a program uses it, through the bindings, on the simulated GPU: products in stream order, and findings about their operands.
+//! cuBLAS as a program uses it, through the bindings, on the simulated GPU: products in stream
+//! order, and findings about their operands.
 
 mod device;
 
@@ -162,7 +163,8 @@ fn a_captured_product_is_computed_by_every_launch() {
         let (a, b, c) = (device.upload(&[2f32]), device.upload(&[3f32]), device.upload(&[100f32]));
         device.repeat(3, || {
             let (one, n) = (1f32, Op::CUBLAS_OP_N);
-            // SAFETY: the scalars are numbers of the type, and are read now; the simulator knows what the pointers are.
+            // SAFETY: the scalars are numbers of the type, and are read now; the simulator knows
+            // what the pointers are.
             check(unsafe { sys::cublasSgemm_v2(handle, n, n, 1, 1, 1, &one, a, 1, b, 1, &one, c, 1) });
         });
         assert_eq!(device.download(c, 1), [118.0]);

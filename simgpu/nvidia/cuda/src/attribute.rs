@@ -1,5 +1,6 @@
-//! Attributes of devices, by number. What real cards have and the simulator does not offer (textures, clusters, cooperative launches of more
-//! than a block, memory between processes) is answered as absent.
+//! Attributes of devices, by number. What real cards have and the simulator does not offer
+//! (textures, clusters, cooperative launches of more than a block, memory between processes) is
+//! answered as absent.
 
 use crate::Code;
 use crate::card::{Card, MAX_BLOCK, MAX_GRID, REGISTERS, SHARED_PER_BLOCK, WARP};

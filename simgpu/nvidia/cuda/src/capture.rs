@@ -63,7 +63,8 @@ fn info(stream: Handle, wanted: &Wanted) -> Result {
     }
 }
 
-/// Whether a stream captures, and the number of the capture. The graph that comes of it cannot be had before its end.
+/// Whether a stream captures, and the number of the capture. The graph that comes of it cannot be
+/// had before its end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetCaptureInfo_v2(
     stream: Handle,

@@ -2,8 +2,8 @@
 
 use isobit_simgpu_nvidia::arch::Arch;
 
-/// A card's name and sizes. Sources: NVIDIA's data sheets and architecture white papers, the table of compute capabilities in the CUDA
-/// programming guide, and what the driver tells of such cards.
+/// A card's name and sizes. Sources: NVIDIA's data sheets and architecture white papers, the table
+/// of compute capabilities in the CUDA programming guide, and what the driver tells of such cards.
 #[derive(Debug)]
 pub(crate) struct Card {
     pub(crate) arch: Arch,
@@ -17,12 +17,14 @@ pub(crate) struct Card {
     pub(crate) memory_bus: i32,
     pub(crate) threads_per_multiprocessor: i32,
     pub(crate) blocks_per_multiprocessor: i32,
-    /// Bytes of shared memory of a multiprocessor, those of which the system keeps some for each block.
+    /// Bytes of shared memory of a multiprocessor, those of which the system keeps some for each
+    /// block.
     pub(crate) shared_per_multiprocessor: i32,
     pub(crate) shared_reserved: i32,
     /// How many times faster it is with 32 bits than with 64.
     pub(crate) single_to_double: i32,
-    /// Bytes of L2 cache that can be set aside for data which is used again, and the largest window for which that is said.
+    /// Bytes of L2 cache that can be set aside for data which is used again, and the largest window
+    /// for which that is said.
     pub(crate) persisting_l2: i32,
     pub(crate) access_window: i32,
 }

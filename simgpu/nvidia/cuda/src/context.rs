@@ -9,7 +9,8 @@ use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// `CU_CTX_MAP_HOST`, `LMEM_RESIZE_TO_MAX`, `COREDUMP_ENABLE`, `USER_COREDUMP_ENABLE`, `SYNC_MEMOPS`.
+/// `CU_CTX_MAP_HOST`, `LMEM_RESIZE_TO_MAX`, `COREDUMP_ENABLE`, `USER_COREDUMP_ENABLE`,
+/// `SYNC_MEMOPS`.
 const FLAGS: c_uint = 0x8 | 0x10 | 0x20 | 0x40 | 0x80;
 
 /// How threads wait: one of `CU_CTX_SCHED_AUTO`, `SPIN`, `YIELD`, `BLOCKING_SYNC`.
@@ -90,7 +91,8 @@ pub unsafe extern "C" fn cuCtxCreate_v4(
 ) -> Code {
     call("cuCtxCreate_v4", || {
         if !params.is_null() {
-            // SAFETY: not null; a program's pointers are null, or valid as the API's documentation asks.
+            // SAFETY: not null; a program's pointers are null, or valid as the API's documentation
+            // asks.
             let params = unsafe { params.read_unaligned() };
             if params.affinity_count != 0 || !params.graphics.is_null() {
                 bail!(UNSUPPORTED_EXEC_AFFINITY, "a context has the whole card, and shares nothing with graphics");
@@ -268,7 +270,8 @@ pub extern "C" fn cuCtxSetCacheConfig(config: c_int) -> Code {
     })
 }
 
-/// How wide banks of shared memory are: `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`, which cards have had no choice of for long.
+/// How wide banks of shared memory are: `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`, which cards
+/// have had no choice of for long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetSharedMemConfig(to: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
@@ -292,7 +295,8 @@ pub extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
     call("cuCtxResetPersistingL2Cache", || current().map(drop))
 }
 
-/// The priorities of streams, the least and the greatest: none is treated otherwise than another here.
+/// The priorities of streams, the least and the greatest: none is treated otherwise than another
+/// here.
 pub(crate) const PRIORITIES: (c_int, c_int) = (0, -5);
 
 /// The range of stream priorities.

@@ -11,8 +11,8 @@ use std::ffi::c_void;
 /// The legacy default stream.
 pub(crate) const NULL: Handle = std::ptr::null_mut();
 
-/// Enqueues a copy, and waits where that is asked for. A copy that waits does not disturb captures, but for those that the legacy default
-/// stream would wait for.
+/// Enqueues a copy, and waits where that is asked for. A copy that waits does not disturb captures,
+/// but for those that the legacy default stream would wait for.
 pub(crate) fn enqueue(copy: Copy, stream: Handle, when: When) -> Result {
     let process = process()?;
     let stream = process.stream(stream)?;

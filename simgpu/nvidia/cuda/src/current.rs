@@ -92,7 +92,8 @@ impl Context {
         self.failure.lock().error.get_or_insert_with(|| Error::new(code, fault.to_string()));
     }
 
-    /// Refuses where a failure was told before: a context that failed answers nothing else until it is destroyed.
+    /// Refuses where a failure was told before: a context that failed answers nothing else until it
+    /// is destroyed.
     pub(crate) fn check(&self) -> Result {
         let failure = self.failure.lock();
         match &failure.error {

@@ -35,7 +35,8 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: 
 #[repr(C)]
 pub struct Uuid(pub [u8; 16]);
 
-/// What tells a card from others: the simulator's name, the architecture and the number of the card.
+/// What tells a card from others: the simulator's name, the architecture and the number of the
+/// card.
 fn uuid(to: *mut Uuid, device: c_int) -> crate::error::Result {
     let process = process()?;
     let device = process.device(device)?;
@@ -83,7 +84,8 @@ pub unsafe extern "C" fn cuDeviceComputeCapability(major: *mut c_int, minor: *mu
     })
 }
 
-/// The bus that a card is on. Simulated cards are on buses of their own, so that no two look like one.
+/// The bus that a card is on. Simulated cards are on buses of their own, so that no two look like
+/// one.
 pub(crate) fn pci_bus(device: usize) -> i32 {
     device as i32 + 1
 }
@@ -98,7 +100,8 @@ pub unsafe extern "C" fn cuDeviceGetPCIBusId(id: *mut c_char, len: c_int, device
     })
 }
 
-/// The card at a place on the bus: `domain:bus:device.function`, of which the domain and the function may be left out.
+/// The card at a place on the bus: `domain:bus:device.function`, of which the domain and the
+/// function may be left out.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) -> Code {
     call("cuDeviceGetByPCIBusId", || {

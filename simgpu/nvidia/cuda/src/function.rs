@@ -84,7 +84,8 @@ pub unsafe extern "C" fn cuFuncGetAttribute(to: *mut c_int, number: c_int, handl
     })
 }
 
-/// Sets an attribute of a kernel: bytes of dynamic shared memory that its launches may ask for, or the carve-out, a wish.
+/// Sets an attribute of a kernel: bytes of dynamic shared memory that its launches may ask for, or
+/// the carve-out, a wish.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncSetAttribute(handle: Handle, attribute: c_int, value: c_int) -> Code {
     call("cuFuncSetAttribute", || {

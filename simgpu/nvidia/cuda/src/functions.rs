@@ -1,5 +1,6 @@
-//! Every function of the interface: the name that programs ask for, the version of CUDA that it came with, and what it is exported as. A name
-//! may stand for several: programs get the newest that their version knows.
+//! Every function of the interface: the name that programs ask for, the version of CUDA that it
+//! came with, and what it is exported as. A name may stand for several: programs get the newest
+//! that their version knows.
 
 use std::ffi::c_void;
 

@@ -40,8 +40,8 @@ pub unsafe extern "C" fn cuGraphClone(to: *mut Handle, handle: Handle) -> Code {
     })
 }
 
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`, `UPLOAD`, `USE_NODE_PRIORITY`, which make no difference here: there are no nodes that
-/// allocate, there is nothing to upload, and no priority.
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`, `UPLOAD`, `USE_NODE_PRIORITY`, which make no
+/// difference here: there are no nodes that allocate, there is nothing to upload, and no priority.
 const FLAGS: c_ulonglong = 1 | UPLOAD | 8;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD`, which needs a stream to do that on.
 const UPLOAD: c_ulonglong = 2;

@@ -21,7 +21,8 @@ pub unsafe extern "C" fn cuGraphGetRootNodes(graph: Handle, nodes: *mut Handle, 
     call("cuGraphGetRootNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, true)?) })
 }
 
-/// What an edge of a graph is but its ends: `CUgraphEdgeData`, all zero, because every edge waits for the whole of a node.
+/// What an edge of a graph is but its ends: `CUgraphEdgeData`, all zero, because every edge waits
+/// for the whole of a node.
 pub type EdgeData = u64;
 
 /// Says of as many edges as there is room for that they are ordinary.
@@ -32,9 +33,11 @@ unsafe fn ordinary(edges: *mut EdgeData, count: *const usize) -> Result {
     if edges.is_null() {
         return Ok(());
     }
-    // SAFETY: the caller promises that `edges` is null or has room for as many as `count` says before the call.
+    // SAFETY: the caller promises that `edges` is null or has room for as many as `count` says
+    // before the call.
     let room = unsafe { read(count, "the number of edges") }?;
-    // SAFETY: the caller promises that `edges` is null or has room for as many as `count` says before the call.
+    // SAFETY: the caller promises that `edges` is null or has room for as many as `count` says
+    // before the call.
     (0..room).for_each(|at| unsafe { edges.add(at).write_unaligned(0) });
     Ok(())
 }
@@ -60,7 +63,8 @@ pub unsafe extern "C" fn cuGraphGetEdges_v2(
         });
         let ends = [pairs.iter().map(|pair| pair.0).collect::<Vec<_>>(), pairs.iter().map(|pair| pair.1).collect()];
         let [first, second] = ends.map(|nodes| graphs.node_handles(&graph, nodes));
-        // SAFETY: as the caller promises; the first list replaces the room by what it wrote, which the second needs to know.
+        // SAFETY: as the caller promises; the first list replaces the room by what it wrote, which
+        // the second needs to know.
         unsafe {
             ordinary(edges, count)?;
             let room = read(count, "the number of edges")?;

@@ -73,12 +73,12 @@ pub struct HostNodeParams {
 /// # Safety
 /// As CUDA asks for the parameters: the arguments point to values of the kernel's parameters.
 pub(crate) unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams) -> Result<Work> {
-    // SAFETY: the caller promises what CUDA asks for the parameters: the arguments point to values of the
-    // kernel's parameters.
+    // SAFETY: the caller promises what CUDA asks for the parameters: the arguments point to values
+    // of the kernel's parameters.
     let params = unsafe { read(params, "the parameters") }?;
     let shape = Shape { grid: params.grid, block: params.block, shared: params.shared };
-    // SAFETY: the caller promises what CUDA asks for the parameters: the arguments point to values of the
-    // kernel's parameters.
+    // SAFETY: the caller promises what CUDA asks for the parameters: the arguments point to values
+    // of the kernel's parameters.
     Ok(unsafe { Prepared::new(process, params.func, shape, params.params, params.extra) }?.work(process))
 }
 
@@ -125,8 +125,8 @@ pub(crate) unsafe fn call_work(params: *const HostNodeParams) -> Result<Work> {
 /// # Safety
 /// `to` is null or has room for a handle; `after` is null or points to `count` handles.
 unsafe fn add(to: *mut Handle, graph: Handle, after: *const Handle, count: usize, work: Work) -> Result {
-    // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is null or points to
-    // `count` handles.
+    // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is null or
+    // points to `count` handles.
     unsafe { process()?.graphs.add(to, graph, after, count, work) }
 }
 

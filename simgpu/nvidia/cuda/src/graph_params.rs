@@ -1,4 +1,5 @@
-//! Nodes of graphs: what they were made with, and giving them something else to do, in a graph or in one that can be launched.
+//! Nodes of graphs: what they were made with, and giving them something else to do, in a graph or
+//! in one that can be launched.
 
 use crate::Code;
 use crate::copy_shapes::Memcpy3D;
@@ -48,7 +49,8 @@ fn kernel_params(node: Handle) -> Result<KernelNodeParams> {
     })
 }
 
-/// What a kernel's node was made with. The arguments are the node's own, and stay until it is changed or destroyed.
+/// What a kernel's node was made with. The arguments are the node's own, and stay until it is
+/// changed or destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphKernelNodeGetParams(node: Handle, to: *mut KernelNodeParams) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.

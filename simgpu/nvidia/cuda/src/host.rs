@@ -18,7 +18,8 @@ pub unsafe extern "C" fn cuLaunchHostFunc(stream: Handle, func: Option<HostFn>, 
     })
 }
 
-/// Calls a function with the stream and success when the work before it is done; after a failure it is not called. Not for captures.
+/// Calls a function with the stream and success when the work before it is done; after a failure it
+/// is not called. Not for captures.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamAddCallback(
     handle: Handle,

@@ -6,23 +6,26 @@ use std::ffi::{CStr, c_void};
 
 const ELF: [u8; 4] = *b"\x7fELF";
 
-/// What a fat binary begins with: its own header, and the wrapper that compilers put around a pointer to it.
+/// What a fat binary begins with: its own header, and the wrapper that compilers put around a
+/// pointer to it.
 const FAT: [[u8; 4]; 2] = [0xba55_ed50_u32.to_le_bytes(), 0x4662_43b1_u32.to_le_bytes()];
 
 /// The text of an image.
 ///
 /// # Errors
-/// `CUDA_ERROR_NO_BINARY_FOR_GPU` for machine code, which simulated cards do not have: they take PTX.
+/// `CUDA_ERROR_NO_BINARY_FOR_GPU` for machine code, which simulated cards do not have: they take
+/// PTX.
 ///
 /// # Safety
-/// `image` is null, or a whole cubin or fat binary, or a text that ends in NUL; it stays as long as the result.
+/// `image` is null, or a whole cubin or fat binary, or a text that ends in NUL; it stays as long as
+/// the result.
 pub unsafe fn text<'a>(image: *const c_void) -> Result<&'a [u8]> {
     if image.is_null() {
         bail!(INVALID_VALUE, "the image is null");
     }
     let starts_with = |magic: [u8; 4]| {
-        // SAFETY: not null, and as the caller promises. A text may have fewer than four bytes, but then the NUL that ends it is among those
-        // that are read, and none behind it is.
+        // SAFETY: not null, and as the caller promises. A text may have fewer than four bytes, but
+        // then the NUL that ends it is among those that are read, and none behind it is.
         (0..4).all(|at| unsafe { image.cast::<u8>().add(at).read() } == magic[at])
     };
     if starts_with(ELF) {

@@ -1,4 +1,5 @@
-//! Options of compilation: the buffers for what the compiler says. The others ask for what makes no difference here.
+//! Options of compilation: the buffers for what the compiler says. The others ask for what makes no
+//! difference here.
 
 use crate::Code;
 use crate::error::{Result, bail, call};
@@ -21,8 +22,8 @@ pub(crate) struct Options {
 
 impl Options {
     /// # Safety
-    /// `options` and `values` are null or have `count` elements, and the values are what CUDA documents of the options, which stays as long
-    /// as this.
+    /// `options` and `values` are null or have `count` elements, and the values are what CUDA
+    /// documents of the options, which stays as long as this.
     pub(crate) unsafe fn new(count: c_uint, options: *mut c_int, values: *mut *mut c_void) -> Result<Self> {
         if count > 0 && (options.is_null() || values.is_null()) {
             bail!(INVALID_VALUE, "{count} options, and a null pointer to them or to their values");
@@ -40,7 +41,8 @@ impl Options {
         self.position(option).map(|index| unsafe { self.values.add(index).read_unaligned() })
     }
 
-    /// Writes a log, cut to its buffer with a NUL, and how much of it there is as the value of the option that gave the size.
+    /// Writes a log, cut to its buffer with a NUL, and how much of it there is as the value of the
+    /// option that gave the size.
     fn write(&self, log: c_int, text: &str) {
         let (Some(buffer), Some(size), Some(at)) = (self.value(log), self.value(log + 1), self.position(log + 1))
         else {
@@ -53,7 +55,8 @@ impl Options {
         }
         let shown = &text.as_bytes()[..text.len().min(room - 1)];
         let buffer = buffer.cast::<c_char>();
-        // SAFETY: as many bytes and the NUL fit into the buffer that the caller promised, and the value is one of the caller's.
+        // SAFETY: as many bytes and the NUL fit into the buffer that the caller promised, and the
+        // value is one of the caller's.
         unsafe {
             std::ptr::copy_nonoverlapping(shown.as_ptr(), buffer.cast(), shown.len());
             buffer.add(shown.len()).write(0);
@@ -61,7 +64,8 @@ impl Options {
         }
     }
 
-    /// Ends a compilation: the log of errors has the reason where there is one, that of other messages has none.
+    /// Ends a compilation: the log of errors has the reason where there is one, that of other
+    /// messages has none.
     pub(crate) fn tell(&self, outcome: &Result) {
         self.write(INFO_LOG, "");
         self.write(ERROR_LOG, outcome.as_ref().err().map_or("", |error| error.why.as_str()));

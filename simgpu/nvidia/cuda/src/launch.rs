@@ -41,7 +41,8 @@ impl Prepared {
     /// Checks a launch and takes its arguments.
     ///
     /// # Safety
-    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null or as CUDA documents it.
+    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null
+    /// or as CUDA documents it.
     pub(crate) unsafe fn new(
         process: &Process,
         handle: Handle,
@@ -55,8 +56,8 @@ impl Prepared {
         let arguments = kernel.arguments.iter();
         let parameters: Vec<_> =
             arguments.map(|a| Parameter { offset: a.offset as usize, bytes: a.bytes as usize }).collect();
-        // SAFETY: the caller promises that `params` is null or points to a pointer to each of the kernel's
-        // arguments; `extra` is null or as CUDA documents it.
+        // SAFETY: the caller promises that `params` is null or points to a pointer to each of the
+        // kernel's arguments; `extra` is null or as CUDA documents it.
         let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
         Ok(Arc::new(Self { function, handle: handle as u64, shape, arguments }))
     }
@@ -211,7 +212,8 @@ pub struct LaunchAttribute {
 fn check_attribute(attribute: &LaunchAttribute, shape: &Shape) -> Result {
     let LaunchAttribute { id, value, .. } = attribute;
     match id {
-        // Nothing; windows of the cache, how threads wait, how clusters are spread, early starts, priorities, domains, the carve-out.
+        // Nothing; windows of the cache, how threads wait, how clusters are spread, early starts,
+        // priorities, domains, the carve-out.
         0 | 1 | 3 | 5 | 6 | 8 | 9 | 10 | 14 => Ok(()),
         2 if value[0] == 0 => Ok(()),
         2 => check_cooperative(shape),

@@ -1,4 +1,5 @@
-//! Libraries: code that each context loads when it is first used there, and its kernels, which are launched in any context.
+//! Libraries: code that each context loads when it is first used there, and its kernels, which are
+//! launched in any context.
 
 use crate::Code;
 use crate::context::check_cache_config;
@@ -89,7 +90,8 @@ fn load(to: *mut Handle, image: impl FnOnce() -> Result<Vec<u8>>) -> Result {
     unsafe { put(to, process.libraries.add(Arc::new(library)), "the library") }
 }
 
-/// Loads PTX. The options of libraries, how eagerly to load and whether the text stays, make no difference here.
+/// Loads PTX. The options of libraries, how eagerly to load and whether the text stays, make no
+/// difference here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLibraryLoadData(
     to: *mut Handle,

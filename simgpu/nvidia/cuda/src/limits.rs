@@ -33,7 +33,8 @@ pub(crate) fn default_limits(card: &Card) -> HashMap<c_int, usize> {
 }
 
 fn limit_error(limit: c_int) -> Error {
-    // The depth of kernels that wait for kernels, and whether graphics share shared memory: gone from cards, and never there.
+    // The depth of kernels that wait for kernels, and whether graphics share shared memory: gone
+    // from cards, and never there.
     if matches!(limit, 3 | 9) {
         return Error::new(Code::UNSUPPORTED_LIMIT, format!("limit {limit} is none of this card"));
     }

@@ -10,8 +10,9 @@ use isobit_simgpu_core::memory::Kind;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint};
 
-/// Allocates memory that the host and kernels reach at one address: with `CU_MEM_ATTACH_GLOBAL` (1) or `CU_MEM_ATTACH_HOST` (2). What the
-/// host writes is not seen, so that all of it counts as written.
+/// Allocates memory that the host and kernels reach at one address: with `CU_MEM_ATTACH_GLOBAL` (1)
+/// or `CU_MEM_ATTACH_HOST` (2). What the host writes is not seen, so that all of it counts as
+/// written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocManaged(to: *mut Address, bytes: usize, flags: c_uint) -> Code {
     call("cuMemAllocManaged", || {

@@ -59,7 +59,8 @@ pub unsafe extern "C" fn cuMemAlloc_v2(to: *mut Address, bytes: usize) -> Code {
     })
 }
 
-/// Allocates rows of device memory so far apart that every element of up to 16 bytes is aligned in each.
+/// Allocates rows of device memory so far apart that every element of up to 16 bytes is aligned in
+/// each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocPitch_v2(
     to: *mut Address,

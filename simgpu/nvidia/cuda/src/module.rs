@@ -39,8 +39,8 @@ impl LoadedModule {
     /// Loads PTX for a context.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_IMAGE` for what is none, `CUDA_ERROR_INVALID_PTX` for what a compiler would reject, which PTX for a newer card is
-    /// too, `CUDA_ERROR_OUT_OF_MEMORY`.
+    /// `CUDA_ERROR_INVALID_IMAGE` for what is none, `CUDA_ERROR_INVALID_PTX` for what a compiler
+    /// would reject, which PTX for a newer card is too, `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn load(process: &Process, context: Arc<Context>, image: &[u8]) -> Result<Self> {
         let module = process.cards[context.device].gpu.load(image).map_err(|error| {
             // A text is looked at as PTX by the driver where it says which version it is.

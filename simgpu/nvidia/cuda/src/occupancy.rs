@@ -1,5 +1,5 @@
-//! How many blocks of a kernel a multiprocessor holds: as many as registers, warp slots and shared memory allow, by the rules that NVIDIA
-//! gives in `cuda_occupancy.h`.
+//! How many blocks of a kernel a multiprocessor holds: as many as registers, warp slots and shared
+//! memory allow, by the rules that NVIDIA gives in `cuda_occupancy.h`.
 
 use crate::Code;
 use crate::card::{Card, REGISTERS, WARP};
@@ -16,7 +16,8 @@ use std::sync::atomic::Ordering;
 /// Shared memory that a block of so many threads needs: a function of the caller.
 pub type BlockToShared = unsafe extern "C" fn(c_int) -> usize;
 
-/// Registers that warps get at a time, those that a thread gets at a time, and the parts of a multiprocessor that warps are spread over.
+/// Registers that warps get at a time, those that a thread gets at a time, and the parts of a
+/// multiprocessor that warps are spread over.
 const REGISTERS_STEP: u32 = 256;
 const PARTS: u32 = 4;
 
@@ -56,8 +57,8 @@ impl On {
         self.blocks_by_threads(size).min(self.blocks_by_shared(dynamic))
     }
 
-    /// The grid and block that fill the card: of the blocks that are as large as whole warps and no larger than the limit, the largest with
-    /// the most threads at a time.
+    /// The grid and block that fill the card: of the blocks that are as large as whole warps and no
+    /// larger than the limit, the largest with the most threads at a time.
     fn best(&self, shared: impl Fn(u32) -> usize, limit: c_int) -> (c_int, c_int) {
         let most = self.function.kernel.max_threads;
         let limit = u32::try_from(limit).ok().filter(|&limit| limit > 0).unwrap_or(most).min(most);
@@ -160,7 +161,8 @@ pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     })
 }
 
-/// Bytes of dynamic shared memory that a block can have while a multiprocessor holds so many blocks.
+/// Bytes of dynamic shared memory that a block can have while a multiprocessor holds so many
+/// blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     to: *mut usize,

@@ -1,4 +1,5 @@
-//! Access of contexts to each other's memory. All cards share one arena here, so that leave is kept but not needed.
+//! Access of contexts to each other's memory. All cards share one arena here, so that leave is kept
+//! but not needed.
 
 use crate::Code;
 use crate::context::slot;

@@ -81,8 +81,9 @@ pub unsafe extern "C" fn cuMemHostGetFlags(to: *mut c_uint, host: *mut c_void) -
     })
 }
 
-/// Registers host memory: copies of it need not be made before their calls return. Kernels do not reach it, so that the flag
-/// `CU_MEMHOSTREGISTER_DEVICEMAP` (2) is refused, as are those for memory of devices (4) and for reading alone (8).
+/// Registers host memory: copies of it need not be made before their calls return. Kernels do not
+/// reach it, so that the flag `CU_MEMHOSTREGISTER_DEVICEMAP` (2) is refused, as are those for
+/// memory of devices (4) and for reading alone (8).
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemHostRegister_v2(host: *mut c_void, bytes: usize, flags: c_uint) -> Code {
     call("cuMemHostRegister_v2", || {

@@ -1,4 +1,5 @@
-//! The pools that memory in stream order comes from. A pool here keeps nothing: memory that is given back is free at once.
+//! The pools that memory in stream order comes from. A pool here keeps nothing: memory that is
+//! given back is free at once.
 
 use crate::Code;
 use crate::error::{Error, Result, bail, call, put, read};
@@ -158,7 +159,8 @@ pub extern "C" fn cuMemPoolTrimTo(handle: Handle, _keep: usize) -> Code {
     call("cuMemPoolTrimTo", || process()?.pools.get(handle).map(drop))
 }
 
-/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD` and those behind it: memory that is reserved now and at most, that is used now and at most.
+/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD` and those behind it: memory that is reserved now and at
+/// most, that is used now and at most.
 const THRESHOLD: c_int = 4;
 const RESERVED: c_int = 5;
 const RESERVED_HIGH: c_int = 6;

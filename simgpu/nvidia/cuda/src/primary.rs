@@ -58,7 +58,8 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(to: *mut Handle, device: c_int
             slot.set(Some(Context::new(process, device, flags)));
         }
         primary.retained += 1;
-        // SAFETY: not null; a program's pointers are null, or valid as the API's documentation asks.
+        // SAFETY: not null; a program's pointers are null, or valid as the API's documentation
+        // asks.
         unsafe { put(to, handle as Handle, "the context") }
     })
 }

@@ -69,7 +69,8 @@ pub(crate) struct Stream {
 }
 
 thread_local! {
-    /// The streams that stand for `CU_STREAM_PER_THREAD`, by the number that queues have for the context.
+    /// The streams that stand for `CU_STREAM_PER_THREAD`, by the number that queues have for the
+    /// context.
     static PER_THREAD: RefCell<HashMap<usize, StreamId>> = RefCell::new(HashMap::new());
 }
 
@@ -132,7 +133,8 @@ impl Process {
         }
     }
 
-    /// The stream that a handle names: null and 1 are the legacy default stream of the current context, 2 that of the thread.
+    /// The stream that a handle names: null and 1 are the legacy default stream of the current
+    /// context, 2 that of the thread.
     pub(crate) fn stream(&self, handle: Handle) -> Result<Stream> {
         match handle as u64 {
             0 | 1 => {
@@ -196,7 +198,8 @@ impl Process {
             stays
         });
         for (key, what) in gone {
-            // What is to go is there: nothing else could destroy it once it was taken out of the table.
+            // What is to go is there: nothing else could destroy it once it was taken out of the
+            // table.
             match what {
                 What::Stream => drop(queues.destroy_stream(StreamId(key))),
                 What::Event => drop(queues.destroy_event(isobit_simgpu_core::queue::EventId(key))),

@@ -15,7 +15,8 @@ fn enqueue(set: Set, stream: Option<Handle>) -> Result {
     let waits = stream.is_none();
     let stream = process.stream(stream.unwrap_or(NULL))?;
     set.check::<Code>(&process.machine)?;
-    // The calls that wait are made in a capture too, where the legacy default stream has no part in it.
+    // The calls that wait are made in a capture too, where the legacy default stream has no part in
+    // it.
     let done = set.enqueue(&process.machine, stream.id, waits);
     if waits { stream.context.settle(done) } else { done }
 }

@@ -1,4 +1,5 @@
-//! Memory in stream order. It is there when the call returns; what is freed goes when its turn comes.
+//! Memory in stream order. It is there when the call returns; what is freed goes when its turn
+//! comes.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put};
@@ -32,7 +33,8 @@ fn allocate(process: &Process, to: *mut Address, bytes: usize, pool: Handle, str
     unsafe { put(to, base, "the address") }
 }
 
-/// Allocates memory in stream order from the pool of the stream's card. No bytes are no memory: null.
+/// Allocates memory in stream order from the pool of the stream's card. No bytes are no memory:
+/// null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocAsync(to: *mut Address, bytes: usize, stream: Handle) -> Code {
     call("cuMemAllocAsync", || {

@@ -1,5 +1,5 @@
-//! What real cards do and simulated ones do not, as the attributes of the cards say: each function answers `CUDA_ERROR_NOT_SUPPORTED`, whatever
-//! its arguments.
+//! What real cards do and simulated ones do not, as the attributes of the cards say: each function
+//! answers `CUDA_ERROR_NOT_SUPPORTED`, whatever its arguments.
 
 use crate::Code;
 use crate::error::{bail, call};

@@ -8,7 +8,8 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 /// 13.0: major times a thousand, minor times ten.
 pub const VERSION: c_int = 13000;
 
-/// Starts the driver. Every other function but those of versions and codes needs it to have been called.
+/// Starts the driver. Every other function but those of versions and codes needs it to have been
+/// called.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuInit(flags: c_uint) -> Code {
     call("cuInit", || {

@@ -26,7 +26,8 @@ fn write(stream: Handle, address: Address, value: &[u8], flags: c_uint) -> Resul
         if !machine.memory.host_access(address, value.len(), true, WHAT, &machine.findings) {
             return Err(Fault::new("a write of a value whose memory was freed before its turn"));
         }
-        // SAFETY: a live allocation holds the bytes, checked above; nothing else has a reference into the arena.
+        // SAFETY: a live allocation holds the bytes, checked above; nothing else has a reference
+        // into the arena.
         unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), address as *mut u8, value.len()) };
         Ok(())
     });

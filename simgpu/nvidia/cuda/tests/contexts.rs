@@ -105,7 +105,8 @@ fn limits_and_preferences() {
     let (_alone, _primary) = alone();
     // SAFETY: pointers of the helper, here and below.
     let limit = |number| get(|to| unsafe { cuCtxGetLimit(to, number) });
-    // As the driver of a real card has them: stack, printf (64 KiB a multiprocessor), heap, launches of kernels by kernels, L2, shared memory.
+    // As the driver of a real card has them: stack, printf (64 KiB a multiprocessor), heap,
+    // launches of kernels by kernels, L2, shared memory.
     assert_eq!([0, 1, 2, 4, 5, 7].map(limit), [1024, 108 << 16, 8 << 20, 2048, 64, 166_912]);
     ok(cuCtxSetLimit(0, 2048));
     assert_eq!(limit(0), 2048);
@@ -147,7 +148,8 @@ fn what_belongs_to_a_context_is_used_with_it_and_goes_with_it() {
         let launch = |stream| cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, stream, null_mut(), null_mut());
         assert_eq!(launch(NULL), Code::INVALID_HANDLE);
         ok(launch(stream));
-        // Nor is a current one needed where handles say it. None in its place uncovers the one below.
+        // Nor is a current one needed where handles say it. None in its place uncovers the one
+        // below.
         ok(cuCtxSetCurrent(NULL));
         assert_eq!(current(), primary.0);
         ok(cuCtxSetCurrent(NULL));

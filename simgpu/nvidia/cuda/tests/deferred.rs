@@ -1,4 +1,5 @@
-//! Deferred work: what nobody waited for is not done, work overtakes work that it should have waited for, and `cuMemFree` waits.
+//! Deferred work: what nobody waited for is not done, work overtakes work that it should have
+//! waited for, and `cuMemFree` waits.
 
 mod common;
 
@@ -47,7 +48,8 @@ fn a_missing_wait_shows() {
             assert_eq!(pinned.read(), if wait { 3 } else { 1 });
         }
 
-        // Host memory that CUDA does not know: the copy is made before the call returns. What is registered is known.
+        // Host memory that CUDA does not know: the copy is made before the call returns. What is
+        // registered is known.
         let mut pageable = [0u8; 16];
         ok(cuMemsetD8Async(a.0, 4, 16, s1));
         ok(cuMemcpyDtoHAsync_v2(pageable.as_mut_ptr().cast(), a.0, 16, s1));

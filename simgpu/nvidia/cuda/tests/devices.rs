@@ -1,4 +1,5 @@
-//! Devices: names, places and attributes, against what NVIDIA publishes of the cards and a real driver tells.
+//! Devices: names, places and attributes, against what NVIDIA publishes of the cards and a real
+//! driver tells.
 
 mod common;
 
@@ -33,7 +34,8 @@ fn three_cards_describe_themselves_as_the_real_ones() {
         assert_eq!(get(|to| cuDeviceGetCount(to)), 3);
         assert_eq!(get(|to| cuDriverGetVersion(to)), 13000);
     }
-    // Multiprocessors, L2, capability, threads, blocks and bytes of shared memory of a multiprocessor, bytes of a block that opts in.
+    // Multiprocessors, L2, capability, threads, blocks and bytes of shared memory of a
+    // multiprocessor, bytes of a block that opts in.
     let cards = [
         ("Tesla T4", 40, 4 << 20, (7, 5), 1024, 16, 65536, 65536, 256),
         ("NVIDIA A100-SXM4-80GB", 108, 40 << 20, (8, 0), 2048, 32, 167_936, 166_912, 5120),
@@ -44,7 +46,8 @@ fn three_cards_describe_themselves_as_the_real_ones() {
         assert_eq!([16, 38, 39].map(|n| attribute(n, device)), [multiprocessors, l2, threads]);
         assert_eq!((attribute(75, device), attribute(76, device)), capability);
         assert_eq!([106, 81, 97, 37].map(|n| attribute(n, device)), [blocks, shared, optin, bus]);
-        // What all of these have: threads of a block and along its sides, blocks of a grid, shared memory, warp, registers.
+        // What all of these have: threads of a block and along its sides, blocks of a grid, shared
+        // memory, warp, registers.
         let common = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12].map(|n| attribute(n, device));
         assert_eq!(common, [1024, 1024, 1024, 64, c_int::MAX, 65535, 65535, 49152, 65536, 32, 65536]);
         let (mut major, mut minor) = (0, 0);

@@ -1,5 +1,6 @@
-//! A launch that cannot be executed to its end: the code comes with the next wait, from then on with every call of the context, and a finding
-//! names the kernel. A context that took its place knows nothing of it.
+//! A launch that cannot be executed to its end: the code comes with the next wait, from then on
+//! with every call of the context, and a finding names the kernel. A context that took its place
+//! knows nothing of it.
 
 mod common;
 
@@ -90,7 +91,8 @@ fn a_fault_stays_with_its_context() {
         let message = findings[0]["message"].as_str().unwrap();
         assert!(message.contains("trap"), "the instruction is named: {message}");
 
-        // Every call that needs the context answers the same, as a real driver's do; those that do not go on.
+        // Every call that needs the context answers the same, as a real driver's do; those that do
+        // not go on.
         let again = [
             cuStreamSynchronize(stream),
             cuStreamQuery(second),

@@ -81,7 +81,8 @@ fn graphs_are_made_by_hand_too() {
     let (_alone, primary) = alone();
     let (a, b, counter) = (Buffer::new(8), Buffer::of(&[0; 8]), AtomicU32::new(0));
     let none = std::ptr::null();
-    // SAFETY: what the nodes use outlives the launches, which are waited for; pointers of the helper and to locals.
+    // SAFETY: what the nodes use outlives the launches, which are waited for; pointers of the
+    // helper and to locals.
     unsafe {
         let graph = get(|to| cuGraphCreate(to, 0));
         let set =
@@ -195,7 +196,8 @@ fn kernels_keep_the_arguments_that_they_were_added_with() {
         let add = KernelNodeParams { func: kernel(module, c"add_one"), ..launch };
         let second = get(|to| cuGraphAddKernelNode(to, graph, &node, 1, &add));
         let exec = get(|to| cuGraphInstantiate_v2(to, graph, null_mut(), null_mut(), 0));
-        // Taken when the nodes were made: the change shows only where the parameters are given again.
+        // Taken when the nodes were made: the change shows only where the parameters are given
+        // again.
         *params[2].cast::<u8>() = 2;
         *params[3].cast::<u64>() = 9;
         let run = |exec, expected: &dyn Fn(u32) -> u32| {

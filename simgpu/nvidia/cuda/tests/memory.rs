@@ -99,7 +99,8 @@ fn rows_and_layers_are_copied_with_their_distances() {
         pitch,
         height,
     };
-    // Two layers of three rows of four bytes, from rows of 10 and layers of 5 to rows of 12 and layers of 4, from the second row's third byte.
+    // Two layers of three rows of four bytes, from rows of 10 and layers of 5 to rows of 12 and
+    // layers of 4, from the second row's third byte.
     let from = Place { x: 2, y: 1, ..place(1, host(&bytes), 0, 10, 5) };
     let copy = Memcpy3D { from, to: place(2, null_mut(), a.0, 12, 4), width: 4, height: 3, depth: 2 };
     // SAFETY: the descriptions are those of the buffers.

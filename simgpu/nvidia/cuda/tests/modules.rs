@@ -1,4 +1,5 @@
-//! Modules and launches: arguments both ways, limits with CUDA's codes, libraries, questions about kernels, texts that no card takes.
+//! Modules and launches: arguments both ways, limits with CUDA's codes, libraries, questions about
+//! kernels, texts that no card takes.
 
 mod common;
 
@@ -304,7 +305,8 @@ fn load_with_log(text: &[u8], room: usize) -> (Code, String, usize) {
     let (mut module, mut log) = (null_mut(), vec![b'x'; room.max(1)]);
     // `CU_JIT_ERROR_LOG_BUFFER`, `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`, `CU_JIT_LOG_VERBOSE`.
     let (mut options, mut values) = ([5, 6, 12], [log.as_mut_ptr().cast(), room as *mut c_void, key(1)]);
-    // SAFETY: the callers give texts that end in NUL, or machine code; the options point to a buffer of the size that is given.
+    // SAFETY: the callers give texts that end in NUL, or machine code; the options point to a
+    // buffer of the size that is given.
     let code =
         unsafe { cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 3, options.as_mut_ptr(), values.as_mut_ptr()) };
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(0);

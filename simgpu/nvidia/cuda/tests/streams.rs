@@ -112,7 +112,8 @@ fn functions_of_the_host_are_called_in_order() {
     ok(cuStreamDestroy_v2(stream));
 }
 
-/// What a call answers on a stream that captures, the state of the capture after it, and what its end answers.
+/// What a call answers on a stream that captures, the state of the capture after it, and what its
+/// end answers.
 fn in_capture(flags: u32, call: impl FnOnce(Handle) -> Code) -> (Code, i32, Code) {
     let stream = stream(flags);
     ok(cuStreamBeginCapture_v2(stream, 0));

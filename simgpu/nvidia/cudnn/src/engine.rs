@@ -1,5 +1,5 @@
-//! The ways to compute a convolution that this library offers, as a card's library has them: what is fastest there is not always what is exact
-//! or repeats, and its notes say so.
+//! The ways to compute a convolution that this library offers, as a card's library has them: what
+//! is fastest there is not always what is exact or repeats, and its notes say so.
 
 use crate::problem::{BFLOAT16, FLOAT, HALF, Problem};
 use crate::status::{NOT_SUPPORTED, Outcome, ensure, fail};
@@ -20,10 +20,11 @@ pub(crate) enum Engine {
     Implicit,
     /// The same, with the places of the filter's elements worked out before, in the workspace.
     Indexed,
-    /// On the matrix units, which take f32 with the precision of TF32, and want channels last: operands that are not are written anew in the
-    /// workspace.
+    /// On the matrix units, which take f32 with the precision of TF32, and want channels last:
+    /// operands that are not are written anew in the workspace.
     MatrixUnits,
-    /// A gradient that is added up in memory, in an order that nothing says. Here it is the same as anywhere.
+    /// A gradient that is added up in memory, in an order that nothing says. Here it is the same as
+    /// anywhere.
     Atomic,
 }
 
@@ -97,7 +98,8 @@ fn has_channels_last(tensor: &Tensor) -> bool {
     tensor.dims[1] == 1 || tensor.strides[1] == 1
 }
 
-/// The nearest number of ten bits after the point, away from zero where two are as near, as `cvt.rna.tf32.f32` has it.
+/// The nearest number of ten bits after the point, away from zero where two are as near, as
+/// `cvt.rna.tf32.f32` has it.
 fn tf32(value: f32) -> f32 {
     if !value.is_finite() {
         return value;

@@ -1,4 +1,5 @@
-//! Handles: <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html#cudnncreate>
+//! Handles:
+//! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html#cudnncreate>
 
 use crate::status::{BAD_PARAM, INTERNAL_ERROR, NOT_INITIALIZED, Outcome, Status, answer, ensure, fail};
 use isobit_simgpu_library_common::{CUDA, Handles, Runtime, Stream};

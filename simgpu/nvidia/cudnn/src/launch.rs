@@ -30,7 +30,8 @@ impl Launch {
         let cuda = driver(INTERNAL_ERROR)?;
         let work = move || {
             let access = |at: *const u8, bytes, write, what: &str| cuda.access(at, bytes, write, what);
-            // SAFETY: a device address is a host address, and the simulator is asked for each first.
+            // SAFETY: a device address is a host address, and the simulator is asked for each
+            // first.
             unsafe { self.run(&access) };
         };
         cuda.enqueue(stream, work).or_else(|code| {
@@ -39,11 +40,12 @@ impl Launch {
     }
 
     /// # Safety
-    /// Where `access` allows it, the workspace may be written, and the operands hold what the problem says.
+    /// Where `access` allows it, the workspace may be written, and the operands hold what the
+    /// problem says.
     pub(crate) unsafe fn run(&self, access: &Access<'_>) {
         let bytes = self.engine.workspace(&self.problem);
-        // SAFETY: the caller promises that where `access` allows it, the workspace may be written, and the
-        // operands hold what the problem says.
+        // SAFETY: the caller promises that where `access` allows it, the workspace may be written,
+        // and the operands hold what the problem says.
         if !unsafe { scratch::spoil(self.workspace, bytes, &format!("{}: the workspace", self.what), access) } {
             return;
         }

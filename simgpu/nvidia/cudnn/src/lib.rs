@@ -1,10 +1,12 @@
-//! `libcudnn.so` for the simulated NVIDIA GPU: convolutions and their gradients, through cuDNN's graphs of one operation and through the functions
-//! that were there before graphs, computed on the host when the stream gets there. Two and three spatial dimensions, any strides of input and
+//! `libcudnn.so` for the simulated NVIDIA GPU: convolutions and their gradients, through cuDNN's
+//! graphs of one operation and through the functions that were there before graphs, computed on the
+//! host when the stream gets there. Two and three spatial dimensions, any strides of input and
 //! result, groups, f16, bf16, f32 and f64.
 //!
-//! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html>. What the documentation
-//! forbids is refused, also where release 9.26 lets it pass: a required attribute that is not set, a size or stride of zero, more elements than an
-//! attribute has. Where it says nothing, the answer is that release's, in the status's category at least.
+//! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html>. What the
+//! documentation forbids is refused, also where release 9.26 lets it pass: a required attribute
+//! that is not set, a size or stride of zero, more elements than an attribute has. Where it says
+//! nothing, the answer is that release's, in the status's category at least.
 
 mod backend;
 mod engine;

@@ -25,7 +25,8 @@ pub(crate) fn size_of_data(data_type: c_int) -> Outcome<i64> {
     }
 }
 
-/// A tensor as a description has it: sizes and strides of samples (or filters), channels and the spatial dimensions.
+/// A tensor as a description has it: sizes and strides of samples (or filters), channels and the
+/// spatial dimensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Described {
     pub(crate) data_type: c_int,
@@ -55,7 +56,8 @@ pub(crate) struct Problem {
     pub(crate) spatial: usize,
 }
 
-/// Sizes or steps, not negative, behind as many of `fill` as there are dimensions fewer; the first `kept` stay first.
+/// Sizes or steps, not negative, behind as many of `fill` as there are dimensions fewer; the first
+/// `kept` stay first.
 fn spread<const N: usize>(from: &[i64], kept: usize, fill: usize) -> Outcome<[usize; N]> {
     let mut to = [fill; N];
     for (i, &n) in from.iter().enumerate() {
@@ -90,7 +92,8 @@ impl Steps {
 }
 
 impl Problem {
-    /// The operands are the convolution's input, filter and result, or their gradients. Without a number of groups, the channels tell it.
+    /// The operands are the convolution's input, filter and result, or their gradients. Without a
+    /// number of groups, the channels tell it.
     pub(crate) fn new(
         pass: Pass,
         steps: &Steps,

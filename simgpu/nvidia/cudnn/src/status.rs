@@ -23,7 +23,8 @@ macro_rules! statuses {
 statuses! {
     /// `CUDNN_STATUS_SUCCESS`.
     SUCCESS = 0, c"CUDNN_STATUS_SUCCESS";
-    /// `CUDNN_STATUS_NOT_INITIALIZED`: there is no driver, or an attribute of what is not finalised was asked for.
+    /// `CUDNN_STATUS_NOT_INITIALIZED`: there is no driver, or an attribute of what is not finalised
+    /// was asked for.
     NOT_INITIALIZED = 1001, c"CUDNN_STATUS_NOT_INITIALIZED";
     /// `CUDNN_STATUS_BAD_PARAM`: an argument that is never right.
     BAD_PARAM = 2000, c"CUDNN_STATUS_BAD_PARAM";
@@ -33,7 +34,8 @@ statuses! {
     NULL_POINTER = 2002, c"CUDNN_STATUS_BAD_PARAM_NULL_POINTER";
     /// `CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER`: not aligned as the tensor's description has it.
     MISALIGNED_POINTER = 2003, c"CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER";
-    /// `CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED`: a descriptor that stands on one which is not finalised.
+    /// `CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED`: a descriptor that stands on one which is not
+    /// finalised.
     NOT_FINALIZED = 2004, c"CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED";
     /// `CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT`: a workspace that is too small.
     SIZE_INSUFFICIENT = 2006, c"CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT";
@@ -99,7 +101,8 @@ pub extern "C" fn cudnnGetErrorString(status: Status) -> *const c_char {
     name(status).as_ptr()
 }
 
-/// Why a call of this thread failed last, as far as there is room; asking again gives an empty text.
+/// Why a call of this thread failed last, as far as there is room; asking again gives an empty
+/// text.
 ///
 /// # Safety
 /// `message` is null or has room for `max_size` bytes.

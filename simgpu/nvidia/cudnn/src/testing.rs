@@ -1,4 +1,5 @@
-//! Graphs as a program makes them, for tests: through the C functions, with the numbers that NVIDIA's headers have.
+//! Graphs as a program makes them, for tests: through the C functions, with the numbers that
+//! NVIDIA's headers have.
 
 use crate::backend::*;
 use crate::status::{SUCCESS, Status};
@@ -266,7 +267,8 @@ pub(crate) fn result_of(pass: Pass) -> usize {
     }
 }
 
-/// The definition over two dimensions: what each of the three operands is of the other two, by the loop that every text has.
+/// The definition over two dimensions: what each of the three operands is of the other two, by the
+/// loop that every text has.
 pub(crate) fn seven_loops(pass: Pass, window: &WindowSpec, t: &[TensorSpec; 3], operands: [&[f64]; 3]) -> Vec<f64> {
     let at = |i: usize, index: [i64; 4]| (0..4).fold(0, |at, d| at * t[i].dims[d] + index[d]) as usize;
     let [x, w, y] = t.each_ref().map(|t| &t.dims);

@@ -1,4 +1,5 @@
-//! Draws numbers with the cuRAND that the loader finds, on a real card or on the simulated one, and compares them with the recorded digests.
+//! Draws numbers with the cuRAND that the loader finds, on a real card or on the simulated one, and
+//! compares them with the recorded digests.
 
 #[allow(dead_code, reason = "a card that is no simulated one finds nothing")]
 #[path = "../../cublas/tests/device/mod.rs"]

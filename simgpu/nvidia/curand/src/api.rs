@@ -216,7 +216,8 @@ mod tests {
         }
     }
 
-    /// The answers are those of the real library's generators on the host, but for `DYNAMIC`, which only a card has.
+    /// The answers are those of the real library's generators on the host, but for `DYNAMIC`, which
+    /// only a card has.
     #[test]
     fn orders_that_a_kind_has() {
         let accepted = |kind, is_host| {

@@ -1,5 +1,7 @@
-//! From words to numbers, as cuRAND does it: <https://docs.nvidia.com/cuda/curand/device-api-overview.html#distributions>. Uniform numbers exclude 0
-//! and include 1, and each operation of theirs is one of IEEE-754, so they are the device's bit for bit.
+//! From words to numbers, as cuRAND does it:
+//! <https://docs.nvidia.com/cuda/curand/device-api-overview.html#distributions>. Uniform numbers
+//! exclude 0 and include 1, and each operation of theirs is one of IEEE-754, so they are the
+//! device's bit for bit.
 
 use crate::ordering::Kind;
 use isobit_simgpu_math::random::Distribution;
@@ -132,7 +134,8 @@ mod tests {
     #[test]
     fn normals_at_known_angles() {
         let e = (-0.5f64).exp();
-        // A uniform number of exp(-1/2) makes the radius 1; a quarter of a turn makes sine 1 and cosine 0.
+        // A uniform number of exp(-1/2) makes the radius 1; a quarter of a turn makes sine 1 and
+        // cosine 0.
         let mut out = [0.0; 2];
         normal(Kind::Philox, 10.0, 2.0).map(&[(e * 4_294_967_296.0) as u32, 1 << 30], &mut out);
         assert!((out[0] - 12.0).abs() < 1e-5 && (out[1] - 10.0).abs() < 1e-5, "{out:?}");

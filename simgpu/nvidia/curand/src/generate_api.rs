@@ -25,8 +25,8 @@ unsafe fn generate<T: Copy + Default + 'static>(
             return SUCCESS;
         }
         if engine.is_host {
-            // SAFETY: the caller promises that for a generator on the host, `out` is valid for writes of
-            // `count` numbers.
+            // SAFETY: the caller promises that for a generator on the host, `out` is valid for
+            // writes of `count` numbers.
             unsafe { engine.generator.generate_here(out, count, distribution) };
             return SUCCESS;
         }
@@ -43,7 +43,8 @@ macro_rules! generators {
         #[doc = concat!($what, ".")]
         ///
         /// # Safety
-        /// For a generator on the host, `output` is valid for writes of `num` numbers. What is wrong with device memory the simulator finds.
+        /// For a generator on the host, `output` is valid for writes of `num` numbers. What is
+        /// wrong with device memory the simulator finds.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             generator: *mut c_void,
@@ -52,8 +53,8 @@ macro_rules! generators {
             $($parameter: $number,)*
         ) -> Status {
             let distribution = |kind| $distribution(kind $(, $parameter)*);
-            // SAFETY: the caller promises that for a generator on the host, `out` is valid for writes of
-            // `count` numbers.
+            // SAFETY: the caller promises that for a generator on the host, `out` is valid for
+            // writes of `count` numbers.
             unsafe { generate(generator, stringify!($name), output, num, distribution) }
         }
     )*};

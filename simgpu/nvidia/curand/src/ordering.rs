@@ -1,8 +1,9 @@
 //! The orders in which cuRAND lays out its generators' values:
 //! <https://docs.nvidia.com/cuda/curand/host-api-overview.html#order>.
 //!
-//! XORWOW and MRG32k3a have generators that take turns, each a subsequence on from the last, or, where that is asked of XORWOW, with a seed of its
-//! own; Philox has threads that take turns by fours.
+//! XORWOW and MRG32k3a have generators that take turns, each a subsequence on from the last, or,
+//! where that is asked of XORWOW, with a seed of its own; Philox has threads that take turns by
+//! fours.
 
 use crate::seed::Seeded;
 use crate::threads::Threads;
@@ -24,7 +25,8 @@ pub enum Kind {
 /// A `curandOrdering` of pseudorandom generators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ordering {
-    /// `CURAND_ORDERING_PSEUDO_DEFAULT`. `BEST` is the same, and so is `DYNAMIC` here, which lets a card choose.
+    /// `CURAND_ORDERING_PSEUDO_DEFAULT`. `BEST` is the same, and so is `DYNAMIC` here, which lets a
+    /// card choose.
     Default,
     /// `CURAND_ORDERING_PSEUDO_SEEDED`, which XORWOW alone has.
     Seeded,
@@ -39,7 +41,8 @@ const MRG_LANES: usize = 81_920;
 /// From one XORWOW's seed to the next one's, where each has its own.
 const SEED_STEP: u64 = 3_133_713;
 
-/// What a generator is set to: the sequence of a seed in an order, without the first `offset` values.
+/// What a generator is set to: the sequence of a seed in an order, without the first `offset`
+/// values.
 #[derive(Debug, Clone, Copy)]
 pub struct Start {
     /// Which generator.

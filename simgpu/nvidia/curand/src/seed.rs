@@ -1,4 +1,5 @@
-//! cuRAND's way from a 64-bit seed to a first state, as `curand_init` of its device interface has it.
+//! cuRAND's way from a 64-bit seed to a first state, as `curand_init` of its device interface has
+//! it.
 
 use isobit_simgpu_math::random::Recurrence;
 use isobit_simgpu_math::random::mrg32k3a::{M1, M2, Mrg32k3a};
@@ -16,7 +17,8 @@ impl Seeded for Xorwow {
     }
 }
 
-/// The values that MRG32k3a's publication begins with, which 0 leaves as they are and another seed multiplies by its scrambled halves.
+/// The values that MRG32k3a's publication begins with, which 0 leaves as they are and another seed
+/// multiplies by its scrambled halves.
 const PUBLISHED: u64 = 12_345;
 
 impl Seeded for Mrg32k3a {

@@ -1,7 +1,9 @@
-//! cuRAND's Philox: 65,536 threads with a subsequence of 2^66 values each, which take turns of four numbers.
+//! cuRAND's Philox: 65,536 threads with a subsequence of 2^66 values each, which take turns of four
+//! numbers.
 //!
-//! A turn takes as many blocks of four words as its four numbers need, and a thread's next one goes on after them. A call may begin or end within a
-//! turn: the next call has the rest of it, made by its own distribution of the same words.
+//! A turn takes as many blocks of four words as its four numbers need, and a thread's next one goes
+//! on after them. A call may begin or end within a turn: the next call has the rest of it, made by
+//! its own distribution of the same words.
 
 use isobit_simgpu_math::random::{Distribution, Order, philox};
 use parking_lot::Mutex;

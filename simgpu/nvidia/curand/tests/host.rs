@@ -50,7 +50,8 @@ fn every_bit_is_the_real_librarys() {
     }
 }
 
-/// Of seed 0, as the real library gives them one call after the other, up to the last bits of the functions in them.
+/// Of seed 0, as the real library gives them one call after the other, up to the last bits of the
+/// functions in them.
 #[test]
 fn normal_numbers_are_the_real_librarys() {
     for (kind, single, double, log_single, log_double) in [

@@ -1,5 +1,5 @@
-//! cuRAND as a program uses it, through the bindings, on the simulated GPU: the real library's numbers in device memory, in stream order, and
-//! findings about that memory.
+//! cuRAND as a program uses it, through the bindings, on the simulated GPU: the real library's
+//! numbers in device memory, in stream order, and findings about that memory.
 
 #[path = "../../cublas/tests/device/mod.rs"]
 mod device;

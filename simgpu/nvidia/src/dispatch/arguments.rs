@@ -5,7 +5,8 @@ use isobit_simgpu_core::memory::{Kind, Memory};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Slots that launches put their arguments in. They are reused: an allocation a launch would change the table of allocations each time.
+/// Slots that launches put their arguments in. They are reused: an allocation a launch would change
+/// the table of allocations each time.
 pub(super) struct Arguments {
     memory: Arc<Memory>,
     free: Mutex<Vec<Slot>>,
@@ -69,7 +70,8 @@ impl Filled<'_> {
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: the slot has so many bytes, which `fill` wrote and kernels may only read, and is this launch's as long as this lives.
+        // SAFETY: the slot has so many bytes, which `fill` wrote and kernels may only read, and is
+        // this launch's as long as this lives.
         unsafe { std::slice::from_raw_parts(self.slot.base as *const u8, self.bytes) }
     }
 }

@@ -1,11 +1,13 @@
 //! The barriers of a block.
 //!
-//! Threads count, and threads that have ended are not waited for. A barrier for all threads opens when all that live wait there; one for a
-//! number of threads when so many do or have come by, where a warp that is there as a whole counts as all of its 32.
+//! Threads count, and threads that have ended are not waited for. A barrier for all threads opens
+//! when all that live wait there; one for a number of threads when so many do or have come by,
+//! where a warp that is there as a whole counts as all of its 32.
 //!
-//! For the race checks a warp's epoch is a Lamport clock: whoever passes a barrier goes on with a later epoch than anyone had who came to it.
-//! What a barrier orders so differs in its epochs, also where only some warps take part; what none orders may differ too, so that
-//! a race may be missed and none is invented.
+//! For the race checks a warp's epoch is a Lamport clock: whoever passes a barrier goes on with a
+//! later epoch than anyone had who came to it. What a barrier orders so differs in its epochs, also
+//! where only some warps take part; what none orders may differ too, so that a race may be missed
+//! and none is invented.
 
 use super::block::Status;
 use crate::exec::control::{BARRIERS, condition, reduced};
@@ -138,8 +140,8 @@ impl Barriers {
         (state.waiting, state.epoch) = (0, 0);
     }
 
-    /// Lanes of a warp have ended while others wait at barriers. Those that came by way of code that lies behind such a barrier have gone
-    /// around it; an early return has not.
+    /// Lanes of a warp have ended while others wait at barriers. Those that came by way of code
+    /// that lies behind such a barrier have gone around it; an early return has not.
     pub(super) fn left(&self, warp: &mut Warp, env: &Env<'_>) {
         let ended = std::mem::take(&mut warp.active);
         let passed = |other: &&Fragment| {
@@ -189,7 +191,8 @@ fn wake(warp: &mut Warp, number: u32, conditions: u32, waiting: u32, env: &Env<'
     }
 }
 
-/// Tells of an aligned barrier that opens, where only some of a warp's threads have come to it, or not all at the same instruction.
+/// Tells of an aligned barrier that opens, where only some of a warp's threads have come to it, or
+/// not all at the same instruction.
 fn check_whole(warp: &Warp, number: u32, there: u32, env: &Env<'_>) {
     let mut aligned = warp.others.iter().filter(|other| at(other, number).is_some_and(|barrier| barrier.aligned));
     if let Some(first) = aligned.next()

@@ -1,4 +1,5 @@
-//! One block: its warps take turns on one host thread, each running until it ends, waits at a barrier, or has had its turn.
+//! One block: its warps take turns on one host thread, each running until it ends, waits at a
+//! barrier, or has had its turn.
 
 use super::arguments::Filled;
 use super::barriers::Barriers;

@@ -69,12 +69,12 @@ impl Gpu {
         Module::load(self.arch, self.approximation, &self.engine.memory, image)
     }
 
-    /// Runs a kernel to its end: `grid` blocks of `block` threads with so many bytes of dynamic shared memory, and the argument buffer
-    /// (what it lacks reads as zero).
+    /// Runs a kernel to its end: `grid` blocks of `block` threads with so many bytes of dynamic
+    /// shared memory, and the argument buffer (what it lacks reads as zero).
     ///
     /// # Errors
-    /// A grid or block that the card does not take; an instruction that cannot be executed. Accesses that should not be made are findings,
-    /// not errors.
+    /// A grid or block that the card does not take; an instruction that cannot be executed.
+    /// Accesses that should not be made are findings, not errors.
     pub fn launch(
         &self,
         kernel: &Kernel,

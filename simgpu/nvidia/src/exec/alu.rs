@@ -1,4 +1,5 @@
-//! Every opcode of arithmetic. One that several families of types share is lowered here by its type.
+//! Every opcode of arithmetic. One that several families of types share is lowered here by its
+//! type.
 
 use super::emit::{Families, none};
 use super::{bits, compare, convert, float, half, integer, matrix};

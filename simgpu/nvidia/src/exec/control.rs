@@ -1,4 +1,5 @@
-//! Control: branches, ends, and barriers. Lowering of a whole function places the branches; the other instructions have a table here.
+//! Control: branches, ends, and barriers. Lowering of a whole function places the branches; the
+//! other instructions have a table here.
 
 use super::lane::row;
 use super::program::{Exec, Flow, Place, Program, Step};
@@ -101,7 +102,8 @@ const ALIGNED: u32 = 1;
 const ARRIVE_ONLY: u32 = 2;
 const REDUCTIONS: [Option<Reduction>; 4] = [None, Some(Reduction::Count), Some(Reduction::All), Some(Reduction::Any)];
 
-/// A barrier of the block: sources are its number, and the threads that take part where that is given.
+/// A barrier of the block: sources are its number, and the threads that take part where that is
+/// given.
 fn barrier(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let first = warp.active.trailing_zeros() as usize;
     let number = words(warp, env.program, step.src[0]);
@@ -145,7 +147,8 @@ fn warp_sync(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
 /// The function of `bar.warp.sync`.
 pub const WARP_SYNC: Exec = warp_sync;
 
-/// Lets lanes go on that wait for each other at different `bar.warp.sync` with one mask, which the instruction allows. True where there are.
+/// Lets lanes go on that wait for each other at different `bar.warp.sync` with one mask, which the
+/// instruction allows. True where there are.
 pub fn open_warp_barrier(warp: &mut Warp, program: &Program) -> bool {
     let mask_at = |other: &Fragment| {
         let step = program.steps.get(other.pc).filter(|step| std::ptr::fn_addr_eq(step.exec, WARP_SYNC))?;
@@ -242,7 +245,8 @@ fn lower_barrier(lower: &mut Lower<'_>, inst: &Instruction, aligned: bool) -> Re
     Ok(())
 }
 
-/// Gives lanes the result of the reduction of the barrier whose step is `step`, of `count` conditions that are true out of `of`.
+/// Gives lanes the result of the reduction of the barrier whose step is `step`, of `count`
+/// conditions that are true out of `of`.
 pub fn reduced(warp: &mut Warp, step: &Step, lanes: u32, reduction: Reduction, count: u32, of: u32) {
     let active = std::mem::replace(&mut warp.active, lanes);
     match reduction {

@@ -1,5 +1,5 @@
-//! What the lowerings of arithmetic share: picking the Rust type and the constants that an instruction's modifiers ask for, and pushing the
-//! step of a function of one lane.
+//! What the lowerings of arithmetic share: picking the Rust type and the constants that an
+//! instruction's modifiers ask for, and pushing the step of a function of one lane.
 
 use super::lane::{Function, Lanes, function};
 use super::program::{Place, Step};
@@ -88,7 +88,8 @@ macro_rules! ptx {
 }
 pub(crate) use ptx;
 
-/// `typed!(ty, T: u32 s32 => body)` is the body with the type `T` being `u32` or `i32`, as `ty` says; an error where it says another.
+/// `typed!(ty, T: u32 s32 => body)` is the body with the type `T` being `u32` or `i32`, as `ty`
+/// says; an error where it says another.
 macro_rules! typed {
     ($ty:expr, $t:ident: $($name:ident)* => $body:expr) => {
         match $ty {
@@ -117,7 +118,8 @@ macro_rules! flags {
 }
 pub(crate) use flags;
 
-/// Pushes the step of a function of one lane: `op!(low, inst, to, [from, from], |a: T, b: T| -> T { a })`.
+/// Pushes the step of a function of one lane: `op!(low, inst, to, [from, from], |a: T, b: T| -> T {
+/// a })`.
 macro_rules! op {
     ($low:expr, $inst:expr, $to:expr, [$($from:expr),*], |$($x:ident: $t:ty),*| -> $out:ty $body:block) => {{
         struct Op;
@@ -158,7 +160,8 @@ pub fn refused(ty: Type) -> String {
     format!("it is not defined for {}", name(ty))
 }
 
-/// Pushes a step that does `L`: the first operand is its destination, the others are its sources, of these types.
+/// Pushes a step that does `L`: the first operand is its destination, the others are its sources,
+/// of these types.
 ///
 /// # Errors
 /// Other operands, or of other widths.
@@ -238,7 +241,8 @@ pub fn last_type(inst: &Instruction) -> Result<Type, String> {
     Type::named(last).ok_or_else(|| format!("the modifier .{last} is no type"))
 }
 
-/// What an opcode does to integers, to binary32 and binary64, and to halves: one of the three by the instruction's last type.
+/// What an opcode does to integers, to binary32 and binary64, and to halves: one of the three by
+/// the instruction's last type.
 pub struct Families {
     /// Integers and bits.
     pub integer: Lowering,

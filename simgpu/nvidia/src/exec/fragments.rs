@@ -1,11 +1,12 @@
 //! Lanes of one warp at different places in the code.
 //!
-//! One set of lanes runs; the others lie in [`Warp::others`]. The lanes that are furthest back run first. Blocks are laid out so that the
-//! place where ways meet again comes after all of them, so that lanes gather there by themselves. [`Warp::limit`] is the lowest place ahead
-//! at which others are: the run loop compares one number, and all else happens here, at a meeting.
+//! One set of lanes runs; the others lie in [`Warp::others`]. The lanes that are furthest back run
+//! first. Blocks are laid out so that the place where ways meet again comes after all of them, so
+//! that lanes gather there by themselves. [`Warp::limit`] is the lowest place ahead at which others
+//! are: the run loop compares one number, and all else happens here, at a meeting.
 //!
-//! Threads of a warp may wait for each other, so that no lanes may be left out for ever: lanes that went back too often give others a turn,
-//! and do not hold those up until all have had theirs.
+//! Threads of a warp may wait for each other, so that no lanes may be left out for ever: lanes that
+//! went back too often give others a turn, and do not hold those up until all have had theirs.
 
 use super::warp::{Fragment, Wait, Warp};
 
@@ -44,7 +45,8 @@ impl Warp {
         true
     }
 
-    /// Runs the lanes that have waited longest for the members of a mask, where some do and none run.
+    /// Runs the lanes that have waited longest for the members of a mask, where some do and none
+    /// run.
     pub fn retry(&mut self) -> bool {
         let Some(at) = self.others.iter().position(|other| other.wait == Wait::Members) else { return false };
         self.run_fragment(at);
@@ -68,7 +70,8 @@ impl Warp {
         }
     }
 
-    /// Takes in the lanes that are where the running ones are. Those that wait at a barrier of the block are behind it only when it opens.
+    /// Takes in the lanes that are where the running ones are. Those that wait at a barrier of the
+    /// block are behind it only when it opens.
     pub fn gather(&mut self) {
         let (pc, mut limit, mut active) = (self.pc, usize::MAX, self.active);
         self.others.retain(|other| {
@@ -85,14 +88,16 @@ impl Warp {
         (self.active, self.limit) = (active, limit);
     }
 
-    /// Lets the running lanes stand back until the others had a turn. True where there are such, which run now.
+    /// Lets the running lanes stand back until the others had a turn. True where there are such,
+    /// which run now.
     pub fn give_turn(&mut self) -> bool {
         self.park(self.pc, Wait::Turn);
         self.resume()
     }
 
-    /// Patience, of the one kind or the other, was of no use. For code that has atomics, with which threads mostly wait for each other: every
-    /// round of such a loop is one more atomic that the race checks remember.
+    /// Patience, of the one kind or the other, was of no use. For code that has atomics, with which
+    /// threads mostly wait for each other: every round of such a loop is one more atomic that the
+    /// race checks remember.
     pub fn lose_patience(&mut self, apart: bool) {
         let patience = &mut self.patience[usize::from(apart)];
         *patience = (*patience / 4).max(LEAST_PATIENCE);

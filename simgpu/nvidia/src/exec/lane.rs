@@ -12,7 +12,8 @@ pub trait Lanes {
     type In: Operands;
     /// The result.
     type Out: Outcome;
-    /// The function. `#[inline(always)]`, and without branches where that can be, so that it becomes vector code.
+    /// The function. `#[inline(always)]`, and without branches where that can be, so that it
+    /// becomes vector code.
     fn lane(operands: Self::In) -> Self::Out;
 }
 
@@ -64,8 +65,9 @@ fn run<const AVX2: bool, L: Lanes>(warp: &mut Warp, step: &Step, env: &mut Env<'
     Flow::Next
 }
 
-/// The lane after one. Without AVX2 the compiler may not know which that is: it makes a loop of one lane at a time, which takes a fraction of
-/// the time to compile that vector code takes. Nearly no processor needs it, and its results are the same.
+/// The lane after one. Without AVX2 the compiler may not know which that is: it makes a loop of one
+/// lane at a time, which takes a fraction of the time to compile that vector code takes. Nearly no
+/// processor needs it, and its results are the same.
 #[inline(always)]
 pub fn after<const AVX2: bool>(lane: usize) -> usize {
     if AVX2 { lane + 1 } else { black_box(lane + 1) }
@@ -96,7 +98,8 @@ macro_rules! tuple {
 
             #[inline(always)]
             unsafe fn fetch<'a>(warp: &'a Warp, program: &'a Program, step: &Step) -> Self::Rows<'a> {
-                // SAFETY: the caller promises what the trait's method asks: registers of this width.
+                // SAFETY: the caller promises what the trait's method asks: registers of this
+                // width.
                 unsafe { ($($type::fetch(warp, program, step.src[$at]),)*) }
             }
 
@@ -201,7 +204,8 @@ macro_rules! number {
                 program: &'a $crate::exec::Program,
                 place: $crate::exec::Place,
             ) -> Self::Row<'a> {
-                // SAFETY: as the caller promises; rows are aligned for every type, of which any bits are a value.
+                // SAFETY: as the caller promises; rows are aligned for every type, of which any
+                // bits are a value.
                 unsafe { &*$crate::exec::lane::row(warp, program, place).cast() }
             }
 
@@ -227,7 +231,8 @@ macro_rules! number {
                 warp: &mut $crate::exec::Warp,
                 step: &$crate::exec::Step,
             ) {
-                // SAFETY: the caller promises what the trait's method asks: registers of this width.
+                // SAFETY: the caller promises what the trait's method asks: registers of this
+                // width.
                 unsafe {
                     if AVX2 {
                         $crate::exec::lane::write(warp, step.dst, buffer);

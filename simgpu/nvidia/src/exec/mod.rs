@@ -1,8 +1,10 @@
 //! Execution: warps of 32 lanes that run steps.
 //!
-//! A register is a row of 32 lanes ([`row`]); nearly every instruction is a function of one lane's operands, declared with its types, which
-//! [`lane`] applies to all lanes and the compiler turns into AVX2 code (each step exists twice, for AVX2 with FMA and, a lane at a time, for the baseline,
-//! with the same results). Whole-warp functions do the rest: memory, control, exchanges between lanes.
+//! A register is a row of 32 lanes ([`row`]); nearly every instruction is a function of one lane's
+//! operands, declared with its types, which [`lane`] applies to all lanes and the compiler turns
+//! into AVX2 code (each step exists twice, for AVX2 with FMA and, a lane at a time, for the
+//! baseline, with the same results). Whole-warp functions do the rest: memory, control, exchanges
+//! between lanes.
 
 pub mod alu;
 mod bits;

@@ -10,7 +10,8 @@ use isobit_simgpu_core::check::Granules;
 pub enum Flow {
     /// They go on with the step at [`Warp::pc`].
     Next,
-    /// As [`Next`](Self::Next), after going back in the code: where they may be waiting for another thread, others get a turn.
+    /// As [`Next`](Self::Next), after going back in the code: where they may be waiting for another
+    /// thread, others get a turn.
     Back,
     /// As [`Back`](Self::Back), where they surely wait (`nanosleep`): others get a turn now.
     Yield,
@@ -24,13 +25,16 @@ pub enum Flow {
     Fault,
 }
 
-/// The function of a step. [`Warp::pc`] is the step after it already, and a step reads all its sources before it writes.
+/// The function of a step. [`Warp::pc`] is the step after it already, and a step reads all its
+/// sources before it writes.
 ///
 /// # Safety
-/// The step was lowered for the features of this processor, its program is the environment's, and the warp has the program's registers.
+/// The step was lowered for the features of this processor, its program is the environment's, and
+/// the warp has the program's registers.
 pub type Exec = unsafe fn(&mut Warp, &Step, &mut Env<'_>) -> Flow;
 
-/// Where an operand is: a row of the warp's registers, a row of the program's constants, or a predicate.
+/// Where an operand is: a row of the warp's registers, a row of the program's constants, or a
+/// predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place(pub u32);
 
@@ -118,7 +122,8 @@ pub struct Program {
     pub constants: Vec<Row>,
     /// Rows of registers that a warp needs.
     pub rows: usize,
-    /// Rows that some path reads before it writes them: a warp starts with zeros there, and with whatever was there in the others.
+    /// Rows that some path reads before it writes them: a warp starts with zeros there, and with
+    /// whatever was there in the others.
     pub zeroed: Vec<u32>,
     /// Predicates that a warp needs.
     pub predicates: usize,

@@ -1,5 +1,5 @@
-//! A register: a word for each lane of a warp. 64-bit registers are two rows that lie behind each other and are read as 32 double words,
-//! 16-bit ones use the first half of a row.
+//! A register: a word for each lane of a warp. 64-bit registers are two rows that lie behind each
+//! other and are read as 32 double words, 16-bit ones use the first half of a row.
 
 /// Threads of a warp.
 pub const LANES: usize = 32;
@@ -20,7 +20,8 @@ pub fn gather<const AVX2: bool>(lanes: &[u32; LANES]) -> u32 {
     if AVX2 {
         let mut bits = 0;
         for part in 0..LANES / 8 {
-            // SAFETY: the caller chose AVX2 because the processor has it, and eight words are read from within the array.
+            // SAFETY: the caller chose AVX2 because the processor has it, and eight words are read
+            // from within the array.
             let eight = unsafe {
                 use std::arch::x86_64::{_mm256_loadu_ps, _mm256_movemask_ps};
                 _mm256_movemask_ps(_mm256_loadu_ps(lanes.as_ptr().add(8 * part).cast()))

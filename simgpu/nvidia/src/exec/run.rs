@@ -9,9 +9,11 @@ use super::warp::{Env, Wait, Warp};
 pub enum Pause {
     /// Others get a turn.
     Turn,
-    /// The running lanes have come to the barrier that [`Warp::barrier`] describes, and have yet to be put aside there.
+    /// The running lanes have come to the barrier that [`Warp::barrier`] describes, and have yet to
+    /// be put aside there.
     Barrier,
-    /// The running lanes have ended with the step before [`Warp::pc`], while others of the warp wait at a barrier.
+    /// The running lanes have ended with the step before [`Warp::pc`], while others of the warp
+    /// wait at a barrier.
     Left,
     /// All lanes that live wait at barriers, or for such that do. None may live.
     Waiting,
@@ -60,7 +62,8 @@ impl Turn {
             warp.pc += 1;
             self.executed += 1;
             let flow = if step.guard == Place::NONE {
-                // SAFETY: the program was lowered for this processor, the environment is the program's, and so are the warp's registers.
+                // SAFETY: the program was lowered for this processor, the environment is the
+                // program's, and so are the warp's registers.
                 unsafe { (step.exec)(warp, step, env) }
             } else {
                 guarded(warp, step, env)
@@ -133,7 +136,8 @@ impl Turn {
         if warp.end_turns() {
             return Some(Pause::Turn);
         }
-        // Those that wait for members try again: lanes that they waited for may have ended, or have come together.
+        // Those that wait for members try again: lanes that they waited for may have ended, or have
+        // come together.
         let members = warp.others.iter().filter(|other| other.wait == Wait::Members).count();
         if members == 0 {
             return Some(Pause::Waiting);

@@ -33,10 +33,11 @@ pub struct Warp {
     pub pending: Pending,
     /// Lanes that are elsewhere.
     pub others: Vec<Fragment>,
-    /// The step before which the running lanes must look for those of `others` (see [`fragments`](super::fragments)).
+    /// The step before which the running lanes must look for those of `others` (see
+    /// [`fragments`](super::fragments)).
     pub limit: usize,
-    /// How often lanes may go back in the code before others get a turn: all lanes together, which other warps wait for, and some, which
-    /// the rest of the warp waits for.
+    /// How often lanes may go back in the code before others get a turn: all lanes together, which
+    /// other warps wait for, and some, which the rest of the warp waits for.
     pub patience: [u32; 2],
     /// The barrier that the running lanes have come to.
     pub barrier: Option<Barrier>,
@@ -121,7 +122,8 @@ impl Warp {
         *old = bits & self.active | *old & !self.active;
     }
 
-    /// Whether all of `members` that live are active: what a `.sync` instruction waits for ([`Flow::Converge`](super::Flow::Converge)).
+    /// Whether all of `members` that live are active: what a `.sync` instruction waits for
+    /// ([`Flow::Converge`](super::Flow::Converge)).
     #[inline(always)]
     pub fn converged(&self, members: u32) -> bool {
         members & self.live & !self.active == 0

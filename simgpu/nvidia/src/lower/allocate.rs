@@ -18,14 +18,16 @@ pub struct Allocation {
     pub zeroed: Vec<u32>,
 }
 
-/// The widths of registers that have rows of their own, with the rows that one takes. The values of a lane lie elsewhere in a row of another
-/// width, so that registers share rows with those of their width only: lanes that have gone on must not disturb what others still hold.
+/// The widths of registers that have rows of their own, with the rows that one takes. The values of
+/// a lane lie elsewhere in a row of another width, so that registers share rows with those of their
+/// width only: lanes that have gone on must not disturb what others still hold.
 const WIDTHS: [(u32, u32); 4] = [(16, 1), (32, 1), (64, 2), (128, 4)];
 /// The pool of predicates is behind those of the widths.
 const PREDICATES: usize = WIDTHS.len();
 
-/// Gives each register the lowest rows of its width that are free as long as it holds a value. A result never gets the row of a source, also
-/// where that is read for the last time: lowering may make several steps of an instruction.
+/// Gives each register the lowest rows of its width that are free as long as it holds a value. A
+/// result never gets the row of a source, also where that is read for the last time: lowering may
+/// make several steps of an instruction.
 pub fn allocate(registers: &[Register], mut intervals: Vec<Interval>) -> Allocation {
     intervals.sort_by_key(|interval| interval.start);
     let mut pools: [Pool; PREDICATES + 1] = Default::default();

@@ -1,6 +1,8 @@
-//! The order in which blocks lie: each after all that lead to it, but for the ways back of loops; loops in one piece; ends last.
+//! The order in which blocks lie: each after all that lead to it, but for the ways back of loops;
+//! loops in one piece; ends last.
 //!
-//! Lanes that are furthest back run first, so that with this order those that took different ways wait for each other where the ways meet.
+//! Lanes that are furthest back run first, so that with this order those that took different ways
+//! wait for each other where the ways meet.
 
 use super::blocks::{End, Graph};
 
@@ -55,9 +57,9 @@ impl<'a> Search<'a> {
         Self { graph, region, number, low, on_stack, regions: 0 }
     }
 
-    /// Gives each component that can be reached from the first block, a component after all that can be reached from it. Blocks of a
-    /// component come in the order in which they were found, the one through which it is entered first. Ways that lead to `without` are
-    /// not looked at.
+    /// Gives each component that can be reached from the first block, a component after all that
+    /// can be reached from it. Blocks of a component come in the order in which they were found,
+    /// the one through which it is entered first. Ways that lead to `without` are not looked at.
     fn components(&mut self, blocks: &[usize], without: Option<usize>, mut found: impl FnMut(&[usize])) {
         self.regions += 1;
         let region = self.regions;
@@ -72,8 +74,8 @@ impl<'a> Search<'a> {
                 (self.number[block], self.low[block], self.on_stack[block]) = (count, count, true);
                 count += 1;
                 stack.push(block);
-                // What is looked at first is placed last: blocks keep the order of the text where nothing else decides. A stack of what is
-                // left to look at has the first on top.
+                // What is looked at first is placed last: blocks keep the order of the text where
+                // nothing else decides. A stack of what is left to look at has the first on top.
                 let mut next: Vec<usize> = self.graph.next(block).filter(|n| Some(*n) != without).collect();
                 next.sort_unstable();
                 path.push((block, next));

@@ -107,7 +107,8 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// A graph in the making: blocks follow each other as they stand in the text, and are known by label where branches name them.
+/// A graph in the making: blocks follow each other as they stand in the text, and are known by
+/// label where branches name them.
 struct Cutter<'a> {
     body: &'a Body,
     blocks: Vec<Block<'a>>,

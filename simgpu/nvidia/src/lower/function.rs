@@ -1,4 +1,5 @@
-//! Lowering of a whole kernel: its blocks in order, its registers in rows, a step or more for each instruction, and the branches between.
+//! Lowering of a whole kernel: its blocks in order, its registers in rows, a step or more for each
+//! instruction, and the branches between.
 
 use super::blocks::{End, Graph};
 use super::tables::lowering;

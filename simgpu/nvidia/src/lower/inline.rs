@@ -1,7 +1,9 @@
-//! Calls: the body of what is called takes the place of the call, with registers, labels and variables of its own.
+//! Calls: the body of what is called takes the place of the call, with registers, labels and
+//! variables of its own.
 //!
-//! A function is never called while it runs (recursion is refused), so that one copy of its variables serves all its calls. A formal
-//! `.param` parameter is the caller's variable; `ret` is a branch behind the call.
+//! A function is never called while it runs (recursion is refused), so that one copy of its
+//! variables serves all its calls. A formal `.param` parameter is the caller's variable; `ret` is a
+//! branch behind the call.
 
 mod transfer;
 
@@ -168,7 +170,8 @@ impl<'a> Inliner<'a, '_> {
         for (formal, actual) in function.returns.iter().zip(returns) {
             behind.extend(self.pass(at, function, formal, actual, registers, &mut symbols, transfer::Way::Out)?);
         }
-        // What is returned in registers is handed over where the body ends; elsewhere that place is the one behind the call.
+        // What is returned in registers is handed over where the body ends; elsewhere that place is
+        // the one behind the call.
         let end = if behind.is_empty() { after } else { self.label(format!("the end of {name}")) };
         self.splice(function, body, symbols, Some(end))?;
         if !behind.is_empty() {
@@ -178,7 +181,8 @@ impl<'a> Inliner<'a, '_> {
         Ok(())
     }
 
-    /// A function that the device's runtime has: of these, the ones that kernels are compiled to call.
+    /// A function that the device's runtime has: of these, the ones that kernels are compiled to
+    /// call.
     fn outside(&mut self, name: &str, at: &Instruction, returns: &[Operand]) -> Result<(), LoadError> {
         match (name, returns) {
             // Nothing is printed, which the result tells: how many arguments were.

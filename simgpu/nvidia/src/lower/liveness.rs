@@ -1,7 +1,8 @@
 //! From where to where in the code each register holds a value.
 //!
-//! A register is one interval over the laid-out code, from the first to the last place at which it may hold a value that is read. Each lane has
-//! a place of its own in a row, so that it does not matter in which order lanes that went different ways execute what lies between.
+//! A register is one interval over the laid-out code, from the first to the last place at which it
+//! may hold a value that is read. Each lane has a place of its own in a row, so that it does not
+//! matter in which order lanes that went different ways execute what lies between.
 
 use super::blocks::{End, Graph};
 use super::operands::{self, Use};
@@ -55,7 +56,8 @@ pub fn intervals(graph: &Graph<'_>, order: &[usize], registers: usize) -> Vec<In
         .collect()
 }
 
-/// Calls `found` for each register that the instructions and the end of a block use, with the number of the instruction.
+/// Calls `found` for each register that the instructions and the end of a block use, with the
+/// number of the instruction.
 fn uses(graph: &Graph<'_>, block: usize, first: u32, mut found: impl FnMut(u32, RegisterId, Use)) -> u32 {
     let mut number = first;
     for inst in graph.code(block) {
@@ -87,7 +89,8 @@ impl Scan {
         }
     }
 
-    /// Numbers all instructions, and finds the registers that a block reads before it writes them: only these live beyond one block.
+    /// Numbers all instructions, and finds the registers that a block reads before it writes them:
+    /// only these live beyond one block.
     fn occurrences(&mut self, graph: &Graph<'_>, order: &[usize], facts: &mut [Facts]) {
         let mut written_in = vec![usize::MAX; self.spans.len()];
         let mut number = 0;

@@ -1,5 +1,5 @@
-//! Lowering: from what PTX says to steps. Tables join opcodes to the functions that lower them; what no table has, and what such a function
-//! does not take, is an error that names it.
+//! Lowering: from what PTX says to steps. Tables join opcodes to the functions that lower them;
+//! what no table has, and what such a function does not take, is an error that names it.
 
 mod allocate;
 mod block_layout;

@@ -31,7 +31,8 @@ pub fn each(inst: &Instruction, mut found: impl FnMut(RegisterId, Use)) {
     }
 }
 
-/// Whether the first operand is what the instruction writes. Where that is an address, nothing is written but memory.
+/// Whether the first operand is what the instruction writes. Where that is an address, nothing is
+/// written but memory.
 fn has_result(inst: &Instruction) -> bool {
     let first = inst.operands.first();
     if !matches!(first, Some(Operand::Register(_) | Operand::Pair(..) | Operand::Vector(_))) {

@@ -1,4 +1,5 @@
-//! Where a kernel's variables are: those in shared and local memory lie one behind the other, as far as it uses them.
+//! Where a kernel's variables are: those in shared and local memory lie one behind the other, as
+//! far as it uses them.
 
 use super::LoadError;
 use super::variables::Variables;

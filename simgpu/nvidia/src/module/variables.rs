@@ -1,4 +1,5 @@
-//! Variables in device memory: an allocation for each, so that an access beside one is found and named.
+//! Variables in device memory: an allocation for each, so that an access beside one is found and
+//! named.
 
 use super::LoadError;
 use crate::ptx::ParseError;
@@ -24,7 +25,8 @@ impl fmt::Debug for Variables {
 impl Drop for Variables {
     fn drop(&mut self) {
         for (base, _) in self.placed.values() {
-            // It was allocated when the module was loaded; a failure would leave it allocated, which harms nothing.
+            // It was allocated when the module was loaded; a failure would leave it allocated,
+            // which harms nothing.
             let _ = self.memory.free(*base);
         }
     }

@@ -1,4 +1,5 @@
-//! What a PTX module says. Registers and labels are numbers by which the parser has resolved names and scopes; symbols stay names.
+//! What a PTX module says. Registers and labels are numbers by which the parser has resolved names
+//! and scopes; symbols stay names.
 
 /// A module.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -65,7 +66,8 @@ pub enum Kind {
 }
 
 impl Type {
-    /// The type that a modifier or directive names (`f32`, without the dot); none where it is no type.
+    /// The type that a modifier or directive names (`f32`, without the dot); none where it is no
+    /// type.
     pub fn named(name: &str) -> Option<Self> {
         let (kind, bits) = match name {
             "pred" => (Kind::Predicate, 1),
@@ -98,7 +100,8 @@ impl Type {
 /// A variable or a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variable {
-    /// Its name. Those of a function are unique within it: the parser gives an inner one that shadows another a name of its own.
+    /// Its name. Those of a function are unique within it: the parser gives an inner one that
+    /// shadows another a name of its own.
     pub name: String,
     /// Where it is.
     pub space: Space,
@@ -108,7 +111,8 @@ pub struct Variable {
     pub align: u32,
     /// How large it is in all, in bytes; 0 for an `extern` array without a length.
     pub bytes: u64,
-    /// The initial value, `bytes` long; none where none is given (zeros for `.global` and `.const`).
+    /// The initial value, `bytes` long; none where none is given (zeros for `.global` and
+    /// `.const`).
     pub init: Option<Vec<u8>>,
     /// Addresses in the initial value.
     pub relocations: Vec<Relocation>,
@@ -167,7 +171,8 @@ pub struct Parameter {
     pub variable: Variable,
     /// The register that a `.reg` parameter of a function is.
     pub register: Option<RegisterId>,
-    /// Bytes from the start of the argument buffer, each parameter at the next multiple of its alignment.
+    /// Bytes from the start of the argument buffer, each parameter at the next multiple of its
+    /// alignment.
     pub offset: u32,
 }
 
@@ -182,8 +187,8 @@ pub struct LabelId(pub u32);
 /// What a function has between its braces, inner scopes flattened.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Body {
-    /// All registers, by number. A family (`.reg .b32 %r<9>`) gives those that are used; a vector register (`.reg .v2 .f32 v`) one for
-    /// each component, `v.x` and `v.y`.
+    /// All registers, by number. A family (`.reg .b32 %r<9>`) gives those that are used; a vector
+    /// register (`.reg .v2 .f32 v`) one for each component, `v.x` and `v.y`.
     pub registers: Vec<Register>,
     /// `.shared`, `.local`, `.param`, `.const` and `.global` variables of the function.
     pub variables: Vec<Variable>,
@@ -220,7 +225,8 @@ pub struct Instruction {
     pub guard: Option<Guard>,
     /// The opcode: what comes before the first dot.
     pub opcode: String,
-    /// What comes after it, in order, without dots: `["rn", "ftz", "f32"]`. `::` stays inside of one (`shared::cta`).
+    /// What comes after it, in order, without dots: `["rn", "ftz", "f32"]`. `::` stays inside of
+    /// one (`shared::cta`).
     pub modifiers: Vec<String>,
     /// The operands, in order.
     pub operands: Vec<Operand>,
@@ -266,7 +272,8 @@ pub enum Operand {
     Symbol(String, i64),
     /// A place to branch to.
     Label(LabelId),
-    /// A name of [`Body::targets`], of a function (in a call, or for its address), or of a prototype.
+    /// A name of [`Body::targets`], of a function (in a call, or for its address), or of a
+    /// prototype.
     Name(String),
     /// `(a, b)` of a call.
     List(Vec<Operand>),

@@ -167,7 +167,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `.loc 1 20 5`, with the function that it was inlined from and the place where behind it: the innermost is what counts here.
+    /// `.loc 1 20 5`, with the function that it was inlined from and the place where behind it: the
+    /// innermost is what counts here.
     fn source_location(&mut self) -> Result<(), Fault> {
         let file = self.count("the number of a file")?;
         let line = self.count("a line")?;

@@ -1,4 +1,5 @@
-//! What stands in a module outside of functions: the header, variables, functions, and what is for debuggers.
+//! What stands in a module outside of functions: the header, variables, functions, and what is for
+//! debuggers.
 
 use super::ast::Function;
 use super::lexer::Token;
@@ -55,7 +56,8 @@ impl<'a> Parser<'a> {
                     let number = number.parse().map_err(|_| self.fault(format!("`{word}` is no target")))?;
                     target = Some(number);
                 }
-                // How textures are bound is no matter where there are none, and `debug` changes nothing of what a program does.
+                // How textures are bound is no matter where there are none, and `debug` changes
+                // nothing of what a program does.
                 (None, "debug" | "texmode_unified" | "texmode_independent") => {}
                 _ => return Err(self.fault(format!("`{word}` is no target"))),
             }

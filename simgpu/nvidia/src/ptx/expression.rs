@@ -1,8 +1,10 @@
-//! Constant expressions, evaluated as they are read: the operators of C on 64-bit integers and on doubles.
+//! Constant expressions, evaluated as they are read: the operators of C on 64-bit integers and on
+//! doubles.
 //!
-//! An integer is an `.s64` or a `.u64`; the arithmetic is that of two's complement, so that the type matters to division, comparison,
-//! shifts to the right, and to nothing else. Of what `&`, `|` and `^` give, the rules say that it is signed where both operands are, and
-//! the table that sums them up that it never is: the rules are followed.
+//! An integer is an `.s64` or a `.u64`; the arithmetic is that of two's complement, so that the
+//! type matters to division, comparison, shifts to the right, and to nothing else. Of what `&`, `|`
+//! and `^` give, the rules say that it is signed where both operands are, and the table that sums
+//! them up that it never is: the rules are followed.
 
 use super::lexer::Token;
 use super::number::Number;
@@ -145,7 +147,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What follows a symbol or a register: `+ 4 - 8`, each term a product at most. Zero where nothing follows.
+    /// What follows a symbol or a register: `+ 4 - 8`, each term a product at most. Zero where
+    /// nothing follows.
     pub(super) fn offset(&mut self) -> Result<i64, Fault> {
         let mut sum = 0i64;
         loop {

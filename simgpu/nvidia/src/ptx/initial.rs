@@ -21,7 +21,8 @@ pub(super) struct Initial {
 struct Filling<'s> {
     name: &'s str,
     ty: Type,
-    /// Elements of each level of braces, from the outermost; none at the outermost where the array's length is open.
+    /// Elements of each level of braces, from the outermost; none at the outermost where the
+    /// array's length is open.
     lengths: &'s [Option<u64>],
     bytes: Vec<u8>,
     relocations: Vec<Relocation>,
@@ -67,7 +68,8 @@ impl<'a> Parser<'a> {
         Ok(Initial { bytes: Some(bytes), relocations })
     }
 
-    /// A list in braces: the elements from `start` on. As many levels are open as arrays have dimensions, at most.
+    /// A list in braces: the elements from `start` on. As many levels are open as arrays have
+    /// dimensions, at most.
     fn fill(&mut self, filling: &mut Filling<'_>, level: usize, start: u64) -> Result<u64, Fault> {
         self.expect(b'{')?;
         let length = filling.lengths[level];
@@ -80,7 +82,8 @@ impl<'a> Parser<'a> {
                 return Err(self.fault(format!("`{}` has more initial values than elements", filling.name)));
             }
             if self.at(b'{') {
-                // Of the rows that start here the largest, as in C: braces further out may have been left away.
+                // Of the rows that start here the largest, as in C: braces further out may have
+                // been left away.
                 let rows = filling.lengths.iter().enumerate().skip(level + 1);
                 let row = rows.filter_map(|(inner, &row)| Some((inner, row?)));
                 let Some((inner, row)) = row.filter(|&(_, row)| row > 0).find(|&(_, row)| at % row == 0) else {
@@ -160,7 +163,8 @@ impl<'a> Parser<'a> {
         Ok(Relocation { at, bytes, shift: 0, symbol, addend, generic })
     }
 
-    /// How far down a mask brings the byte that it takes: `0xff00(symbol)`, at what is in the parentheses.
+    /// How far down a mask brings the byte that it takes: `0xff00(symbol)`, at what is in the
+    /// parentheses.
     fn mask(&self, mask: Number) -> Result<u32, Fault> {
         let shift = match mask {
             Number::Integer { bits, .. } => (0..64).step_by(8).find(|&shift| bits == 0xff << shift),

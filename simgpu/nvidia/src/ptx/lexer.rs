@@ -1,4 +1,5 @@
-//! The words of PTX: what the parser looks at one by one, comments and blanks skipped, lines counted.
+//! The words of PTX: what the parser looks at one by one, comments and blanks skipped, lines
+//! counted.
 
 use super::number::{self, Number};
 

@@ -1,4 +1,5 @@
-//! PTX as it is written: [`parse`](parse()) turns the text into the tree of [`ast`], names resolved, every directive understood.
+//! PTX as it is written: [`parse`](parse()) turns the text into the tree of [`ast`], names
+//! resolved, every directive understood.
 
 pub mod ast;
 mod body;

@@ -1,4 +1,5 @@
-//! Constants as PTX writes them: integers in four bases, doubles, and the exact bits of singles and doubles.
+//! Constants as PTX writes them: integers in four bases, doubles, and the exact bits of singles and
+//! doubles.
 
 /// A constant, or the value of a constant expression.
 #[derive(Debug, Clone, Copy, PartialEq)]

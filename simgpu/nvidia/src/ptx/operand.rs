@@ -209,7 +209,8 @@ mod tests {
 
     const REGISTERS: &str = ".reg .b32 a, b; .reg .pred p, q; .shared .b32 tile[4][8]; .reg .b64 %SP;";
 
-    /// The operands of an instruction; `a` and `b` are registers 0 and 1, `p` and `q` 2 and 3, `%SP` is 4.
+    /// The operands of an instruction; `a` and `b` are registers 0 and 1, `p` and `q` 2 and 3,
+    /// `%SP` is 4.
     fn operands(text: &str) -> Vec<Operand> {
         let body = body(&format!("{REGISTERS} L: {text};"));
         let inst = instructions(&body).next().expect("an instruction");

@@ -1,5 +1,6 @@
-//! The names of a function: scopes, registers and their families, labels, variables. They are resolved while the text is read, except for
-//! labels, which may be used before they come: what a scope does not define in the end, the one around it is asked for.
+//! The names of a function: scopes, registers and their families, labels, variables. They are
+//! resolved while the text is read, except for labels, which may be used before they come: what a
+//! scope does not define in the end, the one around it is asked for.
 
 #[cfg(test)]
 mod tests;
@@ -7,7 +8,8 @@ mod tests;
 use super::ast::{Body, LabelId, Operand, Register, RegisterId, Statement, Type};
 use std::collections::HashMap;
 
-/// Registers of a family with a number from here on are kept by name, so that a number costs no table.
+/// Registers of a family with a number from here on are kept by name, so that a number costs no
+/// table.
 const DENSE: u32 = 1 << 16;
 
 /// The components of a vector register; colours name them as well.
@@ -178,8 +180,8 @@ impl<'a> Frame<'a> {
         unique
     }
 
-    /// Declares a variable, and gives it the name that it has in the tree; none where the scope has the name already.
-    /// `taken` tells whether the module has the name.
+    /// Declares a variable, and gives it the name that it has in the tree; none where the scope has
+    /// the name already. `taken` tells whether the module has the name.
     pub(super) fn variable(&mut self, name: &'a str, stride: u32, taken: bool) -> Option<String> {
         let unique = self.unique(name, taken);
         self.symbols.push(Symbol { unique: unique.clone(), stride });
@@ -258,7 +260,8 @@ impl<'a> Frame<'a> {
         if self.same.is_empty() {
             return body;
         }
-        // A label is the same as one of a scope further out, which was found later: from the last to the first, each is known in the end.
+        // A label is the same as one of a scope further out, which was found later: from the last
+        // to the first, each is known in the end.
         let mut outer: Vec<LabelId> = (0..body.labels.len() as u32).map(LabelId).collect();
         for &(label, same) in self.same.iter().rev() {
             outer[label.0 as usize] = outer[same.0 as usize];

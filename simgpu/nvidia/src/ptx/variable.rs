@@ -102,7 +102,8 @@ impl<'a> Parser<'a> {
         if align.is_power_of_two() { Ok(align) } else { Err(self.fault(format!("{align} is no alignment"))) }
     }
 
-    /// What a pointer parameter points to: a promise to the compiler, of which nothing depends here.
+    /// What a pointer parameter points to: a promise to the compiler, of which nothing depends
+    /// here.
     fn pointee(&mut self) -> Result<(), Fault> {
         if let Token::Dot("global" | "shared" | "local" | "const") = self.token {
             self.advance()?;
@@ -132,7 +133,8 @@ impl<'a> Parser<'a> {
         Ok(shape)
     }
 
-    /// One variable of a declaration, from its name on. Inside of a function it gets a name of its own.
+    /// One variable of a declaration, from its name on. Inside of a function it gets a name of its
+    /// own.
     pub(super) fn variable(&mut self, space: Space, prefix: Prefix, external: bool) -> Result<Variable, Fault> {
         let line = self.line;
         let name = self.name("the name of a variable")?;

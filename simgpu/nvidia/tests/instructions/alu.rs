@@ -2,7 +2,8 @@
 
 use crate::lanes::Op;
 
-/// Every form of arithmetic that clang emits for the kernels: opcode, modifiers, and the registers and constants it takes.
+/// Every form of arithmetic that clang emits for the kernels: opcode, modifiers, and the registers
+/// and constants it takes.
 const TREE: &str = include_str!("tree.txt");
 
 #[test]
@@ -17,7 +18,8 @@ fn the_tree_lowers() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Modifiers, types, widths and numbers of operands that an instruction does not take are errors that say so.
+/// Modifiers, types, widths and numbers of operands that an instruction does not take are errors
+/// that say so.
 #[test]
 fn what_is_not_ptx_is_refused() {
     for (text, operands, why) in [

@@ -24,7 +24,8 @@ fn random(random: &mut Random, (exponent, fraction): (u32, u32)) -> u64 {
     random.float(exponent, fraction)
 }
 
-/// Every operation is `a b + c` of these three, or of bits of one and of a zero that changes nothing.
+/// Every operation is `a b + c` of these three, or of bits of one and of a zero that changes
+/// nothing.
 fn terms(opcode: &str, case: [u64; 3], fields: (u32, u32)) -> [u64; 3] {
     let one = ((1 << (fields.0 - 1)) - 1) << fields.1;
     let [a, b, c] = case;
@@ -215,7 +216,8 @@ fn order() {
     }
 }
 
-/// `ex2` and `tanh` of every half: the nearest, or when shifted a neighbour of it that is no farther than a unit.
+/// `ex2` and `tanh` of every half: the nearest, or when shifted a neighbour of it that is no
+/// farther than a unit.
 #[test]
 fn approximations_of_all() {
     for (text, fields, ftz, function) in [

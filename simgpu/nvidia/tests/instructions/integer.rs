@@ -77,7 +77,8 @@ fn carries_go_from_word_to_word() {
                 carry = after;
             }
             for (lane, operands) in lanes.iter().enumerate() {
-                // Three words, the highest of which may wrap: compared word by word with a schoolbook sum.
+                // Three words, the highest of which may wrap: compared word by word with a
+                // schoolbook sum.
                 let (mut left, modulus) = (0i128, 1i128 << width);
                 for at in 0..3 {
                     let (a, b) = (i128::from(operands[at]), i128::from(operands[at + 3]));

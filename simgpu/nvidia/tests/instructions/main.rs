@@ -1,5 +1,5 @@
-//! Every instruction by itself: on one warp whose lanes have different operands, with and without AVX2, against exact arithmetic, models and
-//! the words of the PTX manual.
+//! Every instruction by itself: on one warp whose lanes have different operands, with and without
+//! AVX2, against exact arithmetic, models and the words of the PTX manual.
 
 mod alu;
 mod bits;

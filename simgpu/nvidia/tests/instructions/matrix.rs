@@ -1,4 +1,5 @@
-//! Products of matrices by the definition, with fragments as the PTX ISA lists them element by element.
+//! Products of matrices by the definition, with fragments as the PTX ISA lists them element by
+//! element.
 
 use crate::lanes::{Op, Random};
 

@@ -1,4 +1,5 @@
-//! Barriers of the block and of the warp, whole and partial, with reductions; and what comes of those that are never complete.
+//! Barriers of the block and of the warp, whole and partial, with reductions; and what comes of
+//! those that are never complete.
 
 use crate::common::{main_with, words, words_and_findings};
 use isobit_simgpu_core::finding::FindingKind;
@@ -54,7 +55,8 @@ LOOP:
 
 #[test]
 fn some_warps_have_a_barrier_of_their_own() {
-    // Warps 0 and 1 exchange over barrier 1, warps 2 and 3 over barrier 2 in a register; then all do.
+    // Warps 0 and 1 exchange over barrier 1, warps 2 and 3 over barrier 2 in a register; then all
+    // do.
     let body = "
     mov.u32 %r9, tile;
     mad.lo.u32 %r10, %t, 4, %r9;
@@ -80,7 +82,8 @@ READ:
 
 #[test]
 fn producers_come_by_and_consumers_wait() {
-    // Warp 1 fills the tile and comes by; warp 0 waits for it, reads, and warp 1 fills again once warp 0 has come by.
+    // Warp 1 fills the tile and comes by; warp 0 waits for it, reads, and warp 1 fills again once
+    // warp 0 has come by.
     let body = "
     mov.u32 %r9, tile;
     and.b32 %r8, %t, 31;

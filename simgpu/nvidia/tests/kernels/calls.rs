@@ -1,4 +1,5 @@
-//! Calls of functions: what they take and return, in every form that PTX has for it, and what is refused.
+//! Calls of functions: what they take and return, in every form that PTX has for it, and what is
+//! refused.
 
 use crate::common::{Card, main_with, words};
 use isobit_simgpu_core::memory::Memory;

@@ -1,4 +1,5 @@
-//! Threads of a warp that go different ways: each computes what it would alone, and where the ways meet they run together again.
+//! Threads of a warp that go different ways: each computes what it would alone, and where the ways
+//! meet they run together again.
 
 use crate::common::{main_with, words};
 
@@ -13,7 +14,8 @@ fn by_thread(threads: u32, value: impl Fn(u32) -> u32) -> Vec<u32> {
     (0..threads).map(value).collect()
 }
 
-/// Ifs within ifs: a value in `%r1`, and the lanes that run where the inner ways and the outer ways meet in `%r5` and `%r6`.
+/// Ifs within ifs: a value in `%r1`, and the lanes that run where the inner ways and the outer ways
+/// meet in `%r5` and `%r6`.
 const NESTED: &str = "
     mov.u32 %r1, 0;
     setp.lt.u32 %p1, %t, 10;
@@ -42,7 +44,8 @@ fn nested_ifs() {
         _ => 200,
     };
     assert_eq!(run(&format!("{NESTED} st.global.u32 [%out], %r1; ret;"), 64), by_thread(64, value));
-    // Where the inner ways meet, all lanes are there that took them; where the outer ones do, all are.
+    // Where the inner ways meet, all lanes are there that took them; where the outer ones do, all
+    // are.
     let inner = |t: u32| match t {
         0..10 => 0,
         10..32 => !0x3ff,
@@ -252,7 +255,8 @@ fn registers_that_were_never_written_read_as_zero() {
 
 #[test]
 fn lanes_that_have_gone_on_do_not_disturb_others() {
-    // While even lanes wait at the barrier with 32 bits to keep, odd ones make values of 64 and 16 bits.
+    // While even lanes wait at the barrier with 32 bits to keep, odd ones make values of 64 and 16
+    // bits.
     let body = "
     and.b32 %r1, %t, 1;
     add.u32 %r2, %t, 5;

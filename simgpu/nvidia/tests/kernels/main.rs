@@ -1,4 +1,5 @@
-//! Whole kernels: written as PTX for what they are to show, compiled with planted faults, and those of the tree.
+//! Whole kernels: written as PTX for what they are to show, compiled with planted faults, and those
+//! of the tree.
 
 mod barriers;
 mod calls;

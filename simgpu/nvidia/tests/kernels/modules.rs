@@ -1,4 +1,5 @@
-//! Loading and launching: what is PTX and what is not, variables, attributes of kernels, and shapes of launches.
+//! Loading and launching: what is PTX and what is not, variables, attributes of kernels, and shapes
+//! of launches.
 
 use crate::common::{Card, main_with, module};
 use isobit_simgpu_core::finding::FindingKind;

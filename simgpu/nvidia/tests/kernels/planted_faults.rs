@@ -1,4 +1,5 @@
-//! Kernels with a fault planted in them: each is found and named, on every card, and the same kernel without it gives no finding.
+//! Kernels with a fault planted in them: each is found and named, on every card, and the same
+//! kernel without it gives no finding.
 
 use crate::common::{Card, compile};
 use isobit_simgpu_core::finding::{Finding, FindingKind};
@@ -17,7 +18,8 @@ fn on_every_card(test: impl Fn(&Card, Arch) + Sync) {
     });
 }
 
-/// The one kind that was found, in the kernel, at an instruction that is one of those named and says its line of the PTX and of the source.
+/// The one kind that was found, in the kernel, at an instruction that is one of those named and
+/// says its line of the PTX and of the source.
 fn only(found: &[Finding], kind: FindingKind, kernel: &str, instructions: &[&str], arch: Arch) {
     assert!(!found.is_empty(), "{kernel} on {}: nothing was found", arch.name());
     for finding in found {

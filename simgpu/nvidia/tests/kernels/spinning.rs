@@ -1,8 +1,10 @@
-//! Threads that wait for others in a loop: these make progress, whether they are of the same warp, the same block, or another block.
+//! Threads that wait for others in a loop: these make progress, whether they are of the same warp,
+//! the same block, or another block.
 
 use crate::common::{main_with, words};
 
-/// A lock in shared memory, taken by every thread, each of which adds one to a counter without an atomic.
+/// A lock in shared memory, taken by every thread, each of which adds one to a counter without an
+/// atomic.
 const LOCKED: &str = "
     setp.ne.u32 %p1, %t, 0;
     @%p1 bra START;
@@ -62,7 +64,8 @@ SET:
     assert_eq!(words(&main_with(".shared .u32 flag;", body), 1, 64).unwrap(), expected);
 }
 
-/// Lanes that wait in a loop which comes before what they wait for, in the order of the code and of the lanes.
+/// Lanes that wait in a loop which comes before what they wait for, in the order of the code and of
+/// the lanes.
 #[test]
 fn lanes_that_wait_for_what_others_do_later() {
     let body = "

@@ -1,4 +1,5 @@
-//! Every kernel of the tree loads for every card that its PTX is for, and some of those that need no walk over layouts run.
+//! Every kernel of the tree loads for every card that its PTX is for, and some of those that need
+//! no walk over layouts run.
 
 use crate::common::Card;
 use isobit_kernels::{IMAGES, Image, Target};
@@ -34,7 +35,8 @@ fn every_module_loads() {
     assert_eq!(memory.usage().in_use, 0, "variables go with their modules");
 }
 
-/// Runs a function of one operand over values that it takes in strides, with a tail, and compares with the function in double precision.
+/// Runs a function of one operand over values that it takes in strides, with a tail, and compares
+/// with the function in double precision.
 fn unary(module: &str, kernel: &str, exact: impl Fn(f64) -> f64, bound: f64) {
     const COUNT: usize = 5003;
     let image = IMAGES.iter().find(|image| image.name == module).expect("the module");

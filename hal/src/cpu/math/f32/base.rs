@@ -1,6 +1,8 @@
-//! What the f32 recipes share: constants, polynomials, exponent scaling, Newton reciprocals and reciprocal square roots.
+//! What the f32 recipes share: constants, polynomials, exponent scaling, Newton reciprocals and
+//! reciprocal square roots.
 
-/// The f32 that a C hexadecimal literal such as `-0x1.62e43p-1` names (a normal number with up to 24 bits).
+/// The f32 that a C hexadecimal literal such as `-0x1.62e43p-1` names (a normal number with up to
+/// 24 bits).
 ///
 /// Coefficients are written so in the document, and stay comparable by eye and by search.
 pub(super) const fn hex(literal: &str) -> f32 {
@@ -95,7 +97,8 @@ pub(super) fn scale_of(t: f32, bias: i32) -> f32 {
 pub(super) fn split_scale(t: f32) -> (f32, f32) {
     let down = t.to_bits() < ROUNDER.to_bits();
     let shift = if down { 64u32 << 23 } else { (64u32 << 23).wrapping_neg() };
-    // integers for both: a choice between two float constants kept the loop of exp from being vectorised (40 times slower)
+    // integers for both: a choice between two float constants kept the loop of exp from being
+    // vectorised (40 times slower)
     let first = f32::from_bits(scale_of(t, 0).to_bits().wrapping_add(shift));
     (first, f32::from_bits((127u32 << 23).wrapping_sub(shift)))
 }

@@ -2,7 +2,8 @@
 
 use super::base::*;
 
-/// y log2(a) as (high, low), and the exponent of a, for normal a; `rounder` less [`ROUNDER`] is subtracted from the exponent of a.
+/// y log2(a) as (high, low), and the exponent of a, for normal a; `rounder` less [`ROUNDER`] is
+/// subtracted from the exponent of a.
 #[inline(always)]
 fn times_log2(a: f32, y: f32, rounder: f32) -> (f32, f32, f32) {
     const W: [f32; 3] = coefficients(["0x1.d27708p-4", "-0x1.73b6dap-1", "0x1.7fc4a8p0"]);
@@ -62,7 +63,8 @@ fn power_sign(y: f32) -> f32 {
     if y.floor() == y { sign } else { f32::NAN }
 }
 
-/// pow in full: x of any kind, results near and past the ends of the range, and the cases of IEEE 754-2019 9.2.1.
+/// pow in full: x of any kind, results near and past the ends of the range, and the cases of IEEE
+/// 754-2019 9.2.1.
 #[cold]
 #[inline(never)]
 fn edges(x: f32, y: f32) -> f32 {

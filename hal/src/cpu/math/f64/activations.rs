@@ -1,5 +1,5 @@
-//! gelu (tanh form), gelu_erf, silu, sigmoid and elu. In the far negative tails the power of two comes last, so that they
-//! stay accurate down to the subnormals.
+//! gelu (tanh form), gelu_erf, silu, sigmoid and elu. In the far negative tails the power of two
+//! comes last, so that they stay accurate down to the subnormals.
 
 use super::base::{Exp, Pair, bits, fast_two_sum, horner, scale, two_prod, two_sum};
 use super::exp::expm1;
@@ -34,7 +34,8 @@ const PHI: [f64; 23] = bits([
     0xbe07_d947_993b_d73c,
 ]);
 
-/// x / (1 + E), or x E / (1 + E) where the sigmoid's argument lies below zero; E = exp(-(v + v_lo)), v >= 0.
+/// x / (1 + E), or x E / (1 + E) where the sigmoid's argument lies below zero; E = exp(-(v +
+/// v_lo)), v >= 0.
 #[inline(always)]
 fn logistic(v: f64, v_lo: f64, below: bool, x: f64) -> f64 {
     let e = Exp::base_e(-v, -v_lo);
@@ -53,7 +54,8 @@ fn size_at_most(x: f64, limit: f64) -> f64 {
     if ax > limit { limit } else { ax }
 }
 
-/// `value` with the sign of `x`, which its zeros may have lost; beyond the limit what x times a sigmoid tends to, -0 or x.
+/// `value` with the sign of `x`, which its zeros may have lost; beyond the limit what x times a
+/// sigmoid tends to, -0 or x.
 #[inline(always)]
 fn gate_edges(x: f64, limit: f64, value: f64) -> f64 {
     let value = if x > limit { x } else { value.copysign(x) };

@@ -1,5 +1,6 @@
-//! What the f64 recipes stand on: exact sums and products, polynomials, scaling, and the exponential that several share.
-//! Constants are written as bits, because Rust has no hexadecimal floats and a rounded decimal hides what is meant.
+//! What the f64 recipes stand on: exact sums and products, polynomials, scaling, and the
+//! exponential that several share. Constants are written as bits, because Rust has no hexadecimal
+//! floats and a rounded decimal hides what is meant.
 
 /// Adding 1.5 * 2^52 rounds to an integer, left in the low bits of the sum.
 pub(super) const MAGIC: f64 = f64::from_bits(0x4338_0000_0000_0000);

@@ -1,4 +1,5 @@
-//! sinh, cosh and tanh, from a quarter of exp(|x|) - 1 (of exp(|2x|) - 1 for tanh) and one division.
+//! sinh, cosh and tanh, from a quarter of exp(|x|) - 1 (of exp(|2x|) - 1 for tanh) and one
+//! division.
 
 use super::base::{TWO_M28, expm1_quarter, fast_two_sum, two_sum};
 

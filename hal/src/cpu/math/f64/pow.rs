@@ -44,8 +44,9 @@ fn log2_pair(x: f64) -> Pair {
     fast_two_sum(sum.hi, sum.lo + l_lo)
 }
 
-/// x to the power y, with the edges of IEEE 754-2019 section 9.2 (pow): `pow(x, 0)` and `pow(1, y)` are 1 even where the
-/// other is NaN, and a finite negative base with a fractional exponent gives NaN.
+/// x to the power y, with the edges of IEEE 754-2019 section 9.2 (pow): `pow(x, 0)` and `pow(1, y)`
+/// are 1 even where the other is NaN, and a finite negative base with a fractional exponent gives
+/// NaN.
 #[inline(always)]
 pub fn pow(x: f64, y: f64) -> f64 {
     let ax = x.abs();

@@ -47,8 +47,8 @@ fn fraction(hi: u64, lo: u64) -> Pair {
     fast_two_sum(a.hi, a.lo + b)
 }
 
-/// Payne and Hanek's reduction, for |x| from 2^30 to the largest number: with x = m 2^e, m times 192 bits of 2/pi, taken
-/// modulo 2^192, which stands for 4.
+/// Payne and Hanek's reduction, for |x| from 2^30 to the largest number: with x = m 2^e, m times
+/// 192 bits of 2/pi, taken modulo 2^192, which stands for 4.
 #[cold]
 #[inline(never)]
 fn reduce_large(x: f64) -> (u32, Pair) {
@@ -64,7 +64,8 @@ fn reduce_large(x: f64) -> (u32, Pair) {
     let product = ((m * u128::from(chunk(0))) << 64)
         .wrapping_add(m * u128::from(chunk(1)))
         .wrapping_add((m * u128::from(chunk(2))) >> 64);
-    // Two integer bits, then the fraction; a half and more counts from the next quadrant, backwards.
+    // Two integer bits, then the fraction; a half and more counts from the next quadrant,
+    // backwards.
     let part = product << 2;
     let up = part >> 127 == 1;
     let quadrant = (product >> 126) as u32 + u32::from(up);

@@ -4,14 +4,16 @@ use super::Narrow;
 use super::common::{LN_2, LOG2_E, MAGIC_BIASED, at_least, at_most, f, horner, moved, power_of_two, reciprocal};
 use super::exp::{exp_half, expm1, split};
 
-/// `value * share` with x's sign, nudged upwards: near 0 that breaks the ties of halved odd subnormals as the true value does.
+/// `value * share` with x's sign, nudged upwards: near 0 that breaks the ties of halved odd
+/// subnormals as the true value does.
 #[inline(always)]
 fn times_share<T: Narrow>(value: f32, share: f32, x: f32) -> f32 {
     let nudge = if T::WIDE { f(0x0000_0200) } else { f(0x2800_0000) };
     value.mul_add(share, nudge).copysign(x)
 }
 
-/// 2⁻³² for bf16, whose e⁻ˣ may be beyond f32, and the offset that makes its powers of two as much smaller.
+/// 2⁻³² for bf16, whose e⁻ˣ may be beyond f32, and the offset that makes its powers of two as much
+/// smaller.
 const fn unit<T: Narrow>() -> (f32, f32) {
     if T::WIDE { (f(0x2f80_0000), MAGIC_BIASED - 32.0) } else { (1.0, MAGIC_BIASED) }
 }

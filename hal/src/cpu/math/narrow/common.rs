@@ -17,7 +17,8 @@ pub const fn f(bits: u32) -> f32 {
     f32::from_bits(bits)
 }
 
-/// The polynomial with these coefficients, from the highest power down, in Horner's order with an fma a step.
+/// The polynomial with these coefficients, from the highest power down, in Horner's order with an
+/// fma a step.
 #[inline(always)]
 pub fn horner<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     let mut value = coefficients[0];
@@ -45,8 +46,9 @@ pub fn at_least(x: f32, limit: f32) -> f32 {
     if x < limit { limit } else { x }
 }
 
-/// `to` where `x` is `hard`. A few results of f16 lie nearer to a tie than an f32's unit, so that the recipe in f32 cannot tell
-/// the side: their inputs are moved a little towards it. bf16 has none (and f8e4m3 has no such inputs).
+/// `to` where `x` is `hard`. A few results of f16 lie nearer to a tie than an f32's unit, so that
+/// the recipe in f32 cannot tell the side: their inputs are moved a little towards it. bf16 has
+/// none (and f8e4m3 has no such inputs).
 #[inline(always)]
 pub fn moved<T: Narrow>(x: f32, hard: f32, to: f32) -> f32 {
     if !T::WIDE && x == hard { to } else { x }

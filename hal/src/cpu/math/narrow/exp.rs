@@ -25,7 +25,8 @@ fn polynomial(r: f32) -> f32 {
     horner(r, [f(0x3c07_c488), f(0x3d2b_99e3), f(0x3e2a_b32e), f(0x3eff_ff9a), f(0x3f7f_ffe8), 1.0])
 }
 
-/// eˣ for x of at most 0, over all of f32's range: what softmax is made of (`docs/numerics/norm.md`). Within 2⁻¹⁹ of its size, and not rounded to the type.
+/// eˣ for x of at most 0, over all of f32's range: what softmax is made of
+/// (`docs/numerics/norm.md`). Within 2⁻¹⁹ of its size, and not rounded to the type.
 #[inline(always)]
 pub fn exp_down(x: f32) -> f32 {
     let within = at_least(x, -104.0);

@@ -3,7 +3,8 @@
 use super::Narrow;
 use super::common::{LN_2, LOG2_E, MAGIC_BIASED, at_most, f, horner, reciprocal};
 
-/// What sinh and cosh are sums of: cosh r, sinh r, and for k the halves (bf16: quarters) of 2ᵏ + 2⁻ᵏ and 2ᵏ - 2⁻ᵏ.
+/// What sinh and cosh are sums of: cosh r, sinh r, and for k the halves (bf16: quarters) of 2ᵏ +
+/// 2⁻ᵏ and 2ᵏ - 2⁻ᵏ.
 struct Split {
     even: f32,
     odd: f32,

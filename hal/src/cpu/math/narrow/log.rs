@@ -26,7 +26,8 @@ fn edges(x: f32, value: f32) -> f32 {
     if x > 0.0 { value } else { edge }
 }
 
-/// Infinity and NaN as they are: the fma adds less than half a unit of a narrow type to anything else.
+/// Infinity and NaN as they are: the fma adds less than half a unit of a narrow type to anything
+/// else.
 #[inline(always)]
 fn top(x: f32, value: f32) -> f32 {
     x.mul_add(f(0x0000_0001), value)

@@ -1,8 +1,10 @@
-//! The transcendental functions of f16, bf16 and f8e4m3: each takes the exact value of the input and returns an f32 that
-//! rounds, once, to the correctly rounded value in the narrow type, for every input there is.
+//! The transcendental functions of f16, bf16 and f8e4m3: each takes the exact value of the input
+//! and returns an f32 that rounds, once, to the correctly rounded value in the narrow type, for
+//! every input there is.
 //!
-//! The recipes, their coefficients and how they were verified are in `docs/numerics/narrow.md`; a kernel that follows the
-//! same page gives the same bits. `pow` and `elu`, which take two arguments, stay within 1 ulp of the narrow type instead.
+//! The recipes, their coefficients and how they were verified are in `docs/numerics/narrow.md`; a
+//! kernel that follows the same page gives the same bits. `pow` and `elu`, which take two
+//! arguments, stay within 1 ulp of the narrow type instead.
 
 mod activations;
 mod common;
@@ -27,7 +29,8 @@ pub use trig::{cos, sin, tan};
 
 /// A type whose functions compute in f32 and round once.
 pub trait Narrow {
-    /// Whether the type has f32's exponents, so that its recipes must mind overflow and subnormals in f32 itself.
+    /// Whether the type has f32's exponents, so that its recipes must mind overflow and subnormals
+    /// in f32 itself.
     const WIDE: bool;
 }
 

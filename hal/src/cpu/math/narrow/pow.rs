@@ -4,7 +4,8 @@ use super::Narrow;
 use super::common::{MAGIC_BIASED, at_least, at_most, f, horner, power_of_two, sign_of, xor_sign};
 use super::log::split;
 
-/// x to the power y, with the edges of C's Annex F. Its polynomials are shorter than those of log2 and exp2.
+/// x to the power y, with the edges of C's Annex F. Its polynomials are shorter than those of log2
+/// and exp2.
 #[inline(always)]
 pub fn pow<T: Narrow>(x: f32, y: f32) -> f32 {
     let magnitude = x.abs();

@@ -1,4 +1,5 @@
-//! rsqrt, recip, and the root within other functions. Of sqrt itself f32's own rounds, again, to the same.
+//! rsqrt, recip, and the root within other functions. Of sqrt itself f32's own rounds, again, to
+//! the same.
 
 use super::Narrow;
 use super::common::{at_most, f, sign_of, xor_sign};

@@ -122,7 +122,8 @@ static TURNS: [u64; 112] = [
 /// From where on bf16's arguments are reduced by the table; f16's end before.
 const FAR: f32 = 65_536.0;
 
-/// How much of a turn an eight-bit integer times a power of two, from 2¹⁶ on, leaves, in units of 2⁻⁶⁴.
+/// How much of a turn an eight-bit integer times a power of two, from 2¹⁶ on, leaves, in units of
+/// 2⁻⁶⁴.
 #[inline(always)]
 fn turns(magnitude: f32) -> u64 {
     let bits = magnitude.to_bits();

@@ -1,4 +1,5 @@
-//! Blocks: read as the page says, written as ggml's reference writes them, from any layout and dtype.
+//! Blocks: read as the page says, written as ggml's reference writes them, from any layout and
+//! dtype.
 
 use super::vectors::VECTORS;
 use super::*;
@@ -38,7 +39,8 @@ fn blocks_are_those_of_ggml() {
     assert_eq!(VECTORS.len(), GgmlDType::ALL.len());
 }
 
-/// The figures of ggml's own test of its formats: the root of the squared errors over `0.1 + 2 cos(i)`, by the number of elements.
+/// The figures of ggml's own test of its formats: the root of the squared errors over `0.1 + 2
+/// cos(i)`, by the number of elements.
 #[test]
 fn little_is_lost() {
     let n = 4096;
@@ -144,7 +146,8 @@ fn any_layout_and_dtype() {
     let mut rng = Rng(72);
     for &format in GgmlDType::ALL {
         let (size, bytes) = (format.block_size(), format.block_bytes());
-        // Rows from a transposed buffer, every second element of wide rows, a broadcast, and an offset, to rows with gaps.
+        // Rows from a transposed buffer, every second element of wide rows, a broadcast, and an
+        // offset, to rows with gaps.
         let x = rng.floats(3 + 2 * 2 * 5 * 2 * size);
         let halves: Vec<f16> = x.iter().map(|&v| f16::from_f32(v)).collect();
         let base = Layout::contiguous_with_offset([2, 5, 2 * size], 3);

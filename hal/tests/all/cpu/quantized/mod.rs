@@ -61,7 +61,8 @@ fn has_summand(format: GgmlDType) -> bool {
     matches!(format, Q4_1 | Q5_1 | Q2K | Q4K | Q5K)
 }
 
-/// `dl` and `ml` of an element: section 1, second table, and section 2. f64 holds them exactly, but f32 holds them too.
+/// `dl` and `ml` of an element: section 1, second table, and section 2. f64 holds them exactly, but
+/// f32 holds them too.
 fn scale(format: GgmlDType, block: &[u8], i: usize) -> (f64, f64) {
     let b = Block(block);
     let j = i / sub_block(format);
@@ -89,7 +90,8 @@ fn scale(format: GgmlDType, block: &[u8], i: usize) -> (f64, f64) {
     }
 }
 
-/// An element in f32. In f64 the products are exact, and so are the sums: all are multiples of 2^-24 below 2^28.
+/// An element in f32. In f64 the products are exact, and so are the sums: all are multiples of
+/// 2^-24 below 2^28.
 fn element(format: GgmlDType, block: &[u8], i: usize) -> f32 {
     let ((dl, ml), q) = (scale(format, block, i), f64::from(integer(format, block, i)));
     if has_summand(format) { (dl * q + ml) as f32 } else { (dl * q) as f32 }

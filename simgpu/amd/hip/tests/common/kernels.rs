@@ -46,8 +46,8 @@ pub fn bundle(objects: &[(&str, &[u8])]) -> Vec<u8> {
     image
 }
 
-/// What the tests launch. `linear` writes three numbers of each thread; `scale` needs dynamic shared memory and a barrier; `limited` takes
-/// small blocks; `counter` is a variable.
+/// What the tests launch. `linear` writes three numbers of each thread; `scale` needs dynamic
+/// shared memory and a barrier; `limited` takes small blocks; `counter` is a variable.
 pub const SOURCE: &str = r#"
 #define KERNEL extern "C" __attribute__((global))
 typedef unsigned int u32;

@@ -1,4 +1,5 @@
-//! Debian's package of rocRAND, unpacked under the folder that cargo builds in; nothing is installed. `cargo xtask` puts it at the same place.
+//! Debian's package of rocRAND, unpacked under the folder that cargo builds in; nothing is
+//! installed. `cargo xtask` puts it at the same place.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +8,8 @@ use std::sync::OnceLock;
 const PACKAGE: &str = "librocrand1";
 const FILE: &str = "usr/lib/x86_64-linux-gnu/librocrand.so.1";
 
-/// Debian's library, fetched where it is not there yet. None where it can neither be found nor fetched, which is told.
+/// Debian's library, fetched where it is not there yet. None where it can neither be found nor
+/// fetched, which is told.
 ///
 /// # Panics
 /// Where it cannot be had although `CI` is set: what it is to show would go unshown.
@@ -36,7 +38,8 @@ pub fn librocrand() -> Option<&'static Path> {
 }
 
 fn fetch(target: &Path) -> Result<(), String> {
-    // A folder of its own, so that several processes do not unpack what another one is still downloading.
+    // A folder of its own, so that several processes do not unpack what another one is still
+    // downloading.
     std::fs::create_dir_all(target).expect("cargo's folder can be written");
     let folder = tempfile::tempdir_in(target).expect("cargo's folder can be written");
     run(Command::new("apt-get").args(["download", "-qq", PACKAGE]).current_dir(&folder))?;

@@ -1,4 +1,5 @@
-//! rocRAND as a program uses it, through the bindings: generators that fill device memory, which is then copied back.
+//! rocRAND as a program uses it, through the bindings: generators that fill device memory, which is
+//! then copied back.
 
 use hip_sys::{Hip, hipMemcpyKind};
 use isobit_simgpu_rocrand::ordering::Kind;
@@ -91,7 +92,8 @@ impl Generator<'_> {
         let bytes = count * size_of::<T>();
         let (mut device, mut host) = (null_mut(), vec![T::default(); count]);
         let copied: hipMemcpyKind = hip_sys::hipMemcpyDeviceToHost;
-        // SAFETY: an out-parameter, then memory of `bytes` bytes on both sides, which outlives the copy.
+        // SAFETY: an out-parameter, then memory of `bytes` bytes on both sides, which outlives the
+        // copy.
         unsafe {
             assert_eq!((hip.hipMalloc)(&mut device, bytes), 0);
             check(generate(device.cast()));

@@ -1,5 +1,6 @@
-//! Debian's unmodified `librocrand.so.1`, a build of AMD's own sources for real cards, runs on the simulated GPU and gives the published
-//! generators' numbers. The stand-in is held to the same, so that either can serve.
+//! Debian's unmodified `librocrand.so.1`, a build of AMD's own sources for real cards, runs on the
+//! simulated GPU and gives the published generators' numbers. The stand-in is held to the same, so
+//! that either can serve.
 
 mod debian;
 mod library;
@@ -13,7 +14,8 @@ use library::Library;
 
 const KINDS: [Kind; 3] = [Kind::Philox, Kind::Xorwow, Kind::Mrg32k3a];
 
-/// Runs a test's body in a process of its own, which has the simulator, and the library that is named or else the stand-in.
+/// Runs a test's body in a process of its own, which has the simulator, and the library that is
+/// named or else the stand-in.
 fn on_the_simulator(test: &str, library: Option<&std::path::Path>, body: fn(&Library)) {
     if inside() {
         let library = Library::open();
@@ -70,7 +72,8 @@ fn published<T: Copy + Default>(sequence: &mut Sequence<Lanes>, distribution: Di
 
 fn assert_same(what: &str, found: &[impl Into<f64> + Copy], expected: &[impl Into<f64> + Copy]) {
     assert_eq!(found.len(), expected.len());
-    // Every value of f32, f64 and u32 is one of f64, and no zero is among them whose sign could differ.
+    // Every value of f32, f64 and u32 is one of f64, and no zero is among them whose sign could
+    // differ.
     let differs = |(a, b): &(f64, f64)| a.to_bits() != b.to_bits();
     let pairs = found.iter().zip(expected).map(|(&a, &b)| (a.into(), b.into()));
     if let Some((at, (a, b))) = pairs.enumerate().find(|(_, pair)| differs(pair)) {
@@ -112,7 +115,8 @@ fn normal_numbers_are_normal(library: &Library) {
             let standard: Vec<f64> = numbers.iter().map(|x| (x - mean) / deviation).collect();
             statistics::assert_standard_normal(&format!("{kind:?} in {name} precision"), &standard);
         }
-        // The transform is the documented one of the published numbers, up to a card's logarithm and sine.
+        // The transform is the documented one of the published numbers, up to a card's logarithm
+        // and sine.
         let expected = published(&mut sequence, distribution::normal(kind, mean as f32, deviation as f32), count);
         let expected: Vec<f64> = expected.into_iter().map(f64::from).collect();
         assert_close(&format!("{kind:?} in single precision"), &single, &expected, 4e-6);

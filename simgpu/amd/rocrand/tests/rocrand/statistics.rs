@@ -1,5 +1,5 @@
-//! Whether numbers are normally distributed: moments and the distance of Kolmogorov and Smirnov, each within what chance does in one run of a
-//! million.
+//! Whether numbers are normally distributed: moments and the distance of Kolmogorov and Smirnov,
+//! each within what chance does in one run of a million.
 
 /// Checks a sample against the standard normal distribution.
 pub fn assert_standard_normal(what: &str, sample: &[f64]) {
@@ -8,8 +8,8 @@ pub fn assert_standard_normal(what: &str, sample: &[f64]) {
     let mean = moment(1);
     let central = |power: i32| sample.iter().map(|x| (x - mean).powi(power)).sum::<f64>() / n;
     let variance = central(2);
-    // The deviations of the estimates from n normal numbers: 1/n, 2/n, 6/n and 24/n are their variances. Chance leaves five of them once in
-    // 1.7 million.
+    // The deviations of the estimates from n normal numbers: 1/n, 2/n, 6/n and 24/n are their
+    // variances. Chance leaves five of them once in 1.7 million.
     let estimates = [
         ("mean", mean, 0.0, 1.0),
         ("variance", variance, 1.0, 2.0),
@@ -37,7 +37,8 @@ fn distance(sample: &[f64]) -> f64 {
     sorted.iter().enumerate().map(at).fold(0.0, f64::max)
 }
 
-/// The quantiles of the normal distribution pass, and what is only nearly normal does not: without this a bound might be too wide to fail.
+/// The quantiles of the normal distribution pass, and what is only nearly normal does not: without
+/// this a bound might be too wide to fail.
 #[test]
 fn the_checks_tell_normal_from_nearly_normal() {
     use std::panic::catch_unwind;

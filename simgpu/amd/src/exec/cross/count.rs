@@ -6,8 +6,8 @@ use crate::exec::program::{Flow, Step};
 use crate::exec::row::Row;
 use crate::exec::wave::{Env, Wave};
 
-/// The bits of the first operand that stand for lanes below each lane, where its bit 0 stands for lane `first`, added
-/// to the second operand.
+/// The bits of the first operand that stand for lanes below each lane, where its bit 0 stands for
+/// lane `first`, added to the second operand.
 fn count(wave: &mut Wave, step: &Step, env: &Env<'_>, first: u32) -> Flow {
     let (mask, add) = (read(wave, step, env, 0), read(wave, step, env, 1));
     let counts = Row(std::array::from_fn(|lane| {

@@ -23,7 +23,8 @@ fn bpermute(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// Each active lane writes to the lane that it names; the highest of several stays, and zero where there is none.
+/// Each active lane writes to the lane that it names; the highest of several stays, and zero where
+/// there is none.
 fn permute(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     let (addresses, data) = (read(wave, step, env, 0), read(wave, step, env, 1));
     let mut pushed = Row::splat(0);
@@ -36,9 +37,9 @@ fn permute(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// The lane that a lane reads from under a swizzle, which stays in groups of 32 lanes. The modes by the offset's upper
-/// bits: `111` the order of a Fourier transform's butterflies, `110` a rotation, `10` any order of four neighbours, `0`
-/// a bit mask.
+/// The lane that a lane reads from under a swizzle, which stays in groups of 32 lanes. The modes by
+/// the offset's upper bits: `111` the order of a Fourier transform's butterflies, `110` a rotation,
+/// `10` any order of four neighbours, `0` a bit mask.
 const fn swizzled(offset: u32, lane: u32) -> u32 {
     let (group, at) = (lane & 32, lane & 31);
     let (low, middle, high) = (offset & 31, offset >> 5 & 31, offset >> 10 & 31);

@@ -16,8 +16,8 @@ use crate::isa::{Inst, Operand};
 /// Their tables.
 pub const TABLES: &[super::Table] = &[count::TABLE, lds::TABLE, permlane::TABLE, single::TABLE];
 
-/// The step of an instruction whose first `vectors` sources are read whole and whose other `scalars` are the same for
-/// all lanes.
+/// The step of an instruction whose first `vectors` sources are read whole and whose other
+/// `scalars` are the same for all lanes.
 ///
 /// # Errors
 /// A modifier, too few operands, a vector register where a scalar is read.
@@ -59,7 +59,8 @@ fn scalar(lower: &mut Lower, inst: &Inst, exec: Exec, vectors: usize, scalars: u
 /// A vector source.
 fn read(wave: &mut Wave, step: &Step, env: &Env<'_>, at: usize) -> Row {
     let words = fetch(wave, env, step.rows[at], Kind::Int32, at);
-    // SAFETY: `fetch` points to a whole row, of the wave or of the program, and nothing writes it meanwhile.
+    // SAFETY: `fetch` points to a whole row, of the wave or of the program, and nothing writes it
+    // meanwhile.
     unsafe { *words.cast::<Row>() }
 }
 

@@ -7,8 +7,8 @@ use crate::exec::row::Row;
 use crate::exec::source;
 use crate::exec::wave::{Env, Wave};
 
-/// `op_sel` bit 0: inactive lanes may be read. Bit 1: a lane that has nothing to read gets zero, and keeps its value
-/// otherwise.
+/// `op_sel` bit 0: inactive lanes may be read. Bit 1: a lane that has nothing to read gets zero,
+/// and keeps its value otherwise.
 fn permlane16(wave: &mut Wave, step: &Step, env: &Env<'_>, other_row: usize) -> Flow {
     let op_sel = env.program.inst(step).op_sel;
     let (fetch_inactive, zero) = (op_sel & 1 != 0, op_sel & 2 != 0);

@@ -1,13 +1,16 @@
 //! Approximations: reciprocal, roots, exponential, logarithm, sine, cosine.
 //!
-//! The ISA documents give the instructions of binary32 an accuracy of one unit in the last place and those of binary16 one of 0.51; those
-//! of binary64 are seeds for Newton's method, off by up to 2^29 units ("RDNA 3 ISA", V_RCP_F32 and after). All of binary32 but sine and
-//! cosine flush subnormal operands and results to zero; the others take and give them.
+//! The ISA documents give the instructions of binary32 an accuracy of one unit in the last place
+//! and those of binary16 one of 0.51; those of binary64 are seeds for Newton's method, off by up to
+//! 2^29 units ("RDNA 3 ISA", V_RCP_F32 and after). All of binary32 but sine and cosine flush
+//! subnormal operands and results to zero; the others take and give them.
 //!
-//! The best result is the correctly rounded one. `Lower::approximation` asks for another that a card may give: for binary32 the farthest
-//! neighbour of the exact value that is still within one unit, upwards or downwards in magnitude; for binary64 2^28 units up or down. The
-//! bound of binary16 leaves no choice but near halfway cases, so there is none. A binary32 result that is exact stays: LLVM's division of
-//! 32-bit integers stands on that (2^32-1 over 2^31+1 gave 3 with the reciprocal of 2^31 a unit too large), and it is right on all cards.
+//! The best result is the correctly rounded one. `Lower::approximation` asks for another that a
+//! card may give: for binary32 the farthest neighbour of the exact value that is still within one
+//! unit, upwards or downwards in magnitude; for binary64 2^28 units up or down. The bound of
+//! binary16 leaves no choice but near halfway cases, so there is none. A binary32 result that is
+//! exact stays: LLVM's division of 32-bit integers stands on that (2^32-1 over 2^31+1 gave 3 with
+//! the reciprocal of 2^31 a unit too large), and it is right on all cards.
 
 use super::half::{narrow, narrow_f64, widen};
 use super::legacy::flush;
@@ -45,7 +48,8 @@ fn shifted<A: Approximate>(low: &mut Lower, inst: &Inst) -> Result<Step, Unsuppo
     }
 }
 
-/// The binary32 within a unit in the last place of an exact value, on the side that the shift asks for.
+/// The binary32 within a unit in the last place of an exact value, on the side that the shift asks
+/// for.
 #[inline(always)]
 fn settle<const SHIFT: i8>(exact: f64) -> f32 {
     let near = exact as f32;
@@ -66,8 +70,8 @@ fn seed<const SHIFT: i8>(near: f64) -> f64 {
     if near.is_normal() & moved.is_normal() { moved } else { near }
 }
 
-/// Division takes a reciprocal from which one step of Newton's method gives the correctly rounded one ("RDNA 4 ISA", V_RCP_F32), so that
-/// another neighbour is given only where that is so.
+/// Division takes a reciprocal from which one step of Newton's method gives the correctly rounded
+/// one ("RDNA 4 ISA", V_RCP_F32), so that another neighbour is given only where that is so.
 #[inline(always)]
 fn reciprocal_f32<const SHIFT: i8>(x: f32) -> f32 {
     let near = 1.0 / x;
@@ -79,8 +83,9 @@ fn reciprocal_f32<const SHIFT: i8>(x: f32) -> f32 {
     if refined == near { moved } else { near }
 }
 
-/// As above with two steps, as division takes it. They lead to the correctly rounded reciprocal from everywhere near but where it is all
-/// but halfway between two numbers, as that of a number whose fraction is all ones.
+/// As above with two steps, as division takes it. They lead to the correctly rounded reciprocal
+/// from everywhere near but where it is all but halfway between two numbers, as that of a number
+/// whose fraction is all ones.
 #[inline(always)]
 fn reciprocal_f64<const SHIFT: i8>(x: f64) -> f64 {
     let near = 1.0 / x;
@@ -89,7 +94,8 @@ fn reciprocal_f64<const SHIFT: i8>(x: f64) -> f64 {
     if SHIFT == 0 || step(step(moved)) == near { moved } else { near }
 }
 
-/// Sine and cosine of a number of turns. A quarter turn is taken off exactly, so that zeros and ones are exact.
+/// Sine and cosine of a number of turns. A quarter turn is taken off exactly, so that zeros and
+/// ones are exact.
 #[inline(always)]
 fn turns(x: f64) -> (f64, f64) {
     let fraction = x - x.round_ties_even();
@@ -147,7 +153,8 @@ approximations! {
     CosF16, F16, SHIFT, |x| narrow_f64(cosine(widen(x).into()));
 }
 
-/// To base two; of a negative number the NaN of an invalid operation, whose sign the host's library leaves open.
+/// To base two; of a negative number the NaN of an invalid operation, whose sign the host's library
+/// leaves open.
 #[inline(always)]
 fn logarithm(x: f64) -> f64 {
     if x < 0.0 { -f64::NAN } else { x.log2() }

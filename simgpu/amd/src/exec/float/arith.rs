@@ -1,6 +1,7 @@
-//! Sums, products and fused products of binary32 and binary64, each rounded once to nearest even, subnormals kept: the mode of every
-//! kernel. A NaN operand gives that NaN, quieted; an invalid operation gives the NaN that the ISA documents name, sign set, which is also
-//! the host's. Of several NaN operands it is not determined which one is given.
+//! Sums, products and fused products of binary32 and binary64, each rounded once to nearest even,
+//! subnormals kept: the mode of every kernel. A NaN operand gives that NaN, quieted; an invalid
+//! operation gives the NaN that the ISA documents name, sign set, which is also the host's. Of
+//! several NaN operands it is not determined which one is given.
 
 use crate::exec::lane::lanes;
 

@@ -1,5 +1,6 @@
-//! What kind of number a number is: the second operand is a set of classes, a bit each in this order: signalling NaN, quiet NaN, -infinity,
-//! negative normal, negative subnormal, -0, +0, positive subnormal, positive normal, +infinity.
+//! What kind of number a number is: the second operand is a set of classes, a bit each in this
+//! order: signalling NaN, quiet NaN, -infinity, negative normal, negative subnormal, -0, +0,
+//! positive subnormal, positive normal, +infinity.
 
 use crate::exec::lane::lanes;
 use crate::exec::value::{F16, Flag};

@@ -1,5 +1,5 @@
-//! Comparisons. The sixteen conditions are the subsets of what two numbers can be to each other, in the order of the opcodes: bit 0 less,
-//! bit 1 equal, bit 2 greater, bit 3 unordered.
+//! Comparisons. The sixteen conditions are the subsets of what two numbers can be to each other, in
+//! the order of the opcodes: bit 0 less, bit 1 equal, bit 2 greater, bit 3 unordered.
 
 use super::half::widen;
 use crate::exec::lane::{Lanes, lower};

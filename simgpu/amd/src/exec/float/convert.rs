@@ -1,5 +1,5 @@
-//! Conversions. To integers they round towards zero (unless the name says otherwise), saturate, and give zero for a NaN; to floats they
-//! round once to nearest even.
+//! Conversions. To integers they round towards zero (unless the name says otherwise), saturate, and
+//! give zero for a NaN; to floats they round once to nearest even.
 
 use super::half::{narrow, widen};
 use crate::exec::lane::lanes;

@@ -1,11 +1,13 @@
-//! The three instructions around a division: scaling operands whose quotient or whose Newton iteration would leave the range, the last
-//! fused multiply-add with that scaling undone, and the special cases.
+//! The three instructions around a division: scaling operands whose quotient or whose Newton
+//! iteration would leave the range, the last fused multiply-add with that scaling undone, and the
+//! special cases.
 //!
-//! The published pseudocode scales the denominator the wrong way where both its reciprocal and the quotient are subnormal, scales the
-//! result by a power that fits no case, and rounds twice; and it names no case in which the quotient is
-//! certain to overflow, where the iteration may give a NaN. What is here follows from what the sequence has to give, the correctly rounded
-//! quotient: the flag of `v_div_scale` says that numerator and denominator were not scaled alike, and then the sign of the estimate's
-//! exponent tells which way the result goes back.
+//! The published pseudocode scales the denominator the wrong way where both its reciprocal and the
+//! quotient are subnormal, scales the result by a power that fits no case, and rounds twice; and it
+//! names no case in which the quotient is certain to overflow, where the iteration may give a NaN.
+//! What is here follows from what the sequence has to give, the correctly rounded quotient: the
+//! flag of `v_div_scale` says that numerator and denominator were not scaled alike, and then the
+//! sign of the estimate's exponent tells which way the result goes back.
 
 use super::exact::fma_scaled;
 use super::half::widen;
@@ -111,7 +113,8 @@ divide!(
     quotient = subnormal_quotient_f64
 );
 
-/// `a b + c`, times 2^64 or 2^-64 where the flag is set, rounded once: the sum in binary64 is rounded to odd.
+/// `a b + c`, times 2^64 or 2^-64 where the flag is set, rounded once: the sum in binary64 is
+/// rounded to odd.
 #[inline(always)]
 fn fmas_f32(a: f32, b: f32, c: f32, flag: Mask) -> f32 {
     let (up, down) = (18_446_744_073_709_551_616.0, 1.0 / 18_446_744_073_709_551_616.0);
@@ -140,7 +143,8 @@ fn fmas_f64(a: f64, b: f64, c: f64, flag: Mask) -> f64 {
 
 #[inline(always)]
 fn fixup_f16(quotient: F16, denominator: F16, numerator: F16) -> F16 {
-    // A NaN keeps its payload through binary32 and back, and so does every number; nothing is so far apart that it vanishes.
+    // A NaN keeps its payload through binary32 and back, and so does every number; nothing is so
+    // far apart that it vanishes.
     super::half::narrow(fixup_f32(widen(quotient), widen(denominator), widen(numerator)))
 }
 

@@ -13,8 +13,8 @@ fn power(n: i32) -> f64 {
 /// `x 2^n`, rounded once.
 #[inline(always)]
 pub fn scale_f64(x: f64, n: i32) -> f64 {
-    // Down in steps of 2^-969: where such a step leaves a subnormal, so much is still to go that the result is zero or at most the least
-    // subnormal's half, whatever that step lost.
+    // Down in steps of 2^-969: where such a step leaves a subnormal, so much is still to go that
+    // the result is zero or at most the least subnormal's half, whatever that step lost.
     let step = |n: i32| {
         if n > 1023 {
             1023
@@ -30,7 +30,8 @@ pub fn scale_f64(x: f64, n: i32) -> f64 {
     x * power(first) * power(second) * power((n - second).clamp(-1022, 1023))
 }
 
-/// `x 2^n`, rounded once: exactly in binary64, where the clamp leaves results that round to what they must.
+/// `x 2^n`, rounded once: exactly in binary64, where the clamp leaves results that round to what
+/// they must.
 #[inline(always)]
 fn scale_f32(x: f32, n: i32) -> f32 {
     (f64::from(x) * power(n.clamp(-300, 300))) as f32
@@ -42,7 +43,8 @@ fn scale_f16(x: F16, n: i32) -> F16 {
     narrow(widen(x) * f32::from_bits(((n.clamp(-60, 60) + 127) as u32) << 23))
 }
 
-/// Fraction in [0.5, 1) and exponent: zero for zero, infinity and NaN, whose fraction is the number itself.
+/// Fraction in [0.5, 1) and exponent: zero for zero, infinity and NaN, whose fraction is the number
+/// itself.
 #[inline(always)]
 fn take_apart_f32(x: f32) -> (f32, i32) {
     let subnormal = x.abs() < f32::MIN_POSITIVE;

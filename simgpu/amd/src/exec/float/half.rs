@@ -1,9 +1,11 @@
 //! Arithmetic of binary16: exact or nearly so in binary32, then rounded once.
 //!
-//! A sum, product, quotient or root of two binary16 rounded to binary32 and then to binary16 is the correctly rounded one, because 24 bits
-//! are at least twice 11 and two more (Figueroa, "When is double rounding innocuous?", 1995); products are exact in binary32 anyway, and
-//! sums that are subnormal in binary16 are exact. Where that does not hold the binary32 is rounded to odd, after which a rounding to 13
-//! bits or fewer is as if from the exact value (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
+//! A sum, product, quotient or root of two binary16 rounded to binary32 and then to binary16 is the
+//! correctly rounded one, because 24 bits are at least twice 11 and two more (Figueroa, "When is
+//! double rounding innocuous?", 1995); products are exact in binary32 anyway, and sums that are
+//! subnormal in binary16 are exact. Where that does not hold the binary32 is rounded to odd, after
+//! which a rounding to 13 bits or fewer is as if from the exact value (Boldo and Melquiond,
+//! "Emulation of a FMA and correctly rounded sums", 2008).
 
 use crate::exec::lane::lanes;
 use crate::exec::value::{F16, F16x2};
@@ -67,7 +69,8 @@ pub fn narrow_f64(x: f64) -> F16 {
 pub fn fma(a: F16, b: F16, c: F16) -> F16 {
     let (product, c) = (widen(a) * widen(b), widen(c));
     let sum = product + c;
-    // What the sum lost, exactly (Knuth's two-sum); NaN where the sum is not finite, which counts as nothing lost.
+    // What the sum lost, exactly (Knuth's two-sum); NaN where the sum is not finite, which counts
+    // as nothing lost.
     let part = sum - product;
     let lost = (product - (sum - part)) + (c - part);
     narrow(to_odd(sum, lost))
@@ -110,7 +113,8 @@ lanes! {
         F16x2(fma(F16(a.0), F16(b.0), F16(c.0)).0, fma(F16(a.1), F16(b.1), F16(c.1)).0)
     };
     "v_pack_b32_f16" => |a: F16, b: F16| -> u32 { u32::from(a.0) | u32::from(b.0) << 16 };
-    // Products of binary16 are exact in binary32, so that it is the same whether sums are fused with them.
+    // Products of binary16 are exact in binary32, so that it is the same whether sums are fused
+    // with them.
     "v_dot2_f32_f16" => |a: F16x2, b: F16x2, c: f32| -> f32 { dot(a, b, c) };
     "v_dot2acc_f32_f16" => |a: F16x2, b: F16x2, c: f32| -> f32 { dot(a, b, c) };
     "v_dot2c_f32_f16" => |a: F16x2, b: F16x2, c: f32| -> f32 { dot(a, b, c) };

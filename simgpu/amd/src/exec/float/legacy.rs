@@ -1,5 +1,6 @@
-//! The unfused multiply-adds of gfx90a. They round the product and then the sum, and take and give no subnormals whatever the mode, which
-//! is why compilers use them only where no subnormal can occur, as in the division of 64-bit integers.
+//! The unfused multiply-adds of gfx90a. They round the product and then the sum, and take and give
+//! no subnormals whatever the mode, which is why compilers use them only where no subnormal can
+//! occur, as in the division of 64-bit integers.
 
 use super::half::{narrow, widen};
 use crate::exec::lane::lanes;

@@ -1,5 +1,5 @@
-//! Minimum, maximum and median. In IEEE mode, that of every kernel, a signalling NaN gives itself quieted, a quiet one gives the other
-//! operand, and -0 is less than +0.
+//! Minimum, maximum and median. In IEEE mode, that of every kernel, a signalling NaN gives itself
+//! quieted, a quiet one gives the other operand, and -0 is less than +0.
 
 use super::half::both;
 use crate::exec::lane::{Lanes, lower};
@@ -67,7 +67,8 @@ bits!(F16, u16, i16, 0x7c00, 0x200, |x| x.0, |y| F16(y));
 bits!(f32, u32, i32, 0x7f80_0000, 0x40_0000, |x| x.to_bits(), |y| f32::from_bits(y));
 bits!(f64, u64, i64, 0x7ff0_0000_0000_0000, 0x8_0000_0000_0000, |x| x.to_bits(), |y| f64::from_bits(y));
 
-/// Picks by order unless there is a NaN. Of two quiet NaNs GFX9 gives the second and GFX11 the first.
+/// Picks by order unless there is a NaN. Of two quiet NaNs GFX9 gives the second and GFX11 the
+/// first.
 #[inline(always)]
 fn choose<const GFX9: bool, T: Bits>(a: T, b: T, first: bool) -> T {
     let signalling = |x: T| x.nan() & !x.quiet_bit();

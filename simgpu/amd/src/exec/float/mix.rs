@@ -1,4 +1,5 @@
-//! Fused multiply-adds whose operands are binary16 or binary32 each, with a result of binary32 or, rounded a second time, of binary16.
+//! Fused multiply-adds whose operands are binary16 or binary32 each, with a result of binary32 or,
+//! rounded a second time, of binary16.
 
 use super::half::{narrow, widen};
 use crate::exec::lane::{Lanes, lowered};
@@ -36,8 +37,9 @@ impl<const HALVES: u8> Lanes for MixHalf<HALVES> {
     }
 }
 
-/// The instruction as if in the encoding that has a magnitude and a half for each source, which is what its fields mean here: `op_sel_hi`
-/// says that a source is binary16, `op_sel` which half it is, `neg_hi` that its magnitude is taken.
+/// The instruction as if in the encoding that has a magnitude and a half for each source, which is
+/// what its fields mean here: `op_sel_hi` says that a source is binary16, `op_sel` which half it
+/// is, `neg_hi` that its magnitude is taken.
 fn plain(inst: &Inst) -> (Inst, u8, [Kind; 3]) {
     let halves = inst.op_sel_hi & 7;
     let kinds = std::array::from_fn(|at| if halves >> at & 1 == 1 { Kind::F16 } else { Kind::F32 });

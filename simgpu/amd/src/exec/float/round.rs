@@ -9,7 +9,8 @@ const BELOW_ONE_F64: f64 = 1.0 - f64::EPSILON / 2.0;
 const BELOW_ONE_F32: f32 = 1.0 - f32::EPSILON / 2.0;
 
 lanes! {
-    /// Rounding. The fraction is `x - floor(x)`, rounded, and kept below one as the ISA documents say.
+    /// Rounding. The fraction is `x - floor(x)`, rounded, and kept below one as the ISA documents
+    /// say.
     TABLE:
     "v_floor_f16" => |x: F16| -> F16 { narrow(widen(x).floor()) };
     "v_floor_f32" => |x: f32| -> f32 { x.floor() };

@@ -26,8 +26,9 @@ const TWO_OVER_PI: [u64; 19] = [
     0x5603_3046_fc7b_0000,
 ];
 
-/// The 53 bits of 2/pi that follow the first `53 segment`, or as many more as the angle is larger than those can reduce. Angles from
-/// 2^945 on get them times 2^128, for a product that is no subnormal.
+/// The 53 bits of 2/pi that follow the first `53 segment`, or as many more as the angle is larger
+/// than those can reduce. Angles from 2^945 on get them times 2^128, for a product that is no
+/// subnormal.
 #[inline(always)]
 fn part(angle: f64, segment: u32) -> f64 {
     let exponent = (angle.to_bits() >> 52 & 0x7ff) as i32;

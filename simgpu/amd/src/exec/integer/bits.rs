@@ -9,8 +9,8 @@ const fn found(count: u32, none: bool) -> i32 {
     if none { -1 } else { count as i32 }
 }
 
-/// The byte of two words that a selector names: 0 to 7 a byte, 8 to 11 the sign of byte 1, 3, 5 or 7 eight times, 12
-/// zero, then all ones.
+/// The byte of two words that a selector names: 0 to 7 a byte, 8 to 11 the sign of byte 1, 3, 5 or
+/// 7 eight times, 12 zero, then all ones.
 #[inline(always)]
 const fn permuted(words: u64, selector: u32) -> u32 {
     let place = if selector < 8 { selector } else { (selector & 3) * 2 + 1 };

@@ -1,8 +1,8 @@
-//! Instructions whose result goes to the nearest number of its type where the clamp modifier is set, and wraps where it
-//! is not.
+//! Instructions whose result goes to the nearest number of its type where the clamp modifier is
+//! set, and wraps where it is not.
 
-/// As [`lanes!`](crate::exec::lane::lanes), with both results: `"v_add_nc_u32" => |a: u32, b: u32| -> u32 { wrapped }
-/// or { clamped };`
+/// As [`lanes!`](crate::exec::lane::lanes), with both results: `"v_add_nc_u32" => |a: u32, b: u32|
+/// -> u32 { wrapped } or { clamped };`
 macro_rules! clamped {
     ($(#[$doc:meta])* $table:ident:
         $($name:literal => |$($x:ident: $t:ty),*| -> $out:ty $wrapped:block or $clamped:block;)*) => {

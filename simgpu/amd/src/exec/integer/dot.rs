@@ -14,8 +14,8 @@ const fn element<const BITS: u32, const SIGNED: bool>(word: u32, at: u32) -> i64
     if SIGNED { (top as i32 >> (32 - BITS)) as i64 } else { (top >> (32 - BITS)) as i64 }
 }
 
-/// The dot product of elements of `BITS` bits, signed in the first operand where `A` says so, in the second where `B`
-/// does. The sum and the result are signed where `SUM` says so.
+/// The dot product of elements of `BITS` bits, signed in the first operand where `A` says so, in
+/// the second where `B` does. The sum and the result are signed where `SUM` says so.
 struct Dot<const BITS: u32, const A: bool, const B: bool, const SUM: bool, const CLAMPED: bool>;
 
 impl<const BITS: u32, const A: bool, const B: bool, const SUM: bool, const CLAMPED: bool> Lanes

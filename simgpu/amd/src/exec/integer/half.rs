@@ -1,6 +1,6 @@
-//! Integers of 16 bits in the low or, by `op_sel`, the high half of a register. What becomes of the other half is the
-//! engine's affair: GFX9 clears it but for the instructions that it added, GFX11 keeps it. The legacy products are
-//! GFX8's, which clear it.
+//! Integers of 16 bits in the low or, by `op_sel`, the high half of a register. What becomes of the
+//! other half is the engine's affair: GFX9 clears it but for the instructions that it added, GFX11
+//! keeps it. The legacy products are GFX8's, which clear it.
 
 use super::clamp::clamped;
 use crate::exec::lane::lanes;

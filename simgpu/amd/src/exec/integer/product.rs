@@ -1,5 +1,5 @@
-//! Products, and products with a sum: of 32 bits, and of the 24-bit multiplier, which takes the low 24 bits of its
-//! operands.
+//! Products, and products with a sum: of 32 bits, and of the 24-bit multiplier, which takes the low
+//! 24 bits of its operands.
 
 use super::clamp::clamped;
 use crate::exec::lane::lanes;
@@ -28,7 +28,8 @@ fn clamp_i32(x: i64) -> i32 {
 }
 
 clamped! {
-    /// Products of 16 or 24 bits, exact in 64 before they are wrapped or clamped, and of 32 with a sum of 64.
+    /// Products of 16 or 24 bits, exact in 64 before they are wrapped or clamped, and of 32 with a
+    /// sum of 64.
     CLAMPED:
     "v_mul_u32_u24" => |a: u32, b: u32| -> u32 { (u24(a) * u24(b)) as u32 } or { clamp_u32(u24(a) * u24(b)) };
     "v_mul_i32_i24" => |a: i32, b: i32| -> i32 { (i24(a) * i24(b)) as i32 } or { clamp_i32(i24(a) * i24(b)) };

@@ -10,7 +10,8 @@ const fn byte(a: u32, at: u32) -> u32 {
     a >> (8 * at) & 0xff
 }
 
-/// The sum of the differences of all bytes; masked, of those whose byte of the second word is not zero.
+/// The sum of the differences of all bytes; masked, of those whose byte of the second word is not
+/// zero.
 #[inline(always)]
 fn sad<const MASKED: bool>(a: u32, b: u32) -> u32 {
     (0..4).fold(0, |sum, at| {

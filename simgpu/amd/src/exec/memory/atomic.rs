@@ -19,8 +19,8 @@ pub trait Word: Copy {
     /// Replaces the value at `at`, and gives the old one.
     ///
     /// # Safety
-    /// The value at `at` may be accessed, at a multiple of its size, and by other threads through this function alone or with the race
-    /// that the simulated kernel has.
+    /// The value at `at` may be accessed, at a multiple of its size, and by other threads through
+    /// this function alone or with the race that the simulated kernel has.
     unsafe fn update(at: *mut u8, new: impl Fn(Self) -> Self) -> Self;
 }
 
@@ -91,7 +91,8 @@ impl<C: Change> Operation for Atomic<C> {
     }
 }
 
-/// Declares atomics: of the old value, the operand and, where there is a third name, the second operand.
+/// Declares atomics: of the old value, the operand and, where there is a third name, the second
+/// operand.
 macro_rules! changes {
     ($($(#[$doc:meta])* $name:ident: $word:ty, |$old:ident, $data:ident $(, $second:ident)?| $new:expr;)*) => {$(
         $(#[$doc])*

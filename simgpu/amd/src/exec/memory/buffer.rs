@@ -1,4 +1,5 @@
-//! Memory by buffer resource. gfx90a reaches private memory so, by a resource that is swizzled; other resources are over global memory.
+//! Memory by buffer resource. gfx90a reaches private memory so, by a resource that is swizzled;
+//! other resources are over global memory.
 
 use super::atomic::*;
 use super::checked_access;
@@ -17,7 +18,8 @@ pub struct Buffer;
 
 /// The place of the scalar offset.
 const OFFSET: usize = 0;
-/// In the second word of a resource: the lanes' elements lie together (on GFX11 of two bits the higher).
+/// In the second word of a resource: the lanes' elements lie together (on GFX11 of two bits the
+/// higher).
 const SWIZZLED: u32 = 1 << 31;
 
 /// A resource over global memory without structure.

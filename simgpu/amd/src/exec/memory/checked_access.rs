@@ -1,4 +1,5 @@
-//! The three memories, reached by lanes with their addresses: each access is checked, and then made for the lanes that may make it.
+//! The three memories, reached by lanes with their addresses: each access is checked, and then made
+//! for the lanes that may make it.
 
 use super::operation::{Form, Places, disagreeing};
 use super::private;
@@ -17,8 +18,9 @@ pub fn global(wave: &mut Wave, step: &Step, env: &mut Env<'_>, form: &Form, mask
         let cache = &mut env.caches[site as usize % SITE_CACHES];
         if env.launch.check_run(&place, form.access, start, lanes * bytes, form.align, cache) {
             let first = mask.trailing_zeros() as usize;
-            // SAFETY: the check found all of the row in a live allocation. Where other threads of the simulated card access it at the
-            // same time, the kernel has a race, which the checks tell.
+            // SAFETY: the check found all of the row in a live allocation. Where other threads of
+            // the simulated card access it at the same time, the kernel has a race, which the
+            // checks tell.
             unsafe { row(wave, step, first, lanes as usize, start as *mut u8) };
             return;
         }
@@ -55,7 +57,8 @@ pub fn local(wave: &mut Wave, step: &Step, env: &mut Env<'_>, form: &Form, mask:
         && env.local.check_run(&place, access, at.into(), lanes as u32 * bytes, align, env.launch)
     {
         let start = env.local.bytes_mut().as_mut_ptr().wrapping_add(at as usize);
-        // SAFETY: the check found all of the row inside. The memory starts at a multiple of eight, and only this thread reaches it.
+        // SAFETY: the check found all of the row inside. The memory starts at a multiple of eight,
+        // and only this thread reaches it.
         unsafe { row(wave, step, mask.trailing_zeros() as usize, lanes as usize, start) };
         return;
     }

@@ -1,4 +1,5 @@
-//! Generic addresses: those in the apertures reach group and private memory, all others global memory.
+//! Generic addresses: those in the apertures reach group and private memory, all others global
+//! memory.
 
 use super::atomic::*;
 use super::checked_access;

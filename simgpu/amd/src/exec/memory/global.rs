@@ -1,4 +1,5 @@
-//! Global memory: a 64-bit address in two vector registers, or a scalar base with a 32-bit vector offset.
+//! Global memory: a 64-bit address in two vector registers, or a scalar base with a 32-bit vector
+//! offset.
 
 use super::atomic::*;
 use super::checked_access;

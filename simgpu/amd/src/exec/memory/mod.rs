@@ -1,5 +1,5 @@
-//! Instructions that reach memory: an operation (a load, a store, an atomic) in a space, which makes
-//! the addresses and reaches global, group or private memory with them.
+//! Instructions that reach memory: an operation (a load, a store, an atomic) in a space, which
+//! makes the addresses and reaches global, group or private memory with them.
 
 #[doc(hidden)]
 pub mod atomic;

@@ -1,4 +1,5 @@
-//! What instructions do with the memory they reach, whichever memory that is: loads, stores, and (in [`atomic`](super::atomic)) atomics.
+//! What instructions do with the memory they reach, whichever memory that is: loads, stores, and
+//! (in [`atomic`](super::atomic)) atomics.
 
 use super::width::{MOST, Unit};
 use crate::exec::program::Source;
@@ -15,14 +16,16 @@ pub const DATA: usize = 1;
 /// See [`ADDRESS`].
 pub const SECOND: usize = 2;
 
-/// An operation, for those that check and address: only moving the bytes is different code for each.
+/// An operation, for those that check and address: only moving the bytes is different code for
+/// each.
 pub struct Form {
     /// For the checks.
     pub access: Access,
     /// Bytes of a lane.
     pub bytes: u32,
-    /// What the address must be a multiple of. The hardware takes loads and stores anywhere in the mode that the runtime sets; that an
-    /// element of up to four bytes lies where a pointer to it may point is what the source promises, on AMD's cards as on others.
+    /// What the address must be a multiple of. The hardware takes loads and stores anywhere in the
+    /// mode that the runtime sets; that an element of up to four bytes lies where a pointer to it
+    /// may point is what the source promises, on AMD's cards as on others.
     pub align: u32,
     /// Registers that it stores (of an atomic: of each operand).
     pub stored: usize,
@@ -152,7 +155,8 @@ impl<U: Unit> Operation for Store<U> {
     }
 }
 
-/// The first lane of `overlap` whose bytes are not what an earlier lane of `lanes` stores in the same place.
+/// The first lane of `overlap` whose bytes are not what an earlier lane of `lanes` stores in the
+/// same place.
 #[cold]
 pub fn disagreeing(
     wave: &mut Wave,
@@ -164,7 +168,8 @@ pub fn disagreeing(
 ) -> Option<usize> {
     let mut stored = [[0u8; 4 * MOST]; LANES];
     let places: Places = stored.each_mut().map(|bytes| bytes.as_mut_ptr());
-    // SAFETY: a store writes no more than it has registers, and every lane has room for the most of them.
+    // SAFETY: a store writes no more than it has registers, and every lane has room for the most of
+    // them.
     unsafe { (form.lanes)(wave, step, lanes, &places) };
     let end = |lane: usize| address(lane) + u64::from(form.bytes);
     let byte = |lane: usize, at: u64| stored[lane][(at - address(lane)) as usize];

@@ -1,4 +1,5 @@
-//! Private memory of a wave's threads: stacks and spilled registers. No other thread reaches it, so that there are no races to look for.
+//! Private memory of a wave's threads: stacks and spilled registers. No other thread reaches it, so
+//! that there are no races to look for.
 
 use super::operation::Form;
 use crate::exec::{Env, Wave};
@@ -10,7 +11,8 @@ use isobit_simgpu_core::finding::{Finding, FindingKind};
 pub struct Private {
     /// Bytes of a thread.
     pub bytes_per_lane: u32,
-    /// The bytes of all lanes, lane after lane. Whole words, so that 64-bit atomics find them aligned.
+    /// The bytes of all lanes, lane after lane. Whole words, so that 64-bit atomics find them
+    /// aligned.
     words: Vec<u64>,
     /// Which of them were written.
     init: Vec<u8>,
@@ -33,7 +35,8 @@ impl Private {
     }
 }
 
-/// The lanes whose access may be made; what is wrong is told, and what is written counts as initialised.
+/// The lanes whose access may be made; what is wrong is told, and what is written counts as
+/// initialised.
 pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: &[u32; LANES]) -> u64 {
     let &Form { access, bytes, align, .. } = form;
     let stride = wave.private.bytes_per_lane as usize;

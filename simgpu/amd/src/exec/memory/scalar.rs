@@ -46,8 +46,9 @@ fn run<const N: usize, const BUFFER: bool>(wave: &mut Wave, step: &Step, env: &m
         let cache = &mut env.caches[site as usize % SITE_CACHES];
         if env.launch.check_uniform(&place, site, address, 4 * count as u32, 4, cache, env.describe) {
             for (i, word) in words.iter_mut().enumerate().take(count) {
-                // SAFETY: the check found all of the words in a live allocation, at a multiple of four. Where other threads of the
-                // simulated card write them at the same time, the kernel has a race, which the checks tell.
+                // SAFETY: the check found all of the words in a live allocation, at a multiple of
+                // four. Where other threads of the simulated card write them at the same time, the
+                // kernel has a race, which the checks tell.
                 *word = unsafe { (address as *const u32).add(i).read() };
             }
         }

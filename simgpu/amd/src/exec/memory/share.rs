@@ -1,4 +1,5 @@
-//! Group memory by its own instructions (DS). Those that only exchange values between lanes are with the lane crossings.
+//! Group memory by its own instructions (DS). Those that only exchange values between lanes are
+//! with the lane crossings.
 
 use super::atomic::*;
 use super::checked_access;
@@ -27,7 +28,8 @@ impl Space for Share {
     }
 }
 
-/// Two places of group memory in one instruction, whose constant offsets count in units of `UNIT` elements.
+/// Two places of group memory in one instruction, whose constant offsets count in units of `UNIT`
+/// elements.
 pub struct Two<const UNIT: u32>;
 
 impl<const UNIT: u32> Space for Two<UNIT> {

@@ -1,4 +1,5 @@
-//! How memory is reached: the spaces that instructions address, and the lowering that joins a space to an operation.
+//! How memory is reached: the spaces that instructions address, and the lowering that joins a space
+//! to an operation.
 
 use super::operation::{ADDRESS, DATA, Form, NO_ROW, Operation, SECOND};
 use crate::exec::lower::{Lower, modifier};
@@ -9,7 +10,8 @@ use isobit_simgpu_core::check::Access;
 
 /// A way of addressing.
 pub trait Space {
-    /// Where the second operand of an atomic is: in registers of its own (true), or after the first's.
+    /// Where the second operand of an atomic is: in registers of its own (true), or after the
+    /// first's.
     const OWN_SECOND: bool = false;
 
     /// Fills in what the address is made of.
@@ -100,7 +102,8 @@ pub fn optional_address_row(lower: &mut Lower, inst: &Inst, step: &mut Step) -> 
     Ok(())
 }
 
-/// Declares loads, stores and atomics of a space as a table: `"global_": Global; loads, stores and atomics by the rest of their names.`
+/// Declares loads, stores and atomics of a space as a table: `"global_": Global; loads, stores and
+/// atomics by the rest of their names.`
 macro_rules! table {
     ($(#[$doc:meta])* $table:ident: $prefix:literal, $space:ty;
      $($name:literal => $operation:ty),* $(,)?) => {
@@ -111,7 +114,8 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-/// As [`table`], with the names of vector memory instructions, which all spaces but group memory share.
+/// As [`table`], with the names of vector memory instructions, which all spaces but group memory
+/// share.
 macro_rules! vector_memory {
     ($(#[$doc:meta])* $table:ident: $prefix:literal, $space:ty $(; $name:literal => $operation:ty)*) => {
         $crate::exec::memory::space::table! {

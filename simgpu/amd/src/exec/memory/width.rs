@@ -23,7 +23,8 @@ pub trait Unit {
     unsafe fn store(at: *mut u8, words: [u32; MOST]);
 }
 
-/// Declares units of a single register: what is in memory, the register after a load, and what of it is stored.
+/// Declares units of a single register: what is in memory, the register after a load, and what of
+/// it is stored.
 macro_rules! narrow {
     ($($(#[$doc:meta])* $name:ident: $type:ty, |$value:ident, $old:ident| $load:expr, |$word:ident| $store:expr;)*) => {$(
         $(#[$doc])*

@@ -10,8 +10,8 @@ fn shift_add(a: u32, shift: u32, b: u32) -> (u32, Scc) {
 }
 
 scalars! {
-    /// Arithmetic. SCC is the carry or borrow of unsigned and the overflow of signed sums; of a minimum or maximum,
-    /// whether it is the first.
+    /// Arithmetic. SCC is the carry or borrow of unsigned and the overflow of signed sums; of a
+    /// minimum or maximum, whether it is the first.
     TABLE:
     "s_add_u32" => |_scc, a: u32, b: u32| -> (u32, Scc) {
         let (sum, carry) = a.overflowing_add(b);

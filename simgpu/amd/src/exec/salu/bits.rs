@@ -2,7 +2,8 @@
 
 use crate::exec::scalar::{Scc, scalars};
 
-/// Offset and width of a bit field, packed as bits 5:0 and 22:16; the offset is taken modulo the register's width.
+/// Offset and width of a bit field, packed as bits 5:0 and 22:16; the offset is taken modulo the
+/// register's width.
 #[inline(always)]
 const fn field(packed: u32, bits: u32) -> (u32, u32) {
     (packed & (bits - 1), packed >> 16 & 0x7f)

@@ -1,4 +1,5 @@
-//! Scalar instructions with a 16-bit constant: each is another instruction whose last source is that constant.
+//! Scalar instructions with a 16-bit constant: each is another instruction whose last source is
+//! that constant.
 
 use crate::exec::lower::{Lower, Lowering};
 use crate::exec::program::{Step, Unsupported};
@@ -44,7 +45,8 @@ fn lower(
     lower.one(&Inst { name, src, src_count: used as u8, ..inst.clone() })
 }
 
-/// The register that an instruction with a constant reads: its encoding has it in the destination's field.
+/// The register that an instruction with a constant reads: its encoding has it in the destination's
+/// field.
 pub fn source(inst: &Inst) -> Operand {
     if inst.src_count > 0 { inst.src[0] } else { inst.dst }
 }

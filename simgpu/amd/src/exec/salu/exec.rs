@@ -1,4 +1,5 @@
-//! Scalar instructions that change EXEC and keep a copy. SCC is whether any lane is active after them.
+//! Scalar instructions that change EXEC and keep a copy. SCC is whether any lane is active after
+//! them.
 
 use crate::exec::program::{Flow, Step};
 use crate::exec::wave::{Env, Wave};

@@ -1,4 +1,5 @@
-//! Hardware registers: what kernels may ask for, and the float mode, which they may set to what it is.
+//! Hardware registers: what kernels may ask for, and the float mode, which they may set to what it
+//! is.
 
 use super::constant;
 use crate::exec::lower::{Lower, Lowering};
@@ -9,13 +10,14 @@ use crate::exec::wave::{Env, Wave};
 use crate::isa::Inst;
 use std::sync::atomic::Ordering;
 
-/// MODE as every kernel starts: round to nearest even (bits 3:0), subnormals kept (7:4), NaN clamped to zero (8), IEEE
-/// minimum and maximum (9).
+/// MODE as every kernel starts: round to nearest even (bits 3:0), subnormals kept (7:4), NaN
+/// clamped to zero (8), IEEE minimum and maximum (9).
 const MODE: u32 = 0x3f0;
 /// The identifier of MODE.
 const MODE_ID: u32 = 1;
 
-/// The register, the first bit, and the mask of the bits before they are shifted there, of a constant.
+/// The register, the first bit, and the mask of the bits before they are shifted there, of a
+/// constant.
 fn part(imm: i32) -> (u32, u32, u32) {
     let bits = imm as u16 as u32;
     let size = (bits >> 11) + 1;
@@ -39,7 +41,8 @@ fn value(wave: &Wave, env: &Env<'_>, id: u32) -> Option<u32> {
         // HW_ID1 and HW_ID2 of GFX11; XCC_ID of gfx942.
         23 | 24 if !gfx9 => 0,
         20 if env.program.arch == crate::isa::Arch::Gfx942 => 0,
-        // SH_MEM_BASES: the high 16 bits of the addresses of private memory, and of group memory above them.
+        // SH_MEM_BASES: the high 16 bits of the addresses of private memory, and of group memory
+        // above them.
         15 => env.shared_aperture & 0xffff_0000 | env.private_aperture >> 16,
         // SHADER_CYCLES, 20 bits.
         29 if !gfx9 => env.clock.fetch_add(1, Ordering::Relaxed) as u32 & 0xf_ffff,

@@ -15,8 +15,8 @@ const fn logic64(bits: u64) -> (u64, Scc) {
 }
 
 scalars! {
-    /// Moves leave SCC alone; logic and shifts set it where their result differs from zero. Shifts take their count
-    /// modulo the width.
+    /// Moves leave SCC alone; logic and shifts set it where their result differs from zero. Shifts
+    /// take their count modulo the width.
     TABLE:
     "s_mov_b32" => |_scc, a: u32| -> u32 { a };
     "s_mov_b64" => |_scc, a: u64| -> u64 { a };

@@ -4,7 +4,8 @@ use super::Failure;
 use crate::isa::inst::Arch;
 use crate::isa::table::Row;
 
-/// An instruction's words and its row. A literal is read when the first operand asks for it, and makes the instruction longer.
+/// An instruction's words and its row. A literal is read when the first operand asks for it, and
+/// makes the instruction longer.
 pub(super) struct Code<'a> {
     arch: Arch,
     row: &'static Row,

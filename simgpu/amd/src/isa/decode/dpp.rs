@@ -35,9 +35,11 @@ pub(super) fn permutation(code: &Code, inst: &mut Inst) -> Result<(), Failure> {
 /// The controls that a target has.
 fn exists(arch: Arch, ctrl: u16) -> bool {
     match ctrl {
-        0..=0xff => true,                                                // quad_perm
-        0x101..=0x10f | 0x111..=0x11f | 0x121..=0x12f => true,           // row_shl, row_shr, row_ror
-        0x140 | 0x141 => true,                                           // row_mirror, row_half_mirror
+        0..=0xff => true, // quad_perm
+        // row_shl, row_shr, row_ror
+        0x101..=0x10f | 0x111..=0x11f | 0x121..=0x12f => true,
+        // row_mirror, row_half_mirror
+        0x140 | 0x141 => true,
         0x130 | 0x134 | 0x138 | 0x13c | 0x142 | 0x143 => arch.is_gfx9(), // wave_*, row_bcast
         0x150..=0x15f => true,                                           // row_newbcast, row_share
         0x160..=0x16f => !arch.is_gfx9(),                                // row_xmask

@@ -1,5 +1,6 @@
-//! From bytes to an instruction: the encoding is told by the first bits, the opcode finds a row of the tables, whose slots say which fields are
-//! operands, and which other bits may be set. Field places are those of AMD's ISA documents of CDNA 2, CDNA 3 and RDNA 3.
+//! From bytes to an instruction: the encoding is told by the first bits, the opcode finds a row of
+//! the tables, whose slots say which fields are operands, and which other bits may be set. Field
+//! places are those of AMD's ISA documents of CDNA 2, CDNA 3 and RDNA 3.
 
 mod code;
 mod dpp;
@@ -17,7 +18,8 @@ use code::Code;
 /// Decodes the instruction at the start of `bytes`, which may go on behind it.
 ///
 /// # Errors
-/// Unknown encodings, opcodes, operands and modifiers, and bytes that end within the instruction; the error names which.
+/// Unknown encodings, opcodes, operands and modifiers, and bytes that end within the instruction;
+/// the error names which.
 pub fn decode(arch: Arch, bytes: &[u8]) -> Result<Inst, DecodeError> {
     let Some(first) = bytes.first_chunk() else {
         return Err(DecodeError {
@@ -73,7 +75,8 @@ fn operands(code: &mut Code, inst: &mut Inst) -> Result<(), Failure> {
             continue;
         }
         let (operand, dwords) = match slot.field {
-            Field::Vdst if inst.lds && slot.role == Role::Dest && inst.encoding != Encoding::Ds => (Operand::None, 0), // straight to LDS
+            // straight to LDS
+            Field::Vdst if inst.lds && slot.role == Role::Dest && inst.encoding != Encoding::Ds => (Operand::None, 0),
             _ if slot.role == Role::Old && !inst.cache.glc => (Operand::None, 0),
             _ => operand::read(code, slot, inst)?,
         };

@@ -4,7 +4,8 @@ use super::{Failure, code::Code};
 use crate::isa::inst::{Arch, Encoding, Inst, Operand, sreg};
 use crate::isa::table::{A, C, Field, Form, H, L, S, Slot, V, W};
 
-/// The operand of a slot and its registers of 32 bits. The modifiers of `inst` that say how an address is made are read before.
+/// The operand of a slot and its registers of 32 bits. The modifiers of `inst` that say how an
+/// address is made are read before.
 pub(super) fn read(code: &mut Code, slot: &Slot, inst: &mut Inst) -> Result<(Operand, u8), Failure> {
     let (operand, dwords) = raw(code, slot, inst)?;
     let operand = match operand {

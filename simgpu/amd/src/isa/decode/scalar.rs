@@ -4,7 +4,8 @@ use super::{Failure, code::Code, operand};
 use crate::isa::inst::{Cache, Encoding, Inst, Operand};
 use crate::isa::table::Field;
 
-/// The constants of SOPK, SOPP, and of the SOPC and SOP1 instructions that have one in place of a source.
+/// The constants of SOPK, SOPP, and of the SOPC and SOP1 instructions that have one in place of a
+/// source.
 pub(super) fn numbers(code: &Code, inst: &mut Inst) {
     inst.imm = match inst.encoding {
         Encoding::Sopk | Encoding::Sopp => code.signed(0, 16),
@@ -28,7 +29,8 @@ pub(super) fn memory(code: &Code, inst: &mut Inst) {
         inst.cache = Cache { glc: code.bit(14), dlc: code.bit(13), ..Cache::default() };
     }
     if code.row().slots.first().is_some_and(|slot| slot.field == Field::Imm) {
-        inst.imm1 = code.field(6, 7) as i32; // s_atc_probe has a constant where others have their data
+        // s_atc_probe has a constant where others have their data
+        inst.imm1 = code.field(6, 7) as i32;
     }
 }
 

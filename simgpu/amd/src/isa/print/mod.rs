@@ -1,4 +1,5 @@
-//! Instructions as text, in LLVM's syntax: for findings, and for the comparison with LLVM's disassembler.
+//! Instructions as text, in LLVM's syntax: for findings, and for the comparison with LLVM's
+//! disassembler.
 
 mod modifiers;
 mod names;
@@ -12,7 +13,8 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::LazyLock;
 
 impl Inst {
-    /// The instruction as LLVM's disassembler writes it. A branch has its offset in instruction words, as LLVM has it.
+    /// The instruction as LLVM's disassembler writes it. A branch has its offset in instruction
+    /// words, as LLVM has it.
     pub fn display(&self, arch: Arch) -> impl Display + '_ {
         Text { inst: self, arch }
     }
@@ -26,7 +28,8 @@ struct Text<'a> {
 impl Display for Text<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let halves = std::iter::once(self.inst).chain(self.inst.second.as_deref());
-        // Both halves of a VOPD have one literal: where one is a multiplication by it, LLVM writes it as a float of 32 bits in the other.
+        // Both halves of a VOPD have one literal: where one is a multiplication by it, LLVM writes
+        // it as a float of 32 bits in the other.
         let is_shared =
             self.inst.second.is_some() && halves.clone().any(|half| matches!(half.name, "v_fmaak_f32" | "v_fmamk_f32"));
         let class = if is_shared { !table::P } else { !0 };

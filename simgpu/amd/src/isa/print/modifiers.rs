@@ -98,7 +98,8 @@ fn vector(f: &mut Formatter<'_>, inst: &Inst, arch: Arch, row: &Row) -> fmt::Res
             write!(f, " neg_hi:{}", list(inst.neg_hi, sources))?;
         }
     } else if inst.op_sel != 0 && !row.slots.iter().any(|slot| slot.class & H != 0) {
-        // The permutations have two flags in op_sel; the stochastic roundings a third place, which with the last says what byte is written.
+        // The permutations have two flags in op_sel; the stochastic roundings a third place, which
+        // with the last says what byte is written.
         let places = match inst.name {
             "v_permlane16_b32" | "v_permlanex16_b32" => 1,
             name if name.starts_with("v_cvt_sr_") => 3,

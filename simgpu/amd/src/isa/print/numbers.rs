@@ -5,7 +5,8 @@ use crate::isa::inst::{Arch, Encoding, Inst, Operand};
 use crate::isa::table::{Field, Row};
 use std::fmt::{self, Formatter};
 
-/// The constant of SOPK, SOPP, SOPC and SOP1; the offset of SMEM (or `s_atc_probe`'s constant, which comes first).
+/// The constant of SOPK, SOPP, SOPC and SOP1; the offset of SMEM (or `s_atc_probe`'s constant,
+/// which comes first).
 pub(super) fn text(inst: &Inst, arch: Arch, row: &Row, first: bool) -> String {
     let value = inst.imm as u32 & 0xffff;
     match inst.encoding {
@@ -130,7 +131,8 @@ fn message(arch: Arch, value: u32) -> String {
     }
 }
 
-/// The generation that microcode says it was made for, and its flags; a plain number where other bits are set.
+/// The generation that microcode says it was made for, and its flags; a plain number where other
+/// bits are set.
 fn version(value: u32) -> String {
     if value & 0x1f00 != 0 {
         return format!("{value:#x}");

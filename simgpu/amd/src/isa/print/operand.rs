@@ -57,7 +57,8 @@ fn scalar(arch: Arch, place: u8, dwords: u8) -> String {
     }
 }
 
-/// A literal of an operand of a class: as the inline constant that it equals where LLVM writes it so, else in hexadecimal.
+/// A literal of an operand of a class: as the inline constant that it equals where LLVM writes it
+/// so, else in hexadecimal.
 pub(super) fn literal(value: u32, class: Class, dwords: u8) -> String {
     let is_small = |integer: i32| (-16..=64).contains(&integer);
     let float = |place: Option<usize>| place.map(|place| inline(240 + place as u8, 1));

@@ -1,4 +1,5 @@
-//! The opcodes of GFX9 (gfx90a and gfx942), made by `tables/make_tables.py` from LLVM 19. Not edited by hand.
+//! The opcodes of GFX9 (gfx90a and gfx942), made by `tables/make_tables.py` from LLVM 19. Not
+//! edited by hand.
 
 use super::row::*;
 

@@ -66,7 +66,8 @@ pub(crate) enum Field {
     Vcc,
     /// EXEC, implied.
     Exec,
-    /// The constant of SOPK and SOPP, the offset of SMEM, the index mode or message of SOPC and SOP1.
+    /// The constant of SOPK and SOPP, the offset of SMEM, the index mode or message of SOPC and
+    /// SOP1.
     Imm,
     /// The second offset of a DS instruction.
     Offset1,
@@ -84,7 +85,8 @@ pub(crate) const C: Class = 4;
 pub(crate) const L: Class = 8;
 /// An accumulation register.
 pub(crate) const A: Class = 16;
-/// A vector register below 128: the bit above would select a half, for which LLVM's gfx1100 has no syntax.
+/// A vector register below 128: the bit above would select a half, for which LLVM's gfx1100 has no
+/// syntax.
 pub(crate) const W: Class = 32;
 /// Half of a vector register below 128, by the bit above.
 pub(crate) const H: Class = 64;

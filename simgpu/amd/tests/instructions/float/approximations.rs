@@ -1,4 +1,5 @@
-//! Approximate instructions: what the ISA documents list, and how far results are from the exact ones.
+//! Approximate instructions: what the ISA documents list, and how far results are from the exact
+//! ones.
 
 use super::*;
 
@@ -99,7 +100,8 @@ type Below = fn(x: f64, candidate: f64) -> bool;
 
 #[test]
 fn binary32_results_are_within_a_unit_and_best_without_a_shift() {
-    // Each inequality is exact in binary64 or has ample margin in it: candidates are midpoints, of 25 bits.
+    // Each inequality is exact in binary64 or has ample margin in it: candidates are midpoints, of
+    // 25 bits.
     let functions: [(&str, Below, f32, f32); 3] = [
         ("v_rcp_f32", |x, c| c * x < 1.0, 1e-30, 1e30),
         ("v_sqrt_f32", |x, c| c * c < x, 1e-30, 1e30),

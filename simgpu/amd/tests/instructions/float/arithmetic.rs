@@ -93,7 +93,8 @@ fn binary64_is_rounded_once() {
 
 #[test]
 fn scaled_products_are_rounded_once() {
-    // Against 128-bit integers: operands are integers of 53 bits and the places to drop are counted by hand.
+    // Against 128-bit integers: operands are integers of 53 bits and the places to drop are counted
+    // by hand.
     let mut random = Random(66);
     for _ in 0..200_000 {
         let [a, b] = [0; 2].map(|_| (random.next() >> 11) as i64 - (1 << 52));
@@ -104,7 +105,8 @@ fn scaled_products_are_rounded_once() {
             continue;
         }
         let down = (random.next() % 880 + 20) as i32;
-        // What is left above the place of the least subnormal is an integer; the host rounds its conversion.
+        // What is left above the place of the least subnormal is an integer; the host rounds its
+        // conversion.
         let got = fma_scaled(a as f64, b as f64, c as f64, -down - 100);
         assert_eq!(got, exact as f64 * 2f64.powi(-down) * 2f64.powi(-100), "{a} {b} {c} {down}");
         // Down to subnormals: the integer quotient, ties to even.

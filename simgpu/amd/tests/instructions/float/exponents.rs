@@ -97,7 +97,8 @@ fn numbers_taken_apart_go_together_again() {
 #[test]
 fn parts_of_two_over_pi_follow_each_other() {
     for mut bench in Bench::all() {
-        // Summed, the parts are 2/pi as far as binary64 has it; each starts where the one before ends.
+        // Summed, the parts are 2/pi as far as binary64 has it; each starts where the one before
+        // ends.
         let mut sum = 0.0;
         let part = |bench: &mut Bench, angle: f64, segment: u64| {
             let mut out = 0.0;
@@ -117,7 +118,8 @@ fn parts_of_two_over_pi_follow_each_other() {
             above = 2f64.powi(-53 * (segment as i32 + 1));
             assert_eq!((here / above).fract(), 0.0, "{segment}");
         }
-        // A large angle has whole turns that the first bits only add to: they are left out, as many as its exponent is larger.
+        // A large angle has whole turns that the first bits only add to: they are left out, as many
+        // as its exponent is larger.
         let large = part(&mut bench, 2f64.powi(60), 0);
         let (first, second) = (part(&mut bench, 1.0, 0), part(&mut bench, 1.0, 1));
         let skipped = (first * 64.0).floor() / 64.0;

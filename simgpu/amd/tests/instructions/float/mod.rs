@@ -1,5 +1,5 @@
-//! Tests of floating point against arithmetic of another kind: exact integers, the host's operations of another width, and values that the
-//! ISA documents list.
+//! Tests of floating point against arithmetic of another kind: exact integers, the host's
+//! operations of another width, and values that the ISA documents list.
 
 mod approximations;
 mod arithmetic;
@@ -28,7 +28,8 @@ fn comparison(name: &'static str) -> Inst {
     inst(name, Encoding::Vopc, Operand::Sgpr(sreg::VCC_LO), &SOURCES.map(Operand::Vgpr)[..2])
 }
 
-/// Runs an instruction on operands that differ from lane to lane, and gives each lane's operands and result to a check.
+/// Runs an instruction on operands that differ from lane to lane, and gives each lane's operands
+/// and result to a check.
 #[track_caller]
 fn each<const N: usize>(
     bench: &mut Bench,
@@ -54,7 +55,8 @@ fn each<const N: usize>(
     }
 }
 
-/// Words that mean something as binary32: zeros, subnormals, limits, infinities, NaNs, halves, and any bits.
+/// Words that mean something as binary32: zeros, subnormals, limits, infinities, NaNs, halves, and
+/// any bits.
 fn word_f32(random: &mut Random) -> f32 {
     const EDGES: [u32; 24] = [
         0,
@@ -135,7 +137,8 @@ fn nearest_f16(n: i128) -> u16 {
     nearest_f16_at(n, 48)
 }
 
-/// The binary16 nearest to `n 2^-place`, found among all of them; ties go to the even one, which is that with even bits.
+/// The binary16 nearest to `n 2^-place`, found among all of them; ties go to the even one, which is
+/// that with even bits.
 fn nearest_f16_at(n: i128, place: u32) -> u16 {
     let size = n.unsigned_abs();
     let at = |bits: u32| -> u128 {

@@ -1,4 +1,5 @@
-//! Divisions and square roots as clang 19 compiles them, which must be correctly rounded whatever a card's approximations give.
+//! Divisions and square roots as clang 19 compiles them, which must be correctly rounded whatever a
+//! card's approximations give.
 
 use super::compiled::{gfx9, gfx11};
 use super::*;
@@ -144,7 +145,8 @@ fn quotients_and_roots_of_binary16() {
             // Rounded at 53 bits first, which is as good as exact.
             let want = isobit_simgpu_amd::exec::float::half::narrow_f64(quotient).0;
             let off = i32::from(got) - i32::from(want);
-            // The quotient is a product with the reciprocal, so that what a card's reciprocal lacks can tip a tie among the subnormals.
+            // The quotient is a product with the reciprocal, so that what a card's reciprocal lacks
+            // can tip a tie among the subnormals.
             let tie = if finite_f16(want) { integer_f16(want) as f64 / 16_777_216.0 - quotient } else { 0.0 };
             let tipped = approximation != 0 && off.abs() == 1 && tie.abs() == 2f64.powi(-25);
             assert!(off == 0 || tipped, "{x:x?}: {got:#x}, not {want:#x}");

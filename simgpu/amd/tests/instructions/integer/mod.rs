@@ -1,6 +1,7 @@
-//! Every vector instruction on integers against exact arithmetic: operands become integers of 128 bits, the expected
-//! result is a formula over them, taken modulo the width of the destination. Operands come from all places, EXEC is
-//! whole, empty and partial, the destination may be a source, and both functions of every step run.
+//! Every vector instruction on integers against exact arithmetic: operands become integers of 128
+//! bits, the expected result is a formula over them, taken modulo the width of the destination.
+//! Operands come from all places, EXEC is whole, empty and partial, the destination may be a
+//! source, and both functions of every step run.
 
 mod arith;
 mod bits;
@@ -159,8 +160,8 @@ pub fn masks(random: &mut Random) -> [u64; 6] {
     [u64::MAX, 0, 1, 1 << 31 | 1 << 63, some, !some & random.next()]
 }
 
-/// Does an instruction of GFX9 keep the high half of a register with a result of 16 bits? Those that its manual gives
-/// `op_sel` and GFX8's lacks.
+/// Does an instruction of GFX9 keep the high half of a register with a result of 16 bits? Those
+/// that its manual gives `op_sel` and GFX8's lacks.
 fn keeps(name: &str) -> bool {
     matches!(
         name,
@@ -286,7 +287,8 @@ fn expected(bench: &Bench, case: &Case, code: &Inst) -> (Vec<[u32; 64]>, [u32; 1
     (v, s)
 }
 
-/// The expectation is wrong only where a lane's low bit is set in both operands: the check must look at every lane.
+/// The expectation is wrong only where a lane's low bit is set in both operands: the check must
+/// look at every lane.
 #[test]
 #[should_panic(expected = "v_and_b32")]
 fn a_wrong_result_is_found() {

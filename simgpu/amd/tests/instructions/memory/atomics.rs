@@ -1,4 +1,5 @@
-//! Atomics: each against what the ISA documents say of it, in every space, with and without the old value, and between threads.
+//! Atomics: each against what the ISA documents say of it, in every space, with and without the old
+//! value, and between threads.
 
 use super::{Rig, S, SHARED, V, bytes, inst};
 use half::{bf16, f16};
@@ -10,7 +11,8 @@ use isobit_simgpu_amd::exec::{Flow, Wave};
 use isobit_simgpu_amd::isa::{Arch, Encoding, Operand};
 use isobit_simgpu_core::memory::Kind;
 
-/// The new value from the old one and two operands; `compare` is the one that is compared with, where there is one.
+/// The new value from the old one and two operands; `compare` is the one that is compared with,
+/// where there is one.
 type Change = fn(u64, u64, u64) -> u64;
 
 fn f(x: u64) -> f32 {
@@ -77,7 +79,8 @@ const ATOMICS: [(&str, usize, Change); 36] = [
     }),
 ];
 
-/// What floats can be: ordinary, of both signs, infinite, subnormal. No zeros of different signs and no NaN, which host functions leave open.
+/// What floats can be: ordinary, of both signs, infinite, subnormal. No zeros of different signs
+/// and no NaN, which host functions leave open.
 const F32: [u32; 8] =
     [0x3f80_0000, 0xbf80_0000, 0x4049_0fdb, 0x7f80_0000, 0x0000_0003, 0x8000_0001, 0x7f7f_ffff, 0x3300_0000];
 /// The same, as halves; their sums are finite.

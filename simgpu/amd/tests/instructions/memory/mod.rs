@@ -61,7 +61,8 @@ impl Rig {
         Self { arch, vector_unit, wave, memory, findings: Findings::new(), local, random: Random(7) }
     }
 
-    /// Every target, with the functions for AVX2 where the processor has it, and with those of the baseline.
+    /// Every target, with the functions for AVX2 where the processor has it, and with those of the
+    /// baseline.
     fn each(mut test: impl FnMut(Self)) {
         for arch in Arch::ALL {
             for vector_unit in [false, has_vector_unit()] {
@@ -134,7 +135,8 @@ impl Rig {
         self.wave.next = 1;
         // Each instruction is as if a barrier came before it.
         self.wave.epoch += 1;
-        // SAFETY: the program was lowered for this wave's width, with features that the processor has, and is the environment's.
+        // SAFETY: the program was lowered for this wave's width, with features that the processor
+        // has, and is the environment's.
         let flow = unsafe { (program.steps[0].exec)(&mut self.wave, &program.steps[0], &mut env) };
         (flow, env.fault)
     }

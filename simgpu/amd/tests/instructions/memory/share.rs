@@ -137,7 +137,8 @@ fn two_places_at_once() {
             rig.fill();
             let mut want = fill(&mut rig);
             let at = addresses(&mut rig);
-            // Each lane's two places are its own: slots of 16 bytes, the second 2048 bytes or a fitting multiple on.
+            // Each lane's two places are its own: slots of 16 bytes, the second 2048 bytes or a
+            // fitting multiple on.
             let second = if unit >= 256 { 2048 / unit } else { 8 / unit };
             let inst = share(store, Operand::None, &[V(2), V(8), V(12)], (0, second as i32));
             rig.run(&inst);

@@ -4,7 +4,8 @@ use super::{LOCAL, PRIVATE, Rig, S, SHARED, V, bytes, inst};
 use isobit_simgpu_amd::isa::{Encoding, Inst, Operand};
 use isobit_simgpu_core::check::{Access, Place};
 
-/// What the registers hold after a load of these bytes, where the first held `old`: as the ISA documents describe the instructions.
+/// What the registers hold after a load of these bytes, where the first held `old`: as the ISA
+/// documents describe the instructions.
 type Loaded = fn(&[u8], u32) -> Vec<u32>;
 
 fn le(b: &[u8]) -> Vec<u32> {
@@ -172,7 +173,8 @@ fn memory(rig: &mut Rig, way: Way, base: u64, lane: usize) -> Vec<u8> {
     }
 }
 
-/// Where lanes access: one after the other from somewhere, all in the same place, or each apart from the others.
+/// Where lanes access: one after the other from somewhere, all in the same place, or each apart
+/// from the others.
 fn offsets(rig: &mut Rig, size: usize, load: bool) -> Vec<u64> {
     let size = size as u64;
     let unit = if size >= 4 { 4 } else { size };

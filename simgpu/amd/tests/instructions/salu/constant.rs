@@ -5,7 +5,8 @@ use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::exec::Flow;
 use isobit_simgpu_amd::isa::{Encoding, Inst, Operand, sreg};
 
-/// The instruction, with its register where a decoder may put it: as the destination, and as a source if it is read.
+/// The instruction, with its register where a decoder may put it: as the destination, and as a
+/// source if it is read.
 fn with(name: &'static str, constant: i32, sources: usize) -> Inst {
     let mut code = inst(name, Encoding::Sopk, Operand::Sgpr(20), &[Operand::Sgpr(20)][..sources]);
     code.imm = constant;

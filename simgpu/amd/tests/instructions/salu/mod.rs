@@ -1,5 +1,5 @@
-//! Every scalar instruction against exact arithmetic: operands become integers of 128 bits, the expected result is a
-//! formula over them, taken modulo the width of the destination.
+//! Every scalar instruction against exact arithmetic: operands become integers of 128 bits, the
+//! expected result is a formula over them, taken modulo the width of the destination.
 
 mod arith;
 mod bits;

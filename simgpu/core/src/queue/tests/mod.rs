@@ -1,4 +1,5 @@
-//! Tests of the queues: what they do is written down by the work itself, and held against what must come before what.
+//! Tests of the queues: what they do is written down by the work itself, and held against what must
+//! come before what.
 
 mod capture;
 mod faults;

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 
 type Set = HashSet<usize>;
 
-/// What the documentation of streams says, as sets of the work that comes before whatever a stream does next.
+/// What the documentation of streams says, as sets of the work that comes before whatever a stream
+/// does next.
 struct Model {
     streams: Vec<Stream>,
     /// Nothing before the first recording: waiting for such an event is no work of the stream.

@@ -25,7 +25,8 @@ fn arguments([ab, c, compute]: [c_int; 3]) -> Arguments {
 /// A number as (real, imaginary) part; types without the latter leave it out.
 type Number = [i8; 2];
 
-/// 2 (3 (5 + i)* + 4 (-1 - 2i)*) - (7 + i), in the types that were asked for: 15 + 9i where the conjugates count, 15 where they are real.
+/// 2 (3 (5 + i)* + 4 (-1 - 2i)*) - (7 + i), in the types that were asked for: 15 + 9i where the
+/// conjugates count, 15 where they are real.
 fn check<T, O: PartialEq + Debug>(
     types: [c_int; 3],
     scalar: fn(i8) -> Vec<u8>,

@@ -5,7 +5,8 @@ use isobit_simgpu_install::{cuda, inside};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// Runs a test's body in processes of its own that have the simulator: one that works at once, one that puts work off.
+/// Runs a test's body in processes of its own that have the simulator: one that works at once, one
+/// that puts work off.
 pub fn on_the_simulator(test: &str, body: fn(&Device)) {
     if inside() {
         return body(&Device::open());
@@ -62,7 +63,8 @@ impl Device {
     pub fn download<T: Copy + Default>(&self, at: *mut T, count: usize) -> Vec<T> {
         let mut host = vec![T::default(); count];
         let to: *mut c_void = host.as_mut_ptr().cast();
-        // SAFETY: both sides have that many bytes, and the host's live until the stream has come to its end.
+        // SAFETY: both sides have that many bytes, and the host's live until the stream has come to
+        // its end.
         unsafe {
             let from = at.expose_provenance() as u64;
             check(sys::cuMemcpyDtoHAsync_v2(to, from, count * size_of::<T>(), self.stream));
@@ -75,7 +77,8 @@ impl Device {
     #[allow(dead_code, reason = "not every library's tests capture")]
     pub fn repeat(&self, times: usize, work: impl FnOnce()) {
         let (mut graph, mut instance) = (null_mut(), null_mut());
-        // SAFETY: out-parameters, and then what they received, which lives until the stream has come to its end.
+        // SAFETY: out-parameters, and then what they received, which lives until the stream has
+        // come to its end.
         unsafe {
             let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
             check(sys::cuStreamBeginCapture_v2(self.stream, mode));

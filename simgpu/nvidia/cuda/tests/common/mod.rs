@@ -117,8 +117,9 @@ pub fn pointer<T>(value: &mut T) -> *mut c_void {
     (value as *mut T).cast()
 }
 
-/// What the tests launch, for any card: `linear` writes `step * i + bias`; `add_one` adds to what is there; `reverse` turns a block around in
-/// dynamic shared memory; `limited` and `required` take some blocks only and write the variable `counter`; `shared` has 40000 bytes.
+/// What the tests launch, for any card: `linear` writes `step * i + bias`; `add_one` adds to what
+/// is there; `reverse` turns a block around in dynamic shared memory; `limited` and `required` take
+/// some blocks only and write the variable `counter`; `shared` has 40000 bytes.
 pub const SOURCE: &str = r#"
 .version 7.0
 .target sm_75

@@ -27,7 +27,8 @@ pub const ALL: &[Case] = &[
 macro_rules! launch {
     ($card:expr, $name:literal, $config:expr, $($argument:expr),*) => {{
         let function = $card.kernel($name);
-        // SAFETY: the arguments are those of the kernel, which stays within the buffers that it is given.
+        // SAFETY: the arguments are those of the kernel, which stays within the buffers that it is
+        // given.
         unsafe { $card.stream.launch_builder(&function)$(.arg($argument))*.launch($config) }.unwrap();
     }};
 }
@@ -132,8 +133,8 @@ fn compact(card: &Card) {
     assert_eq!(kept, expected);
 }
 
-/// The bounds are those of CUDA's programming guide for these functions, in units in the last place, with one more for the approximations'
-/// own freedom.
+/// The bounds are those of CUDA's programming guide for these functions, in units in the last
+/// place, with one more for the approximations' own freedom.
 fn functions(card: &Card) {
     let values = floats(2000, 11);
     let n = values.len();

@@ -1,7 +1,9 @@
-//! PTX that the simulator did not come with: kernels as users write them, compiled by NVIDIA's own NVRTC and launched through cudarc, which finds
-//! the simulated card where it would find a real one. Results are compared with what the CPU computes of the same data.
+//! PTX that the simulator did not come with: kernels as users write them, compiled by NVIDIA's own
+//! NVRTC and launched through cudarc, which finds the simulated card where it would find a real
+//! one. Results are compared with what the CPU computes of the same data.
 //!
-//! NVRTC is the library that `ISOBIT_NVRTC` names, which `cargo xtask test` sets. Without it the test says that it was skipped.
+//! NVRTC is the library that `ISOBIT_NVRTC` names, which `cargo xtask test` sets. Without it the
+//! test says that it was skipped.
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, LaunchConfig};
 use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts};

@@ -44,7 +44,8 @@ pub(super) struct Values {
 
 impl Values {
     /// # Safety
-    /// `at` is null or points to `count` elements of the type that `tag` has in C, as long as the values are used.
+    /// `at` is null or points to `count` elements of the type that `tag` has in C, as long as the
+    /// values are used.
     pub(super) unsafe fn new(tag: c_int, count: i64, at: *const c_void) -> Outcome<Self> {
         let count = usize::try_from(count).unwrap_or_default();
         ensure(count > 0, BAD_PARAM, || "an attribute of no elements".into())?;
@@ -62,7 +63,8 @@ impl Values {
         ensure(self.tag == tag.number, ATTRIBUTE_TYPE, || format!("type {} where {} is", self.tag, tag.number))?;
         ensure(self.count <= most, BAD_PARAM, || format!("{} elements of an attribute of {most}", self.count))?;
         let from = self.at.cast::<T>();
-        // SAFETY: who made the values promised as many elements of this type, which the tag has in C.
+        // SAFETY: who made the values promised as many elements of this type, which the tag has in
+        // C.
         Ok((0..self.count).map(|i| unsafe { from.add(i).read_unaligned() }).collect())
     }
 
@@ -94,8 +96,8 @@ pub(super) struct Room {
 
 impl Room {
     /// # Safety
-    /// `count` is null or can be written, and `at` is null or has room for `most` elements of the type that `tag` has in C (descriptors: holds as
-    /// many), as long as the room is used.
+    /// `count` is null or can be written, and `at` is null or has room for `most` elements of the
+    /// type that `tag` has in C (descriptors: holds as many), as long as the room is used.
     pub(super) unsafe fn new(tag: c_int, most: i64, count: *mut i64, at: *mut c_void) -> Outcome<Self> {
         let Ok(most) = usize::try_from(most) else { return fail(BAD_PARAM, format!("{most} elements are asked for")) };
         Ok(Self { tag, most, count, at })
@@ -123,7 +125,8 @@ impl Room {
         })
     }
 
-    /// An attribute that is descriptors: those that are there are made into them, of a kind that they have and not finalised before.
+    /// An attribute that is descriptors: those that are there are made into them, of a kind that
+    /// they have and not finalised before.
     pub(super) fn fill<B: Body>(&self, bodies: &[Arc<B>]) -> Outcome {
         self.give(DESCRIPTOR, bodies, |from, body| {
             // SAFETY: within the descriptors that are there.

@@ -1,4 +1,5 @@
-//! Engines for a graph, and engines with their settings: `CUDNN_BACKEND_ENGINE_DESCRIPTOR` and `CUDNN_BACKEND_ENGINECFG_DESCRIPTOR`.
+//! Engines for a graph, and engines with their settings: `CUDNN_BACKEND_ENGINE_DESCRIPTOR` and
+//! `CUDNN_BACKEND_ENGINECFG_DESCRIPTOR`.
 
 use super::attribute::{BEHAVIOR_NOTE, DESCRIPTOR, INT32, INT64, NUMERICAL_NOTE, Room, Values};
 use super::graph::Graph;

@@ -1,4 +1,5 @@
-//! Graphs of operations: `CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR`. Here a graph is one convolution, or one gradient.
+//! Graphs of operations: `CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR`. Here a graph is one
+//! convolution, or one gradient.
 
 use super::attribute::{BOOLEAN, HANDLE, INT64, Room, Values};
 use super::object::{Body, foreign, missing};

@@ -1,4 +1,5 @@
-//! Heuristics: `CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR`, which gives engines for a graph, fastest first.
+//! Heuristics: `CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR`, which gives engines for a graph, fastest
+//! first.
 
 use super::attribute::{HEUR_MODE, INT32, Room, Values};
 use super::engine::{ChosenEngine, Config};
@@ -17,7 +18,8 @@ const OPERATION_GRAPH: c_int = 201;
 const RESULTS: c_int = 202;
 const SM_COUNT_TARGET: c_int = 203;
 
-/// `CUDNN_HEUR_MODE_FALLBACK`, which gives the engines that compute anything. The other modes guess alike here.
+/// `CUDNN_HEUR_MODE_FALLBACK`, which gives the engines that compute anything. The other modes guess
+/// alike here.
 const FALLBACK: c_int = 2;
 /// `CUDNN_HEUR_MODES_COUNT`.
 const MODES: c_int = 4;

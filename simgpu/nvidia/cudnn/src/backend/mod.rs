@@ -1,5 +1,6 @@
-//! Graphs: descriptors of tensors, of an operation, of its graph, of the engines for that and of plans, which are executed with a pack of pointers.
-//! What descriptors stand on must be final when they are set on them.
+//! Graphs: descriptors of tensors, of an operation, of its graph, of the engines for that and of
+//! plans, which are executed with a pack of pointers. What descriptors stand on must be final when
+//! they are set on them.
 
 mod attribute;
 mod engine;
@@ -35,7 +36,8 @@ pub unsafe extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: *
     })
 }
 
-/// Destroys a descriptor; others that stand on it keep what they need. None at all is nothing to destroy.
+/// Destroys a descriptor; others that stand on it keep what they need. None at all is nothing to
+/// destroy.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnBackendDestroyDescriptor(descriptor: *mut c_void) -> Status {
     answer(|| {
@@ -47,7 +49,8 @@ pub extern "C" fn cudnnBackendDestroyDescriptor(descriptor: *mut c_void) -> Stat
 /// Sets an attribute of a descriptor that is not final.
 ///
 /// # Safety
-/// `elements` is null or points to as many elements as is said, of the type that `attribute_type` has in C.
+/// `elements` is null or points to as many elements as is said, of the type that `attribute_type`
+/// has in C.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnBackendSetAttribute(
     descriptor: *mut c_void,
@@ -58,8 +61,8 @@ pub unsafe extern "C" fn cudnnBackendSetAttribute(
 ) -> Status {
     answer(|| {
         let object = object(descriptor)?;
-        // SAFETY: the caller promises that `elements` is null or points to as many elements as is said, of the
-        // type that `attribute_type` has in C.
+        // SAFETY: the caller promises that `elements` is null or points to as many elements as is
+        // said, of the type that `attribute_type` has in C.
         let values = unsafe { Values::new(attribute_type, count, elements)? };
         object.change(|body| body.set(name, &values))
     })
@@ -71,11 +74,13 @@ pub extern "C" fn cudnnBackendFinalize(descriptor: *mut c_void) -> Status {
     answer(|| object(descriptor)?.finalize())
 }
 
-/// Reads an attribute of a descriptor that is final: says how many elements it has, and writes those that there is room for. For descriptors, the
-/// array holds ones of their kind that are not final, which become those.
+/// Reads an attribute of a descriptor that is final: says how many elements it has, and writes
+/// those that there is room for. For descriptors, the array holds ones of their kind that are not
+/// final, which become those.
 ///
 /// # Safety
-/// `count` is null or can be written; `elements` is null or has room for as many as are requested, of the type that `attribute_type` has in C.
+/// `count` is null or can be written; `elements` is null or has room for as many as are requested,
+/// of the type that `attribute_type` has in C.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnBackendGetAttribute(
     descriptor: *mut c_void,
@@ -87,8 +92,8 @@ pub unsafe extern "C" fn cudnnBackendGetAttribute(
 ) -> Status {
     answer(|| {
         let Some(body) = object(descriptor)?.body() else { return fail(NOT_INITIALIZED, "a descriptor not finalised") };
-        // SAFETY: the caller promises that `count` is null or can be written; `elements` is null or has room
-        // for as many as are requested, of the type that `attribute_type` has in C.
+        // SAFETY: the caller promises that `count` is null or can be written; `elements` is null or
+        // has room for as many as are requested, of the type that `attribute_type` has in C.
         let room = unsafe { Room::new(attribute_type, requested, count, elements)? };
         body.get(name, &room)
     })

@@ -1,4 +1,5 @@
-//! Descriptors: open, while attributes are set, and then final, when they are read and other descriptors stand on them.
+//! Descriptors: open, while attributes are set, and then final, when they are read and other
+//! descriptors stand on them.
 
 use super::attribute::{Room, Values};
 use super::{engine, graph, heuristic, operation, pack, plan, tensor, window};

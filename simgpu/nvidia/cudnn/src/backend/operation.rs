@@ -14,7 +14,8 @@ pub(super) const FORWARD: c_int = 10;
 pub(super) const FILTER: c_int = 11;
 pub(super) const DATA: c_int = 12;
 
-// The attributes of each operation come in this order from its first, CUDNN_ATTR_OPERATION_CONVOLUTION_*_ALPHA, on.
+// The attributes of each operation come in this order from its first,
+// CUDNN_ATTR_OPERATION_CONVOLUTION_*_ALPHA, on.
 const ALPHA: c_int = 0;
 const BETA: c_int = 1;
 const CONV_DESC: c_int = 2;

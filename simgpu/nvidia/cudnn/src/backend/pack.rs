@@ -1,4 +1,5 @@
-//! Packs of pointers: `CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR`, which says where a graph's tensors lie.
+//! Packs of pointers: `CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR`, which says where a graph's tensors
+//! lie.
 
 use super::attribute::{INT64, Room, VOID_PTR, Values};
 use super::object::{Body, foreign, missing};

@@ -127,8 +127,8 @@ unsafe fn algorithms(
             chosen(1)?;
         }
         let n = named.len().min(room);
-        // SAFETY: not null; the caller promises that `returned` is null or can be written, and `results` is
-        // null or has room for `requested`.
+        // SAFETY: not null; the caller promises that `returned` is null or can be written, and
+        // `results` is null or has room for `requested`.
         unsafe {
             results.copy_from_nonoverlapping(named.as_ptr(), n);
             returned.write(n as c_int);
@@ -172,7 +172,8 @@ macro_rules! functions {
         /// The algorithms that compute it, fastest first. Nothing is timed.
         ///
         /// # Safety
-        /// `returned` is null or can be written, and `results` is null or has room for as many as are requested.
+        /// `returned` is null or can be written, and `results` is null or has room for as many as
+        /// are requested.
         #[allow(clippy::too_many_arguments, reason = "the vendor's interface")]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $algorithms(

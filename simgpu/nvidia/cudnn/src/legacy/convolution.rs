@@ -8,7 +8,8 @@ use crate::status::{NULL_POINTER, Outcome, SIZE_INSUFFICIENT, Status, answer, en
 use isobit_simgpu_math::convolution::Pass;
 use std::ffi::{c_int, c_void};
 
-/// What a call gives: operands as a descriptor and an address each, in the order input, filter and result.
+/// What a call gives: operands as a descriptor and an address each, in the order input, filter and
+/// result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arguments {
     pub(super) pass: Pass,
@@ -34,8 +35,8 @@ impl Arguments {
         ensure(given >= bytes, SIZE_INSUFFICIENT, || format!("a workspace of {given} bytes where {bytes} are wanted"))?;
         ensure(bytes == 0 || !memory.is_null(), NULL_POINTER, || "no workspace".into())?;
         let factor = |p: *const c_void| {
-            // SAFETY: not null; the caller promises that the factors are null or point to numbers of their
-            // type.
+            // SAFETY: not null; the caller promises that the factors are null or point to numbers
+            // of their type.
             unsafe {
                 match chosen.problem.data_types[0] {
                     DOUBLE => p.cast::<f64>().read_unaligned(),
@@ -93,8 +94,8 @@ pub unsafe extern "C" fn cudnnConvolutionForward(
     let operands = [(x_desc, x), (w_desc, w), (y_desc, y.cast_const())];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Forward, operands, convolution, algorithm, workspace, factors };
-    // SAFETY: the caller promises that `alpha` and `beta` are null or point to f64 where the operands are, else
-    // to f32.
+    // SAFETY: the caller promises that `alpha` and `beta` are null or point to f64 where the
+    // operands are, else to f32.
     unsafe { arguments.enqueue(handle) }
 }
 

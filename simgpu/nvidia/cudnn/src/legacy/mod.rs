@@ -1,6 +1,6 @@
-//! The functions that were there before graphs, and still are, though deprecated: descriptors that are set in one call, algorithms by their
-//! names, and a function for each of a convolution and its gradients.
-//! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-cnn-library.html>
+//! The functions that were there before graphs, and still are, though deprecated: descriptors that
+//! are set in one call, algorithms by their names, and a function for each of a convolution and its
+//! gradients. <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-cnn-library.html>
 
 mod algorithm;
 mod convolution;

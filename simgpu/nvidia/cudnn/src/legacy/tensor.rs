@@ -109,7 +109,8 @@ pub unsafe extern "C" fn cudnnSetTensorNdDescriptor(
     answer(|| {
         let rank = usize::try_from(rank).unwrap_or_default();
         ensure((4..=DIM_MAX).contains(&rank), NOT_SUPPORTED, || format!("a tensor of {rank} dimensions"))?;
-        // SAFETY: the caller promises that `dims` and `strides` are null or point to `rank` numbers.
+        // SAFETY: the caller promises that `dims` and `strides` are null or point to `rank`
+        // numbers.
         let (dims, strides) = unsafe { (numbers(dims, rank)?, numbers(strides, rank)?) };
         TENSORS.set(descriptor, described(data_type, dims, strides)?)
     })

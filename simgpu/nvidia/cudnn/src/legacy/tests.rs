@@ -152,7 +152,8 @@ fn algorithms_are_named_with_what_they_need() {
     assert_eq!(size(PRECOMPUTED), (SUCCESS, named[0].memory));
     assert_eq!(size(Algorithm::CUDNN_CONVOLUTION_FWD_ALGO_FFT as c_int).0, NOT_SUPPORTED);
     assert_eq!([size(Algorithm::CUDNN_CONVOLUTION_FWD_ALGO_COUNT as c_int).0, size(-1).0], [BAD_PARAM; 2]);
-    // Without the matrix units it is the places of the filter's elements that take memory: 2 x 3 x 3 of four bytes.
+    // Without the matrix units it is the places of the filter's elements that take memory: 2 x 3 x
+    // 3 of four bytes.
     assert_eq!(cudnnSetConvolutionMathType(convolution, Math::CUDNN_FMA_MATH as c_int), SUCCESS);
     assert_eq!(size(PRECOMPUTED), (SUCCESS, 72));
     let mut gradients = [EMPTY; 8];
@@ -178,7 +179,8 @@ fn algorithms_are_named_with_what_they_need() {
     assert_eq!(status, DATA_TYPE);
 }
 
-/// All three calls, over integers that are exact in f32, with channels second and last, against the definition.
+/// All three calls, over integers that are exact in f32, with channels second and last, against the
+/// definition.
 #[test]
 fn the_calls_compute_the_definition() {
     let window = crate::testing::WindowSpec {

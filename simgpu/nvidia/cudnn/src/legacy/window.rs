@@ -115,8 +115,8 @@ pub unsafe extern "C" fn cudnnSetConvolutionNdDescriptor(
         let length = usize::try_from(length).unwrap_or_default();
         ensure(length > 0, BAD_PARAM, || "a convolution over no dimensions".into())?;
         ensure(length <= DIM_MAX - 2, NOT_SUPPORTED, || format!("a convolution over {length} dimensions"))?;
-        // SAFETY: the caller promises that `pad`, `stride` and `dilation` are null or point to `length`
-        // numbers.
+        // SAFETY: the caller promises that `pad`, `stride` and `dilation` are null or point to
+        // `length` numbers.
         let steps = unsafe { [numbers(pad, length)?, numbers(stride, length)?, numbers(dilation, length)?] };
         WINDOWS.set(descriptor, Window::new(steps, mode, compute_type)?)
     })

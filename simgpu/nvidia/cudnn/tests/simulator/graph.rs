@@ -95,7 +95,8 @@ impl<'a> Graph<'a> {
             assert_eq!(status, CUDNN_STATUS_SUCCESS);
         }
         let (name, to) = (CUDNN_ATTR_ENGINEHEUR_RESULTS, configs.as_mut_ptr().cast());
-        // SAFETY: out-parameters, and an array of as many descriptors as is said, which are filled in.
+        // SAFETY: out-parameters, and an array of as many descriptors as is said, which are filled
+        // in.
         let status = unsafe { cudnnBackendGetAttribute(heuristic, name, descriptors, 2, &mut count, to) };
         assert_eq!((status, count >= 2), (CUDNN_STATUS_SUCCESS, true));
         let attributes = [
@@ -119,7 +120,8 @@ impl<'a> Graph<'a> {
             (CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, at(&workspace)),
         ];
         let pack = descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &attributes);
-        // SAFETY: live descriptors, the pack destroyed once; the simulator knows what the operands are.
+        // SAFETY: live descriptors, the pack destroyed once; the simulator knows what the operands
+        // are.
         unsafe {
             let status = cudnnBackendExecute(self.program.handle, self.plan, pack);
             assert_eq!(cudnnBackendDestroyDescriptor(pack), CUDNN_STATUS_SUCCESS);

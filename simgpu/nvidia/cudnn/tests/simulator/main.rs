@@ -1,5 +1,6 @@
-//! cuDNN as a program uses it, through cudarc's bindings, on the simulated GPU: handles are made on streams that there are, graphs and calls
-//! follow the stream, also into a captured graph, and their operands are looked at.
+//! cuDNN as a program uses it, through cudarc's bindings, on the simulated GPU: handles are made on
+//! streams that there are, graphs and calls follow the stream, also into a captured graph, and
+//! their operands are looked at.
 
 mod graph;
 mod program;
@@ -58,7 +59,8 @@ fn graphs_follow_the_stream_and_their_operands_are_checked() {
     let found = findings();
     assert!(found.len() == 1 && found[0].1.contains("workspace"), "{found:?}");
     assert_eq!(graph.execute([x, w, 0], workspace), CUDNN_STATUS_BAD_PARAM_NULL_POINTER);
-    // What a result held is not read where it counts for nothing; what an operand does not hold is found.
+    // What a result held is not read where it counts for nothing; what an operand does not hold is
+    // found.
     let nothing = program.memory(16);
     assert_eq!(graph.execute([x, w, nothing], workspace), CUDNN_STATUS_SUCCESS);
     assert_eq!(program.download(nothing), [21.0, 32.0, 43.0, 54.0]);
@@ -111,7 +113,8 @@ fn a_call_of_the_older_functions() {
     let (alpha, beta) = ([2f32], [-1f32]);
     let (handle, algorithm) = (program.handle, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
     let [input, filter, output, scratch] = [input, filter, result, workspace].map(|p| p as *mut _);
-    // SAFETY: out-parameters, and then what they received; the simulator knows what the operands are.
+    // SAFETY: out-parameters, and then what they received; the simulator knows what the operands
+    // are.
     unsafe {
         let made = [
             cudnnCreateTensorDescriptor(&mut x),

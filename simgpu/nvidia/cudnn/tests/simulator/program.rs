@@ -6,7 +6,8 @@ use isobit_simgpu_install::cuda;
 use std::path::Path;
 use std::ptr::null_mut;
 
-/// Runs a test of this program again with the simulator, once with work done as it comes and once as late as can be.
+/// Runs a test of this program again with the simulator, once with work done as it comes and once
+/// as late as can be.
 pub fn with_simulator(test: &str) {
     let installed = cuda().expect("the simulator is built");
     for defer in ["0", "1"] {
@@ -62,7 +63,8 @@ impl Program {
 
     pub fn download(&self, at: CUdeviceptr) -> [f32; 4] {
         let mut numbers = [0f32; 4];
-        // SAFETY: both sides have as many bytes, and the host's live until the stream has come to its end.
+        // SAFETY: both sides have as many bytes, and the host's live until the stream has come to
+        // its end.
         unsafe {
             assert_eq!(cuMemcpyDtoHAsync_v2(numbers.as_mut_ptr().cast(), at, 16, self.stream), CUDA_SUCCESS);
             assert_eq!(cuStreamSynchronize(self.stream), CUDA_SUCCESS);

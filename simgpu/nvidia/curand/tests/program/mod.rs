@@ -1,4 +1,5 @@
-//! A program that draws random numbers into device memory with cuRAND, whichever one the loader finds.
+//! A program that draws random numbers into device memory with cuRAND, whichever one the loader
+//! finds.
 
 use crate::device::Device;
 use crate::recorded::{Call, Case};

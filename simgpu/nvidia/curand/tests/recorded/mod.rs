@@ -1,5 +1,5 @@
-//! What cuRAND 10.4.5 gives for the same calls: digests that were taken from its generators on the host, which need no card and by NVIDIA's
-//! documentation give what a card's do.
+//! What cuRAND 10.4.5 gives for the same calls: digests that were taken from its generators on the
+//! host, which need no card and by NVIDIA's documentation give what a card's do.
 
 /// A call that draws numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub enum Call {
     NormalDouble,
 }
 
-/// The calls of every case, in order, and how many numbers each draws. Counts are no multiple of a turn where they may be, so that each call begins
-/// within one.
+/// The calls of every case, in order, and how many numbers each draws. Counts are no multiple of a
+/// turn where they may be, so that each call begins within one.
 pub const CALLS: [(Call, usize); 6] = [
     (Call::Bits, 1000),
     (Call::Uniform, 1001),
@@ -24,8 +24,9 @@ pub const CALLS: [(Call, usize); 6] = [
     (Call::Bits, 270_001),
 ];
 
-/// A generator's kind, order, seed and offset, and the digests of its calls without the normal ones: their last bits are the logarithm's and the
-/// sine's, which a card and the host have each their own of.
+/// A generator's kind, order, seed and offset, and the digests of its calls without the normal
+/// ones: their last bits are the logarithm's and the sine's, which a card and the host have each
+/// their own of.
 #[derive(Debug)]
 pub struct Case {
     pub kind: u32,
@@ -39,7 +40,8 @@ const fn case(kind: u32, ordering: u32, seed: u64, offset: u64, digests: [u64; 4
     Case { kind, ordering, seed, offset, digests }
 }
 
-/// Philox, XORWOW and MRG32k3a in the default order and the legacy one, and XORWOW with seeds of its own.
+/// Philox, XORWOW and MRG32k3a in the default order and the legacy one, and XORWOW with seeds of
+/// its own.
 #[rustfmt::skip]
 pub const CASES: [Case; 10] = [
     case(161, 101, 0x0, 0, [0x6c46_3fc0_5104_8f3c, 0xc46d_b0d6_9339_8864, 0x2f5f_6b9a_f649_f08c, 0x8e23_517e_68ed_a891]),

@@ -25,7 +25,8 @@ fn brev(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     typed!(ty, T: b32 b64 => op!(low, inst, ty, [ty], |a: T| -> T { a.reverse_bits() }))
 }
 
-/// The place of the highest bit, or how far it is below the highest place; all ones where there is none.
+/// The place of the highest bit, or how far it is below the highest place; all ones where there is
+/// none.
 #[inline(always)]
 fn highest<const SHIFT: bool>(zeros: u32, bits: u32) -> u32 {
     let place = if SHIFT { zeros } else { (bits - 1).wrapping_sub(zeros) };

@@ -6,7 +6,8 @@ use crate::ptx::ast::Instruction;
 
 /// Integers with fields; places and lengths are the low bytes of words.
 trait Field: Copy {
-    /// The field of a length at a place; above its end, and above that of the integer, there is its sign.
+    /// The field of a length at a place; above its end, and above that of the integer, there is its
+    /// sign.
     fn extract(self, place: u32, length: u32) -> Self;
 }
 

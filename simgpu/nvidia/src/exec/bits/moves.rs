@@ -1,4 +1,5 @@
-//! `mov`: copies of registers, constants, packing and unpacking. What it reads of special registers and addresses is not here.
+//! `mov`: copies of registers, constants, packing and unpacking. What it reads of special registers
+//! and addresses is not here.
 
 use crate::exec::emit::{PREDICATE, last_type, op, typed};
 use crate::exec::lane::{row, write};

@@ -1,7 +1,8 @@
 //! Comparisons: `setp` and `set`.
 //!
-//! Few functions compare ([`test`]); the other comparisons are these with their operands exchanged or their result negated. Results are
-//! masks, and joining them with a predicate is an operation of masks ([`outcome`]).
+//! Few functions compare ([`test`]); the other comparisons are these with their operands exchanged
+//! or their result negated. Results are masks, and joining them with a predicate is an operation of
+//! masks ([`outcome`]).
 
 mod outcome;
 mod set;

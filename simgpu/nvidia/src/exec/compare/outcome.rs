@@ -1,4 +1,5 @@
-//! What becomes of the mask of a comparison: joined with a predicate, and written to predicates or as values.
+//! What becomes of the mask of a comparison: joined with a predicate, and written to predicates or
+//! as values.
 
 use crate::exec::lane::write;
 use crate::exec::{LANES, Place, Step, Warp};
@@ -27,7 +28,8 @@ pub mod extra {
     pub const ONE_BF16: u32 = 3 << 5;
 }
 
-/// Writes the outcome of masks: of the values, or of the lower and the upper halves. All comparisons share it.
+/// Writes the outcome of masks: of the values, or of the lower and the upper halves. All
+/// comparisons share it.
 #[inline(never)]
 pub fn finish(warp: &mut Warp, step: &Step, low: u32, high: Option<u32>) {
     let with = |mask: u32| {

@@ -37,7 +37,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The comparison of a name for a type. Those with a `u` are true where an operand is a NaN: each is the negation of its opposite.
+    /// The comparison of a name for a type. Those with a `u` are true where an operand is a NaN:
+    /// each is the negation of its opposite.
     pub fn of(name: &str, ty: Type) -> Option<Self> {
         let integer = match (name, ty.kind) {
             ("eq", Kind::Bits | Kind::Unsigned | Kind::Signed) => (Test::Equal, false, false),

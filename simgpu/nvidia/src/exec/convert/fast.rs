@@ -56,7 +56,8 @@ macro_rules! integers {
     };
 }
 
-/// A narrower integer is cut off, a wider one filled by the sign of the source, and the rest of a wider register by that of the result.
+/// A narrower integer is cut off, a wider one filled by the sign of the source, and the rest of a
+/// wider register by that of the result.
 fn between_integers(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<bool, String> {
     let (to, from) = (register(spec.to_width), register(spec.from_width));
     if spec.to.bits() <= spec.from.bits() {

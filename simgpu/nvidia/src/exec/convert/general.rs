@@ -94,7 +94,8 @@ fn one(bits: u64, spec: &Spec) -> u64 {
     }
 }
 
-/// The nearest integer in the range of the type, which fills the register by its sign. Of what a NaN gives, see `cvt` in the PTX ISA.
+/// The nearest integer in the range of the type, which fills the register by its sign. Of what a
+/// NaN gives, see `cvt` in the PTX ISA.
 fn to_integer(number: Number, spec: &Spec) -> u64 {
     let bits = spec.to.bits();
     let (least, greatest) =

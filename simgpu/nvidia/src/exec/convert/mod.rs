@@ -1,7 +1,8 @@
 //! `cvt`: between all types.
 //!
-//! What kernels do all the time has functions of its own ([`fast`]), made for the types and widths at hand. Everything else goes through
-//! one function ([`general`]) that takes numbers apart and rounds them as it is told ([`spec`]).
+//! What kernels do all the time has functions of its own ([`fast`]), made for the types and widths
+//! at hand. Everything else goes through one function ([`general`]) that takes numbers apart and
+//! rounds them as it is told ([`spec`]).
 
 mod fast;
 mod general;
@@ -14,7 +15,8 @@ use super::float::Rounding;
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Kind, Operand, Type};
 
-/// A type of `cvt`, which are more than others have: what it converts, and whether it is two of them.
+/// A type of `cvt`, which are more than others have: what it converts, and whether it is two of
+/// them.
 fn scalar(name: &str) -> Option<(Scalar, bool)> {
     match name {
         "e4m3x2" => return Some((Scalar::E4M3, true)),
@@ -98,7 +100,8 @@ fn read(inst: &Instruction) -> Result<Spec, String> {
     Ok(Spec { from, to, rounding, integral, ftz, sat, satfinite, relu, shape, from_width: 0, to_width: 0 })
 }
 
-/// The width of the register that is an operand: that of the type, or for integers and bits a wider one.
+/// The width of the register that is an operand: that of the type, or for integers and bits a wider
+/// one.
 fn width(low: &Lower<'_>, operand: &Operand, bits: u32, exactly: bool) -> Result<u32, String> {
     let bits = bits.max(16);
     match *operand {

@@ -1,4 +1,5 @@
-//! `cvt.pack.sat`: two integers saturated and put beside each other, in front of what was packed before.
+//! `cvt.pack.sat`: two integers saturated and put beside each other, in front of what was packed
+//! before.
 
 use crate::exec::emit::{U32, op, ptx};
 use crate::lower::Lower;

@@ -1,7 +1,7 @@
 //! Exchange between the lanes of a warp: shuffles, votes, matches, reductions.
 //!
-//! A `.sync` instruction waits for all lanes of its mask that live. The mask may be a register, and lanes may come with several: each
-//! exchanges with those of its own mask.
+//! A `.sync` instruction waits for all lanes of its mask that live. The mask may be a register, and
+//! lanes may come with several: each exchanges with those of its own mask.
 
 mod matching;
 mod reduce;
@@ -28,7 +28,8 @@ struct Group {
     members: u32,
 }
 
-/// The words of a source; where there is none, the active lanes: what instructions without a mask have for one.
+/// The words of a source; where there is none, the active lanes: what instructions without a mask
+/// have for one.
 #[inline(always)]
 fn masks(warp: &Warp, program: &Program, place: Place) -> [u32; LANES] {
     match place {
@@ -38,8 +39,8 @@ fn masks(warp: &Warp, program: &Program, place: Place) -> [u32; LANES] {
     }
 }
 
-/// The groups of the active lanes by their masks. All members are to be there; where they are not, or a lane is none of its own, this says
-/// what becomes of the step.
+/// The groups of the active lanes by their masks. All members are to be there; where they are not,
+/// or a lane is none of its own, this says what becomes of the step.
 #[inline(always)]
 fn groups(warp: &Warp, env: &mut Env<'_>, masks: &[u32; LANES]) -> Result<impl Iterator<Item = Group> + use<>, Flow> {
     let mut found = [Group { lanes: 0, members: 0 }; LANES];

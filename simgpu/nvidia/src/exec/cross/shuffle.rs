@@ -81,7 +81,8 @@ fn run<const MODE: u8>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow 
         from[lane] = if inside { source } else { lane as i32 };
         valid |= u32::from(inside) << lane;
     }
-    // What a lane gets from one that does not take part is not defined: zero, whatever its register has.
+    // What a lane gets from one that does not take part is not defined: zero, whatever its register
+    // has.
     let mut result = [0; LANES];
     for group in groups {
         for lane in 0..LANES {

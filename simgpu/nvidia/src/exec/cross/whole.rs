@@ -1,4 +1,5 @@
-//! What a warp knows of its lanes: which are active (`activemask`), and one chosen among them (`elect`); `pmevent`, which nobody watches.
+//! What a warp knows of its lanes: which are active (`activemask`), and one chosen among them
+//! (`elect`); `pmevent`, which nobody watches.
 
 use super::vote::set;
 use super::{Group, WORD, groups, mask, masks};

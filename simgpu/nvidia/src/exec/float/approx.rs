@@ -1,8 +1,10 @@
-//! Approximations: `.approx` and `.full` quotients, reciprocals and roots, and the transcendental functions.
+//! Approximations: `.approx` and `.full` quotients, reciprocals and roots, and the transcendental
+//! functions.
 //!
-//! PTX bounds their errors, of most by a few units in the last place. The best result is the correctly rounded one;
-//! `Lower::approximation` asks for another that a card may give: the farthest neighbour of the exact value that is still within one unit,
-//! upwards or downwards in magnitude. Results that are exact stay, as those of powers of two do on every card.
+//! PTX bounds their errors, of most by a few units in the last place. The best result is the
+//! correctly rounded one; `Lower::approximation` asks for another that a card may give: the
+//! farthest neighbour of the exact value that is still within one unit, upwards or downwards in
+//! magnitude. Results that are exact stay, as those of powers of two do on every card.
 
 use super::{Canonical, finish, flush};
 use crate::exec::emit::{flags, op, ptx, refused};
@@ -30,7 +32,8 @@ macro_rules! shifted {
 }
 pub(crate) use shifted;
 
-/// The binary32 within a unit in the last place of an exact value, on the side that the shift asks for.
+/// The binary32 within a unit in the last place of an exact value, on the side that the shift asks
+/// for.
 #[inline(always)]
 fn settle<const SHIFT: i8>(exact: f64) -> f32 {
     let near = exact as f32;
@@ -111,7 +114,8 @@ pub fn tanh(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     function(low, inst)
 }
 
-/// `div.approx` and `div.full`. The former is a product with a reciprocal, which is zero where that is subnormal.
+/// `div.approx` and `div.full`. The former is a product with a reciprocal, which is zero where that
+/// is subnormal.
 pub fn div(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let fast = modifiers.take("approx");
@@ -131,7 +135,8 @@ pub fn div(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     })))
 }
 
-/// An instruction that is there for binary64 in two forms: with a coarse result, always `.ftz`, and where `$full` says so in full.
+/// An instruction that is there for binary64 in two forms: with a coarse result, always `.ftz`, and
+/// where `$full` says so in full.
 macro_rules! both_widths {
     ($(#[$doc:meta])* $name:ident, $full:expr, |$x:ident| $exact:expr) => {
         $(#[$doc])*

@@ -6,7 +6,8 @@ use crate::exec::emit::{flags, op, ptx, refused};
 use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::Instruction;
 
-/// An instruction of two sources: to nearest by the first expression, in other directions by the function of [`exact`].
+/// An instruction of two sources: to nearest by the first expression, in other directions by the
+/// function of [`exact`].
 macro_rules! two {
     ($(#[$doc:meta])* $name:ident, $exact:ident, |$a:ident, $b:ident| $near:expr) => {
         $(#[$doc])*

@@ -1,4 +1,5 @@
-//! Quotients, reciprocals and roots: those that are rounded correctly here, the approximate ones in [`super::approx`].
+//! Quotients, reciprocals and roots: those that are rounded correctly here, the approximate ones in
+//! [`super::approx`].
 
 use super::approx;
 use super::round::{directed, take_rounding};

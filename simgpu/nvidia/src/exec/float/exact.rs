@@ -1,8 +1,9 @@
 //! Arithmetic in integers, rounded once in any direction.
 //!
-//! A result is an integer of up to 127 bits and an exponent. Where it has more bits the last one stands for all that follow: it is set if
-//! any of them is. Sums keep at least 20 bits below the last place of what they are rounded to, so that this is exact after a cancellation
-//! too: bits fall off only where the operands are so far apart that one bit cancels at most.
+//! A result is an integer of up to 127 bits and an exponent. Where it has more bits the last one
+//! stands for all that follow: it is set if any of them is. Sums keep at least 20 bits below the
+//! last place of what they are rounded to, so that this is exact after a cancellation too: bits
+//! fall off only where the operands are so far apart that one bit cancels at most.
 
 use super::format::{Format, Ieee, Number};
 use super::round::{Cut, Rounding};
@@ -44,7 +45,8 @@ impl Exact {
         Self { integer: self.integer << by, exponent: self.exponent - by, ..self }
     }
 
-    /// The sum. An exact zero is negative where both operands are, or where it is rounded down and one of them is.
+    /// The sum. An exact zero is negative where both operands are, or where it is rounded down and
+    /// one of them is.
     pub fn plus(self, other: Self, rounding: Rounding) -> Self {
         let zero = |a: Self, b: Self| {
             let differ = a.negative != b.negative;
@@ -120,7 +122,8 @@ impl Exact {
         kept + u128::from(rounding.increments(self.negative, kept & 1 != 0, cut))
     }
 
-    /// The bits of a format, and whether it was too large: then they are infinity (or what stands for it) or the greatest number.
+    /// The bits of a format, and whether it was too large: then they are infinity (or what stands
+    /// for it) or the greatest number.
     pub fn round(self, format: Format, rounding: Rounding) -> (u64, bool) {
         let sign = u64::from(self.negative) << format.sign();
         if self.integer == 0 {
@@ -130,7 +133,8 @@ impl Exact {
         // The last place: that of so many digits, or of the least numbers.
         let place = (self.exponent + length - format.precision as i32).max(format.least());
         let digits = self.integer_at(place, rounding) as u64;
-        // The leading digit of a normal number counts one up in the field of the exponent, as does a carry out of the digits.
+        // The leading digit of a normal number counts one up in the field of the exponent, as does
+        // a carry out of the digits.
         let field = (place - format.least()) as u64;
         let bits = (field << (format.precision - 1)) + digits;
         if bits < format.infinity() {

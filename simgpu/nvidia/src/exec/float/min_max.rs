@@ -1,4 +1,5 @@
-//! Minimum and maximum. A NaN gives the other operand, unless `.NaN` asks for a NaN then; -0 is less than +0.
+//! Minimum and maximum. A NaN gives the other operand, unless `.NaN` asks for a NaN then; -0 is
+//! less than +0.
 
 use super::{Canonical, flush};
 use crate::exec::emit::{flags, op, ptx, refused};

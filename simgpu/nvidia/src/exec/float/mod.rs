@@ -1,8 +1,9 @@
 //! Arithmetic of binary32 and binary64.
 //!
-//! Rounding to nearest is the host's own, in vectors. Rounding in another direction is computed in integers ([`exact`]), so that the host's
-//! rounding mode is never touched. A NaN that an instruction of binary32 makes or passes on is the one that PTX calls canonical; of binary64
-//! PTX says nothing, and there is one as well.
+//! Rounding to nearest is the host's own, in vectors. Rounding in another direction is computed in
+//! integers ([`exact`]), so that the host's rounding mode is never touched. A NaN that an
+//! instruction of binary32 makes or passes on is the one that PTX calls canonical; of binary64 PTX
+//! says nothing, and there is one as well.
 
 pub mod approx;
 mod arith;
@@ -60,7 +61,8 @@ impl Canonical for f64 {
     }
 }
 
-/// What comes after the operation itself: flushing, saturation to 0 to 1 (a NaN to 0), and canonical NaNs.
+/// What comes after the operation itself: flushing, saturation to 0 to 1 (a NaN to 0), and
+/// canonical NaNs.
 #[inline(always)]
 pub fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
     let x = flush::<FTZ>(x);

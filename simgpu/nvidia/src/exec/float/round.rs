@@ -44,7 +44,8 @@ pub enum Cut {
     More,
 }
 
-/// The direction that the modifiers of an arithmetic instruction say; to nearest where they say none.
+/// The direction that the modifiers of an arithmetic instruction say; to nearest where they say
+/// none.
 pub fn take_rounding(modifiers: &mut Modifiers<'_>) -> Rounding {
     match modifiers.take_any(&["rn", "rz", "rm", "rp"]) {
         Some("rz") => Rounding::Zero,
@@ -54,8 +55,8 @@ pub fn take_rounding(modifiers: &mut Modifiers<'_>) -> Rounding {
     }
 }
 
-/// `directed!(rounding R => nearest, directed)` is the first expression for rounding to nearest, and the second with the constant `R` for the
-/// other directions of arithmetic.
+/// `directed!(rounding R => nearest, directed)` is the first expression for rounding to nearest,
+/// and the second with the constant `R` for the other directions of arithmetic.
 macro_rules! directed {
     ($rounding:expr, $name:ident => $nearest:expr, $directed:expr) => {
         match $rounding {

@@ -1,4 +1,5 @@
-//! Signs and classes: `abs`, `neg`, `copysign`, `testp`. They look at bits; what they do to a NaN PTX leaves open, and here it stays one.
+//! Signs and classes: `abs`, `neg`, `copysign`, `testp`. They look at bits; what they do to a NaN
+//! PTX leaves open, and here it stays one.
 
 use super::flush;
 use crate::exec::emit::{PREDICATE, flags, op, ptx, refused, typed};

@@ -21,7 +21,8 @@ fn settle<const SHIFT: i8, H: Half>(exact: f64) -> H {
     if moves & normal(near) & normal(next) { next } else { near }
 }
 
-/// A function whose value is computed in binary64. `.ftz` is for `ex2` of bfloat16, which has no form without.
+/// A function whose value is computed in binary64. `.ftz` is for `ex2` of bfloat16, which has no
+/// form without.
 macro_rules! function {
     ($(#[$doc:meta])* $name:ident, $ftz:expr, |$x:ident| $exact:expr) => {
         $(#[$doc])*

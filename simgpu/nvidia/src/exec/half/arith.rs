@@ -5,7 +5,8 @@ use crate::exec::emit::{flags, op, refused, typed};
 use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::{Instruction, Kind, Type};
 
-/// Modifiers of arithmetic. There is rounding to nearest alone, `.ftz` and `.sat` only for binary16, and `.relu` only where it is allowed.
+/// Modifiers of arithmetic. There is rounding to nearest alone, `.ftz` and `.sat` only for
+/// binary16, and `.relu` only where it is allowed.
 struct How {
     ftz: bool,
     sat: bool,

@@ -1,7 +1,8 @@
 //! Values of 16 bits and pairs of them, and their conversions.
 //!
-//! A value is rounded once, from binary64: what binary32 cannot hold of it is rounded to odd, after which rounding to 13 bits or fewer is as
-//! if from the value itself (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
+//! A value is rounded once, from binary64: what binary32 cannot hold of it is rounded to odd, after
+//! which rounding to 13 bits or fewer is as if from the value itself (Boldo and Melquiond,
+//! "Emulation of a FMA and correctly rounded sums", 2008).
 
 use crate::exec::lane::number;
 
@@ -71,8 +72,8 @@ pub trait Half: Copy {
     }
 }
 
-/// A binary32 near a value, and what it lacks of it (only the sign matters): the one of its two neighbours that is odd, unless it is the
-/// value. Of an infinity nothing is lacking, as of a NaN.
+/// A binary32 near a value, and what it lacks of it (only the sign matters): the one of its two
+/// neighbours that is odd, unless it is the value. Of an infinity nothing is lacking, as of a NaN.
 #[inline(always)]
 fn to_odd(near: f32, lacking: f64) -> f32 {
     let away = (lacking > 0.0) == near.is_sign_positive();
@@ -218,8 +219,8 @@ halves! {
     BF16, BF16x2;
 }
 
-/// `a b + c` of numbers that were halves, near and with what it lacks: the product is exact, and what the sum loses is found by Knuth's
-/// two-sum.
+/// `a b + c` of numbers that were halves, near and with what it lacks: the product is exact, and
+/// what the sum loses is found by Knuth's two-sum.
 #[inline(always)]
 pub fn fused<H: Half>(a: f32, b: f32, c: f32) -> H {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));

@@ -1,4 +1,5 @@
-//! Arithmetic of more than a word: the carry (or borrow) of a lane, which `.cc` writes and `addc`, `subc` and `madc` read.
+//! Arithmetic of more than a word: the carry (or borrow) of a lane, which `.cc` writes and `addc`,
+//! `subc` and `madc` read.
 
 use super::product::{Wide, take_part};
 use crate::exec::emit::{flags, op, typed};

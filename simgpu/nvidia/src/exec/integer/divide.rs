@@ -1,4 +1,5 @@
-//! Quotients and remainders. Of a division by zero PTX says nothing: both are all ones, as on an H200 for 32 bits.
+//! Quotients and remainders. Of a division by zero PTX says nothing: both are all ones, as on an
+//! H200 for 32 bits.
 
 use crate::exec::emit::{op, typed};
 use crate::lower::{Lower, Modifiers, Table};

@@ -1,4 +1,5 @@
-//! Which element of a matrix is where: "Matrix Fragments for mma" of the PTX ISA, for elements of 8 bits and sums of 32.
+//! Which element of a matrix is where: "Matrix Fragments for mma" of the PTX ISA, for elements of 8
+//! bits and sums of 32.
 
 /// A shape: `m` by `k` times `k` by `n`, which is 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,14 +39,16 @@ impl Shape {
         self.m * N / 32
     }
 
-    /// Row and column of the first of the four elements that a lane has in a register of the first matrix; the others follow in the row.
+    /// Row and column of the first of the four elements that a lane has in a register of the first
+    /// matrix; the others follow in the row.
     pub fn a_at(self, lane: usize, register: usize) -> (usize, usize) {
         // Registers go down the rows first.
         let rows = self.m / 8;
         (lane / 4 + 8 * (register % rows), lane % 4 * 4 + 16 * (register / rows))
     }
 
-    /// Row and column of the first of the four elements in a register of the second matrix; the others follow in the column.
+    /// Row and column of the first of the four elements in a register of the second matrix; the
+    /// others follow in the column.
     pub fn b_at(self, lane: usize, register: usize) -> (usize, usize) {
         (lane % 4 * 4 + 16 * register, lane / 4)
     }

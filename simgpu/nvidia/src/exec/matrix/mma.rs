@@ -7,7 +7,8 @@ use crate::exec::{Env, Exec, Flow, LANES, Place, Step, Warp};
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Kind, Operand, Type};
 
-/// In [`Step::extra`] above the number of the list: the first matrix has signed elements, the second has, the sum is saturated.
+/// In [`Step::extra`] above the number of the list: the first matrix has signed elements, the
+/// second has, the sum is saturated.
 const A_SIGNED: u32 = 1 << 31;
 const B_SIGNED: u32 = 1 << 30;
 const SATURATED: u32 = 1 << 29;
@@ -26,7 +27,8 @@ fn base<const M: usize, const K: usize>(warp: &mut Warp, step: &Step, env: &mut 
     product::<M, K>(warp, step, env)
 }
 
-/// The product and sum. The step's list has the registers of the result, of both matrices and of the summand, in this order.
+/// The product and sum. The step's list has the registers of the result, of both matrices and of
+/// the summand, in this order.
 #[inline(always)]
 fn product<const M: usize, const K: usize>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     if !warp.converged(u32::MAX) {

@@ -1,4 +1,5 @@
-//! Address operands: what they are made of, which memory they reach, and the addresses of all lanes.
+//! Address operands: what they are made of, which memory they reach, and the addresses of all
+//! lanes.
 
 use super::checked_access;
 use super::operation::Form;
@@ -65,7 +66,8 @@ pub fn address(lower: &Lower<'_>, operand: &Operand, space: Space) -> Result<Add
         Space::Const => Memory::Constant,
         Space::Shared => Memory::Shared,
         Space::Local => Memory::Local,
-        // A register has the generic address of a parameter; offsets in the buffer are known where it is named.
+        // A register has the generic address of a parameter; offsets in the buffer are known where
+        // it is named.
         Space::Param => Memory::Constant,
         Space::Generic => Memory::Generic,
     };

@@ -13,8 +13,8 @@ trait Word: Copy {
     /// Replaces the value at `at`, and gives the old one.
     ///
     /// # Safety
-    /// The value at `at` may be accessed, at a multiple of its size, and by other threads through this function alone or with the race
-    /// that the simulated kernel has.
+    /// The value at `at` may be accessed, at a multiple of its size, and by other threads through
+    /// this function alone or with the race that the simulated kernel has.
     unsafe fn update(at: *mut u8, new: impl Fn(Self) -> Self) -> Self;
 }
 
@@ -49,7 +49,8 @@ impl Word for u128 {
     unsafe fn update(at: *mut u8, new: impl Fn(Self) -> Self) -> Self {
         let mut old = 0;
         loop {
-            // SAFETY: as the caller promises; lowering found that the processor has the instruction.
+            // SAFETY: as the caller promises; lowering found that the processor has the
+            // instruction.
             let now = unsafe { exchange(at.cast(), old, new(old)) };
             if now == old {
                 return old;
@@ -65,7 +66,8 @@ impl Word for u128 {
 /// As [`Word::update`] says, on a processor that has the instruction.
 unsafe fn exchange(at: *mut u128, old: u128, new: u128) -> u128 {
     let (low, high): (u64, u64);
-    // SAFETY: as the caller promises. The compiler keeps RBX to itself, which therefore changes places with RSI meanwhile.
+    // SAFETY: as the caller promises. The compiler keeps RBX to itself, which therefore changes
+    // places with RSI meanwhile.
     unsafe {
         std::arch::asm!(
             "xchg rsi, rbx",
@@ -112,13 +114,14 @@ unsafe fn perform<C: Change>(warp: &mut Warp, program: &Program, form: &Form, la
     }
 }
 
-/// The functions of an atomic by its operation and type (`add`, `u32`): in global and in shared memory. None where there is no such atomic.
+/// The functions of an atomic by its operation and type (`add`, `u32`): in global and in shared
+/// memory. None where there is no such atomic.
 pub fn change(operation: &str, ty: &str) -> Option<(Lanes, Lanes)> {
     CHANGES.iter().find(|row| row.0 == operation && row.1.contains(&ty)).map(|row| (row.2, row.3))
 }
 
-/// Declares atomics: of the old value, the operand and, where there is a third name, the second operand. Where there are two functions, the
-/// second is for shared memory.
+/// Declares atomics: of the old value, the operand and, where there is a third name, the second
+/// operand. Where there are two functions, the second is for shared memory.
 macro_rules! changes {
     ($($operation:literal, $($ty:literal)|*, $word:ty: $global:expr $(, $shared:expr)?;)*) => {
         const CHANGES: &[(&str, &[&str], Lanes, Lanes)] = &[$({
@@ -152,7 +155,8 @@ macro_rules! changes {
     };
 }
 
-/// The sum of floats, of which subnormal ones are zeros of their sign where `FLUSH` says so: PTX has it in global memory, not in shared.
+/// The sum of floats, of which subnormal ones are zeros of their sign where `FLUSH` says so: PTX
+/// has it in global memory, not in shared.
 #[inline(always)]
 fn sum_f32<const FLUSH: bool>(old: u32, data: u32) -> u32 {
     let flushed = |bits: u32| if FLUSH && bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits };

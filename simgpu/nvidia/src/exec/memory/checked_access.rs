@@ -1,4 +1,5 @@
-//! The memories, reached by lanes with their addresses: each access is checked, and then made for the lanes that may make it.
+//! The memories, reached by lanes with their addresses: each access is checked, and then made for
+//! the lanes that may make it.
 
 use super::operation::{Form, disagreeing, lanes_in, stored};
 use super::{APERTURE, LOCAL_APERTURE, SHARED_APERTURE, private};
@@ -57,8 +58,9 @@ pub fn global(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addres
             Shape::Row(at) => {
                 let all = u64::from(mask.count_ones()) * bytes;
                 if env.launch.check_run(&place, form.access, at, all, form.align, cache) {
-                    // SAFETY: the check found all of the row in a live allocation. Where other threads of the simulated card access it at
-                    // the same time, the kernel has a race, which the checks tell.
+                    // SAFETY: the check found all of the row in a live allocation. Where other
+                    // threads of the simulated card access it at the same time, the kernel has a
+                    // race, which the checks tell.
                     unsafe { form.in_row(warp, env.program, form.lanes, mask, at as *mut u8) };
                     return;
                 }
@@ -122,7 +124,8 @@ pub fn shared(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addres
                 let all = mask.count_ones() * form.bytes;
                 if env.shared.check_run(&place, form.access, at, all, form.align, env.launch) {
                     let at = env.shared.bytes_mut().as_mut_ptr().wrapping_add(at as usize);
-                    // SAFETY: the check found all of the row inside, and only this thread of the host reaches it.
+                    // SAFETY: the check found all of the row inside, and only this thread of the
+                    // host reaches it.
                     unsafe { form.in_row(warp, env.program, form.shared, mask, at) };
                     return;
                 }
@@ -149,7 +152,8 @@ fn shared_scattered(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, 
     let lanes = checked.lanes as u32;
     let start = env.shared.bytes_mut().as_mut_ptr();
     let places = addresses.map(|address| start.wrapping_add(address as usize));
-    // SAFETY: the check found the bytes of these lanes inside, and only this thread of the host reaches them.
+    // SAFETY: the check found the bytes of these lanes inside, and only this thread of the host
+    // reaches them.
     unsafe { (form.shared)(warp, env.program, form, lanes, &places) };
     if checked.overlap != 0
         && let stored = stored(warp, env.program, form, lanes)
@@ -177,7 +181,8 @@ pub fn check_shared(
     env.shared.check(&place, access, warp.site(), mask.into(), &all, bytes, align, env.launch, env.describe)
 }
 
-/// An address in shared or local memory, where what no 32 bits can say is as far outside as they can.
+/// An address in shared or local memory, where what no 32 bits can say is as far outside as they
+/// can.
 #[inline(always)]
 pub fn low(address: u64) -> u32 {
     address.min(u32::MAX.into()) as u32
@@ -238,7 +243,8 @@ fn outside_of_arguments(warp: &Warp, env: &Env<'_>, form: &Form, lane: usize, at
     });
 }
 
-/// Generic addresses: those in the apertures reach shared and local memory, all others global memory.
+/// Generic addresses: those in the apertures reach shared and local memory, all others global
+/// memory.
 #[inline(always)]
 pub fn generic(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
     let high = addresses.iter().enumerate().fold(0, |high, (lane, address)| {

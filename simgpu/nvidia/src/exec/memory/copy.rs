@@ -1,9 +1,10 @@
 //! Asynchronous copies from global to shared memory: `cp.async`.
 //!
-//! A copy reads its source at any time between the instruction and the end of the wait for it, and writes its destination at any such time.
-//! Here the source is read and checked at the instruction. The destination is checked twice: at the instruction, since another warp that
-//! still reads there has a race with the copy from then on, and at the end of the wait, which is when others may see what was written.
-//! Between the two it counts as not written.
+//! A copy reads its source at any time between the instruction and the end of the wait for it, and
+//! writes its destination at any such time. Here the source is read and checked at the instruction.
+//! The destination is checked twice: at the instruction, since another warp that still reads there
+//! has a race with the copy from then on, and at the end of the wait, which is when others may see
+//! what was written. Between the two it counts as not written.
 
 use super::address::{address, addresses};
 use super::checked_access;

@@ -1,6 +1,8 @@
-//! Fences. The simulated card executes the accesses of a thread in their order and has no caches, so that they do nothing; whether the
-//! kernel has them where it must is not looked at. What orders threads for the race checks are barriers and atomics: each atomic counts as
-//! releasing what its thread did before and as acquiring what others of its address released, with a fence beside it or without.
+//! Fences. The simulated card executes the accesses of a thread in their order and has no caches,
+//! so that they do nothing; whether the kernel has them where it must is not looked at. What orders
+//! threads for the race checks are barriers and atomics: each atomic counts as releasing what its
+//! thread did before and as acquiring what others of its address released, with a fence beside it
+//! or without.
 
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::Instruction;

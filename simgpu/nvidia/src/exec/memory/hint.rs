@@ -1,5 +1,6 @@
-//! What only tells caches something: prefetches, priorities, policies. The simulated card has no caches, and does nothing about it. (A
-//! `discard` leaves bytes undefined, which may as well be what they were.)
+//! What only tells caches something: prefetches, priorities, policies. The simulated card has no
+//! caches, and does nothing about it. (A `discard` leaves bytes undefined, which may as well be
+//! what they were.)
 
 use super::address::{address, take_space};
 use super::load_store::expect_operands;

@@ -20,7 +20,8 @@ pub enum Order {
     Strong,
 }
 
-/// Takes how an instruction is ordered. Scopes matter to caches, which the simulated card does not have.
+/// Takes how an instruction is ordered. Scopes matter to caches, which the simulated card does not
+/// have.
 pub fn take_order(modifiers: &mut Modifiers<'_>) -> Order {
     modifiers.take("mmio");
     let strong = modifiers.take_any(&["volatile", "relaxed", "acquire", "release", "acq_rel"]).is_some();
@@ -45,7 +46,8 @@ pub fn take_hints(modifiers: &mut Modifiers<'_>) -> bool {
     modifiers.take("L2::cache_hint")
 }
 
-/// Checks that an instruction has `count` operands, and a cache policy after them where it is said to have one.
+/// Checks that an instruction has `count` operands, and a cache policy after them where it is said
+/// to have one.
 ///
 /// # Errors
 /// It has others.
@@ -113,7 +115,8 @@ fn elements(operand: &Operand, count: usize) -> Result<&[Operand], String> {
     }
 }
 
-/// The width of the registers of a vector, all of which have the same; that of the type where there are none.
+/// The width of the registers of a vector, all of which have the same; that of the type where there
+/// are none.
 fn width(lower: &Lower<'_>, elements: &[Operand], ty: Type) -> Result<u32, String> {
     let mut widths = elements.iter().filter_map(|element| match element {
         Operand::Register(id) => Some(lower.width(*id)),

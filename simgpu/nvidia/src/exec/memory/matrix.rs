@@ -1,7 +1,9 @@
-//! Matrices of 8 by 8 halves between shared memory and the registers of a whole warp: `ldmatrix` and `stmatrix`.
+//! Matrices of 8 by 8 halves between shared memory and the registers of a whole warp: `ldmatrix`
+//! and `stmatrix`.
 //!
-//! Eight lanes each give the place of one row of a matrix, the first eight that of the first matrix. In registers, four lanes hold a row
-//! of a matrix, two elements each; with `.trans`, a column.
+//! Eight lanes each give the place of one row of a matrix, the first eight that of the first
+//! matrix. In registers, four lanes hold a row of a matrix, two elements each; with `.trans`, a
+//! column.
 
 use super::SHARED_APERTURE;
 use super::address::{Memory, address, addresses, take_space};
@@ -125,7 +127,8 @@ unsafe fn load<const TRANSPOSED: bool>(warp: &mut Warp, _: &Program, form: &Form
 
 unsafe fn store<const TRANSPOSED: bool>(warp: &mut Warp, program: &Program, form: &Form, lanes: u32, at: &Places) {
     for lane in lanes_in(lanes) {
-        // SAFETY: lowering found registers of 32 bits, of which each lane holds two elements; the row of this lane may be accessed.
+        // SAFETY: lowering found registers of 32 bits, of which each lane holds two elements; the
+        // row of this lane may be accessed.
         unsafe {
             let words = &*row(warp, program, form.registers[lane / SIDE]).cast::<[[u16; 2]; LANES]>();
             let elements: [u16; SIDE] = std::array::from_fn(|column| {

@@ -1,8 +1,10 @@
-//! Instructions that reach memory: loads, stores, atomics, asynchronous copies and matrix loads, in every state space.
+//! Instructions that reach memory: loads, stores, atomics, asynchronous copies and matrix loads, in
+//! every state space.
 //!
-//! What an instruction does with the bytes of its lanes is its [`Form`]; `checked_access` checks the lanes' accesses, in global, shared or local
-//! memory or among the arguments, and has the form do it for those that may. Between threads nothing but atomics and barriers orders
-//! accesses, as `order` says.
+//! What an instruction does with the bytes of its lanes is its [`Form`]; `checked_access` checks
+//! the lanes' accesses, in global, shared or local memory or among the arguments, and has the form
+//! do it for those that may. Between threads nothing but atomics and barriers orders accesses, as
+//! `order` says.
 
 mod address;
 mod atomic;
@@ -24,7 +26,8 @@ pub use pending::Pending;
 pub use private::Private;
 pub use symbol::symbol;
 
-/// Where shared memory begins in the generic address space: above what a process of the host can map, as local memory does.
+/// Where shared memory begins in the generic address space: above what a process of the host can
+/// map, as local memory does.
 pub const SHARED_APERTURE: u64 = 1 << 48;
 /// Where local memory begins in the generic address space.
 pub const LOCAL_APERTURE: u64 = 2 << 48;

@@ -15,7 +15,8 @@ pub struct Form {
     pub access: Access,
     /// Bytes of a lane.
     pub bytes: u32,
-    /// What the address must be a multiple of: PTX asks for the whole of an access, also of a vector.
+    /// What the address must be a multiple of: PTX asks for the whole of an access, also of a
+    /// vector.
     pub align: u32,
     /// Added to the address, or all of it.
     pub offset: u64,
@@ -27,7 +28,8 @@ pub struct Form {
     pub registers: [Place; MOST],
     /// Where an atomic puts the old value, if anywhere.
     pub old: Place,
-    /// Does it for all lanes of a warp, whose bytes follow each other. Not where the order of lanes matters.
+    /// Does it for all lanes of a warp, whose bytes follow each other. Not where the order of lanes
+    /// matters.
     pub row: Option<Whole>,
     /// Does it for the lanes of a mask, all of them at one place. Loads only.
     pub same: Option<Masked>,
@@ -38,7 +40,8 @@ pub struct Form {
 }
 
 impl Form {
-    /// Does it for lanes that follow each other, whose bytes do too from `at` on; by `lanes` where they are not all.
+    /// Does it for lanes that follow each other, whose bytes do too from `at` on; by `lanes` where
+    /// they are not all.
     ///
     /// # Safety
     /// As for `Whole`, for the lanes of the mask.
@@ -61,7 +64,8 @@ impl Form {
 /// Of all lanes, with the place of the first one's bytes.
 ///
 /// # Safety
-/// The bytes of all lanes may be accessed, and the form is one of the program's, whose registers the warp has.
+/// The bytes of all lanes may be accessed, and the form is one of the program's, whose registers
+/// the warp has.
 pub type Whole = unsafe fn(&mut Warp, &Program, &Form, *mut u8);
 
 /// Of the lanes of a mask, with the place of the bytes of all of them.
@@ -97,7 +101,8 @@ pub fn stored(warp: &mut Warp, program: &Program, form: &Form, lanes: u32) -> St
     stored
 }
 
-/// The first lane of `overlap` whose `bytes` bytes are not what an earlier lane of `lanes` stores in the same place.
+/// The first lane of `overlap` whose `bytes` bytes are not what an earlier lane of `lanes` stores
+/// in the same place.
 #[cold]
 pub fn disagreeing(stored: &Stored, bytes: u32, lanes: u32, overlap: u64, address: &[u64; LANES]) -> Option<usize> {
     let byte = |lane: usize, at: u64| stored[lane][(at - address[lane]) as usize];

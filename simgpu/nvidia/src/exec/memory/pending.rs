@@ -1,5 +1,6 @@
-//! Asynchronous copies that were asked for and are not done. They are made when they are waited for: until then, their destination counts
-//! as not written, so that whoever reads it too early is found.
+//! Asynchronous copies that were asked for and are not done. They are made when they are waited
+//! for: until then, their destination counts as not written, so that whoever reads it too early is
+//! found.
 
 use super::checked_access;
 use super::operation::{Form, Lanes, MOST, Places, lanes_in};
@@ -63,7 +64,8 @@ pub fn form(access: Access, bytes: u32, lanes: Lanes) -> Form {
 /// As [`Lanes`] says, of no more than sixteen bytes.
 pub unsafe fn take(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Places) {
     for lane in lanes_in(lanes) {
-        // SAFETY: the bytes of these lanes may be accessed as the caller promises, and there are no more than `COPY`.
+        // SAFETY: the bytes of these lanes may be accessed as the caller promises, and there are no
+        // more than `COPY`.
         unsafe { at[lane].copy_to_nonoverlapping(warp.pending.current.bytes[lane].as_mut_ptr(), form.bytes as usize) };
     }
     warp.pending.current.lanes |= lanes;
@@ -113,7 +115,8 @@ impl Pending {
         }
     }
 
-    /// The lanes whose copies come to be done where so many of the last groups need not be; all where that is none.
+    /// The lanes whose copies come to be done where so many of the last groups need not be; all
+    /// where that is none.
     fn due(&self, copies: &Copies, lanes: u32, left: Option<u32>) -> u32 {
         let Some(left) = left else { return lanes & copies.lanes };
         let due = |lane: &usize| copies.groups[*lane] < self.groups[*lane].saturating_sub(left);
@@ -121,7 +124,8 @@ impl Pending {
     }
 }
 
-/// Makes the copies of the active lanes, but for those of so many of their last groups and those in no group; all where none is given.
+/// Makes the copies of the active lanes, but for those of so many of their last groups and those in
+/// no group; all where none is given.
 pub fn wait(warp: &mut Warp, env: &mut Env<'_>, left: Option<u32>) {
     let (pc, active) = (warp.pc, warp.active);
     for mut copies in std::mem::take(&mut warp.pending.copies) {

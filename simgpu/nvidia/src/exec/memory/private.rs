@@ -1,4 +1,5 @@
-//! Local memory of a warp's threads: stacks and spilled registers. No other thread reaches it, so that there are no races to look for.
+//! Local memory of a warp's threads: stacks and spilled registers. No other thread reaches it, so
+//! that there are no races to look for.
 
 use super::checked_access::low;
 use super::operation::{Form, Places, lanes_in};
@@ -13,7 +14,8 @@ pub struct Private {
     bytes: usize,
     /// The bytes of all lanes, lane after lane, each at a multiple of sixteen.
     words: Vec<u128>,
-    /// Which of them were written: for each byte of a thread a bit a lane. Lanes mostly access the same byte of theirs.
+    /// Which of them were written: for each byte of a thread a bit a lane. Lanes mostly access the
+    /// same byte of theirs.
     written: Vec<u32>,
 }
 
@@ -37,7 +39,8 @@ impl Private {
     }
 }
 
-/// The lanes whose access may be made; what is wrong is told, and what is written counts as initialised.
+/// The lanes whose access may be made; what is wrong is told, and what is written counts as
+/// initialised.
 pub fn check(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) -> u32 {
     let first = low(addresses[mask.trailing_zeros() as usize & 31]) as usize;
     let places = addresses.iter().enumerate().fold(0, |places, (lane, address)| {

@@ -1,4 +1,5 @@
-//! Addresses as values: of variables (`mov`), from one state space to another (`cvta`), and in which one they are (`isspacep`).
+//! Addresses as values: of variables (`mov`), from one state space to another (`cvta`), and in
+//! which one they are (`isspacep`).
 
 use super::address::{location, take_space};
 use super::{APERTURE, LOCAL_APERTURE, SHARED_APERTURE};
@@ -12,8 +13,8 @@ pub const TABLE: Table = &[("cvta", convert), ("isspacep", inside)];
 
 const WIDE: Type = Type { kind: Kind::Bits, bits: 64 };
 
-/// `mov` of the address of a variable, in its own state space: the generic one of device memory and of the argument buffer, and an offset in
-/// shared and local memory.
+/// `mov` of the address of a variable, in its own state space: the generic one of device memory and
+/// of the argument buffer, and an offset in shared and local memory.
 ///
 /// # Errors
 /// The variable is not there, or the register cannot hold its address.

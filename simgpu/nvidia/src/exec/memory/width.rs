@@ -1,4 +1,5 @@
-//! Moving bytes between memory and registers: every size, with the extension to wider registers and the truncation of them.
+//! Moving bytes between memory and registers: every size, with the extension to wider registers and
+//! the truncation of them.
 
 use super::operation::{Form, Lanes, Masked, Places, Whole, lanes_in};
 use crate::exec::lane::{row, write};
@@ -123,7 +124,8 @@ fn stores<U: Unit>(lower: &Lower<'_>, count: usize) -> Move {
 unsafe fn load_row<U: Unit, const N: usize>(warp: &mut Warp, _: &Program, form: &Form, at: *mut u8) {
     let mut values = [[U::ZERO; LANES]; N];
     for lane in 0..LANES {
-        // SAFETY: the bytes of all lanes follow each other and may be accessed, as the caller promises; any alignment will do.
+        // SAFETY: the bytes of all lanes follow each other and may be accessed, as the caller
+        // promises; any alignment will do.
         let elements = unsafe { at.cast::<[U::Memory; N]>().add(lane).read_unaligned() };
         for (values, element) in values.iter_mut().zip(elements) {
             values[lane] = U::widened(element);
@@ -154,7 +156,8 @@ unsafe fn store_row<U: Unit, const N: usize>(warp: &mut Warp, program: &Program,
 
 unsafe fn load_same<U: Unit>(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: *mut u8) {
     for (i, place) in form.registers.into_iter().enumerate().take(form.count) {
-        // SAFETY: the element may be accessed as the caller promises, and lowering gave registers of this width.
+        // SAFETY: the element may be accessed as the caller promises, and lowering gave registers
+        // of this width.
         unsafe {
             let value = U::widened(at.cast::<U::Memory>().add(i).read_unaligned());
             put::<U>(warp, place, lanes, &[value; LANES]);
@@ -172,7 +175,8 @@ unsafe fn load_lanes_fast<U: Unit>(warp: &mut Warp, program: &Program, form: &Fo
 unsafe fn load_lanes<U: Unit>(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Places) {
     for (i, place) in form.registers.into_iter().enumerate().take(form.count) {
         let mut values = [U::ZERO; LANES];
-        // SAFETY: the elements of these lanes may be accessed as the caller promises, and lowering gave registers of this width.
+        // SAFETY: the elements of these lanes may be accessed as the caller promises, and lowering
+        // gave registers of this width.
         unsafe {
             if lanes == u32::MAX {
                 for (value, at) in values.iter_mut().zip(at) {
@@ -204,7 +208,8 @@ unsafe fn put<U: Unit>(warp: &mut Warp, place: Place, lanes: u32, values: &[U::R
 
 unsafe fn store_lanes<U: Unit>(warp: &mut Warp, program: &Program, form: &Form, lanes: u32, at: &Places) {
     for (i, place) in form.registers.into_iter().enumerate().take(form.count) {
-        // SAFETY: lowering gave sources of this width; the elements of these lanes may be accessed as the caller promises.
+        // SAFETY: lowering gave sources of this width; the elements of these lanes may be accessed
+        // as the caller promises.
         unsafe {
             let values = &*row(warp, program, place).cast::<[U::Register; LANES]>();
             for lane in lanes_in(lanes) {

@@ -1,4 +1,5 @@
-//! The handing over of arguments and results, between the forms that PTX has for them: `.param` variables, registers, and constants.
+//! The handing over of arguments and results, between the forms that PTX has for them: `.param`
+//! variables, registers, and constants.
 
 use super::{Inliner, call_variable};
 use crate::module::LoadError;
@@ -15,7 +16,8 @@ pub(super) enum Way {
 }
 
 impl<'a> Inliner<'a, '_> {
-    /// Joins a formal parameter to what the call gives for it: by name where both are variables, else by the instructions that it gives back.
+    /// Joins a formal parameter to what the call gives for it: by name where both are variables,
+    /// else by the instructions that it gives back.
     #[expect(clippy::too_many_arguments, reason = "the parts of a call, which its caller has at hand")]
     pub(super) fn pass(
         &mut self,
@@ -46,7 +48,8 @@ impl<'a> Inliner<'a, '_> {
                     Operand::Register(id) => self.out.registers.get(id.0 as usize).map(|r| r.ty),
                     _ => Some(formal.variable.ty),
                 };
-                // The callee's registers come right behind those that there are, and are of the formal's type.
+                // The callee's registers come right behind those that there are, and are of the
+                // formal's type.
                 let fits = known(actual).is_none_or(|given| given.bits.max(16) == formal.variable.ty.bits.max(16));
                 if !fits {
                     let message = format!("call: {} is not as wide as what is given for it", formal.variable.name);
@@ -61,7 +64,8 @@ impl<'a> Inliner<'a, '_> {
     }
 }
 
-/// Gives a register or a variable a constant: `ty` is that of a variable, or of a register that is not known.
+/// Gives a register or a variable a constant: `ty` is that of a variable, or of a register that is
+/// not known.
 pub(super) fn set(
     at: &Instruction,
     to: &Operand,
@@ -87,7 +91,8 @@ fn copy(at: &Instruction, to: &Operand, from: Operand, ty: &str) -> Vec<Instruct
         (None, Some(address)) => ("ld", Some("param"), vec![to.clone(), address]),
         (None, None) => ("mov", None, vec![to.clone(), from]),
     };
-    // Registers of 8 bits do not exist: what is declared so is 16 wide, and `mov` has no narrower type.
+    // Registers of 8 bits do not exist: what is declared so is 16 wide, and `mov` has no narrower
+    // type.
     let ty = if opcode == "mov" && ty.ends_with('8') { "b16" } else { ty };
     let modifiers = space.into_iter().chain([ty]).map(str::to_owned).collect();
     vec![Instruction { guard: None, opcode: opcode.into(), modifiers, operands, ..at.clone() }]

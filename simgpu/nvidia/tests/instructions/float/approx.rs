@@ -1,4 +1,5 @@
-//! Approximations: within a unit of the exact value however they are shifted, and exact where that is expected.
+//! Approximations: within a unit of the exact value however they are shifted, and exact where that
+//! is expected.
 
 use super::bits;
 use crate::lanes::{Op, cases};

@@ -1,4 +1,5 @@
-//! Tests of binary32 and binary64 against exact arithmetic, and of the approximations against their bounds.
+//! Tests of binary32 and binary64 against exact arithmetic, and of the approximations against their
+//! bounds.
 
 mod approx;
 mod min_max;

@@ -12,7 +12,8 @@ fn number(random: &mut Random, fields: (u32, u32)) -> u64 {
     random.float(fields.0, fields.1)
 }
 
-/// Runs an instruction on finite operands in every rounding and type, and gives their values, bits and the result to a check.
+/// Runs an instruction on finite operands in every rounding and type, and gives their values, bits
+/// and the result to a check.
 fn every<const N: usize>(opcode: &str, check: impl Fn([Value; N], [bool; N], u64, (u32, u32), &str)) {
     for (ty, register, fields) in TYPES {
         for rounding in ROUNDINGS {
@@ -87,7 +88,8 @@ fn fused_products() {
     }
 }
 
-/// Whether a quotient is above a number is whether the dividend is above the product with the divisor.
+/// Whether a quotient is above a number is whether the dividend is above the product with the
+/// divisor.
 fn check_quotient(a: Value, b: Value, negative: bool, got: u64, fields: (u32, u32), what: &str) {
     let compare = |with: &Exact, times: i128| {
         let order = with.times(-b.integer, b.exponent).plus(times * a.integer, a.exponent).sign();
@@ -116,7 +118,8 @@ fn roots() {
         if a.integer < 0 {
             return;
         }
-        // A root is above a number that is not negative as the operand is above its square: numbers here are sums of two of the format.
+        // A root is above a number that is not negative as the operand is above its square: numbers
+        // here are sums of two of the format.
         let compare = |with: &Exact, times: i128| match with.sign() {
             Ordering::Less => Ordering::Greater,
             _ => with.squared_against(times * times * a.integer, a.exponent),

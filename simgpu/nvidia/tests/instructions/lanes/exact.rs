@@ -1,5 +1,5 @@
-//! Exact sums of products of floating-point numbers, in fixed point with thousands of digits, to check roundings against. It shares nothing
-//! with the arithmetic that is tested.
+//! Exact sums of products of floating-point numbers, in fixed point with thousands of digits, to
+//! check roundings against. It shares nothing with the arithmetic that is tested.
 
 use isobit_simgpu_nvidia::exec::Rounding;
 use std::cmp::Ordering;
@@ -144,9 +144,10 @@ pub fn rounding_of(name: &str) -> Rounding {
     }
 }
 
-/// Checks that bits are an exact value rounded in a direction. The value is given by how it compares with numbers of the format, and with
-/// the sums of two, which are twice what lies between them: `compare(number, times)` compares `times` the value with it. A zero must have
-/// the sign that `zero` says.
+/// Checks that bits are an exact value rounded in a direction. The value is given by how it
+/// compares with numbers of the format, and with the sums of two, which are twice what lies between
+/// them: `compare(number, times)` compares `times` the value with it. A zero must have the sign
+/// that `zero` says.
 #[track_caller]
 pub fn check_rounded(
     got: u64,

@@ -1,4 +1,5 @@
-//! For tests of instructions: one instruction, written as text, run on a warp whose lanes have different operands.
+//! For tests of instructions: one instruction, written as text, run on a warp whose lanes have
+//! different operands.
 
 mod exact;
 mod random;
@@ -47,8 +48,8 @@ impl Parser {
         RegisterId(id as u32)
     }
 
-    /// An operand: a type for a register of it, `!pred`, `pred|pred`, `_`, `#5` for a constant, `f:3f800000` and `d:` for floating-point ones,
-    /// or several in braces.
+    /// An operand: a type for a register of it, `!pred`, `pred|pred`, `_`, `#5` for a constant,
+    /// `f:3f800000` and `d:` for floating-point ones, or several in braces.
     fn operand(&mut self, text: &str) -> Operand {
         if let Some(parts) = text.strip_prefix('{') {
             let parts = parts.trim_end_matches('}').split(',');
@@ -165,8 +166,8 @@ impl Op {
         }
     }
 
-    /// Runs it on the operands of 32 lanes or fewer: all results of each lane, and the carries after it. Both programs must agree, and
-    /// lanes that do not run must keep what they have.
+    /// Runs it on the operands of 32 lanes or fewer: all results of each lane, and the carries
+    /// after it. Both programs must agree, and lanes that do not run must keep what they have.
     #[track_caller]
     pub fn warp(&self, lanes: &[Vec<u64>]) -> (Vec<Vec<u64>>, u32) {
         let active = u32::MAX >> (LANES - lanes.len());
@@ -278,7 +279,8 @@ fn run(program: &Program, warp: &mut Warp) -> Flow {
     with_env(program, |env| {
         let mut flow = Flow::Next;
         for step in &program.steps {
-            // SAFETY: the program was lowered for this processor, it is the environment's, and the warp has its registers.
+            // SAFETY: the program was lowered for this processor, it is the environment's, and the
+            // warp has its registers.
             flow = unsafe { (step.exec)(warp, step, env) };
         }
         flow

@@ -25,7 +25,8 @@ impl Random {
         }
     }
 
-    /// The bits of a floating-point number with so many bits of exponent and of fraction: any, at an edge, or of a size near one.
+    /// The bits of a floating-point number with so many bits of exponent and of fraction: any, at
+    /// an edge, or of a size near one.
     pub fn float(&mut self, exponent: u32, fraction: u32) -> u64 {
         let (any, how) = (self.next(), self.next());
         let (infinity, ones) = (((1 << exponent) - 1) << fraction, (1 << fraction) - 1);

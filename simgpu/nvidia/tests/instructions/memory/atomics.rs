@@ -1,5 +1,5 @@
-//! Atomics: each against what the ISA says of it, in both memories and by generic address, with and without the old value, with several
-//! lanes at one place, and between threads of the host.
+//! Atomics: each against what the ISA says of it, in both memories and by generic address, with and
+//! without the old value, with several lanes at one place, and between threads of the host.
 
 use crate::rig::{Random, Rig, bytes};
 use half::{bf16, f16};
@@ -70,7 +70,8 @@ const ATOMICS: [(&str, usize, Change); 32] = [
     ("cas.b128", 16, |m, compare, x| if m == compare { x } else { m }),
 ];
 
-/// Finite and infinite singles of both signs, without subnormal ones, which one of the memories flushes.
+/// Finite and infinite singles of both signs, without subnormal ones, which one of the memories
+/// flushes.
 const F32: [u32; 6] = [0x3f80_0000, 0xbf80_0000, 0x4049_0fdb, 0x7f80_0000, 0x7f7f_ffff, 0x3300_0000];
 /// Halves in pairs, the subnormal ones among them; their sums are finite.
 const HALVES: [u32; 4] = [0x3c00_3e01, 0xbc00_0003, 0x4248_3c00, 0x0001_8001];
@@ -99,7 +100,8 @@ fn value(random: &mut Random, name: &str, bytes: usize) -> u128 {
     cut(value, bytes)
 }
 
-/// Applies an atomic of all active lanes to eight words of a memory, and checks the words and what the lanes got.
+/// Applies an atomic of all active lanes to eight words of a memory, and checks the words and what
+/// the lanes got.
 fn expect(rig: &mut Rig, space: &str, name: &str, size: usize, change: Change, returns: bool) {
     let base = rig.buffer(128);
     let mut words: Vec<u128> = (0..8).map(|_| value(&mut rig.random, name, size)).collect();
@@ -217,7 +219,8 @@ fn threads_lose_no_update() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut rig = Rig::new(false);
-                // The buffer of the other rig is an unknown address to this one's, whose checks would stop the access: its own functions.
+                // The buffer of the other rig is an unknown address to this one's, whose checks
+                // would stop the access: its own functions.
                 rig.set("%d1", |_| 1);
                 rig.set("%q1", |_| (1 << 64) + 1);
                 for _ in 0..200 {

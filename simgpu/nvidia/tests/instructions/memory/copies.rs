@@ -1,11 +1,13 @@
-//! Asynchronous copies: what they copy, when it may be read, and what is wrong with reading it before.
+//! Asynchronous copies: what they copy, when it may be read, and what is wrong with reading it
+//! before.
 
 use crate::rig::{Rig, bytes};
 use isobit_simgpu_core::check::Place;
 use isobit_simgpu_core::finding::FindingKind::{Misaligned, OutOfBounds, Race, UninitialisedRead};
 use isobit_simgpu_nvidia::exec::{Flow, LANES};
 
-/// A rig with a row of addresses of so many bytes a lane, in global memory at `%d1` and in shared memory at `%r1`.
+/// A rig with a row of addresses of so many bytes a lane, in global memory at `%d1` and in shared
+/// memory at `%r1`.
 fn rig(avx2: bool, size: usize) -> (Rig, u64) {
     let mut rig = Rig::new(avx2);
     let base = rig.buffer(size * LANES);
@@ -49,7 +51,8 @@ fn groups_are_done_in_their_order_lane_by_lane() {
     rig.run(&copy(256));
     rig.warp.active = u32::MAX;
     let want = |lane: usize| u32::from_le_bytes(bytes(base + 4 * lane as u64, 4).try_into().unwrap());
-    // The lower lanes have three groups, of which one is done; the others have one, which need not be.
+    // The lower lanes have three groups, of which one is done; the others have one, which need not
+    // be.
     rig.run("cp.async.wait_group 2");
     rig.warp.active = 0xffff;
     rig.run("ld.shared.u32 %r2, [%r1]");

@@ -1,4 +1,5 @@
-//! Matrices between shared memory and registers, against the tables of the ISA: where row and column of an element lie in a warp.
+//! Matrices between shared memory and registers, against the tables of the ISA: where row and
+//! column of an element lie in a warp.
 
 use crate::rig::Rig;
 use isobit_simgpu_core::finding::FindingKind;

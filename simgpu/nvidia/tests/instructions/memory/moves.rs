@@ -1,5 +1,5 @@
-//! Loads and stores: every size in every space, with extension and truncation, alone and in vectors, by lanes that follow each other, are at
-//! one place or anywhere.
+//! Loads and stores: every size in every space, with extension and truncation, alone and in
+//! vectors, by lanes that follow each other, are at one place or anywhere.
 
 use crate::rig::{BYTES, Rig, bytes};
 use isobit_simgpu_nvidia::exec::LANES;
@@ -42,7 +42,8 @@ fn extended(element: &[u8], signed: bool, width: u32) -> u128 {
     u128::from_le_bytes(value) & (u128::MAX >> (128 - width))
 }
 
-/// The lanes' offsets in a memory of `bytes` bytes: one after the other, one place, or anywhere without touching.
+/// The lanes' offsets in a memory of `bytes` bytes: one after the other, one place, or anywhere
+/// without touching.
 fn offsets(rig: &mut Rig, size: usize, bytes: usize) -> [u64; LANES] {
     let slots = bytes / size;
     let start = rig.random.next() as usize % (slots - LANES);

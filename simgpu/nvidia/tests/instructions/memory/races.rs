@@ -1,11 +1,13 @@
-//! Races between warps and between blocks, and what is none: barriers, atomics, accesses that are ordered.
+//! Races between warps and between blocks, and what is none: barriers, atomics, accesses that are
+//! ordered.
 
 use crate::rig::Rig;
 use isobit_simgpu_core::check::Place;
 use isobit_simgpu_core::finding::FindingKind;
 use isobit_simgpu_core::memory::Kind;
 
-/// Executes instructions at places, in one launch over a fresh buffer at `%d1`, and gives the kinds of what was found.
+/// Executes instructions at places, in one launch over a fresh buffer at `%d1`, and gives the kinds
+/// of what was found.
 fn kinds(code: &[(Place, &str)]) -> Vec<FindingKind> {
     let mut rig = Rig::new(true);
     let base = rig.memory.alloc(256, Kind::Device, "").unwrap();

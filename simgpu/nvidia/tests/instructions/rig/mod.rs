@@ -1,4 +1,5 @@
-//! For tests of instructions that need more than registers: a warp with memory of every kind, and instructions written as in PTX.
+//! For tests of instructions that need more than registers: a warp with memory of every kind, and
+//! instructions written as in PTX.
 
 mod text;
 
@@ -191,7 +192,8 @@ impl Rig {
         &mut self.warp.predicates[self.rows[at] as usize]
     }
 
-    /// Lowers instructions, each with the place where it is executed, and executes them in one launch.
+    /// Lowers instructions, each with the place where it is executed, and executes them in one
+    /// launch.
     ///
     /// # Errors
     /// What is not lowered, and what faults.
@@ -231,7 +233,8 @@ impl Rig {
         for (pc, place) in steps.into_iter().enumerate() {
             (env.block, self.warp.number, self.warp.epoch) = (place.group, place.wave, place.epoch);
             self.warp.pc = pc + 1;
-            // SAFETY: the program was lowered for the registers of this warp, with features that the processor has.
+            // SAFETY: the program was lowered for the registers of this warp, with features that
+            // the processor has.
             let flow = unsafe { (program.steps[pc].exec)(&mut self.warp, &program.steps[pc], &mut env) };
             if flow != Flow::Next {
                 return env.fault.map_or(Ok(flow), |fault| Err(fault.to_string()));
@@ -240,7 +243,8 @@ impl Rig {
         Ok(Flow::Next)
     }
 
-    /// Has the active lanes do what an instruction does with memory, all of them at one place and without checks.
+    /// Has the active lanes do what an instruction does with memory, all of them at one place and
+    /// without checks.
     pub fn perform(&mut self, text: &str, at: u64) {
         let program = {
             let mut lower = Lower::new(0, &self.registers, &self.rows, &self.locations);
@@ -248,7 +252,8 @@ impl Rig {
             lower.program
         };
         let (form, lanes) = (&program.forms[0], self.warp.active);
-        // SAFETY: tests give the place of memory that they have allocated; the program was lowered for the registers of this warp.
+        // SAFETY: tests give the place of memory that they have allocated; the program was lowered
+        // for the registers of this warp.
         unsafe { (form.lanes)(&mut self.warp, &program, form, lanes, &[at as *mut u8; LANES]) };
     }
 

@@ -1,4 +1,5 @@
-//! What tests of whole kernels share: a compiler, a card with memory, and launches with checked results.
+//! What tests of whole kernels share: a compiler, a card with memory, and launches with checked
+//! results.
 
 #[path = "../../../../core/testing/device.rs"]
 mod device;
@@ -11,7 +12,8 @@ use isobit_simgpu_nvidia::module::Module;
 use std::ops::Deref;
 use std::path::Path;
 
-/// Compiles CUDA device code to PTX with clang (19 or newer, or what `ISOBIT_CLANG` names) for a card.
+/// Compiles CUDA device code to PTX with clang (19 or newer, or what `ISOBIT_CLANG` names) for a
+/// card.
 #[allow(dead_code, reason = "not every test compiles")]
 pub fn compile(source: &Path, arch: Arch) -> Vec<u8> {
     let arch = format!("--cuda-gpu-arch={}", arch.name());
@@ -25,8 +27,8 @@ pub fn module(functions: &str) -> String {
     format!(".version 7.8\n.target sm_75\n.address_size 64\n{functions}")
 }
 
-/// A kernel `main` whose one parameter is an array of words, of which `%out` is the address of the thread's own: `%i` counts the threads
-/// of the grid, `%t` those of the block.
+/// A kernel `main` whose one parameter is an array of words, of which `%out` is the address of the
+/// thread's own: `%i` counts the threads of the grid, `%t` those of the block.
 #[allow(dead_code, reason = "not every test writes PTX")]
 pub fn main_with(variables: &str, body: &str) -> String {
     module(&format!(
@@ -90,7 +92,8 @@ impl Card {
     }
 }
 
-/// Runs the kernel `main` of PTX with a word for each thread, which is zero before, and gives the words.
+/// Runs the kernel `main` of PTX with a word for each thread, which is zero before, and gives the
+/// words.
 #[allow(dead_code, reason = "not every test writes PTX")]
 pub fn words(ptx: &str, blocks: u32, threads: u32) -> Result<Vec<u32>, String> {
     let (words, found) = words_and_findings(ptx, blocks, threads)?;

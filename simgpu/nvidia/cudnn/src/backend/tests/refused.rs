@@ -1,4 +1,5 @@
-//! Attributes of another type, number or kind, values that are not right, and descriptors that are not final.
+//! Attributes of another type, number or kind, values that are not right, and descriptors that are
+//! not final.
 
 use crate::backend::*;
 use crate::status::*;

@@ -1,4 +1,5 @@
-//! What engines are offered, and what graphs compute: against a loop over all indices in f64, for every type, pass, engine and many layouts.
+//! What engines are offered, and what graphs compute: against a loop over all indices in f64, for
+//! every type, pass, engine and many layouts.
 
 use crate::status::SUCCESS;
 use crate::testing::*;
@@ -53,7 +54,8 @@ fn value(operand: usize, i: usize) -> f64 {
     ((i * [3, 7, 5][operand]) % 7) as f64 - 3.0
 }
 
-/// What engine a configuration has computes, with memory that is `T`: the result in row-major order. Gaps must stay as they were.
+/// What engine a configuration has computes, with memory that is `T`: the result in row-major
+/// order. Gaps must stay as they were.
 fn compute<T: Number>(
     config: Descriptor,
     tensors: &[TensorSpec; 3],
@@ -81,7 +83,8 @@ fn compute<T: Number>(
     let pack = pack(&[1, 2, 3], &pointers, workspace.as_mut_ptr().cast());
     assert_eq!(pack.finalize(), SUCCESS);
     let launch = crate::backend::plan::launch(plan.0, pack.0).unwrap();
-    // SAFETY: the memory has as many elements as the tensors reach over, and the workspace is as large as was asked for.
+    // SAFETY: the memory has as many elements as the tensors reach over, and the workspace is as
+    // large as was asked for.
     unsafe { launch.run(&|_: *const u8, _: usize, _: bool, _: &str| true) };
     assert_eq!(workspace[bytes], 0x11, "the workspace is not left");
     assert!(!workspace[..bytes].contains(&0x11), "a workspace that is asked for is used");
@@ -117,7 +120,8 @@ fn channels_last(t: &TensorSpec) -> TensorSpec {
 }
 
 fn of_type<T: Number>(data: Data, compute: Data) {
-    // Sums of at most 36 products of integers up to 3 stay below 2^11 and, for bf16, are few enough to stay below 2^8.
+    // Sums of at most 36 products of integers up to 3 stay below 2^11 and, for bf16, are few enough
+    // to stay below 2^8.
     let channels = if data == CUDNN_DATA_BFLOAT16 { 1 } else { 2 };
     let window = WindowSpec {
         before: vec![1, 2],
@@ -149,7 +153,8 @@ fn f32_is_the_definition() {
 
 #[test]
 fn f64_is_the_definition() {
-    // One engine alone computes f64 forward besides the one with a workspace, so there are two for each pass.
+    // One engine alone computes f64 forward besides the one with a workspace, so there are two for
+    // each pass.
     of_type::<f64>(CUDNN_DATA_DOUBLE, CUDNN_DATA_DOUBLE);
 }
 
@@ -218,7 +223,8 @@ fn sums_are_of_the_compute_type() {
     }
 }
 
-/// Three dimensions of which two are 1 are one dimension: 0 1 2 3 4 5 0 against 1 10 100, every second.
+/// Three dimensions of which two are 1 are one dimension: 0 1 2 3 4 5 0 against 1 10 100, every
+/// second.
 #[test]
 fn three_dimensions_by_hand() {
     for d in 0..3 {

@@ -1,16 +1,16 @@
-//! One kernel source on the GPUs of every vendor: `cargo run --example custom_kernel --features
-//! cuda,rocm -- rocm:0`, or with no argument on the first GPU there is. The kernel is compiled on
-//! this machine, by NVRTC or HIPRTC, and found on disk the next time. It gives the bits that the
-//! same computation gives in operations, on this device and on the host.
+//! Runs one kernel source on the GPUs of every vendor: `cargo run --example custom_kernel
+//! --features cuda,rocm -- rocm:0`, or without an argument on the first GPU. The kernel is compiled
+//! on this machine, by NVRTC or HIPRTC, and cached on disk. It gives the same bits as the same
+//! computation with Isobit's operations, on this device and on the CPU.
 
 use isobit::{
     AnyDevice, AnyStorage, BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, KernelSource,
     LaunchConfig, Layout, Result, UnaryOp,
 };
 
-/// `y = x * sigmoid(x) + bias`, the bias added to each row: two operations and a broadcast in one
-/// pass over memory. The functions of `isobit::` are those of the operations, which is why the bits
-/// are the same.
+/// `y = x * sigmoid(x) + bias`, with the bias added to each row: two operations and a broadcast in
+/// one pass over memory. The operations use the same `isobit::` functions, so the bits are the
+/// same.
 const SOURCE: &str = r#"
 #include <isobit.cuh>
 
@@ -28,7 +28,7 @@ fn device() -> Result<AnyDevice> {
         Some(name) => AnyDevice::open(&name),
         None => match isobit::available_devices().into_iter().find(|d| d.driver != "cpu") {
             Some(gpu) => AnyDevice::open(&gpu.to_string()),
-            None => Err(Error::new(ErrorKind::InvalidArgument, "there is no GPU here, and the host runs no kernels")),
+            None => Err(Error::new(ErrorKind::InvalidArgument, "there is no GPU here, and the CPU cannot run kernels")),
         },
     }
 }
@@ -39,7 +39,7 @@ fn inputs(device: &AnyDevice) -> Result<(AnyStorage, AnyStorage)> {
     Ok((device.storage_from_slice(&x)?, device.storage_from_slice(&bias)?))
 }
 
-/// The same in operations.
+/// Computes the same with operations.
 fn in_operations(device: &AnyDevice) -> Result<Vec<f32>> {
     let (x, bias) = inputs(device)?;
     let layout = Layout::contiguous([ROWS, COLS]);
@@ -54,7 +54,7 @@ fn main() -> Result<()> {
 
     let func = device.compile("silu_bias", &KernelSource::new("silu_bias.cu", SOURCE))?;
     let counters = device.counters();
-    println!("compiled {}, found on disk {}; its code tells of:", counters.compiles, counters.compile_hits);
+    println!("compiled {}, found on disk {}; parameters of the kernel:", counters.compiles, counters.compile_hits);
     for param in func.params().unwrap_or_default() {
         println!("  {:?} of {} bytes", param.kind, param.size);
     }
@@ -62,13 +62,13 @@ fn main() -> Result<()> {
     let (x, bias) = inputs(&device)?;
     let mut y = device.zeros(&[ROWS, COLS].into(), DType::F32)?;
     let launch = func.builder().arg_mut(&mut y).arg(&x).arg(&bias).value(ROWS as u64).value(COLS as u64);
-    // SAFETY: the kernel takes these arguments, and reads and writes inside of them.
+    // SAFETY: the kernel takes these arguments and reads and writes only inside them.
     unsafe { launch.launch(LaunchConfig::for_num_elems(ROWS * COLS))? };
     let y = y.to_vec::<f32>()?;
 
     let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-    assert_eq!(bits(&y), bits(&in_operations(&device)?), "the operations of this device give other bits");
-    assert_eq!(bits(&y), bits(&in_operations(&AnyDevice::cpu())?), "the operations of the host give other bits");
-    println!("{:?} ... {:?}: the bits of the operations, here and on the host", &y[..3], &y[y.len() - 3..]);
+    assert_eq!(bits(&y), bits(&in_operations(&device)?), "the operations of this device give different bits");
+    assert_eq!(bits(&y), bits(&in_operations(&AnyDevice::cpu())?), "the operations of the CPU give different bits");
+    println!("{:?} ... {:?}: the same bits as the operations, here and on the CPU", &y[..3], &y[y.len() - 3..]);
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Lists every driver of this build and its devices, without opening any; then opens each and tells
-//! what it can do and which libraries it uses: `cargo run --example devices --features cuda,rocm`.
-//! On a simulated GPU the same program runs with `LD_LIBRARY_PATH` (and `ROCM_PATH`) set as the
-//! README says.
+//! Lists every driver of this build and its devices without opening them; then opens each device
+//! and prints its capabilities and libraries: `cargo run --example devices --features cuda,rocm`.
+//! The same program runs on a simulated GPU if `LD_LIBRARY_PATH` (and `ROCM_PATH`) are set as in
+//! `docs/simulated-gpus.md`.
 
 use isobit::{AnyDevice, BackendDevice, DeviceInfo};
 
@@ -9,12 +9,12 @@ fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
 }
 
-/// What is only known of a device that is open.
+/// Prints the information that only an open device has.
 fn tell(info: &DeviceInfo) {
     println!("      driver {}, {:.1} GiB free", info.driver_version, gib(info.memory_free));
     let can = info.capabilities;
     let all = [
-        ("streams side by side", can.concurrent_streams),
+        ("concurrent streams", can.concurrent_streams),
         ("graphs", can.graphs),
         ("asynchronous copies", can.async_copies),
         ("kernels at run time", can.runtime_compile),
@@ -23,7 +23,7 @@ fn tell(info: &DeviceInfo) {
         ("vendor random numbers", can.vendor_random),
     ];
     let there: Vec<_> = all.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect();
-    println!("      {}", if there.is_empty() { "operations alone".into() } else { there.join(", ") });
+    println!("      {}", if there.is_empty() { "operations only".into() } else { there.join(", ") });
     for library in &info.libraries {
         println!("      {} {} ({})", library.name, library.version, library.path.as_deref().unwrap_or("path unknown"));
     }

@@ -1,9 +1,8 @@
 //! Captures a step of 20 operations once and replays it at the cost of one launch: `cargo run
-//! --release --example graph_replay --features cuda,rocm -- cuda:0 1000`. The device is the host
-//! where none is named, and the number says how often the step is timed. On a simulated GPU the
-//! same program runs with `LD_LIBRARY_PATH` (and `ROCM_PATH`) set as the README says. On a device
-//! without graphs a replay calls the step again, so the program does the same there, with nothing
-//! saved.
+//! --release --example graph_replay --features cuda,rocm -- cuda:0 1000`. The default device is the
+//! CPU; the second argument is the number of timed steps. The same program runs on a simulated GPU
+//! if `LD_LIBRARY_PATH` (and `ROCM_PATH`) are set as in `docs/simulated-gpus.md`. On a device
+//! without graphs, a replay calls the step again, so the program works there too but saves no time.
 
 use isobit::{
     Activation, AnyDevice, AnyStorage, BackendDevice, BackendStorage, DType, Layout, Matmul, Op, Result, Shape, Src,
@@ -15,7 +14,7 @@ const LAYERS: usize = 10;
 const ROWS: usize = 16;
 const WIDTH: usize = 64;
 
-/// A small network whose buffers stay where they are, so that a step allocates nothing.
+/// A small network with fixed buffers, so that a step does not allocate.
 struct Network {
     input: AnyStorage,
     product: AnyStorage,
@@ -30,7 +29,7 @@ impl Network {
     fn new(device: &AnyDevice) -> Result<Self> {
         let data = Layout::contiguous([ROWS, WIDTH]);
         let buffer = || device.zeros(data.shape(), DType::F32);
-        // Weights that neither die out nor grow.
+        // Scaled so that activations neither vanish nor explode.
         let spread = (1.0 / WIDTH as f64).sqrt();
         let layer = |_| {
             let weight = device.rand_normal(&Shape::from([WIDTH, WIDTH]), DType::F32, 0.0, spread)?;
@@ -47,7 +46,7 @@ impl Network {
         })
     }
 
-    /// A product and a fused addition and activation for each layer.
+    /// Runs a matrix product and a fused addition and activation per layer.
     fn step(&mut self) -> Result<()> {
         let Self { input, product, output, layers, data, weight, bias } = self;
         for (i, (w, b)) in layers.iter().enumerate() {
@@ -60,7 +59,7 @@ impl Network {
     }
 }
 
-/// Microseconds of one of `count` runs, all work done.
+/// Returns the microseconds per run over `count` runs, including all work.
 fn time(device: &AnyDevice, count: u32, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
     device.synchronize()?;
     let start = Instant::now();
@@ -75,20 +74,20 @@ fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
     let device = AnyDevice::open(args.next().as_deref().unwrap_or("cpu"))?;
     let info = device.info()?;
-    // A simulated GPU executes instruction by instruction.
+    // A simulated GPU interprets each instruction, so it gets fewer runs.
     let count = args.next().and_then(|n| n.parse().ok()).unwrap_or(if info.simulated { 5 } else { 1000 });
     let graphs = if info.capabilities.graphs { "with graphs" } else { "without graphs" };
     println!("{}: {} ({}), {graphs}", device.location(), info.name, info.arch);
 
     let network = Arc::new(Mutex::new(Network::new(&device)?));
     let locked = || network.lock().expect("no thread died at work");
-    // Once outside of the capture: what a library or a kernel's loading must do first is done then.
+    // Run once before the capture: loads kernels and initialises libraries.
     locked().step()?;
     let captured = network.clone();
     let mut graph = device.capture(move || captured.lock().expect("no thread died at work").step())?;
 
     for input in 0..3 {
-        // New inputs go into the buffer that was captured.
+        // New inputs are written to the captured buffer.
         let values: Vec<f32> = (0..ROWS * WIDTH).map(|i| ((i * 7 + input * 13) % 31) as f32 / 16.0 - 1.0).collect();
         locked().input.write_slice(0, &values)?;
         locked().step()?;
@@ -97,7 +96,7 @@ fn main() -> Result<()> {
         graph.replay()?;
         let replayed = locked().output.to_vec::<f32>()?;
         let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        assert!(bits(&eager) == bits(&replayed), "a replay gives the bits of the step");
+        assert!(bits(&eager) == bits(&replayed), "a replay gives the same bits as the step");
         println!("input {input}: {:?} ...", &replayed[..4]);
     }
 

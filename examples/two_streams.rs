@@ -1,7 +1,7 @@
-//! Uploads on one stream from pinned memory while another computes: `cargo run --release --example
-//! two_streams --features cuda,rocm -- cuda:0`. The device is the host where none is named; there,
-//! as on every device with one order of work, a stream is a name for it. On a simulated GPU the
-//! same program runs with `LD_LIBRARY_PATH` (and `ROCM_PATH`) set as the README says.
+//! Uploads from pinned memory on one stream while another computes: `cargo run --release --example
+//! two_streams --features cuda,rocm -- cuda:0`. The default device is the CPU; there, as on every
+//! device without concurrent streams, all streams run in one order. The same program runs on a
+//! simulated GPU if `LD_LIBRARY_PATH` (and `ROCM_PATH`) are set as in `docs/simulated-gpus.md`.
 
 use isobit::{
     AnyDevice, AnyStorage, BackendDevice, BackendStorage, BinaryOp, DType, Layout, Op, PinnedBuffer, Result, Shape,
@@ -9,22 +9,22 @@ use isobit::{
 };
 
 const CHUNKS: usize = 8;
-/// How often a chunk's squares are added: work beside which an upload can hide.
+/// How often a chunk's squares are added, so that there is enough work to hide an upload.
 const ADDITIONS: usize = 8;
 
-/// Small whole numbers, so that every sum below is exact in f32.
+/// Returns small integers, so that every sum below is exact in f32.
 fn value(chunk: usize, i: usize) -> f32 {
     ((i + 3 * chunk) % 16) as f32
 }
 
-/// What two chunks take turns in: one is computed with while the other is uploaded.
+/// The buffers of a chunk. There are two: one is used for computing while the other is uploaded.
 struct Turn {
     pinned: PinnedBuffer,
     chunk: AnyStorage,
 }
 
-/// Sums up the squares of all chunks. Returns the sums and how many milliseconds the device took,
-/// as events on its streams tell.
+/// Sums the squares of all chunks. Returns the sums and the device time in milliseconds, measured
+/// with events on its streams.
 fn run(device: &AnyDevice, uploads: &Stream, computes: &Stream, len: usize) -> Result<(Vec<f32>, f32)> {
     let (shape, layout) = (Shape::from(len), Layout::contiguous(len));
     let turn = || Ok(Turn { pinned: device.alloc_pinned(4 * len)?, chunk: device.zeros(&shape, DType::F32)? });
@@ -35,12 +35,11 @@ fn run(device: &AnyDevice, uploads: &Stream, computes: &Stream, len: usize) -> R
     uploads.record(&start)?;
     for i in 0..CHUNKS {
         let Turn { pinned, chunk } = &mut turns[i % 2];
-        // Waits for the copy that last read these bytes, and for nothing else.
+        // Waits only for the copy that last read these bytes.
         for (j, x) in pinned.as_mut_slice::<f32>()?.iter_mut().enumerate() {
             *x = value(i, j);
         }
-        // A buffer knows what was last done to it, so neither stream has to be told to wait for the
-        // other.
+        // Buffers track their last uses, so no explicit waits between the streams are needed.
         device.with_stream(uploads, || chunk.copy_from_pinned(0, pinned, 0..4 * len))?;
         device.with_stream(computes, || {
             BackendStorage::unary_into(UnaryOp::Sqr, Src::InPlace, chunk, &layout)?;
@@ -59,9 +58,9 @@ fn run(device: &AnyDevice, uploads: &Stream, computes: &Stream, len: usize) -> R
 fn main() -> Result<()> {
     let device = AnyDevice::open(std::env::args().nth(1).as_deref().unwrap_or("cpu"))?;
     let info = device.info()?;
-    let streams = if info.capabilities.concurrent_streams { "streams side by side" } else { "one order of work" };
+    let streams = if info.capabilities.concurrent_streams { "concurrent streams" } else { "one order of work" };
     println!("{}: {} ({}), {streams}", device.location(), info.name, info.arch);
-    // A simulated GPU executes instruction by instruction.
+    // A simulated GPU interprets each instruction, so it gets smaller chunks.
     let len = if info.simulated { 1 << 12 } else { 1 << 22 };
 
     let default = device.default_stream()?;

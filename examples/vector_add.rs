@@ -1,5 +1,5 @@
 //! Adds two vectors on any device: `cargo run --example vector_add --features cuda,rocm -- rocm:0`,
-//! or with no argument on the first GPU there is, else on the host.
+//! or without an argument on the first GPU, else on the CPU.
 
 use isobit::{AnyDevice, BackendDevice, BackendStorage, BinaryOp, Layout, Result};
 

@@ -1,19 +1,19 @@
-//! Gathers the kernels of the chosen targets and generates the table.
+//! Gathers the compiled kernels of the selected targets and generates the kernel table.
 //!
-//! Compiled code comes from the data crates (`code/`) where it was made from the same sources with
-//! the same flags; a checkout compiles the rest, each module once for a given content.
+//! Compiled code comes from the data crates (`code/`) if it was made from the same sources with the
+//! same flags. A checkout compiles the rest, each module once for a given content.
 //!
-//! - `ISOBIT_CUDA_ARCHS`, `ISOBIT_ROCM_ARCHS`: architectures, comma-separated (`sm_80`;
-//!   `gfx90a,gfx942,gfx1100`). Unless they are set, a released package takes those of its features,
-//!   and a checkout those of development.
-//! - `ISOBIT_CLANG`: the compiler; else the newest `clang` of version 19 or newer on the path.
-//!   Where there is none, or `ISOBIT_CLANG=none`, the sources of what is not compiled yet are
-//!   embedded alone, and devices compile what they use.
-//! - `ISOBIT_KERNEL_CACHE`: where compiled modules are kept by content; else a folder beside the
-//!   build's own output.
+//! - `ISOBIT_CUDA_ARCHS`, `ISOBIT_ROCM_ARCHS`: the architectures, comma-separated (`sm_80`;
+//!   `gfx90a,gfx942,gfx1100`). By default a released package uses those of its features, and a
+//!   checkout those for development.
+//! - `ISOBIT_CLANG`: the compiler. The default is the newest `clang` of version 19 or newer on the
+//!   path. If there is none, or with `ISOBIT_CLANG=none`, modules that are not compiled yet are
+//!   embedded only as sources, and devices compile what they use.
+//! - `ISOBIT_KERNEL_CACHE`: the folder in which compiled modules are cached by content. The default
+//!   is a folder next to the build's own output.
 #![allow(missing_docs)]
 
-// These three are written for the library, and the build uses a part of each.
+// These three are written for the library; the build script uses only a part of each.
 #[allow(dead_code)]
 #[path = "src/code/archive/mod.rs"]
 mod archive;

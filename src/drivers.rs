@@ -1,4 +1,4 @@
-//! The drivers that there are: those of this build, and those that join while a program runs.
+//! The table of drivers: those of this build and those registered while the program runs.
 
 use crate::{AnyDevice, BackendDevice, CpuDevice, DeviceInfo, DeviceLocation, Error, ErrorKind, Result};
 use parking_lot::RwLock;
@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 type Enumerate = dyn Fn() -> Result<Vec<DeviceInfo>> + Send + Sync;
 type Open = dyn Fn(usize) -> Result<AnyDevice> + Send + Sync;
 
-/// How a driver's devices are found and opened: what [`register_driver`] takes.
+/// How to find and open the devices of a driver; the argument of [`register_driver`].
 #[derive(Clone)]
 pub struct DriverEntry {
     enumerate: Arc<Enumerate>,
@@ -16,9 +16,9 @@ pub struct DriverEntry {
 }
 
 impl DriverEntry {
-    /// A driver by two functions. `enumerate` tells of each device what is known without opening
-    /// it, in the order of their ordinals; `open` opens one by its ordinal, and answers
-    /// `InvalidArgument` where there is none.
+    /// Describes a driver by two functions. `enumerate` returns what is known of each device
+    /// without opening it, in the order of the ordinals. `open` opens a device by its ordinal, and
+    /// returns `InvalidArgument` if there is none.
     pub fn new<D: BackendDevice>(
         enumerate: impl Fn() -> Result<Vec<DeviceInfo>> + Send + Sync + 'static,
         open: impl Fn(usize) -> Result<D> + Send + Sync + 'static,
@@ -48,13 +48,13 @@ static DRIVERS: LazyLock<RwLock<Table>> = LazyLock::new(|| {
     ])
 });
 
-/// The table as it is now: what a driver does is called without the lock, for it may ask for the
-/// table itself.
+/// Returns a copy of the table. Driver functions are called without holding the lock, because they
+/// may read the table themselves.
 fn table() -> Table {
     DRIVERS.read().clone()
 }
 
-/// Opens a driver's device; `None` where no driver has the name.
+/// Opens a device of a driver. Returns `None` if no driver has that name.
 pub(crate) fn open(driver: &str, ordinal: usize) -> Option<Result<AnyDevice>> {
     let (_, entry) = table().into_iter().find(|(name, _)| *name == driver)?;
     Some((entry.open)(ordinal))
@@ -64,38 +64,48 @@ pub(crate) fn names() -> Vec<&'static str> {
     table().into_iter().map(|(name, _)| name).collect()
 }
 
-/// Has a driver from elsewhere join those of this build, for the rest of the process:
-/// [`AnyDevice::open`], [`drivers`], [`enumerate`] and [`available_devices`] know it from then on.
-/// The name is that which its devices' [`location`](BackendDevice::location) gives.
+/// Registers an out-of-tree driver for the rest of the process. [`AnyDevice::open`], [`drivers`],
+/// [`enumerate`] and [`available_devices`] include it from then on. `name` must be the driver name
+/// in the [`location`](BackendDevice::location) of its devices.
 ///
-/// A single device needs no name: [`AnyDevice::from_backend`].
+/// To use a single device without registering a driver, see [`AnyDevice::from_backend`].
+///
+/// ```
+/// use isobit::{AnyDevice, BackendDevice, CpuDevice, DriverEntry, register_driver};
+///
+/// // A real driver passes the constructor of its own device type.
+/// let entry = DriverEntry::new(|| Ok(vec![CpuDevice.info()?]), CpuDevice::new);
+/// register_driver("second-cpu", entry)?;
+/// assert!(AnyDevice::open("second-cpu:0")?.is_cpu());
+/// # Ok::<(), isobit::Error>(())
+/// ```
 ///
 /// # Errors
-/// `InvalidArgument` for a name that another driver has, and for one that could not stand before an
-/// ordinal.
+/// Returns `InvalidArgument` if another driver has the name, or if the name is empty or has a
+/// colon, a comma or white space.
 pub fn register_driver(name: &'static str, entry: DriverEntry) -> Result<()> {
     let refuse = |why: &str| {
-        let message = format!("no driver can join as `{name}`: {why}");
+        let message = format!("cannot register the driver `{name}`: {why}");
         Err(Error::new(ErrorKind::InvalidArgument, message))
     };
     if name.is_empty() || name.contains(|c: char| c == ':' || c == ',' || c.is_whitespace()) {
-        return refuse("a name has no colon, comma or space, as in `cuda`, of which `cuda:0` is a device");
+        return refuse("the name must not be empty or have a colon, a comma or white space");
     }
     let mut drivers = DRIVERS.write();
-    // The names of this workspace's drivers stay theirs in builds without them.
+    // The names of this workspace's drivers are reserved, also in builds without those drivers.
     if ["cuda", "rocm"].contains(&name) || drivers.iter().any(|(known, _)| *known == name) {
-        return refuse("another driver has the name; choose another");
+        return refuse("another driver has this name");
     }
     drivers.push((name, entry));
     Ok(())
 }
 
-/// A driver, and what it found.
+/// A driver and the number of devices that it finds.
 #[derive(Debug)]
 pub struct DriverStatus {
-    /// Its name: `cpu`, `cuda`, `rocm`, or that under which it joined.
+    /// Its name: `cpu`, `cuda`, `rocm`, or the name it was registered under.
     pub driver: &'static str,
-    /// How many devices it sees, or why it cannot see any.
+    /// The number of devices it finds, or the error that keeps it from finding any.
     pub devices: Result<usize>,
 }
 
@@ -105,11 +115,17 @@ pub struct DriverStatus {
 pub struct FoundDevice {
     /// Its name for [`AnyDevice::open`].
     pub location: DeviceLocation,
-    /// What is known of it while it is not opened: of a GPU no free memory, and no libraries.
+    /// What is known of the device without opening it. For a GPU, this excludes free memory and
+    /// libraries.
     pub info: DeviceInfo,
 }
 
-/// Every driver with what it finds on this machine. Creates no context.
+/// Returns every driver with the number of devices it finds on this machine. Creates no context.
+///
+/// ```
+/// let cpu = &isobit::drivers()[0];
+/// assert_eq!((cpu.driver, *cpu.devices.as_ref().unwrap()), ("cpu", 1));
+/// ```
 pub fn drivers() -> Vec<DriverStatus> {
     let status = |(driver, entry): (_, DriverEntry)| {
         let devices = (entry.enumerate)().map(|found| found.len());
@@ -118,9 +134,17 @@ pub fn drivers() -> Vec<DriverStatus> {
     table().into_iter().map(status).collect()
 }
 
-/// What can be told of every device of this machine without opening any: the host, then every GPU,
-/// then those of drivers from elsewhere. A driver that sees none is left out; [`drivers`] says why.
-/// Creates no context.
+/// Describes every device of this machine without opening any: first the CPU, then GPUs, then
+/// devices of registered drivers. Drivers that find no device are omitted; [`drivers`] returns the
+/// reason. Creates no context.
+///
+/// ```
+/// let found = isobit::enumerate();
+/// assert_eq!(found[0].location.to_string(), "cpu:0");
+/// for device in &found {
+///     println!("{}: {}", device.location, device.info.name);
+/// }
+/// ```
 pub fn enumerate() -> Vec<FoundDevice> {
     let found = |(driver, entry): (&'static str, DriverEntry)| {
         let infos = (entry.enumerate)().unwrap_or_default();
@@ -130,7 +154,7 @@ pub fn enumerate() -> Vec<FoundDevice> {
     table().into_iter().flat_map(found).collect()
 }
 
-/// The devices that can be opened on this machine, by name; see [`enumerate`].
+/// Returns the names of the devices that can be opened on this machine; see [`enumerate`].
 pub fn available_devices() -> Vec<DeviceLocation> {
     enumerate().into_iter().map(|found| found.location).collect()
 }

@@ -1,5 +1,5 @@
-//! Drivers of several vendors in one process, behind one type: on cards where this machine has
-//! them, and on simulated ones in a process of their own.
+//! Drivers of several vendors in one process, behind one type. The tests use real GPUs if the
+//! machine has them; simulated GPUs run in a separate process.
 #![cfg(all(feature = "cuda", feature = "rocm"))]
 
 use isobit::{
@@ -28,12 +28,12 @@ fn on_simulated_cards() {
     }
 }
 
-/// One card of each vendor, where this process has both.
+/// Returns one GPU of each vendor, if this process has both.
 fn cards() -> Option<[AnyDevice; 2]> {
     match [AnyDevice::new_cuda(0), AnyDevice::new_rocm(0)] {
         [Ok(cuda), Ok(rocm)] => Some([cuda, rocm]),
         _ => {
-            println!("skipped: there is no card of each vendor");
+            println!("skipped: this machine does not have a GPU of each vendor");
             None
         }
     }
@@ -64,7 +64,7 @@ fn data_goes_round_all_drivers_and_keeps_its_bits() {
     let error = at[1].binary(&layout, &at[2], &layout, isobit::BinaryOp::Add).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DeviceMismatch);
     assert!(error.message().contains("cuda:0") && error.message().contains("rocm:0"), "{error}");
-    // The same function on each, and the same bits.
+    // The operation gives the same bits on each device.
     let results: Vec<_> = at.iter().map(|copy| bits(&copy.unary(&layout, UnaryOp::Erf).unwrap())).collect();
     let same = |a: &[u32], b: &[u32]| {
         a.iter().zip(b).all(|(&a, &b)| a == b || [a, b].iter().all(|&x| f32::from_bits(x).is_nan()))
@@ -103,27 +103,27 @@ fn a_kernel_is_launched_through_every_choice_of_driver() {
             Err(e) if e.kind() == ErrorKind::LibraryUnavailable => None,
             func => Some(func.unwrap()),
         };
-        // Without a compiler at run time there is nothing to launch; the drivers' own tests ask for
-        // one.
+        // Nothing can be launched without a run-time compiler; the drivers' own tests require one.
         let Some(fill) = load("fill") else { continue };
         let mut out = device.zeros(&Shape::from(100), DType::U32).unwrap();
         let launch = fill.builder().arg_mut_at(&mut out, 20).value(7u32).value(70u32);
-        // SAFETY: the kernel's own types; elements 20 to 89 of 100.
+        // SAFETY: the argument types are those of the kernel, which writes elements 20 to 89 of
+        // 100.
         unsafe { launch.launch(LaunchConfig::for_num_elems(70)) }.unwrap();
         let expected: Vec<u32> = (0..100).map(|i| if (20..90).contains(&i) { 7 + i - 20 } else { 0 }).collect();
         assert_eq!(out.to_vec::<u32>().unwrap(), expected);
 
-        // No storage says here which device it is.
+        // A raw address does not say which device it belongs to.
         let address = out.device_ptr().unwrap() + 4;
         let fill_at = load("fill_at").unwrap();
         let launch = fill_at.builder::<AnyStorage>().value(address).value(9u32);
-        // SAFETY: the second element of a live storage.
+        // SAFETY: the kernel writes the second element of a live storage.
         unsafe { launch.launch(LaunchConfig::linear(1, 1)) }.unwrap();
         assert_eq!(out.to_vec::<u32>().unwrap()[..3], [0, 9, 0]);
 
         let elsewhere = AnyDevice::cpu().zeros(&Shape::from(100), DType::U32).unwrap();
         let launch = fill.builder().arg(&elsewhere).value(7u32).value(70u32);
-        // SAFETY: refused before anything runs.
+        // SAFETY: the launch is rejected before anything runs.
         let refused = unsafe { launch.launch(LaunchConfig::linear(1, 64)) };
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::DeviceMismatch);
     }

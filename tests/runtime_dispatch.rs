@@ -1,5 +1,5 @@
-//! The driver chosen at run time, on whatever this machine has: GPUs are used where they are, and
-//! their absence is no failure.
+//! The driver chosen at run time, on the devices that this machine has. GPUs are used if present; a
+//! missing GPU is not a failure.
 
 use isobit::{AnyDevice, BackendDevice, BackendStorage, ErrorKind, Layout, UnaryOp};
 
@@ -41,7 +41,7 @@ fn an_absent_driver_says_what_is_missing() {
         let error = AnyDevice::open(name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LibraryUnavailable, "{error}");
         let told = if feature { library.to_string() } else { format!("the feature `{name}`") };
-        // A driver that is there and finds no GPU says that instead.
+        // A driver library that is present but finds no GPU reports that instead.
         assert!(error.message().contains(&told) || error.native().is_some(), "{error}");
     }
 }

@@ -1,4 +1,5 @@
-//! This benchmark against an earlier one: which rows are slower, faster, unchanged, gone and new.
+//! Compares this benchmark with an earlier one: which rows are slower, faster, unchanged, missing
+//! and new.
 
 use crate::args::Args;
 use crate::report::Report;
@@ -7,12 +8,12 @@ use isobit_hal::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A change that is smaller is none, however still the row stands.
+/// Smaller relative changes are ignored, however small the spread is.
 const LEAST: f64 = 0.03;
-/// A change is more than so many spreads.
+/// Changes below this number of spreads are ignored.
 const SPREADS: f64 = 3.0;
 
-/// What became of a row that both have.
+/// The outcome for a row that both benchmarks have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Slower,
@@ -20,7 +21,7 @@ enum Verdict {
     Unchanged,
 }
 
-/// By the medians and the spreads of five runs before and now.
+/// Judges by the medians and the spreads of the five runs before and now.
 fn judge(before: &Row, now: &Row) -> Verdict {
     let beyond = |slow: f64, fast: f64| {
         slow > fast * (1.0 + LEAST) && slow - fast > SPREADS * before.spread_us.max(now.spread_us)
@@ -32,16 +33,16 @@ fn judge(before: &Row, now: &Row) -> Verdict {
     }
 }
 
-/// Every row of two benchmarks.
+/// All rows of two benchmarks.
 #[derive(Debug, Default)]
 pub struct Comparison<'a> {
-    /// Rows of both, before and now.
+    /// Rows of both benchmarks, before and now.
     slower: Vec<[&'a Row; 2]>,
     faster: Vec<[&'a Row; 2]>,
     unchanged: Vec<[&'a Row; 2]>,
-    /// Rows of the earlier one alone.
+    /// Rows that only the earlier benchmark has.
     missing: Vec<&'a Row>,
-    /// Rows of this one alone.
+    /// Rows that only this benchmark has.
     new: Vec<&'a Row>,
 }
 
@@ -71,7 +72,7 @@ impl Comparison<'_> {
         !self.slower.is_empty()
     }
 
-    /// Prints a table of each kind, what matters most last.
+    /// Prints a table of each kind, the most important one last.
     pub fn show(&self) {
         changes("unchanged", &self.unchanged);
         rows("missing: measured before, not now", &self.missing);
@@ -128,30 +129,32 @@ fn ratio(row: &Row) -> String {
     row.ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// The earlier benchmark that `--against` names, with the rows that this one is asked for; found
-/// before anything is measured.
+/// Reads the earlier benchmark named by `--against` and keeps the rows that are measured now.
+/// Called before anything is measured.
 ///
 /// # Errors
-/// Those of [`Report::read`]; `InvalidArgument` where this benchmark would be written over it.
+/// Returns the errors of [`Report::read`], and `InvalidArgument` if this benchmark would overwrite
+/// the file.
 pub fn earlier(args: &Args) -> Result<Option<Report>> {
     let Some(path) = &args.against else { return Ok(None) };
     let mut report = Report::read(path)?;
     let same_file = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
     if same_file(path, &args.output()) {
-        let message = format!("{} would be overwritten by this benchmark: name another with --json", path.display());
+        let message =
+            format!("{} would be overwritten by this benchmark: name another file with --json", path.display());
         return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     report.rows.retain(|row| args.wants(&row.op, &row.dtype));
     Ok(Some(report))
 }
 
-/// Whether two benchmarks are of one device, and were timed alike.
+/// Checks that two benchmarks are of the same device and were timed in the same way.
 ///
 /// # Errors
-/// `InvalidArgument`, which names what differs.
+/// Returns `InvalidArgument` with the difference.
 pub fn check_comparable(before: &Report, now: &Report) -> Result<()> {
     let differs = |what: &str, before: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
-        let message = format!("the two benchmarks cannot be compared: the {what} was {before}, and is {now} now");
+        let message = format!("the two benchmarks cannot be compared: the {what} was {before} and is now {now}");
         Err(Error::new(ErrorKind::InvalidArgument, message))
     };
     if (&before.device, &before.arch) != (&now.device, &now.arch) {
@@ -159,7 +162,7 @@ pub fn check_comparable(before: &Report, now: &Report) -> Result<()> {
         return differs("device", &name(before), &name(now));
     }
     if before.launches != now.launches {
-        return differs("number of launches a timing", &before.launches, &now.launches);
+        return differs("number of launches per timing", &before.launches, &now.launches);
     }
     Ok(())
 }
@@ -188,7 +191,7 @@ mod tests {
         // 101, 102.
         let near = [100.0, 101.0, 99.0, 100.0, 102.0];
         judged(near, [104.0; 5], Verdict::Slower);
-        // A spread of 2: the 4 % are within three times that, 7 % are not.
+        // A spread of 2: 4 % is within three times that, 7 % is not.
         let wide = [100.0, 101.0, 99.0, 98.0, 102.0];
         judged(wide, [104.0; 5], Verdict::Unchanged);
         judged(wide, [106.0; 5], Verdict::Unchanged);
@@ -232,8 +235,8 @@ mod tests {
         assert_eq!(found.missing, [&before[0]]);
         assert_eq!(found.new, [&short]);
         assert!(found.is_slower());
-        assert!(!compare(&before[2..], &now[2..]).is_slower(), "a faster row is no slower one");
-        assert!(!compare(&before, &[]).is_slower(), "nor is a missing one");
+        assert!(!compare(&before[2..], &now[2..]).is_slower(), "a faster row is not a slower one");
+        assert!(!compare(&before, &[]).is_slower(), "neither is a missing row");
     }
 
     #[test]
@@ -241,7 +244,7 @@ mod tests {
         let before = Report::example();
         assert!(check_comparable(&before, &before.clone()).is_ok());
         let newer = Report { driver_version: "13.0".into(), git: None, ..before.clone() };
-        assert!(check_comparable(&before, &newer).is_ok(), "that is what one may want to know");
+        assert!(check_comparable(&before, &newer).is_ok(), "comparing driver versions is a use case");
         let other = Report { device: "NVIDIA A100".into(), ..before.clone() };
         let message = check_comparable(&before, &other).unwrap_err().to_string();
         assert!(message.contains("H200") && message.contains("A100"), "{message}");

@@ -4,79 +4,78 @@ use clap::Parser;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 
-/// Times of every operation family against the floor: bytes over copy bandwidth, flops over the
-/// vendor's matrix rate.
+/// Measures every operation family relative to its floor: bytes divided by the copy bandwidth,
+/// flops divided by the vendor's matrix rate.
 ///
-/// The exit status is 0, 1 where `--against` finds a slower row, and 2 where it could not measure
-/// or compare.
+/// The exit status is 0; 1 if `--against` finds a slower row; 2 if measuring or comparing failed.
 #[derive(Parser, Debug)]
 #[command(name = "isobit-bench", bin_name = "cargo xtask bench")]
 pub struct Args {
     /// The device, such as cuda:0.
     #[arg(long, default_value = "cuda:0")]
     pub device: String,
-    /// Only rows whose name contains one of these, separated by commas. `host_` names what the host
-    /// pays.
+    /// Only rows whose name contains one of these, separated by commas. Rows with the prefix
+    /// `host_` measure host time.
     #[arg(long, value_delimiter = ',')]
     pub ops: Vec<String>,
     /// Only these dtypes, separated by commas.
     #[arg(long, value_delimiter = ',')]
     pub dtypes: Vec<String>,
-    /// Elements of the elementwise rows, in Mi.
+    /// Number of elements of the elementwise rows, in Mi.
     #[arg(long, default_value_t = 64)]
     pub size: usize,
-    /// Launches a timing; a run of a row is the median of five timings.
+    /// Launches per timing; a run of a row is the median of five timings.
     #[arg(long, default_value_t = 20)]
     pub launches: usize,
-    /// Takes five runs of each row and writes them here, for a later `--against`. Without it one
-    /// run is taken and goes to target/bench/bench.json.
+    /// Measures each row five times and writes the runs to FILE, for a later `--against`. By
+    /// default each row is measured once and written to target/bench/bench.json.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Takes five runs of each row and compares them with FILE, which an earlier `--json` wrote on
-    /// the same device.
+    /// Measures each row five times and compares the runs with FILE, which an earlier `--json`
+    /// wrote on the same device.
     ///
-    /// A row is slower where the median of its five runs grew by more than 3 % and by more than
-    /// three times its spread; faster, the other way round. The spread is the distance from the
+    /// A row is slower if the median of its five runs grew by more than 3 % and by more than three
+    /// times its spread, and faster if it shrank by as much. The spread is the distance from the
     /// second fastest to the second slowest of the five runs, in FILE or now, whichever is larger.
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
-    /// Times of another library to show beside, as peers/pytorch.py writes them.
+    /// Also shows the times of another library, from a file written by peers/pytorch.py.
     #[arg(long, value_name = "FILE")]
     pub peers: Option<PathBuf>,
-    /// Measures only the time from the start of the process to the first result, and ends.
+    /// Measures only the time from the start of the process to the first result.
     #[arg(long, conflicts_with_all = ["json", "against", "simgpu"])]
     pub cold_start: bool,
-    /// Measures only how fast the simulated GPU is that stands in for the device's, and ends.
+    /// Measures only the speed of the simulated GPU.
     #[arg(long, conflicts_with_all = ["json", "against"])]
     pub simgpu: bool,
 }
 
 impl Args {
-    /// The driver and the ordinal that `--device` names.
+    /// Returns the driver and the ordinal that `--device` names.
     pub fn device(&self) -> Result<(&str, usize)> {
         let (driver, ordinal) = self.device.split_once(':').unwrap_or((&self.device, "0"));
         let ordinal = ordinal.parse().map_err(|e| {
             Error::new(
                 ErrorKind::InvalidArgument,
-                format!("`{}` is not a device name; name one like cuda:0", self.device),
+                format!("`{}` is not a device name; an example of one is cuda:0", self.device),
             )
             .with_source(e)
         })?;
         Ok((driver, ordinal))
     }
 
-    /// Whether a row is asked for.
+    /// Whether a row is selected.
     pub fn wants(&self, op: &str, dtype: &str) -> bool {
         let any = |list: &[String], fits: &dyn Fn(&str) -> bool| list.is_empty() || list.iter().any(|s| fits(s));
         any(&self.ops, &|s| op.contains(s)) && any(&self.dtypes, &|s| s == dtype)
     }
 
-    /// Where the rows are written.
+    /// Returns the file that the rows are written to.
     pub fn output(&self) -> PathBuf {
         self.json.clone().unwrap_or_else(|| PathBuf::from("target/bench/bench.json"))
     }
 
-    /// How often each row is measured.
+    /// Returns how often each row is measured.
     pub fn runs(&self) -> usize {
         if self.json.is_some() || self.against.is_some() { crate::row::RUNS } else { 1 }
     }

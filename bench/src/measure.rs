@@ -1,14 +1,14 @@
-//! Timing on a device and on its host, and operands to time with.
+//! Timing on the device and on the host, and the operands to time with.
 
 use crate::row::{Row, median};
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Result, Scalar};
 use isobit_kernels::{DeviceOptions, GpuDevice, GpuRuntime, GpuStorage};
 use std::time::Instant;
 
-/// A device with what a fast run on it looks like.
+/// A device and its copy rate.
 pub struct Bench<R: GpuRuntime> {
     pub device: GpuDevice<R>,
-    /// Bytes a second, read and written, of a 1 GiB copy.
+    /// Bytes read and written per second by a 1 GiB copy.
     pub copy_rate: f64,
     launches: usize,
 }
@@ -21,7 +21,7 @@ impl<R: GpuRuntime> Bench<R> {
         Ok(bench)
     }
 
-    /// Median microseconds of one call, by events around a batch of them.
+    /// Returns the median microseconds per call, from events around a batch of calls.
     pub fn time(&self, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
         const TIMINGS: usize = 5;
         let (runtime, stream) = (self.device.runtime(), &self.device.stream());
@@ -41,8 +41,8 @@ impl<R: GpuRuntime> Bench<R> {
         Ok(median(&times))
     }
 
-    /// Median microseconds of host time for one of so many calls, between which the device is
-    /// drained.
+    /// Returns the median host time per call in microseconds. The device is drained between
+    /// batches of `calls` calls.
     pub fn host_time(&self, calls: u32, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
         const TIMINGS: usize = 21;
         let mut times = Vec::with_capacity(TIMINGS);
@@ -62,12 +62,12 @@ impl<R: GpuRuntime> Bench<R> {
         let src = self.random(BYTES / 4, DType::F32)?;
         let dst = self.random(BYTES / 4, DType::F32)?;
         let (runtime, stream) = (self.device.runtime(), &self.device.stream());
-        // SAFETY: both storages have as many bytes, and are two.
+        // SAFETY: the storages are distinct and both have `BYTES` bytes.
         let us = self.time(|| unsafe { runtime.copy_on_device(stream, dst.ptr(), src.ptr(), BYTES) })?;
         Ok(2.0 * BYTES as f64 / (us * 1e-6))
     }
 
-    /// A row that bytes bound.
+    /// Measures a memory-bound row.
     pub fn bytes_row(
         &self,
         op: &str,
@@ -81,7 +81,8 @@ impl<R: GpuRuntime> Bench<R> {
         Ok(Row { bytes: Some(bytes as f64), ..row })
     }
 
-    /// A storage of values in -2 .. 2, never all alike: zeros would flatter caches and power.
+    /// Allocates a storage of varying values in -2 .. 2. All zeros would give better times,
+    /// because of caches and power limits.
     pub fn random(&self, len: usize, dtype: DType) -> Result<GpuStorage<R>> {
         let seed: Vec<f32> =
             (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / (1 << 22) as f32 - 2.0).collect();
@@ -96,7 +97,7 @@ impl<R: GpuRuntime> Bench<R> {
         Ok(out)
     }
 
-    /// A storage to write to, touched once.
+    /// Allocates a storage for results and writes it once.
     pub fn output(&self, len: usize, dtype: DType) -> Result<GpuStorage<R>> {
         let mut out = self.device.zeros(&len.into(), dtype)?;
         out.const_set(Scalar::zero(dtype), &Layout::contiguous(len))?;

@@ -1,4 +1,4 @@
-//! What a benchmark found: bench.json, and the table on the terminal.
+//! The results of a benchmark: bench.json, and the table on the terminal.
 
 use crate::args::Args;
 use crate::measure::Bench;
@@ -11,13 +11,13 @@ use std::process::Command;
 
 const SCHEMA: u32 = 2;
 
-/// The rows, and what they were measured on and with.
+/// The rows, with the device and the software that they were measured with.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Report {
     pub schema: u32,
-    /// When it was measured, in UTC.
+    /// Time of the measurement, in UTC.
     pub date: String,
-    /// The commit of the folder that it was started in.
+    /// The commit of the current directory.
     pub git: Option<String>,
     pub device: String,
     pub arch: String,
@@ -32,7 +32,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// One without rows yet.
+    /// Creates a report without rows.
     pub fn new<R: GpuRuntime>(bench: &Bench<R>, args: &Args) -> Result<Self> {
         let info = bench.device.info()?;
         Ok(Self {
@@ -51,32 +51,32 @@ impl Report {
         })
     }
 
-    /// Reads one that `--json` wrote.
+    /// Reads a report that `--json` wrote.
     ///
     /// # Errors
-    /// `Other`: the file cannot be read, is no such report, or has too few runs to tell how far
-    /// they lie apart.
+    /// Returns `Other` if the file cannot be read, is not such a report, or has too few runs to
+    /// determine their spread.
     pub fn read(path: &Path) -> Result<Self> {
         let failed = |why: String| {
             let path = path.display();
             Error::new(
                 ErrorKind::Other,
-                format!("cannot compare with {path}: {why}; `--json FILE` writes one that can be"),
+                format!("cannot compare with {path}: {why}; `--json FILE` writes a file that can be compared"),
             )
         };
         let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
         let json: serde_json::Value = serde_json::from_str(&text).map_err(|e| failed(e.to_string()))?;
         if json["schema"] != SCHEMA {
-            return Err(failed(format!("it has schema {}, this benchmark {SCHEMA}", json["schema"])));
+            return Err(failed(format!("it has schema {}, but this benchmark has schema {SCHEMA}", json["schema"])));
         }
         let report: Self = serde_json::from_value(json).map_err(|e| failed(e.to_string()))?;
         if report.runs != RUNS || report.rows.iter().any(|row| row.runs_us.len() != RUNS) {
-            return Err(failed(format!("it has {} run of each row, {RUNS} are needed", report.runs)));
+            return Err(failed(format!("it has {} run of each row, but {RUNS} are needed", report.runs)));
         }
         Ok(report)
     }
 
-    /// Writes it where the arguments say.
+    /// Writes the report to `path`.
     pub fn write(&self, path: &Path) -> Result<()> {
         let failed = |e: std::io::Error| {
             Error::new(ErrorKind::Other, format!("{} cannot be written", path.display())).with_source(e)
@@ -85,14 +85,14 @@ impl Report {
         folder.map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
         let text = serde_json::to_string_pretty(self).map_err(|e| failed(e.into()))?;
         std::fs::write(path, text).map_err(failed)?;
-        println!("written: {}", path.display());
+        println!("wrote {}", path.display());
         Ok(())
     }
 
-    /// What was measured, and with what.
+    /// Returns a line with what was measured, and with which software.
     pub fn title(&self) -> String {
         format!(
-            "{} ({}), driver {}, kernels by {}; {}, {}; a copy moves {:.0} GB/s",
+            "{} ({}), driver {}, kernels compiled by {}; {}, {}; copy rate {:.0} GB/s",
             self.device,
             self.arch,
             self.driver_version,
@@ -146,7 +146,7 @@ impl Report {
     }
 }
 
-/// Asked at run time: a build that nothing changed is not repeated for a commit.
+/// Asks git at run time, because a new commit alone does not cause a rebuild.
 fn commit() -> Option<String> {
     let describe = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output().ok()?;
     describe.status.success().then(|| String::from_utf8_lossy(&describe.stdout).trim().to_string())

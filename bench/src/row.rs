@@ -1,10 +1,10 @@
-//! One measured row, and how several runs of it become one.
+//! One measured row, and how several runs of it are combined.
 
 use isobit_hal::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// Runs of each row where two benchmarks are compared.
+/// Number of runs of each row if two benchmarks are compared.
 pub const RUNS: usize = 5;
 
 /// A row of the table.
@@ -15,26 +15,26 @@ pub struct Row {
     pub work: String,
     /// Median over the runs, in microseconds.
     pub us: f64,
-    /// How far the runs lie apart: [`spread`].
+    /// The [`spread`] of the runs.
     pub spread_us: f64,
-    /// Each run.
+    /// The time of each run.
     pub runs_us: Vec<f64>,
     /// Bytes that the operation must read and write.
     pub bytes: Option<f64>,
     /// Floating-point operations.
     pub flops: Option<f64>,
-    /// Bytes over the copy rate, the vendor's time for the same work, or its bare launch, in
-    /// microseconds.
+    /// Lower bound of the time, in microseconds: bytes divided by the copy rate, the vendor's
+    /// time for the same work, or the time of a bare launch.
     pub floor_us: Option<f64>,
-    /// Time over floor.
+    /// Time divided by floor.
     pub ratio: Option<f64>,
-    /// The time of a peer for the same work, in microseconds.
+    /// The time of another library for the same work, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_us: Option<f64>,
 }
 
 impl Row {
-    /// One run of a row.
+    /// Creates a row with one run.
     pub fn new(op: impl Into<String>, dtype: impl ToString, work: impl Into<String>, us: f64) -> Self {
         Self {
             op: op.into(),
@@ -51,19 +51,19 @@ impl Row {
         }
     }
 
-    /// The same, held against a floor where there is one.
+    /// Sets the floor and the ratio, if there is a floor.
     pub fn with_floor(mut self, floor_us: Option<f64>) -> Self {
         self.floor_us = floor_us;
         self.ratio = floor_us.map(|floor| self.us / floor);
         self
     }
 
-    /// What rows of two benchmarks are matched by.
+    /// Returns the key that matches rows of two benchmarks.
     pub fn name(&self) -> (&str, &str, &str) {
         (&self.op, &self.dtype, &self.work)
     }
 
-    /// Three decimals are more than the timings carry.
+    /// Rounds to three decimals, which is more than the precision of the timings.
     pub fn round(&mut self) {
         let round = |x: &mut f64| *x = (*x * 1e3).round() / 1e3;
         round(&mut self.us);
@@ -74,14 +74,14 @@ impl Row {
     }
 }
 
-/// The middle of an odd number of values.
+/// Returns the median of an odd number of values.
 pub fn median(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     sorted[sorted.len() / 2]
 }
 
-/// The distance from the second smallest to the second largest of five values: one run that
-/// something disturbed does not widen it.
+/// Returns the distance from the second smallest to the second largest of five values, so that one
+/// disturbed run does not increase it.
 pub fn spread(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     let cut = sorted.len() / 4;
@@ -94,16 +94,16 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// Brings runs of the same rows together, which are all in one order.
+/// Combines runs of the same rows, which must be in the same order.
 ///
 /// # Errors
-/// `Other` where the runs have different rows, or one has two of a name: neither could be compared
-/// later.
+/// Returns `Other` if the runs have different rows, or if two rows of a run have the same name:
+/// they could not be compared later.
 pub fn join(runs: &[Vec<Row>]) -> Result<Vec<Row>> {
-    let wrong = |what: String| Error::new(ErrorKind::Other, format!("the benchmark is wrong: {what}"));
+    let wrong = |what: String| Error::new(ErrorKind::Other, format!("bug in the benchmark: {what}"));
     let (first, later) = runs.split_first().expect("there is a run");
     if later.iter().any(|run| run.len() != first.len()) {
-        return Err(wrong("its runs differ in how many rows they have".into()));
+        return Err(wrong("its runs have different numbers of rows".into()));
     }
     let mut names = HashSet::new();
     let mut joined = Vec::with_capacity(first.len());
@@ -112,7 +112,7 @@ pub fn join(runs: &[Vec<Row>]) -> Result<Vec<Row>> {
             return Err(wrong(format!("two rows are named {:?}", row.name())));
         }
         if let Some(other) = later.iter().map(|run| &run[at]).find(|other| other.name() != row.name()) {
-            return Err(wrong(format!("{:?} of one run is {:?} in another", row.name(), other.name())));
+            return Err(wrong(format!("{:?} in one run is {:?} in another", row.name(), other.name())));
         }
         let all = |value: fn(&Row) -> Option<f64>| runs.iter().filter_map(|run| value(&run[at])).collect::<Vec<_>>();
         let times = all(|row| Some(row.us));

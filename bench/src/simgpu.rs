@@ -1,5 +1,6 @@
-//! How fast the simulated GPU is: lane instructions a second on one core, and the time of one small
-//! launch. Both decide how much of the conformance suite a machine without a GPU can afford.
+//! Measures the speed of a simulated GPU: lane instructions per second on one core, and the time of
+//! one small launch. Both determine how much of the conformance suite is practical on a machine
+//! without a GPU.
 
 use crate::row::median;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, Error, ErrorKind, Layout, Result, Src, UnaryOp};
@@ -9,15 +10,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Elements of the measured tanh.
+/// Number of elements of the measured tanh.
 const ELEMENTS: usize = 1 << 20;
 const TIMINGS: usize = 7;
 const LAUNCHES: u32 = 500;
 
-/// Measures the simulated card that this process finds in place of a vendor's `library`.
+/// Measures the simulated GPU that this process loads in place of a vendor's `library`.
 ///
 /// # Errors
-/// `LibraryUnavailable` where the process finds the vendor's own, or none; those of the device.
+/// Returns `LibraryUnavailable` if the process loads the vendor's own library or none, and
+/// the errors of the device.
 pub fn run<R: GpuRuntime>(library: &str) -> Result<ExitCode> {
     let device = GpuDevice::<R>::new(0)?;
     let counter = Counter::open(library)?;
@@ -64,7 +66,7 @@ pub fn run<R: GpuRuntime>(library: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The simulator's own count, from its library.
+/// The simulator's instruction count, read from its library.
 struct Counter(PathBuf);
 
 impl Counter {
@@ -72,7 +74,7 @@ impl Counter {
         let loaded = loaded_file(library).map(|file| Self(file.into()));
         loaded.filter(|counter| counter.instructions().is_ok()).ok_or_else(|| {
             let message =
-                format!("{library} is no simulated GPU here; `cargo xtask bench --simgpu` builds and finds it");
+                format!("{library} is not a simulated GPU here; `cargo xtask bench --simgpu` builds and loads one");
             Error::new(ErrorKind::LibraryUnavailable, message)
         })
     }
@@ -84,6 +86,6 @@ impl Counter {
         if let Some(found) = json["findings"].as_array().and_then(|f| f.first()) {
             return Err(failure(found["message"].to_string()));
         }
-        json["instructions"].as_u64().ok_or_else(|| failure("no count of instructions".into()))
+        json["instructions"].as_u64().ok_or_else(|| failure("it has no instruction count".into()))
     }
 }

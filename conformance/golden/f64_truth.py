@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""True values for the f64 recipes (docs/numerics/f64.md), from mpmath at 400 bits: writes f64_truth.bin beside itself.
+"""Computes true values for the f64 recipes (docs/numerics/f64.md) with mpmath at 400 bits and writes
+them to f64_truth.bin next to this file.
 
-    python3 f64_truth.py            (needs mpmath; some seconds to a minute; the same bytes every time)
+    python3 f64_truth.py            (needs mpmath; takes up to a minute; the same bytes every time)
 
 The file, little endian throughout:
 
@@ -11,13 +12,15 @@ The file, little endian throughout:
       u8     number of arguments, 1 or 2 (pow: x, y; elu: x, alpha)
       u32    number of records, then for each
         f64  argument (two of them for pow and elu)
-        f64  hi: the true value rounded to nearest even, infinite past the largest number, a zero with its sign
-        f32  rest: (true - hi) / ulp, from -0.5 to 0.5; 0 where hi is infinite, NaN or exact
+        f64  hi: the true value rounded to nearest even, infinite beyond the largest number, a zero
+             with its sign
+        f32  rest: (true - hi) / ulp, from -0.5 to 0.5; 0 if hi is infinite, NaN or exact
         i16  e: ulp = 2^e is the spacing of the doubles around the true value, e >= -1074
 
-A result r is off by |(r - hi) / 2^e - rest| ulp (an infinite r counts as 2^1024 of its sign; take the difference before
-the division, it is exact for results close by). Where hi is NaN or infinite the result must be the same, and where hi is
-a zero and rest is 0 the result must be that zero. The rest is in ulps because beside a subnormal it is no double.
+The error of a result r is |(r - hi) / 2^e - rest| ulp (an infinite r counts as 2^1024 with its sign;
+compute the difference before the division, because it is exact for close results). If hi is NaN or
+infinite, the result must be the same; if hi is a zero and rest is 0, the result must be that zero.
+The rest is in ulps because next to a subnormal it is not representable as a double.
 """
 
 import os
@@ -49,7 +52,7 @@ def near(x, n):
 
 
 class Draw:
-    """Arguments; seeded by the function's name, so that one function's list does not move another's."""
+    """Arguments, seeded by the function's name, so that one function's list does not change another's."""
 
     def __init__(self, name):
         self.r = random.Random("isobit " + name)
@@ -131,7 +134,7 @@ HALF_LN2 = [(k + 0.5) * mp.log(2) for k in range(-40, 40)]
 
 
 def exponential(d, low, high):
-    """low and high: where the result leaves the finite and the nonzero."""
+    """low and high: the arguments at which the result stops being finite or nonzero."""
     edges = [x for e in (low, high) for x in near(float(e), 2)]
     return (
         EDGES
@@ -160,7 +163,7 @@ def logarithm(d):
     )
 
 
-# The double that lies nearest a multiple of pi/2, and neighbours of multiples large and small.
+# The double nearest to a multiple of pi/2, and neighbours of large and small multiples.
 HARD_ANGLE = 6381956970095103.0 * 2.0**797
 
 
@@ -231,7 +234,7 @@ C = 2 * mp.sqrt(2 / mp.pi)
 
 
 def tail(f):
-    """A gate: -0 at minus infinity, where the formula itself has none to give."""
+    """A gate: -0 at minus infinity, which the formula itself cannot give."""
     return lambda x: mp.mpf(0) if x == -INF else (mp.inf if x == INF else f(mp.mpf(x)))
 
 
@@ -345,7 +348,7 @@ def function_table():
 
 
 def special(name, a):
-    """What the standard (IEEE 754-2019 section 9.2, C Annex F) fixes and mpmath does not say; None where it does."""
+    """Results that the standard (IEEE 754-2019 section 9.2, C Annex F) defines and mpmath does not; else None."""
     x = a[0]
     minus = lambda v: bits_of(v) >> 63 == 1
     if name == "pow":
@@ -392,7 +395,7 @@ def special(name, a):
 
 
 def zero_sign(name, a):
-    """The sign of a zero, or of a result too small to show its own."""
+    """The sign of a zero, or of a result that underflows."""
     x = a[0]
     if name in ("exp", "exp2", "sigmoid", "cosh", "log", "log2", "cos", "pow"):
         return 1.0
@@ -408,7 +411,7 @@ def measure(v, sign):
     if v == 0:
         return sign * 0.0, 0.0, -1074
     e = max(int(mp.floor(mp.log(abs(v), 2))) - 52, -1074)
-    # The logarithm may fall on the wrong side of a power of two.
+    # The logarithm may be on the wrong side of a power of two.
     while abs(v) >= mp.ldexp(1, e + 53):
         e += 1
     while e > -1074 and abs(v) < mp.ldexp(1, e + 52):

@@ -1,4 +1,5 @@
-"""The inputs of the golden vectors, the same for every source, and how far a result may be from the source's."""
+"""The inputs of the golden vectors, which are the same for every source, and the bounds of the difference
+from the source's results."""
 
 from fractions import Fraction
 import math
@@ -31,7 +32,7 @@ TWICE = "theirs rounds twice, by way of f32"
 
 
 def rng(name):
-    """Numbers that depend on the case's name alone."""
+    """Random numbers that depend only on the case's name."""
     return np.random.default_rng([ord(c) for c in name])
 
 
@@ -72,7 +73,7 @@ def values(dtype, n=64, name="values"):
 
 
 def raw(dtype, n):
-    """n elements of random bits, NaN payloads among them; as unsigned integers of the dtype's size."""
+    """n elements of random bits, including NaN payloads, as unsigned integers of the dtype's size."""
     size = np.dtype(DTYPES[dtype]).itemsize
     return rng(f"raw {dtype}").integers(0, 256, size=n * size, dtype=np.uint8).view(f"u{size}")
 
@@ -116,7 +117,7 @@ def gamma(h, dtype):
 
 
 def depth(n):
-    """The most additions that an element of a sum takes part in (numerics.md, section 8)."""
+    """The largest number of additions that an element of a sum takes part in (numerics.md, section 8)."""
     h = -(-min(n, 65536) // 256) - 1 + 8
     return h if n <= 65536 else h + depth(-(-n // 65536))
 
@@ -128,7 +129,7 @@ def ulp(value, dtype):
 
 
 def beyond(results, dtype):
-    """Where f64 results saturate in f8e4m3."""
+    """Positions at which f64 results saturate in f8e4m3."""
     if dtype != "f8e4m3":
         return []
     return [i for i, v in enumerate(np.ravel(results)) if not math.isnan(v) and abs(v) > 464]
@@ -145,7 +146,7 @@ def unary_tol(op, dtype, source):
 
 
 def emit(golden, source, op, dtypes, views, dtype, call, tol, params=None, skip=None):
-    """One case: `call` gives the source's result as an array of `dtype`, or raises where the source cannot."""
+    """One case: `call` returns the source's result as an array of `dtype`, or raises if the source cannot compute it."""
     try:
         with np.errstate(all="ignore"):
             result = call()
@@ -211,7 +212,7 @@ def casts(golden, source):
 
 
 def rounded(value, dtype):
-    """The float nearest to a Fraction, ties to even; by way of integers alone."""
+    """The float nearest to a Fraction, ties to even, computed only with integers."""
     if value == 0:
         return 0.0
     e = max(math.frexp(float(value))[1] - 1, MIN_EXPONENT[dtype]) - PRECISION[dtype] + 1
@@ -237,7 +238,8 @@ def elementwise(golden, source):
                 emit(golden, source, op, dtype, [view], dtype, call, unary_tol(op, dtype, source), None, skip)
         for mul, add in [(1.5, -0.75), (-3.0, 2.0), (0.0, 1.0), (2.0, 0.0)]:
             view = layouts(dtype, x)[2 if mul > 1 else 0]
-            # Exact arithmetic, rounded once to the compute type: no library has this operation as one fma.
+            # Exact arithmetic, rounded once to the compute type, because no library has this
+            # operation as one fma.
             emit(golden, source, "affine", dtype, [view], dtype, lambda: affine(view, mul, add), "bits", dict(mul=mul, add=add))
         if not is_float(dtype):
             continue
@@ -264,7 +266,7 @@ def affine(view, mul, add):
     for v in wide(view.array()).reshape(-1):
         plain = v * mul + add
         exact = None if not math.isfinite(v) else Fraction(v) * Fraction(mul) + Fraction(add)
-        # Zeros and what is not finite have no rounding to get wrong.
+        # Zeros and non-finite values are not rounded.
         out.append(plain if not exact else rounded_or_infinite(exact, compute(dtype)))
     with np.errstate(all="ignore"):
         result = np.array(out, dtype=np.float64).astype(DTYPES[compute(dtype)])
@@ -281,7 +283,7 @@ def rounded_or_infinite(value, dtype):
 
 
 def pairs(dtype):
-    """Two views of one shape: dense with dense, and a column against a row."""
+    """Two views of one shape: dense with dense, and a column with a row."""
     x, y = values(dtype), values(dtype, name="others")
     y = np.concatenate([y[5:], y[:5]])
     return [
@@ -328,7 +330,7 @@ def wheres(golden, source):
 
 
 def reducible(dtype, op):
-    """A buffer of 560 elements whose reductions stay in range and mean something."""
+    """A buffer of 560 elements whose reductions stay in range and are meaningful."""
     n = 560
     if not is_float(dtype):
         return np.resize(values(dtype, 97, "reduce"), n)
@@ -375,7 +377,7 @@ def reductions(golden, source):
 
 
 def rows_of(view, dims):
-    """For each element of the reduced shape the elements that it comes from, as f64."""
+    """For each element of the reduced shape, the elements that are reduced to it, as f64."""
     kept = [d for d in range(len(view.shape)) if d not in dims]
     a = np.transpose(wide(view.array()), kept + sorted(dims))
     return a.reshape(math.prod(view.shape[d] for d in kept), -1)
@@ -412,7 +414,8 @@ def matmuls(golden, source):
             draw = lambda size: (r.normal(size=size) / 4 if kind == "real" else r.integers(-4, 5, size)).astype(DTYPES[dtype])
             count = math.prod(batch)
             x, y = draw(count * m * k + 3), draw(k * cols + 5)
-            # The left one dense behind an offset, the right one transposed and repeated over the batch.
+            # The left operand is dense with an offset, the right one transposed and broadcast over
+            # the batch.
             dense = [math.prod(([*batch, m, k])[i + 1 :]) for i in range(len(batch) + 2)]
             lhs = View(dtype, x, [*batch, m, k], dense, 3)
             rhs = View(dtype, y, [*batch, k, cols], [0] * len(batch) + [1, max(k, 1)], 5 if k else 0)
@@ -420,6 +423,6 @@ def matmuls(golden, source):
             size, exact = np.abs(a) @ np.abs(b), a @ b
             h = min(k, 256) + -(-k // 256) - 1 + source.depth(k)
             bound = [float(gamma(max(h, 1), dtype) * Fraction(float(s))) * 1.0001 + ulp(v, dtype) for s, v in zip(size.reshape(-1), exact.reshape(-1))]
-            # Whole numbers this small add up exactly in any order.
+            # Integers this small add exactly in any order.
             tol = "bits" if kind == "whole" else {"abs": np.array(bound, dtype=np.float64).tobytes()}
             emit(golden, source, "matmul", dtype, [lhs, rhs], dtype, lambda: source.matmul(lhs, rhs), tol)

@@ -14,20 +14,20 @@ BY_ZERO = "an integer divided by zero warns there"
 
 
 def ulps(op, dtype):
-    """What NumPy's own result may be off: nothing in f32, which is computed in f64 here; in f64 its functions are within 4 ulp, and the
-    composites amplify the error of e^x by its argument (up to 709)."""
+    """The error of NumPy's own result: none in f32, which is computed in f64 here; in f64 its functions
+    are within 4 ulp, and the composites amplify the error of e^x by its argument (up to 709)."""
     if dtype == "f32":
         return 1
     return 2048 if op in ("gelu", "gelu_erf", "silu", "sigmoid") else 4
 
 
 def differs(op, x):
-    """Elements on which NumPy's function is another one: none beyond those that the cases name."""
+    """Elements for which NumPy's function differs: none besides those that the cases name."""
     return {}
 
 
 def depth(n):
-    """Sums are taken in f64, or exactly: their error is far below the contract's own."""
+    """Sums are computed in f64 or exactly: their error is far below the contract's bound."""
     return 1
 
 
@@ -65,7 +65,7 @@ def reference2(op, x, y):
 
 
 def native(view):
-    """The elements in the type that the contract computes in."""
+    """The elements in the contract's compute type."""
     return view.array().astype(DTYPES[compute(view.dtype)])
 
 
@@ -88,7 +88,8 @@ def unary(op, view):
 
 
 def powf(view, exponent):
-    # An array of exponents: for a single 0.5 NumPy takes a square root, which gives -0 for -0.
+    # Uses an array of exponents, because for a scalar 0.5 NumPy uses a square root, which gives -0
+    # for -0.
     x = wide(view.array())
     return np.power(x, np.full(x.shape, exponent)).astype(DTYPES[view.dtype])
 
@@ -105,7 +106,7 @@ def binary(op, x, y):
             return np.power(wide(a), wide(b)).astype(dtype)
         return REFERENCE2[op](native(x), native(y)).astype(dtype)
     if op == "div":
-        # Truncated, which NumPy has no integer operation for: Python's integers, exactly.
+        # NumPy has no truncating integer operation: computed exactly with Python's integers.
         whole = [0 if d == 0 else abs(n) // abs(d) * (1 if (n < 0) == (d < 0) else -1) for n, d in zip(a.reshape(-1).tolist(), b.reshape(-1).tolist())]
         return np.array(whole, dtype=object).reshape(x.shape).astype(np.int64).astype(dtype) if x.dtype != "i64" else wrap64(whole, x.shape)
     if op == "rem":
@@ -131,7 +132,7 @@ def where(c, t, f):
 def reduce(op, view, dims):
     x, axis = view.array(), tuple(dims)
     if op.startswith("arg"):
-        # NumPy takes one axis: the reduced ones are brought to the end, in their order, and joined.
+        # NumPy accepts one axis: the reduced axes are moved to the end, in their order, and merged.
         kept = [d for d in range(x.ndim) if d not in dims]
         joined = np.transpose(x, kept + sorted(dims)).reshape([x.shape[d] for d in kept] + [-1])
         joined = wide(joined) if is_float(view.dtype) else joined
@@ -142,7 +143,7 @@ def reduce(op, view, dims):
         extra = {"dtype": x.dtype} if op in ("sum", "prod") else {}
         return function(x, axis=axis, keepdims=True, **extra)
     if view.dtype == "f64" and op in ("sum", "mean", "prod"):
-        # 64 bits of significand: the error is far below that of any order in f64.
+        # With a 64-bit significand, the error is far below that of any order in f64.
         return np.asarray(function(x.astype(np.longdouble), axis=axis, keepdims=True)).astype(np.float64)
     return np.asarray(function(wide(x), axis=axis, keepdims=True)).astype(DTYPES[view.dtype])
 

@@ -1,4 +1,4 @@
-"""PyTorch, with CPU tensors alone, as a source of golden vectors."""
+"""PyTorch, with CPU tensors only, as a source of golden vectors."""
 
 import ml_dtypes
 import numpy as np
@@ -9,7 +9,7 @@ from golden_cases import DTYPES, is_float
 
 NAME = "PyTorch"
 VERSION = f"PyTorch {torch.__version__}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}"
-# What PyTorch does not implement for a dtype is a reason to skip the cell, whatever it raises.
+# If PyTorch does not implement a dtype, the cell is skipped, whatever exception it raises.
 REFUSALS = (RuntimeError, NotImplementedError, TypeError, AttributeError)
 BY_ZERO = "an integer divided by zero raises there"
 
@@ -27,15 +27,15 @@ reference, reference2 = golden_numpy.reference, golden_numpy.reference2
 
 
 def ulps(op, dtype):
-    """What is computed in f64 and rounded is right but for the rounding; f64's own functions are within 4 ulp, and the composites amplify
-    the error of their argument."""
+    """Results computed in f64 and rounded are correct except for the rounding; in f64 itself the functions
+    are within 4 ulp, and the composites amplify the error of their argument."""
     if dtype == "f32":
         return 1
     return 4096 if op in COMPOSITES else 4
 
 
 def differs(op, x):
-    """Elements on which PyTorch's function is another one, by reason."""
+    """Elements for which PyTorch's function differs, by reason."""
     if op == "sign":
         return {"the sign of NaN may be 0 there": np.flatnonzero(np.isnan(x)).tolist()}
     if op in ("gelu", "gelu_erf"):
@@ -46,7 +46,7 @@ def differs(op, x):
 
 
 def depth(n):
-    """Any order: each element takes part in at most n additions."""
+    """In any order, each element takes part in at most n additions."""
     return max(n, 1)
 
 
@@ -73,7 +73,7 @@ def array(t, dtype):
 
 
 def copy(view):
-    # The bits were drawn as unsigned integers: they come back as such.
+    # The bits were drawn as unsigned integers and are returned as such.
     return array(tensor(view).clone(memory_format=torch.contiguous_format), view.dtype)
 
 
@@ -92,7 +92,7 @@ UNARY = {
     "gelu": lambda x: torch.nn.functional.gelu(x, approximate="tanh"), "gelu_erf": torch.nn.functional.gelu,
     "silu": torch.nn.functional.silu, "sigmoid": torch.sigmoid,
 }  # fmt: skip
-# What it computes otherwise than IEEE 754 (seen in 2.11 on x86-64); NumPy's vectors have these cells.
+# Operations that differ from IEEE 754 (seen in 2.11 on x86-64); NumPy's vectors have these cells.
 WRONG = {
     ("abs", "f8e4m3"): "the absolute value of -0 is -0 there",
     ("sqrt", "f64"): "it is not correctly rounded there: sqrt(1/2) is an ulp below",
@@ -106,7 +106,7 @@ EXACT = ("neg", "abs", "sign", "sqr", "relu", "ceil", "floor", "round", "trunc",
 
 
 def through_f64(f, dtype, *views):
-    """A function of floats, computed in f64 and rounded: in the dtype itself its accuracy would depend on the machine."""
+    """A function of floats, computed in f64 and rounded, because its accuracy in the dtype itself depends on the machine."""
     return array(f(*(tensor(v).to(torch.float64) for v in views)).to(TORCH[dtype]), dtype)
 
 
@@ -126,7 +126,8 @@ def unary(op, view):
 
 
 def powf(view, exponent):
-    # A tensor of exponents: for a single 0.5 a square root may be taken, which gives -0 for -0.
+    # Uses a tensor of exponents, because for a scalar 0.5 a square root may be used, which gives -0
+    # for -0.
     return through_f64(lambda t: torch.pow(t, torch.full_like(t, exponent)), view.dtype, view)
 
 
@@ -148,7 +149,7 @@ def binary(op, x, y):
     if not is_float(x.dtype):
         if op in ("div", "rem"):
             b = torch.where(b == 0, torch.ones_like(b), b)
-            # MIN / -1 traps on some processors; the contract wraps, as a negation does.
+            # MIN / -1 traps on some processors; the contract wraps, like a negation.
             if op == "div" and x.dtype != "u8":
                 safe = torch.where(b == -1, torch.ones_like(b), b)
                 return array(torch.where(b == -1, -a, torch.div(a, safe, rounding_mode="trunc")), x.dtype)

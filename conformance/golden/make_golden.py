@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden vectors: small inputs with the results that NumPy or PyTorch gives for them.
+"""Makes golden vectors: small inputs with the results of NumPy or PyTorch.
 
     python3 make_golden.py numpy     writes numpy.json.gz  (needs numpy, ml_dtypes)
     python3 make_golden.py torch     writes torch.json.gz  (needs numpy, ml_dtypes and torch; CPU tensors only)
@@ -9,14 +9,16 @@ The same versions give the same bytes. A file is one JSON document, gzipped:
 
     source    the libraries and their versions
     buffers   [dtype, hex of the little-endian elements], named by their position
-    cases     op, params, in: [[buffer, shape, strides, offset] ...], out: [dtype, shape, buffer], tol, and where some elements are
-              left out: skip (their positions) and why
-    skipped   [op, dtypes, reason]: cells that the source cannot vouch for
-    agrees    cases in which this source gave the very bits that numpy.json.gz has: they are not repeated
+    cases     op, params, in: [[buffer, shape, strides, offset] ...], out: [dtype, shape, buffer],
+              tol, and if some elements are skipped: skip (their positions) and why
+    skipped   [op, dtypes, reason]: cells that the source cannot check
+    agrees    cases in which this source gave the same bits as numpy.json.gz; they are not repeated
 
-tol is "raw" (all bits), "bits" (all bits, but any NaN equals any NaN), {"ulp": n} (at most n floats away), or {"abs": buffer} (an
-absolute bound for each element, in f64: the forward bound of numerics.md for a sum or product in any order, plus an ulp of the result).
-Where the contract deliberately differs from the source (numerics.md, "Where others differ"), the elements are skipped, with the reason.
+tol is "raw" (all bits), "bits" (all bits, but any NaN equals any NaN), {"ulp": n} (at most n floats
+away), or {"abs": buffer} (an absolute bound for each element, in f64: the forward bound of
+numerics.md for a sum or product in any order, plus an ulp of the result). If the contract
+deliberately differs from the source (numerics.md, "Where others differ"), the elements are skipped,
+with the reason.
 """
 
 import gzip
@@ -64,7 +66,7 @@ class Golden:
         doc = {"source": self.source, "buffers": self.buffers, "cases": self.cases, "skipped": self.skipped, "agrees": self.agrees}
         text = json.dumps(doc, separators=(",", ":"), allow_nan=False)
         with open(path, "wb") as f:
-            # No name and no time, so that the same vectors are the same bytes.
+            # Without name and time, so that the same vectors give the same bytes.
             with gzip.GzipFile(filename="", mode="wb", fileobj=f, compresslevel=9, mtime=0) as z:
                 z.write(text.encode())
         ops = sorted({c["op"] for c in self.cases})
@@ -81,13 +83,13 @@ def named(**numbers):
 
 
 def signature(op, params, inputs, out):
-    """What a case asks and what it answers."""
+    """The inputs and outputs of a case, for comparison."""
     operands = [(d, b, tuple(shape), tuple(strides), offset) for d, b, shape, strides, offset in inputs]
     return (op, json.dumps(params or {}, sort_keys=True), tuple(operands), (out[0], tuple(out[1]), out[2]))
 
 
 def signatures(path):
-    """Those of a file."""
+    """The cases of a file, for comparison."""
     with gzip.open(path) as f:
         doc = json.load(f)
     data = [bytes.fromhex(hexed) for _, hexed in doc["buffers"]]

@@ -1,9 +1,9 @@
-//! Cells: every operation at every combination of dtypes, and the committed table of what each must
-//! be.
+//! Cells: every operation at every combination of dtypes, and the committed table of the expected
+//! class and exceptions of each.
 //!
-//! The operations, dtypes and classes come from hal, so a new one is in the suite from the day it
-//! is declared; the table, `cells.tsv`, is compared with what is generated here, so that a class or
-//! a refusal cannot change unseen.
+//! The operations, dtypes and classes come from hal, so the suite covers a new one as soon as it is
+//! declared. A test compares the table, `cells.tsv`, with what is generated here, so that a class
+//! or a refusal cannot change unnoticed.
 
 pub use crate::family::Operation;
 use crate::schema::Class;
@@ -12,7 +12,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// An operation at given dtypes, and for operations that a vendor's library could do, who does it.
+/// An operation at given dtypes and, for operations that a vendor library can also compute, the
+/// choice of who computes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cell {
     /// The operation.
@@ -20,23 +21,23 @@ pub struct Cell {
     /// The dtypes of all operands, inputs first and the destination last, as [`isobit_hal::Op`]
     /// documents them.
     pub dtypes: Vec<DType>,
-    /// Who computes it, where that can be chosen.
+    /// Portable or vendor numerics, for operations that offer a choice.
     pub numerics: Option<Numerics>,
 }
 
 impl Cell {
-    /// Every cell, in the order of reports.
+    /// Returns every cell, in the order of reports.
     pub fn all() -> &'static [Cell] {
         static ALL: OnceLock<Vec<Cell>> = OnceLock::new();
         ALL.get_or_init(|| Operation::all().flat_map(cells_of).collect())
     }
 
-    /// The cell of an operation's name, a label and numerics.
+    /// Returns the cell with the given operation name, label and numerics.
     pub fn find(op: &str, label: &str, numerics: Option<Numerics>) -> Option<&'static Cell> {
         Cell::all().iter().find(|c| c.operation.name() == op && c.label() == label && c.numerics == numerics)
     }
 
-    /// The dtypes that tell the cell from its siblings, as `f32` or `f32,f16`.
+    /// Returns the dtypes that distinguish the cell from its siblings, as `f32` or `f32,f16`.
     pub fn label(&self) -> String {
         let names: Vec<_> = self.distinctive().iter().map(|d| d.as_str()).collect();
         names.join(",")
@@ -50,39 +51,39 @@ impl Cell {
         self.dtypes_of(self.operation.family().distinctive(self.operation.op()))
     }
 
-    /// The dtypes of the values, which a filter goes by: the condition of `where_cond` is none of
-    /// them.
+    /// Returns the dtypes of the values, by which filters select; the condition of `where_cond` is
+    /// not one of them.
     pub fn value_dtypes(&self) -> Vec<DType> {
         self.dtypes_of(self.operation.family().values_of(self.operation.op()))
     }
 
-    /// hal's operation with parameters that stand for any, to ask for its support and class.
+    /// Returns hal's operation with placeholder parameters, to query its support and class.
     pub fn op(&self) -> Op {
         self.operation.at(&self.dtypes).with_numerics(self.numerics)
     }
 
-    /// The dtype of the result.
+    /// Returns the dtype of the result.
     pub fn dst_dtype(&self) -> DType {
         *self.dtypes.last().expect("every operation has a destination")
     }
 
-    /// How the cell is compared.
+    /// Returns how the cell is compared.
     pub fn class(&self) -> Class {
         self.op().class(&self.dtypes).into()
     }
 
-    /// Whether a device may report an index out of range after a case of it, at whatever call
-    /// synchronises next: nothing else runs on the device meanwhile.
+    /// Whether a device may report an index out of range after a case, at the next call that
+    /// synchronises. Nothing else may run on the device meanwhile.
     pub fn runs_alone(&self) -> bool {
         self.operation.family().may_report(self.operation.op())
     }
 
-    /// What the committed table says of the cell.
+    /// Returns what the committed table says about the cell.
     pub fn expectation(&self) -> &'static Expectation {
         table().get(self).unwrap_or_else(|| panic!("{self} is not in cells.tsv: run the tests with ISOBIT_BLESS=1"))
     }
 
-    /// What a driver is expected to do with the cell: `None` is to pass.
+    /// Returns the exception of a driver for the cell; `None` if it is expected to pass.
     pub fn exception(&self, driver: &str) -> Option<&'static Exception> {
         self.expectation().exceptions.iter().find(|e| e.driver == driver)
     }
@@ -107,23 +108,23 @@ fn cells_of(operation: Operation) -> Vec<Cell> {
         .collect()
 }
 
-/// What the committed table says of a cell.
+/// What the committed table says about a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expectation {
-    /// How it is compared.
+    /// How the cell is compared.
     pub class: Class,
-    /// Drivers of which something else than a pass is expected.
+    /// The drivers that are not expected to pass.
     pub exceptions: Vec<Exception>,
 }
 
-/// A driver that does not pass a cell, and is not expected to.
+/// A driver that does not pass a cell and is not expected to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exception {
     /// The driver: the name before the colon in a device's id.
     pub driver: String,
-    /// True where it refuses the cell; false where it runs and fails.
+    /// Whether it refuses the cell; otherwise it runs the cell and fails.
     pub unsupported: bool,
-    /// Why, with the issue that will change it.
+    /// The reason, with the issue that will change it.
     pub reason: String,
 }
 
@@ -137,7 +138,8 @@ fn key_columns(cell: &Cell) -> String {
     format!("{}\t{}\t{numerics}", cell.operation.name(), cell.label())
 }
 
-/// The table as hal's operations, the classes above and the exceptions of an older table make it.
+/// Generates the table from hal's operations, the classes above, and the exceptions of an older
+/// table.
 pub fn generate_table(old: &str) -> String {
     let exceptions: HashMap<String, &str> = old
         .lines()
@@ -181,7 +183,7 @@ fn table() -> &'static HashMap<Cell, Expectation> {
             .skip(1)
             .map(|line| {
                 let columns: Vec<&str> = line.split('\t').collect();
-                assert!(columns.len() == 5, "cells.tsv: five columns are wanted in `{line}`");
+                assert!(columns.len() == 5, "cells.tsv: expected five columns in `{line}`");
                 let class = Class::ALL
                     .into_iter()
                     .find(|c| c.name() == columns[3])
@@ -206,7 +208,10 @@ mod tests {
             return;
         }
         for (a, b) in TABLE.lines().zip(generated.lines()) {
-            assert_eq!(a, b, "cells.tsv differs from what hal declares: review, then ISOBIT_BLESS=1 rewrites it");
+            assert_eq!(
+                a, b,
+                "cells.tsv differs from what hal declares: review the difference, then rewrite it with ISOBIT_BLESS=1"
+            );
         }
         assert_eq!(TABLE.lines().count(), generated.lines().count(), "cells were added or removed");
     }

@@ -1,8 +1,9 @@
-//! The conformance suite: a driver against the CPU reference bit for bit, and the reference against
-//! the truth.
+//! The conformance suite: checks a driver against the CPU reference, bit for bit, and the reference
+//! against the true values.
 //!
-//! The library knows `isobit-hal` alone and is generic over its traits, so a driver that lives
-//! elsewhere can run it on its own device. `docs/numerics.md` says what is compared how.
+//! The library depends only on `isobit-hal` and is generic over its traits, so a driver in another
+//! repository can run the suite on its own device. `docs/numerics.md` says how results are
+//! compared.
 
 pub mod accuracy;
 pub mod case;

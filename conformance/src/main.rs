@@ -1,4 +1,4 @@
-//! The conformance suite's command line: `cargo xtask conformance` starts it.
+//! The command line of the conformance suite, which `cargo xtask conformance` starts.
 
 mod cli;
 

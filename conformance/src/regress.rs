@@ -1,4 +1,4 @@
-//! Saved failures: JSON lines, a small case each. They run before the generated cases.
+//! Saved failures: JSON lines, one small case each. They run before the generated cases.
 
 use crate::case::Case;
 use crate::run::Failure;
@@ -6,23 +6,23 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The regressions that are kept with the source: cases that once failed on some device.
+/// The regressions that are committed with the source: cases that once failed on some device.
 pub const COMMITTED: &str = include_str!("../regressions.jsonl");
 
-/// A failure as a line.
+/// Formats a failure as one line.
 pub fn line(failure: &Failure) -> String {
     serde_json::to_string(failure).expect("a failure is plain data") + "\n"
 }
 
-/// The failures of a text.
+/// Parses the failures of a text.
 ///
 /// # Errors
-/// A line that is none.
+/// Fails if a line is not a failure.
 pub fn parse(text: &str) -> serde_json::Result<Vec<Failure>> {
     text.lines().filter(|l| !l.trim().is_empty()).map(serde_json::from_str).collect()
 }
 
-/// The cases of failures, each once.
+/// Returns the cases of the failures, each once.
 pub fn cases(failures: Vec<Failure>) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for failure in failures {
@@ -33,10 +33,10 @@ pub fn cases(failures: Vec<Failure>) -> Vec<Case> {
     cases
 }
 
-/// Adds a failure to a file, unless its case is in it.
+/// Adds a failure to a file, unless its case is already there.
 ///
 /// # Errors
-/// Those of the file system.
+/// Returns the error of the file system.
 pub fn append(path: &Path, failure: &Failure) -> io::Result<()> {
     let known = match std::fs::read_to_string(path) {
         Ok(text) => parse(&text)?,

@@ -1,42 +1,42 @@
-//! `report.json`, schema 1, as Rust types: the one form in which results travel between workers,
-//! files and readers.
+//! The Rust types of `report.json`, schema 1: the only form in which results travel between
+//! workers, files and readers.
 
 use isobit_hal::Numerics;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The version of the schema that these types are.
+/// The schema version of these types.
 pub const SCHEMA: u32 = 1;
 
-/// A whole run.
+/// The report of a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: u32,
-    /// The seed that, with operation, dtypes and index, determines every case.
+    /// The seed; with the operation, the dtypes and the index it determines each case.
     pub seed: u64,
-    /// Cases asked for in each cell.
+    /// The number of cases requested in each cell.
     pub cases: u64,
-    /// What was built.
+    /// The build.
     pub build: Build,
     /// The devices that ran.
     pub devices: Vec<DeviceRow>,
-    /// The devices that could have been asked for and did not run.
+    /// The devices that were available for selection but did not run.
     pub not_run: Vec<NotRun>,
-    /// One row a cell.
+    /// One row per cell.
     pub results: Vec<ResultRow>,
-    /// Accesses that a memory check caught, counted.
+    /// The counts of the accesses that a memory check caught.
     pub memory: Memory,
-    /// Each finding of a check by itself.
+    /// The individual findings of the checks.
     pub findings: Vec<Finding>,
-    /// The cells counted; see [`Totals::of`].
+    /// The cell counts; see [`Totals::of`].
     pub totals: Totals,
-    /// Wall-clock seconds of the run.
+    /// The wall-clock time of the run in seconds.
     pub duration_s: f64,
 }
 
 impl Report {
-    /// A report of these parts, with the totals counted.
+    /// Creates a report of these parts and counts the totals.
     #[allow(clippy::too_many_arguments)]
     pub fn assemble(
         seed: u64,
@@ -54,7 +54,7 @@ impl Report {
         Self { schema: SCHEMA, seed, cases, build, devices, not_run, results, memory, findings, totals, duration_s }
     }
 
-    /// True where cells ran, none of them failed, and no memory check fired.
+    /// Whether cells ran, none failed, and no memory check found anything.
     pub fn passed(&self) -> bool {
         let t = &self.totals;
         t.executed > 0
@@ -70,63 +70,63 @@ impl Report {
 pub struct Build {
     /// The version of the package.
     pub version: String,
-    /// The commit, with `-dirty` where the tree differed; empty where it is not known.
+    /// The commit, with `-dirty` if the tree had changes; empty if unknown.
     pub git: String,
-    /// The Rust compiler.
+    /// The version of the Rust compiler.
     pub rustc: String,
-    /// The compiler of the kernels; empty where none were built.
+    /// The compiler of the kernels; empty if no kernels were built.
     pub kernel_compiler: String,
-    /// The flags that kernels are compiled with.
+    /// The flags with which the kernels were compiled.
     pub kernel_flags: String,
-    /// [`isobit_hal::NUMERICS_VERSION`]; none in a file of a build that had none yet.
+    /// [`isobit_hal::NUMERICS_VERSION`]; `None` in a file of a build without a numerics version.
     pub numerics_version: Option<u32>,
 }
 
 /// A device that ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRow {
-    /// The name that the command line gives it: `cpu`, `cuda:0`, `sim-rocm:gfx90a`.
+    /// The name on the command line: `cpu`, `cuda:0`, `sim-rocm:gfx90a`.
     pub id: String,
     /// The driver: `cpu`, `cuda`, `rocm`.
     pub driver: String,
     /// The product's name.
     pub name: String,
-    /// The architecture, vendor's spelling.
+    /// The architecture, in the vendor's spelling.
     pub arch: String,
-    /// True where the device is simulated.
+    /// Whether the device is simulated.
     pub simulated: bool,
-    /// Threads that run in lockstep; 1 on a CPU.
+    /// The number of threads that run in lockstep; 1 on a CPU.
     pub warp_size: usize,
-    /// Bytes of memory; 0 where that is not known.
+    /// The size of the memory in bytes; 0 if unknown.
     pub memory_bytes: u64,
     /// The version of the driver.
     pub driver_version: String,
-    /// Instructions that a simulated device executed; `None` for a real one.
+    /// The number of instructions that a simulated device executed; `None` for a real one.
     pub instructions_executed: Option<u64>,
 }
 
 /// A device that did not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotRun {
-    /// The name that the command line gives it.
+    /// The name on the command line.
     pub id: String,
-    /// Why not, in a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
 }
 
-/// How a cell is compared; `docs/numerics.md` gives the meaning.
+/// How a cell is compared; `docs/numerics.md` defines the classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Values are carried, not computed: raw bits, NaN payloads included.
+    /// Values are moved, not computed: raw bits are compared, including NaN payloads.
     Moved,
     /// IEEE-754 or integer arithmetic determines the result.
     Exact,
     /// The recipe determines the result.
     Defined,
-    /// A vendor's library did it: within a forward error bound.
+    /// A vendor's library computed the result: it must stay within a forward error bound.
     Vendor,
-    /// The CPU's recipe against the true value or a golden vector.
+    /// The CPU's recipe is compared with the true value or a golden vector.
     Accuracy,
 }
 
@@ -134,7 +134,7 @@ impl Class {
     /// Every class.
     pub const ALL: [Class; 5] = [Class::Moved, Class::Exact, Class::Defined, Class::Vendor, Class::Accuracy];
 
-    /// The name, as reports and the table of cells spell it.
+    /// Returns the name, as reports and the table of cells spell it.
     pub const fn name(self) -> &'static str {
         match self {
             Class::Moved => "moved",
@@ -157,64 +157,65 @@ impl From<isobit_hal::Class> for Class {
     }
 }
 
-/// What became of a cell.
+/// The result of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Every case agreed.
     Pass,
-    /// At least one case did not.
+    /// At least one case did not agree.
     Fail,
-    /// The subject does not implement the cell, and is not expected to. Not executed.
+    /// The subject does not implement the cell, and is not expected to. The cell was not executed.
     Unsupported,
-    /// It failed, as the committed table says it would.
+    /// The cell failed, as the committed table says it would.
     ExpectedFailure,
-    /// It passed although the committed table says that it fails: the table is out of date, which
-    /// is a failure.
+    /// The cell passed although the committed table says that it fails. The table is out of date,
+    /// which counts as a failure.
     UnexpectedPass,
 }
 
-/// One cell: an operation at given dtypes, a subject held to a reference.
+/// One cell: an operation at given dtypes, comparing a subject with a reference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResultRow {
     /// The operation's name.
     pub op: String,
-    /// The dtypes that tell the cell from its siblings: `f32`, or several as `f32,f16`, inputs
-    /// first.
+    /// The dtypes that distinguish the cell from its siblings: `f32`, or several as `f32,f16`,
+    /// inputs first.
     pub dtypes: String,
     /// The device under test.
     pub subject: String,
-    /// What it was held to: `cpu`, a device's id, `golden` or `exact`.
+    /// The reference: `cpu`, a device's id, `golden` or `exact`.
     pub reference: String,
     /// How it was compared.
     pub class: Class,
-    /// Who computed it, where that can be chosen.
+    /// Portable or vendor numerics, for operations that offer a choice.
     pub numerics: Option<Numerics>,
-    /// What became of it.
+    /// The result of the cell.
     pub status: Status,
-    /// Cases that ran. For class accuracy against `exact`: inputs evaluated.
+    /// The number of cases that ran. For class accuracy against `exact`: the number of inputs
+    /// evaluated.
     pub cases: u64,
-    /// Cases that did not agree.
+    /// The number of cases that did not agree.
     pub failed: u64,
-    /// The largest error in units in the last place; `None` where none was measured, or where no
-    /// number can tell (a NaN for a number, an infinity for a finite value).
+    /// The largest error in units in the last place. `None` if none was measured, or if no number
+    /// can express it (a NaN instead of a number, an infinity instead of a finite value).
     pub max_ulp: Option<f64>,
-    /// True where every bit agreed (any NaN equals any NaN, but in class moved).
+    /// Whether every bit agreed. Any NaN equals any other NaN, except in class moved.
     pub bit_exact: bool,
-    /// Whether every case gave the same bits twice; `None` where cases ran once.
+    /// Whether every case gave the same bits twice; `None` if the cases ran once.
     pub repeatable: Option<bool>,
     /// The kinds of layout that ran.
     pub layouts: Vec<String>,
-    /// Why, for unsupported, expected_failure and unexpected_pass.
+    /// The reason for unsupported, expected_failure and unexpected_pass.
     pub reason: Option<String>,
-    /// The worst case in words: input, result, expected, and the bound where there is one.
+    /// The worst case in words: input, result, expected value, and the bound if there is one.
     pub worst: Option<String>,
     /// A command that repeats the failure.
     pub repro: Option<String>,
 }
 
 impl ResultRow {
-    /// A row of which no case has run yet.
+    /// Creates a row in which no case has run yet.
     pub fn new(op: &str, dtypes: &str, subject: &str, reference: &str, class: Class) -> Self {
         Self {
             op: op.into(),
@@ -237,16 +238,16 @@ impl ResultRow {
     }
 }
 
-/// Accesses that a memory check caught, counted over the run.
+/// The counts of the accesses that a memory check caught during the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Outside every live allocation, or in a guard band.
+    /// Accesses outside every live allocation, or in a guard band.
     pub out_of_bounds: u64,
-    /// Of bytes that nothing had written.
+    /// Reads of bytes that nothing had written.
     pub uninitialised_reads: u64,
-    /// Conflicting, with no barrier between them.
+    /// Conflicting accesses without a barrier between them.
     pub races: u64,
-    /// At an address that the access width does not divide.
+    /// Accesses at an address that is not a multiple of the access width.
     pub misaligned: u64,
     /// Barriers that not every thread of a group reached.
     pub divergent_barriers: u64,
@@ -255,8 +256,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The count of a kind of finding; none for `fault`, a trap or an instruction that cannot be,
-    /// which is no access.
+    /// Returns the count of a kind of finding. `None` for `fault`, which is a trap or an impossible
+    /// instruction, not an access.
     pub fn count_mut(&mut self, kind: &str) -> Option<&mut u64> {
         match kind {
             "out_of_bounds" => Some(&mut self.out_of_bounds),
@@ -276,7 +277,7 @@ impl Memory {
         }
     }
 
-    /// Each count with its name in the schema.
+    /// Returns each count with its name in the schema.
     pub fn counts(&self) -> [(&'static str, u64); 6] {
         [
             ("out_of_bounds", self.out_of_bounds),
@@ -292,12 +293,12 @@ impl Memory {
 /// One finding of a memory check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Which count of [`Memory`] it belongs to; `fault` for a trap or an instruction that cannot
-    /// be, which is counted in none.
+    /// The count of [`Memory`] that it belongs to, or `fault` for a trap or an impossible
+    /// instruction, which no count includes.
     pub kind: String,
     /// The device.
     pub device: String,
-    /// The kernel, where it is known.
+    /// The kernel, if known.
     pub kernel: Option<String>,
     /// The instruction.
     pub instruction: Option<String>,
@@ -314,8 +315,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Where it happened, in words: kernel, instruction, thread, buffer and offset as far as they
-    /// are known.
+    /// Returns the location in words: kernel, instruction, thread, buffer and offset, as far as
+    /// they are known.
     pub fn place(&self) -> String {
         let parts = [
             ("kernel", &self.kernel),
@@ -345,7 +346,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The cells of a report counted by what became of them.
+/// The number of a report's cells for each status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// `executed + unsupported`.

@@ -1,4 +1,5 @@
-//! Two builds compared by their digests: what changed, what was lost, and what a version announced.
+//! Compares two builds by their digests: what changed, what was lost, and what a numerics version
+//! announced.
 #![cfg(feature = "cli")]
 
 use isobit_conformance::run::{CellDigests, Digests};
@@ -10,13 +11,13 @@ fn program(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_isobit-conformance")).args(args).output().unwrap()
 }
 
-/// Status, standard output, standard error.
+/// Returns the status, standard output and standard error.
 fn told(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
-/// Two folders of one run of the CPU, of which the second is made to be that of a later build.
+/// Two folders with one run of the CPU; the second is modified to look like a later build.
 struct Builds {
     dir: tempfile::TempDir,
 }
@@ -41,7 +42,7 @@ impl Builds {
         self.path(name).to_str().unwrap().into()
     }
 
-    /// Writes the digests of one folder into the other, changed.
+    /// Writes the digests of one folder into the other after changing them.
     fn change(&self, from: &str, to: &str, change: impl FnOnce(&mut Digests)) {
         let mut digests = Digests::read(&self.path(from).join(Digests::FILE)).unwrap();
         change(&mut digests);
@@ -72,8 +73,8 @@ fn shows(text: &str, parts: &[&str]) {
     }
 }
 
-/// The line of the CPU: cells compared, the same, results changed, lost, cases changed, vendor's
-/// changed, added.
+/// Returns the counts of the CPU's line: cells compared, same, results changed, lost, cases
+/// changed, vendor results changed, added.
 fn counts(text: &str) -> Vec<usize> {
     let line = text.lines().find(|l| l.starts_with("cpu ")).unwrap_or_else(|| panic!("no line of the CPU in\n{text}"));
     line.split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect()
@@ -84,12 +85,13 @@ fn a_run_is_held_to_an_earlier_one() {
     let builds = Builds::new();
     let (old, out) = (builds.arg("old"), builds.arg("out"));
     let run = |args: &[&str]| told(&program(&[args, &["--against", &old, "--out", &out]].concat()));
-    // Cells that a filter leaves out are not lost, and a shorter run is compared as far as it goes.
+    // Cells that a filter excludes are not lost, and only the cases of the shorter run are
+    // compared.
     let filtered = ["--devices", "cpu", "--ops", "exp", "--dtypes", "f16,f32", "--cases", "5"];
     let (status, shown, error) = run(&filtered);
     assert_eq!(status, 0, "{error}");
     assert_eq!(counts(&shown), [2, 2, 0, 0, 0, 0, 0]);
-    shows(&shown, &["passed  ", "5 cases a cell after 8, of which the first 5 are compared", "\nsame  2 cells"]);
+    shows(&shown, &["passed  ", "5 cases per cell after 8; the first 5 are compared", "\nsame  2 cells"]);
 
     builds.change("old", "old", |digests| cell(digests, "exp", "f16").digests[3] = "another".into());
     let (status, shown, _) = run(&filtered);
@@ -97,14 +99,14 @@ fn a_run_is_held_to_an_earlier_one() {
     let command = format!("--devices cpu --ops exp --dtypes f16 --seed 0 --cases 4 --against {old} --out ");
     shows(
         &shown,
-        &["exp f16 on cpu: 1 case, the first of index 3", &command, "\nDIFFERENT  ", "no numerics version announces"],
+        &["exp f16 on cpu: 1 case, the first at index 3", &command, "\nDIFFERENT  ", "no numerics version announces"],
     );
 
-    // What nothing can be compared with is said before anything runs.
+    // If a run cannot be compared, the error is reported before anything runs.
     let before = std::fs::read(builds.path("old").join(Digests::FILE)).unwrap();
-    builds.refused(&["--seed", "4", "--against", &old, "--out", &out], "is of seed 0, and the other run of seed 4");
-    builds.refused(&["--against", &old, "--out", &old], "would write over");
-    builds.refused(&["--ops", "device.pool", "--against", &old, "--out", &out], "the filters leave none");
+    builds.refused(&["--seed", "4", "--against", &old, "--out", &out], "has seed 0, but the other run has seed 4");
+    builds.refused(&["--against", &old, "--out", &old], "would overwrite");
+    builds.refused(&["--ops", "device.pool", "--against", &old, "--out", &out], "the filters select none");
     builds.refused(&["--against", "not/there", "--out", &out], "cannot read the digests not/there");
     builds.refused(&["--against", &old, "--compare", &old], "cannot be used with");
     assert_eq!(std::fs::read(builds.path("old").join(Digests::FILE)).unwrap(), before);
@@ -116,7 +118,7 @@ fn every_kind_of_difference_between_two_folders_is_counted_and_named() {
     let (status, shown, _) = builds.compare(&[]);
     assert_eq!((status, counts(&shown)), (0, vec![26, 26, 0, 0, 0, 0, 0]));
 
-    // Only vendor's: told, and no difference.
+    // Only vendor results changed: they are listed, but the verdict is not different.
     let vendor = |digests: &mut Digests| {
         let mut cells = digests.devices[0].cells.iter_mut();
         let cell = cells.find(|c| c.op == "matmul" && c.numerics == Some(isobit_hal::Numerics::Vendor));
@@ -127,7 +129,7 @@ fn every_kind_of_difference_between_two_folders_is_counted_and_named() {
     assert_eq!((status, counts(&shown)), (0, vec![26, 25, 0, 0, 0, 1, 0]));
     shows(
         &shown,
-        &["no version promises them", "matmul f8e4m3 vendor on cpu: 1 case", "--numerics vendor", "\nsame  "],
+        &["no numerics version promises them", "matmul f8e4m3 vendor on cpu: 1 case", "--numerics vendor", "\nsame  "],
     );
 
     builds.later(|digests| {
@@ -142,9 +144,9 @@ fn every_kind_of_difference_between_two_folders_is_counted_and_named() {
     assert_eq!((status, counts(&shown)), (1, vec![25, 23, 0, 1, 1, 1, 1]));
     shows(
         &shown,
-        &["exp bf16 on cpu: 1 case, the first of index 2", "lost:\n  add f32 on cpu", "added:\n  brand_new f32 on cpu"],
+        &["exp bf16 on cpu: 1 case, the first at index 2", "lost:\n  add f32 on cpu", "added:\n  brand_new f32 on cpu"],
     );
-    // The filters hold, also for a cell that this build does not know.
+    // The filters also apply to a cell that this build does not know.
     let filtered = |more: &[&str]| (builds.compare(more).0, counts(&builds.compare(more).1));
     assert_eq!(filtered(&["--ops", "exp", "--dtypes", "f16,f32"]), (0, vec![2, 2, 0, 0, 0, 0, 0]));
     assert_eq!(filtered(&["--dtypes", "f32", "--numerics", "portable"]), (1, vec![2, 2, 0, 1, 0, 0, 1]));
@@ -153,7 +155,7 @@ fn every_kind_of_difference_between_two_folders_is_counted_and_named() {
     let (status, _, error) = builds.compare(&[]);
     assert!(status == 2 && error.contains("old has cpu") && error.contains("new has cuda:0"), "{error}");
     builds.later(|digests| digests.seed = 7);
-    assert!(builds.compare(&[]).2.contains("is of seed 0, and the other run of seed 7"));
+    assert!(builds.compare(&[]).2.contains("has seed 0, but the other run has seed 7"));
 }
 
 #[test]
@@ -164,7 +166,7 @@ fn a_device_that_only_one_run_has_is_lost_or_added_whole() {
         gpu.device.id = "cuda:0".into();
         digests.devices.push(gpu);
     });
-    // The copy in `new` was made before.
+    // The copy in `new` was made before this change.
     let (status, shown, _) = builds.compare(&[]);
     assert_eq!(status, 1);
     shows(&shown, &["all 26 cells of cuda:0, which the later run does not have"]);
@@ -191,17 +193,17 @@ fn a_changed_result_is_announced_by_another_numerics_version_alone() {
     let versions = format!("numerics version {} after {NUMERICS_VERSION}", NUMERICS_VERSION + 1);
     shows(
         &shown,
-        &[&versions, "exp f64 on cpu: 1 case, the first of index 1", "\nannounced  ", "announces the changed results"],
+        &[&versions, "exp f64 on cpu: 1 case, the first at index 1", "\nannounced  ", "announces the changed results"],
     );
     assert_eq!(with(known, known).0, 1);
-    // A lost cell is announced by nothing.
+    // No version can announce a lost cell.
     builds.later(|digests| {
         digests.build.numerics_version = Some(NUMERICS_VERSION + 1);
         digests.devices[0].cells.remove(0);
     });
     assert_eq!(builds.compare(&[]).0, 1);
 
-    // A build from before the version was recorded promises nothing by it.
+    // A build without a recorded version announces nothing.
     let (status, shown, _) = with(None, known);
     assert_eq!(status, 1);
     shows(&shown, &[&format!("numerics version {NUMERICS_VERSION} after not recorded")]);
@@ -210,7 +212,7 @@ fn a_changed_result_is_announced_by_another_numerics_version_alone() {
     assert_eq!(builds.compare(&[]).0, 1, "a file that has no such field is read");
 }
 
-/// Takes a field out of what was built.
+/// Removes a field from the build information.
 fn strip(path: &Path, field: &str) {
     let mut value: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     assert!(value["build"].as_object_mut().unwrap().remove(field).is_some());

@@ -1,8 +1,9 @@
-//! A kernel that is wrong is caught on a GPU, shrunk, and replayed by the printed command. The
-//! kernels are broken builds: copies of sources with one line changed, which the device compiles in
-//! place of its own. An NVIDIA GPU runs them where there is one, the simulated AMD GPU everywhere,
-//! the simulated NVIDIA GPU where NVRTC is (`ISOBIT_NVRTC`, its path, which `cargo xtask test`
-//! sets); what only checks of every access can see is planted for simulated ones alone.
+//! A wrong kernel is caught on a GPU, shrunk, and replayed by the printed command. The kernels are
+//! broken builds: copies of sources with one line changed, which the device compiles instead of its
+//! own. A real NVIDIA GPU runs them if there is one; the simulated AMD GPU always runs them; the
+//! simulated NVIDIA GPU runs them if NVRTC is present (`ISOBIT_NVRTC`, its path, which `cargo xtask
+//! test` sets). Faults that only a check of every access can detect are tested on simulated GPUs
+//! only.
 #![cfg(all(feature = "cli", feature = "cuda", feature = "rocm"))]
 
 use isobit_conformance::report::{Report, ResultRow, Status};
@@ -18,24 +19,24 @@ const REDUCE_TEAMS: (&str, &str) =
 const SIMULATED: &str = "sim-rocm:gfx90a";
 const SIMULATED_CUDA: &str = "sim-cuda";
 
-/// The folder of the simulated GPUs: built here, or where the machine says that they lie.
+/// Returns the folder of the simulated GPUs: built here, or named by the environment.
 fn simulators() -> PathBuf {
     let built = || isobit_simgpu_install::all().unwrap();
     std::env::var_os("ISOBIT_SIMGPU").map_or_else(built, PathBuf::from)
 }
 
-/// The folder of NVRTC, with which a CUDA device compiles sources.
+/// Returns the folder of NVRTC, with which a CUDA device compiles sources.
 fn nvrtc() -> Option<PathBuf> {
     Some(PathBuf::from(std::env::var_os("ISOBIT_NVRTC")?).parent()?.to_path_buf())
 }
 
-/// The GPUs that run a broken kernel.
+/// Returns the GPUs that run a broken kernel.
 fn gpus() -> Vec<&'static str> {
     let real = isobit::available_devices().iter().any(|d| d.driver == "cuda");
     real.then_some("cuda:0").into_iter().chain(simulated()).collect()
 }
 
-/// Those of them that check every access.
+/// Returns those of them that check every access.
 fn simulated() -> Vec<&'static str> {
     [SIMULATED].into_iter().chain(nvrtc().map(|_| SIMULATED_CUDA)).collect()
 }
@@ -54,7 +55,7 @@ impl Broken {
     }
 
     fn run(&self, device: &str, sources: bool, args: &[&str]) -> Output {
-        // The program's path as it was built, or where it lies now.
+        // The path where the program was built, or the one named by the environment.
         let program = std::env::var_os("ISOBIT_CONFORMANCE")
             .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_isobit-conformance")), PathBuf::from);
         let mut command = Command::new(program);
@@ -75,7 +76,8 @@ impl Broken {
         self.0.path().join(device.replace(':', "-"))
     }
 
-    /// The report of a device whose cell of an operation and dtype fails, and that cell.
+    /// Returns the report of a device on which the cell of an operation and dtype fails, and that
+    /// cell.
     fn fails(&self, device: &str, op: &str, dtype: &str) -> (Report, ResultRow) {
         let output = self.run(device, true, &["--ops", op, "--dtypes", dtype, "--cases", "64"]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -88,8 +90,8 @@ impl Broken {
         (report, row)
     }
 
-    /// Every GPU catches it, in a case of at most `most` elements, and the saved case fails with
-    /// the broken kernel alone.
+    /// Checks that every GPU catches the fault, in a case of at most `most` elements, and that the
+    /// saved case fails only with the broken kernel.
     fn is_caught(&self, op: &str, dtype: &str, most: usize) {
         for device in gpus() {
             let (_, row) = self.fails(device, op, dtype);
@@ -103,7 +105,7 @@ impl Broken {
         }
     }
 
-    /// A simulated GPU finds it, and the report names where.
+    /// Checks that a simulated GPU finds the fault, and that the report names the location.
     fn is_found(&self, device: &str, op: &str, dtype: &str, kind: &str) -> Report {
         let (mut report, row) = self.fails(device, op, dtype);
         eprintln!("{op} {dtype}: {}", row.worst.as_deref().unwrap());
@@ -116,7 +118,7 @@ impl Broken {
     }
 }
 
-/// The elements of the shape that a description of a case begins with.
+/// Returns the number of elements of the shape at the beginning of a case's description.
 fn elements(worst: &str) -> usize {
     let dims = worst.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(dims, _)| dims).unwrap();
     dims.split(',').filter_map(|d| d.trim().parse::<usize>().ok()).product()
@@ -158,8 +160,8 @@ fn an_access_past_the_end_is_found_and_named() {
 fn a_missing_barrier_is_found_and_named() {
     let store = "lanes[lane + v * distance] = acc[v];\n";
     let broken = Broken::new(REDUCE_TEAMS, &format!("{store}        barrier();\n"), store);
-    // A team of 64 threads is one wave of gfx90a, and needs no barrier there; of gfx1100 and of
-    // NVIDIA's it is two.
+    // A team of 64 threads is one wave on gfx90a and needs no barrier there; on gfx1100 and NVIDIA
+    // GPUs it is two waves.
     broken.is_found("sim-rocm:gfx1100", "sum", "f32", "races");
     if nvrtc().is_some() {
         broken.is_found(SIMULATED_CUDA, "sum", "f32", "races");
@@ -174,5 +176,5 @@ fn a_simulated_gpu_that_is_not_built_says_how_to_get_it() {
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(error.contains(SIMULATED) && error.contains("`cargo xtask conformance` builds it"), "{error}");
+    assert!(error.contains(SIMULATED) && error.contains("build it with `cargo xtask conformance`"), "{error}");
 }

@@ -1,5 +1,5 @@
-//! What cases are: the same for a seed whoever asks, well formed for hal, and every layout kind
-//! among those of each cell.
+//! The properties of cases: the same for a seed in every run, well formed for hal, and covering
+//! every layout kind in each cell.
 
 use isobit_conformance::case::{Case, LayoutKind};
 use isobit_conformance::cells::Cell;
@@ -8,7 +8,8 @@ use isobit_conformance::run::{Bench, Reference, run_case};
 use isobit_hal::CpuDevice;
 use std::collections::BTreeSet;
 
-/// Every seventh cell, which meets every operation and dtype: seven is prime to the eleven dtypes.
+/// Every seventh cell, which covers every operation and dtype: seven and the eleven dtypes are
+/// coprime.
 fn some_cells() -> impl Iterator<Item = &'static Cell> {
     Cell::all().iter().step_by(7)
 }
@@ -23,7 +24,7 @@ fn a_case_depends_on_seed_cell_and_index_alone() {
     }
 }
 
-/// A case that must never change, or saved seeds and indices name others than they did.
+/// This case must never change, or saved seeds and indices would name different cases.
 #[test]
 fn a_known_case_is_what_it_was() {
     let cell = Cell::find("add", "f32", None).unwrap();
@@ -43,14 +44,15 @@ fn cases_survive_json() {
     }
 }
 
-/// Every layout kind that an operation's operands can have, in the first 32 cases of each cell.
+/// The first 32 cases of each cell contain every layout kind that the operation's operands can
+/// have.
 #[test]
 fn every_layout_kind_is_among_the_cases_of_a_cell() {
     for cell in Cell::all() {
         let kinds: BTreeSet<LayoutKind> =
             (0..32).flat_map(|i| generate::case(0, cell, i).layout_kinds().collect::<Vec<_>>()).collect();
         let possible: Vec<LayoutKind> = match cell.operation.name() {
-            // A destination alone, which may not name an element twice.
+            // Only a destination, which may not contain an element twice.
             "const_set" | "rand_uniform" | "rand_normal" => {
                 LayoutKind::ALL.into_iter().filter(|&k| k != LayoutKind::Broadcast).collect()
             }
@@ -66,7 +68,7 @@ fn every_layout_kind_is_among_the_cases_of_a_cell() {
     }
 }
 
-/// Ranks and sizes that matter, empty tensors and scalars, over the cases of one operation.
+/// The cases of one operation contain the important ranks and sizes, empty tensors and scalars.
 #[test]
 fn shapes_reach_the_edges() {
     let cell = Cell::find("exp", "f32", None).unwrap();
@@ -80,8 +82,8 @@ fn shapes_reach_the_edges() {
     assert!(shapes.iter().any(|s| s.iter().product::<usize>() > 10_000));
 }
 
-/// The reference accepts every case: none is ill-formed, and the CPU writes what it must, where it
-/// must, twice the same.
+/// The reference accepts every case: all are well formed, and the CPU writes the whole result,
+/// writes nothing else, and gives the same bits twice.
 #[test]
 fn the_reference_takes_every_case() {
     let bench = Bench { device: &CpuDevice, reference: Reference::Itself, watch: None };

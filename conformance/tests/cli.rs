@@ -1,4 +1,4 @@
-//! The program as a user meets it: exit status, messages, files.
+//! Tests the program as a user sees it: exit status, messages, files.
 #![cfg(feature = "cli")]
 
 use isobit_conformance::cells::Cell;
@@ -44,7 +44,7 @@ fn what_cannot_run_is_said_and_is_status_2() {
     refused(&["--ops", "exp", "--dtypes", "u8"], "the filters select nothing");
     refused(&["--ops", "device.stream"], "no operation is named `device.stream`; did you mean device.streams");
     refused(&["--ops", "device.", "--dtypes", "f32"], "the filters select nothing");
-    refused(&["--ops", "exp", "--case", "3"], "--case is of groups");
+    refused(&["--ops", "exp", "--case", "3"], "--case applies only to groups");
     refused(&["--cases", "0"], "--cases");
     refused(&["--quick", "--exhaustive"], "--exhaustive");
     refused(&["--replay", "not/there.json"], "cannot read not/there.json");
@@ -64,7 +64,7 @@ fn the_cpu_passes_and_the_files_say_so() {
     for file in ["report.html", "junit.xml", "digests.json"] {
         assert!(dir.path().join(file).exists(), "{file}");
     }
-    // A line for each family that is done, also where nobody watches.
+    // A line for each finished family, also without a terminal.
     let rows = error(&output);
     for (family, cells) in [("unary", "1 op x 2 dtypes"), ("reduce", "1 op x 2 dtypes")] {
         let row =
@@ -127,6 +127,6 @@ fn stress_says_what_it_did() {
     let output = stress(&["--device", "cpu", "--second", "cpu", "--threads", "3", "--ops", "200"]);
     assert_eq!(status(&output), 0, "{}", error(&output));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.starts_with("cpu and cpu: 3 threads did 2") && said.contains("memory was given back"), "{said}");
+    assert!(said.starts_with("cpu and cpu: 3 threads did 2") && said.contains("memory was returned"), "{said}");
     assert_eq!(status(&stress(&["--device", "cuda:99"])), 2);
 }

@@ -1,4 +1,4 @@
-//! Runs joined by their digests, as machines that cannot see each other join theirs.
+//! Joins runs by their digests, as machines without a connection to each other do.
 #![cfg(feature = "cli")]
 
 use isobit_conformance::report::{Report, ResultRow, Status};
@@ -22,7 +22,7 @@ fn report(out: &Path) -> Report {
     serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap()
 }
 
-/// Two runs of the CPU, in which the devices of the second are made to be those of another machine.
+/// Two runs of the CPU; the devices of the second are changed to be those of another machine.
 struct Machines {
     dir: tempfile::TempDir,
 }
@@ -66,7 +66,7 @@ impl Machines {
     }
 }
 
-/// Makes the CPU of a run a GPU of a name, so that there is a pair across vendors.
+/// Changes the CPU of a run to a GPU with the given name, so that there is a pair across vendors.
 fn as_gpu(digests: &mut Digests, id: &str) {
     let device = &mut digests.devices[0].device;
     (device.id, device.driver) = (id.into(), id.split(':').next().unwrap().into());
@@ -79,8 +79,7 @@ fn pair<'a>(report: &'a Report, op: &str, subject: &str, reference: &str) -> &'a
 
 #[test]
 fn folders_and_files_are_joined_into_one_report() {
-    // A longer run of the same cases: the filters of a run do not change them, nor does their
-    // number.
+    // A longer run of the same cases: neither filters nor the number of cases change a case.
     let machines = Machines::new(&["20", "--numerics", "portable"]);
     let (a, b) = (machines.digests("a"), machines.digests("b"));
     let sum = |d: &Digests| d.devices[0].cells.iter().find(|c| c.op == "sum").unwrap().clone();
@@ -89,7 +88,7 @@ fn folders_and_files_are_joined_into_one_report() {
 
     let output = machines.compare(["a", "b"]);
     assert_eq!(status(&output), 0, "{}", error(&output));
-    assert!(error(&output).contains("12 and 20 cases a cell"), "{}", error(&output));
+    assert!(error(&output).contains("12 and 20 cases per cell"), "{}", error(&output));
     let joined = report(&machines.path("joined"));
     let ids: Vec<_> = joined.devices.iter().map(|d| d.id.as_str()).collect();
     assert_eq!((ids, joined.cases), (vec!["cpu", "cpu@b"], 12));
@@ -147,7 +146,7 @@ fn a_changed_byte_of_one_digest_is_found_and_named() {
     let row = pair(&joined, "sum", "cuda:0", "cpu");
     assert_eq!((row.status, row.failed, row.cases, row.bit_exact), (Status::Fail, 1, 12, false));
     let worst = row.worst.as_ref().unwrap();
-    assert!(worst.contains("1 case differs, the first of index 7") && worst.contains("on cuda:0"), "{worst}");
+    assert!(worst.contains("1 case differs, the first at index 7") && worst.contains("on cuda:0"), "{worst}");
     let repro = row.repro.as_ref().unwrap();
     assert!(repro.starts_with("cargo xtask conformance --devices cpu,cuda:0 --ops sum --dtypes f32"), "{repro}");
     assert!(repro.contains("--seed 0 --cases 8"), "{repro}");
@@ -158,7 +157,7 @@ fn a_changed_byte_of_one_digest_is_found_and_named() {
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let machines = Machines::new(&["12", "--seed", "1"]);
-    machines.refused("are of seeds 0 and 1");
+    machines.refused("have different seeds, 0 and 1");
     let machines = Machines::new(&["12"]);
     machines.change(|digests| digests.build.version = "0.0.9".into());
     machines.refused("different builds");
@@ -166,7 +165,7 @@ fn what_cannot_be_compared_is_refused() {
         digests.build.version = env!("CARGO_PKG_VERSION").into();
         digests.build.numerics_version = Some(0);
     });
-    machines.refused(&format!("numerics version {}, and 0", isobit_hal::NUMERICS_VERSION));
+    machines.refused(&format!("numerics version {} and 0", isobit_hal::NUMERICS_VERSION));
     machines.change(|digests| {
         digests.build.numerics_version = Some(isobit_hal::NUMERICS_VERSION);
         digests.devices[0].cells[0].cases[2] = "0".into();

@@ -1,9 +1,9 @@
-//! The bits of a short run on the CPU, committed in `digests.tsv`: a result that changes
-//! unannounced fails here.
+//! The bits of a short run on the CPU, committed in `digests.tsv`: an unannounced change of a
+//! result fails here.
 //!
-//! Whoever changes bits raises `NUMERICS_VERSION`, says so in the CHANGELOG, and rewrites the file
-//! with `ISOBIT_BLESS=1`, which refuses changed results of unchanged cases under the version that
-//! the file already has.
+//! A change of bits requires raising `NUMERICS_VERSION`, an entry in the CHANGELOG, and rewriting
+//! the file with `ISOBIT_BLESS=1`, which refuses changed results of unchanged cases under the
+//! version that the file already has.
 
 use isobit_conformance::cells::Cell;
 use isobit_conformance::report::Class;
@@ -15,23 +15,23 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SEED: u64 = 0;
-/// Every kind of layout, and a call in place.
+/// Enough for every kind of layout and an in-place call.
 const CASES: u64 = 8;
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/digests.tsv");
 const CHANGELOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../CHANGELOG.md");
 const COLUMNS: &str = "op\tdtypes\tnumerics\tcases\tresults";
 const VERSION: &str = "numerics version ";
-/// In place of the results of a vendor's library, which no version holds.
+/// Stands for the results of a vendor's library, which no numerics version covers.
 const VENDOR: &str = "-";
 
-/// What a cell was given and what came of it: a hash each over the digests of all its cases.
+/// The inputs and the results of a cell, each as a hash over the digests of all its cases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Hashes {
     cases: String,
     results: String,
 }
 
-/// The committed file, or the run that it is held to.
+/// The committed file, or the run that is compared with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Digests {
     version: u32,
@@ -48,7 +48,7 @@ impl Digests {
         let cell = |line: &str| {
             let columns: Vec<&str> = line.split('\t').collect();
             let [op, dtypes, numerics, cases, results] = columns[..] else {
-                return Err(format!("`{line}` has {} columns of five", columns.len()));
+                return Err(format!("`{line}` has {} columns instead of five", columns.len()));
             };
             let hashes = Hashes { cases: cases.into(), results: results.into() };
             Ok((format!("{op}\t{dtypes}\t{numerics}"), hashes))
@@ -62,7 +62,7 @@ impl Digests {
         head + &self.cells.iter().map(line).collect::<String>()
     }
 
-    /// The short run.
+    /// Runs the short run.
     fn run() -> Self {
         let (cells, next, done) = (Cell::all(), AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         let options = Options { reference: Reference::Itself, ..Options::new(SEED, CASES) };
@@ -96,14 +96,14 @@ fn hash(digests: &[String]) -> String {
     blake3::hash(digests.join("\n").as_bytes()).to_hex()[..16].to_string()
 }
 
-/// Where a run differs from the committed file, by the names of cells.
+/// The differences between a run and the committed file, by the names of cells.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Differences {
     added: Vec<String>,
     lost: Vec<String>,
-    /// Their inputs are others, so that their results say nothing.
+    /// Cells whose inputs changed, so their results cannot be compared.
     cases: Vec<String>,
-    /// The same inputs, another result.
+    /// Cells with the same inputs but other results.
     results: Vec<String>,
 }
 
@@ -143,30 +143,33 @@ impl Differences {
     }
 }
 
-/// Holds a run to the committed file.
+/// Compares a run with the committed file.
 fn check(committed: &Digests, run: &Digests) -> Result<(), String> {
     let found = Differences::between(committed, run);
     let what = found.describe();
     if !found.results.is_empty() && committed.version == run.version {
         return Err(format!(
-            "bits changed unannounced\n{what}numerics version {} promises the old ones. If that is meant: raise NUMERICS_VERSION in \
+            "bits changed unannounced\n{what}numerics version {} promises the old ones. If the change is intended: raise NUMERICS_VERSION in \
              hal/src/lib.rs, say in the CHANGELOG what changed, and run this test with ISOBIT_BLESS=1",
             run.version
         ));
     }
     if found != Differences::default() || committed.version != run.version {
         return Err(format!(
-            "{what}digests.tsv is of numerics version {}, this run of {}: review, then ISOBIT_BLESS=1 rewrites the file",
+            "{what}digests.tsv has numerics version {}, but this run has {}: review the difference; ISOBIT_BLESS=1 rewrites the file",
             committed.version, run.version
         ));
     }
     Ok(())
 }
 
-/// The file anew, where nothing that it promises is broken.
+/// Returns the new file, if no promise of the old one is broken.
 fn bless(committed: &Digests, run: &Digests) -> Result<String, String> {
     if run.version < committed.version {
-        return Err(format!("NUMERICS_VERSION only rises: it was {} and is {}", committed.version, run.version));
+        return Err(format!(
+            "NUMERICS_VERSION only rises, but it was {} and now is {}",
+            committed.version, run.version
+        ));
     }
     let results_changed = !Differences::between(committed, run).results.is_empty();
     if results_changed && committed.version == run.version {
@@ -196,7 +199,7 @@ fn the_changelog_names_the_numerics_version() {
     assert!(text.contains(&line), "CHANGELOG.md has no line with `{line}` that says which bits changed");
 }
 
-/// Digests of made-up cells, each as its name, its cases and its results.
+/// Digests of made-up cells, given as name, cases and results.
 fn digests(version: u32, cells: &[[&str; 3]]) -> Digests {
     let cell = |[name, cases, results]: &[&str; 3]| {
         (format!("{name}\tf32\t-"), Hashes { cases: cases.to_string(), results: results.to_string() })

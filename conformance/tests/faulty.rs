@@ -1,5 +1,5 @@
-//! A device that is wrong on purpose, in ways that kernels are: each must be caught, made small,
-//! and caught again from the saved file.
+//! A device with deliberate faults of the kinds that kernels have: each must be caught, shrunk, and
+//! caught again from the saved file.
 
 use isobit_conformance::case::{Case, Values};
 use isobit_conformance::cells::Cell;
@@ -13,34 +13,34 @@ use isobit_hal::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What is wrong.
+/// The fault of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
-    /// Nothing.
+    /// None.
     None,
-    /// The last element is not written where there are more than 200 (a tail).
+    /// Does not write the last element if there are more than 200 (a tail).
     LostTail,
-    /// The element after the last is written where there are more than 200.
+    /// Writes the element after the last if there are more than 200.
     PastTheEnd,
-    /// A gap of a destination that is not contiguous is written.
+    /// Writes a gap of a destination that is not contiguous.
     InTheGap,
-    /// An input is written.
+    /// Writes an input.
     Input,
-    /// Sums are accumulated in f16.
+    /// Accumulates sums in f16.
     NarrowSum,
-    /// -0 becomes +0.
+    /// Turns -0 into +0.
     LostSign,
-    /// One ulp off above 2.
+    /// Is off by one ulp above 2.
     OneUlp,
-    /// Every third result of a large tensor depends on when it is computed.
+    /// Makes every third result of a large tensor depend on the time.
     Racy,
-    /// Contiguous data is computed well, other layouts are read as if they were.
+    /// Reads other layouts as if they were contiguous.
     IgnoredStride,
-    /// It panics on an empty tensor.
+    /// Panics on an empty tensor.
     PanicsOnEmpty,
-    /// It answers an error.
+    /// Returns an error.
     Error,
-    /// It says that it cannot.
+    /// Reports the operation as unsupported.
     Refuses,
 }
 
@@ -53,7 +53,7 @@ struct Faulty(Flaw);
 struct FaultyStorage {
     device: Faulty,
     inner: CpuStorage,
-    /// An operation that took it as an input has written it.
+    /// Whether an operation that took it as an input has written it.
     touched: AtomicBool,
 }
 
@@ -106,7 +106,8 @@ fn add_one_to_byte(storage: &mut CpuStorage, element: usize) {
     *byte = byte.wrapping_add(1);
 }
 
-/// What is common to the flaws of elementwise operations: `compute` is right, and this spoils it.
+/// The code shared by the faults of elementwise operations: `compute` gives the right result, which
+/// this function spoils.
 fn spoil(dst: &mut FaultyStorage, layout: &Layout, compute: impl FnOnce(&mut CpuStorage) -> Result<()>) -> Result<()> {
     let count = layout.elem_count();
     let last = layout.strided_index().last();
@@ -208,8 +209,8 @@ fn run(flaw: Flaw, op: &str, dtype: &str) -> CellRun {
     run_cell(&Faulty(flaw), "faulty:0", cell, &Options::new(0, 64), |_| {})
 }
 
-/// Fails, with a small case of the expected kind, and fails again when that case alone is run from
-/// its saved form. Returns the small case.
+/// Checks that the flaw fails with a small case of the expected kind, and fails again when only
+/// that case runs from its saved form. Returns the small case.
 fn caught(flaw: Flaw, op: &str, dtype: &str, kind: &str) -> (Case, ResultRow) {
     let found = run(flaw, op, dtype);
     assert_eq!(found.row.status, Status::Fail, "{flaw:?} was not caught: {:?}", found.row);
@@ -253,7 +254,7 @@ fn an_element_not_written_is_found_at_its_place() {
     let found = run(Flaw::LostTail, "neg", "f32");
     assert!(found.findings.iter().any(|f| f.kind == "unwritten" && f.offset.is_some_and(|o| o > 0)));
     let (case, _) = caught(Flaw::LostTail, "neg", "f32", "unwritten");
-    // 201 is the smallest count that fails.
+    // 201 is the smallest failing count.
     assert!((201..=260).contains(&elements(&case)), "{case:?}");
     assert_eq!(case.shape.len(), 1);
 }
@@ -299,7 +300,7 @@ fn a_result_that_varies_is_not_repeatable() {
 
 #[test]
 fn ignored_strides_are_caught() {
-    // Read as if contiguous, a broadcast or stepped operand gives what lies beside it: the poison.
+    // Read as if contiguous, a broadcast or stepped operand gives the poison that lies next to it.
     let (case, _) = caught(Flaw::IgnoredStride, "sqr", "i32", "stray_read");
     assert!(elements(&case) <= 4, "{case:?}");
     assert!(run(Flaw::IgnoredStride, "sqr", "i32").findings.iter().any(|f| f.kind == "uninitialised_reads"));
@@ -315,7 +316,7 @@ fn panics_errors_and_refusals_are_failures() {
     assert!(refused.row.reason.unwrap().contains("not on a day like this"));
 }
 
-/// As [`run`], told what the CPU gave for each case before.
+/// Like [`run`], but with the CPU's result for each case already known.
 fn run_knowing(flaw: Flaw, op: &str, dtype: &str, spoil: impl FnOnce(&mut CellDigests)) -> CellRun {
     let cell = Cell::find(op, dtype, None).unwrap();
     let itself = Options { reference: Reference::Itself, ..Options::new(0, 64) };
@@ -341,13 +342,14 @@ fn a_result_known_beforehand_hides_no_flaw() {
 
 #[test]
 fn a_known_result_counts_for_its_very_case_alone() {
-    // Results of other cases, and results that are wrong: the reference is asked, and says that the
-    // device is right.
+    // With known results of other cases, or with wrong ones, the reference runs and confirms that
+    // the device is right.
     let shifted = |known: &mut CellDigests| known.cases.rotate_left(1);
     assert_eq!(run_knowing(Flaw::None, "exp", "f32", shifted).row.status, Status::Pass);
     let wrong = |known: &mut CellDigests| known.digests.rotate_left(1);
     assert_eq!(run_knowing(Flaw::None, "exp", "f32", wrong).row.status, Status::Pass);
-    // The digest that a wrong device gives, said of another case, makes it no less wrong.
+    // A device with wrong results stays wrong even if the known digest of another case equals its
+    // own.
     let of_the_wrong = run(Flaw::OneUlp, "exp", "f32").digests;
     let foreign = |known: &mut CellDigests| {
         known.digests = of_the_wrong.digests;

@@ -1,5 +1,5 @@
-//! The groups on the CPU, which has one order of work and does everything at once: what the HAL
-//! promises holds all the same, and what it lacks it refuses.
+//! Runs the groups on the CPU, which executes all work in order and immediately: the HAL's promises
+//! hold there too, and the CPU refuses what it lacks.
 
 use isobit_conformance::report::Status;
 use isobit_conformance::runtime_tests::{Group, Options, groups, run_group};

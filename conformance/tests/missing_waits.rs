@@ -1,6 +1,6 @@
-//! `device.streams` and `device.pinned` see a missing wait: on simulated GPUs that do work at the
-//! latest moment which the interface allows, they pass, and fail once the device no longer orders
-//! the work of its streams.
+//! `device.streams` and `device.pinned` detect a missing wait: on simulated GPUs that do work at
+//! the latest moment that the interface allows, they pass, and fail once the device no longer
+//! orders the work of its streams.
 #![cfg(all(feature = "cli", feature = "cuda", feature = "rocm"))]
 
 use isobit::{AnyDevice, BackendDevice};
@@ -9,16 +9,16 @@ use isobit_conformance::runtime_tests::{Group, GroupRun, Options, run_group};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Says that this process has the simulator.
+/// Set in a process that already has the simulator.
 const INSIDE: &str = "ISOBIT_ORDER_INSIDE";
 
-/// The folder of the simulated GPUs: built here, or where the machine says that they lie.
+/// Returns the folder of the simulated GPUs: built here, or named by the environment.
 fn simulators() -> PathBuf {
     let built = || isobit_simgpu_install::all().unwrap();
     std::env::var_os("ISOBIT_SIMGPU").map_or_else(built, PathBuf::from)
 }
 
-/// Runs a test again in a process that has a vendor's simulated GPU, which defers its work.
+/// Runs a test again in a process that has a vendor's simulated GPU with deferred work.
 fn deferred(test: &str, vendor: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
@@ -41,16 +41,17 @@ fn a_missing_wait_is_seen(name: &str) {
     for group in [Group::Streams, Group::Pinned] {
         let ordered = run(&device, group).row;
         assert_eq!(ordered.status, Status::Pass, "{:?}", ordered.worst);
-        // SAFETY: of a simulated device: work on memory that was given to another storage is what
-        // this is to show, and harms no one else.
+        // SAFETY: the device is simulated. Work on memory that was already handed to another
+        // storage is what this test must show, and it harms nothing else.
         unsafe { device.disable_event_tracking() };
         let unordered = run(&device, group).row;
         device.enable_event_tracking();
         let worst = unordered.worst.unwrap_or_default();
         assert_eq!(unordered.status, Status::Fail, "no case sees that nothing is ordered");
         assert!(unordered.failed >= 3, "{} of {} cases see it", unordered.failed, unordered.cases);
-        // In words: what differs (or an id that was not there yet), and the program that led there.
-        let wrong = ["differ", "does not hold", "IndexOutOfRange"];
+        // The message names the difference (or an id that was not there yet), and the program that
+        // led to it.
+        let wrong = ["differ", "does not contain", "IndexOutOfRange"];
         assert!(wrong.iter().any(|words| worst.contains(words)), "{worst}");
         assert!(worst.contains("on stream") && worst.contains(&format!("{group}, case")), "{worst}");
         let repro = unordered.repro.unwrap();

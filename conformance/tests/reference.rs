@@ -1,4 +1,4 @@
-//! The CPU driver against golden vectors and against the true values of its functions.
+//! Checks the CPU driver against golden vectors and against the true values of its functions.
 
 use isobit_conformance::accuracy::{self, exhaustive_bits, exhaustive_table};
 use isobit_conformance::golden;
@@ -14,7 +14,7 @@ fn failures(rows: &[ResultRow]) -> Vec<String> {
 fn the_cpu_agrees_with_the_golden_vectors() {
     let rows = golden::run(&CpuDevice, "cpu", &golden::Filter::default()).expect("the files are whole");
     assert_eq!(failures(&rows), Vec::<String>::new());
-    // Every operation of the HAL is among them, and every dtype of it.
+    // They contain every operation of the HAL and every dtype of it.
     let cells = |op: &str| rows.iter().filter(|r| r.op == op).count();
     for (op, count) in [("copy_strided_src", 11), ("copy2d", 11), ("const_set", 11), ("cast", 121), ("affine", 11)] {
         assert_eq!(cells(op), count, "{op}");
@@ -45,7 +45,7 @@ fn the_recipes_are_within_their_bounds() {
     assert_eq!(failures(&rows), Vec::<String>::new());
     assert_eq!(told, rows.len());
     assert!(rows.iter().all(|r| r.class == Class::Accuracy && r.reference == "exact"));
-    // Narrow unaries on every input there is, and correctly rounded.
+    // Narrow unary operations are correctly rounded on every input.
     for (dtype, inputs) in [("f8e4m3", 256), ("f16", 65536), ("bf16", 65536)] {
         for op in UnaryOp::ALL {
             let row = rows.iter().find(|r| r.op == op.name() && r.dtypes == dtype).expect("a row");
@@ -67,8 +67,8 @@ fn filters_choose() {
     assert_eq!(rows.len(), 21);
 }
 
-/// Any device may stand for the subject: the CPU equals itself, on all inputs, in chunks that do
-/// not divide them.
+/// Any device may be the subject: the CPU equals itself on all inputs, in chunks whose size does
+/// not divide their number.
 #[test]
 fn every_input_is_compared_once() {
     let ops = [UnaryOp::Exp, UnaryOp::Neg];

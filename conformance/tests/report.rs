@@ -1,5 +1,5 @@
-//! Reports on small made-up results: the totals, the contract that a report is judged by, and what
-//! each form of it shows.
+//! Reports of small made-up results: the totals, the contract for a passing report, and the
+//! contents of each output format.
 
 use isobit_conformance::report::matrix::{Matrix, State, family};
 use isobit_conformance::report::merged::{Merged, Tally};
@@ -75,7 +75,7 @@ fn sample() -> Report {
     )
 }
 
-/// The rows of `sample` that pass or are unsupported, with no finding.
+/// The rows of `sample` that pass or are unsupported, without findings.
 fn clean() -> Report {
     let s = sample();
     let keep = |r: &ResultRow| matches!(r.status, Status::Pass | Status::Unsupported);
@@ -83,8 +83,8 @@ fn clean() -> Report {
     Report::assemble(42, 64, s.build, s.devices, s.not_run, rows, Memory::default(), Vec::new(), Duration::from_secs(1))
 }
 
-/// What is wrong with a `report.json` by the contract of its schema; nothing for one that may be
-/// called a pass.
+/// Returns the violations of the schema's contract in a `report.json`; empty for a report that
+/// counts as a pass.
 fn violations(report: &Value, need: &[&str]) -> Vec<String> {
     let mut bad = Vec::new();
     let count = |name: &str| report["totals"][name].as_u64().unwrap_or_else(|| panic!("totals lack {name}"));
@@ -224,9 +224,9 @@ fn the_matrix_places_rows_by_pair_operation_and_dtype() {
     use State::*;
     assert_eq!(states(1), [Undefined, Unsupported, Undefined, Undefined]);
     assert_eq!(states(2), [Undefined, Undefined, Fail, Exact]);
-    // Two rows, vendor and portable: the place shows the weaker.
+    // Two rows, vendor and portable: the place shows the weaker state.
     assert_eq!((states(5)[3], pair.lines[5].cells[3].rows.len()), (Bound, 2));
-    // exp of f16 ran in the other pair alone.
+    // exp of f16 ran only in the other pair.
     assert_eq!(matrix.pairs[1].lines[0].cells[2].state, NotRun);
     assert_eq!((pair.count(Exact), pair.count(Fail), matrix.pairs[1].count(NotRun)), (6, 1, 1));
 }
@@ -253,8 +253,7 @@ fn the_merged_table_has_the_worst_of_all_pairs() {
     assert_eq!(names, ["cast", "unary", "binary", "reduce", "matmul"]);
     let texts = |family: usize| merged.families[family].tallies.iter().map(Tally::text).collect::<Vec<_>>();
     assert_eq!(texts(0), ["", "1 –", "1 ✓", ""]);
-    // exp of f32 is exact on the device, and that the reference is within its bound changes
-    // nothing.
+    // exp of f32 is exact on the device; the reference's accuracy within its bound changes nothing.
     assert_eq!(texts(1), ["", "", "1 ✗", "1 ✓"]);
     assert_eq!(texts(3), ["", "", "1 ?", "1 !"]);
     let mut inaccurate = sample();
@@ -262,8 +261,8 @@ fn the_merged_table_has_the_worst_of_all_pairs() {
     let matrix = Matrix::of(&inaccurate);
     assert_eq!(Merged::of(&matrix).families[1].tallies[3].text(), "1 ✗");
 
-    // One more operation, which one device refuses and another does; and the same one failing on a
-    // third.
+    // Another operation, which one device refuses and another supports; then the same one failing
+    // on a third device.
     let mut report = sample();
     let mut add = |op, subject, status| report.results.push(row(op, "u8", subject, "cpu", Class::Exact, status));
     add("sub", "cuda:0", Status::Pass);
@@ -356,7 +355,7 @@ mod forms {
         let brief = terminal(&sample(), None, View::default());
         assert!(brief.contains("\ncuda:0 vs cpu\n") && !brief.contains("\ncpu vs exact\n"), "{brief}");
         let pair = brief.split_once("\ncuda:0 vs cpu\n").expect("the pair").1;
-        // Of the pair what fails, and the rest on request.
+        // By default the pair shows only failing families; with --verbose also the rest.
         assert!(pair.contains("\nreduce ") && !pair.contains("\nbinary "), "{pair}");
         let all = terminal(&sample(), None, verbose);
         let pair = all.split_once("\ncuda:0 vs cpu\n").expect("the pair").1;
@@ -385,7 +384,8 @@ mod forms {
         let view = |verbose| terminal(&report, None, View { verbose, ..View::default() });
         assert!(view(true).contains(&report.not_run[0].reason) && !view(false).contains(&report.not_run[0].reason));
         assert!(view(false).lines().any(|l| l.starts_with("not run  rocm:0: a library") && l.len() < 250));
-        // One fault that shows everywhere is told in part, and whole on request.
+        // A fault that shows everywhere is listed in part by default, and completely with
+        // --verbose.
         report.results.iter_mut().filter(|r| r.subject == "sim-cuda").for_each(|r| r.status = Status::Fail);
         let told = |lines: &[String]| lines.iter().filter(|l| l.starts_with("✗ ")).count();
         let brief = lines(&report);
@@ -394,7 +394,7 @@ mod forms {
             brief
                 .iter()
                 .any(|l| l
-                    == &format!("  and {} failures more, in the files and with --verbose", Cell::all().len() - 10))
+                    == &format!("  and {} more failures, in the files and with --verbose", Cell::all().len() - 10))
         );
         let verbose = terminal(&report, None, View { verbose: true, ..View::default() });
         assert_eq!(told(&verbose.lines().map(String::from).collect::<Vec<_>>()), Cell::all().len());

@@ -1,5 +1,5 @@
-//! A device that is watched, as simulated ones are: what only the watch can see fails the case, is
-//! made small, and is reported.
+//! A watched device, like the simulated ones: an access that only the watch can see fails the case,
+//! is shrunk, and is reported.
 
 use isobit_conformance::cells::Cell;
 use isobit_conformance::report::{Finding, Status};
@@ -10,17 +10,17 @@ use isobit_hal::{
 };
 use std::sync::{Arc, Mutex};
 
-/// What is wrong, in ways that change no result and write nowhere.
+/// A flaw that changes no result and writes to no wrong place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
-    /// The element after the last of the input is read where there are more than 100.
+    /// Reads the element after the last one of the input if there are more than 100.
     ReadsPastTheEnd,
-    /// The output is read before it is written.
+    /// Reads the output before it is written.
     ReadsItsOutput,
 }
 
-/// Sees what a simulator would: accesses outside an allocation, reads of what nothing wrote.
+/// Sees what a simulator would see: accesses outside an allocation, and reads of unwritten memory.
 #[derive(Debug, Default)]
 struct Seen(Mutex<Vec<Sighting>>);
 
@@ -60,7 +60,7 @@ struct Watched(Flaw, Arc<Seen>);
 struct WatchedStorage {
     device: Watched,
     inner: CpuStorage,
-    /// Nothing wrote it yet.
+    /// Whether nothing has written it yet.
     fresh: bool,
 }
 
@@ -160,7 +160,7 @@ fn a_read_past_the_last_element_is_seen_where_no_band_follows_it() {
     assert!((101..=130).contains(&elements), "{:?}", failure.case);
     let worst = found.row.worst.unwrap();
     assert!(worst.contains("kernel unary_neg, buffer allocation 1, byte") && worst.contains("as the watch tells it"));
-    // One place, however many cases met it.
+    // One finding per location, however many cases hit it.
     assert_eq!(found.findings.len(), 1);
     assert_eq!((found.findings[0].device.as_str(), found.findings[0].op.as_deref()), ("watched:0", Some("neg f32")));
 }
@@ -169,7 +169,7 @@ fn a_read_past_the_last_element_is_seen_where_no_band_follows_it() {
 fn a_read_of_the_output_before_it_is_written_is_seen() {
     let found = run(Flaw::ReadsItsOutput);
     assert_eq!(found.row.status, Status::Fail);
-    // In place there is an input to read, and a gap of the destination has content.
+    // An in-place call has an input to read, and a gap of the destination has contents.
     assert!(found.row.failed >= 20 && found.row.failed < 64, "{}", found.row.failed);
     assert_eq!(found.memory.uninitialised_reads, found.row.failed);
     assert!(matches!(found.failure.unwrap().fault, Fault::Access { count: 1, .. }));

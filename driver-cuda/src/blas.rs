@@ -15,8 +15,9 @@ use parking_lot::Mutex;
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
-/// A handle on one stream. It always works in memory that it is given, and as much of it: its
-/// results then repeat bit for bit, and a graph's replay shares none with work that runs beside it.
+/// A handle on one stream. It always uses a workspace of the same size that the caller provides.
+/// Its results therefore repeat bit for bit, and a graph's replay never shares a workspace with
+/// concurrent work.
 #[derive(Debug)]
 pub(crate) struct Blas {
     context: Arc<Context>,
@@ -26,10 +27,10 @@ pub(crate) struct Blas {
 #[derive(Debug)]
 struct Handle(sys::cublasHandle_t);
 
-// SAFETY: cuBLAS lets any thread use a handle, one at a time; the mutex sees to that.
+// SAFETY: cuBLAS allows any thread to use a handle, one at a time, which the mutex ensures.
 unsafe impl Send for Handle {}
 
-/// What cuBLAS recommends for Hopper; older cards want less.
+/// The size that cuBLAS recommends for Hopper; older cards need less.
 const WORKSPACE_BYTES: usize = 32 << 20;
 
 fn check(status: Status, doing: &str) -> Result<()> {
@@ -49,15 +50,15 @@ fn operation(operand: BlasOperand) -> Operation {
     if operand.transposed { Operation::CUBLAS_OP_T } else { Operation::CUBLAS_OP_N }
 }
 
-/// The version of a library that is present.
+/// Returns the version of the loaded library.
 pub(crate) fn version() -> Result<String> {
     CUBLAS.require()?;
     let mut parts = [0; 3];
     for (part, property) in
         parts.iter_mut().zip([Property::MAJOR_VERSION, Property::MINOR_VERSION, Property::PATCH_LEVEL])
     {
-        // SAFETY: an out-parameter.
-        check(unsafe { sys::cublasGetProperty(property, part) }, "asking for its version")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(unsafe { sys::cublasGetProperty(property, part) }, "querying its version")?;
     }
     Ok(parts.map(|part| part.to_string()).join("."))
 }
@@ -67,36 +68,36 @@ impl LibraryHandle<CudaRuntime> for Blas {
         CUBLAS.require()?;
         runtime.context().bind()?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: an out-parameter.
-        check(unsafe { sys::cublasCreate_v2(&mut handle) }, "making a handle")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(unsafe { sys::cublasCreate_v2(&mut handle) }, "creating a handle")?;
         let blas = Self { context: runtime.context().clone(), handle: Mutex::new(Handle(handle)) };
-        // Partial sums of a split product stay in f32; without the flag cuBLAS may keep them in
+        // Partial sums of a split product stay in f32; without the flag cuBLAS may store them in
         // f16.
         let mode = sys::cublasMath_t::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
         // SAFETY: the handle lives as long as `blas`.
-        check(unsafe { sys::cublasSetMathMode(handle, mode) }, "choosing the precision")?;
+        check(unsafe { sys::cublasSetMathMode(handle, mode) }, "setting the precision")?;
         blas.move_to(stream)?;
         Ok(blas)
     }
 
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere
-        // or destroyed.
-        check(unsafe { sys::cublasSetStream_v2(self.handle.lock().0, stream.raw().cast()) }, "choosing the stream")
+        // SAFETY: the handle is alive; the stream does not close before its handle is moved or
+        // destroyed.
+        check(unsafe { sys::cublasSetStream_v2(self.handle.lock().0, stream.raw().cast()) }, "setting the stream")
     }
 }
 
 impl Blas {
     /// # Safety
-    /// As `VendorRuntime::gemm`.
+    /// See `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         let (data, compute) = match problem.dtype {
             DType::F16 => (DataType::CUDA_R_16F, Compute::CUBLAS_COMPUTE_32F),
             DType::BF16 => (DataType::CUDA_R_16BF, Compute::CUBLAS_COMPUTE_32F),
             DType::F32 => (DataType::CUDA_R_32F, Compute::CUBLAS_COMPUTE_32F),
             DType::F64 => (DataType::CUDA_R_64F, Compute::CUBLAS_COMPUTE_64F),
-            other => return Ok(Vendor::Declined(format!("cuBLAS is not asked for {other}"))),
+            other => return Ok(Vendor::Declined(format!("cuBLAS is not used for {other}"))),
         };
         let call = match BlasGemm::of(problem) {
             Ok(call) => call,
@@ -105,18 +106,18 @@ impl Blas {
         let workspace = match scratch(WORKSPACE_BYTES) {
             Ok(workspace) => workspace.0 as *mut c_void,
             Err(e) if e.kind() == ErrorKind::OutOfMemory => {
-                return Ok(Vendor::Declined(format!("cuBLAS has no room: {e}")));
+                return Ok(Vendor::Declined(format!("cuBLAS has no memory for its workspace: {e}")));
             }
             Err(e) => return Err(e),
         };
         let [one, zero] = one_and_zero(problem.dtype);
         self.context.bind()?;
         let handle = self.handle.lock();
-        // SAFETY: the memory is ours until the call returns, and later work on the stream alone may
-        // have it then.
-        check(unsafe { sys::cublasSetWorkspace_v2(handle.0, workspace, WORKSPACE_BYTES) }, "giving a workspace")?;
-        // SAFETY: the caller promises valid operands; `BlasGemm` holds cuBLAS's own conditions; the
-        // scalars are static.
+        // SAFETY: the workspace is ours until the call returns; afterwards only later work on this
+        // stream may reuse it.
+        check(unsafe { sys::cublasSetWorkspace_v2(handle.0, workspace, WORKSPACE_BYTES) }, "setting the workspace")?;
+        // SAFETY: the caller guarantees valid operands; `BlasGemm` satisfies cuBLAS's own
+        // conditions; the scalars are static.
         let status = unsafe {
             sys::cublasGemmStridedBatchedEx(
                 handle.0,
@@ -153,7 +154,8 @@ impl Drop for Blas {
     fn drop(&mut self) {
         let handle = self.handle.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once; destroying waits for its work.
+            // SAFETY: the handle was created in `new` and is destroyed once; destroying it waits
+            // for its work.
             check(unsafe { sys::cublasDestroy_v2(handle.0) }, "destroying the handle")
         });
         self.context.deferred().keep(destroyed);

@@ -1,4 +1,4 @@
-//! Compiling source on this machine, with NVRTC.
+//! Compiles source on this machine with NVRTC.
 
 use crate::library::NVRTC;
 use crate::runtime::CudaRuntime;
@@ -22,23 +22,23 @@ fn check(code: nvrtcResult, doing: &str) -> Result<()> {
     Err(Error::new(kind, format!("NVRTC, {doing}: {name}")).with_native(code as i64, name))
 }
 
-/// A program of NVRTC's, destroyed when dropped.
+/// A program of NVRTC, destroyed when dropped.
 struct Program(sys::nvrtcProgram);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: created once, destroyed once.
+        // SAFETY: the program was created once and is destroyed once.
         unsafe { sys::nvrtcDestroyProgram(&mut self.0) };
     }
 }
 
-/// PTX of a source, NUL-terminated.
+/// Compiles a source to NUL-terminated PTX.
 fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     NVRTC.require()?;
     let arguments = RtcArguments::new(source, Target::Nvptx, arch)?;
     let mut program = Program(std::ptr::null_mut());
-    // SAFETY: every string ends in NUL and outlives the call, and the two arrays have the length
-    // that is given.
+    // SAFETY: every string ends in NUL and outlives the call, and both arrays have the given
+    // length.
     let created = unsafe {
         sys::nvrtcCreateProgram(
             &mut program.0,
@@ -51,15 +51,14 @@ fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     };
     check(created, "reading the source")?;
     let options = &arguments.options;
-    // SAFETY: the program lives, and the options are NUL-terminated strings of the number that is
-    // given.
+    // SAFETY: the program is alive, and `options` has the given number of NUL-terminated strings.
     let compiled = unsafe { sys::nvrtcCompileProgram(program.0, options.count(), options.as_ptr()) };
     check(compiled, &format!("compiling {}", source.name)).map_err(|e| e.with_source(log_of(&program)))?;
     let mut size = 0;
-    // SAFETY: the program lives and was compiled; the second call writes exactly `size` bytes, the
-    // last of them NUL.
+    // SAFETY: the program is alive and was compiled; the second call writes exactly `size` bytes,
+    // the last of them NUL.
     unsafe {
-        check(sys::nvrtcGetPTXSize(program.0, &mut size), "asking for the PTX's size")?;
+        check(sys::nvrtcGetPTXSize(program.0, &mut size), "querying the size of the PTX")?;
         let mut ptx = vec![0u8; size];
         check(sys::nvrtcGetPTX(program.0, ptx.as_mut_ptr().cast()), "fetching the PTX")?;
         Ok(ptx)
@@ -68,7 +67,7 @@ fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
 
 fn log_of(program: &Program) -> String {
     let mut size = 0;
-    // SAFETY: the program lives; the second call writes exactly `size` bytes.
+    // SAFETY: the program is alive; the second call writes exactly `size` bytes.
     let log = unsafe {
         if sys::nvrtcGetProgramLogSize(program.0, &mut size) != nvrtcResult::NVRTC_SUCCESS {
             return "NVRTC has no log".into();
@@ -80,16 +79,16 @@ fn log_of(program: &Program) -> String {
     String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_string()
 }
 
-/// Major and minor version, where NVRTC is on this machine.
+/// Returns the major and minor version, if NVRTC is installed.
 pub(crate) fn version() -> Result<String> {
     NVRTC.require()?;
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: plain out-parameters.
-    check(unsafe { sys::nvrtcVersion(&mut major, &mut minor) }, "asking for its version")?;
+    // SAFETY: the out-parameters are valid pointers.
+    check(unsafe { sys::nvrtcVersion(&mut major, &mut minor) }, "querying its version")?;
     Ok(format!("{major}.{minor}"))
 }
 
-/// Name and version, for the cache of compiled code.
+/// Returns name and version, for the cache of compiled code.
 fn compiler() -> Result<String> {
     Ok(format!("NVRTC {}", version()?))
 }

@@ -1,4 +1,4 @@
-//! The context that everything of a device is made in, and the devices there are.
+//! The context in which everything on a device is created, and the list of devices.
 
 use crate::error::check;
 use crate::library::DRIVER;
@@ -7,7 +7,7 @@ use isobit_hal::Result;
 use isobit_kernels::{Deferred, PeerAccess, no_such_device};
 use std::sync::Arc;
 
-/// The primary context of a device, kept as long as anything made in it.
+/// The primary context of a device, retained as long as anything created in it.
 #[derive(Debug)]
 pub(crate) struct Context {
     device: sys::CUdevice,
@@ -18,7 +18,7 @@ pub(crate) struct Context {
 
 // SAFETY: a context may be used from any thread that makes it current, which every call does first.
 unsafe impl Send for Context {}
-// SAFETY: as above; the driver locks what is shared.
+// SAFETY: a context may be used from any thread; the driver locks shared state.
 unsafe impl Sync for Context {}
 
 impl Context {
@@ -28,8 +28,9 @@ impl Context {
             return Err(no_such_device("cuda", ordinal, count));
         }
         let (device, mut raw) = (device_of(ordinal)?, std::ptr::null_mut());
-        // SAFETY: an out-parameter; the driver was initialised while counting.
-        check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device) }, "making a context on the device")?;
+        // SAFETY: the out-parameter is a valid pointer; counting the devices initialised the
+        // driver.
+        check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device) }, "creating a context on the device")?;
         Ok(Arc::new(Self { device, raw, deferred: Deferred::default(), peers: PeerAccess::default() }))
     }
 
@@ -48,13 +49,13 @@ impl Context {
         self.raw
     }
 
-    /// Devices whose memory this one may reach.
+    /// Returns the devices whose memory this one can access.
     pub(crate) fn peers(&self) -> &PeerAccess {
         &self.peers
     }
 
-    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising
-    /// call.
+    /// Returns the errors of calls that cannot return one (frees, destructors), kept for the next
+    /// synchronising call.
     pub(crate) fn deferred(&self) -> &Deferred {
         &self.deferred
     }
@@ -62,8 +63,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: retained once in `new`; nothing made in the context is left, for all of it holds
-        // the context.
+        // SAFETY: the context was retained once in `new`. Everything created in it holds a
+        // reference to it, so nothing is left.
         unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }
@@ -71,7 +72,7 @@ impl Drop for Context {
 pub(crate) fn device_count() -> Result<usize> {
     DRIVER.require()?;
     let mut count = 0;
-    // SAFETY: initialising twice is allowed; `count` is an out-parameter.
+    // SAFETY: repeated initialisation is allowed; `count` is a valid out-parameter.
     unsafe {
         check(sys::cuInit(0), "initialising the NVIDIA driver")?;
         check(sys::cuDeviceGetCount(&mut count), "counting NVIDIA GPUs")?;
@@ -79,10 +80,10 @@ pub(crate) fn device_count() -> Result<usize> {
     Ok(count as usize)
 }
 
-/// The driver's handle of a device that was counted.
+/// Returns the driver's handle of a device that was counted.
 pub(crate) fn device_of(ordinal: usize) -> Result<sys::CUdevice> {
     let mut device = 0;
-    // SAFETY: an out-parameter; the driver was initialised while counting.
+    // SAFETY: the out-parameter is a valid pointer; counting the devices initialised the driver.
     check(unsafe { sys::cuDeviceGet(&mut device, ordinal as i32) }, "finding the device")?;
     Ok(device)
 }

@@ -1,4 +1,4 @@
-//! CUDA's codes as HAL errors.
+//! Maps CUDA's error codes to HAL errors.
 
 use cudarc::driver::sys::{self, CUresult};
 use isobit_hal::{Error, ErrorKind, Result};
@@ -25,7 +25,7 @@ fn kind_of(code: CUresult) -> ErrorKind {
         | CUresult::CUDA_ERROR_INVALID_PTX
         | CUresult::CUDA_ERROR_INVALID_IMAGE
         | CUresult::CUDA_ERROR_NOT_FOUND => ErrorKind::KernelMissing,
-        // After these the context answers nothing but the same code.
+        // After these errors every call in the context fails with the same code.
         CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
         | CUresult::CUDA_ERROR_LAUNCH_FAILED
         | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
@@ -37,7 +37,7 @@ fn kind_of(code: CUresult) -> ErrorKind {
         | CUresult::CUDA_ERROR_ASSERT
         | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
         | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED => ErrorKind::DeviceLost,
-        // Of the calls made here only those that begin and end captures give the first.
+        // In this crate only calls that begin and end captures return the first of these.
         CUresult::CUDA_ERROR_ILLEGAL_STATE
         | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
         | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
@@ -52,14 +52,14 @@ fn kind_of(code: CUresult) -> ErrorKind {
     }
 }
 
-/// `Ok` for success, else an error that says what was being done, with CUDA's code, name and
-/// sentence.
+/// Returns `Ok` for success, otherwise an error with the attempted action and CUDA's code, name and
+/// description.
 #[inline]
 pub(crate) fn check(code: CUresult, doing: &str) -> Result<()> {
     if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(from_code(code, doing)) }
 }
 
-/// Whether what was asked about is done.
+/// Converts the status of a query: whether the queried work is done.
 pub(crate) fn is_done(code: CUresult, doing: &str) -> Result<bool> {
     match code {
         CUresult::CUDA_ERROR_NOT_READY => Ok(false),
@@ -71,8 +71,8 @@ pub(crate) fn is_done(code: CUresult, doing: &str) -> Result<bool> {
 fn from_code(code: CUresult, doing: &str) -> Error {
     let text = |get: unsafe fn(CUresult, *mut *const std::ffi::c_char) -> CUresult| {
         let mut text = std::ptr::null();
-        // SAFETY: the driver writes the address of a static string, or leaves null for a code it
-        // does not know.
+        // SAFETY: the driver writes the address of a static string, or leaves null if it does not
+        // know the code.
         unsafe {
             get(code, &mut text);
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())

@@ -1,4 +1,4 @@
-//! Events: points in a stream, some with the time they were reached.
+//! Events: points in a stream, some with the time at which they were reached.
 
 use crate::context::Context;
 use crate::error::{check, is_done};
@@ -17,22 +17,22 @@ pub struct CudaEvent {
     raw: sys::CUevent,
 }
 
-// SAFETY: an event may be used from any thread whose current context is its own, which every call
-// sees to.
+// SAFETY: an event may be used from any thread that makes its context current, which every call
+// does.
 unsafe impl Send for CudaEvent {}
-// SAFETY: as above; the driver locks what is shared.
+// SAFETY: an event may be used from any thread; the driver locks shared state.
 unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
     fn new(context: &Arc<Context>, flags: Flags) -> Result<Self> {
         context.bind()?;
         let mut raw = std::ptr::null_mut();
-        // SAFETY: an out-parameter.
-        check(unsafe { sys::cuEventCreate(&mut raw, flags as u32) }, "making an event")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(unsafe { sys::cuEventCreate(&mut raw, flags as u32) }, "creating an event")?;
         Ok(Self { context: context.clone(), raw })
     }
 
-    /// The driver's handle, for interop; valid as long as the event.
+    /// Returns the driver's handle, for interop. It is valid as long as the event.
     pub fn raw(&self) -> sys::CUevent {
         self.raw
     }
@@ -41,7 +41,7 @@ impl CudaEvent {
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         let destroyed = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once.
+            // SAFETY: it was created in `new` and is destroyed once.
             check(unsafe { sys::cuEventDestroy_v2(self.raw) }, "destroying an event")
         });
         self.context.deferred().keep(destroyed);
@@ -61,39 +61,40 @@ impl EventRuntime for CudaRuntime {
 
     fn record(&self, event: &CudaEvent, stream: &CudaStream) -> Result<()> {
         event.context.bind()?;
-        // SAFETY: both live.
+        // SAFETY: both are alive.
         check(unsafe { sys::cuEventRecord(event.raw, stream.raw()) }, "recording an event")
     }
 
     fn wait_event(&self, stream: &CudaStream, event: &CudaEvent) -> Result<()> {
-        // That of the stream: the event may be of another device.
+        // The stream's context: the event may belong to another device.
         stream.context().bind()?;
-        // SAFETY: both live.
-        check(unsafe { sys::cuStreamWaitEvent(stream.raw(), event.raw, 0) }, "having a stream wait for an event")
+        // SAFETY: both are alive.
+        check(unsafe { sys::cuStreamWaitEvent(stream.raw(), event.raw, 0) }, "making a stream wait for an event")
     }
 
     fn event_is_done(&self, event: &CudaEvent) -> Result<bool> {
         event.context.bind()?;
-        // SAFETY: the event lives.
-        is_done(unsafe { sys::cuEventQuery(event.raw) }, "asking whether an event's point is reached")
+        // SAFETY: the event is alive.
+        is_done(unsafe { sys::cuEventQuery(event.raw) }, "querying an event")
     }
 
     fn synchronize_event(&self, event: &CudaEvent) -> Result<()> {
         event.context.bind()?;
-        // SAFETY: the event lives.
+        // SAFETY: the event is alive.
         check(unsafe { sys::cuEventSynchronize(event.raw) }, "waiting for an event")
     }
 
     fn elapsed_ms(&self, from: &CudaEvent, to: &CudaEvent) -> Result<f32> {
         type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
-        // CUDA 13's bindings name only the successor of this symbol, which drivers before 12.8 do
+        // CUDA 13's bindings only name the successor of this symbol, which drivers before 12.8 do
         // not have.
         let elapsed: Elapsed = DRIVER
             .symbol("cuEventElapsedTime")
             .ok_or_else(|| Error::new(ErrorKind::LibraryUnavailable, "the NVIDIA driver lacks cuEventElapsedTime"))?;
         self.synchronize_event(to)?;
         let mut ms = 0.0;
-        // SAFETY: both events live, and the type is the one that CUDA documents for the symbol.
+        // SAFETY: both events are alive, and the type is the one that CUDA documents for the
+        // symbol.
         check(unsafe { elapsed(&mut ms, from.raw, to.raw) }, "reading the time between two events")?;
         Ok(ms)
     }

@@ -1,4 +1,4 @@
-//! What a device is: limits, names, versions.
+//! Device properties: limits, names, versions.
 
 use crate::compile;
 use crate::context::{device_count, device_of};
@@ -12,9 +12,9 @@ use std::ffi::CStr;
 
 fn attribute(device: sys::CUdevice, attribute: Attribute) -> Result<u32> {
     let mut value = 0;
-    // SAFETY: an out-parameter; the attribute is one the bindings name.
+    // SAFETY: the out-parameter is a valid pointer, and the bindings define the attribute.
     let code = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) };
-    check(code, "asking for an attribute of the device")?;
+    check(code, "querying an attribute of the device")?;
     Ok(value as u32)
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn limits(device: sys::CUdevice) -> Result<Limits> {
     })
 }
 
-/// Bytes of shared memory that a block can have where it asks.
+/// Returns the maximum bytes of shared memory that a block can request.
 pub(crate) fn shared_memory_per_block_optin(device: sys::CUdevice) -> Result<u32> {
     attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
 }
@@ -50,8 +50,8 @@ pub(crate) fn arch(device: sys::CUdevice) -> Result<String> {
 
 fn memory_total(device: sys::CUdevice) -> Result<u64> {
     let mut bytes = 0;
-    // SAFETY: an out-parameter.
-    check(unsafe { sys::cuDeviceTotalMem_v2(&mut bytes, device) }, "asking for the device's memory")?;
+    // SAFETY: the out-parameter is a valid pointer.
+    check(unsafe { sys::cuDeviceTotalMem_v2(&mut bytes, device) }, "querying the device's memory")?;
     Ok(bytes as u64)
 }
 
@@ -59,18 +59,18 @@ fn name(device: sys::CUdevice) -> Result<String> {
     let mut name = [0; 256];
     // SAFETY: the driver writes at most 255 characters and a NUL.
     unsafe {
-        check(sys::cuDeviceGetName(name.as_mut_ptr(), 255, device), "asking for the device's name")?;
+        check(sys::cuDeviceGetName(name.as_mut_ptr(), 255, device), "querying the device's name")?;
         Ok(CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned())
     }
 }
 
 fn driver_version() -> Result<String> {
     let mut version = 0;
-    // SAFETY: an out-parameter.
-    check(unsafe { sys::cuDriverGetVersion(&mut version) }, "asking for the driver's version")?;
+    // SAFETY: the out-parameter is a valid pointer.
+    check(unsafe { sys::cuDriverGetVersion(&mut version) }, "querying the driver's version")?;
     let cuda = format!("CUDA {}.{}", version / 1000, version % 1000 / 10);
-    // The kernel module's own version, as people know it; there where the driver is NVIDIA's own
-    // for Linux.
+    // The version by which the driver is commonly known is that of its kernel module; the file
+    // exists if the driver is NVIDIA's own for Linux.
     let module = std::fs::read_to_string("/sys/module/nvidia/version").ok();
     Ok(match module {
         Some(module) => format!("{} ({cuda})", module.trim()),
@@ -78,7 +78,7 @@ fn driver_version() -> Result<String> {
     })
 }
 
-/// All that is known of a device without a context on it.
+/// Returns everything that is known of a device without a context on it.
 pub(crate) fn describe(device: sys::CUdevice) -> Result<DeviceInfo> {
     let mut info = device_info("cuda", &arch(device)?, limits(device)?);
     info.name = name(device)?;
@@ -99,7 +99,7 @@ pub(crate) fn describe(device: sys::CUdevice) -> Result<DeviceInfo> {
     Ok(info)
 }
 
-/// Every device there is, none of them opened.
+/// Returns every device without opening any.
 pub(crate) fn all() -> Result<Vec<DeviceInfo>> {
     (0..device_count()?).map(|ordinal| describe(device_of(ordinal)?)).collect()
 }

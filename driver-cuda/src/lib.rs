@@ -1,10 +1,10 @@
-//! The CUDA driver of Isobit: [`CudaRuntime`] is the CUDA driver API as `isobit-kernels` wants it,
-//! and [`CudaDevice`] and [`CudaStorage`] are the HAL over it.
+//! The CUDA driver of Isobit. [`CudaRuntime`] implements the runtime traits of `isobit-kernels`
+//! with the CUDA driver API; [`CudaDevice`] and [`CudaStorage`] are the HAL types on top of it.
 //!
-//! Nothing of CUDA is needed to build. At run time the driver's library (`libcuda`) is opened when
-//! a device is; cuBLAS, cuDNN, cuRAND and NVRTC are opened when first wanted and may be absent:
-//! matrix products, convolutions and random numbers then come from the portable kernels, and only
-//! code for a card that was not packed cannot be compiled.
+//! Building needs no part of CUDA. At run time the driver library (`libcuda`) is opened with the
+//! first device. cuBLAS, cuDNN, cuRAND and NVRTC are opened on first use and may be absent: the
+//! portable kernels then compute matrix products, convolutions and random numbers, and without
+//! NVRTC only code that was not packed for a card cannot be compiled.
 
 mod blas;
 mod compile;
@@ -37,20 +37,20 @@ pub type CudaDevice = isobit_kernels::GpuDevice<CudaRuntime>;
 /// A buffer on an NVIDIA GPU.
 pub type CudaStorage = isobit_kernels::GpuStorage<CudaRuntime>;
 
-/// How many NVIDIA GPUs there are. Creates no context.
+/// Returns the number of NVIDIA GPUs. Creates no context.
 ///
 /// # Errors
-/// `LibraryUnavailable` where there is no NVIDIA driver, or one that lacks a symbol this crate
-/// calls.
+/// Returns `LibraryUnavailable` if there is no NVIDIA driver, or if it lacks a symbol that this
+/// crate calls.
 pub fn device_count() -> isobit_hal::Result<usize> {
     context::device_count()
 }
 
-/// Every NVIDIA GPU there is, by ordinal: what can be known without a context, which free memory is
-/// not. Creates none.
+/// Describes every NVIDIA GPU, in the order of their ordinals. Creates no context, so the free
+/// memory is not known.
 ///
 /// # Errors
-/// As [`device_count`].
+/// Same as [`device_count`].
 pub fn devices() -> isobit_hal::Result<Vec<isobit_hal::DeviceInfo>> {
     info::all()
 }

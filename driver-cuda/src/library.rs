@@ -1,12 +1,12 @@
-//! Asking before calling: cudarc panics where a library, or a symbol of it, is absent, so each is
-//! looked for first.
+//! Checks libraries before calls: cudarc panics if a library or a symbol is missing, so each is
+//! looked up first.
 
 use cudarc::{cublas, cudnn, curand, driver, nvrtc};
 use isobit_hal::Result;
 use isobit_kernels::{Library, loaded_file};
 use std::path::PathBuf;
 
-/// A vendor library and the symbols of it that this crate calls.
+/// A vendor library, with the symbols that this crate calls.
 #[derive(Debug)]
 pub(crate) struct CudaLibrary {
     name: &'static str,
@@ -75,7 +75,7 @@ pub(crate) static DRIVER: CudaLibrary = CudaLibrary {
     ],
     is_present: driver::sys::is_culib_present,
     open: driver::sys::culib,
-    found: Library::new("install NVIDIA's driver, or run where there is an NVIDIA GPU"),
+    found: Library::new("install the NVIDIA driver, or use a machine with an NVIDIA GPU"),
 };
 
 /// NVIDIA's run-time compiler.
@@ -116,7 +116,7 @@ pub(crate) static CUBLAS: CudaLibrary = CudaLibrary {
     ],
     is_present: cublas::sys::is_culib_present,
     open: cublas::sys::culib,
-    found: Library::new("install the CUDA toolkit's cuBLAS to have vendor numerics"),
+    found: Library::new("install the CUDA toolkit's cuBLAS to use vendor numerics"),
 };
 
 /// NVIDIA's deep-learning primitives.
@@ -139,11 +139,11 @@ pub(crate) static CUDNN: CudaLibrary = CudaLibrary {
     is_present: cudnn::sys::is_culib_present,
     open: cudnn::sys::culib,
     found: Library::new(
-        "install cuDNN 9 to have vendor numerics for convolutions, or the PyPI package nvidia-cudnn with its folder in LD_LIBRARY_PATH",
+        "install cuDNN 9 to use vendor numerics for convolutions, or the PyPI package nvidia-cudnn with its folder in LD_LIBRARY_PATH",
     ),
 };
 
-/// NVIDIA's random numbers.
+/// NVIDIA's random number generators.
 pub(crate) static CURAND: CudaLibrary = CudaLibrary {
     name: "cuRAND (libcurand)",
     file: "libcurand.so",
@@ -161,19 +161,19 @@ pub(crate) static CURAND: CudaLibrary = CudaLibrary {
     ],
     is_present: curand::sys::is_culib_present,
     open: curand::sys::culib,
-    found: Library::new("install the CUDA toolkit's cuRAND to have vendor numerics for random numbers"),
+    found: Library::new("install the CUDA toolkit's cuRAND to use vendor numerics for random numbers"),
 };
 
 impl CudaLibrary {
-    /// Makes sure that every symbol can be called. Looked up once in a process.
+    /// Checks that every symbol is available. The lookup happens once per process.
     ///
     /// # Errors
-    /// `LibraryUnavailable`, saying what is missing and what to install.
+    /// Returns `LibraryUnavailable`, saying what is missing and what to install.
     pub(crate) fn require(&self) -> Result<()> {
         self.found.require(|| self.look())
     }
 
-    /// Whether it can be called, as far as is known without opening it.
+    /// Whether the library can be called, as far as this is known without opening it.
     pub(crate) fn is_there(&self) -> bool {
         let stem = self.file.strip_prefix("lib").and_then(|file| file.strip_suffix(".so")).unwrap_or(self.file);
         let files = cudarc::get_lib_name_candidates(stem).into_iter().map(PathBuf::from);
@@ -181,8 +181,8 @@ impl CudaLibrary {
     }
 
     fn look(&self) -> Result<(), String> {
-        // SAFETY: opening a vendor's library runs its initialisers, which is what asking for the
-        // device means.
+        // SAFETY: opening a vendor library runs its initialisers, which is expected when a device
+        // is opened.
         if !unsafe { (self.is_present)() } {
             return Err(format!("{} is not on this machine", self.name));
         }
@@ -193,14 +193,14 @@ impl CudaLibrary {
         Err(format!("{} on this machine is too old or broken: it lacks {}", self.name, missing.join(", ")))
     }
 
-    /// A symbol of the library, which is present.
+    /// Returns a symbol of the library, which must be present.
     pub(crate) fn symbol<F: Copy>(&self, name: &str) -> Option<F> {
-        // SAFETY: the library is present, so cudarc opens it without a panic; the caller names the
-        // symbol's type.
+        // SAFETY: the library is present, so cudarc opens it without a panic; the caller specifies
+        // the symbol's type.
         unsafe { (self.open)().get::<F>(name.as_bytes()).ok().map(|s| *s) }
     }
 
-    /// The file it was loaded from, if it is loaded.
+    /// Returns the file it was loaded from, if it is loaded.
     pub(crate) fn path(&self) -> Option<String> {
         loaded_file(self.file)
     }

@@ -1,4 +1,4 @@
-//! Modules, kernels and their launch.
+//! Modules, kernels and launches.
 
 use crate::context::Context;
 use crate::error::check;
@@ -18,20 +18,20 @@ pub struct CudaModule {
     raw: sys::CUmodule,
 }
 
-// SAFETY: a module may be used from any thread whose current context is its own, which every call
-// sees to.
+// SAFETY: a module may be used from any thread that makes its context current, which every call
+// does.
 unsafe impl Send for CudaModule {}
-// SAFETY: as above; the driver locks what is shared.
+// SAFETY: a module may be used from any thread; the driver locks shared state.
 unsafe impl Sync for CudaModule {}
 
-/// Room for what the driver's compiler says of PTX that it rejects.
+/// The size of the buffer for the messages of the driver's compiler about rejected PTX.
 const LOG_BYTES: usize = 8192;
 
 impl Drop for CudaModule {
     fn drop(&mut self) {
         let unloaded = self.context.bind().and_then(|()| {
-            // SAFETY: loaded in `load_module`, unloaded once; whoever launched from it has
-            // synchronised or closed the device.
+            // SAFETY: the module was loaded in `load_module` and is unloaded once; the users of its
+            // kernels have synchronised or closed the device.
             check(unsafe { sys::cuModuleUnload(self.raw) }, "unloading a kernel module")
         });
         self.context.deferred().keep(unloaded);
@@ -42,13 +42,13 @@ impl Drop for CudaModule {
 #[derive(Debug, Clone, Copy)]
 pub struct CudaFunction(sys::CUfunction);
 
-// SAFETY: a handle that the driver accepts from any thread.
+// SAFETY: the driver accepts the handle from any thread.
 unsafe impl Send for CudaFunction {}
-// SAFETY: as above.
+// SAFETY: the driver accepts the handle from any thread.
 unsafe impl Sync for CudaFunction {}
 
 impl CudaFunction {
-    /// The driver's handle, for interop.
+    /// Returns the driver's handle, for interop.
     pub fn raw(self) -> sys::CUfunction {
         self.0
     }
@@ -70,8 +70,8 @@ impl ModuleRuntime for CudaRuntime {
         let mut options =
             [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
-        // SAFETY: the image is whole (PTX ends in NUL, checked above); the options point to a
-        // buffer of the size given with it.
+        // SAFETY: the image is complete (the check above ensures that PTX ends in NUL), and the
+        // options point to a buffer of the given size.
         let code = unsafe {
             sys::cuModuleLoadDataEx(&mut raw, image.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
         };
@@ -88,9 +88,9 @@ impl ModuleRuntime for CudaRuntime {
     fn function(&self, module: &CudaModule, symbol: &str) -> Result<CudaFunction> {
         module.context.bind()?;
         let name = CString::new(symbol)
-            .map_err(|e| Error::new(ErrorKind::InvalidArgument, "a kernel's name has no NUL").with_source(e))?;
+            .map_err(|e| Error::new(ErrorKind::InvalidArgument, "the kernel name has a NUL").with_source(e))?;
         let mut raw = std::ptr::null_mut();
-        // SAFETY: the module lives and the name ends in NUL.
+        // SAFETY: the module is alive, and the name ends in NUL.
         check(unsafe { sys::cuModuleGetFunction(&mut raw, module.raw, name.as_ptr()) }, "finding a kernel")
             .map_err(|e| e.with_kernel(symbol))?;
         Ok(CudaFunction(raw))
@@ -103,9 +103,9 @@ impl ModuleRuntime for CudaRuntime {
         self.context().bind()?;
         let attribute = |which| {
             let mut value = 0;
-            // SAFETY: the function's module lives; an out-parameter.
+            // SAFETY: the function's module is alive; the out-parameter is a valid pointer.
             let code = unsafe { sys::cuFuncGetAttribute(&mut value, which, function.0) };
-            check(code, "asking for an attribute of a kernel").map(|()| value as u32)
+            check(code, "querying an attribute of a kernel").map(|()| value as u32)
         };
         if bytes <= attribute(DYNAMIC)? {
             return Ok(());
@@ -114,13 +114,13 @@ impl ModuleRuntime for CudaRuntime {
         let own = attribute(STATIC)?;
         if bytes > most.saturating_sub(own) {
             let message = format!(
-                "{bytes} bytes of dynamic shared memory a block, beside the kernel's own {own}; the device has {most}"
+                "{bytes} bytes of dynamic shared memory per block, in addition to the kernel's own {own}; the device has {most}"
             );
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
-        // SAFETY: as above.
+        // SAFETY: the function's module is alive.
         let code = unsafe { sys::cuFuncSetAttribute(function.0, DYNAMIC, bytes as i32) };
-        check(code, "asking for more shared memory")
+        check(code, "requesting more shared memory")
     }
 
     unsafe fn launch(
@@ -132,7 +132,7 @@ impl ModuleRuntime for CudaRuntime {
     ) -> Result<()> {
         self.context().bind()?;
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-        // SAFETY: the caller promises that `args` are the kernel's parameters, and that the
+        // SAFETY: the caller guarantees that `args` match the kernel's parameters, and that the
         // memory it uses is allocated.
         let code = unsafe {
             sys::cuLaunchKernel(

@@ -1,4 +1,4 @@
-//! Copies from one device to another without the host.
+//! Copies between devices without the host.
 
 use crate::context::Context;
 use crate::error::check;
@@ -8,14 +8,14 @@ use cudarc::driver::sys::{self, CUresult};
 use isobit_hal::Result;
 use isobit_kernels::{DevicePtr, MemoryRuntime as _, PeerRuntime};
 
-/// Lets the one device reach the memory of the other, the first time.
+/// Gives one device access to the memory of the other, once.
 fn allow(to: &Context, from: &Context) -> Result<()> {
     to.peers().allow_once(from.device(), || {
-        // SAFETY: the other's context is retained as long as `from` lives, and it stays the
-        // device's primary one.
+        // SAFETY: the other context is retained as long as `from` lives, and it stays the primary
+        // context of its device.
         match unsafe { sys::cuCtxEnablePeerAccess(from.raw(), 0) } {
             CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
-            code => check(code, "reaching another device's memory"),
+            code => check(code, "enabling access to another device's memory"),
         }
     })
 }
@@ -24,7 +24,7 @@ impl PeerRuntime for CudaRuntime {
     fn can_access_peer(&self, other: &Self) -> bool {
         let (to, from) = (self.context(), other.context());
         let mut can = 0;
-        // SAFETY: an out-parameter; both devices are open.
+        // SAFETY: the out-parameter is a valid pointer; both devices are open.
         let asked = unsafe { sys::cuDeviceCanAccessPeer(&mut can, to.device(), from.device()) };
         to.device() == from.device() || asked == CUresult::CUDA_SUCCESS && can != 0
     }
@@ -39,13 +39,13 @@ impl PeerRuntime for CudaRuntime {
     ) -> Result<()> {
         let (to, from) = (self.context(), from.context());
         if to.device() == from.device() {
-            // SAFETY: the caller promises both ranges; the device's instances share its primary
-            // context.
+            // SAFETY: the caller guarantees valid ranges; all instances of a device share its
+            // primary context.
             return unsafe { self.copy_on_device(stream, dst, src, bytes) };
         }
         to.bind()?;
         allow(to, from)?;
-        // SAFETY: the caller promises that both ranges are allocated, `src` on `from`.
+        // SAFETY: the caller guarantees that both ranges are allocated, `src` on `from`.
         let code = unsafe { sys::cuMemcpyPeerAsync(dst.0, to.raw(), src.0, from.raw(), bytes, stream.raw()) };
         check(code, "copying from another device")
     }

@@ -1,4 +1,4 @@
-//! Random numbers by cuRAND: its Philox4x32-10, in an order of its own.
+//! Random numbers by cuRAND: its Philox4x32-10, in cuRAND's own order.
 
 use crate::context::Context;
 use crate::library::CURAND;
@@ -20,11 +20,11 @@ pub(crate) struct Rng {
 #[derive(Debug)]
 struct State {
     generator: sys::curandGenerator_t,
-    /// The seed, and where in its sequence the next numbers would come from.
+    /// The seed and the offset of the next numbers in its sequence.
     position: Option<(u64, u64)>,
 }
 
-// SAFETY: cuRAND lets any thread use a generator, one at a time; the mutex sees to that.
+// SAFETY: cuRAND allows any thread to use a generator, one at a time, which the mutex ensures.
 unsafe impl Send for State {}
 
 fn check(status: Status, doing: &str) -> Result<()> {
@@ -39,12 +39,12 @@ fn check(status: Status, doing: &str) -> Result<()> {
     Err(Error::new(kind, format!("cuRAND, {doing}: {name}")).with_native(status as i64, name))
 }
 
-/// The version of a library that is present.
+/// Returns the version of the loaded library.
 pub(crate) fn version() -> Result<String> {
     CURAND.require()?;
     let mut version = 0;
-    // SAFETY: an out-parameter.
-    check(unsafe { sys::curandGetVersion(&mut version) }, "asking for its version")?;
+    // SAFETY: the out-parameter is a valid pointer.
+    check(unsafe { sys::curandGetVersion(&mut version) }, "querying its version")?;
     Ok(format!("{}.{}.{}", version / 1000, version / 100 % 10, version % 100))
 }
 
@@ -54,8 +54,8 @@ impl LibraryHandle<CudaRuntime> for Rng {
         runtime.context().bind()?;
         let mut generator = std::ptr::null_mut();
         let kind = Kind::CURAND_RNG_PSEUDO_PHILOX4_32_10;
-        // SAFETY: an out-parameter.
-        check(unsafe { sys::curandCreateGenerator(&mut generator, kind) }, "making a generator")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(unsafe { sys::curandCreateGenerator(&mut generator, kind) }, "creating a generator")?;
         let state = Mutex::new(State { generator, position: None });
         let rng = Self { context: runtime.context().clone(), state };
         rng.move_to(stream)?;
@@ -64,18 +64,18 @@ impl LibraryHandle<CudaRuntime> for Rng {
 
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the generator lives; the stream closes no earlier than its generator is moved
-        // elsewhere or destroyed.
-        check(unsafe { sys::curandSetStream(self.state.lock().generator, stream.raw().cast()) }, "choosing the stream")
+        // SAFETY: the generator is alive; the stream does not close before its generator is moved
+        // or destroyed.
+        check(unsafe { sys::curandSetStream(self.state.lock().generator, stream.raw().cast()) }, "setting the stream")
     }
 }
 
 impl Rng {
     /// # Safety
-    /// As `VendorRuntime::random`.
+    /// See `VendorRuntime::random`.
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
         self.context.bind()?;
-        // SAFETY: the caller promises that the elements are allocated.
+        // SAFETY: the caller guarantees that the elements are allocated.
         match unsafe { self.state.lock().draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),
@@ -86,19 +86,19 @@ impl Rng {
 
 impl State {
     /// # Safety
-    /// As `VendorRuntime::random`.
+    /// See `VendorRuntime::random`.
     unsafe fn draw(&mut self, problem: &Random) -> Result<()> {
         let Random { dtype, dst, len, distribution, seed, offset } = *problem;
-        // Known again once the call has worked.
+        // The position is set again after the call succeeds.
         if self.position.take() != Some((seed, offset)) {
-            // SAFETY: the generator lives.
+            // SAFETY: the generator is alive.
             unsafe {
                 check(sys::curandSetPseudoRandomGeneratorSeed(self.generator, seed), "setting the seed")?;
                 check(sys::curandSetGeneratorOffset(self.generator, offset), "setting the offset")?;
             }
         }
         let generator = self.generator;
-        // SAFETY: the caller promises what `VendorRuntime::random` asks.
+        // SAFETY: the caller upholds the contract of `VendorRuntime::random`.
         let status = unsafe {
             match (distribution, dtype) {
                 (Distribution::Unit, DType::F64) => sys::curandGenerateUniformDouble(generator, dst.0 as *mut f64, len),
@@ -121,7 +121,8 @@ impl Drop for Rng {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once; freeing its state waits for its work.
+            // SAFETY: the generator was created in `new` and is destroyed once; freeing its state
+            // waits for its work.
             check(unsafe { sys::curandDestroyGenerator(state.generator) }, "destroying the generator")
         });
         self.context.deferred().keep(destroyed);

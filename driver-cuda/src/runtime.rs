@@ -1,5 +1,5 @@
-//! [`GpuRuntime`] over the CUDA driver API: opening a device, and what it is. Each other part of
-//! the trait is implemented in the file of its subject.
+//! [`GpuRuntime`] over the CUDA driver API: opens a device and describes it. Each other part of the
+//! trait is implemented in the file of its subject.
 
 use crate::context::Context;
 use crate::info;
@@ -9,7 +9,7 @@ use isobit_hal::{DeviceInfo, Result};
 use isobit_kernels::{GpuRuntime, Limits, MemoryRuntime as _, Target};
 use std::sync::Arc;
 
-/// One NVIDIA GPU through the CUDA driver API.
+/// One NVIDIA GPU, accessed through the CUDA driver API.
 #[derive(Debug)]
 pub struct CudaRuntime {
     context: Arc<Context>,
@@ -19,7 +19,7 @@ pub struct CudaRuntime {
 }
 
 impl CudaRuntime {
-    /// The device's primary context, for interop.
+    /// Returns the device's primary context, for interop.
     pub fn raw_context(&self) -> sys::CUcontext {
         self.context.raw()
     }

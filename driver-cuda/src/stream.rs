@@ -8,24 +8,24 @@ use isobit_hal::Result;
 use isobit_kernels::StreamRuntime;
 use std::sync::Arc;
 
-/// A stream of this crate's, which does not wait for the legacy default stream, or one of another
-/// library's.
+/// A stream created by this crate, which does not synchronise with the legacy default stream, or a
+/// stream of another library.
 #[derive(Debug)]
 pub struct CudaStream {
     context: Arc<Context>,
     raw: sys::CUstream,
-    /// Whether it is destroyed with this.
+    /// Whether dropping this destroys the stream.
     owned: bool,
 }
 
-// SAFETY: a stream may be used from any thread whose current context is its own, which every call
-// sees to.
+// SAFETY: a stream may be used from any thread that makes its context current, which every call
+// does.
 unsafe impl Send for CudaStream {}
-// SAFETY: as above; the driver locks what is shared.
+// SAFETY: a stream may be used from any thread; the driver locks shared state.
 unsafe impl Sync for CudaStream {}
 
 impl CudaStream {
-    /// The driver's handle, for interop; valid as long as the stream.
+    /// Returns the driver's handle, for interop. It is valid as long as the stream.
     pub fn raw(&self) -> sys::CUstream {
         self.raw
     }
@@ -41,7 +41,8 @@ impl Drop for CudaStream {
             return;
         }
         let destroyed = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once; pending work is finished by the driver.
+            // SAFETY: the stream was created in `new_stream` and is destroyed once; the driver
+            // finishes pending work.
             check(unsafe { sys::cuStreamDestroy_v2(self.raw) }, "destroying a stream")
         });
         self.context.deferred().keep(destroyed);
@@ -55,8 +56,8 @@ impl StreamRuntime for CudaRuntime {
         self.context().bind()?;
         let mut raw = std::ptr::null_mut();
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: an out-parameter.
-        check(unsafe { sys::cuStreamCreate(&mut raw, flags) }, "making a stream")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(unsafe { sys::cuStreamCreate(&mut raw, flags) }, "creating a stream")?;
         Ok(CudaStream { context: self.context().clone(), raw, owned: true })
     }
 
@@ -70,14 +71,14 @@ impl StreamRuntime for CudaRuntime {
 
     fn synchronize(&self, stream: &CudaStream) -> Result<()> {
         stream.context.bind()?;
-        // SAFETY: the stream lives.
+        // SAFETY: the stream is alive.
         check(unsafe { sys::cuStreamSynchronize(stream.raw) }, "waiting for the device")?;
         self.context().deferred().take()
     }
 
     fn stream_is_idle(&self, stream: &CudaStream) -> Result<bool> {
         stream.context.bind()?;
-        // SAFETY: the stream lives.
-        is_done(unsafe { sys::cuStreamQuery(stream.raw) }, "asking whether a stream's work is done")
+        // SAFETY: the stream is alive.
+        is_done(unsafe { sys::cuStreamQuery(stream.raw) }, "querying a stream")
     }
 }

@@ -1,4 +1,4 @@
-//! The libraries of NVIDIA's that work is given to, with a handle of each for every stream.
+//! The NVIDIA libraries that do vendor work, with one handle of each per stream.
 
 use crate::blas::Blas;
 use crate::dnn::Dnn;
@@ -9,7 +9,7 @@ use crate::stream::CudaStream;
 use isobit_hal::Result;
 use isobit_kernels::{Conv, Gemm, PerStream, Random, RangeLibrary, Scratch, Vendor, VendorRuntime};
 
-/// The handles that one device has of each library.
+/// The handles of each library on one device.
 #[derive(Debug, Default)]
 pub(crate) struct Libraries {
     blas: PerStream<Blas, CudaEvent>,
@@ -20,25 +20,27 @@ pub(crate) struct Libraries {
 impl VendorRuntime for CudaRuntime {
     const RANGES: Option<RangeLibrary> = Some(RangeLibrary {
         name: "NVTX",
-        // CUDA 12.9 dropped the first for the second, which the PyPI package nvidia-nvtx has too.
+        // CUDA 12.9 replaced the first with the second, which the PyPI package nvidia-nvtx also
+        // provides.
         sonames: &["libnvToolsExt.so.1", "libnvtx3interop.so.1", "libnvtx3interop.so"],
         push: "nvtxRangePushA",
         pop: "nvtxRangePop",
     });
 
     unsafe fn gemm(&self, stream: &CudaStream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        // SAFETY: the caller promises that the elements are allocated and `c` overlaps nothing.
+        // SAFETY: the caller guarantees that the elements are allocated and that `c` overlaps
+        // nothing.
         self.libraries().blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
     }
 
     unsafe fn conv(&self, stream: &CudaStream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        // SAFETY: the caller promises that the elements are allocated and the result overlaps
-        // nothing.
+        // SAFETY: the caller guarantees that the elements are allocated and that the result
+        // overlaps nothing.
         self.libraries().dnn.call(self, stream, |dnn| unsafe { dnn.conv(problem, scratch) })
     }
 
     unsafe fn random(&self, stream: &CudaStream, problem: &Random) -> Result<Vendor> {
-        // SAFETY: the caller promises that the elements are allocated.
+        // SAFETY: the caller guarantees that the elements are allocated.
         self.libraries().rng.call(self, stream, |rng| unsafe { rng.random(problem) })
     }
 

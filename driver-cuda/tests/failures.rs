@@ -1,6 +1,6 @@
-//! What goes wrong on a card, with the kind of error that the HAL promises. Each test runs on a
-//! simulated card in a process of its own: after some of these errors a context is of no more use,
-//! and all devices of a process share it.
+//! Failures on a card, with the error kinds that the HAL specifies. Each test runs on a simulated
+//! card in a separate process: some of these errors make a context unusable, and all devices of a
+//! process share it.
 
 use isobit_cuda::{CudaDevice, CudaStorage, sys};
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, Layout, Result, Src, UnaryOp};
@@ -40,12 +40,12 @@ fn works(device: &CudaDevice) {
     assert!(sum.iter().enumerate().all(|(i, &x)| x == 2.0 * i as f32));
 }
 
-/// Launches a kernel of one block without arguments.
+/// Launches a kernel without arguments, with one block.
 fn launch(device: &CudaDevice, ptx: &str, config: &LaunchConfig) -> Result<()> {
     let module = device.runtime().load_module(Code::Ptx(ptx.as_bytes()))?;
     let function = device.runtime().function(&module, "kernel")?;
     // SAFETY: the kernel takes no arguments.
-    let launched = unsafe { device.runtime().launch(&device.stream(), function, config, &mut []) };
+    let launched = unsafe { device.runtime().launch(&device.stream(), function, config, &[]) };
     launched.and_then(|()| device.synchronize())
 }
 
@@ -77,7 +77,7 @@ fn a_module_that_cannot_be_loaded() {
                 .map(|e| e.to_string())
                 .collect::<String>()
         };
-        // The compiler's words say where.
+        // The compiler's message contains the location.
         let unknown = said(&kernel(".reg .b32 %r<3>;\nadd.s32 %r1, %r2, 1;\nfrobnicate.b32 %r1, %r2;\nret;"));
         assert!(
             unknown.contains("frobnicate") && unknown.contains("line 8") && unknown.contains("kernel"),
@@ -113,8 +113,8 @@ fn a_kernel_that_fails_takes_the_device_with_it() {
         let device = device();
         let (a, l) = (ramp(&device, 8), Layout::contiguous(8));
         fails(launch(&device, &kernel("trap;"), &ONE), ErrorKind::DeviceLost);
-        // Every later use says so, and none does more than that: also freeing, also another device
-        // of the card.
+        // Every later use reports the error and does nothing else, including frees, and including
+        // other instances of the card.
         fails(device.synchronize(), ErrorKind::DeviceLost);
         fails(a.unary(&l, UnaryOp::Exp), ErrorKind::DeviceLost);
         fails(a.to_cpu_storage(), ErrorKind::DeviceLost);
@@ -125,7 +125,7 @@ fn a_kernel_that_fails_takes_the_device_with_it() {
 
 #[test]
 fn a_stream_waits_for_what_it_is_told_to_wait_for() {
-    // Work is done as late as can be, so that what nobody waits for is seen undone.
+    // Work is deferred as far as possible, so that unsynchronised work is seen as not done.
     simulated("a_stream_waits_for_what_it_is_told_to_wait_for", &[("ISOBIT_SIM_DEFER", "1")], || {
         for ordered in [true, false] {
             let device = device();
@@ -137,8 +137,8 @@ fn a_stream_waits_for_what_it_is_told_to_wait_for() {
             CudaStorage::unary_into(UnaryOp::Neg, Src::Storage(&a, &l), &mut b, &l).unwrap();
             if ordered {
                 let mut event = std::ptr::null_mut();
-                // SAFETY: an out-parameter, and then handles that are alive, of the current
-                // context.
+                // SAFETY: the first pointer is a valid out-parameter; the handles are alive and
+                // belong to the current context.
                 unsafe {
                     assert_eq!(sys::cuEventCreate(&mut event, 0), sys::CUresult::CUDA_SUCCESS);
                     assert_eq!(sys::cuEventRecord(event, device.stream().raw()), sys::CUresult::CUDA_SUCCESS);
@@ -147,7 +147,8 @@ fn a_stream_waits_for_what_it_is_told_to_wait_for() {
             }
             let mut seen = vec![0f32; 1000];
             let bytes = 4 * seen.len();
-            // SAFETY: there is room for the bytes, and they stay until the stream is waited for.
+            // SAFETY: there is room for the bytes, and they stay valid until the stream is
+            // synchronised.
             let copied = unsafe {
                 sys::cuMemcpyDtoHAsync_v2(seen.as_mut_ptr().cast::<c_void>(), b.ptr().0, bytes, second.raw())
             };
@@ -164,16 +165,16 @@ fn a_capture_takes_what_can_be_repeated_and_refuses_what_cannot() {
         let device = device();
         let (mut a, l) = (ramp(&device, 1000), Layout::contiguous(1000));
         let add = |a: &mut CudaStorage| CudaStorage::binary_into(BinaryOp::Add, Src::InPlace, Src::InPlace, a, &l);
-        // The module is loaded and the first sum made before.
+        // The module is loaded and the first sum computed beforehand.
         add(&mut a).unwrap();
         let stream = device.stream().raw();
         let begin = || {
             let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
-            // SAFETY: the stream is the device's.
+            // SAFETY: the stream belongs to the device.
             assert_eq!(unsafe { sys::cuStreamBeginCapture_v2(stream, mode) }, sys::CUresult::CUDA_SUCCESS);
         };
         let end = |graph: &mut sys::CUgraph| {
-            // SAFETY: an out-parameter.
+            // SAFETY: the out-parameter is a valid pointer.
             unsafe { sys::cuStreamEndCapture(stream, graph) }
         };
         let mut graph = std::ptr::null_mut();
@@ -182,13 +183,14 @@ fn a_capture_takes_what_can_be_repeated_and_refuses_what_cannot() {
         add(&mut a).unwrap();
         assert_eq!(end(&mut graph), sys::CUresult::CUDA_SUCCESS);
         let mut exec = std::ptr::null_mut();
-        // SAFETY: the graph is whole, and what it works on lives.
+        // SAFETY: the graph is complete, and its memory is alive.
         unsafe {
             assert_eq!(sys::cuGraphInstantiateWithFlags(&mut exec, graph, 0), sys::CUresult::CUDA_SUCCESS);
             assert_eq!(sys::cuGraphLaunch(exec, stream), sys::CUresult::CUDA_SUCCESS);
             assert_eq!(sys::cuGraphLaunch(exec, stream), sys::CUresult::CUDA_SUCCESS);
         }
-        // Doubled once before, not by the capture, and twice by each of two launches.
+        // Doubled once before the capture, not by the capture itself, and twice by each of two
+        // launches.
         assert_eq!(a.to_vec::<f32>().unwrap()[3], 3.0 * 32.0);
         begin();
         fails(a.to_cpu_storage(), ErrorKind::CaptureViolation);

@@ -1,4 +1,4 @@
-//! The driver on a card, and on simulated ones where there is none: what holds for any driver.
+//! Tests that hold for any driver, on a card, or on simulated ones.
 
 #[path = "../../kernels-common/tests/driver/mod.rs"]
 mod driver;

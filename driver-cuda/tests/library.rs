@@ -1,11 +1,11 @@
-//! A machine without NVIDIA's driver, and one whose driver is too old, get an error that says so.
-//! Each runs in a process of its own, because a process opens a library once.
+//! Errors on a machine without NVIDIA's driver, and on one whose driver is too old. Each test runs
+//! in a separate process, because a process opens a library once.
 
 use isobit_cuda::CudaDevice;
 use isobit_hal::{BackendDevice, ErrorKind};
 use std::process::Command;
 
-/// Set in the child, which opens the device and prints what it got.
+/// Set in the child, which opens the device and prints the error.
 const CHILD: &str = "ISOBIT_TEST_OPEN_CUDA";
 
 #[test]

@@ -12,10 +12,10 @@ use rocblas_sys::*;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// A handle on one stream, without atomics. It always works in memory that it is given, and as much
-/// of it: its results then repeat bit for bit (which kernel rocBLAS chooses depends on how much
-/// there is, and what it manages itself grows), and a graph's replay shares none with work that
-/// runs beside it.
+/// A handle on one stream, without atomics. It always uses a workspace of the same size that the
+/// caller provides. Its results therefore repeat bit for bit: rocBLAS selects kernels by the
+/// workspace size, and a workspace that it manages itself grows. A graph's replay never shares a
+/// workspace with concurrent work.
 #[derive(Debug)]
 pub(crate) struct Blas {
     context: Arc<Context>,
@@ -26,10 +26,10 @@ pub(crate) struct Blas {
 #[derive(Debug)]
 struct Handle(rocblas_handle);
 
-// SAFETY: rocBLAS lets any thread use a handle, one at a time; the mutex sees to that.
+// SAFETY: rocBLAS allows any thread to use a handle, one at a time, which the mutex ensures.
 unsafe impl Send for Handle {}
 
-/// What rocBLAS takes by itself for most cards.
+/// The size that rocBLAS itself allocates for most cards.
 const WORKSPACE_BYTES: usize = 32 << 20;
 
 fn check(library: &Rocblas, status: rocblas_status, doing: &str) -> Result<()> {
@@ -53,15 +53,15 @@ fn operation(operand: BlasOperand) -> rocblas_operation {
     if operand.transposed { rocblas_operation_transpose } else { rocblas_operation_none }
 }
 
-/// The version of a library that is present.
+/// Returns the version of the loaded library.
 pub(crate) fn version() -> Result<String> {
     let library = ROCBLAS.require()?;
     let mut size = 0;
-    // SAFETY: an out-parameter; then a buffer of the size that is given.
+    // SAFETY: the out-parameter is a valid pointer; the buffer has the given size.
     let text = unsafe {
-        check(library, (library.rocblas_get_version_string_size)(&mut size), "asking for its version's length")?;
+        check(library, (library.rocblas_get_version_string_size)(&mut size), "querying the length of its version")?;
         let mut text = vec![0u8; size];
-        check(library, (library.rocblas_get_version_string)(text.as_mut_ptr().cast(), size), "asking for its version")?;
+        check(library, (library.rocblas_get_version_string)(text.as_mut_ptr().cast(), size), "querying its version")?;
         text
     };
     Ok(String::from_utf8_lossy(&text).trim_end_matches('\0').to_string())
@@ -72,8 +72,8 @@ impl LibraryHandle<RocmRuntime> for Blas {
         let library = ROCBLAS.require()?;
         runtime.context().bind()?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: an out-parameter.
-        check(library, unsafe { (library.rocblas_create_handle)(&mut handle) }, "making a handle")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(library, unsafe { (library.rocblas_create_handle)(&mut handle) }, "creating a handle")?;
         let blas = Self { context: runtime.context().clone(), library, handle: Mutex::new(Handle(handle)) };
         // SAFETY: the handle lives as long as `blas`.
         let forbidden = unsafe { (library.rocblas_set_atomics_mode)(handle, rocblas_atomics_not_allowed) };
@@ -84,23 +84,23 @@ impl LibraryHandle<RocmRuntime> for Blas {
 
     fn move_to(&self, stream: &RocmStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere
-        // or destroyed.
+        // SAFETY: the handle is alive; the stream does not close before its handle is moved or
+        // destroyed.
         let status = unsafe { (self.library.rocblas_set_stream)(self.handle.lock().0, stream.raw()) };
-        check(self.library, status, "choosing the stream")
+        check(self.library, status, "setting the stream")
     }
 }
 
 impl Blas {
     /// # Safety
-    /// As `VendorRuntime::gemm`.
+    /// See `VendorRuntime::gemm`.
     pub(crate) unsafe fn gemm(&self, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         let (data, compute) = match problem.dtype {
             DType::F16 => (rocblas_datatype_f16_r, rocblas_datatype_f32_r),
             DType::BF16 => (rocblas_datatype_bf16_r, rocblas_datatype_f32_r),
             DType::F32 => (rocblas_datatype_f32_r, rocblas_datatype_f32_r),
             DType::F64 => (rocblas_datatype_f64_r, rocblas_datatype_f64_r),
-            other => return Ok(Vendor::Declined(format!("rocBLAS is not asked for {other}"))),
+            other => return Ok(Vendor::Declined(format!("rocBLAS is not used for {other}"))),
         };
         let call = match BlasGemm::of(problem) {
             Ok(call) => call,
@@ -109,19 +109,19 @@ impl Blas {
         let workspace = match scratch(WORKSPACE_BYTES) {
             Ok(workspace) => workspace.0 as *mut c_void,
             Err(e) if e.kind() == ErrorKind::OutOfMemory => {
-                return Ok(Vendor::Declined(format!("rocBLAS has no room: {e}")));
+                return Ok(Vendor::Declined(format!("rocBLAS has no memory for its workspace: {e}")));
             }
             Err(e) => return Err(e),
         };
         let [one, zero] = one_and_zero(problem.dtype);
         self.context.bind()?;
         let handle = self.handle.lock();
-        // SAFETY: the memory is ours until the call returns, and later work on the stream alone may
-        // have it then.
+        // SAFETY: the workspace is ours until the call returns; afterwards only later work on this
+        // stream may reuse it.
         let given = unsafe { (self.library.rocblas_set_workspace)(handle.0, workspace, WORKSPACE_BYTES) };
-        check(self.library, given, "giving a workspace")?;
-        // SAFETY: the caller promises valid operands; `BlasGemm` holds rocBLAS's own conditions;
-        // the scalars are static.
+        check(self.library, given, "setting the workspace")?;
+        // SAFETY: the caller guarantees valid operands; `BlasGemm` satisfies rocBLAS's own
+        // conditions; the scalars are static.
         let status = unsafe {
             (self.library.rocblas_gemm_strided_batched_ex)(
                 handle.0,
@@ -156,7 +156,8 @@ impl Blas {
             )
         };
         match status {
-            // rocBLAS is built for chosen cards, and for each without what that card cannot do.
+            // rocBLAS is built for selected cards, and each build omits what its card does not
+            // support.
             rocblas_status_not_implemented | rocblas_status_excluded_from_build | rocblas_status_arch_mismatch => {
                 Ok(Vendor::Declined(failure(self.library, status, "multiplying matrices").message().to_string()))
             }
@@ -169,7 +170,8 @@ impl Drop for Blas {
     fn drop(&mut self) {
         let handle = self.handle.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once; destroying waits for its work.
+            // SAFETY: the handle was created in `new` and is destroyed once; destroying it waits
+            // for its work.
             let status = unsafe { (self.library.rocblas_destroy_handle)(handle.0) };
             check(self.library, status, "destroying the handle")
         });

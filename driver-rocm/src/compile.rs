@@ -1,4 +1,4 @@
-//! Compiling source on this machine, with HIPRTC.
+//! Compiles source on this machine with HIPRTC.
 
 use crate::error::static_text;
 use crate::library::{HIP, HIPRTC};
@@ -22,7 +22,7 @@ fn check(rtc: &Hiprtc, code: hiprtcResult, doing: &str) -> Result<()> {
     Err(Error::new(kind, format!("HIPRTC, {doing}: {name}")).with_native(i64::from(code), name))
 }
 
-/// A program of HIPRTC's, destroyed when dropped.
+/// A program of HIPRTC, destroyed when dropped.
 struct Program {
     rtc: &'static Hiprtc,
     raw: hiprtcProgram,
@@ -30,18 +30,18 @@ struct Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: created once, destroyed once.
+        // SAFETY: the program was created once and is destroyed once.
         unsafe { (self.rtc.hiprtcDestroyProgram)(&mut self.raw) };
     }
 }
 
-/// The code object of a source.
+/// Compiles a source to a code object.
 fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     let rtc = HIPRTC.require()?;
     let arguments = RtcArguments::new(source, Target::Amdgcn, arch)?;
     let mut raw = std::ptr::null_mut();
-    // SAFETY: every string ends in NUL and outlives the call, and the two arrays have the length
-    // that is given.
+    // SAFETY: every string ends in NUL and outlives the call, and both arrays have the given
+    // length.
     let created = unsafe {
         (rtc.hiprtcCreateProgram)(
             &mut raw,
@@ -55,15 +55,14 @@ fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     check(rtc, created, "reading the source")?;
     let program = Program { rtc, raw };
     let options = &arguments.options;
-    // SAFETY: the program lives, and the options are NUL-terminated strings of the number that is
-    // given.
+    // SAFETY: the program is alive, and `options` has the given number of NUL-terminated strings.
     let compiled = unsafe { (rtc.hiprtcCompileProgram)(program.raw, options.count(), options.as_ptr()) };
     let doing = format!("compiling {}", source.name);
     check(rtc, compiled, &doing).map_err(|e| e.with_source(log_of(&program)))?;
     let mut size = 0;
-    // SAFETY: the program lives and was compiled; the second call writes exactly `size` bytes.
+    // SAFETY: the program is alive and was compiled; the second call writes exactly `size` bytes.
     unsafe {
-        check(rtc, (rtc.hiprtcGetCodeSize)(program.raw, &mut size), "asking for the code's size")?;
+        check(rtc, (rtc.hiprtcGetCodeSize)(program.raw, &mut size), "querying the size of the code")?;
         let mut code = vec![0u8; size];
         check(rtc, (rtc.hiprtcGetCode)(program.raw, code.as_mut_ptr().cast()), "fetching the code")?;
         Ok(code)
@@ -72,7 +71,7 @@ fn compile(arch: &str, source: &RtcSource<'_>) -> Result<Vec<u8>> {
 
 fn log_of(program: &Program) -> String {
     let mut size = 0;
-    // SAFETY: the program lives; the second call writes exactly `size` bytes.
+    // SAFETY: the program is alive; the second call writes exactly `size` bytes.
     let log = unsafe {
         if (program.rtc.hiprtcGetProgramLogSize)(program.raw, &mut size) != HIPRTC_SUCCESS {
             return "HIPRTC has no log".into();
@@ -84,17 +83,17 @@ fn log_of(program: &Program) -> String {
     String::from_utf8_lossy(&log).trim_end_matches('\0').trim().to_string()
 }
 
-/// Major and minor version, where HIPRTC is on this machine.
+/// Returns the major and minor version, if HIPRTC is installed.
 pub(crate) fn version() -> Result<String> {
     let rtc = HIPRTC.require()?;
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: plain out-parameters.
-    check(rtc, unsafe { (rtc.hiprtcVersion)(&mut major, &mut minor) }, "asking for its version")?;
+    // SAFETY: the out-parameters are valid pointers.
+    check(rtc, unsafe { (rtc.hiprtcVersion)(&mut major, &mut minor) }, "querying its version")?;
     Ok(format!("{major}.{minor}"))
 }
 
-/// Name and version, for the cache of compiled code. HIPRTC's own version stayed 9.0 through years
-/// of releases, so the runtime's and the file's stand beside it.
+/// Returns name and version, for the cache of compiled code. HIPRTC's own version stayed 9.0 over
+/// years of releases, so the runtime's version and the file name are included.
 fn compiler() -> Result<String> {
     let version = version()?;
     let runtime = crate::info::runtime_version(HIP.require()?)?;
@@ -117,7 +116,7 @@ mod tests {
     use super::*;
     use isobit_kernels::{IMAGES, headers};
 
-    /// HIPRTC needs no GPU to compile for one.
+    /// Whether HIPRTC is installed, which needs no GPU to compile for one.
     fn has_hiprtc() -> bool {
         match compiler() {
             Ok(compiler) => {
@@ -137,8 +136,8 @@ mod tests {
             return;
         }
         let headers: Vec<_> = headers().unwrap().iter().map(|(name, text)| (*name, text.as_str())).collect();
-        // A sample over families and dtypes: all of them take minutes, and are the same sources
-        // under other macros.
+        // A sample over families and dtypes: compiling all modules takes minutes, and they are the
+        // same sources with different macros.
         for image in IMAGES.iter().step_by(10) {
             let source = RtcSource { name: image.name, text: image.text, headers: &headers, options: &[] };
             let code =

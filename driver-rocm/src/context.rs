@@ -1,4 +1,4 @@
-//! The device that everything else is made on, and the devices there are.
+//! The device on which everything else is created, and the number of devices.
 
 use crate::error::check;
 use crate::library::HIP;
@@ -8,7 +8,7 @@ use isobit_kernels::{Deferred, PeerAccess, no_such_device};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// A device and HIP's functions, kept as long as anything made on it.
+/// A device with HIP's functions, kept as long as anything created on it.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) hip: &'static Hip,
@@ -36,13 +36,13 @@ impl Context {
         self.device
     }
 
-    /// Devices whose memory this one may reach.
+    /// Returns the devices whose memory this one can access.
     pub(crate) fn peers(&self) -> &PeerAccess {
         &self.peers
     }
 
-    /// Errors of calls that cannot return one (frees, destructors), for the next synchronising
-    /// call.
+    /// Returns the errors of calls that cannot return one (frees, destructors), kept for the next
+    /// synchronising call.
     pub(crate) fn deferred(&self) -> &Deferred {
         &self.deferred
     }
@@ -51,7 +51,7 @@ impl Context {
 pub(crate) fn device_count() -> Result<usize> {
     let hip = HIP.require()?;
     let mut count = 0;
-    // SAFETY: an out-parameter; the first call initialises the runtime.
+    // SAFETY: the out-parameter is a valid pointer; the first call initialises the runtime.
     check(unsafe { (hip.hipGetDeviceCount)(&mut count) }, "counting AMD GPUs")?;
     Ok(count as usize)
 }

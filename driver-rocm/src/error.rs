@@ -1,4 +1,4 @@
-//! HIP's codes as HAL errors.
+//! Maps HIP's error codes to HAL errors.
 
 use crate::library::HIP;
 use hip_sys::*;
@@ -19,7 +19,7 @@ fn kind_of(code: hipError_t) -> ErrorKind {
         | hipErrorInvalidKernelFile
         | hipErrorInvalidImage
         | hipErrorNotFound => ErrorKind::KernelMissing,
-        // After these the device answers nothing but the same code.
+        // After these errors every call on the device fails with the same code.
         hipErrorIllegalAddress
         | hipErrorLaunchFailure
         | hipErrorLaunchTimeOut
@@ -28,7 +28,7 @@ fn kind_of(code: hipError_t) -> ErrorKind {
         | hipErrorInvalidContext
         | hipErrorDeinitialized
         | hipErrorContextIsDestroyed => ErrorKind::DeviceLost,
-        // Of the calls made here only those that begin and end captures give the first.
+        // In this crate only calls that begin and end captures return the first of these.
         hipErrorIllegalState
         | hipErrorStreamCaptureUnsupported
         | hipErrorStreamCaptureInvalidated
@@ -43,14 +43,14 @@ fn kind_of(code: hipError_t) -> ErrorKind {
     }
 }
 
-/// `Ok` for success, else an error that says what was being done, with HIP's code, name and
-/// sentence.
+/// Returns `Ok` for success, otherwise an error with the attempted action and HIP's code, name and
+/// description.
 #[inline]
 pub(crate) fn check(code: hipError_t, doing: &str) -> Result<()> {
     if code == hipSuccess { Ok(()) } else { Err(from_code(code, doing)) }
 }
 
-/// Whether what was asked about is done.
+/// Converts the status of a query: whether the queried work is done.
 pub(crate) fn is_done(hip: &Hip, code: hipError_t, doing: &str) -> Result<bool> {
     if code == hipErrorNotReady {
         forget(hip);
@@ -59,22 +59,23 @@ pub(crate) fn is_done(hip: &Hip, code: hipError_t, doing: &str) -> Result<bool> 
     check(code, doing).map(|()| true)
 }
 
-/// Has HIP forget the thread's last error: libraries over it (rocRAND) ask for that after their own
-/// launches, and must not find this crate's.
+/// Clears the thread's last HIP error. Libraries on top of HIP (rocRAND) read it after their own
+/// launches, and must not find an error of this crate.
 pub(crate) fn forget(hip: &Hip) {
-    // SAFETY: no more than asking.
+    // SAFETY: the call only reads and clears the error.
     unsafe { (hip.hipGetLastError)() };
 }
 
-/// A static string of a library, or what to say where there is none.
+/// Returns a static string of a library, or `otherwise` if it is null.
 ///
 /// # Safety
-/// `text` is null or a NUL-terminated string that stays.
+/// `text` is null or a NUL-terminated string that is never freed.
 pub(crate) unsafe fn static_text(text: *const c_char, otherwise: &str) -> String {
     if text.is_null() {
         return otherwise.into();
     }
-    // SAFETY: the caller promises that `text` is null or a NUL-terminated string that stays.
+    // SAFETY: the caller guarantees that `text` is null or a NUL-terminated string that is never
+    // freed.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 

@@ -1,4 +1,4 @@
-//! Events: points in a stream, some with the time they were reached.
+//! Events: points in a stream, some with the time at which they were reached.
 
 use crate::context::Context;
 use crate::error::{check, is_done};
@@ -17,22 +17,22 @@ pub struct RocmEvent {
     raw: hipEvent_t,
 }
 
-// SAFETY: an event may be used from any thread whose current device is its own, which every call
-// sees to.
+// SAFETY: an event may be used from any thread that makes its device current, which every call
+// does.
 unsafe impl Send for RocmEvent {}
-// SAFETY: as above; the driver locks what is shared.
+// SAFETY: an event may be used from any thread; the driver locks shared state.
 unsafe impl Sync for RocmEvent {}
 
 impl RocmEvent {
     fn new(context: &Arc<Context>, flags: c_uint) -> Result<Self> {
         context.bind()?;
         let mut raw = std::ptr::null_mut();
-        // SAFETY: an out-parameter.
-        check(unsafe { (context.hip.hipEventCreateWithFlags)(&mut raw, flags) }, "making an event")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(unsafe { (context.hip.hipEventCreateWithFlags)(&mut raw, flags) }, "creating an event")?;
         Ok(Self { context: context.clone(), raw })
     }
 
-    /// The driver's handle, for interop; valid as long as the event.
+    /// Returns the driver's handle, for interop. It is valid as long as the event.
     pub fn raw(&self) -> hipEvent_t {
         self.raw
     }
@@ -41,7 +41,7 @@ impl RocmEvent {
 impl Drop for RocmEvent {
     fn drop(&mut self) {
         let destroyed = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once.
+            // SAFETY: it was created in `new` and is destroyed once.
             check(unsafe { (self.context.hip.hipEventDestroy)(self.raw) }, "destroying an event")
         });
         self.context.deferred().keep(destroyed);
@@ -61,35 +61,35 @@ impl EventRuntime for RocmRuntime {
 
     fn record(&self, event: &RocmEvent, stream: &RocmStream) -> Result<()> {
         event.context.bind()?;
-        // SAFETY: both live.
+        // SAFETY: both are alive.
         check(unsafe { (self.hip().hipEventRecord)(event.raw, stream.raw()) }, "recording an event")
     }
 
     fn wait_event(&self, stream: &RocmStream, event: &RocmEvent) -> Result<()> {
-        // That of the stream: the event may be of another device.
+        // The stream's device: the event may belong to another one.
         stream.context().bind()?;
-        // SAFETY: both live.
+        // SAFETY: both are alive.
         let code = unsafe { (self.hip().hipStreamWaitEvent)(stream.raw(), event.raw, 0) };
-        check(code, "having a stream wait for an event")
+        check(code, "making a stream wait for an event")
     }
 
     fn event_is_done(&self, event: &RocmEvent) -> Result<bool> {
         event.context.bind()?;
         let hip = self.hip();
-        // SAFETY: the event lives.
-        is_done(hip, unsafe { (hip.hipEventQuery)(event.raw) }, "asking whether an event's point is reached")
+        // SAFETY: the event is alive.
+        is_done(hip, unsafe { (hip.hipEventQuery)(event.raw) }, "querying an event")
     }
 
     fn synchronize_event(&self, event: &RocmEvent) -> Result<()> {
         event.context.bind()?;
-        // SAFETY: the event lives.
+        // SAFETY: the event is alive.
         check(unsafe { (self.hip().hipEventSynchronize)(event.raw) }, "waiting for an event")
     }
 
     fn elapsed_ms(&self, from: &RocmEvent, to: &RocmEvent) -> Result<f32> {
         self.synchronize_event(to)?;
         let mut ms = 0.0;
-        // SAFETY: both events live; an out-parameter.
+        // SAFETY: both events are alive; the out-parameter is a valid pointer.
         let code = unsafe { (self.hip().hipEventElapsedTime)(&mut ms, from.raw, to.raw) };
         check(code, "reading the time between two events")?;
         Ok(ms)

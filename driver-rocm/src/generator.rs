@@ -9,7 +9,7 @@ use isobit_kernels::{DevicePtr, GraphRuntime as _, MemoryRuntime as _};
 use parking_lot::{Mutex, MutexGuard};
 use rocrand_sys::*;
 
-/// An algorithm of rocRAND's.
+/// An algorithm of rocRAND.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RngAlgorithm {
@@ -21,8 +21,9 @@ pub enum RngAlgorithm {
     Mrg32k3a,
 }
 
-/// A generator: algorithm, seed and position in the sequence. It draws on the stream that the
-/// thread's work went to when it was made, in order with other streams' work on what it fills.
+/// A generator: algorithm, seed and position in the sequence. It draws on the stream that was
+/// current for the thread when it was created, in order with the work of other streams on the
+/// storages it fills.
 #[derive(Debug)]
 pub struct Rng {
     device: RocmDevice,
@@ -31,10 +32,10 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator at the start of a seed's sequence.
+    /// Creates a generator at the start of a seed's sequence.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where rocRAND is not on this machine, and those of the library.
+    /// Returns `LibraryUnavailable` if rocRAND is not installed, or the library's error.
     pub fn new(device: &RocmDevice, algorithm: RngAlgorithm, seed: u64) -> Result<Self> {
         let kind = match algorithm {
             RngAlgorithm::Philox4x32 => ROCRAND_RNG_PSEUDO_PHILOX4_32_10,
@@ -47,47 +48,48 @@ impl Rng {
         Ok(Self { device: device.clone(), stream, generator: Mutex::new(generator) })
     }
 
-    /// Goes to the start of a seed's sequence.
+    /// Moves to the start of a seed's sequence.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Returns the library's error if the call fails.
     pub fn set_seed(&self, seed: u64) -> Result<()> {
         self.generator()?.set_seed(seed)
     }
 
-    /// Goes to a position of the seed's sequence, counted in 32-bit draws.
+    /// Moves to a position of the seed's sequence, counted in 32-bit draws.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Returns the library's error if the call fails.
     pub fn set_offset(&self, offset: u64) -> Result<()> {
         self.generator()?.set_offset(offset)
     }
 
-    /// Prepares the generator's state now, which the first numbers after a change of seed or offset
-    /// wait for otherwise.
+    /// Initialises the generator's state now. Otherwise the first draw after a change of seed or
+    /// offset does this.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Returns the library's error if the call fails.
     pub fn initialize(&self) -> Result<()> {
         self.draw(&mut [], |generator, _| {
             let prepare = generator.library.rocrand_initialize_generator;
-            // SAFETY: the generator lives, and the lock keeps other threads off it.
-            check(unsafe { prepare(generator.raw) }, "preparing the generator")
+            // SAFETY: the generator is alive, and the lock excludes other threads.
+            check(unsafe { prepare(generator.raw) }, "initialising the generator")
         })
     }
 
-    /// Fills u32 with random bits.
+    /// Fills a u32 storage with random bits.
     ///
     /// # Errors
-    /// `UnsupportedDtype` for another dtype, `DeviceMismatch` for a storage of another device,
-    /// `CaptureViolation` while the generator's stream is captured, and those of the library.
+    /// Returns `UnsupportedDtype` for another dtype, `DeviceMismatch` for a storage of another
+    /// device, `CaptureViolation` if the generator's stream is being captured, or the library's
+    /// error.
     pub fn bits(&self, dst: &mut RocmStorage) -> Result<()> {
         let (ptr, n) = self.target(dst)?;
         match dst.dtype() {
             _ if n == 0 => Ok(()),
             DType::U32 => self.draw(&mut [dst], |generator, _| {
                 // SAFETY: the buffer has `n` elements of that type, and work on it runs on the
-                // stream that the generator uses.
+                // generator's stream.
                 let status = unsafe { (generator.library.rocrand_generate)(generator.raw, ptr.0 as *mut u32, n) };
                 check(status, "drawing bits")
             }),
@@ -95,28 +97,28 @@ impl Rng {
         }
     }
 
-    /// Fills f32 or f64 with uniform numbers above 0 and up to 1.
+    /// Fills an f32 or f64 storage with uniform numbers in (0, 1].
     ///
     /// # Errors
-    /// As [`bits`](Self::bits).
+    /// Same as [`bits`](Self::bits).
     pub fn uniform(&self, dst: &mut RocmStorage) -> Result<()> {
         let (ptr, n) = self.target(dst)?;
         match dst.dtype() {
             _ if n == 0 => Ok(()),
             dtype @ (DType::F32 | DType::F64) => {
                 // SAFETY: the buffer has `n` elements of that type, and work on it runs on the
-                // stream that the generator uses.
+                // generator's stream.
                 self.draw(&mut [dst], |generator, _| unsafe { generator.uniform(dtype, ptr, n) })
             }
             other => Err(unsupported("uniform numbers", other)),
         }
     }
 
-    /// Fills f32 or f64 with normally distributed numbers. rocRAND makes them in pairs, so of an
-    /// odd number one more is drawn, and dropped.
+    /// Fills an f32 or f64 storage with normally distributed numbers. rocRAND generates them in
+    /// pairs, so for an odd number of elements one more is drawn and dropped.
     ///
     /// # Errors
-    /// As [`bits`](Self::bits).
+    /// Same as [`bits`](Self::bits).
     pub fn normal(&self, dst: &mut RocmStorage, mean: f64, deviation: f64) -> Result<()> {
         let (ptr, n) = self.target(dst)?;
         let dtype = dst.dtype();
@@ -127,16 +129,16 @@ impl Rng {
             return Ok(());
         }
         if n.is_multiple_of(2) {
-            // SAFETY: the buffer has `n` elements of that dtype, and work on it runs on the stream
-            // that the generator uses.
+            // SAFETY: the buffer has `n` elements of that dtype, and work on it runs on the
+            // generator's stream.
             return self.draw(&mut [dst], |generator, _| unsafe { generator.normal(dtype, ptr, n, mean, deviation) });
         }
-        // SAFETY: all of it is written before any of it is read, in the order of the one stream.
+        // SAFETY: the buffer is fully written before it is read, in the order of the stream.
         let mut pairs = unsafe { self.device.alloc_uninit(&(n + 1).into(), dtype)? };
         let (drawn, bytes) = (pairs.ptr(), n * dtype.size_in_bytes());
         self.draw(&mut [dst, &mut pairs], |generator, stream| {
-            // SAFETY: the one buffer has n + 1 elements, the other n, of that dtype; both are live
-            // when the work is enqueued, and the pool gives neither away before that is done.
+            // SAFETY: one buffer has n + 1 elements and the other n, of that dtype. Both are alive
+            // when the work is enqueued, and the pool does not reuse them before it is done.
             unsafe {
                 generator.normal(dtype, drawn, n + 1, mean, deviation)?;
                 self.device.runtime().copy_on_device(stream, ptr, drawn, bytes)
@@ -153,7 +155,7 @@ impl Rng {
         let (_entered, runtime) = (self.device.enter_stream(&self.stream)?, self.device.runtime());
         self.device.enqueue(&[], filled, |stream| {
             if runtime.is_capturing(stream)? {
-                let message = "a generator's place in its sequence cannot be captured: draw before the capture, or use the operations of random numbers";
+                let message = "a generator's position in its sequence cannot be captured: draw before the capture, or use the HAL's random operations";
                 return Err(Error::new(ErrorKind::CaptureViolation, message));
             }
             runtime.context().bind()?;
@@ -170,7 +172,7 @@ impl Rng {
         if !self.device.same_device(dst.device()) {
             let (mine, other) = (self.device.location(), dst.device().location());
             let message =
-                format!("the generator lives on {mine}, the storage on {other}, which is another device or instance");
+                format!("the generator belongs to {mine}, the storage to {other}, which is another device or instance");
             return Err(Error::new(ErrorKind::DeviceMismatch, message));
         }
         Ok((dst.ptr(), dst.len()))
@@ -178,5 +180,6 @@ impl Rng {
 }
 
 fn unsupported(what: &str, dtype: DType) -> Error {
-    Error::new(ErrorKind::UnsupportedDtype, format!("rocRAND gives no {what} in {dtype}")).with_dtypes(&[dtype])
+    Error::new(ErrorKind::UnsupportedDtype, format!("rocRAND does not generate {what} in {dtype}"))
+        .with_dtypes(&[dtype])
 }

@@ -1,4 +1,4 @@
-//! What a device is: limits, names, versions.
+//! Device properties: limits, names, versions.
 
 use crate::compile;
 use crate::context::device_count;
@@ -10,15 +10,15 @@ use isobit_hal::{ComputeCapability, DeviceInfo, Error, ErrorKind, LibraryInfo, R
 use isobit_kernels::{Limits, add_loaded, device_info};
 use std::ffi::{CStr, c_int};
 
-/// HIP's limit on grid times block along each dimension, as its documentation of
-/// `hipModuleLaunchKernel` states it.
+/// HIP's limit on grid times block along each dimension, from the documentation of
+/// `hipModuleLaunchKernel`.
 pub(crate) const MAX_THREADS_PER_DIM: u64 = 1 << 32;
 
 fn attribute(hip: &Hip, device: c_int, attribute: hipDeviceAttribute_t) -> Result<u32> {
     let mut value = 0;
-    // SAFETY: an out-parameter; the attribute is one the bindings name.
+    // SAFETY: the out-parameter is a valid pointer, and the bindings define the attribute.
     let code = unsafe { (hip.hipDeviceGetAttribute)(&mut value, attribute, device) };
-    check(code, "asking for an attribute of the device")?;
+    check(code, "querying an attribute of the device")?;
     Ok(value as u32)
 }
 
@@ -37,37 +37,39 @@ pub(crate) fn limits(hip: &Hip, device: c_int) -> Result<Limits> {
     })
 }
 
-/// The architecture with its features, `gfx90a:sramecc+:xnack-`.
+/// Returns the architecture with its features, such as `gfx90a:sramecc+:xnack-`.
 pub(crate) fn arch(hip: &Hip, device: c_int) -> Result<String> {
-    // Of eight-byte words, for the struct has members of that alignment.
+    // Made of eight-byte words, because the struct has members with that alignment.
     let mut words = [0u64; PROPERTIES_BYTES / 8];
     let buffer = words.as_mut_ptr();
-    // SAFETY: the buffer is larger than the struct of any release, and aligned as it.
+    // SAFETY: the buffer is larger than the struct of any release, and has its alignment.
     let (layout, code) = unsafe {
         match (hip.hipGetDevicePropertiesR0600, hip.hipGetDeviceProperties) {
             (Some(get), _) => (R0600, get(buffer.cast(), device)),
             (None, Some(get)) => (R0000, get(buffer.cast(), device)),
             (None, None) => {
-                let message = "HIP on this machine has no hipGetDeviceProperties, which alone tells the architecture";
+                let message =
+                    "HIP on this machine has no hipGetDeviceProperties, which is the only source of the architecture";
                 return Err(Error::new(ErrorKind::LibraryUnavailable, message));
             }
         }
     };
-    check(code, "asking for the device's properties")?;
-    // SAFETY: words as bytes: any of them is a u8, and the array has exactly as many.
+    check(code, "querying the device's properties")?;
+    // SAFETY: any bytes are valid `u8`s, and both arrays have the same size.
     let bytes = unsafe { &*buffer.cast::<[u8; PROPERTIES_BYTES]>() };
     layout.arch_name_in(bytes).map(str::to_string).ok_or_else(|| {
         let file = HIP.path().unwrap_or_else(|| hip.file().display().to_string());
         let message = format!(
-            "{file} (HIP {}) does not give the architecture where ROCm 5, 6 and 7 have it; this release of ROCm is not known here",
+            "{file} (HIP {}) does not return the architecture at the offset of ROCm 5, 6 and 7; this release of ROCm is not supported",
             runtime_version(hip).unwrap_or_else(|e| e.to_string())
         );
         Error::new(ErrorKind::LibraryUnavailable, message)
     })
 }
 
-/// The numbers of an architecture's name: hexadecimal digits of which the last two stand for
-/// variant and stepping. `None` for a name that is no device's, such as that of a family.
+/// Returns the numbers in an architecture's name, which are hexadecimal digits; the last two are
+/// variant and stepping. Returns `None` if the name is not that of a device, for example that of a
+/// family.
 fn capability(arch: &str) -> Option<ComputeCapability> {
     let digits = arch.split(':').next()?.strip_prefix("gfx")?;
     let (major, rest) = digits.split_at_checked(digits.len().checked_sub(2)?)?;
@@ -82,8 +84,8 @@ fn capability(arch: &str) -> Option<ComputeCapability> {
 
 fn memory_total(hip: &Hip, device: c_int) -> Result<u64> {
     let mut bytes = 0;
-    // SAFETY: an out-parameter.
-    check(unsafe { (hip.hipDeviceTotalMem)(&mut bytes, device) }, "asking for the device's memory")?;
+    // SAFETY: the out-parameter is a valid pointer.
+    check(unsafe { (hip.hipDeviceTotalMem)(&mut bytes, device) }, "querying the device's memory")?;
     Ok(bytes as u64)
 }
 
@@ -91,30 +93,30 @@ fn name(hip: &Hip, device: c_int) -> Result<String> {
     let mut name = [0; 256];
     // SAFETY: HIP writes at most 255 characters and a NUL.
     unsafe {
-        check((hip.hipDeviceGetName)(name.as_mut_ptr(), 255, device), "asking for the device's name")?;
+        check((hip.hipDeviceGetName)(name.as_mut_ptr(), 255, device), "querying the device's name")?;
         Ok(CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned())
     }
 }
 
-/// HIP's number for a version, in its parts.
+/// Formats HIP's version number.
 fn version_text(version: c_int) -> String {
     format!("{}.{}.{}", version / 10_000_000, version / 100_000 % 100, version % 100_000)
 }
 
 pub(crate) fn runtime_version(hip: &Hip) -> Result<String> {
     let mut version = 0;
-    // SAFETY: an out-parameter.
-    check(unsafe { (hip.hipRuntimeGetVersion)(&mut version) }, "asking for the runtime's version")?;
+    // SAFETY: the out-parameter is a valid pointer.
+    check(unsafe { (hip.hipRuntimeGetVersion)(&mut version) }, "querying the runtime's version")?;
     Ok(version_text(version))
 }
 
 fn driver_version(hip: &Hip) -> Result<String> {
     let mut version = 0;
-    // SAFETY: an out-parameter.
-    check(unsafe { (hip.hipDriverGetVersion)(&mut version) }, "asking for the driver's version")?;
+    // SAFETY: the out-parameter is a valid pointer.
+    check(unsafe { (hip.hipDriverGetVersion)(&mut version) }, "querying the driver's version")?;
     let hip = format!("HIP {}", version_text(version));
-    // The kernel module's own version, as people know it; there where the driver is AMD's own for
-    // Linux and not the kernel's.
+    // The version by which the driver is commonly known is that of its kernel module; the file
+    // exists if the driver is AMD's own for Linux and not the kernel's.
     let module = std::fs::read_to_string("/sys/module/amdgpu/version").ok();
     Ok(match module {
         Some(module) => format!("{} ({hip})", module.trim()),
@@ -122,7 +124,7 @@ fn driver_version(hip: &Hip) -> Result<String> {
     })
 }
 
-/// All that is known of a device without allocating on it.
+/// Returns everything that is known of a device without allocating on it.
 pub(crate) fn describe(hip: &Hip, device: c_int) -> Result<DeviceInfo> {
     let arch = arch(hip, device)?;
     let mut info = device_info("rocm", &arch, limits(hip, device)?);
@@ -144,7 +146,7 @@ pub(crate) fn describe(hip: &Hip, device: c_int) -> Result<DeviceInfo> {
     Ok(info)
 }
 
-/// Every device there is, none of them opened.
+/// Returns every device without opening any.
 pub(crate) fn all() -> Result<Vec<DeviceInfo>> {
     let hip = HIP.require()?;
     (0..device_count()?).map(|ordinal| describe(hip, ordinal as c_int)).collect()
@@ -156,7 +158,7 @@ mod tests {
 
     #[test]
     fn architectures_are_numbered_as_amd_names_them() {
-        // The numbers of LLVM's own table: https://llvm.org/docs/AMDGPUUsage.html#processors.
+        // The numbers are from LLVM's own table: https://llvm.org/docs/AMDGPUUsage.html#processors.
         for (arch, major, minor, stepping) in [
             ("gfx900", 9, 0, 0),
             ("gfx90a:sramecc+:xnack-", 9, 0, 10),

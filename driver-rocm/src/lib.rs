@@ -1,12 +1,12 @@
-//! The ROCm driver of Isobit: [`RocmRuntime`] is HIP as `isobit-kernels` wants it, and
-//! [`RocmDevice`] and [`RocmStorage`] are the HAL over it.
+//! The ROCm driver of Isobit. [`RocmRuntime`] implements the runtime traits of `isobit-kernels`
+//! with HIP; [`RocmDevice`] and [`RocmStorage`] are the HAL types on top of it.
 //!
-//! Nothing of ROCm is needed to build. At run time HIP's library (`libamdhip64`) is opened when a
-//! device is; rocBLAS, HIPRTC, rocRAND and MIOpen are opened when first wanted and may be absent:
-//! matrix products, convolutions and random numbers then come from the portable kernels, and only
-//! code for a card that was not packed cannot be compiled. `hip_sys::dl` says where each is looked
-//! for.
-// The constants of ROCm's interfaces keep the names that AMD's documentation has for them.
+//! Building needs no part of ROCm. At run time HIP's library (`libamdhip64`) is opened with the
+//! first device. rocBLAS, HIPRTC, rocRAND and MIOpen are opened on first use and may be absent: the
+//! portable kernels then compute matrix products, convolutions and random numbers, and without
+//! HIPRTC only code that was not packed for a card cannot be compiled. `hip_sys::dl` describes
+//! where each is looked for.
+// The constants of ROCm's interfaces keep their names from AMD's documentation.
 #![allow(non_upper_case_globals)]
 
 mod blas;
@@ -42,19 +42,20 @@ pub type RocmDevice = isobit_kernels::GpuDevice<RocmRuntime>;
 /// A buffer on an AMD GPU.
 pub type RocmStorage = isobit_kernels::GpuStorage<RocmRuntime>;
 
-/// How many AMD GPUs there are. Opens none.
+/// Returns the number of AMD GPUs. Opens none.
 ///
 /// # Errors
-/// `LibraryUnavailable` where ROCm is absent, lacks a function this crate calls, or finds no GPU.
+/// Returns `LibraryUnavailable` if ROCm is absent, lacks a function that this crate calls, or finds
+/// no GPU.
 pub fn device_count() -> isobit_hal::Result<usize> {
     context::device_count()
 }
 
-/// Every AMD GPU there is, by ordinal: what can be known without opening one, which free memory is
-/// not.
+/// Describes every AMD GPU, in the order of their ordinals. Opens none, so the free memory is not
+/// known.
 ///
 /// # Errors
-/// As [`device_count`].
+/// Same as [`device_count`].
 pub fn devices() -> isobit_hal::Result<Vec<isobit_hal::DeviceInfo>> {
     info::all()
 }

@@ -1,5 +1,5 @@
-//! Asking before calling: each library is opened when first wanted, with every function that this
-//! crate calls, or said to be missing.
+//! Opens each library on first use and checks that it has every function that this crate calls;
+//! otherwise reports it as missing.
 
 use hip_sys::dl::{LibrarySpec, OpenError};
 use hip_sys::{Hip, Hiprtc};
@@ -9,7 +9,7 @@ use miopen_sys::Miopen;
 use rocblas_sys::Rocblas;
 use rocrand_sys::Rocrand;
 
-/// A vendor library and how its function table is had.
+/// A vendor library and how to get its function table.
 #[derive(Debug)]
 pub(crate) struct RocmLibrary<T: 'static> {
     file: &'static str,
@@ -23,7 +23,7 @@ pub(crate) static HIP: RocmLibrary<Hip> = RocmLibrary {
     file: "libamdhip64.so",
     spec: Hip::SPEC,
     get: Hip::get,
-    found: Library::new("install ROCm 5, 6 or 7, or run where there is an AMD GPU"),
+    found: Library::new("install ROCm 5, 6 or 7, or use a machine with an AMD GPU"),
 };
 
 /// AMD's run-time compiler.
@@ -39,7 +39,7 @@ pub(crate) static ROCBLAS: RocmLibrary<Rocblas> = RocmLibrary {
     file: "librocblas.so",
     spec: Rocblas::SPEC,
     get: Rocblas::get,
-    found: Library::new("install ROCm's rocBLAS to have vendor numerics"),
+    found: Library::new("install ROCm's rocBLAS to use vendor numerics"),
 };
 
 /// AMD's deep-learning primitives.
@@ -50,7 +50,7 @@ pub(crate) static MIOPEN: RocmLibrary<Miopen> = RocmLibrary {
     found: Library::new("install ROCm's MIOpen (miopen-hip)"),
 };
 
-/// AMD's random numbers.
+/// AMD's random number generators.
 pub(crate) static ROCRAND: RocmLibrary<Rocrand> = RocmLibrary {
     file: "librocrand.so",
     spec: Rocrand::SPEC,
@@ -59,15 +59,16 @@ pub(crate) static ROCRAND: RocmLibrary<Rocrand> = RocmLibrary {
 };
 
 impl<T> RocmLibrary<T> {
-    /// The library's functions. Looked up once in a process.
+    /// Returns the library's functions. The lookup happens once per process.
     ///
     /// # Errors
-    /// `LibraryUnavailable`, saying what is missing, where it was looked for, and what to install.
+    /// Returns `LibraryUnavailable`, saying what is missing, where it was looked for, and what to
+    /// install.
     pub(crate) fn require(&self) -> Result<&'static T> {
         self.found.require(|| self.look())
     }
 
-    /// Whether it can be called, as far as is known without opening it.
+    /// Whether the library can be called, as far as this is known without opening it.
     pub(crate) fn is_there(&self) -> bool {
         self.found.is_there(self.spec.places(), || self.look())
     }
@@ -76,7 +77,7 @@ impl<T> RocmLibrary<T> {
         (self.get)().map_err(ToString::to_string)
     }
 
-    /// The file it was loaded from, if it is loaded.
+    /// Returns the file it was loaded from, if it is loaded.
     pub(crate) fn path(&self) -> Option<String> {
         loaded_file(self.file)
     }

@@ -1,4 +1,4 @@
-//! Modules, kernels and their launch.
+//! Modules, kernels and launches.
 
 use crate::context::Context;
 use crate::error::check;
@@ -17,20 +17,20 @@ pub struct RocmModule {
     raw: hipModule_t,
 }
 
-// SAFETY: a module may be used from any thread whose current device is its own, which every call
-// sees to.
+// SAFETY: a module may be used from any thread that makes its device current, which every call
+// does.
 unsafe impl Send for RocmModule {}
-// SAFETY: as above; the driver locks what is shared.
+// SAFETY: a module may be used from any thread; the driver locks shared state.
 unsafe impl Sync for RocmModule {}
 
-/// Bytes of the header of a 64-bit ELF file.
+/// The size in bytes of the header of a 64-bit ELF file.
 const ELF_HEADER_BYTES: usize = 64;
 
 impl Drop for RocmModule {
     fn drop(&mut self) {
         let unloaded = self.context.bind().and_then(|()| {
-            // SAFETY: loaded in `load_module`, unloaded once; whoever launched from it has
-            // synchronised or closed the device.
+            // SAFETY: the module was loaded in `load_module` and is unloaded once; the users of its
+            // kernels have synchronised or closed the device.
             check(unsafe { (self.context.hip.hipModuleUnload)(self.raw) }, "unloading a kernel module")
         });
         self.context.deferred().keep(unloaded);
@@ -41,36 +41,36 @@ impl Drop for RocmModule {
 #[derive(Debug, Clone, Copy)]
 pub struct RocmFunction(hipFunction_t);
 
-// SAFETY: a handle that the driver accepts from any thread.
+// SAFETY: the driver accepts the handle from any thread.
 unsafe impl Send for RocmFunction {}
-// SAFETY: as above.
+// SAFETY: the driver accepts the handle from any thread.
 unsafe impl Sync for RocmFunction {}
 
-/// HIP's own conditions on a launch, which it does not check everywhere: a dispatch counts threads,
-/// not blocks, in 32 bits a dimension.
+/// Checks HIP's own conditions on a launch, which HIP does not always check: a dispatch counts
+/// threads, not blocks, with 32 bits per dimension.
 fn check_limits(config: &LaunchConfig, limits: &Limits) -> Result<()> {
     let wrong = |what: String| Err(Error::new(ErrorKind::InvalidArgument, format!("launching a kernel: {what}")));
     for ((axis, blocks), threads) in ["x", "y", "z"].into_iter().zip(config.grid).zip(config.block) {
         let along = u64::from(blocks) * u64::from(threads);
         if along == 0 || along >= limits.max_threads_per_dim {
             return wrong(format!(
-                "{blocks} blocks of {threads} threads along {axis}; HIP takes at least one, and fewer than 2^32 threads in all"
+                "{blocks} blocks of {threads} threads along {axis}; HIP requires at least one of each, and fewer than 2^32 threads in total"
             ));
         }
     }
     let threads: u64 = config.block.into_iter().map(u64::from).product();
     if threads > limits.max_threads_per_block.into() {
-        return wrong(format!("a block of {threads} threads; the device takes {}", limits.max_threads_per_block));
+        return wrong(format!("a block of {threads} threads; the device allows {}", limits.max_threads_per_block));
     }
     if config.shared_bytes > limits.shared_memory_per_block {
         let most = limits.shared_memory_per_block;
-        return wrong(format!("{} bytes of shared memory a block; the device has {most}", config.shared_bytes));
+        return wrong(format!("{} bytes of shared memory per block; the device has {most}", config.shared_bytes));
     }
     Ok(())
 }
 
 impl RocmFunction {
-    /// The driver's handle, for interop.
+    /// Returns the driver's handle, for interop.
     pub fn raw(self) -> hipFunction_t {
         self.0
     }
@@ -84,14 +84,14 @@ impl ModuleRuntime for RocmRuntime {
         let Code::Object(image) = code else {
             return Err(Error::new(ErrorKind::InvalidArgument, "AMD devices load code objects, not PTX"));
         };
-        // HIP is given an address alone and finds the object's end by its headers, so it must not
-        // get less than those.
+        // HIP receives only an address and finds the end of the object from its headers, so the
+        // image must at least contain these.
         if !image.starts_with(b"\x7fELF") || image.len() < ELF_HEADER_BYTES {
-            return Err(Error::new(ErrorKind::InvalidArgument, "a code object is an ELF file, which this is not"));
+            return Err(Error::new(ErrorKind::InvalidArgument, "the code object is not an ELF file"));
         }
         self.context().bind()?;
         let mut raw = std::ptr::null_mut();
-        // SAFETY: the image is a whole ELF file; an out-parameter.
+        // SAFETY: the image is a complete ELF file, and the out-parameter is a valid pointer.
         let code = unsafe { (self.hip().hipModuleLoadData)(&mut raw, image.as_ptr().cast()) };
         check(code, "loading a kernel module")?;
         Ok(RocmModule { context: self.context().clone(), raw })
@@ -100,21 +100,21 @@ impl ModuleRuntime for RocmRuntime {
     fn function(&self, module: &RocmModule, symbol: &str) -> Result<RocmFunction> {
         module.context.bind()?;
         let name = CString::new(symbol)
-            .map_err(|e| Error::new(ErrorKind::InvalidArgument, "a kernel's name has no NUL").with_source(e))?;
+            .map_err(|e| Error::new(ErrorKind::InvalidArgument, "the kernel name has a NUL").with_source(e))?;
         let mut raw = std::ptr::null_mut();
-        // SAFETY: the module lives and the name ends in NUL.
+        // SAFETY: the module is alive, and the name ends in NUL.
         check(unsafe { (self.hip().hipModuleGetFunction)(&mut raw, module.raw, name.as_ptr()) }, "finding a kernel")
             .map_err(|e| e.with_kernel(symbol))?;
         Ok(RocmFunction(raw))
     }
 
     fn allow_dynamic_shared(&self, _function: RocmFunction, bytes: u32) -> Result<()> {
-        // HIP has nothing to ask for: a block may have all that the device offers.
+        // HIP needs no request: a block may use all the shared memory that the device has.
         let most = self.limits().shared_memory_per_block;
         if bytes <= most {
             return Ok(());
         }
-        let message = format!("{bytes} bytes of dynamic shared memory a block; the device has {most}");
+        let message = format!("{bytes} bytes of dynamic shared memory per block; the device has {most}");
         Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
@@ -128,7 +128,7 @@ impl ModuleRuntime for RocmRuntime {
         self.context().bind()?;
         check_limits(config, self.limits())?;
         let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-        // SAFETY: the caller promises that `args` are the kernel's parameters, and that the
+        // SAFETY: the caller guarantees that `args` match the kernel's parameters, and that the
         // memory it uses is allocated.
         let code = unsafe {
             (self.hip().hipModuleLaunchKernel)(

@@ -1,4 +1,4 @@
-//! Copies from one device to another without the host.
+//! Copies between devices without the host.
 
 use crate::context::Context;
 use crate::error::{check, forget};
@@ -9,7 +9,7 @@ use isobit_hal::Result;
 use isobit_kernels::{DevicePtr, MemoryRuntime as _, PeerRuntime};
 use std::ffi::c_void;
 
-/// Lets the one device, which is current, reach the memory of the other, the first time.
+/// Gives one device, which is current, access to the memory of the other, once.
 fn allow(to: &Context, from: &Context) -> Result<()> {
     to.peers().allow_once(from.device(), || {
         // SAFETY: the other device is open.
@@ -18,7 +18,7 @@ fn allow(to: &Context, from: &Context) -> Result<()> {
                 forget(to.hip);
                 Ok(())
             }
-            code => check(code, "reaching another device's memory"),
+            code => check(code, "enabling access to another device's memory"),
         }
     })
 }
@@ -27,7 +27,7 @@ impl PeerRuntime for RocmRuntime {
     fn can_access_peer(&self, other: &Self) -> bool {
         let (to, from) = (self.context(), other.context());
         let mut can = 0;
-        // SAFETY: an out-parameter; both devices are open.
+        // SAFETY: the out-parameter is a valid pointer; both devices are open.
         let asked = unsafe { (to.hip.hipDeviceCanAccessPeer)(&mut can, to.device(), from.device()) };
         if asked != hipSuccess {
             forget(to.hip);
@@ -45,13 +45,14 @@ impl PeerRuntime for RocmRuntime {
     ) -> Result<()> {
         let (to, from) = (self.context(), from.context());
         if to.device() == from.device() {
-            // SAFETY: the caller promises both ranges; the device's instances share its memory.
+            // SAFETY: the caller guarantees valid ranges; all instances of a device share its
+            // memory.
             return unsafe { self.copy_on_device(stream, dst, src, bytes) };
         }
         to.bind()?;
         allow(to, from)?;
         let (copy, dst, src) = (to.hip.hipMemcpyPeerAsync, dst.0 as *mut c_void, src.0 as *const c_void);
-        // SAFETY: the caller promises that both ranges are allocated, `src` on `from`.
+        // SAFETY: the caller guarantees that both ranges are allocated, `src` on `from`.
         let code = unsafe { copy(dst, to.device(), src, from.device(), bytes, stream.raw()) };
         check(code, "copying from another device")
     }

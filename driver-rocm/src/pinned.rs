@@ -1,4 +1,4 @@
-//! Page-locked host memory, and copies that run beside the host.
+//! Page-locked host memory and asynchronous copies.
 
 use crate::error::check;
 use crate::runtime::RocmRuntime;
@@ -13,20 +13,21 @@ impl PinnedRuntime for RocmRuntime {
     fn alloc_pinned(&self, bytes: usize) -> Result<NonNull<u8>> {
         self.context().bind()?;
         let mut ptr = std::ptr::null_mut();
-        // Page-locked for every device of the process, so that peers may be fed from one buffer.
+        // Page-locked for every device of the process, so that one buffer can serve several
+        // devices.
         let flags = hipHostMallocPortable;
-        // SAFETY: an out-parameter.
+        // SAFETY: the out-parameter is a valid pointer.
         check(unsafe { (self.hip().hipHostMalloc)(&mut ptr, bytes, flags) }, "allocating page-locked memory")?;
         NonNull::new(ptr.cast()).ok_or_else(|| {
-            let message = format!("HIP gave no page-locked memory where {bytes} bytes were asked for");
+            let message = format!("HIP returned no page-locked memory for a request of {bytes} bytes");
             Error::new(ErrorKind::OutOfMemory, message)
         })
     }
 
     unsafe fn free_pinned(&self, ptr: NonNull<u8>) {
         let freed = self.context().bind().and_then(|()| {
-            // SAFETY: the caller promises that `alloc_pinned` gave `ptr`, that this is its one
-            // free, and that no copy uses it.
+            // SAFETY: the caller guarantees that `alloc_pinned` returned `ptr`, that it is freed
+            // only here, and that no copy uses it.
             check(unsafe { (self.hip().hipHostFree)(ptr.as_ptr().cast()) }, "freeing page-locked memory")
         });
         self.context().deferred().keep(freed);
@@ -41,7 +42,7 @@ impl PinnedRuntime for RocmRuntime {
     ) -> Result<()> {
         self.context().bind()?;
         let (copy, kind) = (self.hip().hipMemcpyAsync, hipMemcpyHostToDevice);
-        // SAFETY: the caller promises that both ranges are allocated, and that `src` does not
+        // SAFETY: the caller guarantees that both ranges are allocated, and that `src` does not
         // change until the copy is done.
         let code = unsafe { copy(dst.0 as *mut c_void, src.as_ptr().cast(), bytes, kind, stream.raw()) };
         check(code, "copying from page-locked memory")
@@ -50,7 +51,7 @@ impl PinnedRuntime for RocmRuntime {
     unsafe fn copy_to_pinned(&self, stream: &RocmStream, dst: NonNull<u8>, src: DevicePtr, bytes: usize) -> Result<()> {
         self.context().bind()?;
         let (copy, kind) = (self.hip().hipMemcpyAsync, hipMemcpyDeviceToHost);
-        // SAFETY: the caller promises that both ranges are allocated, and that nothing touches
+        // SAFETY: the caller guarantees that both ranges are allocated, and that nothing accesses
         // `dst` until the copy is done.
         let code = unsafe { copy(dst.as_ptr().cast(), src.0 as *const c_void, bytes, kind, stream.raw()) };
         check(code, "copying to page-locked memory")

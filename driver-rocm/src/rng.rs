@@ -1,4 +1,4 @@
-//! Random numbers by rocRAND: its Philox4x32-10, in an order of its own.
+//! Random numbers by rocRAND: its Philox4x32-10, in rocRAND's own order.
 
 use crate::context::Context;
 use crate::library::ROCRAND;
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rocrand_sys::*;
 use std::sync::Arc;
 
-/// A generator of rocRAND's, with its device.
+/// A rocRAND generator with its device.
 #[derive(Debug)]
 pub(crate) struct Generator {
     context: Arc<Context>,
@@ -18,8 +18,8 @@ pub(crate) struct Generator {
     pub(crate) raw: rocrand_generator,
 }
 
-// SAFETY: rocRAND lets any thread use a generator, one at a time, as whoever has it exclusively
-// does.
+// SAFETY: rocRAND allows any thread to use a generator, one at a time, which exclusive access
+// ensures.
 unsafe impl Send for Generator {}
 
 fn name_of(status: rocrand_status) -> &'static str {
@@ -49,12 +49,12 @@ pub(crate) fn check(status: rocrand_status, doing: &str) -> Result<()> {
     Err(Error::new(kind, format!("rocRAND, {doing}: {name}")).with_native(i64::from(status), name))
 }
 
-/// The library's version.
+/// Returns the library's version.
 pub(crate) fn version() -> Result<String> {
     let library = ROCRAND.require()?;
     let mut version = 0;
-    // SAFETY: an out-parameter.
-    check(unsafe { (library.rocrand_get_version)(&mut version) }, "asking for its version")?;
+    // SAFETY: the out-parameter is a valid pointer.
+    check(unsafe { (library.rocrand_get_version)(&mut version) }, "querying its version")?;
     Ok(format!("{}.{}.{}", version / 100_000, version / 100 % 1000, version % 100))
 }
 
@@ -63,23 +63,23 @@ impl Generator {
         let library = ROCRAND.require()?;
         context.bind()?;
         let mut raw = std::ptr::null_mut();
-        // SAFETY: an out-parameter.
-        check(unsafe { (library.rocrand_create_generator)(&mut raw, kind) }, "making a generator")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(unsafe { (library.rocrand_create_generator)(&mut raw, kind) }, "creating a generator")?;
         let mut generator = Self { context: context.clone(), library, raw };
         generator.move_to(stream)?;
         Ok(generator)
     }
 
-    /// Its work goes to another stream from now on.
+    /// Moves the generator to another stream.
     pub(crate) fn move_to(&mut self, stream: &RocmStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the generator lives; the stream closes no earlier than its generator is moved
-        // elsewhere or destroyed.
-        check(unsafe { (self.library.rocrand_set_stream)(self.raw, stream.raw()) }, "choosing the stream")
+        // SAFETY: the generator is alive; the stream does not close before its generator is moved
+        // or destroyed.
+        check(unsafe { (self.library.rocrand_set_stream)(self.raw, stream.raw()) }, "setting the stream")
     }
 
     pub(crate) fn set_seed(&mut self, seed: u64) -> Result<()> {
-        // SAFETY: the generator lives and is used by nobody else.
+        // SAFETY: the generator is alive, and access is exclusive.
         check(unsafe { (self.library.rocrand_set_seed)(self.raw, seed) }, "setting the seed")
     }
 
@@ -89,11 +89,11 @@ impl Generator {
     }
 
     /// # Safety
-    /// `ptr` has `n` elements of the dtype, which is f32 or f64; work on them runs on the
+    /// `ptr` has `n` elements of the dtype, which is f32 or f64, and work on them runs on the
     /// generator's stream.
     pub(crate) unsafe fn uniform(&mut self, dtype: DType, ptr: DevicePtr, n: usize) -> Result<()> {
-        // SAFETY: the caller promises that `ptr` has `n` elements of the dtype, which is f32 or
-        // f64; work on them runs on the generator's stream.
+        // SAFETY: the caller guarantees that `ptr` has `n` elements of the dtype, which is f32 or
+        // f64, and that work on them runs on the generator's stream.
         let status = unsafe {
             if dtype == DType::F64 {
                 (self.library.rocrand_generate_uniform_double)(self.raw, ptr.0 as *mut f64, n)
@@ -105,7 +105,7 @@ impl Generator {
     }
 
     /// # Safety
-    /// As [`uniform`](Self::uniform), with an even `n`.
+    /// Same as [`uniform`](Self::uniform), and `n` is even.
     pub(crate) unsafe fn normal(
         &mut self,
         dtype: DType,
@@ -114,7 +114,7 @@ impl Generator {
         mean: f64,
         deviation: f64,
     ) -> Result<()> {
-        // SAFETY: the caller promises what `uniform` asks, with an even `n`.
+        // SAFETY: the caller upholds the contract of `uniform`, and `n` is even.
         let status = unsafe {
             if dtype == DType::F64 {
                 (self.library.rocrand_generate_normal_double)(self.raw, ptr.0 as *mut f64, n, mean, deviation)
@@ -130,14 +130,15 @@ impl Generator {
 impl Drop for Generator {
     fn drop(&mut self) {
         let destroyed = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once; freeing its state waits for its work.
+            // SAFETY: the generator was created in `new` and is destroyed once; freeing its state
+            // waits for its work.
             check(unsafe { (self.library.rocrand_destroy_generator)(self.raw) }, "destroying a generator")
         });
         self.context.deferred().keep(destroyed);
     }
 }
 
-/// The generator behind [`VendorRuntime::random`](isobit_kernels::VendorRuntime::random) on one
+/// The generator for [`VendorRuntime::random`](isobit_kernels::VendorRuntime::random) on one
 /// stream.
 #[derive(Debug)]
 pub(crate) struct VendorRng(Mutex<Sequence>);
@@ -145,7 +146,7 @@ pub(crate) struct VendorRng(Mutex<Sequence>);
 #[derive(Debug)]
 struct Sequence {
     generator: Generator,
-    /// The seed, and where in its sequence the next numbers would come from.
+    /// The seed and the offset of the next numbers in its sequence.
     position: Option<(u64, u64)>,
 }
 
@@ -162,11 +163,11 @@ impl LibraryHandle<RocmRuntime> for VendorRng {
 
 impl VendorRng {
     /// # Safety
-    /// As `VendorRuntime::random`.
+    /// See `VendorRuntime::random`.
     pub(crate) unsafe fn random(&self, problem: &Random) -> Result<Vendor> {
         let mut sequence = self.0.lock();
         sequence.generator.context.bind()?;
-        // SAFETY: the caller promises that the elements are allocated.
+        // SAFETY: the caller guarantees that the elements are allocated.
         match unsafe { sequence.draw(problem) } {
             Ok(()) => Ok(Vendor::Done),
             Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(e),
@@ -177,15 +178,15 @@ impl VendorRng {
 
 impl Sequence {
     /// # Safety
-    /// As `VendorRuntime::random`.
+    /// See `VendorRuntime::random`.
     unsafe fn draw(&mut self, problem: &Random) -> Result<()> {
         let Random { dtype, dst, len, distribution, seed, offset } = *problem;
-        // Known again once the call has worked.
+        // The position is set again after the call succeeds.
         if self.position.take() != Some((seed, offset)) {
             self.generator.set_seed(seed)?;
             self.generator.set_offset(offset)?;
         }
-        // SAFETY: as the caller promises; of normal numbers `len` is even.
+        // SAFETY: the caller guarantees valid elements; `len` is even for normal numbers.
         unsafe {
             match distribution {
                 Distribution::Unit => self.generator.uniform(dtype, dst, len)?,

@@ -1,4 +1,4 @@
-//! [`GpuRuntime`] over HIP: opening a device, and what it is. Each other part of the trait is
+//! [`GpuRuntime`] over HIP: opens a device and describes it. Each other part of the trait is
 //! implemented in the file of its subject.
 
 use crate::context::Context;
@@ -10,7 +10,7 @@ use isobit_kernels::{GpuRuntime, Limits, MemoryRuntime as _, Target};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-/// One AMD GPU through HIP.
+/// One AMD GPU, accessed through HIP.
 #[derive(Debug)]
 pub struct RocmRuntime {
     context: Arc<Context>,
@@ -20,7 +20,7 @@ pub struct RocmRuntime {
 }
 
 impl RocmRuntime {
-    /// The device's ordinal in HIP, for interop.
+    /// Returns the device's ordinal in HIP, for interop.
     pub fn raw_device(&self) -> c_int {
         self.context.device()
     }
@@ -29,7 +29,7 @@ impl RocmRuntime {
         &self.context
     }
 
-    /// HIP's functions.
+    /// Returns HIP's functions.
     pub(crate) fn hip(&self) -> &'static Hip {
         self.context.hip
     }

@@ -8,24 +8,24 @@ use isobit_hal::Result;
 use isobit_kernels::StreamRuntime;
 use std::sync::Arc;
 
-/// A stream of this crate's, which does not wait for the legacy default stream, or one of another
-/// library's.
+/// A stream created by this crate, which does not synchronise with the legacy default stream, or a
+/// stream of another library.
 #[derive(Debug)]
 pub struct RocmStream {
     context: Arc<Context>,
     raw: hipStream_t,
-    /// Whether it is destroyed with this.
+    /// Whether dropping this destroys the stream.
     owned: bool,
 }
 
-// SAFETY: a stream may be used from any thread whose current device is its own, which every call
-// sees to.
+// SAFETY: a stream may be used from any thread that makes its device current, which every call
+// does.
 unsafe impl Send for RocmStream {}
-// SAFETY: as above; the driver locks what is shared.
+// SAFETY: a stream may be used from any thread; the driver locks shared state.
 unsafe impl Sync for RocmStream {}
 
 impl RocmStream {
-    /// The driver's handle, for interop; valid as long as the stream.
+    /// Returns the driver's handle, for interop. It is valid as long as the stream.
     pub fn raw(&self) -> hipStream_t {
         self.raw
     }
@@ -41,7 +41,8 @@ impl Drop for RocmStream {
             return;
         }
         let destroyed = self.context.bind().and_then(|()| {
-            // SAFETY: made in `new`, destroyed once; pending work is finished by the driver.
+            // SAFETY: the stream was created in `new_stream` and is destroyed once; the driver
+            // finishes pending work.
             check(unsafe { (self.context.hip.hipStreamDestroy)(self.raw) }, "destroying a stream")
         });
         self.context.deferred().keep(destroyed);
@@ -55,8 +56,8 @@ impl StreamRuntime for RocmRuntime {
         self.context().bind()?;
         let mut raw = std::ptr::null_mut();
         let flags = hipStreamNonBlocking;
-        // SAFETY: an out-parameter.
-        check(unsafe { (self.hip().hipStreamCreateWithFlags)(&mut raw, flags) }, "making a stream")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(unsafe { (self.hip().hipStreamCreateWithFlags)(&mut raw, flags) }, "creating a stream")?;
         Ok(RocmStream { context: self.context().clone(), raw, owned: true })
     }
 
@@ -70,7 +71,7 @@ impl StreamRuntime for RocmRuntime {
 
     fn synchronize(&self, stream: &RocmStream) -> Result<()> {
         stream.context.bind()?;
-        // SAFETY: the stream lives.
+        // SAFETY: the stream is alive.
         check(unsafe { (self.hip().hipStreamSynchronize)(stream.raw) }, "waiting for the device")?;
         self.context().deferred().take()
     }
@@ -78,7 +79,7 @@ impl StreamRuntime for RocmRuntime {
     fn stream_is_idle(&self, stream: &RocmStream) -> Result<bool> {
         stream.context.bind()?;
         let hip = self.hip();
-        // SAFETY: the stream lives.
-        is_done(hip, unsafe { (hip.hipStreamQuery)(stream.raw) }, "asking whether a stream's work is done")
+        // SAFETY: the stream is alive.
+        is_done(hip, unsafe { (hip.hipStreamQuery)(stream.raw) }, "querying a stream")
     }
 }

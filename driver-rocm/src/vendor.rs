@@ -1,4 +1,4 @@
-//! The libraries of AMD's that work is given to, with a handle of each for every stream.
+//! The AMD libraries that do vendor work, with one handle of each per stream.
 
 use crate::blas::Blas;
 use crate::dnn::Dnn;
@@ -9,7 +9,7 @@ use crate::stream::RocmStream;
 use isobit_hal::Result;
 use isobit_kernels::{Conv, Gemm, PerStream, Random, RangeLibrary, Scratch, Vendor, VendorRuntime};
 
-/// The handles that one device has of each library.
+/// The handles of each library on one device.
 #[derive(Debug, Default)]
 pub(crate) struct Libraries {
     blas: PerStream<Blas, RocmEvent>,
@@ -20,25 +20,26 @@ pub(crate) struct Libraries {
 impl VendorRuntime for RocmRuntime {
     const RANGES: Option<RangeLibrary> = Some(RangeLibrary {
         name: "ROCTX",
-        // The first is read by rocprofv3, the others by the profilers before it.
+        // rocprofv3 reads the first, earlier profilers the others.
         sonames: &["librocprofiler-sdk-roctx.so.1", "librocprofiler-sdk-roctx.so", "libroctx64.so.4", "libroctx64.so"],
         push: "roctxRangePushA",
         pop: "roctxRangePop",
     });
 
     unsafe fn gemm(&self, stream: &RocmStream, problem: &Gemm, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        // SAFETY: the caller promises that the elements are allocated and `c` overlaps nothing.
+        // SAFETY: the caller guarantees that the elements are allocated and that `c` overlaps
+        // nothing.
         self.libraries().blas.call(self, stream, |blas| unsafe { blas.gemm(problem, scratch) })
     }
 
     unsafe fn conv(&self, stream: &RocmStream, problem: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        // SAFETY: the caller promises that the elements are allocated and the result overlaps
-        // nothing.
+        // SAFETY: the caller guarantees that the elements are allocated and that the result
+        // overlaps nothing.
         self.libraries().dnn.call(self, stream, |dnn| unsafe { dnn.conv(problem, scratch) })
     }
 
     unsafe fn random(&self, stream: &RocmStream, problem: &Random) -> Result<Vendor> {
-        // SAFETY: the caller promises that the elements are allocated.
+        // SAFETY: the caller guarantees that the elements are allocated.
         self.libraries().rng.call(self, stream, |rng| unsafe { rng.random(problem) })
     }
 

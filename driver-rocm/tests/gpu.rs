@@ -1,5 +1,4 @@
-//! The driver on a card, and on simulated ones where there is none: what holds for any driver, and
-//! HIP's own limits.
+//! Tests that hold for any driver, and tests of HIP's own limits, on a card, or on simulated ones.
 
 #[path = "../../kernels-common/tests/driver/mod.rs"]
 mod driver;
@@ -26,7 +25,7 @@ fn a_code_object_of_another_architecture_is_refused_and_the_error_does_not_stick
     };
     let code = IMAGES[0].code_for(Target::Amdgcn, other).unwrap();
     fails(device.runtime().load_module(Code::Object(&code)), ErrorKind::KernelMissing);
-    // SAFETY: no more than asking; the library is open, for a device is.
+    // SAFETY: the call only reads the error; the library is open because a device is.
     assert_eq!(unsafe { (isobit_rocm::sys::Hip::get().unwrap().hipGetLastError)() }, isobit_rocm::sys::hipSuccess);
     fails(device.runtime().load_module(Code::Object(b"\x7fELF")), ErrorKind::InvalidArgument);
     fails(device.runtime().load_module(Code::Ptx(b".version 7.8\0")), ErrorKind::InvalidArgument);
@@ -39,7 +38,7 @@ fn launches_beyond_hips_limits_are_refused() {
     let (function, _) = device.function(KERNELS[0].key).unwrap();
     for config in [LaunchConfig::linear(0, 64), LaunchConfig::linear(1 << 26, 64), LaunchConfig::linear(1, 4096)] {
         // SAFETY: nothing is launched.
-        let launched = unsafe { device.runtime().launch(&device.stream(), function, &config, &mut []) };
+        let launched = unsafe { device.runtime().launch(&device.stream(), function, &config, &[]) };
         fails(launched, ErrorKind::InvalidArgument);
     }
     works(&device);

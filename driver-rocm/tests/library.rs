@@ -1,5 +1,5 @@
-//! A machine without ROCm, and one whose ROCm is of another kind, get an error that says what was
-//! looked for and where. Each runs in a process of its own, because a process opens a library once.
+//! Errors on a machine without ROCm, and on one with another kind of ROCm: they say what was looked
+//! for and where. Each test runs in a separate process, because a process opens a library once.
 
 use isobit_hal::{BackendDevice, ErrorKind};
 use isobit_rocm::RocmDevice;
@@ -7,7 +7,7 @@ use isobit_rocm::sys::Hip;
 use std::path::Path;
 use std::process::Command;
 
-/// Set in the child, which opens the device and prints what it got.
+/// Set in the child, which opens the device and prints the error.
 const CHILD: &str = "ISOBIT_TEST_OPEN_ROCM";
 
 #[test]
@@ -33,7 +33,7 @@ fn message_with(settings: &[(&str, &Path)]) -> String {
     message.lines().next().unwrap().to_string()
 }
 
-/// A library `file` of the given functions, each of which answers 0.
+/// Compiles a library `file` with the given functions, each of which returns 0.
 fn compile_stub(file: &Path, symbols: &[&str]) {
     let source: String = symbols.iter().map(|s| format!("int {s}(void) {{ return 0; }}\n")).collect();
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -91,7 +91,7 @@ fn a_missing_function_is_named() {
 fn the_newest_release_of_a_folder_is_taken_and_properties_are_needed() {
     let folder = tempfile::tempdir().unwrap();
     compile_stub(&folder.path().join("lib/libamdhip64.so.5"), &["hipGetDeviceCount"]);
-    // Says that there is one device, of which it can tell everything but the architecture.
+    // Reports one device and everything about it except the architecture.
     let newer = folder.path().join("lib/libamdhip64.so.7");
     compile_stub(&newer, &Hip::REQUIRED[1..]);
     let one = format!("{}.one.c", newer.display());

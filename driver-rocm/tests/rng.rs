@@ -1,7 +1,6 @@
-//! rocRAND's generators through the driver, on a card, real or simulated. Which numbers they give
-//! is the business of those who compare them with the published generators; here is what the driver
-//! adds. Without an AMD GPU or rocRAND each test says that it was skipped, and runs on simulated
-//! ones.
+//! rocRAND's generators through the driver, on a real or simulated card. Other tests compare the
+//! numbers with the published generators; these test what the driver adds. Without an AMD GPU or
+//! rocRAND, each test reports that it was skipped, and runs on simulated cards.
 
 mod simulated;
 

@@ -1,5 +1,5 @@
-//! MIOpen and rocRAND through the driver, on a card, and on simulated ones where there is none:
-//! what holds for the libraries of any vendor.
+//! MIOpen and rocRAND through the driver: tests that hold for the libraries of any vendor, on a
+//! card, or on simulated ones.
 
 mod simulated;
 #[path = "../../kernels-common/tests/driver/vendor.rs"]

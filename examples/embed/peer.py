@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""The same model in PyTorch, on the sentences of reports that the example wrote: `python3 peer.py MODEL_FOLDER REPORT.json ...`.
+"""Runs the same model in PyTorch, on the sentences of reports that the example wrote:
+`python3 peer.py MODEL_FOLDER REPORT.json ...`.
 
-A report (`--json`, best with `--bench`) carries the ids of its sentences, its embeddings and its times. For each this prints the smallest cosine between its embeddings
-and PyTorch's, in the report's precision and in f32, and the time of PyTorch's step on the same batch in the same precision, called as usual and as a CUDA graph, measured
-as the example measures: the median of five timings, each of many steps between two waits for the device. TF32 is off.
+A report (`--json`, best with `--bench`) has the ids of its sentences, its embeddings and its times.
+For each report this prints the smallest cosine between its embeddings and PyTorch's, in the
+report's precision and in f32. It also prints the time of PyTorch's step on the same batch in the
+same precision, called normally and as a CUDA graph. The time is measured as in the example: the
+median of five timings, each of many steps between two waits for the device. TF32 is off.
 """
 
 import json
@@ -25,7 +28,7 @@ torch.backends.cudnn.allow_tf32 = False
 
 
 class Layer(nn.Module):
-    """A layer of the encoder, queries, keys and values made by one product as in the example."""
+    """An encoder layer. One product computes queries, keys and values, as in the example."""
 
     def __init__(self, config):
         super().__init__()
@@ -92,7 +95,7 @@ def read_safetensors(path):
 
 
 def batch(sentences, padding, dtype):
-    """Ids, what is added to scores (nothing where no sentence is padded), and each token's share in the mean."""
+    """Ids, the mask added to scores (None without padding), and each token's weight in the mean."""
     longest = max(len(s["ids"]) for s in sentences)
     ids = torch.tensor([s["ids"] + [padding] * (longest - len(s["ids"])) for s in sentences], device=DEVICE)
     lengths = torch.tensor([len(s["ids"]) for s in sentences], device=DEVICE)

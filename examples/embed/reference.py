@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The embeddings that the tests expect, by NumPy in float64: `python3 reference.py MODEL_FOLDER > tests/expected.json`.
+"""Computes the expected embeddings of the tests with NumPy in float64:
+`python3 reference.py MODEL_FOLDER > tests/expected.json`.
 
-It shares nothing with the example: the weights are read from the bytes of the file, the tokens are made from `vocab.txt` by BERT's own rules
-(lower case, accents dropped, punctuation and ideographs apart, then the longest known piece first), and the model is written out as its paper has it.
+It shares no code with the example. The weights are read from the bytes of the file. The tokens are
+made from `vocab.txt` by BERT's rules (lower case, accents removed, punctuation and ideographs
+separated, then the longest known piece first). The model is implemented as in its paper.
 """
 
 import json
@@ -18,7 +20,7 @@ SENTENCES = [
     "The quick brown fox jumps over the lazy dog.",
     "Tensors, everywhere!",
     "Füchse über Zäune: naïve café 東京 (uncharacteristically) \t1,234.5€",
-    # More tokens than the model looks at.
+    # More tokens than the model reads.
     "A hardware abstraction layer gives one program many machines, and the same answer on each of them. " * 16,
 ]
 

@@ -1,11 +1,20 @@
-//! Host memory: one typed vector a dtype. What a driver hands to the host and takes from it; the
-//! CPU driver computes on it.
+//! Host memory: one typed vector per dtype. Drivers exchange data with the host in this form, and
+//! the CPU driver computes on it.
 
 use crate::{BackendStorage, DType, DynStorage, Error, ErrorKind, F8E4M3, Result, WithDType, validate};
 use half::{bf16, f16};
 use std::any::Any;
 
 /// A buffer in host memory.
+///
+/// ```rust
+/// use isobit_hal::{CpuStorage, DType};
+///
+/// let storage = CpuStorage::from(vec![1.0f32, 2.0]);
+/// assert_eq!((storage.dtype(), storage.as_bytes().len()), (DType::F32, 8));
+/// assert_eq!(storage.as_slice::<f32>(), Some(&[1.0, 2.0][..]));
+/// assert_eq!(storage.as_slice::<i32>(), None);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -23,7 +32,7 @@ pub enum CpuStorage {
     F64(Vec<f64>),
 }
 
-/// Runs an expression with a name bound to the vector inside.
+/// Evaluates an expression with a name bound to the vector inside.
 macro_rules! with_vec {
     ($storage:expr, $v:ident => $body:expr) => {
         match $storage {
@@ -58,7 +67,7 @@ fn vec_of<T: WithDType>(len: usize) -> Result<Vec<T>> {
     v.try_reserve_exact(len).map_err(|e| {
         Error::new(
             ErrorKind::OutOfMemory,
-            format!("the host cannot give memory for {len} elements of {} ({} bytes each)", T::DTYPE, size_of::<T>()),
+            format!("cannot allocate host memory for {len} elements of {} ({} bytes each)", T::DTYPE, size_of::<T>()),
         )
         .with_source(e)
     })?;
@@ -67,7 +76,7 @@ fn vec_of<T: WithDType>(len: usize) -> Result<Vec<T>> {
 }
 
 impl CpuStorage {
-    /// A buffer of zeros.
+    /// Allocates a buffer of zeros.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -75,16 +84,16 @@ impl CpuStorage {
         dispatch_dtype!(dtype, T => vec_of::<T>(len).map(Self::from))
     }
 
-    /// A buffer with a copy of raw bytes.
+    /// Creates a buffer with a copy of raw bytes.
     ///
     /// # Errors
-    /// `InvalidArgument` where the length is no multiple of the dtype's size; `OutOfMemory`.
+    /// `InvalidArgument` if the length is not a multiple of the dtype's size; `OutOfMemory`.
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Result<Self> {
         let size = dtype.size_in_bytes();
         if !bytes.len().is_multiple_of(size) {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("{} bytes are no whole number of {dtype} elements of {size} bytes", bytes.len()),
+                format!("{} bytes are not a whole number of {dtype} elements of {size} bytes", bytes.len()),
             ));
         }
         let mut storage = Self::zeros(bytes.len() / size, dtype)?;
@@ -92,7 +101,7 @@ impl CpuStorage {
         Ok(storage)
     }
 
-    /// The type of the elements.
+    /// Returns the dtype of the elements.
     pub fn dtype(&self) -> DType {
         fn of<T: WithDType>(_: &[T]) -> DType {
             T::DTYPE
@@ -100,32 +109,33 @@ impl CpuStorage {
         with_vec!(self, v => of(v))
     }
 
-    /// The elements as bytes.
+    /// Returns the elements as bytes.
     pub fn as_bytes(&self) -> &[u8] {
         with_vec!(self, v => bytemuck::cast_slice(v))
     }
 
-    /// The elements as bytes, to write.
+    /// Returns the elements as bytes for writing.
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
         with_vec!(self, v => bytemuck::cast_slice_mut(v))
     }
 
-    /// The elements, where `T` is their type.
+    /// Returns the elements, or `None` if `T` is not their type.
     pub fn as_slice<T: WithDType>(&self) -> Option<&[T]> {
         (T::DTYPE == self.dtype()).then(|| with_vec!(self, v => bytemuck::cast_slice(v)))
     }
 
-    /// The elements to write, where `T` is their type.
+    /// Returns the elements for writing, or `None` if `T` is not their type.
     pub fn as_mut_slice<T: WithDType>(&mut self) -> Option<&mut [T]> {
         (T::DTYPE == self.dtype()).then(|| with_vec!(self, v => bytemuck::cast_slice_mut(v)))
     }
 }
 
-/// Copies a whole storage into one of the same dtype and length, of whatever driver, through host
-/// memory; where one of the two is the host's storage, in one copy. Synchronises.
+/// Copies a whole storage through host memory into one of the same dtype and length, of any driver.
+/// If one of the two is the host's storage, this takes a single copy. Synchronises.
 ///
 /// # Errors
-/// `UnsupportedDtype` and `ShapeMismatch` where the storages differ; those of the drivers.
+/// `UnsupportedDtype` or `ShapeMismatch` if the storages differ in dtype or length; the errors of
+/// the drivers.
 pub(crate) fn through_host<S: BackendStorage, D: BackendStorage>(src: &S, dst: &mut D) -> Result<()> {
     validate::transfer(src, dst)?;
     if let Some(host) = host_mut(dst) {
@@ -137,7 +147,7 @@ pub(crate) fn through_host<S: BackendStorage, D: BackendStorage>(src: &S, dst: &
     }
 }
 
-/// The host's storage, also one that is held as an object.
+/// Returns the host's storage, also if it is inside a [`DynStorage`].
 fn host_mut(storage: &mut dyn Any) -> Option<&mut CpuStorage> {
     if storage.is::<DynStorage>() {
         return storage.downcast_mut::<DynStorage>()?.host_mut();

@@ -11,13 +11,21 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Identifies one opened device for the life of the process; two devices on one ordinal have two
-/// ids.
+/// Identifies one opened device for the lifetime of the process. Opening the same GPU twice gives
+/// two ids; the CPU always has the same id.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, CpuDevice, DeviceId};
+///
+/// assert_eq!(CpuDevice::new(0)?.id(), CpuDevice.id());
+/// assert_ne!(CpuDevice.id(), DeviceId::new());
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceId(pub(crate) u64);
 
 impl DeviceId {
-    /// An id that no other device has.
+    /// Returns an id that no other device has.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -25,12 +33,19 @@ impl DeviceId {
     }
 }
 
-/// The driver and the ordinal of a device: what a person would call it.
+/// The driver and the ordinal of a device, displayed as `cuda:0`.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, CpuDevice, DeviceLocation};
+///
+/// assert_eq!(CpuDevice.location(), DeviceLocation { driver: "cpu", ordinal: 0 });
+/// assert_eq!(CpuDevice.location().to_string(), "cpu:0");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DeviceLocation {
-    /// The driver's name: `cpu`, `cuda`, `rocm`, or that of a driver from elsewhere.
+    /// The name of the driver: `cpu`, `cuda`, `rocm`, or the name of a third-party driver.
     pub driver: &'static str,
-    /// Which of the driver's devices.
+    /// The number of the device among the driver's devices.
     pub ordinal: usize,
 }
 
@@ -40,23 +55,34 @@ impl fmt::Display for DeviceLocation {
     }
 }
 
-/// Who computes an operation that a vendor library could also do. Written and parsed by
-/// [`name`](Self::name), also by serde, which the feature `serde` turns on.
+/// Selects the implementation of an operation that a vendor library can also compute. Text and
+/// serde (feature `serde`) use its [`name`](Self::name).
+///
+/// ```rust
+/// use isobit_hal::{CpuDevice, Matmul, Numerics, Op};
+/// # use isobit_hal::BackendDevice;
+/// let op = Op::Matmul(Matmul::with_numerics(Numerics::Portable));
+/// assert_eq!(op.numerics(), Some(Numerics::Portable));
+/// assert_eq!(Op::Matmul(Matmul::default()).numerics(), None, "takes the device's default");
+/// assert_eq!(CpuDevice.default_numerics(), Numerics::Portable);
+/// assert_eq!("vendor".parse::<Numerics>()?, Numerics::Vendor);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Numerics {
-    /// The vendor's library where it can, the portable kernel where it cannot: fast, within a
-    /// forward error bound.
+    /// Uses the vendor's library if it supports the call, and the portable kernel otherwise. Fast;
+    /// results are within a forward error bound.
     Vendor,
-    /// The kernel of the tree: the same bits on every device.
+    /// Uses Isobit's own kernel: the same bits on every device.
     Portable,
 }
 
 impl Numerics {
-    /// Both.
+    /// All values.
     pub const ALL: &[Numerics] = &[Numerics::Vendor, Numerics::Portable];
 
-    /// The name, as reports and the command line spell it.
+    /// Returns the name that reports and the command line use.
     pub const fn name(self) -> &'static str {
         match self {
             Numerics::Vendor => "vendor",
@@ -76,50 +102,64 @@ impl FromStr for Numerics {
 
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.iter().copied().find(|n| n.name() == name).ok_or_else(|| {
-            let message = format!("`{name}` is not a kind of numerics: use `vendor` or `portable`");
+            let message = format!("unknown numerics `{name}`: use `vendor` or `portable`");
             Error::new(ErrorKind::InvalidArgument, message)
         })
     }
 }
 
-/// A device: where storages live and operations run. Cloning gives another handle to the same
+/// A device: storages live on it and operations run on it. A clone is another handle to the same
 /// device.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, Layout, Op, Shape};
+///
+/// let device = CpuDevice::new(0)?;
+/// assert!(device.supports(&Op::Binary(BinaryOp::Add), &[DType::F32; 3]).is_supported());
+/// let zeros = device.zeros(&Shape::from(2), DType::F32)?;
+/// let x = device.storage_from_slice(&[1.0f32, 2.0])?;
+/// let layout = Layout::contiguous(2);
+/// let sum = zeros.binary(&layout, &x, &layout, BinaryOp::Add)?;
+/// assert_eq!(sum.to_vec::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
-    /// The storages of this device.
+    /// The type of this device's storages.
     type Storage: BackendStorage<Device = Self>;
 
-    /// Opens the device of an ordinal, with default options.
+    /// Opens the device with an ordinal, with default options.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where the driver is not on this machine, `InvalidArgument` where there
-    /// is no such device.
+    /// `LibraryUnavailable` if the driver is not installed on this machine, `InvalidArgument` if
+    /// the device does not exist.
     fn new(ordinal: usize) -> Result<Self>;
 
-    /// Unique per opened device; clones share it.
+    /// Returns the id of the opened device; clones share it.
     fn id(&self) -> DeviceId;
 
-    /// The driver's name and the ordinal.
+    /// Returns the driver's name and the ordinal.
     fn location(&self) -> DeviceLocation;
 
-    /// True for handles of one opened device.
+    /// Whether both handles refer to the same opened device.
     fn same_device(&self, other: &Self) -> bool {
         self.id() == other.id()
     }
 
-    /// Names, sizes and versions.
+    /// Returns names, sizes and versions.
     ///
     /// # Errors
     /// The driver's error if the query fails.
     fn info(&self) -> Result<DeviceInfo>;
 
-    /// The numerics that operations take where they name none; fixed when the device is made.
+    /// Returns the numerics of operations that do not specify them; fixed when the device is
+    /// created.
     fn default_numerics(&self) -> Numerics {
         Numerics::Portable
     }
 
-    /// Whether an operation can run, for dtypes in the order its variant of [`Op`] documents
-    /// (inputs first, destination last). A device that says yes does not answer `UnsupportedOp`,
-    /// `UnsupportedDtype` or `KernelMissing` afterwards.
+    /// Returns whether an operation can run for the given dtypes, which are in the order that the
+    /// operation's variant of [`Op`] documents (inputs first, destination last). If the answer is
+    /// yes, the operation does not return `UnsupportedOp`, `UnsupportedDtype` or `KernelMissing`.
     fn supports(&self, op: &Op, dtypes: &[DType]) -> Support;
 
     /// Allocates `shape.elem_count()` zeros.
@@ -127,13 +167,13 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// `OutOfMemory`.
     fn zeros(&self, shape: &Shape, dtype: DType) -> Result<Self::Storage> {
-        // SAFETY: every element is set in the next line, before anything can read it.
+        // SAFETY: the next line sets every element, before anything can read it.
         let mut storage = unsafe { self.alloc_uninit(shape, dtype)? };
         storage.const_set(Scalar::zero(dtype), &Layout::contiguous(shape))?;
         Ok(storage)
     }
 
-    /// A storage of `elem_count` elements with no defined content.
+    /// Allocates `shape.elem_count()` elements with undefined content.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -142,15 +182,15 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
     /// Every element must be written before it is read.
     unsafe fn alloc_uninit(&self, shape: &Shape, dtype: DType) -> Result<Self::Storage>;
 
-    /// A storage with a copy of the data.
+    /// Creates a storage with a copy of `data`.
     ///
     /// # Errors
-    /// `OutOfMemory`, and those of the driver while copying.
+    /// `OutOfMemory`, and the driver's errors while it copies.
     fn storage_from_slice<T: WithDType>(&self, data: &[T]) -> Result<Self::Storage> {
         self.storage_from_bytes(T::DTYPE, bytemuck::cast_slice(data))
     }
 
-    /// A storage with a copy of a host storage.
+    /// Creates a storage with a copy of a host storage.
     ///
     /// # Errors
     /// As [`storage_from_slice`](Self::storage_from_slice).
@@ -158,157 +198,181 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         self.storage_from_bytes(storage.dtype(), storage.as_bytes())
     }
 
-    /// A storage with a copy of raw bytes, in the machine's byte order.
+    /// Creates a storage with a copy of raw bytes, in the byte order of the machine.
     ///
     /// # Errors
-    /// `InvalidArgument` where the length is no multiple of the dtype's size; else as
+    /// `InvalidArgument` if the length is not a multiple of the dtype's size; otherwise as
     /// [`storage_from_slice`](Self::storage_from_slice).
     fn storage_from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<Self::Storage>;
 
-    /// The device's own place in a sequence of random numbers; `None` where it draws none.
+    /// Returns the device's position in its sequence of random numbers, or `None` if the device
+    /// does not generate any.
     fn random_state(&self) -> Option<&RandomState> {
         None
     }
 
-    /// Starts the sequence of a seed: what is drawn afterwards depends on the seed and on nothing
-    /// before.
+    /// Starts the random sequence of a seed: later draws depend only on the seed and on the draws
+    /// since this call.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, Shape};
+    /// let shape = Shape::from(100);
+    /// CpuDevice.set_seed(42)?;
+    /// let first = CpuDevice.rand_normal(&shape, DType::F32, 0.0, 1.0)?;
+    /// CpuDevice.set_seed(42)?;
+    /// let second = CpuDevice.rand_normal(&shape, DType::F32, 0.0, 1.0)?;
+    /// assert_eq!(first.to_vec::<f32>()?, second.to_vec::<f32>()?);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// `UnsupportedOp` where the device draws no random numbers.
+    /// `UnsupportedOp` if the device does not generate random numbers.
     fn set_seed(&self, seed: u64) -> Result<()> {
         self.random_state().ok_or_else(|| no_random(self)).map(|state| state.set_seed(seed))
     }
 
-    /// The seed that was set last, or the one that the device began with.
+    /// Returns the seed that was set last, or the device's initial seed.
     ///
     /// # Errors
-    /// `UnsupportedOp` where the device draws no random numbers.
+    /// `UnsupportedOp` if the device does not generate random numbers.
     fn get_current_seed(&self) -> Result<u64> {
         self.random_state().ok_or_else(|| no_random(self)).map(RandomState::seed)
     }
 
-    /// A storage of uniform numbers in `[lo, up)`, the next of the device's sequence; see
-    /// [`RandUniform`]. f16, bf16, f32, f64. With portable numerics the same numbers on every
-    /// device.
+    /// Creates a storage of uniform random numbers in `[lo, up)`, the next numbers of the device's
+    /// sequence; see [`RandUniform`]. Dtypes: f16, bf16, f32, f64. With portable numerics, every
+    /// device gives the same numbers.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, Shape};
+    /// let x = CpuDevice.rand_uniform(&Shape::from(100), DType::F32, -1.0, 1.0)?;
+    /// let x = x.to_vec::<f32>()?;
+    /// assert!(x.len() == 100 && x.iter().all(|v| (-1.0..1.0).contains(v)));
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`BackendStorage::apply_into`]; `InvalidArgument` where `lo` and `up` are no interval of
-    /// finite numbers.
+    /// As [`BackendStorage::apply_into`]; `InvalidArgument` if `lo` and `up` are not finite or do
+    /// not form an interval.
     fn rand_uniform(&self, shape: &Shape, dtype: DType, lo: f64, up: f64) -> Result<Self::Storage> {
         draw(self, shape, dtype, |seed, offset| Op::RandUniform(RandUniform::new(lo, up).at(seed, offset)))
     }
 
-    /// A storage of normal numbers, the next of the device's sequence; see [`RandNormal`]. Else as
+    /// Creates a storage of normally distributed random numbers, the next numbers of the device's
+    /// sequence; see [`RandNormal`]. Dtypes and reproducibility are those of
     /// [`rand_uniform`](Self::rand_uniform).
     ///
     /// # Errors
-    /// As there; `InvalidArgument` where `std` is negative, or it or `mean` is not finite.
+    /// As [`BackendStorage::apply_into`]; `InvalidArgument` if `std` is negative, or if `mean` or
+    /// `std` is not finite.
     fn rand_normal(&self, shape: &Shape, dtype: DType, mean: f64, std: f64) -> Result<Self::Storage> {
         draw(self, shape, dtype, |seed, offset| Op::RandNormal(RandNormal::new(mean, std).at(seed, offset)))
     }
 
-    /// Waits until all work given to the device is done.
+    /// Waits until all work enqueued on the device is done.
     ///
     /// # Errors
-    /// Those of the work itself, which surface here at the latest: the first that happened, with
-    /// the operation that caused it.
+    /// The errors of the work itself, which are reported here at the latest: the first one that
+    /// occurred, with the operation that caused it.
     fn synchronize(&self) -> Result<()>;
 
-    /// Whether operations on bf16 are there, those of matrices included.
+    /// Whether the device supports operations on bf16, including matrix products.
     fn supports_bf16(&self) -> bool {
         self.supports(&Op::Matmul(crate::Matmul::default()), &[DType::BF16; 3]).is_supported()
     }
 
-    /// The stream that everything runs on where a thread chooses no other.
+    /// Returns the stream that work runs on if its thread has not entered another one.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The driver's errors.
     fn default_stream(&self) -> Result<Stream> {
         Ok(InOrderStream::default_of(self))
     }
 
-    /// The stream that this thread's work goes to.
+    /// Returns the stream that the work of this thread goes to.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The driver's errors.
     fn current_stream(&self) -> Result<Stream> {
         stream::with_entered(self.id(), |entered| entered.cloned()).map_or_else(|| self.default_stream(), Ok)
     }
 
-    /// A new stream, whose work runs beside that of the others, after what was given to this
-    /// thread's stream so far. On a device without several
-    /// ([`Capabilities::concurrent_streams`](crate::Capabilities::concurrent_streams)) a name for
-    /// the one there is.
+    /// Creates a stream. Its work runs concurrently with the work of other streams, but after all
+    /// work enqueued so far on this thread's current stream. On a device without [concurrent
+    /// streams](crate::Capabilities::concurrent_streams), this is another handle to the only
+    /// stream.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The driver's errors.
     fn new_stream(&self) -> Result<Stream> {
         self.current_stream()?.fork()
     }
 
-    /// A stream of another library's, by the vendor's handle; 0 is the vendor's default stream. It
-    /// is not destroyed here.
+    /// Wraps a stream that another library created, by the vendor's handle; 0 is the vendor's
+    /// default stream. Dropping the wrapper does not destroy the stream.
     ///
     /// # Errors
-    /// `UnsupportedOp` where the driver has no handles.
+    /// `UnsupportedOp` if the driver has no stream handles.
     ///
     /// # Safety
-    /// `raw` is a stream of this device (`CUstream` or `hipStream_t`), and lives as long as any
-    /// handle made here.
+    /// `raw` must be a stream of this device (`CUstream` or `hipStream_t`), and must stay valid as
+    /// long as any clone of the returned stream.
     unsafe fn stream_from_raw(&self, raw: u64) -> Result<Stream> {
         let _ = raw;
-        Err(lacks(self, "streams of another library's"))
+        Err(lacks(self, "external streams"))
     }
 
-    /// Has this thread's work on the device go to a stream until the guard is dropped.
+    /// Sends this thread's work on the device to a stream until the guard is dropped.
     ///
     /// # Errors
-    /// `DeviceMismatch` for a stream of another device.
+    /// `DeviceMismatch` if the stream belongs to another device.
     fn enter_stream(&self, stream: &Stream) -> Result<StreamGuard> {
         if stream.device() == self.id() {
             return Ok(StreamGuard::enter(stream));
         }
         let location = self.location();
-        let message = format!("the stream belongs to another device than {location}: use one that {location} made");
+        let message = format!("the stream belongs to another device: use a stream created by {location}");
         Err(Error::new(ErrorKind::DeviceMismatch, message).with_device(location))
     }
 
-    /// Runs a function whose work on the device goes to a stream.
+    /// Calls `f` and sends its work on the device to a stream.
     ///
     /// # Errors
-    /// As [`enter_stream`](Self::enter_stream), and those of the function.
+    /// As [`enter_stream`](Self::enter_stream), and the error of `f`.
     fn with_stream<T>(&self, stream: &Stream, f: impl FnOnce() -> Result<T>) -> Result<T> {
         let _entered = self.enter_stream(stream)?;
         f()
     }
 
-    /// A new event that measures time.
+    /// Creates an event that measures time.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The driver's errors.
     fn new_event(&self) -> Result<Event> {
         Ok(InOrderEvent::event(self.id()))
     }
 
-    /// Whether work is ordered after the work of other streams on its operands. True to begin with.
+    /// Whether the device automatically orders work after the work of other streams on the same
+    /// operands. Initially true.
     fn is_event_tracking(&self) -> bool {
         true
     }
 
-    /// Orders work after the work of other streams on its operands, from now on.
+    /// Enables automatic ordering: from now on, work runs after the work of other streams on its
+    /// operands.
     fn enable_event_tracking(&self) {}
 
-    /// Disables automatic ordering between streams: the caller orders them with [`Stream::join`]
+    /// Disables automatic ordering between streams; the caller orders them with [`Stream::join`]
     /// and [`Stream::wait_event`]. Saves one event per operation.
     ///
     /// # Safety
-    /// Until it is enabled again, work on a storage is ordered by the caller, its being dropped
-    /// included: memory of a storage dropped while another stream still works on it may be given to
-    /// a new one.
+    /// Until automatic ordering is enabled again, the caller must order all work on a storage,
+    /// including its drop: if a storage is dropped while another stream still works on it, its
+    /// memory may be given to a new storage.
     unsafe fn disable_event_tracking(&self) {}
 
-    /// Page-locked host memory of zeros. On a device without such
-    /// ([`Capabilities::async_copies`](crate::Capabilities::async_copies)) plain memory.
+    /// Allocates page-locked host memory, filled with zeros. On a device without [asynchronous
+    /// copies](crate::Capabilities::async_copies) it is ordinary memory.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -316,32 +380,34 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         Ok(PinnedBuffer::new(Box::new(HostMemory::new(bytes)?)))
     }
 
-    /// A storage over memory of another library's, which is not freed here.
+    /// Wraps memory that another library allocated. Dropping the storage does not free the memory.
     ///
     /// # Errors
-    /// `InvalidArgument` for an address that is not aligned to the dtype; `UnsupportedOp` where the
-    /// driver's storages are not addresses.
+    /// `InvalidArgument` if the address is not aligned to the dtype; `UnsupportedOp` if the
+    /// driver's storages have no device address.
     ///
     /// # Safety
-    /// `ptr` is the address on this device of `len` elements, which live and are used by nothing
-    /// else as long as the storage, other streams' work ordered by the caller.
+    /// `ptr` must be the address, on this device, of `len` elements. As long as the storage lives,
+    /// the elements must stay valid and nothing else may use them. The caller must order the work
+    /// of other streams on them.
     unsafe fn storage_from_raw(&self, ptr: u64, len: usize, dtype: DType) -> Result<Self::Storage> {
         let _ = (ptr, len, dtype);
-        Err(lacks(self, "storages over foreign memory"))
+        Err(lacks(self, "storages over external memory"))
     }
 
-    /// What the memory pool holds.
+    /// Returns the state of the memory pool.
     fn pool_stats(&self) -> PoolStats {
         PoolStats::default()
     }
 
-    /// Sets how many bytes the device's storages and cache may take together; beyond, an allocation
-    /// is `OutOfMemory`. `u64::MAX` for no limit. Without effect on a device without a pool.
+    /// Limits the bytes that the device's storages and its cache may occupy together; an allocation
+    /// beyond the limit returns `OutOfMemory`. `u64::MAX` means no limit. Has no effect on a device
+    /// without a pool.
     fn set_memory_limit(&self, bytes: u64) {
         let _ = bytes;
     }
 
-    /// Sets how many bytes may stay cached; `u64::MAX` for no limit. Without effect on a device
+    /// Limits the bytes that may stay cached; `u64::MAX` means no limit. Has no effect on a device
     /// without a pool.
     fn set_cache_limit(&self, bytes: u64) {
         let _ = bytes;
@@ -352,67 +418,71 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
         let _ = keep;
     }
 
-    /// Whether storages of the other device can be copied here without the host,
-    /// [`BackendStorage::transfer_into`].
+    /// Whether [`BackendStorage::transfer_into`] can copy storages of the other device to this one
+    /// without going through the host.
     fn can_access_peer(&self, other: &Self) -> bool {
         self.same_device(other)
     }
 
-    /// Captures a step as a graph. The step is called once and its work not done: it runs when the
-    /// graph is [replayed](Graph::replay). It may allocate (from the pool, and the graph keeps what
-    /// it takes), fork and join streams; it may not wait for the device, nor copy from or to the
-    /// host but for pinned memory. On a device without graphs
-    /// ([`Capabilities::graphs`](crate::Capabilities::graphs)) a replay calls the step.
+    /// Captures a step as a graph: calls the step once and records its work, which runs only when
+    /// the graph is [replayed](Graph::replay).
+    ///
+    /// The step may allocate (from the pool; the graph keeps the memory), and may fork and join
+    /// streams. It may not wait for the device, and may only copy from or to the host through
+    /// pinned memory. On a device without [graphs](crate::Capabilities::graphs), capturing does not
+    /// call the step; each replay calls it.
     ///
     /// # Errors
-    /// `CaptureViolation`, with the operation that cannot be captured and why; those of the step.
+    /// `CaptureViolation`, with the operation that cannot be captured and the reason; the errors of
+    /// the step.
     fn capture(&self, step: impl FnMut() -> Result<()> + Send + 'static) -> Result<Graph> {
         self.capture_step(Box::new(step))
     }
 
-    /// As [`capture`](Self::capture), which calls it: what a driver implements.
+    /// Captures a boxed step. [`capture`](Self::capture) calls this; a driver implements it.
     ///
     /// # Errors
-    /// As there.
+    /// As [`capture`](Self::capture).
     fn capture_step(&self, step: Step) -> Result<Graph> {
         Ok(Graph::from_backend(Box::new(StepGraph(step))))
     }
 
-    /// A kernel of the tree, by its symbol.
+    /// Returns one of Isobit's own kernels by its symbol.
     ///
     /// # Errors
-    /// `KernelMissing` where the tree has none of that name; `UnsupportedOp` where the device runs
-    /// no kernels.
+    /// `KernelMissing` if there is no kernel of that name; `UnsupportedOp` if the device does not
+    /// run kernels.
     fn get_or_load_func(&self, name: &str) -> Result<Func> {
         let _ = name;
         Err(lacks(self, "kernels"))
     }
 
-    /// A kernel of a user's own. Code is known by its content, whatever name it has: the same
-    /// source is compiled once on a machine, and a changed one under the same `module` name is
-    /// another module.
+    /// Returns a user's kernel. Code is identified by its content, not by its name: the same source
+    /// is compiled once per machine, and a changed source under the same `module` name is a new
+    /// module.
     ///
     /// # Errors
-    /// `CompileFailed`, whose cause is the compiler's log; `LibraryUnavailable` where there is no
-    /// run-time compiler; `KernelMissing` where the code has no kernel of that name or does not fit
-    /// the device; `InvalidArgument` for another vendor's code, a binary that is not whole, an
-    /// option that the compiler does not know, or two headers of one name; `UnsupportedOp` where
-    /// the device runs no kernels.
+    /// - `CompileFailed`, with the compiler's log as its source;
+    /// - `LibraryUnavailable` if there is no run-time compiler;
+    /// - `KernelMissing` if the code has no kernel of that name, or does not fit the device;
+    /// - `InvalidArgument` for another vendor's code, a truncated binary, an option that the
+    ///   compiler does not know, or two headers of the same name;
+    /// - `UnsupportedOp` if the device does not run kernels.
     fn get_or_load_custom_func(&self, name: &str, module: &str, code: KernelCode<'_>) -> Result<Func> {
         let _ = (name, module, code);
         Err(lacks(self, "kernels"))
     }
 
-    /// Compiles source and gives one of its kernels; the source's name is the module's. See
-    /// [`get_or_load_custom_func`](Self::get_or_load_custom_func).
+    /// Compiles a source and returns one of its kernels; the module takes the name of the source.
+    /// See [`get_or_load_custom_func`](Self::get_or_load_custom_func).
     ///
     /// # Errors
-    /// As there.
+    /// As [`get_or_load_custom_func`](Self::get_or_load_custom_func).
     fn compile(&self, name: &str, source: &crate::KernelSource) -> Result<Func> {
         self.get_or_load_custom_func(name, &source.name, KernelCode::Source(source))
     }
 
-    /// What the device has done since it was opened.
+    /// Returns the device's counters since it was opened.
     fn counters(&self) -> Counters {
         Counters::default()
     }
@@ -421,21 +491,22 @@ pub trait BackendDevice: Clone + fmt::Debug + Send + Sync + 'static {
 #[cold]
 fn lacks(device: &impl BackendDevice, what: &str) -> Error {
     let location = device.location();
-    Error::new(ErrorKind::UnsupportedOp, format!("the {} driver has no {what}", location.driver)).with_device(location)
+    Error::new(ErrorKind::UnsupportedOp, format!("the {} driver does not support {what}", location.driver))
+        .with_device(location)
 }
 
 #[cold]
 fn no_random(device: &impl BackendDevice) -> Error {
     let location = device.location();
-    Error::new(ErrorKind::UnsupportedOp, format!("the {} driver draws no random numbers", location.driver))
+    Error::new(ErrorKind::UnsupportedOp, format!("the {} driver does not generate random numbers", location.driver))
         .with_device(location)
 }
 
-/// A new storage of the next numbers of a device's sequence.
+/// Creates a storage of the next numbers of a device's sequence.
 fn draw<D: BackendDevice>(device: &D, shape: &Shape, dtype: DType, op: impl Fn(u64, u64) -> Op) -> Result<D::Storage> {
     let state = device.random_state().ok_or_else(|| no_random(device))?;
-    // SAFETY: the operation writes every element of the contiguous layout, or fails and the storage
-    // is dropped unread.
+    // SAFETY: the operation writes every element of the contiguous layout, or it fails and the
+    // storage is dropped without being read.
     let mut storage = unsafe { device.alloc_uninit(shape, dtype)? };
     let (seed, offset) = state.advance(shape.elem_count() as u64);
     D::Storage::apply_into(&op(seed, offset), &[], &mut storage, &Layout::contiguous(shape))?;

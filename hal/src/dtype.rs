@@ -1,4 +1,4 @@
-//! Element types: the run-time tag and the Rust types behind it.
+//! Element types: the run-time tag and the corresponding Rust types.
 
 use crate::{Error, ErrorKind, F8E4M3, Scalar};
 use half::{bf16, f16};
@@ -8,6 +8,15 @@ use std::str::FromStr;
 macro_rules! dtypes {
     ($(#[doc = $doc:literal] $variant:ident $ty:ident $name:literal)*) => {
         /// The element type of a tensor.
+        ///
+        /// ```rust
+        /// use isobit_hal::{DType, WithDType, bf16};
+        ///
+        /// assert_eq!(bf16::DTYPE, DType::BF16);
+        /// assert_eq!((DType::BF16.size_in_bytes(), DType::BF16.compute()), (2, DType::F32));
+        /// assert_eq!("f8e4m3".parse::<DType>()?, DType::F8E4M3);
+        /// # Ok::<(), isobit_hal::Error>(())
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum DType { $(#[doc = $doc] $variant,)* }
@@ -16,17 +25,17 @@ macro_rules! dtypes {
             /// Every dtype, in declaration order.
             pub const ALL: &[DType] = &[$(DType::$variant),*];
 
-            /// The name, as kernels, reports and the command line spell it.
+            /// Returns the name that kernels, reports and the command line use.
             pub const fn as_str(self) -> &'static str {
                 match self { $(DType::$variant => $name,)* }
             }
 
-            /// The position in [`ALL`](Self::ALL), for tables.
+            /// Returns the position in [`ALL`](Self::ALL), to index tables.
             pub const fn index(self) -> usize {
                 self as usize
             }
 
-            /// Bytes an element takes.
+            /// Returns the size of an element in bytes.
             pub const fn size_in_bytes(self) -> usize {
                 match self { $(DType::$variant => size_of::<$ty>(),)* }
             }
@@ -47,8 +56,14 @@ macro_rules! dtypes {
     };
 }
 
-/// Runs an expression with a type name bound to the Rust type of a dtype: `dispatch_dtype!(dtype, T
-/// => f::<T>())`.
+/// Evaluates an expression with a type name bound to the Rust type of a dtype.
+///
+/// ```rust
+/// use isobit_hal::{DType, dispatch_dtype};
+///
+/// let size = dispatch_dtype!(DType::I16, T => size_of::<T>());
+/// assert_eq!(size, 2);
+/// ```
 #[macro_export]
 macro_rules! dispatch_dtype {
     ($dtype:expr, $T:ident => $body:expr) => {
@@ -96,37 +111,45 @@ mod private {
     pub trait Sealed {}
 }
 
-/// A Rust type that is the element of some dtype.
+/// A Rust type that is the element type of a dtype.
 ///
-/// Sealed: the set of dtypes is closed, so that a driver can rely on it.
+/// Sealed: the set of dtypes is closed, so a driver can rely on it.
+///
+/// ```rust
+/// use isobit_hal::{DType, Scalar, WithDType};
+///
+/// assert_eq!((f32::DTYPE, 1.5f32.to_scalar()), (DType::F32, Scalar::F32(1.5)));
+/// assert_eq!(f32::from_scalar(Scalar::F64(1.5)), None);
+/// ```
 pub trait WithDType:
     private::Sealed + bytemuck::Pod + PartialOrd + fmt::Debug + fmt::Display + Default + Send + Sync + 'static
 {
-    /// The tag.
+    /// The dtype of this type.
     const DTYPE: DType;
-    /// The value with its tag.
+    /// Returns the value as a [`Scalar`].
     fn to_scalar(self) -> Scalar;
-    /// The value, if the tag is this type's.
+    /// Returns the value of a [`Scalar`] of this dtype, and `None` for other dtypes.
     fn from_scalar(scalar: Scalar) -> Option<Self>;
 }
 
 impl DType {
-    /// True for u8, i8, u32, i16, i32, i64.
+    /// Whether the dtype is u8, i8, u32, i16, i32 or i64.
     pub const fn is_int(self) -> bool {
         !self.is_float()
     }
 
-    /// True for f8e4m3, f16, bf16, f32, f64.
+    /// Whether the dtype is f8e4m3, f16, bf16, f32 or f64.
     pub const fn is_float(self) -> bool {
         matches!(self, DType::F8E4M3 | DType::F16 | DType::BF16 | DType::F32 | DType::F64)
     }
 
-    /// True for the floats narrower than 32 bits, which compute in f32.
+    /// Whether the dtype is a float narrower than 32 bits; these compute in f32.
     pub const fn is_narrow_float(self) -> bool {
         matches!(self, DType::F8E4M3 | DType::F16 | DType::BF16)
     }
 
-    /// The dtype arithmetic is done in: f32 for the narrow floats, else itself.
+    /// Returns the dtype in which arithmetic is done: f32 for narrow floats, otherwise the dtype
+    /// itself.
     pub const fn compute(self) -> DType {
         if self.is_narrow_float() { DType::F32 } else { self }
     }
@@ -144,7 +167,7 @@ impl FromStr for DType {
     fn from_str(s: &str) -> Result<Self, Error> {
         DType::ALL.iter().copied().find(|d| d.as_str() == s).ok_or_else(|| {
             let names: Vec<_> = DType::ALL.iter().map(|d| d.as_str()).collect();
-            Error::new(ErrorKind::InvalidArgument, format!("no dtype is named `{s}`; there are {}", names.join(", ")))
+            Error::new(ErrorKind::InvalidArgument, format!("unknown dtype `{s}`: use one of {}", names.join(", ")))
         })
     }
 }

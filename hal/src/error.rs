@@ -1,5 +1,4 @@
-//! One error type for every driver: a kind that a program can act on, and the context that a person
-//! needs.
+//! One error type for every driver: a kind that a program can handle, and context for people.
 
 use crate::{DType, DeviceLocation, Layout};
 use std::error::Error as StdError;
@@ -8,49 +7,57 @@ use std::fmt;
 /// The result of a HAL call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, as far as a program can act on it.
+/// The kind of an error, for a program to handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The device cannot give that much memory, also after its caches were released.
+    /// The device cannot allocate the memory, even after releasing its caches.
     OutOfMemory,
-    /// The device no longer answers; it must be opened again.
+    /// The device no longer responds; it must be opened again.
     DeviceLost,
     /// The operation is not defined for these dtypes, or this driver does not implement it for
     /// them.
     UnsupportedDtype,
     /// This driver does not implement the operation.
     UnsupportedOp,
-    /// An argument is out of its domain: a layout that leaves its buffer, an overlapping output, a
-    /// bad ordinal.
+    /// An argument is out of its domain: for example a layout that exceeds its buffer, a
+    /// destination that overlaps itself, or a bad ordinal.
     InvalidArgument,
-    /// Shapes that must agree do not.
+    /// The shapes of the operands do not fit together.
     ShapeMismatch,
     /// An index read from a tensor lies outside the tensor it indexes.
     IndexOutOfRange,
-    /// No compiled kernel fits this device and none could be compiled.
+    /// No compiled kernel fits this device, and none could be compiled.
     KernelMissing,
     /// A run-time compiler rejected a kernel.
     CompileFailed,
-    /// A vendor library (or the driver itself) is not on this machine, or lacks a symbol that is
-    /// needed.
+    /// A vendor library (or the driver itself) is not installed on this machine, or lacks a
+    /// required symbol.
     LibraryUnavailable,
     /// A vendor library reported a failure.
     LibraryFailure,
     /// Operands live on different devices.
     DeviceMismatch,
-    /// The call is not legal while a graph is being captured.
+    /// The call is not allowed while a graph is being captured.
     CaptureViolation,
     /// Anything else.
     Other,
 }
 
-/// The code and the name a vendor's interface gave a failure.
+/// The code and the name that a vendor's interface returned for a failure.
+///
+/// ```rust
+/// use isobit_hal::{Error, ErrorKind};
+///
+/// let error = Error::new(ErrorKind::LibraryFailure, "the product failed")
+///     .with_native(13, "CUBLAS_STATUS_EXECUTION_FAILED");
+/// assert_eq!(error.native().map(|native| native.code), Some(13));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NativeCode {
     /// The numeric code.
     pub code: i64,
-    /// The vendor's name of it, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+    /// The vendor's name for the code, such as `CUDA_ERROR_OUT_OF_MEMORY`.
     pub name: String,
 }
 
@@ -67,11 +74,23 @@ struct Inner {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// The error of every fallible call in the HAL. Boxed inside, so a `Result` stays one word wide.
+/// The error of every fallible HAL call. Its content is boxed, so that a `Result<()>` stays one
+/// word wide.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, ErrorKind, Layout};
+///
+/// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
+/// let (two, three) = (Layout::contiguous(2), Layout::contiguous(3));
+/// let error = x.binary(&two, &x, &three, BinaryOp::Add).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::ShapeMismatch);
+/// assert_eq!((error.op(), error.layouts().len()), (Some("add"), 2));
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 pub struct Error(Box<Inner>);
 
 impl Error {
-    /// An error of a kind with a message that says what was asked, what was found and what to do.
+    /// Creates an error. The message says what was requested, what was found and what to do.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
@@ -87,7 +106,7 @@ impl Error {
         }))
     }
 
-    /// Names the operation; the first name given stays.
+    /// Sets the operation, unless it is already set.
     pub fn with_op(mut self, op: impl fmt::Display) -> Self {
         self.0.op.get_or_insert_with(|| op.to_string());
         self
@@ -105,19 +124,19 @@ impl Error {
         self
     }
 
-    /// Names the device.
+    /// Sets the device.
     pub fn with_device(mut self, device: DeviceLocation) -> Self {
         self.0.device = Some(device);
         self
     }
 
-    /// Names the kernel.
+    /// Sets the kernel.
     pub fn with_kernel(mut self, kernel: impl Into<String>) -> Self {
         self.0.kernel = Some(kernel.into());
         self
     }
 
-    /// Attaches the vendor's own code.
+    /// Attaches the vendor's code and its name.
     pub fn with_native(mut self, code: i64, name: impl Into<String>) -> Self {
         self.0.native = Some(NativeCode { code, name: name.into() });
         self
@@ -129,42 +148,42 @@ impl Error {
         self
     }
 
-    /// The kind, for a program to act on.
+    /// Returns the kind, for a program to handle.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The message alone, without the context.
+    /// Returns the message without the context.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The operation that failed, where one was involved.
+    /// Returns the operation that failed, if there is one.
     pub fn op(&self) -> Option<&str> {
         self.0.op.as_deref()
     }
 
-    /// The dtypes of its operands, inputs first.
+    /// Returns the dtypes of the operands, inputs first.
     pub fn dtypes(&self) -> &[DType] {
         &self.0.dtypes
     }
 
-    /// The layouts of its operands, inputs first.
+    /// Returns the layouts of the operands, inputs first.
     pub fn layouts(&self) -> &[Layout] {
         &self.0.layouts
     }
 
-    /// The device it happened on.
+    /// Returns the device on which the error occurred.
     pub fn device(&self) -> Option<&DeviceLocation> {
         self.0.device.as_ref()
     }
 
-    /// The kernel that was involved.
+    /// Returns the kernel that was involved.
     pub fn kernel(&self) -> Option<&str> {
         self.0.kernel.as_deref()
     }
 
-    /// The vendor's own code.
+    /// Returns the vendor's code.
     pub fn native(&self) -> Option<&NativeCode> {
         self.0.native.as_ref()
     }
@@ -202,8 +221,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// As [`Display`](fmt::Display), with the errors that caused it: what `unwrap` and a `main` that
-/// returns this print is for people.
+/// Like [`Display`](fmt::Display), followed by the chain of source errors. `unwrap` and a `main`
+/// that returns an error print this, so it is written for people.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)?;

@@ -1,5 +1,5 @@
-//! The 8-bit float [`F8E4M3`] of the [OCP 8-bit Floating Point Specification], which [`half`] does not
-//! have, in the style of `half::f16`.
+//! The 8-bit float [`F8E4M3`] of the [OCP 8-bit Floating Point Specification], in the style of
+//! `half::f16`. The crate [`half`] does not provide it.
 //!
 //! [OCP 8-bit Floating Point Specification]: https://www.opencompute.org/documents/ocp-8-bit-floating-point-specification-ofp8-revision-1-0-2023-12-01-pdf-1
 //! [`half`]: https://docs.rs/half
@@ -9,21 +9,29 @@ use core::fmt;
 use core::ops::Neg;
 use core::str::FromStr;
 
-/// An 8-bit float: one sign, four exponent (bias 7) and three fraction bits, "E4M3" in the OCP
-/// specification (`e4m3fn` elsewhere).
+/// An 8-bit float with one sign bit, four exponent bits (bias 7) and three fraction bits: "E4M3" in
+/// the OCP specification, also known as `e4m3fn`.
 ///
-/// It has no infinities: the largest finite value is 448, and `S.1111.111` is NaN. Conversions into
-/// it round once, to nearest even, and saturate to ±448, from infinities too (PyTorch gives NaN
-/// there).
+/// It has no infinities: the largest finite value is 448, and `S.1111.111` is NaN. Conversions to
+/// it round once, to nearest even, and saturate to ±448. Infinities saturate too; PyTorch converts
+/// them to NaN.
 ///
-/// Values compare as the numbers they stand for: NaN is unequal to everything and both zeros are
-/// equal.
+/// Values compare as numbers: NaN is not equal to anything, and both zeros are equal.
+///
+/// ```rust
+/// use isobit_hal::F8E4M3;
+///
+/// let x = F8E4M3::from_f32(0.3);
+/// assert_eq!((x.to_bits(), x.to_f32()), (0x2a, 0.3125));
+/// assert_eq!(F8E4M3::from_f32(1e9), F8E4M3::MAX);
+/// assert_eq!(F8E4M3::MAX.to_f32(), 448.0);
+/// ```
 #[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct F8E4M3(u8);
 
-/// Cut to f32, the last bit set if anything was cut: rounding that once more is rounding the f64
-/// once (Boldo and Melquiond, 2008).
+/// Truncates to f32 and sets the last bit if anything was cut off. Rounding the result again gives
+/// the same as rounding the f64 once (Boldo and Melquiond, 2008).
 pub(crate) const fn round_to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     let back = nearest as f64;
@@ -54,22 +62,22 @@ impl F8E4M3 {
     pub const ONE: Self = Self(0x38);
     /// -1.
     pub const NEG_ONE: Self = Self(0xb8);
-    /// Significant binary digits, the implicit one included.
+    /// The number of significant binary digits, including the implicit one.
     pub const MANTISSA_DIGITS: u32 = 4;
 
-    /// The value with these bits.
+    /// Returns the value with these bits.
     #[inline]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
-    /// The bits of this value.
+    /// Returns the bits of the value.
     #[inline]
     pub const fn to_bits(self) -> u8 {
         self.0
     }
 
-    /// The value nearest to `value`, ties to even, saturating to ±448; NaN gives a NaN.
+    /// Rounds to nearest, ties to even, and saturates to ±448; NaN gives a NaN.
     #[inline]
     pub const fn from_f32(value: f32) -> Self {
         let magnitude = value.to_bits() & 0x7fff_ffff;
@@ -79,70 +87,69 @@ impl F8E4M3 {
         } else if magnitude >= 448f32.to_bits() {
             0x7e
         } else if magnitude < 0x3c80_0000 {
-            // The unit of the subnormals, 2⁻⁹, is the f32's unit next to 2¹⁴, so the addition
-            // rounds.
+            // The unit of the subnormals, 2⁻⁹, is the unit in the last place of an f32 near 2¹⁴, so
+            // the addition rounds.
             ((f32::from_bits(magnitude) + 16384.0).to_bits() - 16384f32.to_bits()) as u8
         } else {
-            // Rounds 20 fraction bits away, a carry going into the exponent, and moves the bias
+            // Rounds away 20 fraction bits, with a carry into the exponent, and changes the bias
             // from 127 to 7.
             ((magnitude + 0x7_ffff + ((magnitude >> 20) & 1) - (120 << 23)) >> 20) as u8
         };
         Self(sign | rounded)
     }
 
-    /// The value nearest to `value`, ties to even, saturating to ±448; NaN gives a NaN. It rounds
-    /// once.
+    /// Rounds to nearest, ties to even, and saturates to ±448; NaN gives a NaN. Rounds only once.
     #[inline]
     pub const fn from_f64(value: f64) -> Self {
         Self::from_f32(round_to_odd(value))
     }
 
-    /// This value, exactly.
+    /// Converts the value exactly.
     #[inline]
     pub const fn to_f32(self) -> f32 {
         let magnitude = (self.0 & 0x7f) as u32;
         let bits = if magnitude == 0x7f {
             f32::NAN.to_bits()
         } else {
-            // Exponent and fraction land in f32's fields; the product moves the bias from 7 to 127,
-            // subnormals included.
+            // The shift places exponent and fraction in the fields of an f32; the product changes
+            // the bias from 7 to 127, including for subnormals.
             (f32::from_bits(magnitude << 20) * f32::from_bits((127 + 120) << 23)).to_bits()
         };
         f32::from_bits(((self.0 & 0x80) as u32) << 24 | bits)
     }
 
-    /// This value, exactly.
+    /// Converts the value exactly.
     #[inline]
     pub const fn to_f64(self) -> f64 {
         self.to_f32() as f64
     }
 
-    /// Whether this is a NaN.
+    /// Whether the value is a NaN.
     #[inline]
     pub const fn is_nan(self) -> bool {
         self.0 & 0x7f == 0x7f
     }
 
-    /// Whether this is not a NaN (there are no infinities).
+    /// Whether the value is not a NaN (there are no infinities).
     #[inline]
     pub const fn is_finite(self) -> bool {
         !self.is_nan()
     }
 
-    /// Whether the sign bit is set, of a zero or NaN too.
+    /// Whether the sign bit is set, including that of a zero or NaN.
     #[inline]
     pub const fn is_sign_negative(self) -> bool {
         self.0 & 0x80 != 0
     }
 
-    /// Whether the sign bit is clear, of a zero or NaN too.
+    /// Whether the sign bit is clear, including that of a zero or NaN.
     #[inline]
     pub const fn is_sign_positive(self) -> bool {
         !self.is_sign_negative()
     }
 
-    /// The order of IEEE 754's totalOrder: negative NaN, finite values with -0 below 0, positive
-    /// NaN.
+    /// Compares in the order of IEEE 754's totalOrder: negative NaN, finite values with -0 below 0,
+    /// positive NaN.
     #[inline]
     pub fn total_cmp(&self, other: &Self) -> Ordering {
         let key = |x: u8| if x & 0x80 != 0 { !x } else { x | 0x80 };
@@ -202,7 +209,7 @@ impl fmt::Display for F8E4M3 {
 impl FromStr for F8E4M3 {
     type Err = core::num::ParseFloatError;
 
-    /// Reads what `f64` reads, then rounds as [`F8E4M3::from_f64`] does.
+    /// Parses what `f64` parses, then rounds as [`F8E4M3::from_f64`] does.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         f64::from_str(text).map(Self::from_f64)
     }

@@ -1,4 +1,5 @@
-//! What a device says of itself: what it is, what it can do, and what it holds and has done so far.
+//! What a device reports about itself: its properties, its capabilities, and its memory and
+//! counters.
 
 use crate::{ErrorKind, Result};
 use std::fmt;
@@ -7,77 +8,95 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LibraryInfo {
-    /// What it is, such as `cuBLAS`.
+    /// The name, such as `cuBLAS`.
     pub name: String,
-    /// Its version as it reports it.
+    /// The version, as the library reports it.
     pub version: String,
-    /// The file it was loaded from, where that is known.
+    /// The file it was loaded from, if known.
     pub path: Option<String>,
 }
 
 impl LibraryInfo {
-    /// A library of a name and a version.
+    /// Creates the entry of a library.
     pub fn new(name: impl Into<String>, version: impl Into<String>, path: Option<String>) -> Self {
         Self { name: name.into(), version: version.into(), path }
     }
 }
 
-/// What a device says of itself.
+/// The properties of a device.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, CpuDevice};
+///
+/// let info = CpuDevice.info()?;
+/// assert_eq!((info.driver.as_str(), info.warp_size, info.simulated), ("cpu", 1, false));
+/// assert!(info.limits.is_none() && !info.capabilities.graphs);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DeviceInfo {
     /// The driver: `cpu`, `cuda`, `rocm`.
     pub driver: String,
-    /// The product's name.
+    /// The product name.
     pub name: String,
-    /// The architecture, vendor's spelling: `sm_90`, `gfx90a:sramecc+:xnack-`, `x86_64+avx2+fma`.
+    /// The architecture in the vendor's spelling: `sm_90`, `gfx90a:sramecc+:xnack-`,
+    /// `x86_64+avx2+fma`.
     pub arch: String,
-    /// True where the device is simulated.
+    /// Whether the device is simulated.
     pub simulated: bool,
     /// Threads that run in lockstep; 1 on a CPU.
     pub warp_size: usize,
     /// Multiprocessors, compute units or cores.
     pub multiprocessors: usize,
-    /// Bytes of memory in all; 0 where that is not known.
+    /// Total memory in bytes; 0 if unknown.
     pub memory_total: u64,
-    /// Bytes of memory free at the time of asking; 0 where that is not known.
+    /// Free memory in bytes at the time of the query; 0 if unknown.
     pub memory_free: u64,
     /// The version of the driver.
     pub driver_version: String,
     /// The vendor libraries that are loaded.
     pub libraries: Vec<LibraryInfo>,
-    /// The vendor's number for what the device can compute, where it has one.
+    /// The vendor's compute capability, if there is one.
     pub compute_capability: Option<ComputeCapability>,
-    /// What launches must stay within; `None` for a device that launches nothing.
+    /// The limits of launches; `None` for a device that does not launch kernels.
     pub limits: Option<Limits>,
-    /// What the device can do beside operations.
+    /// The device's capabilities besides operations.
     pub capabilities: Capabilities,
 }
 
-/// What a launch must stay within, and what a launcher tunes for.
+/// The limits of a launch, and the properties that a launcher tunes for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Threads that run in lockstep: 32 or 64.
     pub warp_size: u32,
     /// Multiprocessors or compute units.
     pub multiprocessors: u32,
-    /// Threads a block can have.
+    /// Maximum threads per block.
     pub max_threads_per_block: u32,
-    /// Threads that one multiprocessor holds at a time.
+    /// Maximum resident threads per multiprocessor.
     pub max_threads_per_multiprocessor: u32,
-    /// Bytes of shared memory a block can have without asking for more.
+    /// Bytes of shared memory that a block can use without opting in to more.
     pub shared_memory_per_block: u32,
-    /// Blocks along x.
+    /// Maximum blocks along x.
     pub max_grid_x: u32,
-    /// Blocks along y and z.
+    /// Maximum blocks along y and z.
     pub max_grid_yz: u32,
-    /// Threads in a grid along one dimension (HIP: below 2^32).
+    /// Exclusive upper bound of the threads of a grid along one dimension (HIP: 2^32).
     pub max_threads_per_dim: u64,
-    /// Bytes of the last-level cache.
+    /// Size of the last-level cache in bytes.
     pub l2_bytes: u64,
 }
 
-/// A vendor's number for what its device can compute. Numbers of different vendors do not compare.
+/// A vendor's version of a device's compute features. Versions of different vendors are not
+/// comparable.
+///
+/// ```rust
+/// use isobit_hal::ComputeCapability;
+///
+/// assert_eq!(ComputeCapability::Cuda { major: 9, minor: 0 }.to_string(), "sm_90");
+/// assert_eq!(ComputeCapability::Gfx { major: 9, minor: 0, stepping: 10 }.to_string(), "gfx90a");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ComputeCapability {
@@ -108,49 +127,57 @@ impl fmt::Display for ComputeCapability {
     }
 }
 
-/// What a device can do beside operations. A call for what it cannot do returns `UnsupportedOp`, or
-/// works synchronously and by a copy.
+/// The capabilities of a device besides operations. Unsupported calls return `UnsupportedOp` or use
+/// the synchronous fallback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Capabilities {
-    /// Work of several streams runs side by side.
+    /// Work of several streams runs concurrently.
     pub concurrent_streams: bool,
-    /// A captured step is replayed by one launch.
+    /// One launch replays a captured step.
     pub graphs: bool,
-    /// Copies from and to pinned memory run beside the host.
+    /// Copies from and to pinned memory do not block the host.
     pub async_copies: bool,
-    /// Sources can be compiled at run time on this machine.
+    /// This machine can compile sources at run time.
     pub runtime_compile: bool,
-    /// A vendor's library computes products with vendor numerics.
+    /// A vendor library computes matrix products with vendor numerics.
     pub vendor_matmul: bool,
-    /// A vendor's library computes convolutions with vendor numerics.
+    /// A vendor library computes convolutions with vendor numerics.
     pub vendor_conv: bool,
-    /// A vendor's library draws random numbers with vendor numerics.
+    /// A vendor library generates random numbers with vendor numerics.
     pub vendor_random: bool,
 }
 
-/// Whether a device implements an operation for given dtypes and layouts.
+/// Whether a device implements an operation for given dtypes.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, CpuDevice, DType, Op};
+///
+/// let support = CpuDevice.supports(&Op::Softmax, &[DType::I32, DType::I32]);
+/// assert!(!support.is_supported());
+/// assert!(support.reason().unwrap().contains("floats"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Support {
-    /// It does.
+    /// The device implements it.
     Supported,
-    /// It does not, and why.
+    /// The device does not implement it.
     Unsupported {
-        /// The kind of the error that the call itself would give.
+        /// The kind of the error that the call itself would return.
         kind: ErrorKind,
-        /// One sentence for a person.
+        /// The reason, in one sentence.
         reason: String,
     },
 }
 
 impl Support {
-    /// True where the operation is implemented.
+    /// Whether the operation is implemented.
     pub fn is_supported(&self) -> bool {
         matches!(self, Support::Supported)
     }
 
-    /// The reason why not, if there is one.
+    /// Returns the reason why the operation is not supported, or `None` if it is.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Support::Supported => None,
@@ -168,42 +195,56 @@ impl From<Result<()>> for Support {
     }
 }
 
-/// What the memory pool of a device holds, in bytes. All 0 for a device without one, such as the
-/// CPU.
+/// The state of a device's memory pool: sizes in bytes, and counts of allocations. All fields are 0
+/// for a device without a pool, such as the CPU.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, CpuDevice, PoolStats};
+///
+/// assert_eq!(CpuDevice.pool_stats(), PoolStats::default());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// In live storages and in what graphs keep, rounded up to the pool's classes.
+    /// Bytes in live storages and in memory that graphs keep, rounded up to the pool's size
+    /// classes.
     pub in_use: u64,
-    /// Kept for reuse.
+    /// Bytes kept for reuse.
     pub cached: u64,
-    /// The most that was ever in use.
+    /// The maximum of `in_use` so far.
     pub peak: u64,
-    /// Allocations answered from the cache.
+    /// Allocations served from the cache.
     pub hits: u64,
-    /// Allocations the driver was asked for.
+    /// Allocations requested from the driver.
     pub misses: u64,
 }
 
-/// Numbers since a device was opened; all 0 for a device that counts nothing, such as the CPU.
+/// Counts since a device was opened. All fields are 0 for a device that does not count, such as the
+/// CPU.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, CpuDevice};
+///
+/// assert_eq!(CpuDevice.counters().launches, 0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Kernels launched, those of graphs left out.
+    /// Kernels launched, excluding those in graphs.
     pub launches: u64,
     /// Graphs replayed.
     pub graph_replays: u64,
-    /// Calls of vendor libraries.
+    /// Calls to vendor libraries.
     pub vendor_calls: u64,
-    /// Operations with [`Numerics::Vendor`](crate::Numerics::Vendor) that the portable kernels did
-    /// because the library could not.
+    /// Operations with [`Numerics::Vendor`](crate::Numerics::Vendor) that the portable kernels
+    /// computed because the library could not.
     pub vendor_fallbacks: u64,
-    /// Allocations answered from the pool's cache.
+    /// Allocations served from the pool's cache.
     pub pool_hits: u64,
-    /// Allocations the driver was asked for.
+    /// Allocations requested from the driver.
     pub pool_misses: u64,
     /// Sources compiled at run time.
     pub compiles: u64,
-    /// Sources whose code was found on disk instead.
+    /// Sources whose compiled code was found on disk.
     pub compile_hits: u64,
 }

@@ -1,5 +1,4 @@
-//! Kernels of a user's own: source, the compiled function, and its launch with arguments that are
-//! checked.
+//! User kernels: their source, the compiled function, and launches with checked arguments.
 
 mod check;
 
@@ -13,25 +12,34 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// Grid, block and dynamic shared memory of a launch.
+/// The grid, the block and the dynamic shared memory of a launch.
+///
+/// ```rust
+/// use isobit_hal::LaunchConfig;
+///
+/// let config = LaunchConfig::for_num_elems(1000);
+/// assert_eq!((config.grid, config.block), ([4, 1, 1], [256, 1, 1]));
+/// assert_eq!(LaunchConfig::linear(4, 256), config);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaunchConfig {
     /// Blocks along x, y, z.
     pub grid: [u32; 3],
-    /// Threads of a block along x, y, z.
+    /// Threads per block along x, y, z.
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
 }
 
 impl LaunchConfig {
-    /// Blocks along x alone.
+    /// Creates a configuration with blocks and threads along x only.
     pub const fn linear(blocks: u32, threads: u32) -> Self {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], shared_bytes: 0 }
     }
 
-    /// A thread an element in blocks of 256, one block at least. Above 2^31 - 1 blocks there are
-    /// that many: a kernel that strides over the grid covers all the same.
+    /// Creates a configuration with one thread per element, in blocks of 256, and at least one
+    /// block. The grid is capped at 2^31 - 1 blocks; a grid-stride kernel still covers every
+    /// element.
     pub const fn for_num_elems(n: usize) -> Self {
         let blocks = n.div_ceil(256);
         let most = i32::MAX as usize;
@@ -48,16 +56,26 @@ impl LaunchConfig {
     }
 }
 
-/// Source in the dialect of the kernel tree (CUDA C++ that both vendors' run-time compilers take).
-/// It may include the tree's own headers, of which `<isobit.cuh>` has them all, and those given
-/// here. Kernels are `extern "C"`: they are found by their names as the source has them, which a
-/// template has not.
+/// Source code in the dialect of Isobit's own kernels: CUDA C++ that both vendors' run-time
+/// compilers accept. It may include Isobit's headers (`<isobit.cuh>` includes all of them) and the
+/// headers given here. Kernels must be `extern "C"`: they are looked up by their names in the
+/// source, and a template has no such name.
 ///
-/// Flags are pinned so that every vendor gives the same bits: no contraction, IEEE division and
-/// square root, denormals kept. Options of a user's own come after them and are passed on as they
-/// are: one such as `--use_fast_math` gives that up for this source. What a compiler makes with an
-/// option that has it read files (`-I`, `-include`) is not kept on disk, for the files may change
-/// without the source's changing.
+/// Compiler flags are pinned so that every vendor gives the same bits: no contraction, IEEE
+/// division and square root, and denormals are kept. User options are appended unchanged; an option
+/// such as `--use_fast_math` gives up this guarantee for the source. If an option makes the
+/// compiler read files (`-I`, `-include`), the compiled code is not cached on disk, because the
+/// files may change while the source stays the same.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, CpuDevice, ErrorKind, KernelSource};
+///
+/// let text = "extern \"C\" __global__ void fill(float *x) { x[threadIdx.x] = N; }";
+/// let source = KernelSource::new("fill.cu", text).with_option("-DN=4");
+/// assert_eq!(source.options, ["-DN=4"]);
+/// // Only a GPU runs kernels.
+/// assert_eq!(CpuDevice.compile("fill", &source).unwrap_err().kind(), ErrorKind::UnsupportedOp);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct KernelSource {
@@ -65,33 +83,33 @@ pub struct KernelSource {
     pub name: String,
     /// The text.
     pub text: String,
-    /// Name and text of headers beside those of the tree. One of the same name as the tree's stands
-    /// in for it.
+    /// Name and text of additional headers. A header with the name of one of Isobit's headers
+    /// replaces it.
     pub headers: Vec<(String, String)>,
-    /// Flags for the compiler after those of the tree, such as `-DN=4`.
+    /// Compiler flags that follow Isobit's own, such as `-DN=4`.
     pub options: Vec<String>,
 }
 
 impl KernelSource {
-    /// A source without headers and flags of its own.
+    /// Creates a source without additional headers and flags.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self { name: name.into(), text: text.into(), ..Self::default() }
     }
 
-    /// With a header that the text may include by its name.
+    /// Adds a header that the text may include by its name.
     pub fn with_header(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.headers.push((name.into(), text.into()));
         self
     }
 
-    /// With a flag for the compiler.
+    /// Adds a compiler flag.
     pub fn with_option(mut self, option: impl Into<String>) -> Self {
         self.options.push(option.into());
         self
     }
 }
 
-/// What a kernel is made from.
+/// The code of a kernel.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum KernelCode<'a> {
@@ -99,44 +117,62 @@ pub enum KernelCode<'a> {
     Source(&'a KernelSource),
     /// PTX, which NVIDIA's driver compiles.
     Ptx(&'a str),
-    /// A binary as the vendor's driver loads it: a cubin, or an AMD code object.
+    /// A binary that the vendor's driver loads: a cubin, or an AMD code object.
     Binary(&'a [u8]),
 }
 
-/// What a kernel's parameter takes, as far as its code says.
+/// The kind of a kernel parameter, as far as the code specifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParamKind {
     /// An address.
     Pointer,
-    /// An integer or bits.
+    /// An integer, or raw bits.
     Integer,
-    /// An integer as wide as an address, or an address: PTX need not say which.
+    /// An address, or an integer of the same width: PTX does not have to distinguish them.
     PointerOrInteger,
     /// A floating-point number.
     Float,
-    /// Bytes of which nothing more is known: a structure, or a number where the code does not tell.
+    /// Bytes of unknown meaning: a structure, or a number whose type the code does not specify.
     Bytes,
 }
 
 /// One parameter of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelParam {
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// What it takes.
+    /// The kind of argument it takes.
     pub kind: ParamKind,
 }
 
-/// What a driver implements for its kernels; users call [`Func`].
+/// The interface that a driver implements for its kernels; users call [`Func`].
+///
+/// ```rust
+/// use isobit_hal::{DeviceId, Func, kernel::{FuncBackend, KernelParam, ParamKind}};
+/// use std::sync::Arc;
+///
+/// #[derive(Debug)]
+/// struct Negate(DeviceId);
+///
+/// impl FuncBackend for Negate {
+///     fn name(&self) -> &str { "negate" }
+///     fn device(&self) -> DeviceId { self.0 }
+///     fn params(&self) -> Option<&[KernelParam]> {
+///         Some(&[KernelParam { size: 8, kind: ParamKind::Pointer }])
+///     }
+/// }
+/// let func = Func::from_backend(Arc::new(Negate(DeviceId::new())));
+/// assert_eq!((func.name(), func.params().unwrap().len()), ("negate", 1));
+/// ```
 pub trait FuncBackend: Any + Send + Sync + fmt::Debug {
-    /// The symbol.
+    /// Returns the symbol.
     fn name(&self) -> &str;
 
-    /// The device it was loaded on.
+    /// Returns the device on which the kernel was loaded.
     fn device(&self) -> DeviceId;
 
-    /// Its parameters in order, where the code tells them.
+    /// Returns the parameters in order, or `None` if the code does not specify them.
     fn params(&self) -> Option<&[KernelParam]>;
 
     /// As [`Func::max_threads_per_block`].
@@ -145,59 +181,67 @@ pub trait FuncBackend: Any + Send + Sync + fmt::Debug {
     }
 }
 
-/// A kernel that is ready to be launched. Clones are handles; its module stays loaded as long as
-/// the device and any of them.
+/// A kernel that is ready to launch. Clones are handles; the module stays loaded as long as the
+/// device and any of the handles exist.
 #[derive(Debug, Clone)]
 pub struct Func(Arc<dyn FuncBackend>);
 
 impl Func {
-    /// A driver's kernel.
+    /// Wraps a driver's kernel.
     pub fn from_backend(func: Arc<dyn FuncBackend>) -> Self {
         Self(func)
     }
 
-    /// The driver's own kernel, where it is of that type.
+    /// Returns the driver's own kernel, if it has type `T`.
     pub fn downcast_ref<T: FuncBackend>(&self) -> Option<&T> {
         (&*self.0 as &dyn Any).downcast_ref()
     }
 
-    /// The symbol.
+    /// Returns the symbol.
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// The device it was loaded on.
+    /// Returns the device on which the kernel was loaded.
     pub fn device(&self) -> DeviceId {
         self.0.device()
     }
 
-    /// Its parameters in order, where the code tells them: arguments are then checked against them.
+    /// Returns the parameters in order, or `None` if the code does not specify them. A launch
+    /// checks its arguments against them.
     pub fn params(&self) -> Option<&[KernelParam]> {
         self.0.params()
     }
 
-    /// The threads that its blocks may have, where its code was compiled for so many at most.
+    /// Returns the maximum number of threads per block, if the code was compiled with such a limit.
     pub fn max_threads_per_block(&self) -> Option<u32> {
         self.0.max_threads_per_block()
     }
 
-    /// Begins a launch.
+    /// Starts a launch.
     pub fn builder<S: BackendStorage>(&self) -> LaunchBuilder<'_, S> {
         LaunchBuilder { func: self, args: SmallVec::new() }
     }
 }
 
 /// A number or structure that a kernel takes by value.
+///
+/// ```rust
+/// use isobit_hal::kernel::{KernelValue, ParamKind};
+///
+/// assert_eq!(KernelValue::from(1.5f32).kind, ParamKind::Float);
+/// assert_eq!(KernelValue::from(7u16).bytes.as_slice(), 7u16.to_ne_bytes());
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelValue {
-    /// Its bytes, as the kernel reads them.
+    /// The bytes, as the kernel reads them.
     pub bytes: SmallVec<[u8; 16]>,
-    /// What it is.
+    /// The kind of the value.
     pub kind: ParamKind,
 }
 
 impl KernelValue {
-    /// A structure by its bytes, laid out as the kernel's own.
+    /// Creates a structure from its bytes, which must have the layout of the kernel's structure.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self { bytes: SmallVec::from_slice(bytes), kind: ParamKind::Bytes }
     }
@@ -215,7 +259,7 @@ macro_rules! values {
 values! {
     Integer: u8 i8 u16 i16 u32 i32 u64 i64 usize;
     Float: f32 f64;
-    // Kernels take these as structures of one member.
+    // Kernels take these as structures with one member.
     Bytes: F8E4M3 f16 bf16;
 }
 
@@ -240,19 +284,20 @@ impl From<Scalar> for KernelValue {
 /// An argument of a kernel.
 #[derive(Debug)]
 pub enum KernelArg<'a, S> {
-    /// The address of a storage's first element further by so many elements; the kernel reads it.
+    /// The address of a storage's element at the given offset; the kernel reads the storage.
     Read(&'a S, usize),
-    /// The same, and the kernel writes it.
+    /// The address of a storage's element at the given offset; the kernel writes the storage.
     Write(&'a mut S, usize),
-    /// By value.
+    /// A value.
     Value(KernelValue),
 }
 
 impl<S> KernelArg<'_, S> {
-    /// The argument for a driver whose storages lie inside these.
+    /// Replaces the storage by the result of `read` or `write`. A driver uses it to reach the
+    /// storage that another type wraps.
     ///
     /// # Errors
-    /// Those of the functions.
+    /// The error of `read` or `write`.
     pub fn try_map<'a, T>(
         &'a mut self,
         read: impl FnOnce(&'a S) -> Result<&'a T>,
@@ -266,7 +311,29 @@ impl<S> KernelArg<'_, S> {
     }
 }
 
-/// A launch in the making: a kernel and its arguments so far.
+/// A launch under construction: a kernel and its arguments so far.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, KernelSource, LaunchConfig};
+///
+/// const ADD_ONE: &str = r#"
+/// extern "C" __global__ void add_one(float *x, unsigned long long n) {
+///     unsigned long long i = blockIdx.x * 256ull + threadIdx.x;
+///     if (i < n) x[i] += 1;
+/// }"#;
+///
+/// fn add_one<D: BackendDevice>(device: &D, x: &mut D::Storage) -> isobit_hal::Result<()> {
+///     let func = device.compile("add_one", &KernelSource::new("add_one.cu", ADD_ONE))?;
+///     let n = x.len();
+///     // SAFETY: the arguments have the types of the parameters, and the kernel checks `i < n`.
+///     unsafe { func.builder().arg_mut(x).value(n).launch(LaunchConfig::for_num_elems(n)) }
+/// }
+/// let mut x = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
+/// // Only a GPU runs kernels.
+/// let error = add_one(&CpuDevice, &mut x).unwrap_err();
+/// assert_eq!(error.kind(), isobit_hal::ErrorKind::UnsupportedOp);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing runs before `launch`"]
 pub struct LaunchBuilder<'a, S> {
@@ -275,51 +342,52 @@ pub struct LaunchBuilder<'a, S> {
 }
 
 impl<'a, S: BackendStorage> LaunchBuilder<'a, S> {
-    /// A storage that the kernel reads.
+    /// Adds a storage that the kernel reads.
     pub fn arg(self, storage: &'a S) -> Self {
         self.arg_at(storage, 0)
     }
 
-    /// A storage that the kernel reads from an element on.
+    /// Adds a storage that the kernel reads, starting at element `offset`.
     pub fn arg_at(mut self, storage: &'a S, offset: usize) -> Self {
         self.args.push(KernelArg::Read(storage, offset));
         self
     }
 
-    /// A storage that the kernel writes.
+    /// Adds a storage that the kernel writes.
     pub fn arg_mut(self, storage: &'a mut S) -> Self {
         self.arg_mut_at(storage, 0)
     }
 
-    /// A storage that the kernel writes from an element on.
+    /// Adds a storage that the kernel writes, starting at element `offset`.
     pub fn arg_mut_at(mut self, storage: &'a mut S, offset: usize) -> Self {
         self.args.push(KernelArg::Write(storage, offset));
         self
     }
 
-    /// A number or structure by value.
+    /// Adds a number or structure by value.
     pub fn value(mut self, value: impl Into<KernelValue>) -> Self {
         self.args.push(KernelArg::Value(value.into()));
         self
     }
 
-    /// Enqueues the kernel on the stream that this thread's work goes to, after the work of other
-    /// streams on its storages.
+    /// Enqueues the kernel on this thread's current stream, after the work of other streams on its
+    /// storages.
     ///
     /// # Safety
-    /// The arguments are of the types that the kernel takes (where [`Func::params`] says them,
-    /// number, size and kind are checked), and the kernel stays inside its storages, writing none
-    /// that was given to be read. An address that is given by value is one that it may use when the
-    /// stream comes to it.
+    /// The arguments must have the types of the kernel's parameters. (If [`Func::params`] specifies
+    /// them, number, size and kind are checked.) The kernel must stay inside its storages, and must
+    /// not write a storage that was passed for reading. An address that is passed by value must be
+    /// valid when the stream reaches the kernel.
     ///
     /// # Errors
-    /// `InvalidArgument` for arguments that do not suit the kernel, an offset beyond a storage, or
-    /// a configuration that the device does not take; `DeviceMismatch` where kernel and storages
-    /// live on different devices; those of the driver.
+    /// `InvalidArgument` if the arguments do not match the kernel, an offset is beyond its storage,
+    /// or the device does not support the configuration; `DeviceMismatch` if the kernel and its
+    /// storages live on different devices; the driver's errors.
     pub unsafe fn launch(mut self, config: LaunchConfig) -> Result<()> {
-        // SAFETY: the caller promises that the arguments are of the types that the kernel takes
-        // (where `Func::params` says them, number, size and kind are checked), and the kernel stays
-        // inside its storages, writing none that was given to be read.
+        // SAFETY: the caller guarantees that the arguments have the types of the kernel's
+        // parameters (if `Func::params` specifies them, number, size and kind are checked), that
+        // the kernel stays inside its storages and writes none that was passed for reading, and
+        // that addresses passed by value are valid.
         unsafe { S::launch(self.func, config, &mut self.args) }
     }
 }

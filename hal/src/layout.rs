@@ -1,10 +1,25 @@
-//! Layouts: where the elements of a tensor lie in its buffer.
+//! Layouts: the mapping from the elements of a tensor to its buffer.
 
 use crate::{Dims, Error, ErrorKind, Result, Shape};
 use std::fmt;
 
 /// A shape, a stride in elements for each dimension, and the offset of the first element. A stride
 /// of 0 repeats (broadcasts) its dimension.
+///
+/// ```rust
+/// use isobit_hal::Layout;
+///
+/// let layout = Layout::contiguous((2, 3));
+/// assert_eq!((layout.dims(), layout.stride()), (&[2, 3][..], &[3, 1][..]));
+/// let transposed = layout.transpose(0, 1)?;
+/// assert_eq!((transposed.dims(), transposed.stride()), (&[3, 2][..], &[1, 3][..]));
+/// assert_eq!(transposed.strided_index().collect::<Vec<_>>(), [0, 3, 1, 4, 2, 5]);
+/// let last_column = layout.narrow(1, 2, 1)?;
+/// assert_eq!((last_column.start_offset(), last_column.is_contiguous()), (2, false));
+/// let repeated = Layout::contiguous(3).broadcast_as((2, 3))?;
+/// assert_eq!(repeated.stride(), [0, 1]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Layout {
     shape: Shape,
@@ -17,10 +32,10 @@ fn invalid(message: String) -> Error {
 }
 
 impl Layout {
-    /// A layout of given strides.
+    /// Creates a layout with the given strides.
     ///
     /// # Errors
-    /// `InvalidArgument` where there is not one stride a dimension.
+    /// `InvalidArgument` unless there is one stride per dimension.
     pub fn new(shape: impl Into<Shape>, stride: impl Into<Dims>, start_offset: usize) -> Result<Self> {
         let (shape, stride) = (shape.into(), stride.into());
         if shape.rank() != stride.len() {
@@ -33,45 +48,45 @@ impl Layout {
         Ok(Self { shape, stride, start_offset })
     }
 
-    /// Row-major from the start of the buffer.
+    /// Creates a row-major layout at the start of the buffer.
     pub fn contiguous(shape: impl Into<Shape>) -> Self {
         Self::contiguous_with_offset(shape, 0)
     }
 
-    /// Row-major from an offset.
+    /// Creates a row-major layout at an offset.
     pub fn contiguous_with_offset(shape: impl Into<Shape>, start_offset: usize) -> Self {
         let shape = shape.into();
         let stride = shape.stride_contiguous();
         Self { shape, stride, start_offset }
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The dimensions.
+    /// Returns the dimensions.
     pub fn dims(&self) -> &[usize] {
         self.shape.dims()
     }
 
-    /// The strides in elements.
+    /// Returns the strides in elements.
     pub fn stride(&self) -> &[usize] {
         &self.stride
     }
 
-    /// The index of the first element in the buffer.
+    /// Returns the buffer index of the first element.
     pub fn start_offset(&self) -> usize {
         self.start_offset
     }
 
-    /// The number of logical elements.
+    /// Returns the number of logical elements.
     pub fn elem_count(&self) -> usize {
         self.shape.elem_count()
     }
 
-    /// True where the elements lie in row-major order with no gap. Dimensions of size 1 may have
-    /// any stride.
+    /// Whether the elements are in row-major order without gaps. Dimensions of size 1 may have any
+    /// stride.
     pub fn is_contiguous(&self) -> bool {
         let mut step = 1usize;
         for (&d, &s) in self.dims().iter().zip(&self.stride).rev() {
@@ -88,13 +103,14 @@ impl Layout {
         true
     }
 
-    /// The first and one past the last element in the buffer, where the layout is contiguous.
+    /// Returns the buffer index of the first element and one past the last, or `None` if the layout
+    /// is not contiguous.
     pub fn contiguous_offsets(&self) -> Option<(usize, usize)> {
         self.is_contiguous().then(|| (self.start_offset, self.start_offset.saturating_add(self.elem_count())))
     }
 
-    /// How many elements the buffer must have for every index to lie inside; 0 for a layout with no
-    /// elements. `None` where that does not fit a `usize`.
+    /// Returns the minimum buffer length for which every index is in bounds; 0 for a layout without
+    /// elements. `None` if the length does not fit a `usize`.
     pub fn required_len(&self) -> Option<usize> {
         if self.elem_count() == 0 {
             return Some(0);
@@ -106,9 +122,9 @@ impl Layout {
         last.checked_add(1)
     }
 
-    /// True where no two logical elements share a place, by the test that each stride clears all
-    /// the smaller ones. Sufficient, and exact for every layout made by slicing, stepping,
-    /// transposing and broadcasting.
+    /// Whether no two logical elements share a buffer index. The test is that each stride exceeds
+    /// the reach of all smaller strides. It is sufficient, and it is exact for every layout made by
+    /// slicing, stepping, transposing and broadcasting.
     pub fn is_injective(&self) -> bool {
         if self.is_contiguous() {
             return true;
@@ -130,18 +146,20 @@ impl Layout {
         if dim < self.shape.rank() {
             return Ok(());
         }
-        Err(invalid(format!("{what}: dimension {dim} of a layout of rank {}", self.shape.rank())))
+        Err(invalid(format!("{what}: dimension {dim} is out of range for a layout of rank {}", self.shape.rank())))
     }
 
-    /// The layout of elements `start .. start + len` of a dimension.
+    /// Selects elements `start..start + len` of a dimension.
     ///
     /// # Errors
-    /// `InvalidArgument` where the range leaves the dimension.
+    /// `InvalidArgument` if the dimension does not exist or the range exceeds it.
     pub fn narrow(&self, dim: usize, start: usize, len: usize) -> Result<Self> {
         self.check_dim(dim, "narrow")?;
         let size = self.dims()[dim];
         if start.checked_add(len).is_none_or(|end| end > size) {
-            return Err(invalid(format!("narrow: {len} elements from {start} of dimension {dim}, which has {size}")));
+            return Err(invalid(format!(
+                "narrow: {len} elements from {start} exceed dimension {dim}, which has size {size}"
+            )));
         }
         let mut dims: Dims = self.dims().into();
         dims[dim] = len;
@@ -150,10 +168,10 @@ impl Layout {
         Ok(Self { shape: dims.into(), stride: self.stride.clone(), start_offset })
     }
 
-    /// The layout of every `step`-th element of a dimension, from its first.
+    /// Selects every `step`-th element of a dimension, starting with the first.
     ///
     /// # Errors
-    /// `InvalidArgument` where the step is 0.
+    /// `InvalidArgument` if the dimension does not exist or the step is 0.
     pub fn step(&self, dim: usize, step: usize) -> Result<Self> {
         self.check_dim(dim, "step")?;
         if step == 0 {
@@ -165,10 +183,10 @@ impl Layout {
         Ok(Self { shape: dims.into(), stride, start_offset: self.start_offset })
     }
 
-    /// The layout with two dimensions exchanged.
+    /// Swaps two dimensions.
     ///
     /// # Errors
-    /// `InvalidArgument` where there is no such dimension.
+    /// `InvalidArgument` if a dimension does not exist.
     pub fn transpose(&self, dim1: usize, dim2: usize) -> Result<Self> {
         self.check_dim(dim1, "transpose")?;
         self.check_dim(dim2, "transpose")?;
@@ -178,10 +196,10 @@ impl Layout {
         Ok(Self { shape: dims.into(), stride, start_offset: self.start_offset })
     }
 
-    /// The layout whose dimension `i` is dimension `order[i]` of this one.
+    /// Reorders the dimensions: dimension `i` of the result is dimension `order[i]` of this layout.
     ///
     /// # Errors
-    /// `InvalidArgument` where `order` is not a permutation of the dimensions.
+    /// `InvalidArgument` if `order` is not a permutation of the dimensions.
     pub fn permute(&self, order: &[usize]) -> Result<Self> {
         let rank = self.shape.rank();
         if order.len() != rank || (0..rank).any(|d| !order.contains(&d)) {
@@ -192,11 +210,11 @@ impl Layout {
         Ok(Self { shape: dims.into(), stride, start_offset: self.start_offset })
     }
 
-    /// The layout broadcast to a shape by the rules of NumPy: dimensions are matched from the last,
-    /// and one of size 1 repeats.
+    /// Broadcasts the layout to a shape by NumPy's rules: dimensions are matched starting with the
+    /// last, and a dimension of size 1 repeats.
     ///
     /// # Errors
-    /// `ShapeMismatch` where the shapes do not fit.
+    /// `ShapeMismatch` if the layout's shape does not broadcast to `shape`.
     pub fn broadcast_as(&self, shape: impl Into<Shape>) -> Result<Self> {
         let shape = shape.into();
         let missing = shape.rank().checked_sub(self.shape.rank());
@@ -213,7 +231,7 @@ impl Layout {
         Ok(Self { shape, stride, start_offset: self.start_offset })
     }
 
-    /// The buffer index of every element, in logical row-major order.
+    /// Returns the buffer index of every element, in logical row-major order.
     pub fn strided_index(&self) -> StridedIndex<'_> {
         StridedIndex::new(self)
     }
@@ -276,16 +294,28 @@ impl ExactSizeIterator for StridedIndex<'_> {}
 /// address the same elements in the same logical order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collapsed {
-    /// The merged dimensions, outermost first; none of size 1, and none at all where there is one
-    /// element.
+    /// The merged dimensions, outermost first. None of them has size 1; there are none if the shape
+    /// has a single element.
     pub dims: Dims,
-    /// For each layout, a stride a dimension.
+    /// For each layout, one stride per dimension.
     pub strides: smallvec::SmallVec<[Dims; 4]>,
 }
 
-/// Merges the adjacent dimensions that every layout steps through as one (contiguous, broadcast and
-/// transposed runs), and drops those of size 1. Offsets are untouched. The layouts must have one
-/// shape; an empty shape gives one dimension of size 0.
+/// Merges adjacent dimensions that every layout traverses as one (contiguous, broadcast and
+/// transposed runs), and drops dimensions of size 1. Offsets do not matter. The layouts must have
+/// the same shape; an empty shape gives one dimension of size 0.
+///
+/// ```rust
+/// use isobit_hal::{Layout, collapse};
+///
+/// let x = Layout::contiguous((2, 3, 4));
+/// let y = Layout::contiguous((2, 1, 1)).broadcast_as((2, 3, 4))?;
+/// let merged = collapse(&[&x, &y]);
+/// assert_eq!(merged.dims.as_slice(), [2, 12]);
+/// assert_eq!(merged.strides[0].as_slice(), [12, 1]);
+/// assert_eq!(merged.strides[1].as_slice(), [1, 0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 pub fn collapse(layouts: &[&Layout]) -> Collapsed {
     let shape = layouts[0].dims();
     let mut dims = Dims::new();
@@ -302,9 +332,9 @@ pub fn collapse(layouts: &[&Layout]) -> Collapsed {
         let joins = dims.last().is_some()
             && layouts.iter().zip(&strides).all(|(l, s)| s.last() == Some(&l.stride[d].saturating_mul(size)));
         if joins {
-            *dims.last_mut().expect("there is one to join") *= size;
+            *dims.last_mut().expect("there is a dimension to merge into") *= size;
             for (l, s) in layouts.iter().zip(&mut strides) {
-                *s.last_mut().expect("one stride a dimension") = l.stride[d];
+                *s.last_mut().expect("one stride per dimension") = l.stride[d];
             }
         } else {
             dims.push(size);

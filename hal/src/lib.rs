@@ -1,34 +1,47 @@
-//! The hardware abstraction layer: what a driver implements and what a framework calls.
+//! The hardware abstraction layer: the traits that a driver implements and a framework calls.
 //!
-//! - [`BackendDevice`] and [`BackendStorage`] are the traits. A driver carries out every [`Op`] in
-//!   one method that writes into a given output; the named and the allocating forms are provided on
+//! - [`BackendDevice`] and [`BackendStorage`] are the traits. A driver runs every [`Op`] in one
+//!   method that writes into a given output; the named and the allocating methods are provided on
 //!   top of it.
 //! - [`DType`], [`Shape`] and [`Layout`] describe data; [`Op`] describes an operation as a value,
 //!   for [`BackendDevice::supports`], errors and reports.
-//! - [`Stream`], [`Event`], [`Graph`], [`PinnedBuffer`] and [`Func`] are the driver's own behind
-//!   one type each. A driver that has none gets a synchronous fallback.
-//! - [`DynDevice`] and [`DynStorage`] are a driver as an object, for programs that choose it at run
-//!   time.
+//! - [`Stream`], [`Event`], [`Graph`], [`PinnedBuffer`] and [`Func`] each wrap the driver's own
+//!   object in one type. A driver that does not provide them gets a synchronous fallback.
+//! - [`DynDevice`] and [`DynStorage`] hold any driver as an object, for programs that choose the
+//!   driver at run time.
 #![cfg_attr(
     feature = "cpu",
-    doc = "- [`cpu`] is the reference driver. It implements everything declared here, and is what every other driver is held to."
+    doc = "- [`cpu`] is the reference driver. It implements every operation declared here, and every other driver must match its results."
 )]
 //!
-//! The feature `cpu`, which is on by default, holds the reference driver. Without it the crate is
-//! what a driver, or a build script, needs to know, and costs a tenth to compile.
+//! The feature `cpu`, which is on by default, contains the reference driver. Without it, the crate
+//! contains only what a driver or a build script needs, and compiles in a tenth of the time.
+//!
+//! ```rust
+//! use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Matmul};
+//!
+//! // Generic over the driver: `[2, 3]` times its own transpose.
+//! fn gram<D: BackendDevice>(device: &D) -> isobit_hal::Result<Vec<f32>> {
+//!     let x = device.storage_from_slice(&[1.0f32, 0.0, 2.0, 0.0, 3.0, 0.0])?;
+//!     let layout = Layout::contiguous((2, 3));
+//!     x.matmul(&layout, &x, &layout.transpose(0, 1)?, Matmul::default())?.to_vec()
+//! }
+//! assert_eq!(gram(&CpuDevice)?, [5.0, 0.0, 0.0, 9.0]);
+//! # Ok::<(), isobit_hal::Error>(())
+//! ```
 //!
 //! # Contract
 //!
-//! - *Checked.* A driver validates every call with [`validate`] before it touches memory: bad input
-//!   is an [`Error`] with a [`kind`](Error::kind), never a panic and never an access outside a
-//!   buffer.
-//! - *Layouts everywhere.* Every operation takes any layout (strides, offset, broadcast) on every
-//!   operand. A destination may not overlap itself.
-//! - *Same bits.* What an operation computes is fixed in `docs/numerics.md`, to the bit, except
-//!   where a vendor library was asked for ([`Numerics::Vendor`]).
-//! - *Asynchronous.* A device may return before the work is done. Work on one stream runs in order,
-//!   and after the work of other streams on its operands. Errors after the fact surface at the next
-//!   synchronising call.
+//! - *Checked.* A driver validates every call with [`validate`] before it touches memory. Bad input
+//!   returns an [`Error`] with a [`kind`](Error::kind); it never panics and never accesses memory
+//!   outside a buffer.
+//! - *Layouts everywhere.* Every operation accepts any layout (strides, offset, broadcast) for
+//!   every operand. A destination may not overlap itself.
+//! - *Same bits.* `docs/numerics.md` fixes the result of each operation to the bit, except where
+//!   the caller selects a vendor library ([`Numerics::Vendor`]).
+//! - *Asynchronous.* A call may return before its work is done. Work on one stream runs in order,
+//!   and after the work of other streams on its operands. Errors that occur later are returned by
+//!   the next synchronising call.
 
 #![doc(html_root_url = "https://docs.rs/isobit-hal")]
 
@@ -83,12 +96,12 @@ pub use shape::{Dims, Shape};
 pub use storage::{BackendStorage, Src};
 pub use stream::{Stream, StreamGuard, StreamId};
 
-/// The version of the portable results. It changes whenever any bit of any of them does, so whoever
-/// keeps results (a cache, golden files) keeps this number with them: equal numbers mean equal
-/// bits, from any release and on any device.
+/// The version of the portable results. It changes whenever any bit of any result changes. Store it
+/// together with stored results (a cache, golden files): equal versions mean equal bits, from any
+/// release and on any device.
 ///
-/// The policy stands in `docs/numerics.md`; `conformance/digests.tsv` holds a short run of the
-/// suite to it.
+/// `docs/numerics.md` states the policy, and a test checks it by comparing a short run of the suite
+/// with `conformance/digests.tsv`.
 pub const NUMERICS_VERSION: u32 = 1;
 
 #[doc(hidden)]
@@ -98,7 +111,7 @@ pub mod __dtype_types {
     pub use std::primitive::{f32, f64, i8, i16, i32, i64, u8, u32};
 }
 
-/// Its example is run as a test.
+/// Runs the example of the README as a test.
 #[cfg(all(doctest, feature = "cpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,10 +1,18 @@
-//! One value with its dtype: what a fill writes.
+//! A single value with its dtype, which a fill writes.
 
 use crate::f8::round_to_odd;
 use crate::{DType, F8E4M3, WithDType};
 use half::{bf16, f16};
 
-/// One value of any dtype.
+/// A single value of any dtype.
+///
+/// ```rust
+/// use isobit_hal::{DType, Scalar};
+///
+/// assert_eq!(Scalar::from(2.5f32), Scalar::F32(2.5));
+/// assert_eq!(Scalar::from_f64(DType::U8, 300.7), Scalar::U8(255));
+/// assert_eq!(Scalar::zero(DType::I64).to_bits(), 0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -29,7 +37,7 @@ impl<T: WithDType> From<T> for Scalar {
 }
 
 impl Scalar {
-    /// The dtype of the value.
+    /// Returns the dtype of the value.
     pub fn dtype(self) -> DType {
         match self {
             Scalar::U8(_) => DType::U8,
@@ -46,13 +54,13 @@ impl Scalar {
         }
     }
 
-    /// Zero of a dtype; every bit is 0.
+    /// Returns the zero of a dtype, whose bits are all 0.
     pub fn zero(dtype: DType) -> Self {
         dispatch_dtype!(dtype, T => T::default().to_scalar())
     }
 
-    /// The value of a dtype that a cast of an f64 gives: floats round once to nearest even;
-    /// integers truncate and saturate, and NaN gives 0.
+    /// Casts an f64 to a dtype: floats round once to nearest even; integers truncate and saturate,
+    /// and NaN gives 0.
     pub fn from_f64(dtype: DType, value: f64) -> Self {
         match dtype {
             DType::U8 => Scalar::U8(value as u8),
@@ -69,7 +77,7 @@ impl Scalar {
         }
     }
 
-    /// The bits of the value, zero-extended to 64.
+    /// Returns the bits of the value, zero-extended to 64 bits.
     pub fn to_bits(self) -> u64 {
         match self {
             Scalar::U8(v) => v.into(),

@@ -1,29 +1,39 @@
-//! Shapes: how many elements along each dimension.
+//! Shapes: the number of elements along each dimension.
 
 use smallvec::SmallVec;
 use std::fmt;
 
-/// Dimensions or strides; up to six are kept without an allocation.
+/// Dimensions or strides; up to six are stored without an allocation.
 pub type Dims = SmallVec<[usize; 6]>;
 
-/// The sizes of a tensor's dimensions, outermost first. Rank 0 is one element.
+/// The sizes of a tensor's dimensions, outermost first. A shape of rank 0 has one element.
+///
+/// ```rust
+/// use isobit_hal::Shape;
+///
+/// let shape = Shape::from((2, 3, 4));
+/// assert_eq!((shape.rank(), shape.elem_count()), (3, 24));
+/// assert_eq!(shape.stride_contiguous().as_slice(), [12, 4, 1]);
+/// assert_eq!(shape.reduced(&[1]), Shape::from([2, 1, 4]));
+/// assert_eq!(Shape::from(()).elem_count(), 1);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Shape(Dims);
 
 impl Shape {
-    /// The dimensions.
+    /// Returns the dimensions.
     pub fn dims(&self) -> &[usize] {
         &self.0
     }
 
-    /// How many dimensions there are.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
-    /// The number of elements: the product of the dimensions, 1 for rank 0. Saturates at
-    /// `usize::MAX`, which no device can hold, so that an absurd shape fails as an allocation
-    /// rather than wrapping.
+    /// Returns the number of elements: the product of the dimensions, or 1 for rank 0. Saturates at
+    /// `usize::MAX`, which no device can hold, so an absurd shape fails at allocation instead of
+    /// wrapping.
     pub fn elem_count(&self) -> usize {
         if self.0.contains(&0) {
             return 0;
@@ -31,7 +41,8 @@ impl Shape {
         self.0.iter().fold(1, |n, &d| n.saturating_mul(d))
     }
 
-    /// Row-major strides in elements; saturating like [`elem_count`](Self::elem_count).
+    /// Returns the row-major strides in elements; they saturate like
+    /// [`elem_count`](Self::elem_count).
     pub fn stride_contiguous(&self) -> Dims {
         let mut stride: Dims = SmallVec::from_elem(0, self.rank());
         let mut step = 1usize;
@@ -42,7 +53,8 @@ impl Shape {
         stride
     }
 
-    /// The shape with the given dimensions set to 1, as a reduction over them leaves it.
+    /// Returns the shape with the given dimensions set to 1, which is the shape of a reduction over
+    /// them.
     pub fn reduced(&self, dims: &[usize]) -> Shape {
         Shape(self.0.iter().enumerate().map(|(i, &d)| if dims.contains(&i) { 1 } else { d }).collect())
     }

@@ -1,4 +1,4 @@
-//! The storage half of the HAL: every operation on data.
+//! The storage half of the HAL: all operations on data.
 
 use crate::cpu_storage::through_host;
 use crate::{
@@ -12,11 +12,23 @@ use std::fmt;
 use std::ops::Range;
 
 /// An input of an operation.
+///
+/// ```rust
+/// use isobit_hal::{CpuDevice, CpuStorage, Layout, Src, UnaryOp};
+/// # use isobit_hal::{BackendDevice, BackendStorage};
+/// let layout = Layout::contiguous(2);
+/// let x = CpuDevice.storage_from_slice(&[4.0f32, 9.0])?;
+/// let mut y = CpuDevice.storage_from_slice(&[0.0f32, 0.0])?;
+/// CpuStorage::unary_into(UnaryOp::Sqrt, Src::Storage(&x, &layout), &mut y, &layout)?;
+/// CpuStorage::unary_into(UnaryOp::Neg, Src::InPlace, &mut y, &layout)?;
+/// assert_eq!(y.to_vec::<f32>()?, [-2.0, -3.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug)]
 pub enum Src<'a, S> {
-    /// A storage, seen through a layout.
+    /// A storage, viewed through a layout.
     Storage(&'a S, &'a Layout),
-    /// The destination itself, through its own layout: the operation works in place.
+    /// The destination itself, through the destination's layout: the operation works in place.
     InPlace,
 }
 
@@ -29,7 +41,7 @@ impl<S> Clone for Src<'_, S> {
 impl<S> Copy for Src<'_, S> {}
 
 impl<'a, S> Src<'a, S> {
-    /// The storage and its layout; `None` for the destination.
+    /// Returns the storage and its layout, or `None` for [`InPlace`](Self::InPlace).
     pub fn storage(self) -> Option<(&'a S, &'a Layout)> {
         match self {
             Src::Storage(storage, layout) => Some((storage, layout)),
@@ -37,10 +49,11 @@ impl<'a, S> Src<'a, S> {
         }
     }
 
-    /// The input for a driver whose storages lie inside these.
+    /// Replaces the storage by `f(storage)`. A driver uses it to reach the storage that another
+    /// type wraps.
     ///
     /// # Errors
-    /// Those of the function.
+    /// The error of `f`.
     pub fn try_map<T>(self, f: impl FnOnce(&'a S) -> Result<&'a T>) -> Result<Src<'a, T>> {
         Ok(match self {
             Src::Storage(storage, layout) => Src::Storage(f(storage)?, layout),
@@ -55,70 +68,94 @@ impl<'a, S> From<(&'a S, &'a Layout)> for Src<'a, S> {
     }
 }
 
-/// Data on a device: a buffer of elements of one dtype. Where the elements of a tensor lie in it, a
-/// [`Layout`] says.
+/// Data on a device: a buffer of elements of one dtype. A [`Layout`] says which elements of the
+/// buffer a tensor consists of.
 ///
 /// # Forms
-/// A driver carries out operations in [`apply_into`](Self::apply_into), which writes the elements
-/// of `dst` that `dst_layout` names and no others; [`Op`] says what each operation means, and which
-/// of its inputs may be the destination itself. Everything else is provided on top of it: the
-/// `*_into` forms of elementwise operations, reductions and products, and the allocating forms,
-/// methods of the (first) input that return a storage of exactly as many elements as the result
-/// has, contiguous.
+/// A driver implements every operation in one method, [`apply_into`](Self::apply_into). It writes
+/// the elements of `dst` that `dst_layout` selects, and no others. [`Op`] defines each operation
+/// and says which inputs may be the destination itself. All other operation methods are provided on
+/// top of `apply_into`:
 ///
-/// # Errors common to all
-/// `DeviceMismatch` where operands live on different devices; `ShapeMismatch` where shapes do not
-/// agree; `InvalidArgument` where a layout leaves its buffer or a destination overlaps itself;
-/// `UnsupportedDtype` where the operation is not defined for the dtypes; `OutOfMemory` where an
-/// allocation fails. All are found before anything runs, and nothing is written then. An index out
-/// of range is found while the operation runs: its element is left out, and `IndexOutOfRange` is
-/// returned at the next synchronising call at the latest.
+/// - the `*_into` forms of elementwise operations, reductions and matrix products;
+/// - the allocating forms, which are methods of the (first) input. They return a contiguous storage
+///   with exactly as many elements as the result.
+///
+/// Each method states the dtypes that it accepts ("floats" are f8e4m3, f16, bf16, f32 and f64) and
+/// the [class](crate::Class) of its results.
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, Layout};
+///
+/// let matrix = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let row = CpuDevice.storage_from_slice(&[10.0f32, 20.0, 30.0])?;
+/// let layout = Layout::contiguous((2, 3));
+/// let repeated = Layout::contiguous(3).broadcast_as((2, 3))?;
+/// let sum = matrix.binary(&layout, &row, &repeated, BinaryOp::Add)?;
+/// assert_eq!(sum.to_vec::<f32>()?, [11.0, 22.0, 33.0, 14.0, 25.0, 36.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
+///
+/// # Common errors
+/// Every operation can return these errors:
+///
+/// - `DeviceMismatch` if operands live on different devices;
+/// - `ShapeMismatch` if the shapes of the operands do not fit together;
+/// - `InvalidArgument` if a layout exceeds its buffer, or if a destination overlaps itself;
+/// - `UnsupportedDtype` if the operation is not defined for the dtypes;
+/// - `OutOfMemory` if an allocation fails.
+///
+/// All of these are detected before anything runs, so nothing is written. An index out of range is
+/// detected while the operation runs: its element is skipped, and `IndexOutOfRange` is returned by
+/// the next synchronising call at the latest.
 pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
-    /// The device of this storage.
+    /// The type of the device that this storage lives on.
     type Device: BackendDevice<Storage = Self>;
 
-    /// The dtype of the elements.
+    /// Returns the dtype of the elements.
     fn dtype(&self) -> DType;
 
-    /// How many elements the buffer holds.
+    /// Returns the number of elements in the buffer.
     fn len(&self) -> usize;
 
-    /// True where the buffer holds nothing.
+    /// Whether the buffer has no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The device it lives on.
+    /// Returns the device that the storage lives on.
     fn device(&self) -> &Self::Device;
 
-    /// The whole buffer, copied to the host. Synchronises.
+    /// Copies the whole buffer to the host. Synchronises.
     ///
     /// # Errors
-    /// Those of the driver, those of earlier work included.
+    /// The driver's errors, including those of earlier work.
     fn to_cpu_storage(&self) -> Result<CpuStorage>;
 
-    /// The whole buffer as a vector. Synchronises.
+    /// Copies the whole buffer into a vector. Synchronises.
     ///
     /// # Errors
-    /// `UnsupportedDtype` where `T` is not the dtype; else as
+    /// `UnsupportedDtype` if `T` is not the type of the elements; otherwise as
     /// [`to_cpu_storage`](Self::to_cpu_storage).
     fn to_vec<T: WithDType>(&self) -> Result<Vec<T>> {
         validate::is_of::<T>(self, "to_vec")?;
         Ok(bytemuck::cast_slice(self.to_cpu_storage()?.as_bytes()).to_vec())
     }
 
-    /// Copies bytes of the buffer to the host, from a byte on. Synchronises.
+    /// Copies `bytes.len()` bytes of the buffer to the host, starting at byte `offset`.
+    /// Synchronises.
     ///
     /// # Errors
-    /// `InvalidArgument` where the range leaves the buffer or is no whole elements; else as
-    /// [`to_cpu_storage`](Self::to_cpu_storage).
+    /// `InvalidArgument` if the range exceeds the buffer or does not consist of whole elements;
+    /// otherwise as [`to_cpu_storage`](Self::to_cpu_storage).
     fn read_bytes(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         validate::byte_range(self, offset, bytes.len())?;
         bytes.copy_from_slice(&self.to_cpu_storage()?.as_bytes()[offset..][..bytes.len()]);
         Ok(())
     }
 
-    /// Copies bytes from the host into the buffer, from a byte on. Returns when `bytes` may change.
+    /// Copies bytes from the host into the buffer, starting at byte `offset`. When it returns, the
+    /// caller may change `bytes`.
     ///
     /// # Errors
     /// As [`read_bytes`](Self::read_bytes).
@@ -128,114 +165,148 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         src.copy_strided_src(self, range.start, &Layout::contiguous(range.len()))
     }
 
-    /// Fills a slice with elements from `offset` on. Synchronises.
+    /// Copies elements into a slice, starting at element `offset`. Synchronises.
     ///
     /// # Errors
-    /// `UnsupportedDtype` where `T` is not the dtype; else as [`read_bytes`](Self::read_bytes).
+    /// `UnsupportedDtype` if `T` is not the type of the elements; otherwise as
+    /// [`read_bytes`](Self::read_bytes).
     fn read_slice<T: WithDType>(&self, offset: usize, data: &mut [T]) -> Result<()> {
         validate::is_of::<T>(self, "read_slice")?;
         self.read_bytes(offset.saturating_mul(size_of::<T>()), bytemuck::cast_slice_mut(data))
     }
 
-    /// Overwrites elements from `offset` on with a slice: new inputs for a step that does not
-    /// allocate.
+    /// Overwrites elements with those of a slice, starting at element `offset`. This sets the
+    /// inputs of a step without an allocation.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice};
+    /// let mut x = CpuDevice.storage_from_slice(&[1i32, 2, 3, 4])?;
+    /// x.write_slice(1, &[20, 30])?;
+    /// let mut last = [0i32; 2];
+    /// x.read_slice(2, &mut last)?;
+    /// assert_eq!((x.to_vec::<i32>()?, last), (vec![1, 20, 30, 4], [30, 4]));
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// `UnsupportedDtype` where `T` is not the dtype; else as [`write_bytes`](Self::write_bytes).
+    /// `UnsupportedDtype` if `T` is not the type of the elements; otherwise as
+    /// [`write_bytes`](Self::write_bytes).
     fn write_slice<T: WithDType>(&mut self, offset: usize, data: &[T]) -> Result<()> {
         validate::is_of::<T>(self, "write_slice")?;
         self.write_bytes(offset.saturating_mul(size_of::<T>()), bytemuck::cast_slice(data))
     }
 
-    /// Enqueues a copy of pinned bytes into the buffer, from a byte on, and does not wait. The
-    /// pinned buffer waits for it before its bytes are changed.
+    /// Enqueues a copy from `range` of a pinned buffer into this buffer, starting at byte `offset`,
+    /// and does not wait. The pinned buffer waits for the copy before it lets the host change its
+    /// bytes.
     ///
     /// # Errors
-    /// As [`write_bytes`](Self::write_bytes); `InvalidArgument` where `src` has no such range.
+    /// As [`write_bytes`](Self::write_bytes); `InvalidArgument` if `range` exceeds `src`.
     fn copy_from_pinned(&mut self, offset: usize, src: &PinnedBuffer, range: Range<usize>) -> Result<()> {
         validate::pinned_range(src, &range)?;
         self.write_bytes(offset, &src.bytes()?[range])
     }
 
-    /// Enqueues a copy of the buffer's bytes, from a byte on, into pinned ones, and does not wait.
-    /// The pinned buffer waits for it before its bytes are shown.
+    /// Enqueues a copy from this buffer, starting at byte `offset`, into `range` of a pinned
+    /// buffer, and does not wait. The pinned buffer waits for the copy before it shows its bytes.
     ///
     /// # Errors
-    /// As [`read_bytes`](Self::read_bytes); `InvalidArgument` where `dst` has no such range.
+    /// As [`read_bytes`](Self::read_bytes); `InvalidArgument` if `range` exceeds `dst`.
     fn copy_to_pinned(&self, offset: usize, dst: &mut PinnedBuffer, range: Range<usize>) -> Result<()> {
         validate::pinned_range(dst, &range)?;
         self.read_bytes(offset, &mut dst.bytes_mut()?[range])
     }
 
     /// Copies the whole buffer into one of the same dtype and length, which may live on another
-    /// device: without the host between devices that can ([`BackendDevice::can_access_peer`]). In
-    /// order after the work on both.
+    /// device. The copy does not go through the host if the devices support direct access
+    /// ([`BackendDevice::can_access_peer`]). It is ordered after earlier work on both buffers.
     ///
     /// # Errors
-    /// `UnsupportedDtype` and `ShapeMismatch` where the buffers differ; `OutOfMemory`; those of the
-    /// drivers.
+    /// `UnsupportedDtype` or `ShapeMismatch` if the buffers differ in dtype or length;
+    /// `OutOfMemory`; the errors of the drivers.
     fn transfer_into(&self, dst: &mut Self) -> Result<()> {
         through_host(self, dst)
     }
 
-    /// A copy of the whole buffer on a device.
+    /// Copies the whole buffer to a new storage on `device`.
     ///
     /// # Errors
     /// As [`transfer_into`](Self::transfer_into).
     fn to_device(&self, device: &Self::Device) -> Result<Self> {
-        // SAFETY: every element is written in the next line, or the storage is dropped unread.
+        // SAFETY: the next line writes every element, or the storage is dropped without being read.
         let mut dst = unsafe { device.alloc_uninit(&Shape::from(self.len()), self.dtype())? };
         self.transfer_into(&mut dst)?;
         Ok(dst)
     }
 
-    /// The raw device address of the first element, for interop. Work on it belongs on the stream
-    /// that this thread's work goes to.
+    /// Returns the raw device address of the first element, for interop. Enqueue work on this
+    /// address on the [current stream](BackendDevice::current_stream) of the calling thread.
     ///
     /// # Errors
-    /// `UnsupportedOp` where the driver's storages are not addresses.
+    /// `UnsupportedOp` if the driver's storages have no device address.
     fn device_ptr(&self) -> Result<u64> {
         let location = self.device().location();
-        let message = format!("storages of the {} driver are not addresses", location.driver);
+        let message = format!("storages of the {} driver have no device address", location.driver);
         Err(Error::new(ErrorKind::UnsupportedOp, message).with_device(location))
     }
 
-    /// Enqueues a kernel: what [`LaunchBuilder::launch`](crate::LaunchBuilder::launch) calls and a
-    /// driver implements.
+    /// Enqueues a kernel. [`LaunchBuilder::launch`](crate::LaunchBuilder::launch) calls this; a
+    /// driver implements it.
     ///
     /// # Errors
-    /// As there.
+    /// As [`LaunchBuilder::launch`](crate::LaunchBuilder::launch).
     ///
     /// # Safety
-    /// As there.
+    /// As [`LaunchBuilder::launch`](crate::LaunchBuilder::launch).
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
         let _ = (config, args);
-        let message = format!("the driver runs no kernels, {} was to be launched", func.name());
+        let message = format!("cannot launch {}: the driver does not support kernels", func.name());
         Err(Error::new(ErrorKind::UnsupportedOp, message).with_kernel(func.name()))
     }
 
-    /// A new storage with the elements of a layout, contiguous. Class: moved.
+    /// Copies the elements of a layout into a new contiguous storage. Dtypes: all.
+    /// [Class](crate::Class): moved.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn try_clone(&self, layout: &Layout) -> Result<Self> {
         Self::apply(&Op::Copy, &[(self, layout)])
     }
 
-    /// Carries out an operation. The inputs are in the order that the operation's variant of [`Op`]
+    /// Runs an operation. The inputs are in the order that the operation's variant of [`Op`]
     /// documents.
     ///
-    /// # Errors
-    /// The common ones; `InvalidArgument` for parameters that do not suit the shapes, and for the
-    /// destination as an input where the operation does not work in place. A driver answers
-    /// `UnsupportedOp` for operations that it does not know.
-    fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()>;
-
-    /// Allocating form of [`apply_into`](Self::apply_into), for operations whose result has the
-    /// shape and the dtype that their inputs say. The first input says on which device.
+    /// ```rust
+    /// # use isobit_hal::*;
+    /// let layout = Layout::contiguous(2);
+    /// let x = CpuDevice.storage_from_slice(&[3i32, 4])?;
+    /// let mut sum = CpuDevice.storage_from_slice(&[10i32, 20])?;
+    /// let inputs = [Src::InPlace, Src::Storage(&x, &layout)];
+    /// CpuStorage::apply_into(&Op::Binary(BinaryOp::Add), &inputs, &mut sum, &layout)?;
+    /// assert_eq!(sum.to_vec::<i32>()?, [13, 24]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As there; `InvalidArgument` for an operation whose result the inputs do not determine.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if the parameters do not suit the
+    /// shapes, or if an input is the destination and the operation does not work in place. A driver
+    /// returns `UnsupportedOp` for operations that it does not implement.
+    fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dst_layout: &Layout) -> Result<()>;
+
+    /// Allocating form of [`apply_into`](Self::apply_into), for operations whose result shape and
+    /// dtype follow from the inputs. The result is on the device of the first input.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 1.0, 1.0, 1.0])?;
+    /// let y = CpuStorage::apply(&Op::Softmax, &[(&x, &Layout::contiguous(4))])?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.25; 4]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`apply_into`](Self::apply_into); `InvalidArgument` if the inputs do not determine the
+    /// result.
     fn apply(op: &Op, inputs: &[(&Self, &Layout)]) -> Result<Self> {
         let shapes: SmallVec<[&Shape; 4]> = inputs.iter().map(|(_, l)| l.shape()).collect();
         let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|(s, _)| s.dtype()).collect();
@@ -244,44 +315,75 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
             e.with_op(op).with_layouts(&layouts)
         })?;
         let (Some(first), Some(shape), Some(dtype)) = (inputs.first(), shape, op.result_dtype(&dtypes)) else {
-            let message = format!("the inputs of {op} do not say what its result is: use apply_into");
+            let message = format!("the inputs of {op} do not determine its result: use apply_into");
             return Err(Error::new(ErrorKind::InvalidArgument, message).with_op(op));
         };
         let srcs: SmallVec<[Src<'_, Self>; 4]> = inputs.iter().map(|&input| input.into()).collect();
         allocate(first.0, &Layout::contiguous(shape), dtype, |dst, dl| Self::apply_into(op, &srcs, dst, dl))
     }
 
-    /// Sets every element of a layout to one value. All dtypes. Class: moved.
+    /// Sets every element of a layout to one value. Dtypes: all. [Class](crate::Class): moved.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Scalar};
+    /// let mut x = CpuDevice.storage_from_slice(&[1i32, 2, 3, 4])?;
+    /// x.const_set(Scalar::I32(7), &Layout::contiguous_with_offset(2, 1))?;
+    /// assert_eq!(x.to_vec::<i32>()?, [1, 7, 7, 4]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `UnsupportedDtype` where the value is of another dtype.
+    /// The [common errors](Self#common-errors); `UnsupportedDtype` if the value has another dtype
+    /// than the storage.
     fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Fill(value), &[], self, layout)
     }
 
-    /// Copies elements from one layout to another of the same shape. All dtypes. Class: moved (bits
-    /// are kept, NaN payloads included).
+    /// Copies elements from one layout to another of the same shape. Dtypes: all.
+    /// [Class](crate::Class): moved (bits are kept, including NaN payloads).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Src};
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3, 4, 5, 6])?;
+    /// let mut y = CpuDevice.storage_from_slice(&[0u8; 6])?;
+    /// let transposed = Layout::contiguous((2, 3)).transpose(0, 1)?;
+    /// CpuStorage::copy_into(Src::Storage(&x, &transposed), &mut y, &Layout::contiguous((3, 2)))?;
+    /// assert_eq!(y.to_vec::<u8>()?, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn copy_into(src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Copy, &[src], dst, dst_layout)
     }
 
-    /// Copies the elements of a layout to consecutive places of `dst`, from `dst_offset`. Class:
-    /// moved.
+    /// Copies the elements of a layout to consecutive elements of `dst`, starting at `dst_offset`.
+    /// Dtypes: all. [Class](crate::Class): moved.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn copy_strided_src(&self, dst: &mut Self, dst_offset: usize, src_layout: &Layout) -> Result<()> {
         let dst_layout = Layout::contiguous_with_offset(src_layout.shape(), dst_offset);
         Self::copy_into(Src::Storage(self, src_layout), dst, &dst_layout)
     }
 
-    /// Copies rows between buffers with their own distances from row to row. Class: moved.
+    /// Copies rows between buffers that each have their own row stride. Dtypes: all.
+    /// [Class](crate::Class): moved.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, Copy2d, CpuDevice};
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2, 3, 4, 5, 6])?;
+    /// let mut y = CpuDevice.storage_from_slice(&[0u8; 4])?;
+    /// // Two rows of two elements each: rows of `x` start 3 elements apart, rows of `y` 2.
+    /// x.copy2d(&mut y, Copy2d::new(2, 2).with_strides(3, 2))?;
+    /// assert_eq!(y.to_vec::<u8>()?, [1, 2, 4, 5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` where rows of the destination overlap.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if rows of the destination
+    /// overlap.
     fn copy2d(&self, dst: &mut Self, copy: Copy2d) -> Result<()> {
         let shape = [copy.rows, copy.cols];
         let src_layout = Layout::new(shape, crate::Dims::from_slice(&[copy.src_stride, 1]), copy.src_offset)?;
@@ -289,94 +391,138 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::copy_into(Src::Storage(self, &src_layout), dst, &dst_layout).map_err(|e| e.with_op("copy2d"))
     }
 
-    /// Converts to the dtype of `dst`. Every dtype to every dtype: one rounding to nearest even
-    /// from the source's exact value; float to integer truncates and saturates, NaN gives 0;
-    /// integer to integer wraps; to f8e4m3 saturates to 448. Class: exact (moved for equal dtypes).
+    /// Converts elements to the dtype of `dst`. Every dtype converts to every dtype:
+    ///
+    /// - to a float: one rounding to nearest even from the exact source value; f8e4m3 saturates to
+    ///   448;
+    /// - float to integer: truncates and saturates, and NaN gives 0;
+    /// - integer to integer: wraps.
+    ///
+    /// [Class](crate::Class): exact (moved for equal dtypes).
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn cast_into(src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Cast, &[Src::Storage(src, src_layout)], dst, dst_layout)
     }
 
-    /// The elements of a layout in another dtype; see [`cast_into`](Self::cast_into).
+    /// Allocating form of [`cast_into`](Self::cast_into).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[-1.5f32, 2.9, 1e9, f32::NAN])?;
+    /// let y = x.to_dtype(&Layout::contiguous(4), DType::U8)?;
+    /// assert_eq!(y.to_vec::<u8>()?, [0, 2, 255, 0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn to_dtype(&self, layout: &Layout, dtype: DType) -> Result<Self> {
         allocate(self, layout, dtype, |dst, dl| Self::cast_into(self, layout, dst, dl))
     }
 
-    /// `x * mul + add`; see [`Affine`]. All dtypes. Class: exact.
+    /// Computes `x * mul + add`; see [`Affine`]. Dtypes: all. [Class](crate::Class): exact.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn affine_into(op: Affine, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Affine(op), &[src], dst, dst_layout)
     }
 
     /// Allocating form of [`affine_into`](Self::affine_into).
     ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
+    /// let y = x.affine(&Layout::contiguous(2), 3.0, 0.5)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [3.5, 6.5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn affine(&self, layout: &Layout, mul: f64, add: f64) -> Result<Self> {
         Self::apply(&Op::Affine(Affine::new(mul, add)), &[(self, layout)])
     }
 
-    /// `x^exponent`; see [`Powf`]. Floats. Class: defined.
+    /// Computes `x^exponent`; see [`Powf`]. Dtypes: floats. [Class](crate::Class): defined.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn powf_into(op: Powf, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Powf(op), &[src], dst, dst_layout)
     }
 
     /// Allocating form of [`powf_into`](Self::powf_into).
     ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[2.0f32, 3.0])?;
+    /// assert_eq!(x.powf(&Layout::contiguous(2), 2.0)?.to_vec::<f32>()?, [4.0, 9.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn powf(&self, layout: &Layout, exponent: f64) -> Result<Self> {
         Self::apply(&Op::Powf(Powf::new(exponent)), &[(self, layout)])
     }
 
-    /// ELU; see [`Elu`]. Floats. Class: defined.
+    /// Computes ELU; see [`Elu`]. Dtypes: floats. [Class](crate::Class): defined.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn elu_into(op: Elu, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Elu(op), &[src], dst, dst_layout)
     }
 
     /// Allocating form of [`elu_into`](Self::elu_into).
     ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[f32::NEG_INFINITY, 0.0, 2.0])?;
+    /// assert_eq!(x.elu(&Layout::contiguous(3), 0.5)?.to_vec::<f32>()?, [-0.5, 0.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn elu(&self, layout: &Layout, alpha: f64) -> Result<Self> {
         Self::apply(&Op::Elu(Elu::new(alpha)), &[(self, layout)])
     }
 
-    /// A function of one argument; [`UnaryOp`] gives meaning and dtypes. Class: exact or defined,
-    /// by `docs/numerics.md`.
+    /// Applies a function of one argument; [`UnaryOp`] defines each function and its dtypes.
+    /// [Class](crate::Class): exact or defined, as `docs/numerics.md` lists.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn unary_into(op: UnaryOp, src: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Unary(op), &[src], dst, dst_layout)
     }
 
     /// Allocating form of [`unary_into`](Self::unary_into).
     ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, UnaryOp};
+    /// let x = CpuDevice.storage_from_slice(&[-1.0f32, 0.0, 2.0])?;
+    /// let y = x.unary(&Layout::contiguous(3), UnaryOp::Relu)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, 0.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn unary(&self, layout: &Layout, op: UnaryOp) -> Result<Self> {
         Self::apply(&Op::Unary(op), &[(self, layout)])
     }
 
-    /// A function of two arguments of one shape and dtype; [`BinaryOp`] gives meaning. Broadcast
-    /// through layouts. All dtypes. Class: exact, but `Pow` of floats: defined.
+    /// Applies a function of two arguments of equal shape and dtype; [`BinaryOp`] defines each
+    /// function. To broadcast an argument, pass a [broadcast layout](Layout::broadcast_as). Dtypes:
+    /// all. [Class](crate::Class): exact, except `Pow` of floats, which is defined.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn binary_into(
         op: BinaryOp,
         lhs: Src<'_, Self>,
@@ -389,34 +535,54 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
 
     /// Allocating form of [`binary_into`](Self::binary_into).
     ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, Layout};
+    /// let layout = Layout::contiguous(3);
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0])?;
+    /// let y = CpuDevice.storage_from_slice(&[4.0f32, 5.0, 6.0])?;
+    /// let product = x.binary(&layout, &y, &layout, BinaryOp::Mul)?;
+    /// assert_eq!(product.to_vec::<f32>()?, [4.0, 10.0, 18.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn binary(&self, layout: &Layout, rhs: &Self, rhs_layout: &Layout, op: BinaryOp) -> Result<Self> {
         Self::apply(&Op::Binary(op), &[(self, layout), (rhs, rhs_layout)])
     }
 
-    /// A comparison of two arguments of one shape and dtype into u8, 0 or 1; see [`CmpOp`]. All
-    /// dtypes. Class: exact.
+    /// Compares two arguments of equal shape and dtype; the result is u8, 0 or 1. See [`CmpOp`].
+    /// Dtypes: all. [Class](crate::Class): exact.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn cmp_into(op: CmpOp, lhs: Src<'_, Self>, rhs: Src<'_, Self>, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Cmp(op), &[lhs, rhs], dst, dst_layout)
     }
 
     /// Allocating form of [`cmp_into`](Self::cmp_into).
     ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CmpOp, CpuDevice, Layout};
+    /// let layout = Layout::contiguous(3);
+    /// let x = CpuDevice.storage_from_slice(&[1i32, 2, 3])?;
+    /// let y = CpuDevice.storage_from_slice(&[3i32, 2, 1])?;
+    /// assert_eq!(x.cmp(&layout, &y, &layout, CmpOp::Lt)?.to_vec::<u8>()?, [1, 0, 0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn cmp(&self, layout: &Layout, rhs: &Self, rhs_layout: &Layout, op: CmpOp) -> Result<Self> {
         Self::apply(&Op::Cmp(op), &[(self, layout), (rhs, rhs_layout)])
     }
 
-    /// `on_true` where the condition is not 0, else `on_false`. Conditions u8, u32, i64; values of
-    /// every dtype. Class: moved.
+    /// Selects elements of `on_true` where the condition is not 0, and elements of `on_false`
+    /// elsewhere. Dtypes: u8, u32 and i64 for the condition, all for the values.
+    /// [Class](crate::Class): moved.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn where_cond_into(
         cond: Src<'_, Self>,
         on_true: Src<'_, Self>,
@@ -429,8 +595,19 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
 
     /// Allocating form of [`where_cond_into`](Self::where_cond_into); `self` is the condition.
     ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let layout = Layout::contiguous(3);
+    /// let cond = CpuDevice.storage_from_slice(&[1u8, 0, 1])?;
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0])?;
+    /// let y = CpuDevice.storage_from_slice(&[-1.0f32, -2.0, -3.0])?;
+    /// let chosen = cond.where_cond(&layout, &x, &layout, &y, &layout)?;
+    /// assert_eq!(chosen.to_vec::<f32>()?, [1.0, -2.0, 3.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn where_cond(
         &self,
         layout: &Layout,
@@ -442,31 +619,40 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::WhereCond, &[(self, layout), (on_true, on_true_layout), (on_false, on_false_layout)])
     }
 
-    /// Reduces the dimensions of `op` to size 1; [`ReduceOp`](crate::ReduceOp) gives meaning and
-    /// dtypes. The destination has the source's shape with those dimensions 1. Class: defined for
-    /// `Sum`, `Prod` and `Mean` of floats, else exact.
+    /// Reduces the dimensions of `op` to size 1; [`ReduceOp`](crate::ReduceOp) defines each
+    /// reduction and its dtypes. The destination has the shape of the source, with the reduced
+    /// dimensions set to 1. [Class](crate::Class): defined for `Sum`, `Prod` and `Mean` of floats,
+    /// otherwise exact.
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for a dimension that is not there or named twice, and
-    /// where `Min`, `Max`, `ArgMin` or `ArgMax` has no elements.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if a dimension does not exist or
+    /// is named twice, or if `Min`, `Max`, `ArgMin` or `ArgMax` has no elements to reduce.
     fn reduce_into(op: &Reduce, src: &Self, src_layout: &Layout, dst: &mut Self, dst_layout: &Layout) -> Result<()> {
         Self::apply_into(&Op::Reduce(op.clone()), &[Src::Storage(src, src_layout)], dst, dst_layout)
     }
 
     /// Allocating form of [`reduce_into`](Self::reduce_into).
     ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Reduce, ReduceOp};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let sums = x.reduce(&Layout::contiguous((2, 3)), &Reduce::new(ReduceOp::Sum, &[1]))?;
+    /// assert_eq!(sums.to_vec::<f32>()?, [6.0, 15.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn reduce(&self, layout: &Layout, op: &Reduce) -> Result<Self> {
         Self::apply(&Op::Reduce(op.clone()), &[(self, layout)])
     }
 
-    /// A batched matrix product; see [`Matmul`] for shapes. f8e4m3, f16, bf16, f32, f64,
-    /// accumulated in the compute type. Class: defined with portable numerics, vendor with vendor
-    /// numerics.
+    /// Computes a batched matrix product; [`Matmul`] defines the shapes. Products accumulate in the
+    /// compute type. Dtypes: floats. [Class](crate::Class): defined with portable numerics, vendor
+    /// with vendor numerics.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn matmul_into(
         op: Matmul,
         lhs: &Self,
@@ -482,43 +668,82 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
 
     /// Allocating form of [`matmul_into`](Self::matmul_into).
     ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Matmul};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let layout = Layout::contiguous((2, 2));
+    /// let transposed = layout.transpose(0, 1)?;
+    /// let product = x.matmul(&layout, &x, &transposed, Matmul::default())?;
+    /// assert_eq!(product.to_vec::<f32>()?, [5.0, 11.0, 11.0, 25.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn matmul(&self, layout: &Layout, rhs: &Self, rhs_layout: &Layout, op: Matmul) -> Result<Self> {
         Self::apply(&Op::Matmul(op), &[(self, layout), (rhs, rhs_layout)])
     }
 
-    /// See [`Clamp`]. All dtypes. Class: exact.
+    /// Limits every element to `min..=max`; see [`Clamp`]. Dtypes: all. [Class](crate::Class):
+    /// exact.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[-2.0f32, 0.5, 7.0])?;
+    /// assert_eq!(x.clamp(&Layout::contiguous(3), 0.0, 1.0)?.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn clamp(&self, layout: &Layout, min: f64, max: f64) -> Result<Self> {
         Self::apply(&Op::Clamp(Clamp::new(min, max)), &[(self, layout)])
     }
 
-    /// Keeps what lies on and below a diagonal of the matrices in the last two dimensions, and
-    /// zeroes the rest. Applied to a tensor of ones it gives a causal mask. All dtypes. Class:
-    /// moved.
+    /// Keeps the elements on and below a diagonal of the matrices in the last two dimensions, and
+    /// zeroes the rest. Applied to a tensor of ones, it gives a causal mask. Dtypes: all.
+    /// [Class](crate::Class): moved.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let ones = CpuDevice.storage_from_slice(&[1u8; 9])?;
+    /// let mask = ones.tril(&Layout::contiguous((3, 3)), 0)?;
+    /// assert_eq!(mask.to_vec::<u8>()?, [1, 0, 0, 1, 1, 0, 1, 1, 1]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn tril(&self, layout: &Layout, diagonal: i64) -> Result<Self> {
         Self::apply(&Op::Triangle(Triangle::lower(diagonal)), &[(self, layout)])
     }
 
-    /// Keeps what lies on and above a diagonal, and zeroes the rest; see [`tril`](Self::tril).
+    /// Keeps the elements on and above a diagonal, and zeroes the rest; see [`tril`](Self::tril).
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn triu(&self, layout: &Layout, diagonal: i64) -> Result<Self> {
         Self::apply(&Op::Triangle(Triangle::upper(diagonal)), &[(self, layout)])
     }
 
-    /// `f(self + bias)`: the bits of [`binary`](Self::binary) followed by [`unary`](Self::unary),
-    /// in one pass. Broadcast through layouts. Floats. Class: exact for relu, else defined.
+    /// Computes `f(self + bias)` in one pass, with the same bits as [`binary`](Self::binary)
+    /// followed by [`unary`](Self::unary). To broadcast the bias, pass a [broadcast
+    /// layout](Layout::broadcast_as). Dtypes: floats. [Class](crate::Class): exact for relu,
+    /// otherwise defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{Activation, BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let layout = Layout::contiguous((2, 2));
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, -3.0, -4.0])?;
+    /// let bias = CpuDevice.storage_from_slice(&[0.5f32, 10.0])?;
+    /// let rows = Layout::contiguous(2).broadcast_as((2, 2))?;
+    /// let y = x.add_activation(&layout, &bias, &rows, Activation::Relu)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.5, 12.0, 0.0, 6.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn add_activation(
         &self,
         layout: &Layout,
@@ -529,43 +754,82 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::AddActivation(activation), &[(self, layout), (bias, bias_layout)])
     }
 
-    /// Running sums along a dimension; see [`CumSum`]. All dtypes. Class: defined for floats, else
-    /// exact.
+    /// Computes running sums along a dimension; see [`CumSum`]. Dtypes: all. [Class](crate::Class):
+    /// defined for floats, otherwise exact.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1i32, 2, 3, 4])?;
+    /// assert_eq!(x.cumsum(&Layout::contiguous(4), 0)?.to_vec::<i32>()?, [1, 3, 6, 10]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for a dimension that is not there.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if the dimension does not exist.
     fn cumsum(&self, layout: &Layout, dim: usize) -> Result<Self> {
         Self::apply(&Op::CumSum(CumSum::new(dim)), &[(self, layout)])
     }
 
-    /// Softmax over the last dimension. Floats. Class: defined.
+    /// Computes the softmax over the last dimension. Dtypes: floats. [Class](crate::Class):
+    /// defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[5.0f32, 5.0, 5.0, 5.0])?;
+    /// let y = x.softmax_last_dim(&Layout::contiguous((2, 2)))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.5; 4]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for rank 0.
+    /// The [common errors](Self#common-errors); `InvalidArgument` for rank 0.
     fn softmax_last_dim(&self, layout: &Layout) -> Result<Self> {
         Self::apply(&Op::Softmax, &[(self, layout)])
     }
 
-    /// The logarithm of [`softmax_last_dim`](Self::softmax_last_dim). Floats. Class: defined.
+    /// Computes the logarithm of [`softmax_last_dim`](Self::softmax_last_dim). Dtypes: floats.
+    /// [Class](crate::Class): defined.
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for rank 0.
+    /// The [common errors](Self#common-errors); `InvalidArgument` for rank 0.
     fn log_softmax_last_dim(&self, layout: &Layout) -> Result<Self> {
         Self::apply(&Op::LogSoftmax, &[(self, layout)])
     }
 
-    /// [`Op::RmsNorm`] over the last dimension. Floats. Class: defined.
+    /// Computes [`Op::RmsNorm`] over the last dimension. Dtypes: floats. [Class](crate::Class):
+    /// defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[2.0f32, -2.0])?;
+    /// let weight = CpuDevice.storage_from_slice(&[1.0f32, 10.0])?;
+    /// let y = x.rms_norm(&Layout::contiguous((1, 2)), &weight, &Layout::contiguous(2), 0.0)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, -10.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn rms_norm(&self, layout: &Layout, weight: &Self, weight_layout: &Layout, eps: f64) -> Result<Self> {
         Self::apply(&Op::RmsNorm { eps }, &[(self, layout), (weight, weight_layout)])
     }
 
-    /// [`Op::LayerNorm`] over the last dimension. Floats. Class: defined.
+    /// Computes [`Op::LayerNorm`] over the last dimension. Dtypes: floats. [Class](crate::Class):
+    /// defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[3.0f32, 7.0])?;
+    /// let weight = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
+    /// let bias = CpuDevice.storage_from_slice(&[0.0f32, 5.0])?;
+    /// let row = Layout::contiguous(2);
+    /// let y = x.layer_norm(&Layout::contiguous((1, 2)), &weight, &row, &bias, &row, 0.0)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 7.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn layer_norm(
         &self,
         layout: &Layout,
@@ -578,11 +842,23 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::LayerNorm { eps }, &[(self, layout), (weight, weight_layout), (bias, bias_layout)])
     }
 
-    /// Rotary position embedding; [`RopeForm`] says of which elements, [`Op::Rope`] the shapes.
-    /// Floats. Class: defined.
+    /// Applies rotary position embedding. [`RopeForm`] says which elements form a pair,
+    /// [`Op::Rope`] gives the shapes. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, RopeForm};
+    /// let x = CpuDevice.storage_from_slice(&[3.0f32, 4.0])?;
+    /// // One pair, rotated by 90 degrees.
+    /// let cos = CpuDevice.storage_from_slice(&[0.0f32])?;
+    /// let sin = CpuDevice.storage_from_slice(&[1.0f32])?;
+    /// let (layout, angles) = (Layout::contiguous((1, 1, 1, 2)), Layout::contiguous((1, 1)));
+    /// let y = x.rope(&layout, &cos, &angles, &sin, &angles, RopeForm::Halves)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-4.0, 3.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn rope(
         &self,
         layout: &Layout,
@@ -595,56 +871,96 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::Rope(form), &[(self, layout), (cos, cos_layout), (sin, sin_layout)])
     }
 
-    /// The last dimension sorted, and the u32 positions that the elements came from; [`Sort`] fixes
-    /// the order. Rows of any length, all dtypes. Class: moved, and exact.
+    /// Sorts the last dimension and returns the sorted values and their u32 source positions;
+    /// [`Sort`] defines the order. Rows may have any length. Dtypes: all. [Class](crate::Class):
+    /// moved for the values, exact for the positions.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Sort};
+    /// let x = CpuDevice.storage_from_slice(&[3.0f32, 1.0, 2.0])?;
+    /// let (values, positions) = x.sort_last_dim(&Layout::contiguous(3), Sort::ascending())?;
+    /// assert_eq!(values.to_vec::<f32>()?, [1.0, 2.0, 3.0]);
+    /// assert_eq!(positions.to_vec::<u32>()?, [1, 2, 0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for rank 0.
+    /// The [common errors](Self#common-errors); `InvalidArgument` for rank 0.
     fn sort_last_dim(&self, layout: &Layout, sort: Sort) -> Result<(Self, Self)> {
         sorted(self, layout, &Op::Sort(sort), &Op::ArgSort(sort))
     }
 
-    /// The u32 positions of the elements of the last dimension, sorted; see
-    /// [`sort_last_dim`](Self::sort_last_dim).
+    /// Returns only the u32 positions of [`sort_last_dim`](Self::sort_last_dim).
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for rank 0.
+    /// The [common errors](Self#common-errors); `InvalidArgument` for rank 0.
     fn arg_sort_last_dim(&self, layout: &Layout, sort: Sort) -> Result<Self> {
         Self::apply(&Op::ArgSort(sort), &[(self, layout)])
     }
 
-    /// The first elements of the sorted last dimension, and their u32 positions; see [`TopK`]. All
-    /// dtypes. Class: moved, and exact.
+    /// Returns the first elements of the sorted last dimension and their u32 positions; see
+    /// [`TopK`]. Dtypes: all. [Class](crate::Class): moved for the values, exact for the positions.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, TopK};
+    /// let x = CpuDevice.storage_from_slice(&[3.0f32, 1.0, 4.0, 2.0])?;
+    /// let (values, positions) = x.topk(&Layout::contiguous(4), TopK::largest(2))?;
+    /// assert_eq!(values.to_vec::<f32>()?, [4.0, 3.0]);
+    /// assert_eq!(positions.to_vec::<u32>()?, [2, 0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for more elements than there are.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if `k` exceeds the size of the
+    /// dimension.
     fn topk(&self, layout: &Layout, top: TopK) -> Result<(Self, Self)> {
         sorted(self, layout, &Op::TopK(top), &Op::ArgTopK(top))
     }
 
-    /// Elements at positions along a dimension, [`Op::Gather`]; ids u8, u32 or i64, of the result's
-    /// shape. All dtypes. Class: moved.
+    /// Picks single elements by their positions along a dimension; see [`Op::Gather`]. The ids have
+    /// the shape of the result. Dtypes: u8, u32 and i64 for the ids, all for the values.
+    /// [Class](crate::Class): moved.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let ids = CpuDevice.storage_from_slice(&[1u32, 0])?;
+    /// let y = x.gather(&Layout::contiguous((2, 2)), &ids, &Layout::contiguous((2, 1)), 1)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `IndexOutOfRange`.
+    /// The [common errors](Self#common-errors); `IndexOutOfRange`.
     fn gather(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
         Self::apply(&Op::Gather { dim }, &[(self, layout), (ids, ids_layout)])
     }
 
-    /// Slices at positions along a dimension, [`Op::IndexSelect`]; ids u8, u32 or i64, of one
-    /// dimension. All dtypes. Class: moved.
+    /// Picks whole slices by their positions along a dimension; see [`Op::IndexSelect`]. The ids
+    /// have one dimension. Dtypes: u8, u32 and i64 for the ids, all for the values.
+    /// [Class](crate::Class): moved.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let table = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let ids = CpuDevice.storage_from_slice(&[2u32, 0])?;
+    /// let (rows, two) = (Layout::contiguous((3, 2)), Layout::contiguous(2));
+    /// let rows = table.index_select(&ids, &rows, &two, 0)?;
+    /// assert_eq!(rows.to_vec::<f32>()?, [5.0, 6.0, 1.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `IndexOutOfRange`.
+    /// The [common errors](Self#common-errors); `IndexOutOfRange`.
     fn index_select(&self, ids: &Self, layout: &Layout, ids_layout: &Layout, dim: usize) -> Result<Self> {
         Self::apply(&Op::IndexSelect { dim }, &[(self, layout), (ids, ids_layout)])
     }
 
-    /// Sets elements at positions along a dimension, in place, [`Op::ScatterSet`]. All dtypes.
-    /// Class: moved.
+    /// Sets single elements at positions along a dimension, in place; see [`Op::ScatterSet`].
+    /// Dtypes: u8, u32 and i64 for the ids, all for the values. [Class](crate::Class): moved.
     ///
     /// # Errors
-    /// The common ones; `IndexOutOfRange`.
+    /// The [common errors](Self#common-errors); `IndexOutOfRange`.
     fn scatter_set(
         &mut self,
         layout: &Layout,
@@ -658,11 +974,23 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply_into(&Op::ScatterSet { dim }, &inputs, self, layout)
     }
 
-    /// Adds to elements at positions along a dimension, in place, in the order of the source,
-    /// [`Op::ScatterAdd`]. All dtypes. Class: defined for floats, else exact.
+    /// Adds to single elements at positions along a dimension, in place and in the order of the
+    /// source; see [`Op::ScatterAdd`]. Dtypes: u8, u32 and i64 for the ids, all for the values.
+    /// [Class](crate::Class): defined for floats, otherwise exact.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let mut counts = CpuDevice.storage_from_slice(&[0i32; 3])?;
+    /// let ids = CpuDevice.storage_from_slice(&[2u32, 0, 2])?;
+    /// let ones = CpuDevice.storage_from_slice(&[1i32; 3])?;
+    /// let layout = Layout::contiguous(3);
+    /// counts.scatter_add_set(&layout, &ids, &layout, &ones, &layout, 0)?;
+    /// assert_eq!(counts.to_vec::<i32>()?, [1, 0, 2]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `IndexOutOfRange`.
+    /// The [common errors](Self#common-errors); `IndexOutOfRange`.
     fn scatter_add_set(
         &mut self,
         layout: &Layout,
@@ -676,11 +1004,23 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply_into(&Op::ScatterAdd { dim }, &inputs, self, layout)
     }
 
-    /// A copy with slices added at positions along a dimension, in the order of the source,
-    /// [`Op::IndexAdd`]. All dtypes. Class: defined for floats, else exact.
+    /// Returns a copy of `self` with slices added at positions along a dimension, in the order of
+    /// the source; see [`Op::IndexAdd`]. Dtypes: u8, u32 and i64 for the ids, all for the values.
+    /// [Class](crate::Class): defined for floats, otherwise exact.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[10i32, 20, 30, 40])?;
+    /// let ids = CpuDevice.storage_from_slice(&[1u32])?;
+    /// let row = CpuDevice.storage_from_slice(&[5i32, 6])?;
+    /// let (matrix, one) = (Layout::contiguous((2, 2)), Layout::contiguous((1, 2)));
+    /// let y = x.index_add(&matrix, &ids, &Layout::contiguous(1), &row, &one, 0)?;
+    /// assert_eq!(y.to_vec::<i32>()?, [10, 20, 35, 46]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `IndexOutOfRange`.
+    /// The [common errors](Self#common-errors); `IndexOutOfRange`.
     fn index_add(
         &self,
         layout: &Layout,
@@ -693,27 +1033,53 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::IndexAdd { dim }, &[(self, layout), (ids, ids_layout), (src, src_layout)])
     }
 
-    /// See [`Conv1d`]. f16, bf16, f32, f64. Class: defined with portable numerics, vendor with
-    /// vendor numerics.
+    /// Computes a 1D convolution; see [`Conv1d`]. Dtypes: f16, bf16, f32, f64.
+    /// [Class](crate::Class): defined with portable numerics, vendor with vendor numerics.
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for parameters that leave no window.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if the kernel does not fit into
+    /// the padded input or a parameter is out of its domain.
     fn conv1d(&self, layout: &Layout, kernel: &Self, kernel_layout: &Layout, op: Conv1d) -> Result<Self> {
         Self::apply(&Op::Conv1d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
-    /// See [`Conv2d`]; else as [`conv1d`](Self::conv1d).
+    /// Computes a 2D convolution; see [`Conv2d`]. Dtypes and class are those of
+    /// [`conv1d`](Self::conv1d).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, Conv2d, CpuDevice, Layout};
+    /// let image = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let kernel = CpuDevice.storage_from_slice(&[1.0f32; 4])?;
+    /// // One image of one channel, 2 x 3; one output channel with a kernel of 2 x 2.
+    /// let layout = Layout::contiguous((1, 1, 2, 3));
+    /// let weights = Layout::contiguous((1, 1, 2, 2));
+    /// let sums = image.conv2d(&layout, &kernel, &weights, Conv2d::default())?;
+    /// assert_eq!(sums.to_vec::<f32>()?, [12.0, 16.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As there.
+    /// As [`conv1d`](Self::conv1d).
     fn conv2d(&self, layout: &Layout, kernel: &Self, kernel_layout: &Layout, op: Conv2d) -> Result<Self> {
         Self::apply(&Op::Conv2d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
-    /// See [`ConvTranspose1d`]; else as [`conv1d`](Self::conv1d).
+    /// Computes a 1D transposed convolution; see [`ConvTranspose1d`]. Dtypes and class are those of
+    /// [`conv1d`](Self::conv1d).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, ConvTranspose1d, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
+    /// let kernel = CpuDevice.storage_from_slice(&[1.0f32, 10.0])?;
+    /// let layout = Layout::contiguous((1, 1, 2));
+    /// let op = ConvTranspose1d::default().with_stride([2]);
+    /// let y = x.conv_transpose1d(&layout, &kernel, &layout, op)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 10.0, 2.0, 20.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As there.
+    /// As [`conv1d`](Self::conv1d).
     fn conv_transpose1d(
         &self,
         layout: &Layout,
@@ -724,10 +1090,11 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ConvTranspose1d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
-    /// See [`ConvTranspose2d`]; else as [`conv1d`](Self::conv1d).
+    /// Computes a 2D transposed convolution; see [`ConvTranspose2d`]. Dtypes and class are those of
+    /// [`conv1d`](Self::conv1d).
     ///
     /// # Errors
-    /// As there.
+    /// As [`conv1d`](Self::conv1d).
     fn conv_transpose2d(
         &self,
         layout: &Layout,
@@ -738,58 +1105,104 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         Self::apply(&Op::ConvTranspose2d(op), &[(self, layout), (kernel, kernel_layout)])
     }
 
-    /// Averages of windows; see [`Pool2d`]. Floats. Class: defined.
+    /// Averages windows; see [`Pool2d`]. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Pool2d};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 5.0, 6.0, 3.0, 4.0, 7.0, 8.0])?;
+    /// let (layout, windows) = (Layout::contiguous((1, 1, 2, 4)), Pool2d::new([2, 2]));
+    /// assert_eq!(x.avg_pool2d(&layout, windows)?.to_vec::<f32>()?, [2.5, 6.5]);
+    /// assert_eq!(x.max_pool2d(&layout, windows)?.to_vec::<f32>()?, [4.0, 8.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for parameters that leave no window.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if no window fits into the padded
+    /// input or a parameter is out of its domain.
     fn avg_pool2d(&self, layout: &Layout, op: Pool2d) -> Result<Self> {
         Self::apply(&Op::AvgPool2d(op), &[(self, layout)])
     }
 
-    /// Maxima of windows; see [`Pool2d`]. All dtypes. Class: exact.
+    /// Returns the maxima of windows; see [`Pool2d`]. Dtypes: all. [Class](crate::Class): exact.
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` for parameters that leave no window.
+    /// As [`avg_pool2d`](Self::avg_pool2d).
     fn max_pool2d(&self, layout: &Layout, op: Pool2d) -> Result<Self> {
         Self::apply(&Op::MaxPool2d(op), &[(self, layout)])
     }
 
-    /// See [`UpsampleNearest1d`]. All dtypes. Class: moved.
+    /// Upsamples to the nearest neighbour along the last dimension; see [`UpsampleNearest1d`].
+    /// Dtypes: all. [Class](crate::Class): moved.
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn upsample_nearest1d(&self, layout: &Layout, op: UpsampleNearest1d) -> Result<Self> {
         Self::apply(&Op::UpsampleNearest1d(op), &[(self, layout)])
     }
 
-    /// See [`UpsampleNearest2d`]. All dtypes. Class: moved.
+    /// Upsamples to the nearest neighbour over the last two dimensions; see [`UpsampleNearest2d`].
+    /// Dtypes: all. [Class](crate::Class): moved.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, UpsampleNearest2d};
+    /// let x = CpuDevice.storage_from_slice(&[1u8, 2])?;
+    /// let layout = Layout::contiguous((1, 1, 1, 2));
+    /// let y = x.upsample_nearest2d(&layout, UpsampleNearest2d::new([2, 4]))?;
+    /// assert_eq!(y.to_vec::<u8>()?, [1, 1, 2, 2, 1, 1, 2, 2]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn upsample_nearest2d(&self, layout: &Layout, op: UpsampleNearest2d) -> Result<Self> {
         Self::apply(&Op::UpsampleNearest2d(op), &[(self, layout)])
     }
 
-    /// See [`UpsampleBilinear2d`]. Floats. Class: defined.
+    /// Upsamples by bilinear interpolation over the last two dimensions; see
+    /// [`UpsampleBilinear2d`]. Dtypes: floats. [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, UpsampleBilinear2d};
+    /// let x = CpuDevice.storage_from_slice(&[0.0f32, 4.0])?;
+    /// let op = UpsampleBilinear2d::new([1, 5]).with_align_corners(true);
+    /// let y = x.upsample_bilinear2d(&Layout::contiguous((1, 1, 1, 2)), op)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, 1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones.
+    /// The [common errors](Self#common-errors).
     fn upsample_bilinear2d(&self, layout: &Layout, op: UpsampleBilinear2d) -> Result<Self> {
         Self::apply(&Op::UpsampleBilinear2d(op), &[(self, layout)])
     }
 
-    /// The blocks of each row, as u8. f32, f16, bf16. Class: defined.
+    /// Quantizes each row to blocks of a GGML format and returns the blocks as u8. Dtypes: f32,
+    /// f16, bf16. [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, GgmlDType, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[127.0f32; 32])?;
+    /// let blocks = x.quantize(&Layout::contiguous((1, 32)), GgmlDType::Q8_0)?;
+    /// // A block of q8_0 is an f16 scale and 32 signed bytes.
+    /// assert_eq!(blocks.len(), 34);
+    /// let back = blocks.dequantize(&Layout::contiguous((1, 34)), GgmlDType::Q8_0, DType::F32)?;
+    /// assert_eq!(back.to_vec::<f32>()?, [127.0; 32]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` where rows are no whole blocks.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if the row length is not a
+    /// multiple of the block size.
     fn quantize(&self, layout: &Layout, format: GgmlDType) -> Result<Self> {
         Self::apply(&Op::Quantize(format), &[(self, layout)])
     }
 
-    /// The elements of rows of blocks, in f32, f16 or bf16. Class: defined.
+    /// Converts rows of blocks (u8) to f32, f16 or bf16; see [`quantize`](Self::quantize).
+    /// [Class](crate::Class): defined.
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` where rows are no whole blocks.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if the row length is not a
+    /// multiple of the block size.
     fn dequantize(&self, layout: &Layout, format: GgmlDType, dtype: DType) -> Result<Self> {
         let op = Op::Dequantize(format);
         let shape = op.result_shape(&[layout.shape()]).map_err(|e| e.with_op(&op))?.unwrap_or_default();
@@ -798,20 +1211,34 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
         })
     }
 
-    /// Activations times the transpose of a quantized matrix; see [`QMatmul`]. `self` is the
-    /// activations. Class: defined.
+    /// Multiplies activations, which are `self`, by the transpose of a quantized matrix; see
+    /// [`QMatmul`]. Dtypes: f32, f16, bf16 for the activations and the result.
+    /// [Class](crate::Class): defined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, GgmlDType, Layout, QMatmul};
+    /// let x = CpuDevice.storage_from_slice(&[0.5f32; 32])?;
+    /// let weight = CpuDevice.storage_from_slice(&[127.0f32; 64])?;
+    /// let blocks = weight.quantize(&Layout::contiguous((2, 32)), GgmlDType::Q8_0)?;
+    /// let (row, matrix) = (Layout::contiguous((1, 32)), Layout::contiguous((2, 34)));
+    /// let y = x.qmatmul(&row, &blocks, &matrix, QMatmul::new(GgmlDType::Q8_0))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [2032.0, 2032.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The common ones; `InvalidArgument` where rows are no whole blocks.
+    /// The [common errors](Self#common-errors); `InvalidArgument` if the row length is not a
+    /// multiple of the block size.
     fn qmatmul(&self, layout: &Layout, weight: &Self, weight_layout: &Layout, op: QMatmul) -> Result<Self> {
         Self::apply(&Op::QMatmul(op), &[(weight, weight_layout), (self, layout)])
     }
 
-    /// As [`qmatmul`](Self::qmatmul) with one of several matrices for each row, [`Op::QMatmulId`]:
-    /// a mixture of experts.
+    /// Multiplies each row of activations by one of several quantized matrices, which `ids`
+    /// selects, as a mixture of experts does; see [`Op::QMatmulId`]. Dtypes and class are those of
+    /// [`qmatmul`](Self::qmatmul); ids are u32.
     ///
     /// # Errors
-    /// As there; `IndexOutOfRange`.
+    /// As [`qmatmul`](Self::qmatmul); `IndexOutOfRange`.
     fn qmatmul_id(
         &self,
         layout: &Layout,
@@ -825,7 +1252,8 @@ pub trait BackendStorage: Sized + Send + Sync + fmt::Debug + 'static {
     }
 }
 
-/// A contiguous storage of a layout's shape beside `like`, filled by `fill`.
+/// Allocates a contiguous storage of a layout's shape on the device of `like`, and lets `fill`
+/// write it.
 fn allocate<S: BackendStorage>(
     like: &S,
     layout: &Layout,
@@ -833,15 +1261,15 @@ fn allocate<S: BackendStorage>(
     fill: impl FnOnce(&mut S, &Layout) -> Result<()>,
 ) -> Result<S> {
     let dst_layout = Layout::contiguous(layout.shape());
-    // SAFETY: `fill` writes every element of the contiguous layout, which is all of the buffer, or
-    // fails and the storage is dropped unread.
+    // SAFETY: `fill` writes every element of the contiguous layout, which is the whole buffer, or
+    // it fails and the storage is dropped without being read.
     let mut dst = unsafe { like.device().alloc_uninit(layout.shape(), dtype)? };
     fill(&mut dst, &dst_layout)?;
     Ok(dst)
 }
 
-/// The values and the positions of one sort: an operation has one destination, so the positions are
-/// sorted and the values gathered by them.
+/// Returns the values and the positions of one sort. An operation has one destination, so this
+/// sorts the positions and then gathers the values by them.
 fn sorted<S: BackendStorage>(src: &S, layout: &Layout, values: &Op, positions: &Op) -> Result<(S, S)> {
     let shape = values.result_shape(&[layout.shape()]).map_err(|e| e.with_op(values).with_layouts(&[layout]))?;
     let shape = shape.expect("a sort's shape is that of its input");

@@ -1,6 +1,7 @@
-//! Synchronous streams, events, graphs and pinned memory, for a device that has one order of work
-//! and nothing beside it: the CPU, and any driver that implements operations alone. The calls keep
-//! their promises, since everything runs in the order it was given; nothing runs side by side.
+//! Synchronous streams, events, graphs and pinned memory for a device that runs its work in one
+//! fixed order: the CPU, and any driver that implements only operations. The calls keep their
+//! guarantees because everything runs in the order in which it was enqueued; nothing runs
+//! concurrently.
 
 use crate::event::EventBackend;
 use crate::graph::{GraphBackend, Step};
@@ -14,7 +15,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A name for the one order of work.
+/// A handle to the device's single order of work.
 #[derive(Debug)]
 pub(crate) struct InOrderStream<D> {
     id: StreamId,
@@ -22,7 +23,7 @@ pub(crate) struct InOrderStream<D> {
 }
 
 impl<D: BackendDevice> InOrderStream<D> {
-    /// The device's default stream: the same id each time.
+    /// Returns the device's default stream, with the same id each time.
     pub(crate) fn default_of(device: &D) -> Stream {
         Self::stream(device, StreamId::default_of(device.id()))
     }
@@ -75,10 +76,10 @@ impl<D: BackendDevice> StreamBackend for InOrderStream<D> {
 
 #[cold]
 fn foreign() -> Error {
-    Error::new(ErrorKind::InvalidArgument, "the event is of another driver: use one made by the same device")
+    Error::new(ErrorKind::InvalidArgument, "the event belongs to another driver: use one created by the same device")
 }
 
-/// The time at which the device had done what came before.
+/// The time at which the device had finished all earlier work.
 #[derive(Debug)]
 pub(crate) struct InOrderEvent {
     device: DeviceId,
@@ -92,7 +93,7 @@ impl InOrderEvent {
 
     fn reached(&self) -> Result<Instant> {
         self.reached.lock().ok_or_else(|| {
-            let message = "the event was never recorded, so there is no time since it: record it on a stream first";
+            let message = "the event was never recorded, so it has no time: record it on a stream first";
             Error::new(ErrorKind::InvalidArgument, message)
         })
     }
@@ -119,7 +120,7 @@ impl EventBackend for InOrderEvent {
     }
 }
 
-/// A graph that is the step itself.
+/// A graph that calls the step itself.
 pub(crate) struct StepGraph(pub(crate) Step);
 
 impl fmt::Debug for StepGraph {
@@ -142,10 +143,10 @@ impl GraphBackend for StepGraph {
     }
 }
 
-/// Plain host memory in the place of pinned memory.
+/// Ordinary host memory in place of pinned memory.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
-    // Written through the pointer that `as_ptr` gives, hence the cells.
+    // Cells, because the memory is written through the pointer that `as_ptr` returns.
     lines: Box<[UnsafeCell<Line>]>,
     len: usize,
 }
@@ -155,20 +156,20 @@ pub(crate) struct HostMemory {
 struct Line(#[allow(dead_code)] [u8; 64]);
 
 impl HostMemory {
-    /// Zeros.
+    /// Allocates zeros.
     pub(crate) fn new(len: usize) -> Result<Self> {
         let mut lines = Vec::new();
         let count = len.div_ceil(size_of::<Line>());
         lines.try_reserve_exact(count).map_err(|e| {
-            Error::new(ErrorKind::OutOfMemory, format!("the host cannot give {len} bytes")).with_source(e)
+            Error::new(ErrorKind::OutOfMemory, format!("cannot allocate {len} bytes of host memory")).with_source(e)
         })?;
         lines.resize_with(count, || UnsafeCell::new(Line([0; 64])));
         Ok(Self { lines: lines.into(), len })
     }
 }
 
-// SAFETY: nothing here looks into the cells; `PinnedBuffer`, which owns the memory, borrows as its
-// bytes are borrowed.
+// SAFETY: this type never accesses the cells. `PinnedBuffer`, which owns the memory, only lends its
+// bytes under a borrow of itself: shared to read them, exclusive to write them.
 unsafe impl Sync for HostMemory {}
 
 impl PinnedMemory for HostMemory {

@@ -1,5 +1,17 @@
-//! The checks that every driver makes before it touches memory, written once so that the same bad
-//! call gives the same error everywhere.
+//! The checks that every driver makes before it touches memory. All drivers share them, so the same
+//! bad call gives the same error everywhere.
+//!
+//! ```rust
+//! use isobit_hal::{ErrorKind, Layout, validate};
+//!
+//! let layout = Layout::contiguous((2, 3));
+//! assert!(validate::in_bounds(&layout, 6).is_ok());
+//! assert_eq!(validate::in_bounds(&layout, 5).unwrap_err().kind(), ErrorKind::InvalidArgument);
+//! let repeated = Layout::contiguous(1).broadcast_as(4)?;
+//! assert!(validate::in_bounds(&repeated, 1).is_ok());
+//! assert!(validate::destination(&repeated, 1).is_err(), "it overlaps itself");
+//! # Ok::<(), isobit_hal::Error>(())
+//! ```
 
 use crate::{
     BackendDevice, BackendStorage, DType, Error, ErrorKind, Func, KernelArg, LaunchConfig, Layout, Limits, Op,
@@ -8,25 +20,25 @@ use crate::{
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// A layout stays inside a buffer of `len` elements.
+/// Checks that a layout stays inside a buffer of `len` elements.
 ///
 /// # Errors
-/// `InvalidArgument`, with the elements that would be needed.
+/// `InvalidArgument`, with the number of elements that the layout needs.
 pub fn in_bounds(layout: &Layout, len: usize) -> Result<()> {
     match layout.required_len() {
         Some(needed) if needed <= len => Ok(()),
         needed => {
-            let needed = needed.map_or("more than a usize can count".to_string(), |n| n.to_string());
+            let needed = needed.map_or("more than usize::MAX".to_string(), |n| n.to_string());
             Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("the layout {layout} leaves its buffer: it needs {needed} elements, the buffer has {len}"),
+                format!("the layout {layout} exceeds its buffer: it needs {needed} elements, the buffer has {len}"),
             )
             .with_layouts(&[layout]))
         }
     }
 }
 
-/// A destination: inside its buffer, and no element named twice.
+/// Checks that a destination stays inside its buffer and does not select an element twice.
 ///
 /// # Errors
 /// `InvalidArgument`.
@@ -38,7 +50,7 @@ pub fn destination(layout: &Layout, len: usize) -> Result<()> {
     Err(Error::new(
         ErrorKind::InvalidArgument,
         format!(
-            "the destination layout {layout} overlaps itself: write to a layout in which each element has its own place"
+            "the destination layout {layout} overlaps itself: use a layout that gives each element its own position"
         ),
     )
     .with_layouts(&[layout]))
@@ -52,7 +64,7 @@ fn same_device<S: BackendStorage>(a: &S, b: &S) -> Result<()> {
     Err(Error::new(
         ErrorKind::DeviceMismatch,
         format!(
-            "operands live on different devices, {} ({:?}) and {} ({:?}): copy one over first",
+            "operands live on different devices, {} ({:?}) and {} ({:?}): copy one to the other device first",
             a.location(),
             a.id(),
             b.location(),
@@ -61,10 +73,10 @@ fn same_device<S: BackendStorage>(a: &S, b: &S) -> Result<()> {
     ))
 }
 
-/// Any operation: dtypes, devices, shapes and layouts of a call of [`BackendStorage::apply_into`].
+/// Checks the dtypes, devices, shapes and layouts of a call to [`BackendStorage::apply_into`].
 ///
 /// # Errors
-/// The common ones of [`BackendStorage`], naming the operation.
+/// The [common errors](BackendStorage#common-errors), naming the operation.
 pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout: &Layout) -> Result<()> {
     let check = || {
         let mut dtypes: SmallVec<[DType; 5]> = SmallVec::new();
@@ -76,7 +88,7 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
                 Src::InPlace => {
                     return Err(Error::new(
                         ErrorKind::InvalidArgument,
-                        format!("{op} cannot take its destination as input {i}: give it a storage of its own"),
+                        format!("{op} cannot use its destination as input {i}: pass a storage of its own"),
                     ));
                 }
             };
@@ -91,7 +103,10 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
         {
             return Err(Error::new(
                 ErrorKind::ShapeMismatch,
-                format!("{op} gives {expected} here, the destination has {}", dst_layout.shape()),
+                format!(
+                    "the result of {op} has shape {expected}, but the destination has shape {}",
+                    dst_layout.shape()
+                ),
             )
             .with_layouts(&[&layouts[..], &[dst_layout]].concat()));
         }
@@ -106,10 +121,10 @@ pub fn call<S: BackendStorage>(op: &Op, srcs: &[Src<'_, S>], dst: &S, dst_layout
     check().map_err(|e| e.with_op(op))
 }
 
-/// A range of a storage's bytes, as elements.
+/// Converts a range of a storage's bytes to a range of elements.
 ///
 /// # Errors
-/// `InvalidArgument` where it leaves the buffer or is no whole elements.
+/// `InvalidArgument` if the range exceeds the buffer or does not consist of whole elements.
 pub fn byte_range<S: BackendStorage>(storage: &S, offset: usize, bytes: usize) -> Result<Range<usize>> {
     let size = storage.dtype().size_in_bytes();
     let end = offset.checked_add(bytes).filter(|&end| end <= storage.len() * size);
@@ -118,7 +133,7 @@ pub fn byte_range<S: BackendStorage>(storage: &S, offset: usize, bytes: usize) -
         _ => Err(Error::new(
             ErrorKind::InvalidArgument,
             format!(
-                "{bytes} bytes from byte {offset} are no range of whole elements of a storage of {} elements of {} ({size} bytes each)",
+                "{bytes} bytes from byte {offset} are not a range of whole elements in a storage of {} elements of {} ({size} bytes each)",
                 storage.len(),
                 storage.dtype()
             ),
@@ -126,23 +141,23 @@ pub fn byte_range<S: BackendStorage>(storage: &S, offset: usize, bytes: usize) -
     }
 }
 
-/// A range of a pinned buffer's bytes.
+/// Checks a range of a pinned buffer's bytes.
 ///
 /// # Errors
-/// `InvalidArgument` where it leaves the buffer.
+/// `InvalidArgument` if the range exceeds the buffer.
 pub fn pinned_range(buffer: &PinnedBuffer, range: &Range<usize>) -> Result<()> {
     if range.start <= range.end && range.end <= buffer.len() {
         return Ok(());
     }
-    let message = format!("bytes {range:?} are no range of a pinned buffer of {} bytes", buffer.len());
+    let message = format!("bytes {range:?} are not a range in a pinned buffer of {} bytes", buffer.len());
     Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
-/// A launch: the configuration against what device and kernel take, the arguments against the
-/// kernel's parameters where its code tells them.
+/// Checks a launch: the configuration against the limits of the device and the kernel, and the
+/// arguments against the kernel's parameters if its code specifies them.
 ///
 /// # Errors
-/// `InvalidArgument`, `DeviceMismatch`, naming the argument or the limit.
+/// `InvalidArgument` or `DeviceMismatch`, naming the argument or the limit.
 pub fn launch<S: BackendStorage>(
     func: &Func,
     config: &LaunchConfig,
@@ -153,7 +168,7 @@ pub fn launch<S: BackendStorage>(
     kernel::arguments(func, args)
 }
 
-/// That a storage's elements are of a type.
+/// Checks that a storage's elements have type `T`.
 ///
 /// # Errors
 /// `UnsupportedDtype`.
@@ -161,14 +176,15 @@ pub fn is_of<T: WithDType>(storage: &impl BackendStorage, doing: &str) -> Result
     if storage.dtype() == T::DTYPE {
         return Ok(());
     }
-    let message = format!("{doing}: the storage holds {}, {} was asked for; cast it first", storage.dtype(), T::DTYPE);
+    let message =
+        format!("{doing}: the storage holds {}, but {} was requested; cast it first", storage.dtype(), T::DTYPE);
     Err(Error::new(ErrorKind::UnsupportedDtype, message))
 }
 
-/// That one storage can be copied into another whole.
+/// Checks that one storage can be copied as a whole into another.
 ///
 /// # Errors
-/// `UnsupportedDtype` or `ShapeMismatch`.
+/// `UnsupportedDtype` if the dtypes differ, `ShapeMismatch` if the lengths differ.
 pub fn transfer(src: &impl BackendStorage, dst: &impl BackendStorage) -> Result<()> {
     if src.dtype() != dst.dtype() {
         let message =

@@ -1,4 +1,5 @@
-//! What a subscriber is told of operations, and that nothing is formatted for one who did not ask.
+//! Tests what a subscriber receives about operations, and that nothing is formatted unless a
+//! subscriber asks for it.
 
 use isobit_hal::trace::{Call, operation};
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, CpuStorage, DType, Layout, Op, Scalar, Src};
@@ -10,7 +11,7 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Name, target and fields of every span, in order, with `exit` where one was left.
+/// Name, target and fields of every span, in order, with `exit` if the span was exited.
 type Seen = Arc<Mutex<Vec<BTreeMap<&'static str, String>>>>;
 
 struct Collector {
@@ -61,8 +62,8 @@ fn seen_by(level: LevelFilter, work: impl FnOnce()) -> Vec<BTreeMap<&'static str
     Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
 }
 
-// One test: how far tracing's global level goes is decided by all subscribers of the process
-// together.
+// This is a single test, because all subscribers of the process together determine tracing's global
+// level.
 #[test]
 fn a_subscriber_is_told_of_each_operation_and_others_are_not() {
     let device = CpuDevice;
@@ -83,8 +84,7 @@ fn a_subscriber_is_told_of_each_operation_and_others_are_not() {
     };
     let seen = seen_by(LevelFilter::TRACE, &mut work);
     let told = |i: usize, name: &str| seen[i][name].as_str();
-    // Bytes counted by hand: elements of every operand, whether or not it is broadcast, by their
-    // size.
+    // Bytes counted by hand: the elements of every operand, broadcast or not, times their size.
     let expected = [
         ("add", "f32, f32, f32", "[2, 3], [2, 3], [2, 3]", "72"),
         ("mul", "f32, f32, f32", "[2, 3], [2, 3], [2, 3]", "72"),
@@ -103,7 +103,7 @@ fn a_subscriber_is_told_of_each_operation_and_others_are_not() {
     }
     drop(entered);
 
-    // A subscriber to less is told nothing, and no span is made.
+    // A subscriber with a higher minimum level receives nothing, and no span is created.
     let quiet = seen_by(LevelFilter::DEBUG, || {
         work();
         let call = Call { op: &Op::Fill(Scalar::F32(0.0)), inputs: &[], dst: &a, dst_layout: &rows };

@@ -1,4 +1,4 @@
-//! Finding clang and compiling modules with it, in parallel, each once for a given content.
+//! Finds clang and compiles modules with it, in parallel, each once for a given content.
 
 use super::manifest::Module;
 use super::progress::Progress;
@@ -10,10 +10,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use twox_hash::XxHash3_128;
 
-/// A compiler that serves.
+/// A suitable compiler.
 pub struct Clang {
     path: PathBuf,
-    /// All that it says of its version.
+    /// The full text of its version.
     version: String,
 }
 
@@ -21,17 +21,17 @@ pub struct Clang {
 pub struct Job<'a> {
     pub module: &'a Module,
     pub target: &'a Target,
-    /// What it is compiled from.
+    /// The hash of everything that it is compiled from.
     pub identity: u128,
 }
 
 impl Clang {
-    /// Name and version, in one line.
+    /// Returns the name and version on one line.
     pub fn name(&self) -> &str {
         self.version.lines().next().unwrap_or_default()
     }
 
-    /// Compiles a file into another.
+    /// Returns the command that compiles one file into another.
     pub fn command(&self, target: &Target, unit: &Path, output: &Path) -> Command {
         let mut command = Command::new(&self.path);
         command.args(target.flags()).arg("-I").arg(sources::root()).arg(unit).arg("-o").arg(output);
@@ -39,18 +39,18 @@ impl Clang {
     }
 }
 
-/// A job whose result is not in the cache: its position, and the name of its files there.
+/// A job whose result is not cached: its index, and the name of its files in the cache.
 struct Missing<'a> {
     position: usize,
     job: &'a Job<'a>,
     stem: String,
 }
 
-/// Modules that one process compiles at most: as many as are done in a few seconds.
+/// The maximum number of modules that one process compiles: what takes a few seconds.
 const MOST_TOGETHER: usize = 16;
 
-/// Compiles every job and gives the files in their order. Where one fails the build ends, with the
-/// words of each that did.
+/// Compiles every job and returns the files in the same order. If any job fails, the build ends
+/// with the messages of all failed jobs.
 pub fn compile(clang: &Clang, jobs: &[Job<'_>]) -> Vec<PathBuf> {
     let cache = cache_dir();
     std::fs::create_dir_all(&cache).unwrap_or_else(|e| panic!("{} cannot be made: {e}", cache.display()));
@@ -64,9 +64,9 @@ pub fn compile(clang: &Clang, jobs: &[Job<'_>]) -> Vec<PathBuf> {
             false => missing.push(Missing { position, job, stem }),
         }
     }
-    // As many as cargo would start.
+    // The same number of threads that cargo uses.
     let threads = std::env::var("NUM_JOBS").ok().and_then(|n| n.parse().ok()).unwrap_or(1).min(missing.len());
-    // A few modules are shared out to the threads one by one.
+    // A small number of modules is distributed to the threads one by one.
     let together = (missing.len() / (8 * threads.max(1))).clamp(1, MOST_TOGETHER);
     let of_targets = missing.chunk_by(|a, b| a.job.target == b.job.target);
     let asked: Vec<_> = of_targets.map(|all| (Steps::of(clang, all[0].job.target), all)).collect();
@@ -82,7 +82,7 @@ pub fn compile(clang: &Clang, jobs: &[Job<'_>]) -> Vec<PathBuf> {
                 failed.store(true, Ordering::Relaxed);
                 message.lines().for_each(|l| println!("cargo::error={l}"));
             }
-            // What stays behind is in no one's way.
+            // A leftover folder does no harm.
             let _ = std::fs::remove_dir_all(&folder);
         }
     };
@@ -93,7 +93,8 @@ pub fn compile(clang: &Clang, jobs: &[Job<'_>]) -> Vec<PathBuf> {
     files
 }
 
-/// The name of a job's files in the cache, which says all that they come from.
+/// Returns the name of a job's files in the cache, which identifies everything that they are made
+/// from.
 fn stem(clang: &Clang, Job { module, target, identity }: &Job<'_>) -> String {
     let mut hasher = XxHash3_128::new();
     hasher.write(&identity.to_le_bytes());
@@ -101,7 +102,7 @@ fn stem(clang: &Clang, Job { module, target, identity }: &Job<'_>) -> String {
     format!("{}-{}-{:032x}", module.name, target.arch, hasher.finish_128())
 }
 
-/// Compiles jobs of one target in a folder of their own, and gives the words of those that fail.
+/// Compiles jobs of one target in a separate folder, and returns the messages of the failed ones.
 fn compile_batch(
     clang: &Clang,
     steps: Option<&Steps>,
@@ -130,8 +131,8 @@ fn compile_batch(
             Some(compiled) => Ok(compiled[i].clone()),
             None => by_driver(clang, target, &units[i]),
         };
-        // Renamed when whole, so that an interrupted build leaves no half file under the final
-        // name.
+        // Renamed when complete, so that an interrupted build leaves no partial file under the
+        // final name.
         let kept = result.and_then(|part| {
             let rename = std::fs::rename(&part, &files[of.position]);
             rename.map_err(|e| format!("{} cannot be renamed: {e}", part.display()))
@@ -152,7 +153,7 @@ fn by_driver(clang: &Clang, target: &Target, unit: &Path) -> Result<PathBuf, Str
     }
 }
 
-/// `target/kernels`, whatever the profile, so that every build of a checkout shares it.
+/// Returns `target/kernels` for every profile, so that all builds of a checkout share it.
 fn cache_dir() -> PathBuf {
     if let Some(dir) = std::env::var_os("ISOBIT_KERNEL_CACHE") {
         return dir.into();
@@ -162,7 +163,7 @@ fn cache_dir() -> PathBuf {
     out.ancestors().nth(4).unwrap_or(&out).join("kernels")
 }
 
-/// The compiler that the environment names, or the newest on the path.
+/// Returns the compiler that the environment names, or the newest on the path.
 pub fn find() -> Option<Clang> {
     if let Some(named) = std::env::var_os("ISOBIT_CLANG") {
         if named == "none" {
@@ -171,7 +172,7 @@ pub fn find() -> Option<Clang> {
         let path = PathBuf::from(named);
         return match version_of(&path) {
             Some(version) if major(&version).is_some_and(|m| m >= 19) => Some(Clang { path, version }),
-            found => panic!("ISOBIT_CLANG={} is no clang 19 or newer: {found:?}", path.display()),
+            found => panic!("ISOBIT_CLANG={} is not clang 19 or newer: {found:?}", path.display()),
         };
     }
     let numbered = (19..=30).rev().map(|v| format!("clang-{v}"));

@@ -1,5 +1,5 @@
-//! From modules and targets to one archive an architecture: what was compiled before is taken over,
-//! the rest is compiled.
+//! Builds one archive per architecture from modules and targets: reuses what was compiled before
+//! and compiles the rest.
 
 use super::archive::{Archive, Writer};
 use super::clang::{self, Clang, Job};
@@ -13,26 +13,26 @@ use std::path::PathBuf;
 
 /// The code that is packed into the library.
 pub struct Code {
-    /// Compilers and their versions, or why there is none.
+    /// The compilers and their versions, or the reason why there is none.
     pub compiler: String,
-    /// Their flags, those of the target aside.
+    /// Their flags, without those of the target.
     pub flags: String,
-    /// The archive of each target that there is any code for.
+    /// The archive of each target that has any code.
     pub archives: Vec<(Target, PathBuf)>,
 }
 
-/// What an architecture has before anything is compiled, and what it lacks.
+/// The code of an architecture that exists before compiling, and what is missing.
 struct Plan<'a> {
     target: &'a Target,
-    /// The file of the data crate; empty where there is none.
+    /// The file of the data crate; empty if there is none.
     prebuilt: Vec<u8>,
-    /// The identity of each module, by position.
+    /// The identity of each module, by index.
     identities: Vec<u128>,
-    /// The positions of the modules that the data crate has no code for that fits.
+    /// The indices of the modules for which the data crate has no matching code.
     missing: Vec<usize>,
 }
 
-/// Compiles what is compiled nowhere yet, and writes the archives.
+/// Compiles the missing modules and writes the archives.
 pub fn gather(modules: &[Module], sources: &[(String, String)], targets: &[Target]) -> Code {
     let flags = FLAGS.join(" ");
     if targets.is_empty() {
@@ -45,7 +45,7 @@ pub fn gather(modules: &[Module], sources: &[(String, String)], targets: &[Targe
     }
     let identities = Identities::new(sources);
     let plans: Vec<Plan<'_>> = targets.iter().map(|target| plan(modules, &identities, target)).collect();
-    // Looked for where something is missing, and not before: a release has everything.
+    // Only searched for if something is missing: a release has everything.
     let clang = if plans.iter().all(|plan| plan.missing.is_empty()) { None } else { find_or_say() };
     let mut compiled = compile(clang.as_ref(), modules, &plans);
     let mut compilers: Vec<String> = Vec::new();
@@ -94,7 +94,7 @@ fn find_or_say() -> Option<Clang> {
     clang
 }
 
-/// By architecture and position of the module, the compiled file.
+/// The compiled files, by architecture and index of the module.
 type Compiled<'a> = HashMap<&'a str, HashMap<usize, PathBuf>>;
 
 fn compile<'a>(clang: Option<&Clang>, modules: &[Module], plans: &[Plan<'a>]) -> Compiled<'a> {
@@ -111,7 +111,7 @@ fn compile<'a>(clang: Option<&Clang>, modules: &[Module], plans: &[Plan<'a>]) ->
     compiled
 }
 
-/// The archive of one architecture, and the compilers that made what is in it.
+/// Returns the archive of one architecture and the compilers that made its content.
 fn archive(
     modules: &[Module],
     plan: &Plan<'_>,
@@ -145,7 +145,7 @@ fn archive(
     (out, compilers)
 }
 
-/// The frames of a data crate that hold a module which still fits, as they are packed there.
+/// Copies the packed frames of a data crate that contain a module which still matches.
 fn take_over(writer: &mut Writer, prebuilt: &Archive<'_>, modules: &[Module], plan: &Plan<'_>) {
     let mut frames = HashMap::new();
     for m in (0..modules.len()).filter(|m| !plan.missing.contains(m)) {
@@ -159,19 +159,19 @@ fn take_over(writer: &mut Writer, prebuilt: &Archive<'_>, modules: &[Module], pl
     }
 }
 
-/// A compiled file as it is packed, and how much that is unpacked. Packed once in the life of the
-/// file, beside which it is kept.
+/// Returns a compiled file in packed form, and its unpacked size. Each file is packed only once;
+/// the result is stored next to it.
 fn packed(file: &std::path::Path, vendor: Vendor) -> (Vec<u8>, usize) {
     let mut bytes = std::fs::read(file).unwrap_or_else(|e| panic!("{} cannot be read: {e}", file.display()));
     if vendor == Vendor::Nvptx {
-        // The driver takes text to its NUL.
+        // The driver reads text up to its NUL.
         bytes.push(0);
     }
     let kept = file.with_extension("zst");
     let packed = std::fs::read(&kept).unwrap_or_else(|_| {
         let packed = compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest);
-        // Renamed when whole, so that another build does not take half of it. A cache that cannot
-        // be written costs time alone.
+        // Renamed when complete, so that another build does not read a partial file. A cache that
+        // cannot be written only costs time.
         let part = kept.with_extension(format!("{}.zst.part", std::process::id()));
         let _ = std::fs::write(&part, &packed).and_then(|()| std::fs::rename(&part, &kept));
         packed

@@ -1,4 +1,4 @@
-//! Writes the table of kernels as Rust source, and packs the sources beside it.
+//! Writes the kernel table as Rust source, and packs the kernel sources next to it.
 
 use super::archive::Writer;
 use super::code::Code;
@@ -16,7 +16,7 @@ pub fn write(modules: &[Module], files: &[(String, String)], code: &Code) {
         .collect();
     kernels.sort_unstable();
     for pair in kernels.windows(2) {
-        assert!(pair[0].0 != pair[1].0, "kernels {} and {} have one key", pair[0].1, pair[1].1);
+        assert!(pair[0].0 != pair[1].0, "kernels {} and {} have the same key", pair[0].1, pair[1].1);
     }
 
     let mut text = String::from("/// Every kernel, sorted by key.\npub static KERNELS: &[Entry] = &[\n");
@@ -47,7 +47,7 @@ pub fn write(modules: &[Module], files: &[(String, String)], code: &Code) {
     .unwrap();
     writeln!(
         text,
-        "\n/// How the packed code was made.\npub static BUILD: BuildInfo = BuildInfo {{ compiler: {:?}, flags: {:?} }};",
+        "\n/// How the packed code was compiled.\npub static BUILD: BuildInfo = BuildInfo {{ compiler: {:?}, flags: {:?} }};",
         code.compiler, code.flags
     )
     .unwrap();

@@ -1,5 +1,5 @@
-//! What a module is compiled from, as one number: its own text, every file that it includes, and
-//! the flags. Code of the same identity need not be compiled again.
+//! Identifies what a module is compiled from by one number: a hash of its own text, every file that
+//! it includes, and the flags. Code with the same identity does not need to be compiled again.
 
 use super::manifest::Module;
 use super::target::Target;
@@ -13,7 +13,7 @@ pub struct Identities<'a> {
 
 struct File<'a> {
     hash: u128,
-    /// The files of the tree that it includes itself.
+    /// The files of the tree that it includes directly.
     includes: Vec<&'a str>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Identities<'a> {
         Self { files: files.iter().map(|(name, text)| (name.as_str(), file(text))).collect() }
     }
 
-    /// The identity of a module's code for a target.
+    /// Returns the identity of a module's code for a target.
     pub fn of(&self, module: &Module, target: &Target) -> u128 {
         let text = module.text();
         let mut hasher = XxHash3_128::new();
@@ -41,7 +41,7 @@ impl<'a> Identities<'a> {
         hasher.finish_128()
     }
 
-    /// Every file that a text includes, directly or not, in a fixed order.
+    /// Returns every file that a text includes, directly or indirectly, in a fixed order.
     fn included(&self, text: &str) -> BTreeSet<&'a str> {
         let mut found = BTreeSet::new();
         let mut names: Vec<&str> = includes(text).collect();

@@ -1,16 +1,17 @@
-//! Code that the data crates carry, one crate an architecture: their build scripts say where it
-//! lies.
+//! The code in the data crates, one crate per architecture. Their build scripts report its
+//! location.
 
 use super::archive::Archive;
 use std::path::PathBuf;
 
-/// The archive of an architecture whose data crate is among the dependencies and has code.
+/// Returns the archive of an architecture, if its data crate is among the dependencies and has
+/// code.
 pub fn file(arch: &str) -> Option<PathBuf> {
     let package = arch.replace('_', "").to_uppercase();
     std::env::var_os(format!("DEP_ISOBIT_KERNELS_{package}_ARCHIVE")).map(PathBuf::from)
 }
 
-/// The content of that archive.
+/// Returns the content of that archive.
 pub fn read(arch: &str) -> Option<Vec<u8>> {
     let path = file(arch)?;
     println!("cargo::rerun-if-changed={}", path.display());

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Name relative to `src`, and text, of every header and kernel source, sorted by name.
+/// Returns the name relative to `src` and the text of every header and kernel source, sorted by
+/// name.
 pub fn read() -> Vec<(String, String)> {
     let root = root();
     let kernels = files().into_iter().filter(|path| is_kernel_source(path));
@@ -16,15 +17,15 @@ pub fn read() -> Vec<(String, String)> {
     named
 }
 
-/// What the build must run again for: not all of `src`, for launchers lie beside their kernels and
-/// change far more often.
+/// Returns the files that trigger a new build. This excludes most of `src`: launchers are next to
+/// their kernels and change far more often.
 pub fn depended_on() -> Vec<PathBuf> {
     let lists = ["key.rs", "manifest.rs", "instances.rs"];
     let is_list = |path: &Path| path.file_name().is_some_and(|name| lists.iter().any(|list| name == *list));
     files().into_iter().filter(|path| is_kernel_source(path) || is_list(path)).collect()
 }
 
-/// The folder that includes are relative to.
+/// Returns the folder that includes are relative to.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }

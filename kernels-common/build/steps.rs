@@ -1,31 +1,31 @@
-//! The steps that the compiler's driver would take, taken without it: a module takes a tenth of a
-//! second, of which a third is three processes that start. One process compiles several modules
-//! here, and each is linked by itself where its target links.
+//! Runs the steps of the clang driver without the driver. A module takes a tenth of a second to
+//! compile, a third of which is spent on starting three processes. Here one process compiles
+//! several modules; each is linked separately if its target links.
 
 use super::clang::Clang;
 use super::target::Target;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A command of the driver, without the names of files.
+/// A command of the driver, without the file names.
 struct Step {
     program: String,
     arguments: Vec<String>,
 }
 
-/// What the driver does for one target.
+/// The steps that the driver takes for one target.
 pub struct Steps {
-    /// Takes sources, and leaves the result of each beside it.
+    /// Compiles sources, and leaves each result next to its source.
     compile: Step,
-    /// The ending of what the compilation leaves.
+    /// The extension of the compiled files.
     extension: &'static str,
-    /// With the places of the object and of the result among its arguments.
+    /// The link step, with the indices of the object and of the result among its arguments.
     link: Option<(Step, usize, usize)>,
 }
 
 impl Steps {
-    /// Asks the driver. None where it would do something else than is known here: it is for the
-    /// driver to do then.
+    /// Asks the driver for its steps. Returns `None` if they are not the expected ones; the driver
+    /// must then be used instead.
     pub fn of(clang: &Clang, target: &Target) -> Option<Self> {
         // Standard input needs no file; nothing is read or written.
         let (unit, out) = ("-", "out");
@@ -61,11 +61,11 @@ impl Steps {
         Some(Self { compile: Step::new(compile), extension, link })
     }
 
-    /// Compiles units of one folder, and gives the file of each. None where anything goes wrong;
-    /// the driver says what.
+    /// Compiles units of one folder and returns the file of each. Returns `None` if anything fails;
+    /// running the driver then gives the message.
     pub fn run(&self, units: &[PathBuf]) -> Option<Vec<PathBuf>> {
         let folder = units.first()?.parent()?;
-        // Warnings are errors, so that success has nothing to say.
+        // Warnings are errors, so there is no output to show on success.
         let output = self.compile.command().args(units).current_dir(folder).output().ok()?;
         if !output.status.success() {
             return None;
@@ -97,8 +97,8 @@ impl Step {
     }
 }
 
-/// The words of a command as the driver prints it: each in quotation marks, where a backslash
-/// stands before marks, backslashes and dollars.
+/// Splits a command as printed by the driver. Each word is in quotation marks, and quotation marks,
+/// backslashes and dollars are escaped with a backslash.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut rest = line.trim();

@@ -1,9 +1,9 @@
-//! Which architectures are built for, and with which flags.
+//! The architectures to build for, and the compiler flags.
 
 use std::path::Path;
 
-/// Flags for every target. Division and square root are IEEE and denormals are kept by clang's
-/// defaults for both targets, but for those that are spelled out.
+/// Flags for every target. IEEE division and square root, and denormals, are clang's defaults for
+/// both targets, except where a flag is listed.
 pub const FLAGS: &[&str] = &[
     "-O3",
     "-std=c++20",
@@ -12,7 +12,7 @@ pub const FLAGS: &[&str] = &[
     "-Wextra",
     "-Werror",
     "-Wno-unused-function",
-    // An unrolling hint that a target does not follow is no fault of the source.
+    // An unrolling hint that a target does not follow is not an error in the source.
     "-Wno-pass-failed",
 ];
 
@@ -28,14 +28,14 @@ pub struct Target {
     pub arch: String,
 }
 
-/// What is particular to a vendor: the feature and the variable that choose, and the architectures.
+/// The properties of a vendor: the feature and the variable that select it, and the architectures.
 struct Choice {
     vendor: Vendor,
     feature: &'static str,
     variable: &'static str,
-    /// Those that a checkout compiles unless the variable says otherwise.
+    /// The architectures that a checkout compiles by default.
     development: &'static [&'static str],
-    /// Those that data crates carry.
+    /// The architectures of the data crates.
     packaged: &'static [&'static str],
 }
 
@@ -56,7 +56,7 @@ const CHOICES: [Choice; 2] = [
     },
 ];
 
-/// The targets that features and environment choose.
+/// Returns the targets that features and environment select.
 pub fn chosen() -> Vec<Target> {
     let chosen = CHOICES.iter().filter(|choice| std::env::var_os(choice.feature).is_some());
     chosen.flat_map(Choice::targets).collect()
@@ -76,14 +76,14 @@ impl Choice {
     }
 }
 
-/// Whether this is a released package: cargo puts the manifest as it was written beside the one
-/// that it publishes.
+/// Whether this is a released package: cargo stores the original manifest next to the published
+/// one.
 fn is_package() -> bool {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml.orig").exists()
 }
 
 impl Target {
-    /// Every flag that decides what the compiler makes.
+    /// Returns every flag that determines the compiler's output.
     pub fn flags(&self) -> Vec<String> {
         let own: &[&str] = match self.vendor {
             Vendor::Nvptx => &["-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-S"],
@@ -96,8 +96,8 @@ impl Target {
                 "-nogpulib",
                 "-fuse-ld=lld",
                 "-fhip-fp32-correctly-rounded-divide-sqrt",
-                // Else an object holds an id made of the path and the options, and the same code is
-                // other bytes in another folder.
+                // Without this flag an object contains an id derived from the path and the options,
+                // and the same code in another folder has different bytes.
                 "-fuse-cuid=none",
             ],
         };

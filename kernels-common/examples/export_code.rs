@@ -1,4 +1,4 @@
-//! Writes every compiled module to a folder, as `<module>.<arch>.ptx` and `<module>.<arch>.co`: for
+//! Writes every compiled module to a folder, as `<module>.<arch>.ptx` and `<module>.<arch>.co`, for
 //! disassemblers and `cargo xtask kernels --resources`.
 
 use isobit_kernels::{IMAGES, Target};

@@ -1,14 +1,14 @@
-//! What a device has done, counted without locks and in no order with anything else.
+//! Counters of a device's activity. They use no locks and are not ordered with anything else.
 
 use isobit_hal::{Counters, PoolStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One number.
+/// A counter.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
 impl Count {
-    /// One more.
+    /// Adds one.
     pub(crate) fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -18,7 +18,7 @@ impl Count {
     }
 }
 
-/// The numbers of [`Counters`] that a device counts itself; the pool has the others.
+/// The fields of [`Counters`] that a device counts itself; the others come from the pool.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) launches: Count,
@@ -30,7 +30,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// All numbers, those of the pool included.
+    /// Returns all counters, including those of the pool.
     pub(crate) fn with(&self, pool: &PoolStats) -> Counters {
         let mut all = Counters::default();
         all.launches = self.launches.get();

@@ -1,26 +1,36 @@
-//! Errors of calls that cannot return one (frees, destructors), kept for the next synchronising
+//! Keeps errors of calls that cannot return one (frees, destructors) for the next synchronising
 //! call.
 
 use isobit_hal::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 
-/// A queue of errors: none overwrites another, and each is given out once, in order.
+/// A queue of errors. No error overwrites another, and each is returned once, in order.
+///
+/// ```
+/// use isobit_hal::{Error, ErrorKind};
+/// use isobit_kernels::Deferred;
+///
+/// let deferred = Deferred::default();
+/// deferred.keep(Err(Error::new(ErrorKind::Other, "free")));
+/// assert_eq!(deferred.take().unwrap_err().message(), "free");
+/// assert!(deferred.take().is_ok());
+/// ```
 #[derive(Debug, Default)]
 pub struct Deferred(Mutex<VecDeque<Error>>);
 
 impl Deferred {
-    /// Keeps the error of a result, if it is one.
+    /// Keeps the error if `result` is one.
     pub fn keep(&self, result: Result<()>) {
         if let Err(e) = result {
             self.0.lock().push_back(e);
         }
     }
 
-    /// The first error that was kept and not yet given out.
+    /// Removes and returns the oldest error.
     ///
     /// # Errors
-    /// That error.
+    /// Returns the oldest kept error, if there is one.
     pub fn take(&self) -> Result<()> {
         self.0.lock().pop_front().map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! The device half of the HAL over any runtime.
+//! The device half of the HAL, for any runtime.
 
 use crate::capture::graph::GpuGraph;
 use crate::code::custom::{CustomModules, GpuFunc};
@@ -26,14 +26,14 @@ use isobit_hal::{
 use std::sync::Arc;
 use tracing::span::EnteredSpan;
 
-/// What is fixed when a device is opened.
+/// Options that are fixed when a device is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceOptions {
-    /// The numerics of operations that name none. [`Numerics::Vendor`] unless told otherwise.
+    /// The numerics of operations that do not specify any. The default is [`Numerics::Vendor`].
     pub numerics: Numerics,
     /// Whether each operation is a range in the vendor's profiler (NVTX, ROCTX).
-    /// [`RANGES_VARIABLE`](crate::RANGES_VARIABLE) asks for them too.
+    /// [`RANGES_VARIABLE`](crate::RANGES_VARIABLE) also enables ranges.
     pub ranges: bool,
 }
 
@@ -44,14 +44,14 @@ impl Default for DeviceOptions {
 }
 
 impl DeviceOptions {
-    /// With given default numerics.
+    /// Sets the default numerics.
     pub const fn with_numerics(mut self, numerics: Numerics) -> Self {
         self.numerics = numerics;
         self
     }
 
-    /// With each operation as a range in the vendor's profiler, or without. Opening a device with
-    /// them fails where the library of ranges is not there.
+    /// Enables or disables a range in the vendor's profiler for each operation. With ranges
+    /// enabled, opening a device fails if the library of ranges is missing.
     pub const fn with_ranges(mut self, ranges: bool) -> Self {
         self.ranges = ranges;
         self
@@ -82,8 +82,22 @@ impl<R: GpuRuntime> Drop for Inner<R> {
     }
 }
 
-/// A GPU: a runtime, its streams, its memory pool and its modules. Clones are handles to one
-/// device, which closes with the last of them and of its storages.
+/// A GPU: a runtime with its streams, memory pool and modules. Clones are handles to the same
+/// device, which closes when the last handle and the last of its storages are dropped.
+///
+/// ```
+/// use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, Layout, Numerics, Result};
+/// use isobit_kernels::{DeviceOptions, GpuDevice, GpuRuntime};
+///
+/// /// Adds two vectors on the first GPU of a driver.
+/// fn add<R: GpuRuntime>(a: &[f32], b: &[f32]) -> Result<Vec<f32>> {
+///     let options = DeviceOptions::default().with_numerics(Numerics::Portable);
+///     let device = GpuDevice::<R>::new_with(0, options)?;
+///     let (a, b) = (device.storage_from_slice(a)?, device.storage_from_slice(b)?);
+///     let (a_layout, b_layout) = (Layout::contiguous([a.len()]), Layout::contiguous([b.len()]));
+///     a.binary(&a_layout, &b, &b_layout, BinaryOp::Add)?.to_vec()
+/// }
+/// ```
 #[derive(Debug)]
 pub struct GpuDevice<R: GpuRuntime>(Arc<Inner<R>>);
 
@@ -93,9 +107,9 @@ impl<R: GpuRuntime> Clone for GpuDevice<R> {
     }
 }
 
-/// Says in an error on which device it happened.
+/// Adds the device to an error.
 pub(crate) trait OnDevice {
-    /// With the device, if it is an error.
+    /// Adds the device if this is an error.
     fn on_device<R: GpuRuntime>(self, device: &GpuDevice<R>) -> Self;
 }
 
@@ -106,12 +120,12 @@ impl<T> OnDevice for Result<T> {
 }
 
 impl<R: GpuRuntime> GpuDevice<R> {
-    /// Opens the device of an ordinal.
+    /// Opens the device with an ordinal.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where the vendor's driver is absent or too old, `InvalidArgument` where
-    /// there is no such device or [`POOL_VARIABLE`](crate::POOL_VARIABLE) or
-    /// [`RANGES_VARIABLE`](crate::RANGES_VARIABLE) is not understood.
+    /// Returns `LibraryUnavailable` if the vendor's driver is missing or too old, and
+    /// `InvalidArgument` if there is no such device or if [`POOL_VARIABLE`](crate::POOL_VARIABLE)
+    /// or [`RANGES_VARIABLE`](crate::RANGES_VARIABLE) has an invalid value.
     pub fn new_with(ordinal: usize, options: DeviceOptions) -> Result<Self> {
         let pool = Pool::of_environment()?;
         let ranges = Ranges::asked_for(options.ranges, R::DRIVER, R::RANGES.as_ref())?;
@@ -133,7 +147,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         })))
     }
 
-    /// The driver below, for interop.
+    /// Returns the underlying driver, for interop.
     pub fn runtime(&self) -> &R {
         &self.0.runtime
     }
@@ -158,12 +172,14 @@ impl<R: GpuRuntime> GpuDevice<R> {
         &self.0.counts
     }
 
-    /// Shows a call to subscribers and to the vendor's profiler as long as what is returned lives.
+    /// Shows a call to `tracing` subscribers and to the vendor's profiler until the result is
+    /// dropped.
     pub(crate) fn show(&self, call: &Call<'_, GpuStorage<R>>) -> (Option<EnteredSpan>, Option<Range>) {
         (trace::operation(call), self.0.ranges.as_ref().map(|ranges| ranges.enter(call)))
     }
 
-    /// A kernel was launched on a stream, or became part of a graph.
+    /// Counts a kernel launch, except on a captured stream, where the kernel becomes part of a
+    /// graph.
     #[inline]
     pub(crate) fn count_launch(&self, stream: &GpuStream<R>) {
         if !stream.is_capturing() {
@@ -171,8 +187,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         }
     }
 
-    /// Whether a vendor's library did its part of an operation; where it declined, the portable
-    /// kernels do the operation.
+    /// Whether a vendor library did its part of an operation. If it declined, the portable kernels
+    /// do the operation.
     pub(crate) fn vendor_took(&self, op: &Op, outcome: Vendor) -> bool {
         match outcome {
             Vendor::Done => self.counts().vendor_calls.add(),
@@ -185,20 +201,21 @@ impl<R: GpuRuntime> GpuDevice<R> {
         true
     }
 
-    /// A flag for the kernels of an operation whose ids count along a dimension of `size`: a kernel
-    /// sets it where it meets an id out of range, and the next synchronising call reports that.
+    /// Returns a flag for the kernels of an operation whose indices address a dimension of `size`.
+    /// A kernel sets it when it finds an index out of range; the next synchronising call reports
+    /// it.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn index_faults(&self, op: &Op, size: usize) -> Result<FaultFlag<'_>> {
         FaultFlag::new(self.faults(), self, op, size)
     }
 
-    /// The first id out of range that kernels met and that was not reported yet, after this
-    /// thread's stream has been waited for.
+    /// Reports the first out-of-range index that kernels found and that was not reported yet. The
+    /// caller has already waited for this thread's stream.
     ///
     /// # Errors
-    /// `IndexOutOfRange`, naming the operation; those of the driver.
+    /// Returns `IndexOutOfRange`, naming the operation, or the driver's error.
     pub(crate) fn report_index_faults(&self, stream: &GpuStream<R>) -> Result<()> {
         self.faults().report(self, stream, false)
     }
@@ -206,7 +223,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     /// Waits for one stream.
     ///
     /// # Errors
-    /// Those of its work; `CaptureViolation` while it is captured.
+    /// Returns the error of its work, or `CaptureViolation` if it is being captured.
     pub(crate) fn synchronize_stream(&self, stream: &GpuStream<R>) -> Result<()> {
         self.refuse_in_capture(stream, "waiting for a stream")?;
         self.runtime().synchronize(stream).on_device(self)?;
@@ -217,19 +234,19 @@ impl<R: GpuRuntime> GpuDevice<R> {
         &self.0.pool
     }
 
-    /// The kernel of a key and its symbol, loaded if need be.
+    /// Returns the kernel of a key and its symbol. Loads its module if needed.
     ///
     /// # Errors
-    /// `KernelMissing`, `CompileFailed`, and those of the driver.
+    /// Returns `KernelMissing`, `CompileFailed` or the driver's error.
     pub fn function(&self, key: Key) -> Result<(R::Function, &'static str)> {
         self.0.modules.function((self.runtime(), self.counts()), key).on_device(self)
     }
 
-    /// The driver's own function of a symbol of the tree, for those who launch by themselves; valid
-    /// as long as the device. That of a kernel of a user's own is [`GpuFunc::function`].
+    /// Returns the driver's function for a symbol of the kernel tree, for code that launches it
+    /// directly. It is valid as long as the device. For a custom kernel use [`GpuFunc::function`].
     ///
     /// # Errors
-    /// As [`get_or_load_func`](BackendDevice::get_or_load_func).
+    /// Same as [`get_or_load_func`](BackendDevice::get_or_load_func).
     pub fn get_or_load_func_raw(&self, name: &str) -> Result<R::Function> {
         let kernel = self.0.modules.kernel((self.runtime(), self.counts()), name).on_device(self)?;
         Ok(kernel.function())
@@ -239,12 +256,27 @@ impl<R: GpuRuntime> GpuDevice<R> {
         DeviceLocation { driver: R::DRIVER, ordinal: self.0.ordinal }
     }
 
-    /// Enqueues work of one's own on this thread's stream, after the work of other streams on the
-    /// storages that it reads and writes, and remembers that it does. For those who call the
-    /// vendor's libraries by themselves.
+    /// Enqueues custom work on this thread's stream, for example calls to a vendor library. The
+    /// work runs after the work of other streams on the storages it reads and writes, and is
+    /// recorded as a use of them.
+    ///
+    /// ```
+    /// use isobit_hal::{BackendStorage, Result};
+    /// use isobit_kernels::{GpuRuntime, GpuStorage};
+    ///
+    /// /// Zeroes a storage with the driver's own call.
+    /// fn zero<R: GpuRuntime>(x: &mut GpuStorage<R>) -> Result<()> {
+    ///     let (device, ptr) = (x.device().clone(), x.ptr());
+    ///     let bytes = x.len() * x.dtype().size_in_bytes();
+    ///     device.enqueue(&[], &mut [x], |stream| {
+    ///         // SAFETY: the storage has this many bytes.
+    ///         unsafe { device.runtime().set_bytes(stream, ptr, 0, bytes) }
+    ///     })
+    /// }
+    /// ```
     ///
     /// # Errors
-    /// Those of the work; those of the driver.
+    /// Returns the error of `work` or the driver's error.
     pub fn enqueue<T>(
         &self,
         reads: &[&GpuStorage<R>],
@@ -298,7 +330,7 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
         if !bytes.len().is_multiple_of(size) {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("{} bytes are no whole number of {dtype} elements of {size} bytes", bytes.len()),
+                format!("{} bytes are not a multiple of the size of {dtype}, which is {size} bytes", bytes.len()),
             ));
         }
         let mut storage = self.alloc_storage(bytes.len() / size, dtype, false)?;
@@ -351,7 +383,7 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
     }
 
     unsafe fn stream_from_raw(&self, raw: u64) -> Result<Stream> {
-        // SAFETY: the caller promises what hal's method of this name asks.
+        // SAFETY: the caller upholds the contract of the method of the same name in `hal`.
         self.add_stream(self.stream().shared(), || unsafe { self.runtime().stream_from_raw(raw) })
     }
 
@@ -382,11 +414,12 @@ impl<R: GpuRuntime> BackendDevice for GpuDevice<R> {
     unsafe fn storage_from_raw(&self, ptr: u64, len: usize, dtype: DType) -> Result<GpuStorage<R>> {
         let size = dtype.size_in_bytes();
         if (ptr == 0 && len > 0) || !ptr.is_multiple_of(size as u64) {
-            let message =
-                format!("{ptr:#x} is no address of {dtype} elements: it must be a multiple of {size}, and not 0");
+            let message = format!(
+                "{ptr:#x} is not a valid address for {dtype} elements: it must be a multiple of {size} and not 0"
+            );
             return Err(Error::new(ErrorKind::InvalidArgument, message).with_device(self.location_of()));
         }
-        // SAFETY: the caller promises valid memory.
+        // SAFETY: the caller guarantees that the memory is valid.
         let block = unsafe { Block::new(self.clone(), DevicePtr(ptr), 0, BlockOwner::Foreign, false, Uses::default()) };
         // SAFETY: as above.
         Ok(unsafe { GpuStorage::from_block(Arc::new(block), dtype, len) })

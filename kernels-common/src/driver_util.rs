@@ -1,9 +1,9 @@
-//! What drivers say in the same words: errors of a vendor's code, ordinals that are not there, what
-//! a device is.
+//! Error messages and device descriptions that the drivers share.
 
 use isobit_hal::{DeviceInfo, Error, ErrorKind, LibraryInfo, Limits, Result};
 
-/// A failure that the vendor's interface gave a code, a name and a sentence.
+/// Creates an error from the code, the name and the description that the vendor's interface
+/// returned.
 #[cold]
 pub fn native_error(kind: ErrorKind, doing: &str, sentence: &str, code: i64, name: String) -> Error {
     let message = match kind {
@@ -13,14 +13,15 @@ pub fn native_error(kind: ErrorKind, doing: &str, sentence: &str, code: i64, nam
     Error::new(kind, message).with_native(code, name)
 }
 
-/// The error for an ordinal that no device has.
+/// Returns the error for an ordinal that no device has.
 #[cold]
 pub fn no_such_device(driver: &str, ordinal: usize, count: usize) -> Error {
     let message = format!("there is no device {driver}:{ordinal}: this machine has {count}, numbered from 0");
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// What every GPU's driver says of a device in the same way; the rest is for the driver to add.
+/// Returns a device description with the fields that all GPU drivers fill in the same way. The
+/// driver adds the rest.
 pub fn device_info(driver: &str, arch: &str, limits: Limits) -> DeviceInfo {
     let mut info = DeviceInfo::default();
     info.driver = driver.into();
@@ -34,8 +35,8 @@ pub fn device_info(driver: &str, arch: &str, limits: Limits) -> DeviceInfo {
     info
 }
 
-/// Adds a library that something has loaded, from `path`. None is opened for the sake of a version:
-/// cuDNN and MIOpen take a gigabyte.
+/// Adds a library that is already loaded, from `path`. No library is opened only to get its
+/// version: cuDNN and MIOpen take a gigabyte.
 pub fn add_loaded(info: &mut DeviceInfo, name: &str, path: Option<String>, version: impl FnOnce() -> Result<String>) {
     if path.is_some()
         && let Ok(version) = version()

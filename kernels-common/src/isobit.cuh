@@ -1,5 +1,5 @@
-// The whole dialect for kernels of a user's own: `#include <isobit.cuh>`. One source then compiles
-// with NVRTC and HIPRTC alike, and gives the same bits on every card and on the host.
+// The whole dialect for custom kernels: `#include <isobit.cuh>`. The same source compiles with
+// NVRTC and HIPRTC, and gives the same bits on every card and on the host.
 //
 //     #include <isobit.cuh>
 //
@@ -8,15 +8,15 @@
 //             y[i] = isobit::silu(x[i]);
 //     }
 //
-// Names stay behind `isobit::`: compilers declare functions of their own under the names of C,
-// whose last bits differ from vendor to vendor.
+// Keep the `isobit::` qualifier: compilers declare their own functions under the C names, and the
+// last bits of those differ between vendors.
 // - Kernels: ISOBIT_KERNEL(BLOCK) declares one for blocks of up to BLOCK threads; `__shared__`
-//   memory, barrier(); thread_x(), block_x(), block_dim_x(), grid_dim_x() and their like.
-// - Types: u8 to i64, f16, bf16, f8e4m3, float, double. The narrow ones are storage: to_f32(x) is
-//   exact, round_to<f16>(y) rounds once, cast<To>(x) converts as the operation of that name does.
-// - Mathematics, defined to the bit: what follows, for every floating type; arith:: for arithmetic
-//   as the operations do it on narrow types; fma, sqrt, rint, floor, ceil, trunc, abs, copysign on
-//   float and double.
+//   memory, barrier(); thread_x(), block_x(), block_dim_x(), grid_dim_x() and similar functions.
+// - Types: u8 to i64, f16, bf16, f8e4m3, float, double. The narrow ones are for storage: to_f32(x)
+//   is exact, round_to<f16>(y) rounds once, cast<To>(x) converts like the operation of that name.
+// - Mathematics with results defined to the bit: the functions below, for every floating type;
+//   arith:: for arithmetic on narrow types as the operations do it; fma, sqrt, rint, floor, ceil,
+//   trunc, abs, copysign on float and double.
 // - load and store of up to 16 bytes, atomics on integers, Philox.
 #pragma once
 
@@ -34,8 +34,8 @@
 
 namespace isobit {
 
-// The thread's place in the grid along x, and how many threads the grid has there: where a loop
-// over elements begins, and its step.
+// The thread's position in the grid along x, and the number of threads along x: the start and the
+// step of a loop over elements.
 ISOBIT_FN u64 first_element() { return (u64)block_x() * block_dim_x() + thread_x(); }
 ISOBIT_FN u64 all_threads() { return (u64)grid_dim_x() * block_dim_x(); }
 

@@ -1,11 +1,11 @@
-//! The `.cu` kernel tree and everything the GPU drivers share: a driver implements [`GpuRuntime`],
-//! and [`GpuDevice`] and [`GpuStorage`] give it every operation of the HAL.
+//! The `.cu` kernel tree and the code that the GPU drivers share. A driver implements
+//! [`GpuRuntime`]; [`GpuDevice`] and [`GpuStorage`] then provide every operation of the HAL.
 //!
-//! One folder an operation family under `src/ops`, kernel and launch code side by side. A release
-//! carries the kernels compiled, as PTX and AMD code objects, in one data crate for each
-//! architecture, which features choose; a checkout compiles what differs from them (see `build.rs`
-//! for the environment variables). Where no packed code fits a device, its run-time compiler gets
-//! the same sources.
+//! `src/ops` has one folder per operation family, with its kernels next to its launch code. A
+//! release contains the compiled kernels, as PTX and AMD code objects: one data crate per
+//! architecture, selected by features. A checkout compiles the kernels whose sources differ from
+//! the packed ones (`build.rs` lists the environment variables). If no packed code fits a device,
+//! its run-time compiler compiles the same sources.
 //!
 //! | feature | code for |
 //! |---|---|
@@ -62,7 +62,7 @@ pub use vendor::library::{Library, loaded_file};
 pub use vendor::per_stream::{LibraryHandle, PerStream};
 pub use vendor::ranges::RANGES_VARIABLE;
 
-/// The list that the table and the code were made from.
+/// Returns the list from which the kernel table and the compiled code are generated.
 pub fn manifest() -> Vec<Module> {
     manifest::modules()
 }

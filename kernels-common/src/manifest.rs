@@ -1,18 +1,17 @@
-//! What the tree is compiled into: every module, and every kernel in it. The build script makes the
-//! code and the table from this one list, so a kernel that is in the table is in a module, and the
-//! other way round.
+//! The list of modules and of the kernels in each. The build script generates both the code and the
+//! table from this list, so a kernel is in the table exactly if it is in a module.
 //!
-//! Compiled twice: into the library, and into the build script.
+//! This file is compiled into both the library and the build script.
 
 use super::key::Key;
 
 #[path = "ops/instances.rs"]
 pub(crate) mod instances;
 
-/// One kernel: where the table files it, and the line of source that makes it.
+/// One kernel: its key in the table, and the source line that instantiates it.
 #[derive(Debug)]
 pub struct Instance {
-    /// How a launcher asks for it.
+    /// The key that launchers look it up by.
     pub key: Key,
     /// The symbol in the compiled module.
     pub symbol: String,
@@ -20,13 +19,12 @@ pub struct Instance {
     pub line: String,
 }
 
-/// One compilation unit, and what a driver loads at once.
+/// One translation unit, which a driver loads as a whole.
 #[derive(Debug)]
 pub struct Module {
-    /// Unique, and the name of the file it is compiled to.
+    /// Its unique name, which is also that of the compiled file.
     pub name: String,
-    /// What stands before the source, in lines of their own: what a source that serves several
-    /// dtypes leaves open.
+    /// Lines before the source: the definitions that a source shared by several dtypes requires.
     pub prelude: &'static str,
     /// The kernel source it includes, relative to `src`.
     pub source: &'static str,
@@ -35,12 +33,12 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module without kernels yet.
+    /// Creates a module without kernels.
     pub fn new(name: impl Into<String>, source: &'static str) -> Self {
         Self { name: name.into(), prelude: "", source, instances: Vec::new() }
     }
 
-    /// With lines before the source.
+    /// Sets the lines before the source.
     pub fn with_prelude(self, prelude: &'static str) -> Self {
         Self { prelude, ..self }
     }
@@ -51,7 +49,7 @@ impl Module {
         self.instances.push(Instance { key, symbol, line });
     }
 
-    /// The text that is compiled, with includes relative to `src`.
+    /// Returns the text to compile, with includes relative to `src`.
     pub fn text(&self) -> String {
         let mut text = format!("{}#include \"{}\"\n", self.prelude, self.source);
         for instance in &self.instances {
@@ -62,7 +60,7 @@ impl Module {
     }
 }
 
-/// Every module of the tree.
+/// Returns every module of the tree.
 pub fn modules() -> Vec<Module> {
     let mut modules = Vec::new();
     instances::add(&mut modules);

@@ -1,4 +1,4 @@
-//! The storage half of the HAL over any runtime: device bytes and a dtype.
+//! The storage half of the HAL, for any runtime: device memory with a dtype.
 
 use crate::code::custom;
 use crate::device::{GpuDevice, OnDevice};
@@ -15,7 +15,19 @@ use isobit_hal::{
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A buffer in device memory; returned to the device's pool when dropped.
+/// A buffer in device memory. Dropping it returns the memory to the device's pool.
+///
+/// ```
+/// use isobit_hal::{BackendStorage, Result};
+/// use isobit_kernels::{GpuRuntime, GpuStorage};
+///
+/// /// Reads the last element.
+/// fn last<R: GpuRuntime>(x: &GpuStorage<R>) -> Result<f32> {
+///     let mut bytes = [0; 4];
+///     x.read_bytes(x.len() - 1, &mut bytes)?;
+///     Ok(f32::from_ne_bytes(bytes))
+/// }
+/// ```
 #[derive(Debug)]
 pub struct GpuStorage<R: GpuRuntime> {
     block: Arc<Block<R>>,
@@ -30,7 +42,8 @@ impl<R: GpuRuntime> GpuStorage<R> {
         Self { block, dtype, len }
     }
 
-    /// The address of the first element, for interop. [`GpuDevice::enqueue`] orders work on it.
+    /// Returns the device address of the first element, for interop. [`GpuDevice::enqueue`] orders
+    /// work on it.
     pub fn ptr(&self) -> DevicePtr {
         self.block.ptr()
     }
@@ -39,7 +52,7 @@ impl<R: GpuRuntime> GpuStorage<R> {
         &self.block
     }
 
-    /// Does an operation in its place among the work of all streams.
+    /// Runs an operation in order with the work of all streams.
     fn ordered(
         inputs: &[Src<'_, Self>],
         dst: &mut Self,
@@ -47,7 +60,7 @@ impl<R: GpuRuntime> GpuStorage<R> {
     ) -> Result<()> {
         let order = Order::before(dst.device(), || operands(inputs, dst))?;
         let done = operation(dst);
-        // Also where it failed: a part of it may have been given to the stream.
+        // Also after a failure: part of the work may have been enqueued.
         let noted = order.after(dst.device(), || operands(inputs, dst));
         done.and_then(|()| noted.map(drop))
     }
@@ -151,7 +164,7 @@ impl<R: GpuRuntime> BackendStorage for GpuStorage<R> {
     }
 
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
-        // SAFETY: the caller promises what hal's method of this name asks.
+        // SAFETY: the caller upholds the contract of the method of the same name in `hal`.
         unsafe { custom::launch(func, config, args) }
     }
 }

@@ -1,9 +1,9 @@
-//! Modules compile with NVIDIA's own run-time compiler, as a device does that none of the packed
-//! code fits: before each commit one of each family and kind of values, nightly all of them. Needs
-//! NVRTC, no GPU.
+//! Compiles modules with NVIDIA's run-time compiler, as a device does if no packed code fits it.
+//! Before each commit this covers one module per family and kind of values, nightly all of them. It
+//! needs NVRTC but no GPU.
 //!
-//! Found by `ISOBIT_NVRTC` (a path), by the loader's names, or as the PyPI package
-//! `nvidia-cuda-nvrtc`. Where there is none the test says so and passes, unless `CI` is set.
+//! NVRTC is found by `ISOBIT_NVRTC` (a path), by the loader's names, or as the PyPI package
+//! `nvidia-cuda-nvrtc`. If there is none, the test prints a message and passes, unless `CI` is set.
 
 use isobit_kernels::{Module, Target, compile_options, headers, manifest};
 use libloading::{Library, Symbol};
@@ -25,7 +25,7 @@ for package in ('nvidia-cuda-nvrtc', 'nvidia-cuda-nvrtc-cu12'):
         pass
 ";
 
-/// NVRTC, and its builtins beside it, which it opens by name.
+/// NVRTC with its builtins library, which it opens by name.
 struct Nvrtc {
     library: Library,
     _builtins: Vec<Library>,
@@ -70,11 +70,11 @@ impl Nvrtc {
     /// # Safety
     /// `F` is the type of the function.
     unsafe fn function<F>(&self, name: &str) -> Symbol<'_, F> {
-        // SAFETY: as the caller's.
+        // SAFETY: the caller guarantees the type.
         unsafe { self.library.get(name.as_bytes()) }.unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// Compiles, and gives the log of a failure.
+    /// Compiles a source; returns the log if that fails.
     fn compile(
         &self,
         name: &str,
@@ -125,7 +125,7 @@ impl Nvrtc {
     }
 }
 
-/// NVRTC; none where it was not found, which is an error where nothing may be left out.
+/// Returns NVRTC, or `None` if it was not found, which is an error if `CI` is set.
 fn nvrtc() -> Option<Nvrtc> {
     match find() {
         Ok(nvrtc) => Some(nvrtc),
@@ -154,13 +154,13 @@ fn all_compile(nvrtc: &Nvrtc, modules: &[Module]) {
     assert!(failures.is_empty(), "{} of {} modules fail:\n{}", failures.len(), modules.len(), failures.join("\n"));
 }
 
-/// The first folder of a module's source below `ops`, as in `norm`.
+/// Returns the first folder below `ops` of a module's source, such as `norm`.
 fn family(module: &Module) -> &str {
     module.source.split('/').nth(1).unwrap_or(module.source)
 }
 
-/// What kind of values a module's name ends with: headers differ by that, and little by the dtypes
-/// of one kind.
+/// Returns the kind of values that a module's name ends with. Headers depend on the kind, and
+/// little on the dtypes of one kind.
 fn class(module: &Module) -> &'static str {
     match module.name.rsplit('_').next().unwrap_or_default() {
         "f32" => "f32",
@@ -171,7 +171,7 @@ fn class(module: &Module) -> &'static str {
     }
 }
 
-/// One module of each family and kind of values, and at least one of each source.
+/// Returns one module of each family and kind of values, and at least one of each source.
 fn representatives(modules: Vec<Module>) -> Vec<Module> {
     let (mut kinds, mut sources) = (BTreeSet::new(), BTreeSet::new());
     let mut is_first = |m: &Module| kinds.insert((family(m).to_string(), class(m))) | sources.insert(m.source);

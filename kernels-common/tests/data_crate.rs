@@ -1,14 +1,14 @@
-//! A data crate without its data builds in a checkout and says that it has none; as a package it is
-//! refused, and so is one that is too large.
+//! A data crate without its data builds in a checkout and reports that it has none. As a package it
+//! is rejected, and so is one that is too large.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// What stands in the crates' own manifests, with what they inherit from the workspace.
+/// The content of the crates' own manifests, with what they inherit from the workspace.
 const MANIFEST: &str = "[package]\nname = \"isobit-kernels-test\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
                         links = \"isobit_kernels_test\"\n\n[workspace]\n";
 
-/// A folder as cargo would lay the crate out.
+/// Creates a folder in the layout of a crate.
 fn crate_in(folder: &Path, data: Option<usize>, packaged: bool) {
     let code = Path::new(env!("CARGO_MANIFEST_DIR")).join("code");
     std::fs::create_dir_all(folder.join("src")).unwrap();
@@ -26,7 +26,7 @@ fn crate_in(folder: &Path, data: Option<usize>, packaged: bool) {
 fn check(data: Option<usize>, packaged: bool) -> (Output, String) {
     let folder = tempfile::tempdir().unwrap();
     crate_in(folder.path(), data, packaged);
-    // Either constant, and the build fails where the crate has the other.
+    // The build fails if the crate has the other constant.
     std::fs::write(
         folder.path().join("src/main.rs"),
         format!("const _: () = assert!(isobit_kernels_test::HAS_CODE == {});\nfn main() {{}}\n", data.is_some()),
@@ -57,7 +57,7 @@ fn a_package_has_its_data_and_no_more_than_a_registry_takes() {
     let (output, said) = check(None, true);
     assert!(!output.status.success() && said.contains("this package has no kernels.bin"), "{said}");
     let (output, said) = check(Some(5_000_001), true);
-    assert!(!output.status.success() && said.contains("a data crate at most 5000000"), "{said}");
+    assert!(!output.status.success() && said.contains("the limit of a data crate is 5000000"), "{said}");
 }
 
 #[test]

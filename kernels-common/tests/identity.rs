@@ -1,5 +1,5 @@
-//! What decides whether code that was compiled before is taken: a module has another identity where
-//! its text, a file that it includes or a flag is another, and the same where anything else is.
+//! The identity of a module, which decides whether compiled code is reused. It changes if the
+//! module's text, an included file or a flag changes, and does not change otherwise.
 
 // Written for the build script, which uses all of it.
 #[allow(dead_code)]
@@ -13,7 +13,7 @@ mod manifest {
     pub use isobit_kernels::Module;
 }
 
-/// In a build script, the data crates among the dependencies.
+/// In the build script this module reads the data crates among the dependencies.
 mod prebuilt {
     pub fn file(_: &str) -> Option<std::path::PathBuf> {
         None
@@ -29,7 +29,7 @@ fn target(vendor: Vendor, arch: &str) -> Target {
     Target { vendor, arch: arch.into() }
 }
 
-/// The names of the modules whose identity differs between two states of the tree.
+/// Returns the names of the modules whose identity differs between two states of the tree.
 fn changed(before: &[(String, String)], after: &[(String, String)], modules: &[Module]) -> HashSet<String> {
     let target = target(Vendor::Amdgcn, "gfx90a");
     let (before, after) = (Identities::new(before), Identities::new(after));

@@ -1,9 +1,9 @@
-//! Kernels speak the dialect alone: what differs between compilers and vendors stands in
-//! `src/dialect` and nowhere else.
+//! Kernels use only the dialect: anything that differs between compilers and vendors belongs in
+//! `src/dialect`.
 
 use std::path::{Path, PathBuf};
 
-/// What a kernel may not say: a word, and why.
+/// Words that kernels must not use, with the reason.
 const WORDS: &[(&str, &str)] = &[
     ("warpSize", "lanes are counted by the dialect"),
     ("asm", "no inline assembly"),
@@ -17,25 +17,25 @@ const WORDS: &[(&str, &str)] = &[
     ("half", "the dialect has f16"),
 ];
 
-/// The C names of vendors' mathematics; the recipes have their own.
+/// The C names of vendors' math functions; the tree has its own.
 const VENDOR_MATH: &[&str] = &[
     "expf", "exp2f", "exp10f", "expm1f", "logf", "log2f", "log10f", "log1pf", "sinf", "cosf", "tanf", "sincosf",
     "tanhf", "sinhf", "coshf", "asinf", "acosf", "atanf", "atan2f", "erff", "erfcf", "fmaf", "sqrtf", "rsqrtf",
     "rcbrtf", "fmodf", "fdividef", "fmaxf", "fminf", "rintf", "roundf", "truncf", "floorf", "ceilf", "fabsf",
 ];
 
-/// Literals that mean lanes behind these operators.
+/// After these operators, these literals mean lanes.
 const LANE_OPERATORS: &[&str] = &["&", "%", "/", ">>"];
 const LANE_LITERALS: &[&str] = &["31", "32", "5"];
 
-/// What every compiler has under one name, or the dialect gives to those that have not.
+/// Names that every compiler has, or that the dialect provides for those that do not.
 const COMMON: &[&str] = &["__builtin_bit_cast", "__shared__"];
 
 fn why_forbidden(token: &str) -> Option<&'static str> {
     WORDS.iter().find(|(word, _)| *word == token).map(|(_, why)| *why)
 }
 
-/// Words, numbers and operators, each with its line; comments are skipped.
+/// Splits a text into words, numbers and operators, each with its line; skips comments.
 fn tokens(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut in_comment = false;
@@ -71,8 +71,8 @@ fn tokens(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// What is wrong with a source: line and reason. Recipes, part of the dialect, may count to 31 and
-/// name compilers.
+/// Returns the violations in a source, each with line and reason. The math functions, which are
+/// part of the dialect, may use 31 as a number and name compilers.
 fn offences(text: &str, is_kernel: bool) -> Vec<(usize, String)> {
     let tokens = tokens(text);
     let mut found = Vec::new();

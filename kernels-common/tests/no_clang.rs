@@ -1,16 +1,16 @@
-//! Where there is neither clang nor a data crate with the code, the crate still builds, and carries
-//! every source for the device's own compiler.
+//! Without clang and without a data crate with code, the crate still builds, and contains every
+//! source for the device's own compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::SystemTime;
 
-/// The build script that this test's own crate was built with: of those that cargo keeps, the one
-/// that it built last.
+/// Returns the build script that this test's crate was built with: the most recently built of those
+/// that cargo keeps.
 fn build_script() -> PathBuf {
     // OUT_DIR is <target>/<profile>/build/<package>-<hash>/out.
     let all = Path::new(env!("OUT_DIR")).ancestors().nth(2).expect("OUT_DIR lies where cargo puts it");
-    // The data crates' names begin alike.
+    // The names of the data crates start the same way.
     let ours = |folder: &Path| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         name.strip_prefix("isobit-kernels-").is_some_and(|hash| hash.bytes().all(|b| b.is_ascii_hexdigit()))
@@ -23,7 +23,7 @@ fn build_script() -> PathBuf {
     scripts.filter(|script| script.exists()).max_by_key(built).expect("the build script was built")
 }
 
-/// The script as cargo runs it for a build with both vendors' GPUs, but without a clang.
+/// Runs the script as cargo does for a build with both vendors, but without clang.
 fn run(out: &Path) -> Output {
     let mut script = Command::new(build_script());
     script.current_dir(env!("CARGO_MANIFEST_DIR")).env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR"));
@@ -40,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// That a table has no code, and that the crate packs every source as it is.
+/// Checks that a table has no code, and that the crate contains every source unchanged.
 fn holds_sources_alone(table: &str) {
     let modules = isobit_kernels::manifest();
     assert_eq!(table.matches("Image {").count(), modules.len());
@@ -54,7 +54,7 @@ fn holds_sources_alone(table: &str) {
     }
 }
 
-/// Architectures that no data crate is for.
+/// Architectures without a data crate.
 const ARCHS: [(&str, &str); 2] = [("ISOBIT_CUDA_ARCHS", "sm_89"), ("ISOBIT_ROCM_ARCHS", "gfx1102")];
 
 #[test]

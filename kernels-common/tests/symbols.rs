@@ -1,15 +1,14 @@
-//! Every kernel of the table is in the code of its module, for every architecture that was packed.
-//! That a driver loads each one is tested on the card; this finds a missing one without.
+//! Every kernel of the table is in the code of its module, for every packed architecture. Tests on
+//! a card check that a driver loads each one; this test finds missing ones without a card.
 
 use isobit_kernels::{IMAGES, KERNELS, Target};
 use std::collections::HashSet;
 
-/// The kernels that compiled code defines.
+/// Returns the kernels that compiled code defines.
 fn defined(target: Target, code: &[u8]) -> HashSet<String> {
     let (before, after): (&str, &[char]) = match target {
         Target::Nvptx => (".entry ", &['(']),
-        // Each kernel has a descriptor; its name stands in the table of symbol names, between NUL
-        // bytes.
+        // Each kernel has a descriptor, whose name is in the symbol name table, between NUL bytes.
         Target::Amdgcn => ("\0", &['\0']),
     };
     let text = String::from_utf8_lossy(code);

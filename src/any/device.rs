@@ -1,21 +1,43 @@
-//! The device chosen at run time: each call goes to the driver's own.
+//! The device type that is chosen at run time: it forwards each call to the driver's device.
 
 use super::AnyStorage;
 use crate::{BackendDevice, DynDevice, Func, Result};
 use bytemuck::TransparentWrapper;
 use std::any::Any;
 
-/// A device of any driver: those of this build, and those that [joined](crate::register_driver) at
-/// run time.
+/// A device of any driver: one of this build's drivers or a [registered](crate::register_driver)
+/// one.
 ///
-/// Streams, events, graphs and pinned memory are the driver's own. A kernel loaded here is launched
-/// with [`AnyStorage`]s; the [device inside](Self::downcast_ref) gives the driver's own [`Func`].
+/// Streams, events, graphs and pinned memory are those of the underlying driver. Kernels loaded
+/// through an `AnyDevice` are launched with [`AnyStorage`]s; the [underlying
+/// device](Self::downcast_ref) gives the driver's own [`Func`].
+///
+/// ```
+/// use isobit::{AnyDevice, BackendDevice, BackendStorage, BinaryOp, Layout};
+///
+/// let device = AnyDevice::open("cpu")?; // or "cuda:0", "rocm:0"
+/// assert!(device.is_cpu());
+///
+/// let x = device.storage_from_slice(&[1.0f32, 2.0, 3.0])?;
+/// let layout = Layout::contiguous([3]);
+/// let sum = x.binary(&layout, &x, &layout, BinaryOp::Add)?;
+/// assert_eq!(sum.to_vec::<f32>()?, [2.0, 4.0, 6.0]);
+/// # Ok::<(), isobit::Error>(())
+/// ```
 #[derive(Debug, Clone, TransparentWrapper)]
 #[repr(transparent)]
 pub struct AnyDevice(DynDevice);
 
 impl AnyDevice {
-    /// Over a driver's device: one of this build's drivers, or any other.
+    /// Wraps a driver's device, whether or not its driver is part of this build. An `AnyDevice` is
+    /// returned as it is.
+    ///
+    /// ```
+    /// use isobit::{AnyDevice, CpuDevice};
+    ///
+    /// let device = AnyDevice::from_backend(CpuDevice);
+    /// assert!(device.downcast_ref::<CpuDevice>().is_some());
+    /// ```
     pub fn from_backend<D: BackendDevice>(device: D) -> Self {
         match (&device as &dyn Any).downcast_ref::<Self>() {
             Some(same) => same.clone(),
@@ -23,7 +45,7 @@ impl AnyDevice {
         }
     }
 
-    /// The driver's own device, where it is of that type.
+    /// Returns the driver's own device if it has type `D`.
     pub fn downcast_ref<D: BackendDevice>(&self) -> Option<&D> {
         self.0.downcast_ref()
     }
@@ -51,12 +73,13 @@ macro_rules! forward {
 impl BackendDevice for AnyDevice {
     type Storage = AnyStorage;
 
-    /// The host; see [`open`](AnyDevice::open) for the others.
+    /// Returns the CPU device; use [`open`](AnyDevice::open) for other devices.
     fn new(ordinal: usize) -> Result<Self> {
         DynDevice::new(ordinal).map(Self)
     }
 
-    /// Between devices of one driver what it says; devices of two drivers meet on the host.
+    /// Asks the driver if both devices belong to it. Returns false for devices of
+    /// different drivers: copies between them go through the host.
     fn can_access_peer(&self, other: &Self) -> bool {
         self.0.can_access_peer(&other.0)
     }

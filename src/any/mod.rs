@@ -1,6 +1,6 @@
-//! The driver chosen at run time: [`DynDevice`](crate::DynDevice) and
-//! [`DynStorage`](crate::DynStorage) under the names that a program uses, with ways to open and to
-//! look inside this build's drivers.
+//! The types for a driver chosen at run time: [`DynDevice`](crate::DynDevice) and
+//! [`DynStorage`](crate::DynStorage) under the names that programs use, with constructors and
+//! accessors for this build's drivers.
 
 mod device;
 mod open;

@@ -1,4 +1,4 @@
-//! Opening a device, and asking what was opened.
+//! Constructors and type queries of [`AnyDevice`].
 
 use super::AnyDevice;
 use crate::{BackendDevice, CpuDevice, Error, ErrorKind, Numerics, Result, drivers};
@@ -8,34 +8,34 @@ use isobit_cuda::CudaDevice;
 use isobit_rocm::RocmDevice;
 
 impl AnyDevice {
-    /// The host.
+    /// Returns the CPU device.
     pub fn cpu() -> Self {
         Self::from_backend(CpuDevice)
     }
 
-    /// An NVIDIA GPU, with vendor numerics unless an operation says otherwise.
+    /// Opens an NVIDIA GPU with vendor numerics by default.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where this build or this machine has no CUDA driver; `InvalidArgument`
-    /// where there is no such device.
+    /// Returns `LibraryUnavailable` if this build or this machine has no CUDA driver, and
+    /// `InvalidArgument` if there is no such device.
     pub fn new_cuda(ordinal: usize) -> Result<Self> {
         Self::new_cuda_with(ordinal, Numerics::Vendor)
     }
 
-    /// An NVIDIA GPU with given default numerics.
+    /// Opens an NVIDIA GPU with the given default numerics.
     ///
     /// # Errors
-    /// As [`new_cuda`](Self::new_cuda).
+    /// Same as [`new_cuda`](Self::new_cuda).
     #[cfg(feature = "cuda")]
     pub fn new_cuda_with(ordinal: usize, numerics: Numerics) -> Result<Self> {
         CudaDevice::new_with(ordinal, isobit_cuda::DeviceOptions::default().with_numerics(numerics))
             .map(Self::from_backend)
     }
 
-    /// An NVIDIA GPU with given default numerics.
+    /// Opens an NVIDIA GPU with the given default numerics.
     ///
     /// # Errors
-    /// `LibraryUnavailable`: this build has no CUDA driver.
+    /// Always returns `LibraryUnavailable`: this build has no CUDA driver.
     #[cfg(not(feature = "cuda"))]
     pub fn new_cuda_with(_ordinal: usize, _numerics: Numerics) -> Result<Self> {
         Err(Error::new(
@@ -44,29 +44,29 @@ impl AnyDevice {
         ))
     }
 
-    /// An AMD GPU, with vendor numerics unless an operation says otherwise.
+    /// Opens an AMD GPU with vendor numerics by default.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where this build or this machine has no ROCm driver; `InvalidArgument`
-    /// where there is no such device.
+    /// Returns `LibraryUnavailable` if this build or this machine has no ROCm driver, and
+    /// `InvalidArgument` if there is no such device.
     pub fn new_rocm(ordinal: usize) -> Result<Self> {
         Self::new_rocm_with(ordinal, Numerics::Vendor)
     }
 
-    /// An AMD GPU with given default numerics.
+    /// Opens an AMD GPU with the given default numerics.
     ///
     /// # Errors
-    /// As [`new_rocm`](Self::new_rocm).
+    /// Same as [`new_rocm`](Self::new_rocm).
     #[cfg(feature = "rocm")]
     pub fn new_rocm_with(ordinal: usize, numerics: Numerics) -> Result<Self> {
         RocmDevice::new_with(ordinal, isobit_rocm::DeviceOptions::default().with_numerics(numerics))
             .map(Self::from_backend)
     }
 
-    /// An AMD GPU with given default numerics.
+    /// Opens an AMD GPU with the given default numerics.
     ///
     /// # Errors
-    /// `LibraryUnavailable`: this build has no ROCm driver.
+    /// Always returns `LibraryUnavailable`: this build has no ROCm driver.
     #[cfg(not(feature = "rocm"))]
     pub fn new_rocm_with(_ordinal: usize, _numerics: Numerics) -> Result<Self> {
         Err(Error::new(
@@ -75,18 +75,18 @@ impl AnyDevice {
         ))
     }
 
-    /// An NVIDIA GPU where there is one, else the host.
+    /// Opens an NVIDIA GPU if there is one, otherwise returns the CPU device.
     ///
     /// # Errors
-    /// Those of opening a GPU that is there.
+    /// Returns the driver's error if a GPU is present but does not open.
     pub fn cuda_if_available(ordinal: usize) -> Result<Self> {
         Self::host_without_driver(Self::new_cuda(ordinal))
     }
 
-    /// An AMD GPU where there is one, else the host.
+    /// Opens an AMD GPU if there is one, otherwise returns the CPU device.
     ///
     /// # Errors
-    /// Those of opening a GPU that is there.
+    /// Returns the driver's error if a GPU is present but does not open.
     pub fn rocm_if_available(ordinal: usize) -> Result<Self> {
         Self::host_without_driver(Self::new_rocm(ordinal))
     }
@@ -99,20 +99,26 @@ impl AnyDevice {
     }
 
     /// Opens a device by the name that [`DeviceLocation`](crate::DeviceLocation) prints, such as
-    /// `cuda:0`; `cpu` and a driver's bare name mean ordinal 0. Drivers are those of this build and
-    /// those that [`register_driver`](crate::register_driver) named.
+    /// `cuda:0`. `cpu` and a bare driver name mean ordinal 0. The driver is one of this build's or
+    /// one added by [`register_driver`](crate::register_driver).
+    ///
+    /// ```
+    /// use isobit::{AnyDevice, ErrorKind};
+    ///
+    /// assert!(AnyDevice::open("cpu:0")?.is_cpu());
+    /// let error = AnyDevice::open("no-such-driver").unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    /// # Ok::<(), isobit::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// `InvalidArgument` for a name that is none; `LibraryUnavailable` for a driver that this build
-    /// or this machine has not; else those of the driver.
+    /// Returns `InvalidArgument` if `name` is not a device name, `LibraryUnavailable` if this build
+    /// or this machine does not have the driver, or the driver's error.
     pub fn open(name: &str) -> Result<Self> {
         let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
         let ordinal = ordinal.parse().map_err(|e| {
-            Error::new(
-                ErrorKind::InvalidArgument,
-                format!("`{name}` is not a device name: `{ordinal}` is not an ordinal"),
-            )
-            .with_source(e)
+            Error::new(ErrorKind::InvalidArgument, format!("`{name}` is not a device name: bad ordinal `{ordinal}`"))
+                .with_source(e)
         })?;
         match (drivers::open(driver, ordinal), driver) {
             (Some(opened), _) => opened,
@@ -126,34 +132,34 @@ impl AnyDevice {
         }
     }
 
-    /// True for the host.
+    /// Whether this is the CPU device.
     pub fn is_cpu(&self) -> bool {
         self.downcast_ref::<CpuDevice>().is_some()
     }
 
-    /// True for an NVIDIA GPU.
+    /// Whether this is an NVIDIA GPU.
     pub fn is_cuda(&self) -> bool {
         self.location().driver == "cuda"
     }
 
-    /// True for an AMD GPU.
+    /// Whether this is an AMD GPU.
     pub fn is_rocm(&self) -> bool {
         self.location().driver == "rocm"
     }
 
-    /// The CUDA device inside.
+    /// Returns the underlying CUDA device.
     ///
     /// # Errors
-    /// `DeviceMismatch` where it is another driver's.
+    /// Returns `DeviceMismatch` if the device belongs to another driver.
     #[cfg(feature = "cuda")]
     pub fn as_cuda_device(&self) -> Result<&CudaDevice> {
         self.downcast_ref().ok_or_else(|| self.is_not("a CUDA device"))
     }
 
-    /// The ROCm device inside.
+    /// Returns the underlying ROCm device.
     ///
     /// # Errors
-    /// `DeviceMismatch` where it is another driver's.
+    /// Returns `DeviceMismatch` if the device belongs to another driver.
     #[cfg(feature = "rocm")]
     pub fn as_rocm_device(&self) -> Result<&RocmDevice> {
         self.downcast_ref().ok_or_else(|| self.is_not("a ROCm device"))
@@ -162,6 +168,6 @@ impl AnyDevice {
     #[cfg(any(feature = "cuda", feature = "rocm"))]
     #[cold]
     fn is_not(&self, wanted: &str) -> Error {
-        Error::new(ErrorKind::DeviceMismatch, format!("{wanted} was asked for, this is {}", self.location()))
+        Error::new(ErrorKind::DeviceMismatch, format!("expected {wanted}, found {}", self.location()))
     }
 }

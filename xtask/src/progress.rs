@@ -1,6 +1,6 @@
-//! How far a build has come with the kernels. Cargo keeps what build scripts say to itself, so the
-//! kernels' writes a file: a line with the number of compilations, and a byte for each that is
-//! done.
+//! Shows the progress of compiling the kernels. Cargo does not show the output of build scripts, so
+//! the build script of the kernels writes a file: a line with the number of compilations, then one
+//! byte per finished compilation.
 
 use crate::shell::target_dir;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Names the file; the kernels' build script knows the same.
+/// The variable that names the file; the kernels' build script uses the same name.
 const VARIABLE: &str = "ISOBIT_KERNEL_PROGRESS";
 
-/// How often the file is looked at.
+/// The interval at which the file is read.
 const LOOKED_AT: Duration = Duration::from_millis(250);
 
-/// Where there is no terminal a line is printed for each such part.
+/// Without a terminal, a line is printed for each of this number of parts.
 const PARTS: u64 = 10;
 
-/// Tells of the kernels of a build until it is dropped.
+/// Shows the progress of a build's kernels until it is dropped.
 pub struct Progress {
     bar: ProgressBar,
     over: Arc<AtomicBool>,
@@ -29,7 +29,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For a build that is about to start.
+    /// Starts showing the progress of a build that is about to start.
     pub fn start(command: &mut Command) -> Self {
         let file = target_dir().join(format!(".kernel-progress-{}", std::process::id()));
         let _ = std::fs::remove_file(&file);
@@ -43,7 +43,7 @@ impl Progress {
         Self { bar, over, watcher: Some(watcher) }
     }
 
-    /// Writes to the terminal, where a bar may stand.
+    /// Writes to the terminal without disturbing the progress bar.
     pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
@@ -90,15 +90,15 @@ fn draw(bar: &ProgressBar, done: u64, all: u64) {
     }
 }
 
-/// The part that has been reached, where it is a later one than was told; kernels that were all
-/// there before are not told of.
+/// Returns the current part if it is later than the part last shown. Returns `None` if all kernels
+/// existed before.
 fn next_part(done: u64, all: u64, told: u64) -> Option<u64> {
     let part = (done * PARTS).checked_div(all)?;
     let news = part > told && (told > 0 || done < all);
     news.then_some(part)
 }
 
-/// Compilations that are done, and all of them.
+/// Reads the number of finished compilations and the number of all compilations.
 fn read(file: &Path) -> Option<(u64, u64)> {
     let text = std::fs::read(file).ok()?;
     let end = text.iter().position(|&b| b == b'\n')?;
@@ -132,7 +132,7 @@ mod tests {
             }
         }
         assert_eq!((told, lines), (10, 10));
-        assert_eq!(next_part(1756, 1756, 0), None, "all were there before");
+        assert_eq!(next_part(1756, 1756, 0), None, "all existed before");
         assert_eq!(next_part(0, 0, 0), None);
     }
 }

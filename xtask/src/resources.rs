@@ -1,5 +1,5 @@
-//! What every kernel takes of a multiprocessor: registers, spills, shared memory. AMD's compiler
-//! writes it into the code object; for NVIDIA the PTX is assembled with NVIDIA's own ptxas.
+//! Prints the resources of every kernel: registers, spills, shared memory. AMD's compiler writes
+//! them into the code object; for NVIDIA, ptxas assembles the PTX and prints them.
 
 use crate::setup;
 use anyhow::{Context, Result, anyhow, bail};
@@ -22,12 +22,14 @@ pub fn print(folder: &Path) -> Result<()> {
     files.sort();
     let ptxas = setup::ensure_ptxas();
     if ptxas.is_none() {
-        eprintln!("note: without ptxas the rows of NVIDIA's targets are left out");
+        eprintln!("note: the rows of NVIDIA's targets are skipped, because ptxas is missing");
     }
     println!("{:<48} {:<8} {:>16} {:>7} {:>7}", "kernel", "target", "registers", "spills", "shared");
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let [_, arch, ending] = name.split('.').collect::<Vec<_>>()[..] else { bail!("{name} is no exported module") };
+        let [_, arch, ending] = name.split('.').collect::<Vec<_>>()[..] else {
+            bail!("{name} is not an exported module")
+        };
         let rows = match (ending, &ptxas) {
             ("ptx", Some(ptxas)) => of_ptx(ptxas, &file, arch),
             ("ptx", None) => continue,

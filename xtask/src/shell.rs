@@ -1,4 +1,4 @@
-//! Starting programs: what is run is printed, and a failure names it and says what to do.
+//! Starts programs. Prints each command; a failure names the command and says what to do.
 
 use crate::failure;
 use crate::progress::Progress;
@@ -10,28 +10,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::sync::Mutex;
 
-/// What every cargo that this task starts is told: how the set-up came out.
+/// Environment variables for every cargo that this task starts: the result of the set-up.
 static TOLD: Mutex<BTreeMap<&'static str, OsString>> = Mutex::new(BTreeMap::new());
 
-/// Of what a program says so much is kept, to see why it failed.
+/// Number of bytes kept from the end of a program's output, to determine why it failed.
 const KEPT: usize = 64 << 10;
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace")
 }
 
-/// Where cargo puts what it builds.
+/// Returns cargo's target folder.
 pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The cargo that started this.
+/// Returns a command for the cargo that started this process.
 pub fn cargo() -> Command {
     told(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// A program that starts cargo itself, and so is told the same.
+/// Returns a command for a program that starts cargo itself and so needs the same variables.
 pub fn told(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root()).envs(TOLD.lock().expect("nothing panics here").iter());
@@ -54,31 +54,31 @@ pub fn run(command: &mut Command) -> Result<()> {
     watched(command, None).map(drop)
 }
 
-/// As [`run`], for a build, of whose kernels it tells how many are compiled.
+/// Like [`run`], for a build; shows the progress of compiling the kernels.
 pub fn build(command: &mut Command) -> Result<()> {
     let progress = Progress::start(command);
     watched(command, Some(progress)).map(drop)
 }
 
-/// As [`build`], and gives what it printed, without the end of the line.
+/// Like [`build`], and returns the output without the final line break.
 pub fn output(command: &mut Command) -> Result<String> {
     let progress = Progress::start(command);
     let output = watched(command.stdout(Stdio::piped()), Some(progress))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_string())
 }
 
-/// Runs a step without showing what it says, unless it fails.
+/// Runs a step and shows its output only if it fails.
 pub fn quietly(command: &mut Command) -> Result<()> {
     let line = line_of(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("`{line}` does not start"))?;
     judge(&line, &output, true)
 }
 
-/// Shows what the program says as it says it, and keeps the end of it.
+/// Runs a program, shows its messages as they arrive, and keeps the end of them.
 fn watched(command: &mut Command, progress: Option<Progress>) -> Result<Output> {
     let line = line_of(command);
     eprintln!("$ {line}");
-    // Its messages go through a pipe, where programs would leave out their colours.
+    // Its messages go through a pipe, for which programs switch colours off.
     if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
         command.env("CARGO_TERM_COLOR", "always");
     }
@@ -98,7 +98,7 @@ fn watched(command: &mut Command, progress: Option<Progress>) -> Result<Output> 
 fn printed(child: &mut Child) -> Vec<u8> {
     let mut printed = Vec::new();
     if let Some(mut stdout) = child.stdout.take() {
-        // What cannot be read is missed where it is used.
+        // Ignored: missing output is noticed where it is used.
         let _ = stdout.read_to_end(&mut printed);
     }
     printed
@@ -109,7 +109,7 @@ fn show(mut messages: impl Read, mut to: impl Write, progress: Option<&Progress>
     while let Ok(count @ 1..) = messages.read(&mut chunk) {
         let said = &chunk[..count];
         let mut write = || to.write_all(said).and_then(|()| to.flush());
-        // A terminal that went away is no reason to stop.
+        // A closed terminal does not stop the program.
         let _ = match progress {
             Some(progress) => progress.beside(write),
             None => write(),
@@ -129,14 +129,14 @@ fn judge(line: &str, output: &Output, silent: bool) -> Result<()> {
     bail!("`{line}` failed ({}){shown}{}", output.status, failure::explain(&said))
 }
 
-/// Runs the program that this task is about, and takes over its exit code.
+/// Runs the main program of a task and returns its exit code.
 pub fn hand_over(command: &mut Command) -> Result<ExitCode> {
     let line = line_of(command);
     let status = command.status().with_context(|| format!("`{line}` does not start"))?;
     match status.code() {
         Some(0) => Ok(ExitCode::SUCCESS),
         Some(code) => {
-            // It has told its own reason; a full disk is one that it may not know of.
+            // The program has printed its own reason, but may not have noticed a full disk.
             let why = failure::explain("");
             if !why.is_empty() {
                 eprintln!("note:{why}");
@@ -147,7 +147,7 @@ pub fn hand_over(command: &mut Command) -> Result<ExitCode> {
     }
 }
 
-/// The first line that a program prints of its version, if it is there.
+/// Returns the first line of a program's version output, if the program exists.
 pub fn version(program: impl AsRef<OsStr>, arg: &str) -> Option<String> {
     let output = Command::new(program).arg(arg).output().ok().filter(|o| o.status.success())?;
     String::from_utf8_lossy(&output.stdout).lines().map(str::trim).find(|l| !l.is_empty()).map(str::to_string)

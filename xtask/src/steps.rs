@@ -1,21 +1,20 @@
-//! What a task does, step by step, and how long each took.
+//! The steps of a task and their times.
 
 use anyhow::Result;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-/// A table is worth its lines only where something took time.
+/// A table is printed only if the steps took at least this long.
 const WORTH_A_TABLE: Duration = Duration::from_secs(5);
 
-/// The steps of a task. Their times are printed when it is dropped, so that a task which fails
-/// tells them too.
+/// The steps of a task. Their times are printed on drop, so that a failing task also prints them.
 #[derive(Default)]
 pub struct Steps {
     done: Vec<(String, Duration, bool)>,
 }
 
 impl Steps {
-    /// Does a step, and tells when it is over.
+    /// Runs a step and prints when it is finished.
     pub fn run<T>(&mut self, name: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
         eprintln!("\n== {name}");
         let began = Instant::now();
@@ -33,7 +32,7 @@ impl Steps {
             writeln!(table, "  {name:<width$}  {:>10}{}", text(*took), if *passed { "" } else { "  failed" })
                 .expect("text");
         }
-        write!(table, "  {:<width$}  {:>10}", "together", text(self.together())).expect("text");
+        write!(table, "  {:<width$}  {:>10}", "total", text(self.together())).expect("text");
         table
     }
 
@@ -50,7 +49,7 @@ impl Drop for Steps {
     }
 }
 
-/// A time as people read it.
+/// Formats a time for display.
 pub fn text(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -74,6 +73,6 @@ mod tests {
         let lines: Vec<Vec<&str>> = table.lines().map(|l| l.split_whitespace().collect()).collect();
         assert_eq!(lines[0], ["quick", "1.2", "s"]);
         assert_eq!(lines[1], ["broken", "3", "min", "05", "s", "failed"]);
-        assert_eq!(lines[2], ["together", "3", "min", "06", "s"]);
+        assert_eq!(lines[2], ["total", "3", "min", "06", "s"]);
     }
 }

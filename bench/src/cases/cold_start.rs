@@ -1,4 +1,5 @@
-//! A process from its start to its first result, that of the driver's own context included.
+//! The time from the start of a process to its first result, including the creation of the driver's
+//! context.
 
 use super::Rows;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Error, ErrorKind, Layout, Result};
@@ -6,12 +7,12 @@ use isobit_kernels::{GpuDevice, GpuRuntime};
 use std::process::Command;
 use std::time::Instant;
 
-/// Starts this program again, as often as there are runs, and takes what [`measure`] prints.
+/// Starts this program again and reads what [`measure`] prints.
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     if !["host_cold_start", "host_cold_open"].iter().any(|name| rows.wants(name, DType::F32)) {
         return Ok(());
     }
-    let failed = |why: String| Error::new(ErrorKind::Other, format!("a cold start cannot be measured: {why}"));
+    let failed = |why: String| Error::new(ErrorKind::Other, format!("cannot measure a cold start: {why}"));
     let program = std::env::current_exe().map_err(|e| failed(e.to_string()))?;
     let child = Command::new(program).args(["--device", &rows.args.device, "--cold-start"]).output();
     let child = child.map_err(|e| failed(e.to_string()))?;
@@ -29,8 +30,7 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     Ok(())
 }
 
-/// Prints the milliseconds from `started` to the first add's result, and those of opening the
-/// device.
+/// Prints the milliseconds from `started` to the result of the first add, and to the open device.
 pub fn measure<R: GpuRuntime>(ordinal: usize, started: Instant) -> Result<()> {
     let device = GpuDevice::<R>::new(ordinal)?;
     let opened = started.elapsed();

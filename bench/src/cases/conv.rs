@@ -1,5 +1,5 @@
-//! Convolutions and their transposes: the vendor's library and the tree's own kernel, the second
-//! held against the first.
+//! Convolutions and transposed convolutions: the vendor's library, and the portable kernel with the
+//! vendor's time as its floor.
 
 use super::Rows;
 use crate::row::Row;
@@ -8,8 +8,7 @@ use isobit_hal::{
 };
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
-/// An operation with the dimensions of its operands, the destination last, and how reports name the
-/// work.
+/// An operation, the dimensions of its operands and result, and the name of the work in reports.
 struct Work {
     op: Op,
     name: &'static str,
@@ -76,7 +75,8 @@ fn both<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, work: &Work) -> Res
     let [xl, kl, dl] = [src, kernel, dst].map(|dims| Layout::contiguous(dims.as_slice()));
     let (x, k) = (rows.bench.random(xl.elem_count(), dtype)?, rows.bench.random(kl.elem_count(), dtype)?);
     let mut out = rows.bench.output(dl.elem_count(), dtype)?;
-    // Each weight of a transposed kernel meets each input, each of a plain one each output.
+    // A transposed convolution multiplies each weight with each input, a plain one with each
+    // output.
     let transposed = matches!(op, Op::ConvTranspose1d(_) | Op::ConvTranspose2d(_));
     let (along, channels) = if transposed { (src, src[1]) } else { (dst, dst[1]) };
     let flops = 2.0 * (along[0] * along[2..].iter().product::<usize>() * kl.elem_count() / kernel[0] * channels) as f64;

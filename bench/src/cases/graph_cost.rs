@@ -1,20 +1,19 @@
-//! What the host pays for a step of many small operations, given to the device one by one and
-//! replayed as a graph.
+//! Host time of a step of many small operations, submitted one by one and replayed as a graph.
 
 use super::Rows;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Layout, Result, Src};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 use std::time::Instant;
 
-/// Operations of the step, each an add of 1,024 elements into a given output.
+/// Number of operations in the step; each adds 1,024 elements into a given output.
 const OPS: usize = 100;
 const WORK: &str = "1024, one of 100";
-/// Steps between two waits: what they launch fits the device's queue, so that the host never waits
-/// for it.
+/// Number of steps between two waits. Their launches fit into the device's queue, so the host never
+/// waits for it.
 const STEPS: u32 = 8;
 
-/// Host time by operation: eager, capturing the step and making the graph ready, in a replay, and
-/// capturing it again with nothing changed.
+/// Measures the host time per operation: eager; capturing the step and preparing the graph; in a
+/// replay; and capturing it again without changes.
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     let names = ["host_graph_eager", "host_graph_capture", "host_graph_replay", "host_graph_update"];
     if !names.iter().any(|name| rows.wants(name, DType::F32)) {

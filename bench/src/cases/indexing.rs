@@ -1,11 +1,10 @@
-//! Indexing rows, with ids of i64 and the elements that must move as the bytes: what lies at
-//! positions is read or written once.
+//! Indexing operations with i64 ids. The bytes count each moved element once.
 
 use super::Rows;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Op, Result, Src};
 use isobit_kernels::GpuRuntime;
 
-/// Ids below a number, spread evenly (SplitMix64; Steele, Lea and Flood, 2014).
+/// Returns `n` ids below `below`, uniformly distributed (SplitMix64; Steele, Lea and Flood, 2014).
 fn ids(n: usize, below: u64) -> Vec<i64> {
     let id = |i: u64| {
         let mut z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -24,7 +23,7 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     Ok(())
 }
 
-/// Half as many rows as there are, taken and added.
+/// Selects and adds half as many rows as the table has.
 fn slices<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
     if !rows.wants("index_select_rows", dtype) && !rows.wants("index_add_rows", dtype) {
         return Ok(());
@@ -47,7 +46,7 @@ fn slices<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
     rows.add("index_add_rows", dtype, work, 3 * bytes, add)
 }
 
-/// Every element of a row to or from any other of it.
+/// Moves every element of a row to or from another place in that row.
 fn elements<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType) -> Result<()> {
     if !["gather_last", "scatter_last", "scatter_add_last"].iter().any(|op| rows.wants(op, dtype)) {
         return Ok(());

@@ -1,11 +1,11 @@
-//! What the host pays for a launch without waiting, and for an allocation.
+//! Host time of a launch without waiting, and of an allocation.
 
 use super::Rows;
 use crate::measure::Bench;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, DType, Layout, Result, Src, UnaryOp};
 use isobit_kernels::{Family, GpuRuntime, GpuStorage, Key, LaunchConfig, args};
 
-/// Calls between two waits: what they launch fits the device's queue.
+/// Number of calls between two waits. Their launches fit into the device's queue.
 const CALLS: u32 = 500;
 
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
@@ -34,8 +34,8 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
     Ok(())
 }
 
-/// The driver's own call for the contiguous add of f32, with arguments made beforehand: what no
-/// host code can go below.
+/// Measures the driver's launch call for the contiguous f32 add, with prepared arguments. This is
+/// the lower bound for any host code.
 fn driver_launch<R: GpuRuntime>(
     bench: &Bench<R>,
     a: &GpuStorage<R>,
@@ -47,7 +47,7 @@ fn driver_launch<R: GpuRuntime>(
     let (runtime, stream) = (bench.device.runtime(), &bench.device.stream());
     let (dst, n, a, b) = (dst.ptr(), dst.len() as u64, a.ptr(), b.ptr());
     let config = LaunchConfig::linear(1, 256);
-    // SAFETY: the parameters are those of the contiguous kernels of two operands, all of 1,024
-    // elements.
+    // SAFETY: the arguments match the parameters of the contiguous binary kernels, and all
+    // buffers have 1,024 elements.
     bench.host_time(CALLS, || unsafe { runtime.launch(stream, function, &config, args![dst, a, b, n]) })
 }

@@ -1,12 +1,12 @@
-//! Products of matrices: the vendor's library and the tree's own kernel, the second held against
-//! the first.
+//! Matrix products: the vendor's library, and the portable kernel with the vendor's time as its
+//! floor.
 
 use super::Rows;
 use crate::row::Row;
 use isobit_hal::{BackendStorage, DType, Layout, Matmul, Numerics, Result};
 use isobit_kernels::GpuRuntime;
 
-/// Batch, rows, columns, and the depth of the sum.
+/// Batch, m, n and k.
 const SIZES: [[usize; 4]; 3] = [[1, 4096, 4096, 4096], [64, 512, 512, 512], [1, 1, 4096, 4096]];
 
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {

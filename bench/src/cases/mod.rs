@@ -1,4 +1,4 @@
-//! The rows: every family, per dtype, at sizes that fill the card.
+//! The rows: every family, per dtype, at sizes that fill the GPU.
 
 pub mod cold_start;
 mod conv;
@@ -27,12 +27,12 @@ const MATRIX: usize = 8192;
 
 type Call<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
-/// Collects the rows that the arguments ask for.
+/// Collects the rows that the arguments select.
 struct Rows<'a, R: GpuRuntime> {
     bench: &'a Bench<R>,
     args: &'a Args,
     rows: Vec<Row>,
-    /// Whether each row is shown as it comes.
+    /// Whether each row is printed when it is measured.
     shown: bool,
 }
 
@@ -48,7 +48,7 @@ impl<R: GpuRuntime> Rows<'_, R> {
         Ok(())
     }
 
-    /// What the host paid, held against the driver's own call where there is one.
+    /// Adds a row of host time, with the time of the driver's call as its floor, if given.
     fn add_host(&mut self, op: &str, work: &str, us: f64, floor_us: Option<f64>) {
         if self.wants(op, DType::F32) {
             self.push(Row::new(op, DType::F32, work, us).with_floor(floor_us));
@@ -64,7 +64,7 @@ impl<R: GpuRuntime> Rows<'_, R> {
     }
 }
 
-/// Measures every row once. With `shown`, each is printed as it comes.
+/// Measures every row once. With `shown`, prints each row when it is measured.
 pub fn run<R: GpuRuntime>(bench: &Bench<R>, args: &Args, shown: bool) -> Result<Vec<Row>> {
     let mut rows = Rows { bench, args, rows: Vec::new(), shown };
     for dtype in [DType::F32, DType::F16, DType::BF16, DType::F64, DType::F8E4M3, DType::I32, DType::U8] {

@@ -1,11 +1,11 @@
-//! softmax and the norms over rows that a block holds in registers, short ones and those of a
-//! vocabulary.
+//! softmax and norms over rows that a block holds in registers, over short rows, and over rows of
+//! the size of a vocabulary.
 
 use super::{MATRIX, Rows};
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
-/// Rows and their elements: the first are the peers' own work.
+/// Number of rows and elements per row. The peer measures the first.
 const WORK: [[usize; 2]; 5] = [[MATRIX, MATRIX], [65_536, 1024], [524_288, 128], [16_384, 4099], [512, 131_072]];
 
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {

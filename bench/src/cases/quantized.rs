@@ -1,4 +1,4 @@
-//! Quantized matrices of 4096 x 4096: products with one row of activations and with many, and
+//! Quantized 4096 x 4096 matrices: products with one row and with many rows of activations, and
 //! conversions.
 
 use super::Rows;
@@ -44,7 +44,8 @@ fn products<R: GpuRuntime>(rows: &mut Rows<'_, R>, q: QMatmul, dtype: DType) -> 
     let blocks = &Layout::contiguous([SIDE, q.format.row_bytes(SIDE)?]);
     let elements = rows.bench.random(SIDE * SIDE, DType::F32)?;
     let w = &elements.quantize(&Layout::contiguous([SIDE, SIDE]), q.format)?;
-    // One row, the kernel for few, that for many where it is far from full, and a prompt.
+    // One row, the kernel for few rows, the kernel for many rows when it is far from full, and
+    // a prompt.
     for m in [1, 4, 16, 64, 512] {
         let layout = &Layout::contiguous([m, SIDE]);
         let (x, y) = (&rows.bench.random(m * SIDE, dtype)?, &mut rows.bench.output(m * SIDE, dtype)?);

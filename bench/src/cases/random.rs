@@ -1,4 +1,5 @@
-//! Rows of random numbers: what is written, by the tree's generator and by the vendor's library.
+//! Random numbers from the portable generator and from the vendor's library. The bytes are those
+//! written.
 
 use super::Rows;
 use isobit_hal::{BackendStorage, DType, Layout, Numerics, Op, RandNormal, RandUniform, Result};

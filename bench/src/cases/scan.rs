@@ -1,5 +1,4 @@
-//! Running sums, and the other operations on rows that no family of their own measures: clamp,
-//! fused additions, triangles.
+//! Running sums, and other operations without their own file: clamp, fused additions, triangles.
 
 use super::{MATRIX, Rows};
 use isobit_hal::{Activation, BackendStorage, Clamp, CumSum, DType, Layout, Op, Result, Src, Triangle};
@@ -21,7 +20,7 @@ pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
         ] {
             if rows.wants(name, dtype) {
                 let (src, dst) = (&rows.bench.random(m * m, dtype)?, &mut rows.bench.output(m * m, dtype)?);
-                // Half of a triangle's matrix need not be read.
+                // Half of the matrix need not be read.
                 let read = if name == "tril" { matrix_bytes / 2 } else { matrix_bytes };
                 let call = Box::new(|| GpuStorage::apply_into(&op, &[Src::Storage(src, layout)], dst, layout));
                 rows.add(name, dtype, work, read + matrix_bytes, call)?;

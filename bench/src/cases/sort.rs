@@ -1,14 +1,14 @@
-//! Sorting: many rows that a block holds, and one long row.
+//! Sorting: many rows that fit into a block, and one long row.
 
 use super::Rows;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Shape, Sort, Src, TopK};
 use isobit_kernels::{GpuRuntime, GpuStorage};
 
-/// Rows and elements of each.
+/// Number of rows and elements per row.
 const SHAPES: [([usize; 2], &str); 3] =
     [([8192, 1024], "8192x1024"), ([65_536, 128], "65536x128"), ([1, 1 << 20], "1x1Mi")];
 
-/// What a top-k asks for.
+/// The k of top-k.
 const K: usize = 16;
 
 pub(super) fn rows<R: GpuRuntime>(rows: &mut Rows<'_, R>) -> Result<()> {
@@ -32,8 +32,8 @@ fn sorts<R: GpuRuntime>(rows: &mut Rows<'_, R>, dtype: DType, [count, n]: [usize
         ("topk_last", top_work, Op::TopK(top)),
     ];
     for (name, work, op) in calls {
-        let result: Shape = op.result_shape(&[layout.shape()])?.expect("the shape goes by the source's");
-        let result_dtype = op.result_dtype(&[dtype]).expect("the dtype goes by the source's");
+        let result: Shape = op.result_shape(&[layout.shape()])?.expect("the shape follows from the source's");
+        let result_dtype = op.result_dtype(&[dtype]).expect("the dtype follows from the source's");
         let mut dst = rows.bench.output(result.elem_count(), result_dtype)?;
         let to = Layout::contiguous(result);
         let bytes = count * n * dtype.size_in_bytes() + to.elem_count() * result_dtype.size_in_bytes();

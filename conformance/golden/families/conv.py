@@ -1,7 +1,8 @@
-"""Golden vectors of convolutions: PyTorch's on CPU tensors, with one thread.
+"""Golden vectors of convolutions, from PyTorch on CPU tensors, with one thread.
 
-A bound an element: both sides sum K products in some order, each within gamma_(K+1) of the sum of their magnitudes, and round to the dtype. Bounds are
-rounded up to powers of two, which pack better.
+Each element has a bound: both sides sum K products in some order, each within gamma_(K+1) of the sum
+of their magnitudes, and round to the dtype. Bounds are rounded up to powers of two, which compress
+better.
 """
 
 import ml_dtypes
@@ -33,7 +34,8 @@ def plain(op, src, kernel, **params):
     return op, src, kernel, params
 
 
-# Input, kernel, and what is not 1 (stride, dilation, groups) or 0 (padding, output padding).
+# Input, kernel, and the parameters that are not 1 (stride, dilation, groups) or 0 (padding, output
+# padding).
 CASES = [
     plain("conv1d", (1, 1, 5), (1, 1, 3)),
     plain("conv1d", (2, 3, 9), (4, 3, 3), padding=[1]),
@@ -73,12 +75,12 @@ CASES = [
     plain("conv_transpose2d", (2, 5, 3, 3), (5, 4, 1, 1)),
 ]
 
-# Every case in f32, the others by turns, which keeps the file small.
+# Every case in f32, and in turn one of the other dtypes, which keeps the file small.
 TURNS = [("f32", "f64", "bf16"), ("f32", "f16"), ("f32", "bf16")]
 
 
 def tensor(dtype, dims, rng):
-    """Values of both signs and several magnitudes, as PyTorch's."""
+    """Values of both signs and several magnitudes, as a PyTorch tensor."""
     of_torch, _, _ = DTYPES[dtype]
     x = rng.standard_normal(dims) * np.exp2(rng.integers(-3, 4, dims))
     return torch.from_numpy(x).to(of_torch)
@@ -90,7 +92,7 @@ def data(t, dtype):
 
 
 def bounds(f, x, k, want, depth, dtype, params):
-    # What sums are accumulated in, and what results are kept in.
+    # The dtype of the accumulation, and the dtype of the results.
     unit, precision = 2.0 ** -(53 if dtype == "f64" else 24), DTYPES[dtype][2]
     sums = f(x.double().abs(), k.double().abs(), **params).numpy()
     magnitude = np.maximum(np.abs(want.double().numpy()), 2.0**-14 if dtype == "f16" else 2.0**-126)
@@ -115,7 +117,8 @@ def make(golden):
             rng = np.random.default_rng([number, list(DTYPES).index(dtype)])
             x, k = tensor(dtype, src, rng), tensor(dtype, kernel, rng)
             call = {name: tuple(v) if name != "groups" else v[0] for name, v in params.items()}
-            # In f16 and bf16 it rounds partial sums of transposed convolutions: those are computed in f64 and rounded once.
+            # In f16 and bf16, PyTorch rounds partial sums of transposed convolutions; these are
+            # computed in f64 and rounded once.
             wide = [t.double() if dtype in ("f16", "bf16") else t for t in (x, k)]
             want = FUNCTIONS[op](*wide, **call).to(x.dtype)
             depth = int(np.prod(kernel)) // (kernel[1] if op.startswith("conv_t") else kernel[0])

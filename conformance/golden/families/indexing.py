@@ -1,8 +1,11 @@
-"""Golden vectors of indexing: NumPy's own indexing with arrays, and PyTorch's operations where torch is installed.
+"""Golden vectors of indexing, from NumPy's indexing with arrays, and from PyTorch's operations if torch is
+installed.
 
-NumPy takes and sets through index arrays in row-major order, of equal indices the last one stays, and `add.at` adds unbuffered in that order. Sums
-of narrow floats are made in f32 and rounded once. Elements whose id is a padding mark are taken out before, and are 0 where they would be read.
-PyTorch's gather, index_select, scatter, scatter_add and index_add must agree where they are determined: without marks, and where no sum rounds.
+NumPy reads and writes through index arrays in row-major order, the last of equal indices wins, and
+`add.at` adds unbuffered in that order. Sums of narrow floats are computed in f32 and rounded once.
+Elements whose id is a padding mark are removed before, and are 0 in reads. PyTorch's gather,
+index_select, scatter, scatter_add and index_add must agree where their result is determined: without
+marks, and if no sum rounds.
 """
 
 import ml_dtypes
@@ -23,7 +26,7 @@ WIDE = {"f32": np.float32, "f64": np.float64}
 DTYPES = {**INTEGERS, **NARROW, **WIDE}
 IDS = {"u8": None, "u32": 2**32 - 1, "i64": 2**63 - 1}
 
-# What moves, the dimension that ids count along, and the tensor that they count in.
+# The shape of the moved elements, the dimension of the ids, and the shape of the indexed tensor.
 SHAPES = [((9,), 0, (5,)), ((4, 7), 1, (4, 6)), ((3, 7), 0, (4, 7)), ((2, 5, 3), 1, (3, 4, 3))]
 
 
@@ -43,7 +46,7 @@ def ids_of(rng, dtype, shape, size, marks):
 
 
 def places(ids, dim, dtype):
-    """The index arrays of what is not padding, and which elements that are."""
+    """The index arrays of the elements that are not padding, and their mask."""
     kept = np.ones(ids.shape, bool) if IDS[dtype] is None else ids != IDS[dtype]
     at = [i[kept] for i in np.indices(ids.shape)]
     at[dim] = ids[kept].astype(np.int64)
@@ -70,7 +73,7 @@ def add(dtype, tensor, ids, src, dim, id_dtype):
     sums = tensor.astype(compute)
     with np.errstate(over="ignore"):
         np.add.at(sums, at, src[kept].astype(compute))
-    # Only what something was added to is rounded.
+    # Only elements to which something was added are rounded.
     touched = np.zeros(tensor.shape, bool)
     touched[at] = True
     rounded = np.clip(sums, -448, 448) if dtype == "f8e4m3" else sums
@@ -78,7 +81,7 @@ def add(dtype, tensor, ids, src, dim, id_dtype):
 
 
 def operand(dtype, x, transposed=False):
-    """As the harness takes it: bytes, shape, strides in elements, offset; transposed in memory where that is asked for."""
+    """In the harness's format: bytes, shape, strides in elements, offset; transposed in memory if requested."""
     stored = np.ascontiguousarray(x.T) if transposed else np.ascontiguousarray(x)
     strides = [s // stored.itemsize for s in stored.strides]
     return (dtype, stored.tobytes(), x.shape, strides[::-1] if transposed else strides, 0)
@@ -92,7 +95,7 @@ def spread(ids, dim, shape):
 
 
 def agree(dtype, tensor, ids, line, src, dim, results):
-    """PyTorch gives the same, of i64 ids without marks, in dtypes that it indexes."""
+    """PyTorch must give the same for i64 ids without marks, in dtypes that it can index."""
     if torch is None or dtype not in ("i16", "i32", "i64", "f16", "f32", "f64"):
         return
     t, s = torch.from_numpy(tensor.copy()), torch.from_numpy(src.copy())
@@ -115,7 +118,8 @@ def make(golden):
                 tensor, src = values(rng, dtype, tensor_shape), values(rng, dtype, shape)
                 ids = ids_of(rng, id_dtype, shape, tensor_shape[dim], marks)
                 line = ids_of(rng, id_dtype, shape[dim], tensor_shape[dim], marks)
-                # Ids of one dimension serve every slice of the tensor, so the other sizes are the tensor's.
+                # One-dimensional ids apply to every slice of the tensor, so the other sizes are the
+                # tensor's.
                 taken = tuple(shape[d] if d == dim else size for d, size in enumerate(tensor_shape))
                 slices = values(rng, dtype, taken)
                 every = spread(line, dim, taken)

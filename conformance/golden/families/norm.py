@@ -1,7 +1,10 @@
-"""Golden vectors of softmax and the norms: PyTorch's functional forms on CPU tensors, computed in f64 from the very inputs.
+"""Golden vectors of softmax and the norms, from PyTorch's functional forms on CPU tensors, computed in f64
+from the same inputs.
 
-A dtype narrower than f64 is rounded once at the end, so the vector is the true result of its inputs but for that rounding and f64's own error; the bounds
-are those of docs/numerics/norm.md. Of f64 itself PyTorch's own rounding counts too, and doubles the bound. What PyTorch gives for infinities, NaN and masked rows is compared as it is.
+Results in a dtype narrower than f64 are rounded once at the end, so a vector is the true result of its
+inputs except for that rounding and the error of f64; the bounds are those of docs/numerics/norm.md. For
+f64 itself, PyTorch's own rounding also counts and doubles the bound. PyTorch's results for infinities,
+NaN and masked rows are compared as they are.
 """
 
 import math
@@ -20,12 +23,13 @@ torch.set_num_threads(1)
 FLOATS = ["f8e4m3", "f16", "bf16", "f32", "f64"]
 ROWS = [1, 2, 17, 257]
 U = {"f32": 2.0**-24, "f64": 2.0**-53}
-# The relative error of e^x itself, in units of u: 1 ulp is 2; the narrow floats' own is below 2^-19.
+# The relative error of e^x itself, in units of u: 1 ulp is 2; that of the narrow floats is below
+# 2^-19.
 EXP = {"f8e4m3": 32, "f16": 32, "bf16": 32, "f32": 2, "f64": 4}
 
 
 def depth(n):
-    """The most additions that an element takes part in."""
+    """The largest number of additions that an element takes part in."""
     return -(-min(n, 65536) // 256) - 1 + 8
 
 
@@ -36,20 +40,20 @@ def draw(dtype, shape, scale, name):
 
 
 def rounded(y, dtype):
-    """One rounding, that of the contract: f8e4m3 saturates."""
+    """One rounding, as in the contract: f8e4m3 saturates."""
     if dtype == "f8e4m3":
         y = np.where(np.isnan(y), y, np.clip(y, -448.0, 448.0))
     return y.astype(DTYPES[dtype])
 
 
 def up(bounds):
-    """To the next sixteenth of a power of two above: fewer digits to store."""
+    """Rounds up to the next sixteenth of a power of two, which has fewer digits to store."""
     fraction, exponent = np.frexp(bounds)
     return np.ldexp(np.ceil(fraction * 16) / 16, exponent)
 
 
 def emit(golden, op, dtype, views, y, bound, params=None):
-    """`bound` is on the result in the compute type; the rounding to the dtype comes on top, of both sides."""
+    """`bound` is for the result in the compute type; the rounding to the dtype is added for both sides."""
     want = rounded(y, dtype)
     factor = 2 if dtype == "f64" else 1
     with np.errstate(invalid="ignore", over="ignore"):
@@ -65,7 +69,8 @@ def softmaxes(golden, dtype, view):
     with np.errstate(invalid="ignore"):
         distance = np.abs(x - x.max(-1, keepdims=True))
         far = np.where(np.isfinite(distance), distance, 0.0)
-        # e^d turns an error of d into a relative one; that of the sum is no larger than its largest term's share of it.
+        # e^d turns an error of d into a relative one; that of the sum is at most the share of its
+        # largest term.
         share = np.nan_to_num((y * far).sum(-1, keepdims=True))
         relative = u * (far + share + 2 * EXP[dtype] + depth(n) + 3)
         tiny = 2.0 ** (-149 if compute(dtype) == "f32" else -1074)
@@ -76,7 +81,7 @@ def softmaxes(golden, dtype, view):
 
 def norms(golden, dtype, view, weight, bias, eps):
     u, x, w, b = U[compute(dtype)], wide(view.array()), wide(weight.array()), wide(bias.array())
-    # eps as the contract takes it, rounded to the compute type.
+    # eps as in the contract, rounded to the compute type.
     e = float(np.float32(eps)) if compute(dtype) == "f32" else eps
     t, n = torch.from_numpy(x.copy()), x.shape[-1]
     tw, tb = torch.from_numpy(w.copy()), torch.from_numpy(b.copy())
@@ -85,7 +90,8 @@ def norms(golden, dtype, view, weight, bias, eps):
     y = torch.nn.functional.rms_norm(t, (n,), tw, e).numpy()
     emit(golden, "rms_norm", dtype, [view, weight], y, np.abs(y) * u * (0.5 * (h + 4) + 5) * 1.01, params)
     y = torch.nn.functional.layer_norm(t, (n,), tw, tb, e).numpy()
-    # The mean's error moves every element, and the variance by its square alone, which f32's own error hides.
+    # The mean's error shifts every element, and changes the variance only by its square, which is
+    # below the error of f32.
     mean = x.mean(-1, keepdims=True)
     off = u * (h + 3) * np.abs(x).mean(-1, keepdims=True)
     scale = 1.0 / np.sqrt(x.var(-1, keepdims=True) + e)
@@ -96,7 +102,7 @@ def norms(golden, dtype, view, weight, bias, eps):
 
 
 def specials(golden, dtype):
-    """Masked rows, rows without an answer, rows of equal and of distant values."""
+    """Masked rows, rows without a defined result, rows of equal and of distant values."""
     inf, nan = math.inf, math.nan
     rows = [
         [0, 0, 0, 0, 0], [0, -inf, 1, -inf, 2], [-inf, -inf, -inf, -inf, 3], [-inf] * 5, [inf, 0, 0, 0, 0], [nan, 0, 1, 2, 3],
@@ -126,5 +132,5 @@ def make(golden):
             n = shape[-1]
             norms(golden, dtype, view, View(dtype, buffer, [n], [3], 50), View(dtype, buffer, [n], [0], 3), 1e-6)
         specials(golden, dtype)
-    # More than four elements to a lane.
+    # More than four elements per lane.
     softmaxes(golden, "f32", View("f32", draw("f32", (1, 1025), 3.0, "x")))

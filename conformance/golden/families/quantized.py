@@ -1,8 +1,11 @@
-"""Golden vectors of the quantized family, from `gguf` (dequantize, and quantize where it has it) and from ggml's own C library (the other quantizers).
+"""Golden vectors of the quantized family, from `gguf` (dequantize, and quantize if it has it) and from
+ggml's own C library (the other quantizers).
 
-Needs numpy and gguf, and in the environment variable GGML a shared library that exports ggml's quantize_row_*_ref, built for a machine without
-contraction, such as `cc -O2 -ffp-contract=off -fPIC -shared -DNDEBUG -Iinclude -Isrc src/ggml-quants.c` in ggml's tree (GGML_COMMIT names the commit).
-Products are NumPy's in f64 over gguf's elements, with the bounds of docs/numerics/quantized.md.
+Needs numpy and gguf. The environment variable GGML must name a shared library that exports ggml's
+quantize_row_*_ref, built without contraction, for example with
+`cc -O2 -ffp-contract=off -fPIC -shared -DNDEBUG -Iinclude -Isrc src/ggml-quants.c` in ggml's tree
+(GGML_COMMIT names the commit). Products are computed by NumPy in f64 over gguf's elements, with the
+bounds of docs/numerics/quantized.md.
 """
 
 import ctypes
@@ -14,7 +17,7 @@ import numpy as np
 from gguf.quants import dequantize, quantize
 
 FORMATS = {
-    # name: elements of a block, bytes of a block, where f16 scales lie
+    # name: elements per block, bytes per block, offsets of the f16 scales
     "q4_0": (32, 18, [0]),
     "q4_1": (32, 20, [0, 2]),
     "q5_0": (32, 22, [0]),
@@ -40,7 +43,7 @@ def kind(name):
 
 
 def elements(name, rows):
-    """f32 elements of rows of blocks. gguf has no q8_1 and q8_K: their definition is one product an element."""
+    """f32 elements of rows of blocks. gguf has no q8_1 and q8_K: they are defined by one product per element."""
     if name == "q8_1":
         blocks = rows.reshape(-1, 36)
         d = blocks[:, :2].copy().view(np.float16).astype(np.float32)
@@ -78,7 +81,7 @@ def well_formed(rng, name, rows, blocks):
 
 
 def finite(rng, name, rows, blocks):
-    """Random bytes whose scales are finite, of every magnitude and subnormal too."""
+    """Random bytes with finite scales of every magnitude, including subnormal ones."""
     size, width, halves = FORMATS[name]
     out = rng.integers(0, 256, (rows, blocks, width), dtype=np.uint8)
     for at in halves:
@@ -91,7 +94,7 @@ def finite(rng, name, rows, blocks):
 
 
 def samples(rng):
-    """Rows of 512 elements of several kinds, all that a quantizer may meet but what is not finite."""
+    """Rows of 512 elements of several kinds that a quantizer may get, except non-finite values."""
     n = 512
     i = np.arange(n)
     yield rng.standard_normal(n)
@@ -146,7 +149,8 @@ def product(name, weights, x, through):
     k = x.shape[1]
     bound = gamma(min(k, 256) + k // 256 + 2) * magnitudes
     if through:
-        # Half a step of each activation and the rounding of the step, and the scaled sum's for a summand of at most the greatest element of 32.
+        # Half a step of each activation and the rounding of the step, plus that of the scaled sum
+        # for a summand of at most the greatest element of 32.
         steps = np.abs(x).reshape(x.shape[0], -1, 32).max(axis=2) / 127
         off = np.repeat(steps * 0.5, 32, axis=1) + np.abs(x) * 2.0**-10
         peaks = np.abs(w).reshape(w.shape[0], -1, 32).max(axis=2)

@@ -1,5 +1,6 @@
-"""Random numbers, from the paper of Philox4x32-10 (Salmon, Moraes, Dror and Shaw, SC11), the map of docs/numerics/random.md in exact arithmetic, and
-the transform of Box and Muller with 50 digits: neither a polynomial nor an operation in a float's precision is taken from the tree.
+"""Golden vectors of random numbers, from the paper of Philox4x32-10 (Salmon, Moraes, Dror and Shaw, SC11),
+the map of docs/numerics/random.md in exact arithmetic, and the transform of Box and Muller with 50
+digits. No polynomial and no floating-point operation is shared with the kernels.
 
 Needs numpy, ml_dtypes and mpmath.
 """
@@ -14,7 +15,7 @@ from make_golden import named
 
 VERSION = f"Philox4x32-10 and Box-Muller from their papers, mpmath {mpmath.__version__}, numpy {numpy.__version__}"
 TYPES = {"f16": numpy.float16, "bf16": ml_dtypes.bfloat16, "f32": numpy.float32, "f64": numpy.float64}
-# Bits of the significand, and the least exponent of a normal number.
+# Bits of the significand, and the smallest exponent of a normal number.
 FORMATS = {"f16": (11, -14), "bf16": (8, -126), "f32": (24, -126), "f64": (53, -1022)}
 WORD = 0xFFFFFFFF
 mpmath.mp.dps = 50
@@ -55,7 +56,7 @@ def nearest(x, dtype):
 
 
 def as_array(values, dtype):
-    # Exact, for each is a value of the dtype.
+    # Exact, because each is a value of the dtype.
     return numpy.array([float(v) for v in values], dtype=numpy.float64).astype(TYPES[dtype])
 
 
@@ -106,7 +107,7 @@ def ends_of(dtype, lo, up):
 
 
 def params_of(seed, offset, **numbers):
-    """Numbers of 64 bits go as two halves, the low one first: a parameter is an f64."""
+    """64-bit numbers are passed as two halves, the low one first, because a parameter is an f64."""
     halves = {"seed": [seed & WORD, seed >> 32], "offset": [offset & WORD, offset >> 32]}
     return named(**{name: [x] for name, x in numbers.items()}, **halves)
 
@@ -132,7 +133,8 @@ def make(golden):
                     x = z + mean
                     unit = 2.0 ** (max(int(mpmath.floor(mpmath.log(abs(x), 2))), least) + 1 - digits)
                     values.append(nearest(Fraction(*mpmath.libmp.to_rational(x._mpf_)), dtype))
-                    # The bound of docs/numerics/random.md, one rounding in the compute type, and one to the dtype and the vector's own.
+                    # The bound of docs/numerics/random.md, one rounding in the compute type, one to
+                    # the dtype, and that of the vector.
                     bounds.append(float(4 * compute * abs(z) + compute * abs(x) + unit))
                 abs_bytes = numpy.array(bounds, dtype=numpy.float64).tobytes()
                 params = params_of(seed, offset, mean=mean, std=std)

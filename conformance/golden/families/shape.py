@@ -1,7 +1,9 @@
-"""Pooling, upsampling, triangles, fused additions, clamp, rotary embedding and running sums, from PyTorch's CPU tensors.
+"""Golden vectors of pooling, upsampling, triangles, fused additions, clamp, rotary embedding and running
+sums, from PyTorch's CPU tensors.
 
-What is rounded is computed there in f64 and rounded to the dtype, so that the vectors do not depend on a machine's order of additions; the bounds are
-those of docs/numerics/shape.md. Positions of upsampling are PyTorch's own in f32 and f64; for narrower floats they are those of f32.
+Results that round are computed in f64 and rounded to the dtype, so that the vectors do not depend on a
+machine's order of additions; the bounds are those of docs/numerics/shape.md. Positions of upsampling are
+PyTorch's own in f32 and f64; for narrower floats they are those of f32.
 """
 
 import ml_dtypes
@@ -17,15 +19,15 @@ VERSION = f"PyTorch {torch.__version__.split('+')[0]}, NumPy {np.__version__}, m
 
 ALL = ["u8", "i8", "i16", "i32", "i64", "f8e4m3", "f16", "bf16", "f32", "f64"]
 FLOATS = [d for d in ALL if is_float(d)]
-# What moves bits is the same for every dtype of a size.
+# Operations that only move bits are the same for every dtype of the same size.
 CARRIERS = ["u8", "i16", "f32", "i64"]
-# Bits of a dtype's significand, and the exponent of its least value.
+# Bits of a dtype's significand, and the exponent of its smallest value.
 PRECISION = {"f8e4m3": 4, "f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 SMALLEST = {"f8e4m3": -9, "f16": -24, "bf16": -133, "f32": -149, "f64": -1074}
 
 
 def draw(rng, shape, dtype, scale=4.0):
-    """Values that all count: of both signs, none the same by intention."""
+    """Values of both signs that all affect the result and are not deliberately equal."""
     if is_float(dtype):
         return (rng.standard_normal(shape) * scale).astype(np.float32).astype(DTYPES[dtype])
     info = np.iinfo(DTYPES[dtype])
@@ -48,12 +50,13 @@ def result(x, dtype):
 
 
 def within(value, magnitude, operations, dtype):
-    """So many roundings in the compute type of sums of such magnitude, then half an ulp of the dtype, doubled for the source's own."""
+    """The bound of a number of roundings in the compute type at a magnitude, then half an ulp of the dtype,
+    doubled for the source's own error."""
     compute = 53 if dtype == "f64" else 24
     value, magnitude = np.asarray(value, np.float64), np.asarray(magnitude, np.float64)
     ulp = np.maximum(np.exp2(np.floor(np.log2(np.maximum(np.abs(value), 1e-300))) + 1 - PRECISION[dtype]), 2.0 ** SMALLEST[dtype])
     bound = 2 * operations * magnitude * 2.0**-compute + ulp
-    # The next power of two, which packs better.
+    # The next power of two, which compresses better.
     return {"abs": np.exp2(np.ceil(np.log2(bound))).astype("<f8").tobytes()}
 
 
@@ -83,7 +86,7 @@ def pool(golden, rng):
         golden.case("max_pool2d", [operand(x, dtype)], result(rounded(y, dtype), dtype), "bits", named(kernel=[2, 2], stride=[2, 2], padding=[0, 0]))
 
 
-# Sizes, and factors where they are given.
+# Sizes, and factors if they are given.
 UPSAMPLES = [((4, 5), (8, 10), None), ((3, 7), (5, 3), None), ((5, 4), (5, 9), None), ((3, 4), (7, 9), (2.4, 2.3)), ((6, 5), (4, 4), (0.7, 0.9)), ((1, 2), (4, 1), None)]
 
 
@@ -95,7 +98,8 @@ def upsample(golden, rng):
     for (h, w), size, factors in UPSAMPLES:
         for dtype in CARRIERS:
             x = draw(rng, [1, 1, h, w], dtype)
-            # Positions are counted in f32 for every dtype, as PyTorch does on a GPU; the values pass through as integers of f32.
+            # Positions are computed in f32 for every dtype, as in PyTorch on a GPU; the values are
+            # passed as integers in f32.
             places = torch.arange(h * w, dtype=torch.float32).reshape(1, 1, h, w)
             places = torch._C._nn.upsample_nearest2d(places, list(size), *(factors or (None, None)))
             chosen = x.reshape(1, h * w)[:, places.reshape(-1).to(torch.int64).numpy()].reshape(1, 1, *size)
@@ -127,7 +131,8 @@ def activation(golden, rng):
     functions = {"add_relu": F.relu, "add_gelu": lambda t: F.gelu(t, approximate="tanh"), "add_gelu_erf": F.gelu, "add_silu": F.silu}
     for dtype in FLOATS:
         x, bias = draw(rng, [5, 16], dtype, 1.5), np.abs(draw(rng, [16], dtype, 0.5))
-        # The sum in the dtype, by the function in f64: where the forms cancel in the tail, theirs is no reference.
+        # The sum in the dtype, then the function in f64: PyTorch's forms cancel in the tail and
+        # cannot be a reference there.
         total = (tensor(x, dtype).to(torch.float64) + tensor(bias, dtype).to(torch.float64)).to(TORCH[dtype])
         far = np.flatnonzero(total.to(torch.float64).numpy() < -2).tolist()
         data = np.ascontiguousarray(bias).tobytes()
@@ -151,7 +156,7 @@ def clamp(golden, rng):
 
 
 def rope(golden, rng):
-    """The formula in f64; torch has no operation for it, NumPy none either."""
+    """The formula in f64; neither torch nor NumPy has an operation for it."""
     for dtype in FLOATS:
         for op, shape in [("rope", (2, 3, 5, 8)), ("rope_i", (2, 3, 5, 8)), ("rope_thd", (2, 5, 3, 8))]:
             for batched in [False, True]:
@@ -186,5 +191,5 @@ def scan(golden, rng):
 
 def make(golden):
     for part in [pool, upsample, triangle, activation, clamp, rope, scan]:
-        # Each part has a generator of its own, so that none changes with another.
+        # Each part has its own generator, so that changing one does not affect another.
         part(golden, np.random.default_rng(sum(map(ord, part.__name__))))

@@ -1,7 +1,8 @@
-"""Golden vectors of sorting: NumPy's stable argsort, and PyTorch's stable sort and the values of its topk where torch is installed.
+"""Golden vectors of sorting, from NumPy's stable argsort, and from PyTorch's stable sort and the values of
+its topk if torch is installed.
 
-NumPy has no descending sort. Of integers and numbers that are negated exactly the ascending sort of the negated ones is it, NaNs aside, which
-are put first here as PyTorch documents it.
+NumPy has no descending sort. For integers and for numbers that are negated exactly, an ascending sort of
+the negated values replaces it, except for NaNs, which are put first here as PyTorch documents.
 """
 
 import numpy as np
@@ -28,7 +29,7 @@ FLOATS = {
 
 
 def rows_of(dtype, rng, rows, n):
-    """Any bits in the first rows; then few values, so that most are equal."""
+    """Random bits in the first rows; then few different values, so that most are equal."""
     if dtype in INTEGERS:
         t = np.dtype(INTEGERS[dtype])
         any_bits = rng.integers(0, 256, (rows, n * t.itemsize), dtype=np.uint8).view(t)
@@ -43,14 +44,15 @@ def rows_of(dtype, rng, rows, n):
 
 
 def ascending(x):
-    """Positions by NumPy's stable sort: NaNs last, in order, and zeros of both signs equal. f64 holds every float here, and NumPy's own integers."""
+    """Positions by NumPy's stable sort: NaNs last, in order, and zeros of both signs equal. f64 represents
+    every float here; integers are sorted as they are."""
     if np.issubdtype(x.dtype, np.integer):
         return np.argsort(x, axis=-1, kind="stable")
     return np.argsort(x.astype(np.float64), axis=-1, kind="stable")
 
 
 def descending(x):
-    """NaNs first, then the stable order of what is negated: the complement of an integer sorts so without overflow."""
+    """NaNs first, then the stable order of the negated values; for integers, the complement avoids overflow."""
     if np.issubdtype(x.dtype, np.integer):
         return np.argsort(~x, axis=-1, kind="stable")
     y = -x.astype(np.float64)
@@ -93,7 +95,7 @@ def make(golden):
                     top = named(largest=[is_descending], k=[k])
                     first, at = values[:, :k], positions[:, :k]
                     if t is not None:
-                        # PyTorch may give any of equal elements: their values are what it vouches for.
+                        # PyTorch may return any of equal elements, so only the values are compared.
                         got = torch.topk(t, k, dim=-1, largest=is_descending, sorted=True).values.double().numpy()
                         assert np.array_equal(got, first.copy().view(x.dtype).astype(np.float64), equal_nan=True)
                     golden.case("topk", [operand], (dtype, first.shape, first.tobytes()), "raw", top)

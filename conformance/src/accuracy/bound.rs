@@ -1,13 +1,13 @@
-//! How far a result may be from the truth: the table of section 2 in `docs/numerics.md`.
+//! The error bounds of the operations: the table of section 2 in `docs/numerics.md`.
 
 use isobit_hal::{BinaryOp, Class, DType, Op, UnaryOp};
 
 /// A bound on an operation's error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
-    /// The float nearest to the true value, ties to even.
+    /// The result is the float nearest to the true value, ties to even.
     Rounded,
-    /// At most this many units in the last place from the true value.
+    /// The result is at most this many units in the last place from the true value.
     Ulps(f64),
 }
 
@@ -20,7 +20,7 @@ impl std::fmt::Display for Bound {
     }
 }
 
-/// The bound of an operation at a float dtype.
+/// Returns the bound of an operation at a float dtype.
 pub fn bound(op: &Op, dtype: DType) -> Bound {
     let parametric = matches!(op, Op::Binary(BinaryOp::Pow) | Op::Powf(_) | Op::Elu(_));
     let amplifying = matches!(op, Op::Unary(UnaryOp::Tan | UnaryOp::Gelu | UnaryOp::GeluErf | UnaryOp::Silu));

@@ -1,4 +1,4 @@
-//! Evaluating a recipe over many inputs and keeping the worst of it.
+//! Evaluates a recipe over many inputs and keeps the worst result.
 
 use super::Bound;
 use super::float::{Float, Real};
@@ -7,23 +7,24 @@ use crate::schema::{Class, ResultRow, Status};
 use isobit_hal::{BackendStorage, CpuStorage, DType, Layout, Result};
 use rayon::prelude::*;
 
-/// What is known of the inputs so far.
+/// The results for the inputs so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     pub(super) cases: u64,
     pub(super) failed: u64,
-    /// Results that are not the correctly rounded ones.
+    /// The number of results that are not correctly rounded.
     pub(super) misrounded: u64,
     /// The largest measured error, and the input and result that have it.
     pub(super) worst: Option<(f64, String)>,
-    /// Results whose error no number can tell.
+    /// The number of results whose error no number can express.
     pub(super) unmeasured: u64,
-    /// The first that is beyond the bound.
+    /// The first result that exceeds the bound.
     pub(super) wrong: Option<String>,
 }
 
 impl Tally {
-    /// Both; of equal errors the first counts, so that the order of work does not show.
+    /// Merges two tallies; of equal errors the first is kept, so that the order of work has no
+    /// effect.
     pub(super) fn merge(self, other: Self) -> Self {
         let worst = match (self.worst, other.worst) {
             (Some(a), Some(b)) => Some(if b.0 > a.0 { b } else { a }),
@@ -39,17 +40,18 @@ impl Tally {
         }
     }
 
-    /// With the descriptions changed.
+    /// Applies `f` to the descriptions.
     pub(super) fn named(mut self, f: impl Fn(&str) -> String) -> Self {
         self.worst = self.worst.map(|(ulps, text)| (ulps, f(&text)));
         self.wrong = self.wrong.map(|text| f(&text));
         self
     }
 
-    /// The row of a report.
+    /// Returns the row of a report.
     pub(super) fn row(self, op: &str, dtype: DType, bound: Bound) -> ResultRow {
         let measured = self.worst.as_ref().filter(|_| self.unmeasured == 0).map(|w| w.0);
-        // Where only measured errors are too large, the largest says most.
+        // If the only errors are measured ones that are too large, the largest is the most
+        // informative.
         let only_measured = self.unmeasured == 0 && bound != Bound::Rounded;
         let worst = self.worst.map(|w| w.1);
         let text = if only_measured { worst.or(self.wrong) } else { self.wrong.or(worst) };
@@ -75,10 +77,10 @@ impl Tally {
     }
 }
 
-/// Evaluates a function at every input through `apply` and compares with `truth`.
+/// Evaluates a function through `apply` at every input and compares with `truth`.
 ///
 /// # Errors
-/// The first of `apply`.
+/// Returns the first error of `apply`.
 pub(super) fn scan<T: Float, const N: usize>(
     op: &str,
     inputs: &Inputs<T, N>,
@@ -102,7 +104,7 @@ where
     (0..inputs.chunks()).into_par_iter().map(chunk).try_reduce(Tally::default, |a, b| Ok(a.merge(b)))
 }
 
-/// One chunk.
+/// Compares one chunk.
 fn compare<T: Float, const N: usize>(
     op: &str,
     args: &[Vec<T>; N],
@@ -116,8 +118,8 @@ fn compare<T: Float, const N: usize>(
         let real = truth(args.each_ref().map(|v| v[i].value()));
         let result = result.value();
         let ulps = T::FORMAT.ulps(result, real);
-        // The distance tells, but close to a tie; there the truth is rounded, which costs more than
-        // all the rest.
+        // The distance decides, except close to a tie. There the true value is rounded, which costs
+        // more than everything else.
         let rounded = ulps.is_some_and(|u| {
             u < 0.49 || u < 0.51 && T::FORMAT.round_real(real).is_some_and(|w| w.to_bits() == result.to_bits())
         });

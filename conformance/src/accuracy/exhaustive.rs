@@ -1,4 +1,4 @@
-//! A device against the CPU on every input there is, bit for bit.
+//! Compares a device with the CPU on every input, bit for bit.
 
 use super::float::Float;
 use crate::schema::{Class, ResultRow, Status};
@@ -8,25 +8,25 @@ use isobit_hal::{
 };
 use rayon::prelude::*;
 
-/// What came of one operation at one dtype.
+/// The result for one operation at one dtype.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BitCheck {
     /// The operation.
     pub op: UnaryOp,
     /// The dtype.
     pub dtype: DType,
-    /// How many inputs were compared.
+    /// The number of inputs that were compared.
     pub inputs: u64,
-    /// How many results differ from the CPU's (any NaN equals any NaN).
+    /// The number of results that differ from the CPU's (any NaN equals any NaN).
     pub mismatches: u64,
-    /// The one with the lowest bit pattern as input.
+    /// The mismatch with the lowest bit pattern as input.
     pub first: Option<Mismatch>,
 }
 
 /// An input whose results differ, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The argument.
+    /// The input.
     pub input: u32,
     /// The device's result.
     pub got: u32,
@@ -34,17 +34,17 @@ pub struct Mismatch {
     pub want: u32,
 }
 
-/// Elements of a chunk unless the caller says otherwise: a quarter of a GiB of f32.
+/// The default number of elements of a chunk: a quarter of a GiB of f32.
 const CHUNK: usize = 1 << 26;
 
-/// Runs unary operations on every value of a dtype (f8e4m3, f16, bf16: all; f32: all 2^32) on a
-/// device, and compares with the CPU. `chunk` elements are on the device at a time (`None`: 2^26),
-/// each uploaded once for all operations; the CPU computes while the device does. `progress` is
-/// told the fraction done.
+/// Runs unary operations on every value of a dtype (all of f8e4m3, f16, bf16, and all 2^32 of f32)
+/// on a device, and compares with the CPU. `chunk` elements are on the device at a time (`None`:
+/// 2^26), each uploaded once for all operations; the CPU computes at the same time as the device.
+/// `progress` is called with the completed fraction.
 ///
 /// # Errors
-/// `UnsupportedDtype` for a dtype with more values than can be tried, or that is no float; those of
-/// the device.
+/// Returns `UnsupportedDtype` for a dtype that is not a float or has too many values to try all,
+/// and the errors of the device.
 pub fn exhaustive_bits<D: BackendDevice>(
     device: &D,
     ops: &[UnaryOp],
@@ -60,7 +60,7 @@ pub fn exhaustive_bits<D: BackendDevice>(
         DType::F32 => every::<D, f32>(device, ops, chunk, progress),
         other => Err(Error::new(
             ErrorKind::UnsupportedDtype,
-            format!("every value of {other} cannot be tried; f8e4m3, f16, bf16 and f32 can"),
+            format!("cannot try every value of {other}; possible dtypes: f8e4m3, f16, bf16 and f32"),
         )),
     }
 }
@@ -106,13 +106,13 @@ fn every<D: BackendDevice, T: Float>(
 
 fn elements<T: Float>(storage: &isobit_hal::CpuStorage) -> Result<&[T]> {
     storage.as_slice().ok_or_else(|| {
-        let message = format!("the device gave back {} where {} was asked for", storage.dtype(), T::DTYPE);
+        let message = format!("the device returned {} instead of {}", storage.dtype(), T::DTYPE);
         Error::new(ErrorKind::Other, message)
     })
 }
 
 impl BitCheck {
-    /// The row of a report: `subject` against the CPU.
+    /// Returns the row of a report: `subject` against the CPU.
     pub fn row(&self, subject: &str) -> ResultRow {
         let class = Class::from(Op::Unary(self.op).class(&[self.dtype; 2]));
         let digits = self.dtype.size_in_bytes() * 2;

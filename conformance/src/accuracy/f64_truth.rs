@@ -1,6 +1,7 @@
-//! The f64 recipes against the committed table of true values, `conformance/golden/f64_truth.bin`.
+//! Checks the f64 recipes against the committed table of true values,
+//! `conformance/golden/f64_truth.bin`.
 //!
-//! The script beside the table made it with 400 bits of precision and describes its form.
+//! The script beside the table computed it with 400 bits of precision and describes its format.
 
 use super::bound;
 use super::check::Tally;
@@ -10,7 +11,7 @@ use isobit_hal::{BackendStorage, BinaryOp, CpuStorage, DType, Elu, Error, ErrorK
 
 const TABLE: &[u8] = include_bytes!("../../golden/f64_truth.bin");
 
-/// A true value: `hi + rest * 2^exponent`, with `rest` at most half.
+/// A true value: `hi + rest * 2^exponent`, where `rest` is at most one half.
 struct Record {
     args: [f64; 2],
     hi: f64,
@@ -24,12 +25,12 @@ struct Function<'a> {
     records: Vec<Record>,
 }
 
-/// Checks the functions that `wants` names.
+/// Checks the functions that `wants` accepts.
 ///
 /// # Errors
-/// `Other` where the table is damaged; those of the CPU driver.
+/// Returns `Other` if the table is damaged, and the errors of the CPU driver.
 pub(super) fn run(wants: impl Fn(&str) -> bool, push: &mut impl FnMut(ResultRow)) -> Result<()> {
-    let damaged = || Error::new(ErrorKind::Other, "the table of f64 truths is damaged");
+    let damaged = || Error::new(ErrorKind::Other, "the table of f64 true values is damaged");
     let functions = parse(TABLE).ok_or_else(damaged)?;
     for function in functions.iter().filter(|f| wants(f.name)) {
         let got = evaluate(function)?;
@@ -75,7 +76,7 @@ fn hex(v: f64) -> String {
 }
 
 impl Record {
-    /// The error of a result; `None` where a number cannot tell.
+    /// Returns the error of a result; `None` if a number cannot express it.
     fn ulps(&self, got: f64) -> Option<f64> {
         let same = got.to_bits() == self.hi.to_bits() || got.is_nan() && self.hi.is_nan();
         if !self.hi.is_finite() || (self.hi == 0.0 && self.rest == 0.0) {
@@ -84,11 +85,12 @@ impl Record {
         if got.is_nan() || got == 0.0 && got.is_sign_negative() != self.hi.is_sign_negative() {
             return None;
         }
-        // An infinity counts as 2^1024; in halves, so that the difference does not overflow.
+        // An infinity counts as 2^1024; computed in halves, so that the difference does not
+        // overflow.
         let half = if got.is_infinite() { 2f64.powi(1023).copysign(got) } else { got / 2.0 };
         let difference =
             if got.is_infinite() || got.abs() > 1.0 { (half - self.hi / 2.0) * 2.0 } else { got - self.hi };
-        // 2^-exponent may lie beyond the range: in two steps.
+        // 2^-exponent may exceed the range, so the scaling takes two steps.
         let scaled = difference * 2f64.powi(-self.exponent / 2) * 2f64.powi(-self.exponent - -self.exponent / 2);
         Some((scaled - self.rest).abs())
     }
@@ -100,7 +102,7 @@ impl Function<'_> {
     }
 }
 
-/// The results of the CPU driver.
+/// Returns the results of the CPU driver.
 fn evaluate(function: &Function<'_>) -> Result<Vec<f64>> {
     let column = |c: usize| function.records.iter().map(|r| r.args[c]).collect::<Vec<f64>>();
     let x = CpuStorage::from(column(0));
@@ -119,12 +121,12 @@ fn evaluate(function: &Function<'_>) -> Result<Vec<f64>> {
             dst.to_vec()
         }
         name => {
-            Err(Error::new(ErrorKind::Other, format!("the table of f64 truths has `{name}`, which no operation is")))
+            Err(Error::new(ErrorKind::Other, format!("the f64 table contains `{name}`, which is not an operation")))
         }
     }
 }
 
-/// The whole table; `None` where it does not have the form that its script gives it.
+/// Parses the whole table; `None` if it does not have the format that its script writes.
 fn parse(bytes: &[u8]) -> Option<Vec<Function<'_>>> {
     let mut input = Input(bytes);
     (input.take(8)? == b"F64TRUE1").then_some(())?;
@@ -177,7 +179,7 @@ mod tests {
     use super::super::truth;
     use super::*;
 
-    /// Digits of mathematical constants that the table must agree with.
+    /// The table must agree with the known digits of mathematical constants.
     #[test]
     fn the_table_holds_known_values() {
         let functions = parse(TABLE).expect("it parses");
@@ -186,11 +188,11 @@ mod tests {
             assert!(f.records.len() >= 100, "{name} has {} values", f.records.len());
             f.records.iter().find(|r| r.args[0] == x).map(|r| (r.hi, r.rest))
         };
-        // e = 2.718281828459045 235..., the ulp is 2^-51: the rest is (0.2353602874713527e-15 -
+        // e = 2.718281828459045 235..., and its ulp is 2^-51. The rest is (0.2353602874713527e-15 -
         // that of the double) / 2^-51.
         let (e, rest) = at("exp", 1.0).expect("exp(1)");
         assert_eq!(e, std::f64::consts::E);
-        // E is 2.718281828459045 09079559829842764884233... exactly.
+        // E is exactly 2.718281828459045 09079559829842764884233...
         let expected = (0.235_360_287_471_352_7e-15 - 0.090_795_598_298_427_65e-15) / 2f64.powi(-51);
         assert!((rest - expected).abs() < 1e-6, "{rest} {expected}");
     }
@@ -209,7 +211,8 @@ mod tests {
         assert_eq!(record(f64::MAX, 0.0, 971).ulps(f64::from_bits(f64::MAX.to_bits() - 2)), Some(2.0));
     }
 
-    /// The f64 functions that are the truth for narrower types, against the table's 400 bits.
+    /// The f64 functions that give the true values for narrower types are compared with the table's
+    /// 400 bits.
     #[test]
     fn the_truth_of_narrower_types_has_the_accuracy_it_states() {
         let mut checked = 0;
@@ -223,7 +226,8 @@ mod tests {
                     None => truth::elu(x, y),
                 };
                 let case = || format!("{}({x:e}, {y:e}): {:e} for {:e}", function.name, real.hi, record.hi);
-                // Of arguments and results that no narrower type has nothing is claimed.
+                // No accuracy is claimed for inputs and results outside the range of the narrower
+                // types.
                 let range = 1e-50..1e39;
                 if !range.contains(&record.hi.abs()) || x.abs() > f64::from(f32::MAX) {
                     continue;

@@ -1,51 +1,51 @@
-//! Binary floating-point formats, rounding to them from more precision, and distances in their last
-//! place.
+//! Binary floating-point formats, rounding to them from higher precision, and distances in units in
+//! the last place.
 //!
-//! Written for the check: it shares nothing with the conversions of the HAL.
+//! Written only for this check: it shares no code with the conversions of the HAL.
 
 use isobit_hal::{F8E4M3, WithDType, bf16, f16};
 
-/// A binary format of at most 24 bits of precision, with subnormals.
+/// A binary format with at most 24 bits of precision and with subnormals.
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
-    /// Bits of an element.
+    /// The number of bits of an element.
     pub bits: u32,
-    /// Bits of significand, the hidden one included.
+    /// The number of significand bits, including the hidden one.
     pub precision: i32,
     /// The exponent of the smallest normal number.
     pub min_exponent: i32,
     /// The largest finite number.
     pub max: f64,
-    /// True where what is beyond the largest number is rounded to it instead of an infinity.
+    /// Whether values beyond the largest number are rounded to it instead of to an infinity.
     pub saturates: bool,
 }
 
-/// A number known to more precision than f64 has: `hi + lo`, within `hi * error` of the true value.
+/// A number known more precisely than an f64: `hi + lo`, within `hi * error` of the true value.
 #[derive(Debug, Clone, Copy)]
 pub struct Real {
-    /// The leading part; NaN, an infinity or a signed zero where the value is one.
+    /// The leading part; NaN, an infinity or a signed zero if the value is one.
     pub hi: f64,
-    /// What is to be added, below half an ulp of `hi`; its sign alone may decide a tie.
+    /// The correction to add, less than half an ulp of `hi`; its sign alone may decide a tie.
     pub lo: f64,
-    /// The relative error of `hi + lo`; 0 where the sum is exact, or close enough to round like the
+    /// The relative error of `hi + lo`; 0 if the sum is exact, or so close that it rounds like the
     /// true value.
     pub error: f64,
 }
 
 impl Real {
-    /// An exact value.
+    /// Creates an exact value.
     pub fn exact(hi: f64) -> Self {
         Self { hi, lo: 0.0, error: 0.0 }
     }
 
-    /// A value with a relative error.
+    /// Creates a value with a relative error.
     pub fn near(hi: f64, error: f64) -> Self {
         Self { hi, lo: 0.0, error }
     }
 
-    /// `hi + lo` rounded to odd in f64: rounding that once more, to 51 bits or fewer, is as
-    /// rounding the sum once (Boldo and Melquiond, *Emulation of FMA and correctly rounded sums*,
-    /// 2008).
+    /// Returns `hi + lo` rounded to odd in f64. Rounding that again to 51 bits or fewer is
+    /// equivalent to rounding the sum once (Boldo and Melquiond, *Emulation of FMA and correctly
+    /// rounded sums*, 2008).
     fn to_odd(self) -> f64 {
         if self.lo == 0.0 || self.hi.to_bits() & 1 == 1 {
             return self.hi;
@@ -58,19 +58,19 @@ impl Real {
     }
 }
 
-/// 2^e for -1022 <= e <= 1023.
+/// Returns 2^e for -1022 <= e <= 1023.
 fn exp2i(e: i32) -> f64 {
     f64::from_bits(((e + 1023) as u64) << 52)
 }
 
 impl Format {
-    /// The exponent of the last place of the floats around a finite, nonzero value.
+    /// Returns the exponent of the last place of the floats around a finite, nonzero value.
     fn last_place(&self, v: f64) -> i32 {
         let exponent = (v.to_bits() >> 52 & 0x7ff) as i32 - 1023;
         exponent.max(self.min_exponent) - (self.precision - 1)
     }
 
-    /// The nearest float, ties to even.
+    /// Returns the nearest float, ties to even.
     pub fn round(&self, v: f64) -> f64 {
         if v.is_nan() || v == 0.0 {
             return v;
@@ -84,7 +84,8 @@ impl Format {
         (if rounded.abs() > self.max { beyond.copysign(v) } else { rounded }).copysign(v)
     }
 
-    /// The float nearest to a real, ties to even; `None` where its error leaves that open.
+    /// Returns the float nearest to a real, ties to even; `None` if the real's error leaves it
+    /// undecided.
     pub fn round_real(&self, real: Real) -> Option<f64> {
         if real.error == 0.0 {
             return Some(self.round(real.to_odd()));
@@ -93,9 +94,9 @@ impl Format {
         (low.to_bits() == high.to_bits() || low.is_nan() && high.is_nan()).then_some(low)
     }
 
-    /// How far a result is from a real, in units of the last place around the real. `None` where a
-    /// number cannot tell: a NaN on one side alone, a zero of the wrong sign, an infinity or a
-    /// saturated result far from the end of the range.
+    /// Returns the distance of a result from a real, in units in the last place around the real.
+    /// `None` if a number cannot express it: a NaN on one side only, a zero of the wrong sign, or
+    /// an infinity or a saturated result far from the end of the range.
     pub fn ulps(&self, got: f64, real: Real) -> Option<f64> {
         if real.hi.is_nan() || got.is_nan() {
             return (real.hi.is_nan() && got.is_nan()).then_some(0.0);
@@ -103,8 +104,8 @@ impl Format {
         if real.hi == 0.0 || got == 0.0 && got.is_sign_negative() != real.hi.is_sign_negative() {
             return (got.to_bits() == real.hi.to_bits()).then_some(0.0);
         }
-        // What lies beyond the range counts as the first float that is not in it, so an infinity
-        // for a value just below it is half an ulp or so off; a saturating format ends at its
+        // A value beyond the range counts as the first float outside it, so an infinity instead of
+        // a value just below the end is about half an ulp off. A saturating format ends at its
         // largest number.
         let end = if self.saturates { self.max } else { self.max + exp2i(self.last_place(self.max)) };
         let (clipped, got) = (real.hi.clamp(-end, end), got.clamp(-end, end));
@@ -114,17 +115,17 @@ impl Format {
     }
 }
 
-/// A float type whose truth is computed in f64.
+/// A float type whose true values are computed in f64.
 pub trait Float: WithDType {
     /// Its format.
     const FORMAT: Format;
-    /// From its bits.
+    /// Creates a value from its bits.
     fn from_bits(bits: u32) -> Self;
-    /// Its bits.
+    /// Returns its bits.
     fn bits(self) -> u32;
-    /// Its exact value.
+    /// Returns its exact value.
     fn value(self) -> f64;
-    /// The float of an exact or rounded value.
+    /// Converts an exact or rounded value.
     fn nearest(v: f64) -> Self;
 }
 
@@ -150,7 +151,8 @@ impl Float for F8E4M3 {
     }
 }
 
-/// A 16-bit float of the half crate; its conversion from an f64 that is one of its values is exact.
+/// Implements `Float` for a 16-bit float of the half crate. The conversion from an f64 that is one
+/// of the type's values is exact.
 macro_rules! half_float {
     ($ty:ty, $format:expr) => {
         impl Float for $ty {
@@ -216,7 +218,7 @@ mod tests {
                 let even = if (low / exp2i(f.last_place(middle))) % 2.0 == 0.0 { low } else { high };
                 assert_eq!([low, middle - nudge, middle, middle + nudge].map(|v| f.round(v)), [low, low, even, high]);
                 assert_eq!(f.round(-middle).to_bits(), (-even).to_bits());
-                // A rest too small for f64 decides the tie.
+                // A remainder too small for f64 decides the tie.
                 let tie = |lo| f.round_real(Real { hi: middle, lo, error: 0.0 }).expect("decided");
                 assert_eq!([tie(-1e-300), tie(1e-300)], [low, high]);
                 assert_eq!(f.round_real(Real::near(middle, 2f64.powi(-50))), None);
@@ -234,7 +236,7 @@ mod tests {
         let mut bits = 0x9e37_79b9_7f4a_7c15u64;
         for _ in 0..200_000 {
             bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // Exponents that f32 can hold or nearly so.
+            // Exponents that f32 can represent, and some just outside.
             let v = f64::from_bits(bits & 0x800f_ffff_ffff_ffff | (860 + (bits >> 52) % 300) << 52);
             assert_eq!(f32::FORMAT.round(v).to_bits(), f64::from(v as f32).to_bits(), "{v:e}");
         }

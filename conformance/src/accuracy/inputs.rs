@@ -1,20 +1,21 @@
-//! What the recipes are evaluated at: every input there is, or a drawn set with the special ones in
-//! it.
+//! The inputs at which the recipes are evaluated: every input, or a drawn set that includes the
+//! special ones.
 
 use super::float::Float;
 use std::marker::PhantomData;
 
-/// Arguments of an N-ary function, in chunks.
+/// The arguments of an N-ary function, in chunks.
 pub(super) struct Inputs<T, const N: usize> {
     drawn: Option<[Vec<T>; N]>,
     element: PhantomData<T>,
 }
 
-/// Elements of a chunk: a few pages, so that the arguments and results of one stay in the cache.
+/// The number of elements of a chunk: a few pages, so that its arguments and results stay in the
+/// cache.
 const CHUNK: usize = 1 << 15;
 
 impl<T: Float, const N: usize> Inputs<T, N> {
-    /// How many chunks there are.
+    /// Returns the number of chunks.
     pub(super) fn chunks(&self) -> usize {
         match &self.drawn {
             Some(drawn) => drawn[0].len().div_ceil(CHUNK),
@@ -22,7 +23,7 @@ impl<T: Float, const N: usize> Inputs<T, N> {
         }
     }
 
-    /// The arguments of one chunk.
+    /// Returns the arguments of one chunk.
     pub(super) fn chunk(&self, index: usize) -> [Vec<T>; N] {
         let start = index * CHUNK;
         match &self.drawn {
@@ -47,14 +48,14 @@ impl Draw {
         z ^ z >> 31
     }
 
-    /// From -1 to 1.
+    /// Draws a number from -1 to 1.
     fn unit(&mut self) -> f64 {
         self.next() as i64 as f64 / i64::MAX as f64
     }
 }
 
-/// Zeros, ones, ends of the range and of the subnormals, NaN and infinities, halves and multiples
-/// of pi/4, and their neighbours.
+/// Returns zeros, ones, the ends of the range and of the subnormals, NaN and infinities, halves and
+/// multiples of pi/4, and the neighbours of all these.
 fn specials<T: Float>() -> Vec<T> {
     let f = T::FORMAT;
     let smallest = 2f64.powi(f.min_exponent);
@@ -80,14 +81,14 @@ impl<T: Float> Inputs<T, 1> {
         Self { drawn: None, element: PhantomData }
     }
 
-    /// The special values, and so many drawn: half of them spread over the bit patterns, which is
-    /// evenly over the exponents, half of them evenly between -16 and 16, where most functions
-    /// bend.
+    /// The special values and `count` drawn ones. Half of these are spread evenly over the bit
+    /// patterns, and thus over the exponents; the other half evenly between -16 and 16, where most
+    /// functions bend.
     pub(super) fn sampled(count: usize, seed: u64) -> Self {
         let mut draw = Draw(seed);
         let mut values = specials::<T>();
         let half = (count / 2).max(1) as u64;
-        // One in each stratum of the patterns.
+        // One value in each stratum of the bit patterns.
         let stratum = ((1u64 << T::FORMAT.bits) / half).max(1);
         values.extend((0..half).map(|i| T::from_bits((i * stratum + draw.next() % stratum) as u32)));
         values.extend((0..half).map(|_| T::nearest(16.0 * draw.unit())));
@@ -96,14 +97,14 @@ impl<T: Float> Inputs<T, 1> {
 }
 
 impl<T: Float> Inputs<T, 2> {
-    /// Arguments of a power: all pairs of special values, and so many drawn, of which most have a
-    /// result within the range.
+    /// The arguments of a power: all pairs of special values and `count` drawn pairs, most of which
+    /// have a result within the range.
     pub(super) fn powers(count: usize, seed: u64) -> Self {
         let mut draw = Draw(seed);
         let special = specials::<T>();
         let pairs = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y)));
         let (mut x, mut y): (Vec<T>, Vec<T>) = pairs.unzip();
-        // The result's logarithm is drawn, to a little beyond the range on both sides.
+        // The result's logarithm is drawn, slightly beyond the range on both sides.
         let top = T::FORMAT.max.log2() * 1.1;
         let pattern = (1u64 << T::FORMAT.bits) - 1;
         for i in 0..count {

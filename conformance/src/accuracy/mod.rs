@@ -1,10 +1,10 @@
-//! The CPU's recipes against the true value of each function.
+//! Checks the CPU's recipes against the true value of each function.
 //!
-//! The truth is computed in f64, by code that shares nothing with the recipes ([`truth`]), for
-//! every f8e4m3, f16 and bf16 input and for f32 inputs sampled or all 2^32; for f64 it is a
-//! committed table made with 400 bits of precision (`f64_truth`). The recipes are reached through
-//! the CPU driver alone, as a framework would. [`exhaustive_bits`] then holds any other device to
-//! the CPU on every input there is.
+//! The true values are computed in f64, by code that shares nothing with the recipes ([`truth`]),
+//! for every f8e4m3, f16 and bf16 input and for f32 inputs, sampled or all 2^32. For f64 they come
+//! from a committed table computed with 400 bits of precision (`f64_truth`). The recipes are called
+//! only through the CPU driver, as a framework would do. [`exhaustive_bits`] then compares any
+//! other device with the CPU on every input.
 
 mod bound;
 mod check;
@@ -28,19 +28,19 @@ use isobit_hal::{
     BackendStorage, BinaryOp, CpuStorage, DType, Elu, F8E4M3, Layout, Op, Powf, Result, Src, UnaryOp, bf16, f16,
 };
 
-/// What to check, and how much of it.
+/// What to check, and how thoroughly.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Names of operations; none means all.
+    /// The names of operations; empty means all.
     pub ops: Vec<String>,
-    /// Dtypes; none means all floats.
+    /// The dtypes; empty means all floats.
     pub dtypes: Vec<DType>,
-    /// All 2^32 inputs of f32 instead of `samples`, for functions of one argument; 16 times the
-    /// samples for `powf` and `elu`.
+    /// Checks all 2^32 inputs of f32 instead of `samples` for functions of one argument, and 16
+    /// times the samples for `powf` and `elu`.
     pub exhaustive: bool,
-    /// How many inputs of f32 to draw (and pairs of inputs for `pow`, of every dtype but f64).
+    /// The number of f32 inputs to draw (and of input pairs for `pow`, for every dtype but f64).
     pub samples: usize,
-    /// The seed of what is drawn.
+    /// The seed of the draws.
     pub seed: u64,
 }
 
@@ -57,16 +57,16 @@ impl Options {
     }
 }
 
-/// Exponents that `powf` is checked at.
+/// The exponents at which `powf` is checked.
 const EXPONENTS: [f64; 12] = [0.5, -0.5, 1.0 / 3.0, 2.0, 3.0, -1.0, -2.0, 2.5, 10.0, 1.0, 0.0, -7.25];
 
-/// Factors that `elu` is checked at: the usual one, SELU's, and others of both signs.
+/// The factors at which `elu` is checked: the usual one, SELU's, and others of both signs.
 const ALPHAS: [f64; 5] = [1.0, 1.673_263_242_354_377_2, 0.5, -2.0, 0.1];
 
-/// Checks what the options ask for; `progress` is told each row as it is done.
+/// Runs the checks that the options select; calls `progress` with each finished row.
 ///
 /// # Errors
-/// Those of the CPU driver, where it refuses an operation that it should have.
+/// Returns the error of the CPU driver if it refuses an operation that it must support.
 pub fn run(options: &Options, mut progress: impl FnMut(&ResultRow)) -> Result<Vec<ResultRow>> {
     let mut rows = Vec::new();
     let mut push = |row: ResultRow| {
@@ -102,7 +102,7 @@ struct Case<'a> {
     bound: Bound,
 }
 
-/// Runs `check` for every dtype whose truth is computed, and turns its tallies into rows.
+/// Runs `check` for every dtype whose true values are computed, and converts its tallies to rows.
 fn each_dtype(
     options: &Options,
     op: &Op,
@@ -119,7 +119,8 @@ fn each_dtype(
     Ok(())
 }
 
-/// Runs an expression with a name bound to the Rust type of a float whose truth is computed.
+/// Evaluates an expression with a name bound to the Rust type of a float whose true values are
+/// computed.
 macro_rules! with_float {
     ($dtype:expr, $T:ident => $body:expr) => {
         match $dtype {
@@ -144,7 +145,7 @@ macro_rules! with_float {
 }
 
 impl Case<'_> {
-    /// Every input of a narrow type; those of f32 that the options ask for.
+    /// Returns every input of a narrow type, or the f32 inputs that the options select.
     fn inputs<T: Float>(&self) -> Inputs<T, 1> {
         if T::FORMAT.bits < 32 || self.options.exhaustive {
             Inputs::every()
@@ -153,7 +154,7 @@ impl Case<'_> {
         }
     }
 
-    /// A function of one argument.
+    /// Checks a function of one argument.
     fn elements(
         &self,
         apply: &(impl Fn(&[CpuStorage; 1], &mut CpuStorage, &Layout) -> Result<()> + Sync),
@@ -162,16 +163,16 @@ impl Case<'_> {
         with_float!(self.dtype, T => scan(self.op, &self.inputs::<T>(), apply, |[x]| truth(x, 0.0), self.bound))
     }
 
-    /// A function of one argument with a parameter, which is rounded to f32 as `docs/numerics.md`
-    /// says.
+    /// Checks a function of one argument with a parameter, which is rounded to f32 as
+    /// `docs/numerics.md` says.
     fn over(
         &self,
         parameters: &[f64],
         apply: impl Fn(f64, &[CpuStorage; 1], &mut CpuStorage, &Layout) -> Result<()> + Sync,
         truth: impl Fn(f64, f64) -> Real + Sync,
     ) -> Result<Tally> {
-        // Every input of f32 for one of many parameters would say little more: those are drawn, and
-        // more of them.
+        // Testing every f32 input for one of many parameters would add little, so more inputs are
+        // drawn instead.
         let more = if self.options.exhaustive { 16 } else { 1 };
         let options = &Options { exhaustive: false, samples: self.options.samples * more, ..self.options.clone() };
         let sampled = Case { options, ..*self };
@@ -184,7 +185,7 @@ impl Case<'_> {
         Ok(tally)
     }
 
-    /// `pow`, on pairs that give a finite result often, and all pairs of special values.
+    /// Checks `pow` on pairs that often give a finite result, and on all pairs of special values.
     fn pairs(&self) -> Result<Tally> {
         let apply = |src: &[CpuStorage; 2], dst: &mut CpuStorage, layout: &Layout| {
             let [x, y] = src.each_ref().map(|s| Src::Storage(s, layout));

@@ -1,13 +1,13 @@
-//! The worst errors as a table in Markdown, for `docs/numerics.md`.
+//! Formats the worst errors as a Markdown table, for `docs/numerics.md`.
 
 use crate::report::matrix::family;
 use crate::schema::{Class, ResultRow};
 use isobit_hal::DType;
 use std::fmt::Write;
 
-/// One line an operation, one column a float dtype: the largest error in ulps, and `ok` where every
-/// result is the correctly rounded one. Rows of other classes than accuracy, and those against
-/// golden vectors, are left out.
+/// Returns a table with one line per operation and one column per float dtype: the largest error in
+/// ulps, and `ok` if every result is correctly rounded. Rows of classes other than accuracy, and
+/// rows against golden vectors, are left out.
 pub fn exhaustive_table(rows: &[ResultRow]) -> String {
     let rows: Vec<_> = rows.iter().filter(|r| r.class == Class::Accuracy && r.reference == "exact").collect();
     let dtypes = DType::ALL.iter().filter(|d| d.is_float() && rows.iter().any(|r| r.dtypes == d.as_str()));
@@ -18,7 +18,7 @@ pub fn exhaustive_table(rows: &[ResultRow]) -> String {
             ops.push(&row.op);
         }
     }
-    // A stable sort: within a family the order of the rows.
+    // The sort is stable: the rows of a family stay in order.
     ops.sort_by_key(|op| family(op));
     let mut out = format!("| operation | {} |\n|---|{}\n", dtypes.join(" | "), "---|".repeat(dtypes.len()));
     for op in ops {

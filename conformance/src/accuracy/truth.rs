@@ -1,10 +1,10 @@
-//! The true values: f64 functions of the system's library, and erf of the `libm` crate. None of it
-//! is used by a recipe.
+//! The true values: f64 functions of the system's library, and erf of the `libm` crate. No recipe
+//! uses them.
 //!
-//! Arguments are values of f32 or a narrower type. The errors stated with each value are generous:
-//! the library's functions are within 2 ulp of f64 (2^-51), and where a formula amplifies the error
-//! of an argument, the factor stands beside it. A narrow result that such an error leaves undecided
-//! would be counted as wrong; there is none.
+//! Arguments are values of f32 or a narrower type. The error bounds stated with the values are
+//! generous: the library's functions are within 2 ulp of f64 (2^-51), and a comment states the
+//! factor if a formula amplifies the error of an argument. A narrow result that such an error
+//! leaves undecided would count as wrong; none occurs.
 
 use super::Real;
 use isobit_hal::UnaryOp;
@@ -13,14 +13,15 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 /// A few ulps of f64.
 const FEW: f64 = 1.0 / (1u64 << 49) as f64;
 
-/// e^-t with t off by an ulp is off by t ulps, and no result that f32 can hold has a t above 160.
+/// If t is off by an ulp, e^-t is off by t ulps; no result that f32 can represent has a t above
+/// 160.
 const AMPLIFIED: f64 = 1.0 / (1u64 << 43) as f64;
 
-/// Below this, x/2 + c*x^2 is closer to x/2 than f64 can tell, while x/2 may lie halfway between
-/// two floats.
+/// Below this, x/2 + c*x^2 is closer to x/2 than f64 can represent, while x/2 may lie halfway
+/// between two floats.
 const TINY: f64 = 1.0 / (1u64 << 40) as f64;
 
-/// The value of a unary operation.
+/// Returns the true value of a unary operation.
 pub fn unary(op: UnaryOp, x: f64) -> Real {
     let library = |v: f64| Real::near(v, FEW);
     match op {
@@ -28,20 +29,20 @@ pub fn unary(op: UnaryOp, x: f64) -> Real {
         UnaryOp::Abs => Real::exact(x.abs()),
         UnaryOp::Sign if x.is_nan() => Real::exact(x),
         UnaryOp::Sign => Real::exact(f64::from(i8::from(x > 0.0) - i8::from(x < 0.0))),
-        // 48 bits at most.
+        // The result has at most 48 bits.
         UnaryOp::Sqr => Real::exact(x * x),
         UnaryOp::Relu => Real::exact(if x > 0.0 || x.is_nan() { x } else { 0.0 }),
         UnaryOp::Ceil => Real::exact(x.ceil()),
         UnaryOp::Floor => Real::exact(x.floor()),
         UnaryOp::Round => Real::exact(x.round()),
         UnaryOp::Trunc => Real::exact(x.trunc()),
-        // Rounded by IEEE 754 to 53 bits, which is as good as exact for rounding on to 24 or fewer
-        // (Figueroa, 1995).
+        // IEEE 754 rounds the result to 53 bits, which is as good as exact for a further rounding
+        // to 24 or fewer bits (Figueroa, 1995).
         UnaryOp::Sqrt => Real::exact(x.sqrt()),
         UnaryOp::Recip => Real::exact(1.0 / x),
         UnaryOp::Rsqrt => library(1.0 / x.sqrt()),
         UnaryOp::Exp => library(x.exp()),
-        // A power of two, which may lie halfway between two subnormals.
+        // The result is a power of two, which may lie halfway between two subnormals.
         UnaryOp::Exp2 if x == x.trunc() => Real::exact(x.exp2()),
         UnaryOp::Exp2 => library(x.exp2()),
         UnaryOp::Log => library(x.ln()),
@@ -65,18 +66,18 @@ pub fn unary(op: UnaryOp, x: f64) -> Real {
         }),
         UnaryOp::Silu => gated(x, 0.25, |x| x * logistic(x)),
         UnaryOp::Sigmoid => Real::near(logistic(x), FEW),
-        // An operation that has no truth here fails its check, where everyone sees it.
+        // An operation without a true value here fails its check visibly.
         _ => Real::exact(f64::NAN),
     }
 }
 
-/// 1 / (1 + e^-x).
+/// Returns 1 / (1 + e^-x).
 fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// x times a function that goes from 0 at -infinity by 1/2 at 0, with slope `second`, to 1 at
-/// infinity.
+/// Returns x times a function that rises from 0 at -infinity through 1/2 at 0, with slope `second`,
+/// to 1 at infinity.
 fn gated(x: f64, second: f64, f: impl Fn(f64) -> f64) -> Real {
     if x == f64::NEG_INFINITY {
         Real::exact(-0.0)
@@ -89,12 +90,12 @@ fn gated(x: f64, second: f64, f: impl Fn(f64) -> f64) -> Real {
     }
 }
 
-/// x to the power y.
+/// Returns x to the power y.
 pub fn pow(x: f64, y: f64) -> Real {
     Real::near(x.powf(y), FEW)
 }
 
-/// x where x > 0, else alpha * (e^x - 1).
+/// Returns x if x > 0, else alpha * (e^x - 1).
 pub fn elu(x: f64, alpha: f64) -> Real {
     if x > 0.0 { Real::exact(x) } else { Real::near(alpha * x.exp_m1(), FEW) }
 }
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn ties_of_tiny_arguments_are_decided_by_the_next_term() {
-        // x/2 is halfway between two subnormals; x^2/4 tips it upward on both sides of 0.
+        // x/2 is halfway between two subnormals; x^2/4 moves it upward on both sides of 0.
         let x = 3.0 * 2f64.powi(-133);
         let rounded = |x: f64| bf16::FORMAT.round_real(unary(UnaryOp::Silu, x)).expect("decided");
         assert_eq!((rounded(x), rounded(-x)), (2f64.powi(-132), -2f64.powi(-133)));

@@ -1,11 +1,11 @@
-//! Bytes of quantized blocks whose scales are numbers of moderate size: of random bytes, one scale
-//! in 32 would be infinite or NaN, and no sum would be a number.
+//! Bytes of quantized blocks whose scales have a moderate size. With random bytes, one scale in 32
+//! would be infinite or NaN, and no sum would be a number.
 
 use super::values::below;
 use isobit_hal::GgmlDType;
 use rand_xoshiro::rand_core::RngCore;
 
-/// Where the upper bytes of a format's scales lie, sign and exponent in each.
+/// Returns the positions of the upper bytes of a format's scales, which contain sign and exponent.
 fn scale_bytes(format: GgmlDType) -> &'static [usize] {
     match format {
         GgmlDType::Q2K => &[81, 83],
@@ -17,13 +17,14 @@ fn scale_bytes(format: GgmlDType) -> &'static [usize] {
     }
 }
 
-/// A byte of blocks.
+/// Returns one byte of a sequence of blocks.
 pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     let r = rng.next_u64();
     let format = GgmlDType::ALL[usize::from(format) % GgmlDType::ALL.len()];
     let place = i % format.block_bytes();
     if format == GgmlDType::Q8K && place == 2 {
-        // The last bit of an f32's exponent, set: with the largest byte above it no number is left.
+        // Sets the last bit of an f32's exponent: together with the largest byte above it, the
+        // value is never a finite number.
         return r | 0x80;
     }
     if !scale_bytes(format).contains(&place) {
@@ -31,11 +32,11 @@ pub(super) fn block_byte(format: u8, i: usize, rng: &mut impl RngCore) -> u64 {
     }
     let sign = r & 0x80;
     let exponent = match (format, r >> 8 & 1023) {
-        // Subnormals, and an infinity or a NaN, few enough that most sums are numbers.
+        // Subnormals, and an infinity or a NaN, rare enough that most sums are finite numbers.
         (_, 0..8) => 0,
         (_, 8) => 0x7f,
         (GgmlDType::Q8K, _) => 0x3a + below(rng, 4),
-        // Five bits of exponent and two of the significand: 2^-11 to 2^-3.
+        // Five exponent bits and two significand bits: 2^-11 to 2^-3.
         _ => (4 + below(rng, 8)) << 2 | r >> 16 & 3,
     };
     sign | exponent

@@ -1,15 +1,15 @@
-//! Layouts by how they are made: what was done to a contiguous buffer, dimension by dimension, so
-//! that a layout can be rebuilt for a smaller shape while a case shrinks.
+//! Layouts described by their construction: what is done to each dimension of a contiguous buffer.
+//! A layout can thus be rebuilt for a smaller shape while a case shrinks.
 
 use isobit_hal::{Dims, Layout};
 use serde::{Deserialize, Serialize};
 
-/// Elements before and after each operand's own, in the same buffer: a stray access lands there and
-/// is seen. A multiple of 16 bytes for every dtype, so that it leaves alignment as it would be
-/// without.
+/// The number of guard elements before and after each operand in its buffer, which make a stray
+/// access visible. In bytes it is a multiple of 16 for every dtype, so the bands do not change the
+/// alignment.
 pub const GUARD: usize = 256;
 
-/// The kinds of layout that every cell must have met.
+/// The kinds of layout that every cell must cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum LayoutKind {
@@ -32,7 +32,7 @@ impl LayoutKind {
         LayoutKind::Stepped,
     ];
 
-    /// The name in reports.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             LayoutKind::Contiguous => "contiguous",
@@ -48,18 +48,18 @@ impl LayoutKind {
 /// What is done to one dimension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dim {
-    /// Where it lies in memory: the dimension of rank `order` there, 0 the outermost.
+    /// Its position in memory order; 0 is the outermost dimension.
     pub order: usize,
-    /// Every `step`-th element is taken.
+    /// Only every `step`-th element is taken.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub step: usize,
-    /// Elements before the first.
+    /// The number of elements before the first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub before: usize,
-    /// Elements after the last.
+    /// The number of elements after the last.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub after: usize,
-    /// All elements are one and the same (stride 0).
+    /// Whether all elements are the same one (stride 0).
     #[serde(default, skip_serializing_if = "is_false")]
     pub broadcast: bool,
 }
@@ -77,27 +77,27 @@ fn is_false(b: &bool) -> bool {
     !*b
 }
 
-/// A layout, as what is done to each dimension of a contiguous buffer.
+/// A layout, described by what is done to each dimension of a contiguous buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LayoutSpec(pub Vec<Dim>);
 
-/// A layout in its buffer.
+/// A layout and the size of its buffer.
 #[derive(Debug, Clone)]
 pub struct Placed {
     /// The layout.
     pub layout: Layout,
-    /// Elements of the whole buffer.
+    /// The number of elements of the whole buffer.
     pub len: usize,
 }
 
 impl LayoutSpec {
-    /// Row-major, nothing left out.
+    /// Returns the row-major layout with nothing left out.
     pub fn contiguous(rank: usize) -> Self {
         LayoutSpec((0..rank).map(|order| Dim { order, step: 1, before: 0, after: 0, broadcast: false }).collect())
     }
 
-    /// The layout of given dimensions, with guard bands on both sides.
+    /// Returns the layout for the given dimensions, with guard bands on both sides.
     pub fn place(&self, dims: &[usize]) -> Placed {
         debug_assert_eq!(self.0.len(), dims.len());
         let mut by_memory: Vec<usize> = (0..dims.len()).collect();
@@ -108,20 +108,20 @@ impl LayoutSpec {
             stride[d] = if r.broadcast { 0 } else { extent * r.step };
             offset += r.before * extent;
             let taken = if r.broadcast { dims[d].min(1) } else { dims[d] * r.step };
-            // An empty dimension counts as one, so that the strides of the others stay those of a
+            // An empty dimension counts as one, so that the strides of the others remain those of a
             // layout that does not overlap itself.
             extent *= (r.before + taken + r.after).max(1);
         }
         let layout = Layout::new(dims, stride, offset).expect("one stride a dimension");
-        // What is stepped over after the last element, or lies behind a narrowed dimension, is part
-        // of the extent. A layout without elements keeps its offset, so the buffer reaches past
-        // that too.
+        // The extent includes the elements that are stepped over after the last element, and those
+        // behind a narrowed dimension. A layout without elements keeps its offset, so the buffer
+        // also extends past that.
         let len = GUARD + extent.max(offset - GUARD) + GUARD;
         debug_assert!(layout.required_len().is_some_and(|n| n <= len - GUARD));
         Placed { layout, len }
     }
 
-    /// What it would be called.
+    /// Returns the kind of the layout.
     pub fn kind(&self) -> LayoutKind {
         let moved: Vec<usize> = self.0.iter().enumerate().filter(|(i, d)| d.order != *i).map(|(i, _)| i).collect();
         if self.0.iter().any(|d| d.broadcast) {
@@ -139,7 +139,7 @@ impl LayoutSpec {
         }
     }
 
-    /// Without a dimension.
+    /// Returns the layout without the given dimension.
     pub fn without(&self, dim: usize) -> Self {
         let gone = self.0[dim].order;
         let kept = self.0.iter().enumerate().filter(|&(i, _)| i != dim);
@@ -155,8 +155,8 @@ impl LayoutSpec {
 }
 
 impl Placed {
-    /// Without guard bands, and without what lies behind the last element. What precedes the first
-    /// element stays, and with it the alignment.
+    /// Returns the layout without guard bands and without the elements behind the last one. The
+    /// elements before the first one remain, which preserves the alignment.
     pub fn exact(&self) -> Self {
         let (layout, offset) = (&self.layout, self.layout.start_offset());
         let last = layout.required_len().expect("the layout lies in its buffer").max(offset);
@@ -164,7 +164,7 @@ impl Placed {
         Self { layout: layout.expect("one stride a dimension"), len: last - GUARD }
     }
 
-    /// For each element of the buffer, whether the layout names it.
+    /// Returns for each element of the buffer whether it belongs to the layout.
     pub fn named(&self) -> Vec<bool> {
         let mut named = vec![false; self.len];
         match self.layout.contiguous_offsets() {
@@ -185,7 +185,8 @@ mod tests {
         r.0[0].before = 1;
         r.0[1].step = 2;
         r.0[2].after = 3;
-        // A contiguous [1 + 2, 3 * 2, 4 + 3], rows from 1, every second column.
+        // A contiguous [1 + 2, 3 * 2, 4 + 3] buffer: dimension 0 from index 1, every second element
+        // of dimension 1.
         let p = r.place(&[2, 3, 4]);
         let parent = Layout::contiguous([3, 6, 7]);
         let sliced = parent.narrow(0, 1, 2).unwrap().step(1, 2).unwrap().narrow(2, 0, 4).unwrap();
@@ -210,8 +211,8 @@ mod tests {
         let mut r = LayoutSpec::contiguous(2);
         (r.0[0].before, r.0[1].step, r.0[1].after) = (1, 2, 3);
         let exact = r.place(&[3, 4]).exact();
-        // Rows of 4 * 2 + 3 elements, the first left out: the last row ends with its fourth
-        // element, the seventh of the row.
+        // Rows of 4 * 2 + 3 elements, the first row left out. The last row ends with its fourth
+        // taken element, which is the seventh of the row.
         assert_eq!((exact.layout.start_offset(), exact.len), (11, 3 * 11 + 7));
         assert_eq!(exact.layout.required_len(), Some(exact.len));
         assert_eq!(LayoutSpec::contiguous(1).place(&[0]).exact().len, 0);

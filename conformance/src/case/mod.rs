@@ -1,4 +1,4 @@
-//! A case: one call of one operation, with everything that determines it, as a value that can be
+//! A case: one call of one operation with everything that determines it, as a value that can be
 //! saved, shrunk and run again.
 
 mod blocks;
@@ -15,7 +15,7 @@ use crate::family::Named;
 use isobit_hal::{DType, Numerics, Op, Scalar};
 use serde::{Deserialize, Serialize};
 
-/// An `f64` that survives JSON, NaN and infinities included.
+/// An `f64` that survives JSON, including NaN and infinities.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Real(pub f64);
@@ -40,11 +40,11 @@ impl PartialEq for Real {
     }
 }
 
-/// The parameters of a call beside its operands.
+/// The parameters of a call besides its operands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Params {
-    /// None.
+    /// No parameters.
     None,
     /// The bits of the value that `const_set` writes.
     Fill(u64),
@@ -55,16 +55,16 @@ pub enum Params {
         /// The summand.
         add: Real,
     },
-    /// The exponent of powf, the alpha of elu.
+    /// The exponent of `powf`, the alpha of `elu`.
     Number(Real),
-    /// The dimensions that are reduced.
+    /// The dimensions to reduce.
     Dims(Vec<usize>),
-    /// Those of a family's operation.
+    /// The named parameters of a family's operation.
     Named(Named),
 }
 
 impl Params {
-    /// The numbers of a name. Parameters that are one number have it under every name.
+    /// Returns the numbers with a name. A single-number parameter has its number under every name.
     pub fn numbers(&self, name: &str) -> Vec<f64> {
         match self {
             Params::None | Params::Fill(_) => Vec::new(),
@@ -75,29 +75,29 @@ impl Params {
         }
     }
 
-    /// The first number of a name, 0 where there is none.
+    /// Returns the first number with a name, or 0 if there is none.
     pub fn number(&self, name: &str) -> f64 {
         self.numbers(name).first().copied().unwrap_or(0.0)
     }
 
-    /// The first number of a name as a size.
+    /// Returns the first number with a name as a size.
     pub fn size(&self, name: &str) -> usize {
         self.number(name) as usize
     }
 
-    /// The numbers of a name as sizes, if they are so many.
+    /// Returns the numbers with a name as sizes, if there are exactly `N`.
     pub fn sizes<const N: usize>(&self, name: &str) -> Option<[usize; N]> {
         let numbers: Vec<usize> = self.numbers(name).into_iter().map(|x| x as usize).collect();
         numbers.try_into().ok()
     }
 
-    /// Whether the first number of a name is not 0.
+    /// Whether the first number with a name is not 0.
     pub fn flag(&self, name: &str) -> bool {
         self.number(name) != 0.0
     }
 
-    /// Simpler parameters, one step at a time, to try while a case shrinks. Each is smaller by some
-    /// measure, so that shrinking ends.
+    /// Returns simpler parameters, one step at a time, to try while a case shrinks. Each is smaller
+    /// by some measure, so shrinking terminates.
     pub(crate) fn simpler(&self) -> Vec<Params> {
         match self {
             Params::None | Params::Fill(_) => Vec::new(),
@@ -113,7 +113,7 @@ impl Params {
         }
     }
 
-    /// For a shape that lost a dimension.
+    /// Returns the parameters for a shape that lost a dimension.
     pub(crate) fn without_dim(&self, dim: usize) -> Params {
         match self {
             Params::Dims(dims) => {
@@ -128,9 +128,9 @@ impl Params {
 /// An input of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Input {
-    /// Where its elements lie; `None` is the destination itself.
+    /// The layout of its elements; `None` for the destination itself.
     pub layout: Option<LayoutSpec>,
-    /// What they are.
+    /// The values of its elements.
     pub values: Values,
 }
 
@@ -141,23 +141,23 @@ pub struct Case {
     pub op: String,
     /// The dtypes of all operands, inputs first.
     pub dtypes: Vec<String>,
-    /// Who computes it, where that can be chosen.
+    /// Portable or vendor numerics, for operations that offer a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numerics: Option<Numerics>,
-    /// The shape of the operands; for reductions that of the source; for matmul `[batch.., m, k,
-    /// n]`; for copy2d rows and columns.
+    /// The shape of the operands; for reductions the shape of the source; for matmul `[batch.., m,
+    /// k, n]`; for copy2d rows and columns.
     pub shape: Vec<usize>,
     /// The parameters.
     pub params: Params,
     /// The inputs.
     pub inputs: Vec<Input>,
-    /// Where the result goes.
+    /// The layout of the result.
     pub dst: LayoutSpec,
 }
 
 impl Case {
-    /// The cell it belongs to; `None` for a case of another version, whose operation or dtypes are
-    /// no longer there.
+    /// Returns the cell that it belongs to; `None` for a case of another version whose operation or
+    /// dtypes no longer exist.
     pub fn cell(&self) -> Option<&'static Cell> {
         let same = |c: &Cell| {
             c.operation.name() == self.op
@@ -168,28 +168,28 @@ impl Case {
         Cell::all().iter().find(|c| same(c))
     }
 
-    /// The operation with its parameters, as hal takes it.
+    /// Returns hal's operation with its parameters.
     pub fn op(&self, cell: &Cell) -> Op {
         cell.operation.with_params(&cell.dtypes, &self.params).with_numerics(self.numerics)
     }
 
-    /// The dimensions of an operand; the destination comes after the inputs.
+    /// Returns the dimensions of an operand; the destination comes after the inputs.
     pub fn operand_dims(&self, cell: &Cell, operand: usize) -> Vec<usize> {
         cell.operation.operand_dims(&self.op(cell), &self.shape, operand)
     }
 
-    /// The kinds of layout of its operands.
+    /// Returns the layout kinds of its operands.
     pub fn layout_kinds(&self) -> impl Iterator<Item = LayoutKind> {
         self.inputs.iter().filter_map(|i| i.layout.as_ref()).chain([&self.dst]).map(|r| r.kind())
     }
 
-    /// True where an input is the destination itself.
+    /// Whether an input is the destination itself.
     pub fn in_place(&self) -> bool {
         self.inputs.iter().any(|i| i.layout.is_none())
     }
 }
 
-/// A value of a dtype from its bits.
+/// Converts bits to a value of a dtype.
 pub fn scalar_from_bits(dtype: DType, bits: u64) -> Scalar {
     let bytes = bits.to_ne_bytes();
     let low = if cfg!(target_endian = "little") { &bytes[..] } else { &bytes[8 - dtype.size_in_bytes()..] };

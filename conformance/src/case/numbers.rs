@@ -1,20 +1,20 @@
-//! Float formats as fields of bits: one description for all five, so that values, comparison and
-//! distance are written once.
+//! Float formats as bit fields: one description for all five, so that values, comparison and
+//! distance are implemented once.
 
 use isobit_hal::DType;
 
-/// A binary float format. Bits are held in the low end of a `u64`.
+/// A binary float format. The bits are in the low end of a `u64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
-    /// Bits of the exponent field.
+    /// The width of the exponent field in bits.
     pub exponent: u32,
-    /// Bits of the significand field.
+    /// The width of the significand field in bits.
     pub significand: u32,
-    /// False for f8e4m3, whose largest exponent holds numbers and one NaN of each sign.
+    /// False for f8e4m3, whose largest exponent is used for numbers and one NaN of each sign.
     pub infinities: bool,
 }
 
-/// The format of a float dtype; `None` for integers.
+/// Returns the format of a float dtype; `None` for integers.
 pub fn format_of(dtype: DType) -> Option<Format> {
     let ieee = |exponent, significand| Some(Format { exponent, significand, infinities: true });
     match dtype {
@@ -28,64 +28,64 @@ pub fn format_of(dtype: DType) -> Option<Format> {
 }
 
 impl Format {
-    /// The sign bit.
+    /// Returns the sign bit.
     pub const fn sign(self) -> u64 {
         1 << (self.exponent + self.significand)
     }
 
-    /// All bits but the sign.
+    /// Returns all bits except the sign.
     pub const fn magnitude(self) -> u64 {
         self.sign() - 1
     }
 
-    /// All bits of the significand field.
+    /// Returns all bits of the significand field.
     pub const fn significand_mask(self) -> u64 {
         (1 << self.significand) - 1
     }
 
-    /// The bits of +infinity; of the NaN where there is none.
+    /// Returns the bits of +infinity, or of the NaN if the format has no infinity.
     pub const fn infinity(self) -> u64 {
         if self.infinities { self.magnitude() & !self.significand_mask() } else { self.magnitude() }
     }
 
-    /// The bits of the largest finite number.
+    /// Returns the bits of the largest finite number.
     pub const fn max_finite(self) -> u64 {
         self.infinity() - 1
     }
 
-    /// The exponent bias.
+    /// Returns the exponent bias.
     pub const fn bias(self) -> i32 {
         (1 << (self.exponent - 1)) - 1
     }
 
-    /// The smallest exponent of a normal number.
+    /// Returns the smallest exponent of a normal number.
     pub const fn min_exponent(self) -> i32 {
         1 - self.bias()
     }
 
-    /// The exponent of the largest number.
+    /// Returns the exponent of the largest number.
     pub const fn max_exponent(self) -> i32 {
         if self.infinities { self.bias() } else { self.bias() + 1 }
     }
 
-    /// True for a NaN of any payload.
+    /// Whether the bits are a NaN of any payload.
     pub const fn is_nan(self, bits: u64) -> bool {
         let magnitude = bits & self.magnitude();
         if self.infinities { magnitude > self.infinity() } else { magnitude == self.magnitude() }
     }
 
-    /// True for an infinity of either sign.
+    /// Whether the bits are an infinity of either sign.
     pub const fn is_infinite(self, bits: u64) -> bool {
         self.infinities && bits & self.magnitude() == self.infinity()
     }
 
-    /// The NaN that stands for all.
+    /// Returns the canonical NaN.
     pub const fn canonical_nan(self) -> u64 {
         if self.infinities { self.infinity() | 1 << (self.significand - 1) } else { self.magnitude() }
     }
 
-    /// The number of an exponent and a significand field: subnormal below the range, the largest
-    /// finite above.
+    /// Returns the number with the given exponent and significand field: subnormal below the
+    /// exponent range, the largest finite number above it.
     pub fn compose(self, negative: bool, exponent: i32, significand: u64) -> u64 {
         let significand = significand & self.significand_mask();
         let magnitude = if exponent > self.max_exponent() {
@@ -100,7 +100,7 @@ impl Format {
         if negative { magnitude | self.sign() } else { magnitude }
     }
 
-    /// The exact value; every format's values are `f64`s.
+    /// Returns the exact value; every value of every format is an `f64`.
     pub fn to_f64(self, bits: u64) -> f64 {
         if self.significand == 52 {
             return f64::from_bits(bits);
@@ -121,21 +121,22 @@ impl Format {
         if bits & self.sign() != 0 { -value } else { value }
     }
 
-    /// The distance between neighbouring numbers at a magnitude; at and below the smallest normal
-    /// that of subnormals, above the largest that of the last binade.
+    /// Returns the distance between neighbouring numbers at a magnitude. At and below the smallest
+    /// normal number it is that of the subnormals; above the largest number it is that of the last
+    /// binade.
     pub fn ulp_at(self, x: f64) -> f64 {
         let exponent = if x == 0.0 { i32::MIN } else { exponent_of(x.abs()) };
         power_of_two(exponent.clamp(self.min_exponent(), self.max_exponent()) - self.significand as i32)
     }
 
-    /// Numbers in order as integers: neighbours are one apart, and -0 lies one below +0.
+    /// Maps numbers to integers in order: neighbours differ by one, and -0 is one below +0.
     pub fn ordinal(self, bits: u64) -> i128 {
         let magnitude = i128::from(bits & self.magnitude());
         if bits & self.sign() != 0 { -1 - magnitude } else { magnitude }
     }
 }
 
-/// `2^e`, exact over the whole range of `f64`, subnormals included.
+/// Returns `2^e`, exact over the whole range of `f64`, including subnormals.
 pub fn power_of_two(e: i32) -> f64 {
     match e {
         ..=-1075 => 0.0,
@@ -145,7 +146,7 @@ pub fn power_of_two(e: i32) -> f64 {
     }
 }
 
-/// `floor(log2 x)` of a positive finite number.
+/// Returns `floor(log2 x)` of a positive finite number.
 fn exponent_of(x: f64) -> i32 {
     let field = (x.to_bits() >> 52 & 0x7ff) as i32;
     if field == 0 { -1011 - x.to_bits().leading_zeros() as i32 } else { field - 1023 }

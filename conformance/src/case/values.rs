@@ -1,4 +1,4 @@
-//! Element values: a distribution and a seed, or after shrinking the bits themselves.
+//! Element values: a distribution and a seed or, after shrinking, the bits themselves.
 
 use super::blocks::block_byte;
 use super::numbers::{Format, format_of};
@@ -11,51 +11,52 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dist {
-    /// Uniform between -2^scale and 2^scale; for integers that many bits.
+    /// Uniform between -2^scale and 2^scale; for integers, `scale` bits.
     Uniform {
         /// The binary logarithm of the range.
         scale: i32,
     },
-    /// Every exponent as likely, subnormals included; for integers every length.
+    /// All exponents equally likely, including subnormals; for integers, all lengths.
     LogUniform,
-    /// Exponents of a range, each as likely.
+    /// All exponents of a range equally likely.
     Exponents {
-        /// The smallest.
+        /// The smallest exponent.
         low: i32,
-        /// The largest.
+        /// The largest exponent.
         high: i32,
     },
-    /// Integers of so many bits.
+    /// Integers with a given number of bits.
     Integers {
-        /// Bits of the magnitude.
+        /// The number of bits of the magnitude.
         bits: u32,
     },
-    /// NaNs with payloads, infinities, zeros of both signs, subnormals, extremes, boundaries of
-    /// integer types, among ordinary values.
+    /// NaNs with payloads, infinities, zeros of both signs, subnormals, extremes and boundaries of
+    /// integer types, mixed with ordinary values.
     Specials,
-    /// Halfway between two values of a narrower format or two integers, or one bit beside.
+    /// Halfway between two values of a narrower format or between two integers, or one bit away
+    /// from that.
     Halfway,
-    /// Four values that repeat, for ties.
+    /// Four values that repeat, to produce ties.
     Few,
-    /// Conditions: zeros, ones, and values of which one byte alone is not zero.
+    /// Conditions: zeros, ones, and values in which only one byte is not zero.
     Mask,
-    /// Ordinary values with one in 64 an infinity or a NaN.
+    /// Ordinary values; one in 64 is an infinity or a NaN.
     Sparse,
     /// All ones.
     Ones,
-    /// 0, 1, 2 ... 63 and again.
+    /// 0, 1, 2 ... 63, repeated.
     Ramp,
-    /// Ids below a number, with padding marks among them (the largest u32 and i64; u8 has none).
+    /// Ids below a limit, with some padding markers (the largest u32 and i64; u8 has none).
     Ids {
-        /// What they stay below; 0 leaves padding marks alone.
+        /// The limit; 0 gives only padding markers.
         below: u32,
-        /// One in 16 out of range too.
+        /// Whether one in 16 is out of range.
         wild: bool,
     },
-    /// Bytes of quantized blocks: random integers, with scales of moderate size and now and then
+    /// Bytes of quantized blocks: random integers, with scales of moderate size and occasionally
     /// one that is tiny, infinite or NaN.
     Blocks {
-        /// The place of the format in [`isobit_hal::GgmlDType::ALL`].
+        /// The index of the format in [`isobit_hal::GgmlDType::ALL`].
         format: u8,
     },
 }
@@ -64,19 +65,19 @@ pub enum Dist {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Values {
-    /// Drawn.
+    /// Drawn values.
     Drawn {
-        /// How.
+        /// The distribution.
         dist: Dist,
-        /// From which seed.
+        /// The seed.
         seed: u64,
     },
-    /// Given as bits, in the order of memory; the last one repeats.
+    /// Explicit bits in memory order; the last value repeats.
     Bits(Vec<u64>),
 }
 
 impl Values {
-    /// The bits of `count` elements, in the order in which they lie in memory.
+    /// Returns the bits of `count` elements in memory order.
     pub fn bits(&self, dtype: DType, count: usize) -> Vec<u64> {
         match self {
             Values::Drawn { dist, seed } => {
@@ -94,8 +95,8 @@ impl Values {
     }
 }
 
-/// A number from 0 to n - 1; the bias of a multiplication by 2^-64 does not matter here, that it
-/// never changes does.
+/// Returns a number from 0 to n - 1. The bias of the multiplication, 2^-64, does not matter here;
+/// that the result never changes does.
 pub(super) fn below(rng: &mut impl RngCore, n: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
 }
@@ -104,14 +105,14 @@ fn between(rng: &mut impl RngCore, low: i32, high: i32) -> i32 {
     low + below(rng, (i64::from(high) - i64::from(low) + 1) as u64) as i32
 }
 
-/// Uniform in (-2^scale, 2^scale): each binade half as likely as the one above.
+/// Uniform in (-2^scale, 2^scale): each binade is half as likely as the one above it.
 fn uniform(f: Format, scale: i32, rng: &mut impl RngCore) -> u64 {
     let r = rng.next_u64();
     let below_top = (r >> 12).trailing_zeros().min(51) as i32;
     f.compose(r & 1 != 0, scale - 1 - below_top, rng.next_u64())
 }
 
-/// An integer as a float, rounded toward zero.
+/// Converts an integer to a float, rounded toward zero.
 fn whole(f: Format, negative: bool, n: u64) -> u64 {
     if n == 0 {
         return if negative { f.sign() } else { 0 };
@@ -171,7 +172,7 @@ fn special(f: Format, rng: &mut impl RngCore) -> u64 {
     let magnitude = match below(rng, 16) {
         0 => 0,
         1 => f.infinity(),
-        // A quiet NaN and a signalling one with payloads; f8e4m3 has one NaN.
+        // A quiet and a signalling NaN with payloads; f8e4m3 has only one NaN.
         2 if f.infinities => f.canonical_nan() | payload,
         3 if f.infinities => f.infinity() | (payload & !(1 << (f.significand - 1))).max(1),
         2 | 3 => f.canonical_nan(),
@@ -182,14 +183,14 @@ fn special(f: Format, rng: &mut impl RngCore) -> u64 {
         8 => one - 1 + below(rng, 3),
         9 => whole(f, false, 1 + below(rng, 16)),
         10 => f.compose(false, -1 - below(rng, 4) as i32, 0),
-        // Half integers: ties of round, and of floor's neighbours.
+        // Half integers: ties of `round`, and neighbours of the steps of `floor`.
         11 => f.compose(false, 1 + below(rng, 4) as i32, payload & !(f.significand_mask() >> 4)),
-        // At and beside the boundaries of integer types, for casts.
+        // At and next to the boundaries of integer types, for casts.
         12 | 13 => {
             let power = [7, 8, 15, 16, 24, 31, 32, 53, 63, 64][below(rng, 10) as usize];
             f.compose(false, power, 0).saturating_sub(1) + below(rng, 3)
         }
-        // Where exp, sinh and their kin overflow or vanish, in every format: 2^3 to 2^10.
+        // 2^3 to 2^10, where exp, sinh and similar functions overflow or vanish in every format.
         14 => f.compose(false, 3 + below(rng, 8) as i32, payload),
         _ => f.compose(false, (f.max_exponent() + f.min_exponent()) / 2 + between(rng, -2, 2), payload),
     };
@@ -205,7 +206,7 @@ fn halfway(f: Format, rng: &mut impl RngCore) -> u64 {
         let halved = n.saturating_sub(1 << f.significand);
         return if r & 1 == 0 { halved } else { halved | f.sign() };
     }
-    // The narrower formats' significands, and a bit behind them.
+    // The significands of the narrower formats, and one bit after them.
     let kept = [3, 7, 10, 23][below(rng, 4) as usize];
     let significand = if kept < f.significand {
         let top = rng.next_u64() & f.significand_mask() & !(f.significand_mask() >> kept);
@@ -216,7 +217,7 @@ fn halfway(f: Format, rng: &mut impl RngCore) -> u64 {
     f.compose(r & 1 != 0, between(rng, -20, 20), significand)
 }
 
-/// An id of a dtype; its low bits are taken.
+/// Returns an id of a dtype, of which the low bits are used.
 fn id(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
     let mark = if dtype == DType::I64 { i64::MAX as u64 } else { u64::from(u32::MAX) };
     let narrow = dtype == DType::U8;
@@ -225,7 +226,7 @@ fn id(limit: u32, wild: bool, dtype: DType, rng: &mut impl RngCore) -> u64 {
         0 if !narrow => mark,
         1 if wild => {
             let beyond = u64::from(limit) + below(rng, 3);
-            // A u8 wraps into its range, or beyond it as this says.
+            // A u8 wraps into its range, or beyond the limit, depending on this draw.
             if dtype == DType::I64 && below(rng, 2) == 0 {
                 below(rng, 3).wrapping_neg().wrapping_sub(1)
             } else {
@@ -242,7 +243,7 @@ fn integer(dist: Dist, dtype: DType, i: usize, rng: &mut impl RngCore) -> u64 {
     let all = u64::MAX >> (64 - width);
     let signed = dtype != DType::U8 && dtype != DType::U32;
     let r = rng.next_u64();
-    // A magnitude with a sign, where the type has one.
+    // A magnitude with a sign, if the type is signed.
     let sized = |bits: u32, r: u64| {
         let magnitude = (r >> 1) & ((1u64 << bits.clamp(1, width - u32::from(signed)).min(63)) - 1);
         if signed && r & 1 != 0 { magnitude.wrapping_neg() } else { magnitude }

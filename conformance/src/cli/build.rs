@@ -1,9 +1,9 @@
-//! What was built, for the report.
+//! Information about the build, for the report.
 
 use isobit_conformance::report::Build;
 use std::process::Command;
 
-/// Versions and flags.
+/// Returns the versions and flags of this build.
 pub fn info() -> Build {
     let (kernel_compiler, kernel_flags) = kernels();
     Build {
@@ -27,8 +27,8 @@ fn kernels() -> (String, String) {
     Default::default()
 }
 
-/// The commit of the tree the program runs in; asked at run time, because a build that nothing
-/// changed is not repeated for a commit.
+/// Returns the commit of the tree that the program runs in. It is queried at run time because a
+/// commit that changes no source does not trigger a rebuild.
 fn git() -> Option<String> {
     let describe = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output().ok()?;
     describe.status.success().then(|| String::from_utf8_lossy(&describe.stdout).trim().to_string())

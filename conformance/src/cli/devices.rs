@@ -1,4 +1,4 @@
-//! Which devices run, by the names that reports give them.
+//! Selects the devices to run, by the names that reports use.
 
 use super::simulated::Simulated;
 use super::simulator::Simulator;
@@ -6,27 +6,27 @@ use anyhow::{Context, Result, bail};
 use isobit::{AnyDevice, BackendDevice};
 use isobit_conformance::report::{DeviceRow, NotRun};
 
-/// The drivers whose names a device's id may start with.
+/// The driver names that a device id may start with.
 const DRIVERS: &[&str] = &["cpu", "cuda", "rocm", "sim-cuda", "sim-rocm"];
 
-/// What is to run.
+/// The devices to run.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The CPU, as a subject of its own.
+    /// Whether the CPU runs as a subject of its own.
     pub cpu: bool,
-    /// The others, a worker each.
+    /// The other devices, one worker each.
     pub workers: Vec<String>,
-    /// Those that are not here, where nobody asked for them.
+    /// Default devices that are absent.
     pub not_run: Vec<NotRun>,
-    /// True where they were asked for: an absent one is an error.
+    /// Whether the user named the devices: an absent one is then an error.
     pub asked: bool,
 }
 
-/// The devices asked for; without any, the CPU, every GPU found, and for a vendor of which there is
-/// none its simulated ones.
+/// Returns the requested devices; by default, the CPU, every GPU found, and the simulated GPUs of
+/// each vendor without a real one.
 ///
 /// # Errors
-/// A name that is no device; a simulated one that cannot be started.
+/// Fails if a name is not a device name, or if a requested simulated device cannot be started.
 pub fn plan(asked: &[String]) -> Result<Plan> {
     if !asked.is_empty() {
         let mut plan = Plan { asked: true, ..Plan::default() };
@@ -48,10 +48,10 @@ pub fn plan(asked: &[String]) -> Result<Plan> {
     for (driver, absent) in [("cuda", AnyDevice::new_cuda as fn(usize) -> _), ("rocm", AnyDevice::new_rocm)] {
         let none = |reason: String| NotRun { id: driver.into(), reason };
         match drivers.iter().find(|s| s.driver == driver).map(|s| &s.devices) {
-            Some(Ok(0)) => plan.not_run.push(none("the driver is here and sees no device".into())),
+            Some(Ok(0)) => plan.not_run.push(none("the driver is installed but finds no device".into())),
             Some(Ok(n)) => plan.workers.extend((0..*n).map(|i| format!("{driver}:{i}"))),
             Some(Err(e)) => plan.not_run.push(none(e.message().into())),
-            // Not in this build: opening one says so.
+            // The driver is not in this build; opening a device returns the reason.
             None => plan.not_run.extend(absent(0).err().map(|e: isobit::Error| none(e.message().into()))),
         }
     }
@@ -67,10 +67,10 @@ pub fn plan(asked: &[String]) -> Result<Plan> {
     Ok(plan)
 }
 
-/// The name in reports: `cpu` for `cpu:0`, `cuda:0` for `cuda`.
+/// Returns the name that reports use: `cpu` for `cpu:0`, `cuda:0` for `cuda`.
 ///
 /// # Errors
-/// A name that is no device's.
+/// Fails if the name is not a device name.
 pub fn canonical(id: &str) -> Result<String> {
     let (driver, rest) = id.split_once(':').map_or((id, None), |(d, r)| (d, Some(r)));
     super::select::known("driver", driver, DRIVERS)?;
@@ -85,19 +85,19 @@ pub fn canonical(id: &str) -> Result<String> {
     }
 }
 
-/// Opens a device; a simulated one, in a process that was started for it.
+/// Opens a device. A simulated device opens only in a process that was started for it.
 ///
 /// # Errors
-/// Those of the driver: it is not here, or there is no such device.
+/// Returns the driver's error if the driver or the device is absent.
 pub fn open(id: &str) -> Result<AnyDevice> {
     let name = Simulated::of(id).map_or_else(|| id.into(), Simulated::opened_as);
     AnyDevice::open(&name).with_context(|| format!("device {id}"))
 }
 
-/// The next device of the driver where there is one, else another instance of the one named.
+/// Opens the driver's next device if there is one, else another instance of the given device.
 ///
 /// # Errors
-/// As [`open`].
+/// As for [`open`].
 pub fn open_another(id: &str) -> Result<AnyDevice> {
     let next = match id.split_once(':').map(|(driver, ordinal)| (driver, ordinal.parse::<usize>())) {
         Some((driver, Ok(ordinal))) => AnyDevice::open(&format!("{driver}:{}", ordinal + 1)).ok(),
@@ -106,10 +106,11 @@ pub fn open_another(id: &str) -> Result<AnyDevice> {
     next.map_or_else(|| open(id), Ok)
 }
 
-/// What a device says of itself, and whether it is simulated, which its driver cannot know.
+/// Returns the device's description of itself, and whether it is simulated, which its driver cannot
+/// know.
 ///
 /// # Errors
-/// Those of the driver while asking.
+/// Returns the driver's error if the query fails.
 pub fn row(id: &str, device: &AnyDevice) -> Result<DeviceRow> {
     let info = device.info().with_context(|| format!("device {id}"))?;
     let simulated = info.simulated || info.driver != "cpu" && Simulator::loaded().is_some();

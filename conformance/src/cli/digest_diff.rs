@@ -1,5 +1,5 @@
-//! A pair of devices by digest: results that are equal have equal digests, whichever machine they
-//! were made on.
+//! Compares a pair of devices by digest: equal results have equal digests, whichever machine
+//! computed them.
 
 use anyhow::{Result, bail};
 use isobit::Numerics;
@@ -12,11 +12,11 @@ use std::collections::HashMap;
 /// A device of a run.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
-    /// The name in the joined report.
+    /// The device's name in the joined report.
     pub id: &'a str,
-    /// The run it is of, by its place among those joined.
+    /// The index of its run among the joined runs.
     pub run: usize,
-    /// What it gave.
+    /// The digests of its results.
     pub digests: &'a DeviceDigests,
 }
 
@@ -26,12 +26,13 @@ fn index(side: Side<'_>) -> Index<'_> {
     side.digests.cells.iter().map(|c| ((c.op.as_str(), c.dtypes.as_str(), c.numerics), c)).collect()
 }
 
-/// The rows of a pair: `subject` against `reference`, for the cells that both ran and whose class
-/// promises equal bits. What a vendor's library computed is held to its bound on each machine, and
-/// is none of the pair. Runs of unequal length are compared as far as both go.
+/// Returns the rows of a pair, `subject` against `reference`, for the cells that both ran and whose
+/// class promises equal bits. Results of a vendor's library are excluded: each machine checks them
+/// against their bound. If the runs have different lengths, only the cases that both ran are
+/// compared.
 ///
 /// # Errors
-/// A case of the two is not the same.
+/// Fails if a case differs between the two.
 pub fn rows(subject: Side<'_>, reference: Side<'_>, cells: &[&Cell], seed: u64) -> Result<Vec<ResultRow>> {
     let (subjects, references) = (index(subject), index(reference));
     let mut rows = Vec::new();
@@ -41,8 +42,8 @@ pub fn rows(subject: Side<'_>, reference: Side<'_>, cells: &[&Cell], seed: u64) 
         let (Some(a), Some(b)) = (subjects.get(&key), references.get(&key)) else { continue };
         if let Some(index) = a.cases.iter().zip(&b.cases).position(|(a, b)| a != b) {
             bail!(
-                "{cell}, index {index}: {} and {} ran different cases under one seed and number, so their results cannot be compared; \
-                 run both with one version of the suite",
+                "{cell}, index {index}: {} and {} ran different cases for the same seed and index, so their results cannot be compared; \
+                 run both with the same version of the suite",
                 subject.id,
                 reference.id
             );
@@ -54,7 +55,7 @@ pub fn rows(subject: Side<'_>, reference: Side<'_>, cells: &[&Cell], seed: u64) 
         let mut row = CellRun::new(cell, subject.id, Reference::Cpu).row;
         row.reference = reference.id.into();
         row.repeatable = None;
-        // A case that gave no result on either is a failure of each, and none of the pair.
+        // A case without a result on both sides is a failure of each device, not of the pair.
         row.cases = pairs.iter().filter(|(a, b)| !(a.is_empty() && b.is_empty())).count() as u64;
         let differing: Vec<usize> = (0..pairs.len()).filter(|&i| pairs[i].0 != pairs[i].1).collect();
         row.failed = differing.len() as u64;
@@ -64,7 +65,7 @@ pub fn rows(subject: Side<'_>, reference: Side<'_>, cells: &[&Cell], seed: u64) 
             row.repro = Some(repro(cell, seed, first, subject, reference));
         } else if row.cases == 0 {
             fail(&mut row);
-            row.reason = Some("no case gave a result on either device".into());
+            row.reason = Some("no case gave a result on either of the two devices".into());
         }
         rows.push(row);
     }
@@ -82,7 +83,7 @@ fn worst(cell: &Cell, seed: u64, first: usize, count: usize, ids: [&str; 2], dig
     let name = |digest: &str| if digest.is_empty() { "no result".to_string() } else { digest.to_string() };
     let differ = if count == 1 { "1 case differs" } else { &format!("{count} cases differ") };
     format!(
-        "{differ}, the first of index {first} (shape {:?}): {} on {}, {} on {}",
+        "{differ}, the first at index {first} (shape {:?}): {} on {}, {} on {}",
         case.shape,
         name(digests.0),
         ids[0],
@@ -91,8 +92,8 @@ fn worst(cell: &Cell, seed: u64, first: usize, count: usize, ids: [&str; 2], dig
     )
 }
 
-/// What runs the cells up to the case again: one command where one machine has both devices, else
-/// one for each.
+/// Returns the command that repeats the cell up to the case: one command if one machine has both
+/// devices, else one for each machine.
 fn repro(cell: &Cell, seed: u64, first: usize, subject: Side<'_>, reference: Side<'_>) -> String {
     let label = cell.label();
     let command = |devices: &str| {
@@ -136,7 +137,7 @@ mod tests {
         let other = pair(&a, &device("rocm:0", &["1", "x", "y"])).unwrap();
         assert_eq!((other[0].failed, other[0].status), (2, Status::Fail));
         let worst = other[0].worst.as_ref().unwrap();
-        assert!(worst.contains("2 cases differ, the first of index 1") && worst.contains("2 on a, x on b"), "{worst}");
+        assert!(worst.contains("2 cases differ, the first at index 1") && worst.contains("2 on a, x on b"), "{worst}");
         let repro = other[0].repro.as_ref().unwrap();
         let command = "cargo xtask conformance --devices cpu,cuda:0 --ops exp --dtypes f32 --seed 3 --cases 2";
         assert!(repro.starts_with(command) && repro.contains("on the machine of b"), "{repro}");

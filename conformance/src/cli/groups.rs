@@ -1,6 +1,6 @@
-//! The groups of a device, on both sides of a worker: run one after the other there, and here a
-//! group that kills or hangs its worker fails in the case that did it, while the others go on in a
-//! fresh one.
+//! Runs the groups of a device, on both sides of a worker process. The worker runs the groups one
+//! after the other. If a group kills or hangs its worker, this side fails the group in the case
+//! that did it, and a new worker runs the remaining groups.
 
 use super::args::Args;
 use super::devices;
@@ -18,42 +18,42 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// Variables under which a case was run, which its command must repeat.
+/// Environment variables that affect a case, which the repro command must repeat.
 const REPEATED: [&str; 2] = ["ISOBIT_SIM_DEFER", "ISOBIT_POOL"];
 
 /// The groups that a worker runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GroupJob {
-    /// By their names.
+    /// The names of the groups.
     names: Vec<String>,
     seed: u64,
     cases: u64,
     only: Option<u64>,
 }
 
-/// What happens to groups, as a worker tells it.
+/// The progress of groups, as a worker reports it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupEvent {
-    /// A case of the group that is next in the job starts.
+    /// A case of the first unfinished group of the job starts.
     Case(u64),
-    /// That group ended.
+    /// That group is finished.
     Done(Box<GroupRun>),
 }
 
-/// What came of the groups of a device.
+/// The results of a device's groups.
 #[derive(Default)]
 pub struct Outcome {
-    /// In their order.
+    /// The group runs, in the order of the groups.
     pub runs: Vec<GroupRun>,
-    /// Instructions that a simulated device executed.
+    /// The number of instructions that a simulated device executed.
     pub executed: u64,
 }
 
-/// The worker's side.
+/// Runs the job's groups; this is the worker's side.
 ///
 /// # Errors
-/// A name that is no group's.
+/// Fails if a name is not the name of a group.
 pub fn work(
     device: &AnyDevice,
     id: &str,
@@ -75,7 +75,7 @@ pub fn work(
         if let Some(simulator) = &simulator {
             tell(Message::Executed(simulator.executed()));
         }
-        // The device answers nothing more in this process.
+        // A lost device cannot be used again in this process.
         if lost {
             break;
         }
@@ -88,7 +88,7 @@ fn job<'a>(args: &Args, groups: impl IntoIterator<Item = &'a Group>) -> GroupJob
     GroupJob { names, seed: args.seed, cases: args.case_count(), only: args.case }
 }
 
-/// The groups of the CPU, in this process.
+/// Runs the groups of the CPU, in this process.
 pub fn on_cpu(args: &Args, groups: &[Group]) -> Vec<GroupRun> {
     let options = Options { only: args.case, ..Options::new(args.seed, args.case_count()) };
     let progress = Progress::new("cpu, groups", groups.len());
@@ -100,10 +100,10 @@ pub fn on_cpu(args: &Args, groups: &[Group]) -> Vec<GroupRun> {
     groups.iter().map(run).collect()
 }
 
-/// The groups of another device, dealt among so many workers.
+/// Runs the groups of another device, split among `workers` workers.
 ///
 /// # Errors
-/// A worker cannot be started any more.
+/// Fails if a worker cannot be started again.
 pub fn on_workers(args: &Args, id: &str, groups: &[Group], workers: usize) -> Result<Outcome> {
     if groups.is_empty() {
         return Ok(Outcome::default());
@@ -127,7 +127,7 @@ pub fn on_workers(args: &Args, id: &str, groups: &[Group], workers: usize) -> Re
     Ok(Outcome { runs, executed })
 }
 
-/// Puts the variables that a failure may depend on before its command.
+/// Prefixes the repro commands with the variables that the failure may depend on.
 fn repeat_variables(run: &mut GroupRun) {
     let set = |name| Some(format!("{name}={} ", std::env::var(name).ok()?));
     let variables: String = REPEATED.into_iter().filter_map(set).collect();
@@ -135,7 +135,7 @@ fn repeat_variables(run: &mut GroupRun) {
     commands.flatten().for_each(|command| command.insert_str(0, &variables));
 }
 
-/// Takes groups through one worker after the other until each has ended.
+/// Runs the groups in one worker after the other until each has ended.
 fn listen(
     args: &Args,
     id: &str,
@@ -195,8 +195,8 @@ mod tests {
         let say = |m: Message| format!("echo '{}'\n", serde_json::to_string(&m).unwrap());
         let ready = say(Message::Ready(DeviceRow::default()));
         let done = |g| say(Message::Group(GroupEvent::Done(Box::new(GroupRun::new(g, "sim:0")))));
-        // The second group ends the first worker at its case 3; a worker that begins with the third
-        // finishes.
+        // The second group kills the first worker in case 3; a worker that begins with the third
+        // group finishes.
         let dies = done(Group::Streams) + &say(Message::Group(GroupEvent::Case(3))) + "kill -SEGV $$\n";
         let goes_on = done(Group::Memory) + &say(Message::Finished);
         let text = format!("{ready}read -r job\ncase \"$job\" in *device.streams*)\n{dies};; *)\n{goes_on};; esac\n");

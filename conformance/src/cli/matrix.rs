@@ -1,4 +1,4 @@
-//! `--matrix`: which device supports what, as each says itself, in Markdown.
+//! `--matrix`: writes a Markdown table of what each device reports as supported.
 
 use super::args::Args;
 use super::{devices, process, select};
@@ -11,16 +11,17 @@ use std::fmt::Write;
 use std::path::Path;
 
 const PATH: &str = "docs/support.md";
-/// Who is asked where nobody is named: the same on every machine.
+/// The default devices: the same on every machine.
 const ASKED: [&str; 3] = ["cpu", "sim-cuda", "sim-rocm:gfx90a"];
 const TITLE: &str = "# What each driver supports
 
-Written by `cargo xtask conformance --matrix` from what the devices answer to `supports`; `cargo xtask test` compares it.
+Written by `cargo xtask conformance --matrix` from the answers of the devices to `supports`; `cargo xtask test` checks that it is current.
 
 ";
 const LEGEND: &str = "
-*yes*: every driver. A driver's name: that one alone. *no*: none. –: the operation is not defined for the dtype. Of an operation that takes
-several dtypes the values' own is the column, and the others stand behind its name; of a cast the source stands there, of `where_cond` the condition.
+*yes*: every driver supports the operation. A driver's name: only that driver does. *no*: no driver does. –: the operation is not defined for the dtype.
+If an operation takes several dtypes, the column is the dtype of the values, and the other dtypes are in brackets after its name: the source dtype of a
+cast, the condition dtype of `where_cond`.
 
 ";
 
@@ -30,17 +31,17 @@ struct Answers {
     supported: Vec<bool>,
 }
 
-/// Writes the page, or says whether it is current.
+/// Writes the page, or checks that it is current.
 ///
 /// # Errors
-/// A device that is not here; a file that cannot be written or read.
+/// Fails if a device is absent, or a file cannot be written or read.
 pub fn main(args: &Args) -> Result<bool> {
     let cells = select::cells(args)?;
     let asked = if args.devices.is_empty() { ASKED.map(String::from).into() } else { args.devices.clone() };
     let plan = devices::plan(&asked)?;
     let mut ids = plan.workers;
     ids.splice(0..0, plan.cpu.then(|| "cpu".to_string()));
-    // A device's support does not depend on its ordinal: one of a driver is enough.
+    // A device's support does not depend on its ordinal: one device per driver is enough.
     ids.dedup_by(|a, b| a.split(':').next() == b.split(':').next());
     if ids.is_empty() {
         bail!("no device to ask");
@@ -68,39 +69,39 @@ pub fn main(args: &Args) -> Result<bool> {
         let written = std::fs::read_to_string(path).with_context(|| format!("cannot read {PATH}"))?;
         return Ok(is_current(&written, &text));
     }
-    std::fs::create_dir_all("docs").context("cannot make docs")?;
+    std::fs::create_dir_all("docs").context("cannot create docs")?;
     std::fs::write(path, &text).with_context(|| format!("cannot write {PATH}"))?;
     print!("{text}");
     Ok(true)
 }
 
-/// Compares, and says where they part.
+/// Compares the texts and prints the first difference.
 fn is_current(written: &str, text: &str) -> bool {
     if written == text {
         return true;
     }
     let mut lines = written.lines().chain([""; 1]).zip(text.lines().chain([""; 1])).enumerate();
     if let Some((number, (old, new))) = lines.find(|(_, (old, new))| old != new) {
-        eprintln!("{PATH}:{} has\n  {old}\nwhere the devices say\n  {new}", number + 1);
+        eprintln!("{PATH}:{} has\n  {old}\nbut the devices answer\n  {new}", number + 1);
     }
-    eprintln!("{PATH} is not current: `cargo xtask conformance --matrix` writes it anew");
+    eprintln!("{PATH} is not current: run `cargo xtask conformance --matrix` to rewrite it");
     false
 }
 
-/// Whether a device supports each cell.
+/// Returns whether the device supports each cell.
 pub fn answers(device: &AnyDevice, cells: &[&Cell]) -> Vec<bool> {
     cells.iter().map(|cell| device.supports(&cell.op(), &cell.dtypes).is_supported()).collect()
 }
 
-/// An operation, with what tells its cells apart beside the column's dtype.
+/// An operation, with what distinguishes its cells besides the column's dtype.
 struct Line {
     op: &'static str,
     with: String,
     columns: Vec<String>,
 }
 
-/// A line for each set of operations of a family that are supported alike, a column for the dtype
-/// of the values.
+/// Returns a table with one line for each set of operations of a family with the same support, and
+/// one column for each dtype of the values.
 fn table(answers: &[Answers], cells: &[&Cell]) -> String {
     let mut lines: Vec<Line> = Vec::new();
     for (i, cell) in cells.iter().enumerate() {
@@ -141,7 +142,7 @@ fn table(answers: &[Answers], cells: &[&Cell]) -> String {
     out
 }
 
-/// The dtype of a cell's values, and what else its label and its numerics say.
+/// Returns the dtype of a cell's values, and the rest of its label and its numerics.
 fn column_of(cell: &Cell) -> (DType, String) {
     let label = cell.label();
     let (others, column) = split_dtypes(cell.operation.name(), &label);
@@ -150,7 +151,7 @@ fn column_of(cell: &Cell) -> (DType, String) {
     (column.parse().expect("a label is of dtypes"), beside.collect::<Vec<_>>().join(" "))
 }
 
-/// Names, each once, with what tells lines of one operation apart in brackets.
+/// Returns each name once, with what distinguishes the lines of one operation in brackets.
 fn operations(lines: &[&Line]) -> String {
     let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! Runs joined: the devices of this one and of earlier ones, also from other machines, in one
+//! Joins runs: puts the devices of this run and of earlier ones, also from other machines, into one
 //! report with the pairs between them.
 
 use super::digest_diff::{self, Side};
@@ -11,27 +11,27 @@ use isobit_conformance::runtime_tests::Group;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// A run, as it was left by the machine it was on.
+/// A run, as its machine wrote it.
 #[derive(Debug)]
 pub struct Run {
-    /// What tells its devices from those of the same name in another.
+    /// A label that distinguishes its devices from devices of the same name in other runs.
     label: String,
     /// Its digests.
     pub digests: Digests,
-    /// What it reported, where the report lies beside the digests.
+    /// Its report, if one lies beside the digests.
     report: Option<Report>,
-    /// It ran just now, and what it found is taken in already.
+    /// Whether it is the run of this process, whose results are already collected.
     here: bool,
 }
 
 impl Run {
-    /// The run of a folder with a `digests.json`, or of such a file by itself.
+    /// Reads the run from a folder with a `digests.json`, or from a digests file.
     ///
     /// # Errors
-    /// It cannot be read, or is something else.
+    /// Fails if the run cannot be read or is something else.
     pub fn read(path: &Path) -> Result<Self> {
         let (file, digests) = (digests_of(path), read_digests(path)?);
-        // A folder is named by itself, and a file that was renamed by its new name.
+        // The label of a folder is its name; the label of a renamed file is the file's name.
         let by_folder = file.file_name().is_some_and(|name| name == Digests::FILE);
         let folder = std::path::absolute(&file)?.parent().map(Path::to_path_buf).unwrap_or_default();
         let label = if by_folder { folder.file_name() } else { file.file_stem() };
@@ -41,7 +41,7 @@ impl Run {
             true => {
                 let text = std::fs::read(&beside).with_context(|| format!("cannot read {}", beside.display()))?;
                 let report = serde_json::from_slice(&text);
-                Some(report.with_context(|| format!("{} is no report of this version", beside.display()))?)
+                Some(report.with_context(|| format!("{} is not a report of this version", beside.display()))?)
             }
             false => None,
         };
@@ -53,32 +53,31 @@ impl Run {
         Self { label: "here".into(), digests, report: None, here: true }
     }
 
-    /// True where its devices were held to a CPU value by value, and the report has the rows of
-    /// that.
+    /// Whether its devices were compared with a CPU value by value, and the report has those rows.
     fn has_rows(&self) -> bool {
         self.here || self.report.is_some()
     }
 }
 
-/// The file of digests that a run left in its folder, or that is named itself.
+/// Returns the path of the digests in a run's folder, or the given file itself.
 pub fn digests_of(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(Digests::FILE) } else { path.to_path_buf() }
 }
 
-/// The digests of a folder, or of a file.
+/// Reads the digests of a folder, or of a file.
 ///
 /// # Errors
-/// It cannot be read, or is something else.
+/// Fails if they cannot be read or the file is something else.
 pub fn read_digests(path: &Path) -> Result<Digests> {
     let file = digests_of(path);
     Digests::read(&file).with_context(|| format!("cannot read the digests {}", file.display()))
 }
 
-/// Adds the pairs of devices to what was found, and of runs that were read their devices and what
-/// they reported.
+/// Adds to `found` the pairs of devices and, for the runs that were read, their devices and
+/// reported results.
 ///
 /// # Errors
-/// The runs are not of the same cases and the same build.
+/// Fails if the runs do not have the same cases and the same build.
 pub fn join(runs: Vec<Run>, cells: &[&Cell], groups: &[Group], found: &mut Found) -> Result<()> {
     for other in &runs[1..] {
         comparable(&runs[0], other)?;
@@ -124,8 +123,9 @@ fn is_cpu(side: Side<'_>) -> bool {
     side.digests.device.driver == "cpu"
 }
 
-/// Every two GPUs, and the CPUs of different runs. A GPU is held to the CPU of its own run; to
-/// another's only where its own has none, and here only where no row of its own says more.
+/// Compares every two GPUs, and the CPUs of different runs. A GPU is compared with the CPU of its
+/// own run, but only if that run has no rows of its own, which say more. It is compared with the
+/// CPU of another run only if its own run has no CPU.
 fn wanted(subject: Side<'_>, reference: Side<'_>, runs: &[Run]) -> bool {
     let own = &runs[subject.run];
     match (is_cpu(subject), is_cpu(reference)) {
@@ -135,8 +135,8 @@ fn wanted(subject: Side<'_>, reference: Side<'_>, runs: &[Run]) -> bool {
     }
 }
 
-/// The names of the devices of each run in the joined report: their own, and with the run's label
-/// where an earlier run has one of the name.
+/// Returns the names of each run's devices in the joined report: the original name, with the run's
+/// label appended if an earlier run has a device of that name.
 fn ids(runs: &[Run]) -> Vec<Vec<String>> {
     let mut taken = HashSet::new();
     let mut unique = |id: &str, label: &str| {
@@ -151,8 +151,8 @@ fn ids(runs: &[Run]) -> Vec<Vec<String>> {
     runs.iter().map(|run| of(run, &mut unique)).collect()
 }
 
-/// Takes in what a run reported of the cells and groups, but for pairs by digest, which are made
-/// anew.
+/// Adds the rows that a run reported for the selected cells and groups, except those of pairs by
+/// digest, which are computed again.
 fn take(report: &Report, name: impl Fn(&str) -> String, cells: &[&Cell], groups: &[Group], found: &mut Found) {
     let selected = |row: &&ResultRow| {
         let same_op = |cell: &&&Cell| cell.operation.name() == row.op;
@@ -180,20 +180,24 @@ fn take(report: &Report, name: impl Fn(&str) -> String, cells: &[&Cell], groups:
 fn comparable(a: &Run, b: &Run) -> Result<()> {
     let labels = format!("{} and {}", a.label, b.label);
     if a.digests.seed != b.digests.seed {
-        bail!("the runs {labels} are of seeds {} and {}: other cases", a.digests.seed, b.digests.seed);
+        bail!(
+            "the runs {labels} have different seeds, {} and {}, so their cases differ",
+            a.digests.seed,
+            b.digests.seed
+        );
     }
     let numerics = |b: &Build| b.numerics_version.map(|v| v.to_string()).unwrap_or_default();
     let parts = |b: &Build| [b.version.clone(), b.git.clone(), b.kernel_flags.clone(), numerics(b)];
     let pairs = parts(&a.digests.build).into_iter().zip(parts(&b.digests.build));
     for (what, (a, b)) in ["version", "commit", "kernel flags", "numerics version"].into_iter().zip(pairs) {
-        // A build without kernels or outside a checkout does not know.
+        // A build without kernels, or outside a checkout, leaves the field empty.
         if a != b && !a.is_empty() && !b.is_empty() {
-            bail!("the runs {labels} are of different builds, whose results need not agree: {what} {a}, and {b}");
+            bail!("the runs {labels} are of different builds, whose results need not agree: {what} {a} and {b}");
         }
     }
     if a.digests.cases != b.digests.cases {
         eprintln!(
-            "note: the runs {labels} have {} and {} cases a cell: compared as far as both go",
+            "note: the runs {labels} have {} and {} cases per cell; only the cases that both ran are compared",
             a.digests.cases, b.digests.cases
         );
     }

@@ -1,7 +1,7 @@
-//! The command line over the devices of the facade.
+//! The command line, over the devices of the facade crate.
 //!
-//! The CPU runs in this process. Every other device runs in a worker process of its own (this
-//! binary, started again), so that a crash or a hang costs one case and not the report.
+//! The CPU runs in this process. Every other device runs in its own worker process (this binary,
+//! started again), so that a crash or a hang costs one case and not the report.
 
 mod against;
 mod args;
@@ -29,7 +29,7 @@ use args::{Args, Command};
 use clap::Parser;
 use std::process::ExitCode;
 
-/// All passed.
+/// Everything passed.
 const PASSED: u8 = 0;
 /// Something failed.
 const FAILED: u8 = 1;

@@ -1,5 +1,5 @@
-//! The cells of a device, several at a time: each thread issues the cases of one cell, so that a
-//! GPU has work while a CPU compares.
+//! Runs several cells of a device at once: each thread issues the cases of one cell, so that a GPU
+//! has work while a CPU core compares.
 
 use isobit::AnyDevice;
 use isobit_conformance::cells::Cell;
@@ -8,33 +8,33 @@ use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What happens to cells, as a worker tells it. Cells are numbered as they were given.
+/// The progress of cells, as a worker reports it. Cells are numbered in the order given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// A cell starts.
     Begin {
-        /// Which.
+        /// The cell.
         cell: usize,
     },
-    /// A case of it starts; told only on request.
+    /// A case of it starts; reported only on request.
     Case {
-        /// Which.
+        /// The cell.
         cell: usize,
-        /// The index of the case; none for one of the cases that come first.
+        /// The index of the case; `None` for one of the cases that run first.
         index: Option<u64>,
     },
-    /// A cell ended.
+    /// A cell is finished.
     Done {
-        /// Which.
+        /// The cell.
         cell: usize,
-        /// With what.
+        /// Its results.
         run: Box<CellRun>,
     },
 }
 
-/// Runs cells on a device, on so many threads. With `trace`, each case is told before it runs.
-/// Stops where the device is lost.
+/// Runs cells on a device, on `threads` threads. With `trace`, reports each case before it runs.
+/// Stops if the device is lost.
 pub fn run_cells(
     device: &AnyDevice,
     id: &str,
@@ -68,14 +68,15 @@ pub fn run_cells(
     };
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, cells.len().max(1)) {
-            // Cases reach ranks of six and recipes recurse little, but a driver's stack is its own.
+            // Cases have at most six dimensions and the recipes recurse little; the reserve is for
+            // the driver's own stack use.
             let thread = std::thread::Builder::new().stack_size(8 << 20);
             thread.spawn_scoped(scope, work).expect("the system can start a thread");
         }
     });
 }
 
-/// How many cells run at once: the processors of this machine.
+/// Returns the number of cells that run at once: the number of processors of this machine.
 pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }

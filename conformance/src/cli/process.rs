@@ -1,4 +1,4 @@
-//! A worker process: started, heard, asked, and gone when it is dropped.
+//! A worker process: starts it, receives its messages, gives it a job, and ends it on drop.
 
 use super::simulated::Simulated;
 use super::worker::{Job, Message};
@@ -11,34 +11,35 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// A worker process that has its device open.
+/// A worker process with an open device.
 pub struct Worker {
     child: Child,
     stdin: Option<ChildStdin>,
-    /// What it tells.
+    /// The messages from the worker.
     pub messages: Receiver<Message>,
-    /// The device, as it describes itself.
+    /// The device's description of itself.
     pub row: DeviceRow,
 }
 
-/// How long a device may take to open: a simulator or a cold driver included.
+/// The longest time that opening a device may take, including a simulator or a cold driver.
 const OPENING: Duration = Duration::from_secs(120);
 
-/// Starts a worker for cells and waits until its device is open. A simulated device has so many
+/// Starts a worker for cells and waits until its device is open. A simulated device uses `threads`
 /// threads.
 ///
 /// # Errors
-/// The device is not here, or opening it killed the worker.
+/// Fails if the device is absent, or opening it killed the worker.
 pub fn start(device: &str, threads: usize) -> Result<Worker> {
     start_with(device, threads, true)
 }
 
-/// Starts a worker whose simulated device has exact memory or not.
+/// Starts a worker; `exact` says whether its simulated device gives each storage an allocation of
+/// its exact size.
 ///
 /// # Errors
-/// As [`start`].
+/// As for [`start`].
 pub fn start_with(device: &str, threads: usize, exact: bool) -> Result<Worker> {
-    let program = std::env::current_exe().context("the path of this program")?;
+    let program = std::env::current_exe().context("cannot get the path of this program")?;
     let mut command = Command::new(program);
     if let Some(simulated) = Simulated::of(device) {
         command.envs(simulated.environment(threads, exact)?);
@@ -46,16 +47,16 @@ pub fn start_with(device: &str, threads: usize, exact: bool) -> Result<Worker> {
     spawn(device, command.args(["worker", "--device", device]))
 }
 
-/// The worker that a command starts.
+/// Starts a worker with the given command.
 ///
 /// # Errors
-/// It does not start, or has no device.
+/// Fails if the process does not start or has no device.
 pub fn spawn(device: &str, command: &mut Command) -> Result<Worker> {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("starting a worker")?;
-    let stdout = child.stdout.take().context("the worker's output")?;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start a worker")?;
+    let stdout = child.stdout.take().context("the worker has no standard output")?;
     let (tx, messages) = channel();
     std::thread::spawn(move || {
-        // A line that is no message is a library's chatter on standard output.
+        // A line that is not a message is output of a library, and is ignored.
         let lines = BufReader::new(stdout).lines().map_while(Result::ok);
         for message in lines.filter_map(|l| serde_json::from_str(&l).ok()) {
             if tx.send(message).is_err() {
@@ -68,7 +69,7 @@ pub fn spawn(device: &str, command: &mut Command) -> Result<Worker> {
     match worker.messages.recv_timeout(OPENING) {
         Ok(Message::Ready(row)) => worker.row = row,
         Ok(Message::Absent(reason)) => bail!(reason),
-        Ok(_) => bail!("device {device}: the worker did not say that it is ready"),
+        Ok(_) => bail!("device {device}: the worker's first message does not say that the device is open"),
         Err(RecvTimeoutError::Timeout) => {
             bail!("device {device}: no answer within {} s while opening it", OPENING.as_secs())
         }
@@ -80,23 +81,23 @@ pub fn spawn(device: &str, command: &mut Command) -> Result<Worker> {
 }
 
 impl Worker {
-    /// Whether the device supports each cell.
+    /// Returns whether the device supports each cell.
     ///
     /// # Errors
-    /// The worker does not answer.
+    /// Fails if the worker does not answer.
     pub fn ask(mut self, cells: &[&Cell]) -> Result<Vec<bool>> {
         let job = Job { ask: true, ..Job::of(cells.iter().copied(), &Options::new(0, 0)) };
         self.give(&job)?;
         match self.messages.recv_timeout(OPENING) {
             Ok(Message::Supports(answers)) => Ok(answers),
-            _ => bail!("device {}: the worker does not say what it supports", self.row.id),
+            _ => bail!("device {}: the worker did not report what the device supports", self.row.id),
         }
     }
 
-    /// Hands it its job, the only one it has.
+    /// Gives the worker its only job.
     ///
     /// # Errors
-    /// None that the worker causes: one that is gone is noticed by whoever listens to it.
+    /// Never fails because of the worker: if it is gone, the receiver of its messages notices.
     pub fn give(&mut self, job: &Job) -> Result<()> {
         if let Some(mut stdin) = self.stdin.take() {
             let _ = writeln!(stdin, "{}", serde_json::to_string(job)?);
@@ -104,7 +105,7 @@ impl Worker {
         Ok(())
     }
 
-    /// How the process ended.
+    /// Waits for the process to end and returns its exit status.
     pub fn end(&mut self) -> String {
         match self.child.wait() {
             Ok(status) => status.to_string(),
@@ -115,7 +116,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It may have ended by itself; only that it has matters.
+        // The process may already have ended; the results do not matter.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

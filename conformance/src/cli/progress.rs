@@ -1,5 +1,5 @@
-//! What is seen of a run while it goes on: a line for each family of operations that a device is
-//! through with, failures at once, and on a terminal a bar a device below them.
+//! Progress output during a run: one line for each family of operations that a device finishes,
+//! each failure at once, and on a terminal one bar per device below them.
 
 use super::tally::Tally;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -12,14 +12,15 @@ use std::io::IsTerminal;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-/// The bars of devices that run at the same time, one under the other.
+/// The bars of the devices that run at the same time, one below the other.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
-/// Without a terminal nothing moves: after so long without a line there is one that says how far a
+/// Without a terminal there is no bar: after this time without output, one line says how far the
 /// device is.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// More failures than this of a device are one fault that shows everywhere: they are in the report.
+/// More failures than this on one device have probably one cause that shows everywhere; the rest
+/// are only in the report.
 const MOST_FAILURES: u64 = 20;
 
 /// The progress of one device.
@@ -30,18 +31,18 @@ pub struct Progress {
     state: Mutex<Done>,
 }
 
-/// What is done.
+/// The finished work of a device.
 struct Done {
     rows: u64,
     failures: u64,
-    /// The families that are begun, or still to come, in the order in which they were named.
+    /// The families that are running or still to come, in the order in which they were named.
     families: Vec<Tally>,
-    /// When the device last said something.
+    /// The time of the device's last output.
     said: Instant,
 }
 
 impl Progress {
-    /// Of so many rows; 0 where that is not known.
+    /// Creates the progress of `total` rows; 0 if the number is unknown.
     pub fn new(device: &str, total: usize) -> Self {
         let total = total as u64;
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -56,7 +57,7 @@ impl Progress {
         Self { bar, device: device.into(), total, state: Mutex::new(state) }
     }
 
-    /// Of cells: a family's line comes when the last of its own is done.
+    /// Creates the progress of `cells`. A family's line is printed when its last cell is done.
     pub fn of(device: &str, cells: &[&Cell]) -> Self {
         let mut families: Vec<Tally> = Vec::new();
         for cell in cells {
@@ -67,7 +68,7 @@ impl Progress {
         progress
     }
 
-    /// One more is done.
+    /// Counts one finished row.
     pub fn step(&self, row: &ResultRow) {
         if let Some(bar) = &self.bar {
             bar.set_message(format!("{} {}", row.op, row.dtypes));
@@ -80,7 +81,7 @@ impl Progress {
             match done.failures {
                 n if n <= MOST_FAILURES => self.say(&mut done, &failure(&self.device, row)),
                 n if n == MOST_FAILURES + 1 => {
-                    self.say(&mut done, &format!("{}: what else fails is in the report", self.device));
+                    self.say(&mut done, &format!("{}: further failures are only in the report", self.device));
                 }
                 _ => {}
             }
@@ -97,17 +98,17 @@ impl Progress {
         }
     }
 
-    /// Still at it.
+    /// Shows what is running now.
     pub fn note(&self, what: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(what.to_string());
         }
     }
 
-    /// A line above the bars.
+    /// Prints a line above the bars.
     fn say(&self, done: &mut Done, line: &str) {
         match &self.bar {
-            // A terminal that is gone is told nothing.
+            // An error means that the terminal is closed, which does not matter.
             Some(_) => drop(BARS.println(line)),
             None => eprintln!("{line}"),
         }
@@ -118,7 +119,7 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         let mut done = self.state.lock();
-        // Of families whose number nobody knew, or that a device did not get through.
+        // Families of unknown size, and families that the device did not finish.
         let left: Vec<String> = done.families.iter().filter_map(|f| f.rest(&self.device, colored())).collect();
         left.iter().for_each(|line| self.say(&mut done, line));
         if let Some(bar) = &self.bar {
@@ -131,7 +132,7 @@ fn colored() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// A failure in one line: which cell, how many cases, and why.
+/// Formats a failure as one line: the cell, the number of cases, and the reason.
 fn failure(device: &str, row: &ResultRow) -> String {
     let state = State::of(row);
     let what = format!("{} {} {}", state.symbol(), row.op, row.dtypes);

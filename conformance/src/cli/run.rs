@@ -1,4 +1,4 @@
-//! A run from arguments to report.
+//! A run, from the arguments to the report.
 
 use super::against::Earlier;
 use super::args::Args;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::Instant;
 
-/// What has come together so far.
+/// The results collected so far.
 #[derive(Default)]
 pub struct Found {
     pub devices: Vec<DeviceRow>,
@@ -27,10 +27,10 @@ pub struct Found {
 }
 
 impl Found {
-    /// Takes in the cells of a device: its failures go to files.
+    /// Adds the cell results of a device, and saves its failures to files.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Fails if a file cannot be written.
     pub fn keep(&mut self, args: &Args, device: DeviceRow, runs: Vec<CellRun>) -> Result<()> {
         let mut cells = Vec::with_capacity(runs.len());
         for mut run in runs {
@@ -45,7 +45,7 @@ impl Found {
         Ok(())
     }
 
-    /// Takes in the groups of a device.
+    /// Adds the group results of a device.
     pub fn keep_groups(&mut self, runs: Vec<GroupRun>) {
         for run in runs {
             self.memory.add(&run.memory);
@@ -54,7 +54,7 @@ impl Found {
         }
     }
 
-    /// Takes in a finding that is of no cell.
+    /// Adds a finding that belongs to no cell.
     pub fn found(&mut self, finding: Finding) {
         if let Some(count) = self.memory.count_mut(&finding.kind) {
             *count += 1;
@@ -63,7 +63,7 @@ impl Found {
     }
 }
 
-/// Runs, writes the report and shows it; true where everything passed.
+/// Runs, writes the report and prints it. Returns true if everything passed.
 pub fn main(args: &Args) -> Result<bool> {
     let started = Instant::now();
     let (mut cells, mut groups) = select::all(args)?;
@@ -79,7 +79,7 @@ pub fn main(args: &Args) -> Result<bool> {
         groups.clear();
         cells.retain(|cell| options.first.iter().any(|c| c.cell() == Some(cell)));
         if cells.is_empty() {
-            bail!("{} holds no case of a cell that this version has and the filters select", file.display());
+            bail!("{} contains no case whose cell exists in this version and passes the filters", file.display());
         }
     } else {
         options.first = save::regressions(&args.out)?;
@@ -91,7 +91,7 @@ pub fn main(args: &Args) -> Result<bool> {
     let mut runs = args.compare.iter().map(|path| Run::read(path)).collect::<Result<Vec<_>>>()?;
     let joined_alone = !runs.is_empty() && asked.is_empty();
     if joined_alone && runs.len() == 1 {
-        bail!("--compare has one run and nothing to hold it to: give a second one, or --devices to run");
+        bail!("--compare has only one run: give a second one, or devices to run with --devices");
     }
 
     let mut found = Found::default();
@@ -103,13 +103,13 @@ pub fn main(args: &Args) -> Result<bool> {
             Digests { schema: SCHEMA, seed: options.seed, cases: options.cases, build: build::info(), devices };
         if !options.replay_only {
             let path = args.out.join(Digests::FILE);
-            std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
+            std::fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
             digests.write(&path).with_context(|| format!("cannot write {}", path.display()))?;
         }
         against = earlier.map(|earlier| earlier.with(args, &digests, "this run", &cells));
         runs.insert(0, Run::here(digests));
     }
-    // Of runs that are joined the first says what they have in common.
+    // The first of the joined runs supplies the values that all share.
     let of = &runs[0].digests;
     let (seed, cases, build) = (of.seed, runs.iter().map(|r| r.digests.cases).min().unwrap_or(0), of.build.clone());
     merge_runs::join(runs, &cells, &groups, &mut found)?;
@@ -117,7 +117,7 @@ pub fn main(args: &Args) -> Result<bool> {
     let Found { devices, not_run, rows, memory, findings, .. } = found;
     let report = Report::assemble(seed, cases, build, devices, not_run, rows, memory, findings, started.elapsed());
     if report.totals.executed == 0 {
-        bail!("nothing ran: no cell is left by the filters for the devices that are here");
+        bail!("nothing ran: the present devices support no cell that passes the filters");
     }
     let written = report::write(&report, &args.out)?;
     let view = View { color: std::io::stdout().is_terminal(), verbose: args.verbose };

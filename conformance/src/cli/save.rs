@@ -1,5 +1,5 @@
-//! Failures as files: each by itself, to be replayed by one command, and all in the regression
-//! file, which runs first the next time.
+//! Saves failures: each to its own file, which one command replays, and all to the regression file,
+//! whose cases run first in the next run.
 
 use anyhow::{Context, Result};
 use isobit_conformance::case::Case;
@@ -11,12 +11,12 @@ fn regression_file(out: &Path) -> PathBuf {
     out.join("regressions.jsonl")
 }
 
-/// The cases that run first: the committed ones and those that earlier runs saved.
+/// Returns the cases that run first: the committed ones and those that earlier runs saved.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// Fails if a file cannot be read.
 pub fn regressions(out: &Path) -> Result<Vec<Case>> {
-    let mut failures = regress::parse(COMMITTED).context("the committed regressions")?;
+    let mut failures = regress::parse(COMMITTED).context("cannot parse the committed regressions")?;
     let path = regression_file(out);
     if path.exists() {
         failures.extend(load(&path)?);
@@ -24,23 +24,23 @@ pub fn regressions(out: &Path) -> Result<Vec<Case>> {
     Ok(regress::cases(failures))
 }
 
-/// The failures of a file.
+/// Reads the failures of a file.
 ///
 /// # Errors
-/// A file that cannot be read, or holds something else.
+/// Fails if the file cannot be read or contains something else.
 pub fn load(path: &Path) -> Result<Vec<Failure>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    regress::parse(&text).with_context(|| format!("{} holds no saved cases", path.display()))
+    regress::parse(&text).with_context(|| format!("{} does not contain saved cases", path.display()))
 }
 
-/// Saves a cell's failure and notes in its row and findings the command that repeats it.
+/// Saves a cell's failure, and sets the repro command in its row and findings.
 ///
 /// # Errors
-/// Those of the file system.
+/// Fails if a file cannot be written.
 pub fn failure(out: &Path, run: &mut CellRun) -> Result<()> {
     let Some(failure) = &run.failure else { return Ok(()) };
     let dir = out.join("failures");
-    std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let row = &run.row;
     let numerics = row.numerics.map(|n| format!("-{n:?}").to_lowercase()).unwrap_or_default();
     let name = format!("{}-{}-{}{numerics}.json", row.subject, row.op, row.dtypes).replace([':', ','], "-");
@@ -53,7 +53,7 @@ pub fn failure(out: &Path, run: &mut CellRun) -> Result<()> {
     Ok(())
 }
 
-/// A path as a shell takes it.
+/// Returns the path quoted for a shell.
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c));

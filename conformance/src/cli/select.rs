@@ -1,4 +1,4 @@
-//! Which cells and groups run: filters by name, with a suggestion for a name that is none.
+//! Selects the cells and groups to run by name, and suggests similar names for an unknown one.
 
 use super::args::Args;
 use anyhow::{Result, bail};
@@ -7,13 +7,14 @@ use isobit_conformance::cells::{Cell, Operation};
 use isobit_conformance::runtime_tests::{self, Group};
 use isobit_hal::DType;
 
-/// What begins the names of groups, and names all of them.
+/// The prefix of all group names; alone, it selects all groups.
 const GROUPS: &str = "device.";
 
-/// What the filters let through. Groups are of no dtype: a filter by dtypes leaves them out.
+/// Returns the cells and groups that pass the filters. Groups have no dtype: a filter by dtypes
+/// excludes them.
 ///
 /// # Errors
-/// A name that is none; filters that let nothing through.
+/// Fails if a name is unknown, or if nothing passes the filters.
 pub fn all(args: &Args) -> Result<(Vec<&'static Cell>, Vec<Group>)> {
     let cells = passing(args)?;
     let named = |g: &Group| args.ops.is_empty() || args.ops.iter().any(|o| o == g.name() || o == GROUPS);
@@ -23,16 +24,16 @@ pub fn all(args: &Args) -> Result<(Vec<&'static Cell>, Vec<Group>)> {
     }
     if args.case.is_some() && !cells.is_empty() {
         bail!(
-            "--case is of groups, whose names begin with {GROUPS}: a case of an operation is saved to a file and run by --replay"
+            "--case applies only to groups, whose names begin with {GROUPS}; a failing case of an operation is saved to a file, which --replay runs"
         );
     }
     Ok((cells, groups))
 }
 
-/// The cells that the filters let through.
+/// Returns the cells that pass the filters.
 ///
 /// # Errors
-/// A name that is none; filters that let no cell through.
+/// Fails if a name is unknown, or if no cell passes the filters.
 pub fn cells(args: &Args) -> Result<Vec<&'static Cell>> {
     let cells = passing(args)?;
     if cells.is_empty() { Err(nothing(args)) } else { Ok(cells) }
@@ -66,12 +67,13 @@ fn passing(args: &Args) -> Result<Vec<&'static Cell>> {
     Ok(Cell::all().iter().filter(passes).collect())
 }
 
-/// The dtypes of a cell as one word of the command line.
+/// Returns the dtypes of a cell as one word for the command line.
 pub fn dashed(cell: &Cell) -> String {
     cell.label().replace(',', "-")
 }
 
-/// The command that runs a cell, given by its name, dtypes and numerics, up to a case on devices.
+/// Returns the command that runs a cell, given by its name, dtypes and numerics, up to the case
+/// `index` on `devices`.
 pub fn rerun(devices: &str, (op, dtypes, numerics): (&str, &str, Option<Numerics>), seed: u64, index: u64) -> String {
     let numerics = numerics.map(|n| format!(" --numerics {n}")).unwrap_or_default();
     let (dtypes, cases) = (dtypes.replace(',', "-"), index + 1);
@@ -80,10 +82,10 @@ pub fn rerun(devices: &str, (op, dtypes, numerics): (&str, &str, Option<Numerics
     )
 }
 
-/// Refuses a name that is none of the known ones, naming those that it may have meant.
+/// Refuses an unknown name and suggests the known names that resemble it.
 ///
 /// # Errors
-/// The name is none of them.
+/// Fails if the name is unknown.
 pub fn known(what: &str, name: &str, names: &[&str]) -> Result<()> {
     if names.contains(&name) {
         return Ok(());
@@ -93,7 +95,7 @@ pub fn known(what: &str, name: &str, names: &[&str]) -> Result<()> {
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, n)| n).collect();
     match near.is_empty() {
-        true => bail!("no {what} is named `{name}`; there are {}", names.join(", ")),
+        true => bail!("no {what} is named `{name}`; known names: {}", names.join(", ")),
         false => bail!("no {what} is named `{name}`; did you mean {}?", near.join(" or ")),
     }
 }

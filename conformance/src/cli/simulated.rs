@@ -1,47 +1,49 @@
-//! Simulated devices: which there are, and what a process needs to have one.
+//! Simulated devices: which exist, and what environment a process needs to use one.
 //!
-//! A simulator is a shared library in place of a vendor's, so a device of it is opened as the
-//! vendor's own, in a process that found the simulator's folder first.
+//! A simulator is a shared library that replaces a vendor's library. Its device opens like the
+//! vendor's own, in a process that finds the simulator's folder first.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// How memory is pooled; see [`Simulated::environment`].
+/// Selects how memory is pooled; see [`Simulated::environment`].
 const POOL_VARIABLE: &str = "ISOBIT_POOL";
 
-/// Names the folder that holds a folder of libraries for each vendor; `cargo xtask` sets it.
+/// Names the folder that contains one folder of libraries per vendor; `cargo xtask` sets it.
 const FOLDER_VARIABLE: &str = "ISOBIT_SIMGPU";
 
 /// A vendor's simulator.
 #[derive(Debug, PartialEq, Eq)]
 struct Vendor {
-    /// How reports call its devices, before the architecture.
+    /// The driver name of its devices in reports, before the architecture.
     driver: &'static str,
-    /// Whose GPU it is.
+    /// The vendor's name.
     name: &'static str,
-    /// Every architecture; the first is meant where none is named.
+    /// All architectures; the first one is the default.
     archs: &'static [&'static str],
-    /// Those that run where there is no such GPU and nobody asked for others.
+    /// The architectures that run by default if the machine has no real GPU of the vendor.
     by_default: &'static [&'static str],
-    /// The first architecture goes by the driver's name alone.
+    /// Whether the driver's name alone means the first architecture.
     first_unnamed: bool,
-    /// The driver whose library it stands in for.
+    /// The driver whose library it replaces.
     stands_for: &'static str,
     /// Its library in the vendor's folder.
     library: &'static str,
-    /// The variable that chooses the card.
+    /// The environment variable that selects the architecture.
     card: &'static str,
-    /// The variable by which the driver finds the vendor's installation, where it has one.
+    /// The environment variable with which the driver finds the vendor's installation, if it uses
+    /// one.
     root: Option<&'static str>,
-    /// The variable that names the vendor's real run-time compiler, where its simulator has no
-    /// stand-in for that.
+    /// The environment variable that names the vendor's real run-time compiler, if the simulator
+    /// does not replace that compiler.
     compiler: Option<&'static str>,
-    /// The variable that chooses architectures while building.
+    /// The environment variable that selects the architectures of the build.
     built_for: &'static str,
 }
 
-/// PTX is compiled forward by the card's driver, so that one card says what all do.
+/// The device's driver compiles PTX for any later architecture, so one architecture is
+/// representative.
 static CUDA: Vendor = Vendor {
     driver: "sim-cuda",
     name: "NVIDIA",
@@ -56,7 +58,7 @@ static CUDA: Vendor = Vendor {
     built_for: "ISOBIT_CUDA_ARCHS",
 };
 
-/// By default one of wave64, one of wave32.
+/// By default one device with wave64 and one with wave32.
 static ROCM: Vendor = Vendor {
     driver: "sim-rocm",
     name: "AMD",
@@ -81,65 +83,65 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// All there are.
+    /// Returns all simulated devices.
     fn all() -> impl Iterator<Item = Self> {
         VENDORS.into_iter().flat_map(|vendor| vendor.archs.iter().map(move |&arch| Self { vendor, arch }))
     }
 
-    /// The device of an id of the form that [`id`](Self::id) gives.
+    /// Returns the device with the given id, in the form that [`id`](Self::id) returns.
     pub fn of(id: &str) -> Option<Self> {
         Self::all().find(|device| device.id() == id)
     }
 
-    /// The device that a user names, of the simulated driver `driver`: by its architecture, or
-    /// without one by the first.
+    /// Returns the device of the simulated driver `driver` with the given architecture, or with the
+    /// driver's first architecture.
     ///
     /// # Errors
-    /// A driver that has no simulator, an architecture that it does not simulate.
+    /// Fails if the driver has no simulator, or the simulator does not have the architecture.
     pub fn named(driver: &str, arch: Option<&str>) -> Result<Self> {
         let Some(vendor) = VENDORS.into_iter().find(|vendor| vendor.driver == driver) else {
-            bail!("{driver}: there is no such simulated GPU; there are {} and {}", CUDA.driver, ROCM.driver);
+            bail!("{driver}: no such simulated GPU; known names: {} and {}", CUDA.driver, ROCM.driver);
         };
         let arch = arch.unwrap_or(vendor.archs[0]);
         super::select::known(&format!("simulated {} GPU", vendor.name), arch, vendor.archs)?;
         Ok(Self::all().find(|device| device.vendor == vendor && device.arch == arch).expect("it is a known one"))
     }
 
-    /// Those that stand in for a driver's GPUs on a machine without.
+    /// Returns the devices that replace a driver's GPUs on a machine without any.
     pub fn instead_of(driver: &str) -> impl Iterator<Item = Self> {
         let vendors = VENDORS.into_iter().filter(move |vendor| vendor.stands_for == driver);
         vendors.flat_map(|vendor| vendor.by_default.iter().map(move |&arch| Self { vendor, arch }))
     }
 
-    /// The name in reports.
+    /// Returns the name that reports use.
     pub fn id(self) -> String {
         let Vendor { driver, archs, first_unnamed, .. } = self.vendor;
         if *first_unnamed && self.arch == archs[0] { (*driver).into() } else { format!("{driver}:{}", self.arch) }
     }
 
-    /// The name by which the process that has it opens it.
+    /// Returns the name with which its process opens it.
     pub fn opened_as(self) -> String {
         format!("{}:0", self.vendor.stands_for)
     }
 
-    /// That it can be started: this build has the driver and code for it, and the simulator is
-    /// built.
+    /// Checks that the device can be started: this build has the driver and code for it, and the
+    /// simulator is built.
     ///
     /// # Errors
-    /// It cannot; what to do about that.
+    /// Fails if it cannot be started; the message says what to do.
     pub fn ready(self) -> Result<()> {
         let (id, packed) = (self.id(), packed(self.vendor)?);
         if packed.is_empty() {
             bail!(
-                "{id}: this build carries no compiled kernels for {} GPUs. clang 19 or newer and lld compile them while building; \
-                 `cargo xtask doctor` tells what is missing",
+                "{id}: this build contains no compiled kernels for {} GPUs. The build needs clang 19 or newer and lld to compile them; \
+                 `cargo xtask doctor` shows what is missing",
                 self.vendor.name
             );
         }
         if !packed.iter().any(|packed| runs_on(packed, self.arch)) {
             let Vendor { name, built_for, .. } = self.vendor;
             let others = format!(
-                "this build has {name} kernels for {} and none for {}; {built_for}, set while building, chooses them",
+                "this build has {name} kernels for {} but not for {}; set {built_for} when building to select the architectures",
                 packed.join(", "),
                 self.arch
             );
@@ -151,12 +153,13 @@ impl Simulated {
         self.vendor.folder().map(drop).with_context(|| format!("device {id}"))
     }
 
-    /// The variables of a process that has it, with so many threads to simulate on. With `exact`
-    /// each storage is an allocation of its own there, so that an access outside it is seen;
-    /// without, memory is pooled as users have it, unless the environment says otherwise.
+    /// Returns the environment variables of a process that uses the device with `threads`
+    /// simulation threads. With `exact`, each storage is its own allocation, so that the simulator
+    /// detects an access outside it; otherwise memory is pooled as for users, unless the
+    /// environment says otherwise.
     ///
     /// # Errors
-    /// The simulator is not built.
+    /// Fails if the simulator is not built.
     pub fn environment(self, threads: usize, exact: bool) -> Result<Vec<(&'static str, OsString)>> {
         let root = self.vendor.folder()?;
         let mut path = root.join("lib").into_os_string();
@@ -178,33 +181,34 @@ impl Simulated {
 }
 
 impl Vendor {
-    /// Whether its devices can compile kernels: with NVIDIA's own compiler where the environment
-    /// names one, with a stand-in for AMD's that runs the clang of the build.
+    /// Whether its devices can compile kernels: the NVIDIA ones use NVIDIA's own compiler if the
+    /// environment names it, the AMD ones use a stand-in for AMD's compiler that runs the clang of
+    /// the build.
     fn compiles(&self) -> bool {
         self.compiler.is_none_or(|variable| std::env::var_os(variable).is_some())
     }
 
-    /// Where the vendor's run-time compiler lies, where the environment says so.
+    /// Returns the folder of the vendor's run-time compiler, if the environment names one.
     fn compiler_folder(&self) -> Option<OsString> {
         let library = PathBuf::from(std::env::var_os(self.compiler?)?);
         Some(library.parent()?.as_os_str().to_owned())
     }
 
-    /// The folder that stands in for the vendor's installation.
+    /// Returns the folder that replaces the vendor's installation.
     fn folder(&self) -> Result<PathBuf> {
         let simulators = match std::env::var_os(FOLDER_VARIABLE) {
             Some(folder) => PathBuf::from(folder),
-            // Where cargo puts programs, the simulators lie beside them.
+            // In cargo's target folder, the simulators lie beside the programs.
             None => {
-                let program = std::env::current_exe().context("the path of this program")?;
-                program.ancestors().nth(2).context("this program lies in no folder")?.join("simgpu")
+                let program = std::env::current_exe().context("cannot get the path of this program")?;
+                program.ancestors().nth(2).context("the path of this program has too few folders")?.join("simgpu")
             }
         };
         let root = simulators.join(self.stands_for);
         if !root.join("lib").join(self.library).exists() {
             bail!(
-                "the simulated {} GPU is not in {}: `cargo xtask conformance` builds it, and so does `cargo run -p isobit-simgpu-install`, \
-                 which prints the folder that {FOLDER_VARIABLE} is to name",
+                "the simulated {} GPU is not in {}: build it with `cargo xtask conformance` or with `cargo run -p isobit-simgpu-install`, \
+                 which prints the folder to set in {FOLDER_VARIABLE}",
                 self.name,
                 root.display()
             );
@@ -213,8 +217,8 @@ impl Vendor {
     }
 }
 
-/// Whether code for one architecture runs on another: PTX on later ones too, an AMD code object on
-/// its own.
+/// Whether code for one architecture runs on another: PTX also runs on later architectures, an AMD
+/// code object only on its own.
 fn runs_on(code: &str, card: &str) -> bool {
     let sm = |arch: &str| arch.strip_prefix("sm_").and_then(|n| n.parse::<u32>().ok());
     match (sm(code), sm(card)) {
@@ -223,7 +227,7 @@ fn runs_on(code: &str, card: &str) -> bool {
     }
 }
 
-/// The vendor's architectures that this build has kernels for.
+/// Returns the vendor's architectures for which this build has kernels.
 fn packed(vendor: &Vendor) -> Result<Vec<String>> {
     match vendor.stands_for {
         #[cfg(feature = "cuda")]

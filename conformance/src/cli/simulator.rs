@@ -1,5 +1,5 @@
-//! The simulator that stands in for a driver's library in this process, if one does, asked for what
-//! it saw.
+//! The simulator that replaces a driver's library in this process, if there is one, and its report
+//! of what it saw.
 
 use isobit_conformance::report::Finding;
 use isobit_conformance::run::{Sighting, Watch};
@@ -8,11 +8,11 @@ use serde::Deserialize;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The libraries that a simulator may stand in for.
+/// The libraries that a simulator may replace.
 const LIBRARIES: [&str; 6] =
     ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libcuda.so", "libcuda.so.1"];
 
-/// Only a library that is loaded already, as the GNU C library numbers it.
+/// Opens only a library that is already loaded; the value is that of the GNU C library.
 const RTLD_NOLOAD: c_int = 4;
 
 type ReportFn = unsafe extern "C" fn(buffer: *mut c_char, length: usize) -> usize;
@@ -22,11 +22,11 @@ type ReportFn = unsafe extern "C" fn(buffer: *mut c_char, length: usize) -> usiz
 pub struct Simulator {
     report: ReportFn,
     executed: AtomicU64,
-    /// Keeps the function above where it is.
+    /// Keeps the library loaded, so that the function above stays valid.
     _library: Library,
 }
 
-/// What a simulator writes.
+/// The simulator's report.
 #[derive(Debug, Deserialize)]
 struct Written {
     instructions: u64,
@@ -46,38 +46,39 @@ struct WrittenFinding {
 }
 
 impl Simulator {
-    /// The simulator among the libraries that this process has loaded.
+    /// Returns the simulator among the libraries that this process has loaded.
     pub fn loaded() -> Option<Self> {
         LIBRARIES.into_iter().find_map(|name| {
             // SAFETY: with RTLD_NOLOAD nothing is loaded, so no code of a library runs.
             let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_NOLOAD) }.ok()?;
-            // SAFETY: the simulators declare the function so, and no vendor's library has one of
-            // this name.
+            // SAFETY: the simulators declare the function with this type, and no vendor's library
+            // has a function of this name.
             let report = *unsafe { library.get::<ReportFn>(b"isobit_sim_report\0") }.ok()?;
             Some(Self { report, executed: AtomicU64::new(0), _library: library })
         })
     }
 
-    /// Instructions executed since the process began, each lane counted, as of the last look.
+    /// Returns the number of instructions executed since the process began, counting each lane, as
+    /// of the last `look`.
     pub fn executed(&self) -> u64 {
         self.executed.load(Ordering::Relaxed)
     }
 
-    /// The simulator's report as it writes it.
+    /// Returns the simulator's report as it writes it.
     fn text(&self) -> Vec<u8> {
         let mut buffer: Vec<u8> = vec![0; 4096];
         loop {
-            // SAFETY: the buffer is as long as it says; the function writes no further.
+            // SAFETY: the buffer has the given length, and the function does not write beyond it.
             let needed = unsafe { (self.report)(buffer.as_mut_ptr().cast(), buffer.len()) };
             if needed <= buffer.len() {
                 buffer.truncate(needed);
-                // The length may count the byte that ends a C string.
+                // The length may include the NUL that ends a C string.
                 while buffer.last() == Some(&0) {
                     buffer.pop();
                 }
                 return buffer;
             }
-            // Other threads may add to it until the next call.
+            // Other threads may make the report longer until the next call.
             buffer.resize(needed + 4096, 0);
         }
     }
@@ -94,7 +95,7 @@ impl Watch for Simulator {
 
 fn sighting(written: WrittenFinding) -> Sighting {
     let some = |text: String| Some(text).filter(|t| !t.is_empty());
-    // A simulator names one access, a report counts them.
+    // The simulator names a single access; the report names the count.
     let kind = match written.kind.as_str() {
         "uninitialised_read" => "uninitialised_reads",
         "race" => "races",
@@ -102,7 +103,7 @@ fn sighting(written: WrittenFinding) -> Sighting {
         other => other,
     };
     let buffer = some(written.buffer);
-    // Of what cannot be executed the words alone tell which instruction it is.
+    // For an instruction that cannot be executed, only the message names the instruction.
     let instruction = match kind {
         "fault" => some(written.instruction).or_else(|| some(written.message.clone())),
         _ => some(written.instruction),

@@ -1,5 +1,5 @@
-//! `stress`: many threads at one or two devices, for longer than a group is; also what runs under a
-//! checker of memory such as compute-sanitizer.
+//! `stress`: many threads on one or two devices, for longer than a group runs; also useful under a
+//! memory checker such as compute-sanitizer.
 
 use super::args::StressArgs;
 use super::devices;
@@ -10,15 +10,15 @@ use isobit_conformance::run::Watch;
 use isobit_conformance::runtime_tests::{Stress, stress};
 use std::process::Command;
 
-/// Runs and says what came of it; true where all is right.
+/// Runs the stress test and prints the result. Returns true if everything passed.
 ///
 /// # Errors
-/// A device that is not here; two of different drivers, one of them simulated.
+/// Fails if a device is absent, or if there are two different devices and the first is simulated.
 pub fn main(args: &StressArgs) -> Result<bool> {
     let ids: Vec<&String> = [&args.device].into_iter().chain(&args.second).collect();
     if let (Some(simulated), false) = (Simulated::of(&args.device), args.inside) {
         if ids.iter().any(|id| **id != args.device) {
-            bail!("a process has one simulated GPU: {} and {} cannot be beside each other", ids[0], ids[1]);
+            bail!("a process can have only one simulated GPU: {} and {} cannot be used together", ids[0], ids[1]);
         }
         simulated.ready()?;
         return again(simulated);
@@ -37,7 +37,7 @@ pub fn main(args: &StressArgs) -> Result<bool> {
             let seconds = done.time.as_secs_f64();
             let rate = done.operations as f64 / seconds;
             println!(
-                "{on}: {} threads did {} operations in {seconds:.2} s ({rate:.0} a second): results are those of the CPU, all memory was given back",
+                "{on}: {} threads did {} operations in {seconds:.2} s ({rate:.0} per second): all results agree with the CPU, all memory was returned",
                 args.threads, done.operations
             );
             Ok(seen.is_empty())
@@ -49,10 +49,10 @@ pub fn main(args: &StressArgs) -> Result<bool> {
     }
 }
 
-/// This program again, where it finds the simulated device.
+/// Runs this program again in an environment in which it finds the simulated device.
 fn again(simulated: Simulated) -> Result<bool> {
-    let program = std::env::current_exe().context("the path of this program")?;
+    let program = std::env::current_exe().context("cannot get the path of this program")?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1)).arg("--inside").envs(simulated.environment(1, false)?);
-    Ok(command.status().context("starting this program again")?.success())
+    Ok(command.status().context("cannot start this program again")?.success())
 }

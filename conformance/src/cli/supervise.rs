@@ -1,9 +1,9 @@
-//! The other side of a worker: listens to it, and when it dies or hangs finds the case that did it
-//! and goes on with a fresh one.
+//! The other side of a worker: receives its messages. If the worker dies or hangs, finds the case
+//! that caused it and continues with a new worker.
 //!
-//! Several cells run at once in a worker, so its death tells only which cells may have caused it.
-//! Those run again alone, each case told before it runs; the one that was told last is the culprit,
-//! its cell fails with it, and the others go on.
+//! Several cells run at once in a worker, so its death only tells which cells may have caused it.
+//! These cells run again one at a time, with each case reported before it runs. The case reported
+//! last is the culprit: its cell fails with it, and the others continue.
 
 use super::pool::Event;
 use super::process::Worker;
@@ -17,45 +17,45 @@ use std::collections::HashMap;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// What came of an order.
+/// The results of an order.
 #[derive(Default)]
 pub struct Outcome {
-    /// Its cells, in their order.
+    /// The cell runs, in the order of the cells.
     pub runs: Vec<CellRun>,
-    /// What followed them ...
+    /// The rows of the checks that follow the cells ...
     pub rows: Vec<ResultRow>,
-    /// ... and what the memory checks saw in that.
+    /// ... and the findings of the memory checks during them.
     pub findings: Vec<Finding>,
-    /// Instructions that a simulated device executed, over all workers.
+    /// The number of instructions that a simulated device executed, over all workers.
     pub executed: u64,
 }
 
-/// What one worker came to.
+/// How one worker ended.
 enum End {
     /// Every cell is done.
     Finished,
-    /// It died or hung, with these cells begun and not done, and the case that was told last.
+    /// It died or hung: the cells that were begun and not done, and the case reported last.
     Died { why: String, suspects: Vec<usize>, last: Option<(usize, Option<u64>)> },
 }
 
-/// What is to run on a device.
+/// The work for a device.
 pub struct Order<'a> {
-    /// Its name in reports.
+    /// The device's name in reports.
     pub device: &'a str,
     /// The cells.
     pub cells: &'a [&'a Cell],
-    /// How they are run.
+    /// The options of the cells.
     pub options: &'a Options,
-    /// How long a case may take.
+    /// The longest time that a case may take.
     pub timeout: Duration,
-    /// What follows the cells.
+    /// The checks that follow the cells.
     pub then: Option<Then>,
 }
 
-/// Runs cells on a device in workers, telling `progress` of each that is done.
+/// Runs cells on a device in workers, and reports each finished cell to `progress`.
 ///
 /// # Errors
-/// A worker cannot be started any more.
+/// Fails if a worker cannot be started again.
 pub fn run(
     worker: Worker,
     restart: impl Fn() -> Result<Worker>,
@@ -66,7 +66,7 @@ pub fn run(
     let mut done: HashMap<usize, CellRun> = HashMap::new();
     let mut outcome = Outcome::default();
     let mut spare = Some(worker);
-    // Cells to run one at a time, because one of them killed a worker.
+    // The cells to run one at a time, because one of them killed a worker.
     let mut suspects: Vec<usize> = Vec::new();
     while done.len() < cells.len() {
         let alone = !suspects.is_empty();
@@ -95,14 +95,14 @@ pub fn run(
             End::Finished => {
                 suspects.clear();
                 if given.iter().all(|c| !done.contains_key(c)) {
-                    bail!("device {device}: the worker says that it is done and did nothing");
+                    bail!("device {device}: the worker reported that it finished but ran no cell");
                 }
                 continue;
             }
             End::Died { why, suspects, last } => (why, suspects, last),
         };
         match (alone, last) {
-            // Found: the case that was told last, in the only cell that ran.
+            // The culprit is the case reported last, in the only cell that was running.
             (true, Some((cell, index))) => {
                 let run = crashed(cells[cell], device, index, options, why);
                 progress.step(&run.row);
@@ -110,7 +110,7 @@ pub fn run(
                 suspects.retain(|&c| c != cell);
             }
             // It died before any case, or between cells: no case is to blame, and no cell can run.
-            _ if begun.is_empty() => bail!("device {device}: the worker ended with no cell begun ({why})"),
+            _ if begun.is_empty() => bail!("device {device}: the worker ended before any cell began ({why})"),
             (true, None) => {
                 for cell in begun {
                     let run = CellRun::new(cells[cell], device, Reference::Cpu).fail(why.clone());
@@ -126,7 +126,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// What a worker tells that others want to know.
+/// The messages of a worker that its callers handle.
 enum WorkerEvent {
     Done(usize, Box<CellRun>),
     Row(ResultRow),
@@ -135,7 +135,7 @@ enum WorkerEvent {
     Working(String),
 }
 
-/// One worker to its end. `given` are the numbers of the job's cells.
+/// Runs one worker to its end. `given` contains the numbers of the job's cells.
 fn one(
     mut worker: Worker,
     given: &[usize],
@@ -145,7 +145,8 @@ fn one(
 ) -> Result<End> {
     let alone = job.alone;
     worker.give(job)?;
-    // Alone, each case must answer in time; together, each cell, whose cases share the processors.
+    // Alone, each case must answer within the timeout. Together, each cell must, because its cases
+    // share the processors.
     let patience = if alone { timeout } else { timeout.saturating_mul(5) };
     let mut begun: HashMap<usize, Instant> = HashMap::new();
     let mut last = None;
@@ -161,8 +162,8 @@ fn one(
             Ok(Message::Event(Event::Done { cell, run })) => {
                 begun.remove(&given[cell]);
                 last = None;
-                // The device answers nothing more in that process. Where only one case runs at a
-                // time, that one is to blame.
+                // A lost device cannot be used again in that process. If only one case runs at a
+                // time, that case is to blame.
                 if run.lost && !alone {
                     begun.insert(given[cell], Instant::now());
                     break "the device was lost".to_string();
@@ -192,7 +193,7 @@ fn one(
     Ok(End::Died { why, suspects, last })
 }
 
-/// The cell of a case that killed its worker.
+/// Returns the failed run of a cell whose case killed its worker.
 fn crashed(cell: &Cell, device: &str, index: Option<u64>, options: &Options, why: String) -> CellRun {
     let case = match index {
         Some(index) => Some(isobit_conformance::generate::case(options.seed, cell, index)),
@@ -214,8 +215,8 @@ mod tests {
     use isobit_conformance::report::{DeviceRow, Status};
     use std::process::Command;
 
-    /// A worker that is a shell script: `$job` holds its job, `$alone` whether it runs one cell at
-    /// a time.
+    /// A worker that is a shell script: `$job` contains its job, `$alone` says whether it runs one
+    /// cell at a time.
     fn script(body: &str) -> Result<Worker> {
         let ready = serde_json::to_string(&Message::Ready(DeviceRow::default())).unwrap();
         let text = format!(
@@ -236,7 +237,7 @@ mod tests {
         say(Event::Done { cell, run: Box::new(CellRun::new(cells()[cell], "sim:0", Reference::Cpu)) })
     }
 
-    /// Cell 1 ends the worker by `death` at its case 5, whether it runs alone or beside cell 0.
+    /// Cell 1 kills the worker with `death` in its case 5, whether it runs alone or beside cell 0.
     fn dies(death: &str) -> Vec<CellRun> {
         let (begin, finished) = (|cell| say(Event::Begin { cell }), r#"echo '"finished"'"#);
         let together = format!("{}{}{death}", begin(0), begin(1));

@@ -1,16 +1,16 @@
-//! A family of operations on one device, counted while its cells come in, and the line that says
-//! how it went.
+//! Counts the rows of a family of operations on one device as they arrive, and formats the line
+//! that summarizes them.
 
 use isobit_conformance::report::ResultRow;
 use isobit_conformance::report::matrix::State;
 use isobit_conformance::report::terminal::{Style, paint};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What came in of a family.
+/// The rows of a family so far.
 #[derive(Debug)]
 pub struct Tally {
     family: &'static str,
-    /// The rows that will come; 0 where that is not known.
+    /// The expected number of rows; 0 if it is unknown.
     pub expected: usize,
     rows: usize,
     ops: BTreeSet<String>,
@@ -19,7 +19,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// That of a family among others; a new one where it is not there yet.
+    /// Returns the tally of a family, and adds a new one if there is none yet.
     pub fn of<'a>(tallies: &'a mut Vec<Tally>, family: &'static str) -> &'a mut Tally {
         let at = tallies.iter().position(|t| t.family == family).unwrap_or_else(|| {
             let (ops, dtypes, states) = Default::default();
@@ -29,7 +29,7 @@ impl Tally {
         &mut tallies[at]
     }
 
-    /// Takes in a row.
+    /// Adds a row.
     pub fn add(&mut self, row: &ResultRow) {
         self.rows += 1;
         self.ops.insert(row.op.clone());
@@ -37,22 +37,22 @@ impl Tally {
         *self.states.entry(State::of(row)).or_default() += 1;
     }
 
-    /// True where the row that came in was the last.
+    /// Whether all expected rows have arrived.
     pub fn is_complete(&self) -> bool {
         self.rows == self.expected
     }
 
-    /// The line of what no line has told yet.
+    /// Returns the family's line if it is incomplete and thus not printed yet.
     pub fn rest(&self, device: &str, color: bool) -> Option<String> {
         (self.rows > 0 && !self.is_complete()).then(|| self.line(device, color))
     }
 
-    /// The family's line: its operations and dtypes, and what became of them.
+    /// Returns the family's line: its operations, its dtypes and their states.
     pub fn line(&self, device: &str, color: bool) -> String {
         let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
         let size = match (self.ops.len(), self.dtypes.len()) {
             (ops, 1) if ops == self.rows => count(ops, "op"),
-            // A cell of several dtypes is none of a rectangle.
+            // A cell of several dtypes does not fit into a rectangle of operations and dtypes.
             (ops, dtypes) if ops * dtypes == self.rows && self.dtypes.iter().all(|d| !d.contains(',')) => {
                 format!("{} x {}", count(ops, "op"), count(dtypes, "dtype"))
             }
@@ -71,7 +71,7 @@ impl Tally {
     }
 }
 
-/// What a state is called here, where a pass is a pass.
+/// Returns the word for a state in this output, where an exact result is a plain pass.
 fn word(state: State, color: bool) -> String {
     let text = match state {
         State::Exact => "pass",

@@ -1,5 +1,5 @@
-//! The worker's side: one device, work from standard input, events to standard output, JSON lines
-//! both.
+//! The worker's side: opens one device, reads its job from standard input and writes events to
+//! standard output, both as JSON lines.
 
 use super::args::WorkerArgs;
 use super::groups::{self, GroupEvent, GroupJob};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-/// What a worker is to do.
+/// The work of a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     pub seed: u64,
@@ -29,20 +29,21 @@ pub struct Job {
     pub replay_only: bool,
     /// The cells, by name, label and numerics.
     pub cells: Vec<(String, String, Option<Numerics>)>,
-    /// Only whether the device supports the cells.
+    /// Only report whether the device supports the cells.
     pub ask: bool,
-    /// One cell at a time, and each case told before it runs: to find which one kills the process.
+    /// Run one cell at a time and report each case before it runs, to find the case that kills the
+    /// process.
     pub alone: bool,
-    /// What follows the cells, where anything does.
+    /// The checks that follow the cells, if any.
     pub then: Option<Then>,
-    /// Groups instead of cells, where there are any.
+    /// The groups to run instead of cells, if any.
     pub groups: Option<GroupJob>,
-    /// What the CPU gave for the cells, where it has run before.
+    /// The CPU's results for the cells, if the CPU has already run.
     pub known: Vec<CellDigests>,
 }
 
 impl Job {
-    /// To run cells, several at once.
+    /// Creates a job that runs cells, several at once.
     pub fn of<'a>(cells: impl Iterator<Item = &'a Cell> + Clone, options: &Options) -> Self {
         Self {
             known: cells.clone().filter_map(|cell| options.known.of(cell).cloned()).collect(),
@@ -59,41 +60,41 @@ impl Job {
     }
 }
 
-/// Checks of a device beside its cells.
+/// Checks of a device besides its cells.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Then {
-    /// The golden vectors of these operations (none means all) ...
+    /// The operations (empty means all) whose golden vectors run ...
     pub ops: Vec<String>,
-    /// ... and dtypes.
+    /// ... and their dtypes.
     pub dtypes: Vec<String>,
-    /// Every input of every unary among the cells; on a simulated device of the narrow dtypes
-    /// alone, since 2^32 take it days.
+    /// Test every unary operation among the cells on every input. On a simulated device only the
+    /// narrow dtypes are tested, because 2^32 inputs take days there.
     pub exhaustive: bool,
 }
 
-/// What a worker tells.
+/// A message of a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// The device is open.
     Ready(DeviceRow),
-    /// It could not be opened.
+    /// The device could not be opened.
     Absent(String),
-    /// Of a cell.
+    /// The progress of a cell.
     Event(Event),
-    /// A row of what follows the cells.
+    /// A row of a check that follows the cells.
     Row(ResultRow),
-    /// Still at it: so much of the exhaustive check of a dtype is done.
+    /// The progress of the exhaustive check of a dtype.
     Working(String),
-    /// What watches the device saw in what follows the cells.
+    /// A finding of the device's watch during the checks that follow the cells.
     Found(Finding),
-    /// Of a group.
+    /// The progress of a group.
     Group(GroupEvent),
-    /// So many instructions has a simulated device executed in this process.
+    /// The number of instructions that a simulated device has executed in this process.
     Executed(u64),
-    /// Whether the device supports each cell of a job that asks.
+    /// Whether the device supports each cell, for a job that asks.
     Supports(Vec<bool>),
-    /// All is done.
+    /// Everything is done.
     Finished,
 }
 
@@ -103,7 +104,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
         let mut line = serde_json::to_string(&message).expect("messages are plain data");
         line.push('\n');
         let mut out = out.lock();
-        // Nobody listens any more: there is nothing left to do.
+        // The parent process no longer listens, so there is nothing left to do.
         if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
             std::process::exit(1);
         }
@@ -121,7 +122,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
     let simulator = Simulator::loaded().map(Arc::new);
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
-    let job: Job = serde_json::from_str(&line).context("the job on standard input")?;
+    let job: Job = serde_json::from_str(&line).context("cannot parse the job on standard input")?;
     let find = |(op, label, numerics): &(String, String, Option<Numerics>)| {
         Cell::find(op, label, *numerics).with_context(|| format!("no cell {op} {label}"))
     };
@@ -144,7 +145,7 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
         watch: simulator.clone().map(|s| s as Arc<dyn Watch>),
         known: Arc::new(KnownResults::new(job.known)),
     };
-    // What a simulator sees is of the one case that runs.
+    // One case at a time, so that what the simulator reports belongs to that case.
     let at_once = if job.alone || simulator.is_some() { 1 } else { threads() };
     run_cells(&device, &args.device, &cells, &options, at_once, job.alone, |event| {
         let done = matches!(event, Event::Done { .. });
@@ -171,8 +172,8 @@ pub fn main(args: &WorkerArgs) -> Result<()> {
     Ok(())
 }
 
-/// Every input of the unaries among the cells, for the dtypes that can be counted out, against the
-/// CPU.
+/// Tests the unary operations among the cells on every input against the CPU, for the dtypes whose
+/// inputs can be enumerated.
 fn every_input(
     device: &AnyDevice,
     id: &str,

@@ -1,7 +1,7 @@
-//! The comparator: results against the reference, by class.
+//! The comparator: compares results with the reference, by class.
 //!
-//! Every test here is written so that a NaN fails it, and no element can hide another: two suites
-//! of note pass anything once one equal infinity or NaN has made their error a NaN.
+//! Every test here is written so that a NaN fails it and no element can hide another: two
+//! well-known suites accept anything once one equal infinity or NaN has made their error a NaN.
 
 mod vendor;
 
@@ -11,17 +11,17 @@ use crate::case::format_of;
 use crate::schema::Class;
 use isobit_hal::DType;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Comparison {
-    /// Elements that do not agree.
+    /// The number of elements that do not agree.
     pub differing: usize,
-    /// The first of them.
+    /// The first of these elements.
     pub first: Option<Difference>,
-    /// The largest distance in units in the last place; infinite where no number can tell (a NaN
-    /// for a number, an infinity for a finite value).
+    /// The largest distance in units in the last place; infinite if no number can express it (a NaN
+    /// instead of a number, an infinity instead of a finite value).
     pub max_ulp: f64,
-    /// The worst element in words, where elements that agree may still differ.
+    /// The worst element in words, for comparisons in which agreeing elements may differ.
     pub worst: Option<Difference>,
 }
 
@@ -30,13 +30,13 @@ pub struct Comparison {
 pub struct Difference {
     /// Its index in logical row-major order.
     pub index: usize,
-    /// What was wanted.
+    /// The expected value.
     pub expected: String,
-    /// What came.
+    /// The actual value.
     pub got: String,
 }
 
-/// The bits of an element.
+/// Returns the bits of an element.
 pub fn bits_at(dtype: DType, bytes: &[u8], index: usize) -> u64 {
     let at = |size: usize| &bytes[index * size..][..size];
     match dtype.size_in_bytes() {
@@ -47,7 +47,7 @@ pub fn bits_at(dtype: DType, bytes: &[u8], index: usize) -> u64 {
     }
 }
 
-/// A value as a person reads it, with its bits.
+/// Formats a value for readers, with its bits.
 pub fn show(dtype: DType, bits: u64) -> String {
     let width = 2 * dtype.size_in_bytes();
     match format_of(dtype) {
@@ -66,7 +66,7 @@ fn signed(dtype: DType, bits: u64) -> i128 {
     }
 }
 
-/// The bits that class `class` compares: outside `moved` every NaN is one.
+/// Returns the bits that class `class` compares: outside `moved`, every NaN has the same bits.
 pub fn canonical(class: Class, dtype: DType, bits: u64) -> u64 {
     match format_of(dtype) {
         Some(f) if class != Class::Moved && f.is_nan(bits) => f.canonical_nan(),
@@ -74,9 +74,9 @@ pub fn canonical(class: Class, dtype: DType, bits: u64) -> u64 {
     }
 }
 
-/// The distance of two values in units in the last place: of floats the numbers between them (-0
-/// and +0 are one apart), of integers the difference. Infinite between a NaN and a number, and
-/// between an infinity and a finite number.
+/// Returns the distance of two values in units in the last place: for floats the number of steps
+/// between them (-0 and +0 are one apart), for integers the difference. It is infinite between a
+/// NaN and a number, and between an infinity and a finite number.
 pub fn ulp_distance(dtype: DType, a: u64, b: u64) -> f64 {
     let Some(f) = format_of(dtype) else {
         return (signed(dtype, a) - signed(dtype, b)).unsigned_abs() as f64;
@@ -89,11 +89,11 @@ pub fn ulp_distance(dtype: DType, a: u64, b: u64) -> f64 {
     }
 }
 
-/// Compares two results of one length, elements in logical order, for the classes moved, exact and
-/// defined: bit for bit, where outside `moved` any NaN equals any NaN.
+/// Compares two results of equal length bit for bit, with the elements in logical order, for the
+/// classes moved, exact and defined. Outside `moved`, any NaN equals any other NaN.
 ///
 /// # Panics
-/// Where the lengths differ: both come from one layout.
+/// Panics if the lengths differ: both must come from one layout.
 pub fn compare_bits(class: Class, dtype: DType, expected: &[u8], got: &[u8]) -> Comparison {
     assert_eq!(expected.len(), got.len(), "results of one layout have one length");
     let mut found = Comparison::default();
@@ -106,7 +106,7 @@ pub fn compare_bits(class: Class, dtype: DType, expected: &[u8], got: &[u8]) -> 
             continue;
         }
         found.differing += 1;
-        // In class moved two NaNs may differ: their payloads are data.
+        // In class moved two NaNs may differ, because their payloads are data.
         found.max_ulp = found.max_ulp.max(ulp_distance(dtype, e, g).max(1.0));
         found.first.get_or_insert_with(|| Difference { index, expected: show(dtype, e), got: show(dtype, g) });
     }

@@ -1,19 +1,21 @@
-//! Class vendor: a matrix product in whatever order a library sums, held to the exact product by a
-//! forward error bound.
+//! Class vendor: checks a matrix product, summed by a library in any order, against the exact
+//! product with a forward error bound.
 //!
-//! For one element, with `u` the unit roundoff of the compute type (2^-24 for f8e4m3, f16, bf16 and
-//! f32, 2^-53 for f64): any order of summation, with or without fma, stays within `gamma_k * sum
-//! |a*b|`, `gamma_k = k u / (1 - k u)` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-//! ed., section 3.1), and underflow adds at most the smallest subnormal a step. Then one rounding
-//! to the output's format, to nearest: half an ulp. TF32 (2^-11) does not fit into it.
+//! For one element, let `u` be the unit roundoff of the compute type (2^-24 for f8e4m3, f16, bf16
+//! and f32, 2^-53 for f64). Any order of summation, with or without fma, stays within `gamma_k *
+//! sum |a*b|`, `gamma_k = k u / (1 - k u)` (Higham, Accuracy and Stability of Numerical Algorithms,
+//! 2nd ed., section 3.1), and underflow adds at most the smallest subnormal per step. One rounding
+//! to nearest to the output's format follows, which adds half an ulp. TF32 (2^-11) exceeds this
+//! bound.
 //!
-//! The exact product is summed in f64 where products of two inputs are exact there (all but f64),
-//! and for f64 by the compensated dot product Dot2 of Ogita, Rump and Oishi (SIAM J. Sci. Comput.
-//! 26, 2005), as if in twice the precision. Its own error is added to the bound.
+//! The exact product is summed in f64 if products of two inputs are exact there (all dtypes but
+//! f64). For f64 it uses the compensated dot product Dot2 of Ogita, Rump and Oishi (SIAM J. Sci.
+//! Comput. 26, 2005), which is as accurate as a sum in twice the precision. Its own error is added
+//! to the bound.
 //!
 //! Infinities and NaNs: a NaN among the products, or infinities of both signs, must give a NaN;
-//! infinities of one sign that infinity. A finite value that the rounding may carry past the
-//! largest number may be an infinity (in f8e4m3: 448).
+//! infinities of one sign must give that infinity. A finite value may become an infinity (in
+//! f8e4m3: 448) if the rounding may carry it past the largest number.
 
 use super::{Comparison, Difference, bits_at, show};
 use crate::case::{format_of, power_of_two};
@@ -22,13 +24,13 @@ use isobit_hal::DType;
 /// The operands of a batch of products, as exact values in logical order.
 #[derive(Debug)]
 pub struct Product {
-    /// Matrices in the batch.
+    /// The number of matrices in the batch.
     pub batch: usize,
-    /// Rows of the result.
+    /// The number of rows of the result.
     pub m: usize,
     /// The inner size.
     pub k: usize,
-    /// Columns of the result.
+    /// The number of columns of the result.
     pub n: usize,
     /// `[batch, m, k]`.
     pub lhs: Vec<f64>,
@@ -79,14 +81,14 @@ impl Product {
     }
 }
 
-/// Holds a result, elements in logical order, to the exact product.
+/// Compares a result, with the elements in logical order, with the exact product.
 pub fn compare_product(product: &Product, dtype: DType, got: &[u8]) -> Comparison {
     let format = format_of(dtype).expect("matmul is for floats");
     let compute = format_of(dtype.compute()).expect("the compute type of a float is one");
     let k = product.k as f64;
     let u = power_of_two(-(compute.significand as i32) - 1);
     let gamma = k * u / (1.0 - k * u);
-    // The exact product's own error: k roundings of f64; for Dot2 gamma_k^2, and an ulp of its
+    // The exact product's own error: k roundings in f64; for Dot2 gamma_k^2 and one ulp of its
     // result.
     let own = if compute.significand == 52 { 2.0 * gamma * gamma } else { k * power_of_two(-52) };
     let smallest = power_of_two(compute.min_exponent() - compute.significand as i32);
@@ -178,12 +180,12 @@ mod tests {
         let forward: f32 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
         let backward = a.iter().zip(&b).rev().fold(0f32, |s, (x, y)| x.mul_add(*y, s));
         assert!(agrees_f32(&p, forward) && agrees_f32(&p, backward));
-        // Ten bits of significand, as TF32 keeps them; coherent signs, so that the loss shows.
+        // Ten significand bits, as in TF32, and products of the same sign, so that the loss shows.
         let cut = |x: f32| f32::from_bits(x.to_bits() & !0x1fff);
         let squares = product(&widen(&a), &widen(&a));
         assert!(agrees_f32(&squares, a.iter().map(|x| x * x).sum()));
         assert!(!agrees_f32(&squares, a.iter().map(|&x| cut(x) * cut(x)).sum()));
-        // A dropped term, and f16 accumulation.
+        // A dropped term, and accumulation in f16.
         assert!(!agrees_f32(&squares, a[1..].iter().map(|x| x * x).sum()));
         let half = a.iter().fold(f16::ZERO, |s, &x| f16::from_f32(x.mul_add(x, s.to_f32())));
         assert!(!agrees_f32(&squares, half.to_f32()));
@@ -191,7 +193,7 @@ mod tests {
 
     #[test]
     fn f64_is_held_to_more_than_f64() {
-        // 1e16 + 1 - 1e16 is 1; naive summation gives 0, which is within gamma_3 of the magnitudes,
+        // 1e16 + 1 - 1e16 is 1. Naive summation gives 0, which is within gamma_3 of the magnitudes,
         // but 3 is not.
         let p = product(&[1e16, 1.0, -1e16], &[1.0; 3]);
         assert_eq!(p.element(0, 0, 0, true), Exact::Finite { value: 1.0, magnitudes: 2e16 });

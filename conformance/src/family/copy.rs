@@ -1,4 +1,4 @@
-//! The form of a copy for rows with a distance.
+//! The form of a copy for rows with a distance between them.
 
 use super::Family;
 use crate::case::{LayoutKind, LayoutSpec};
@@ -8,8 +8,8 @@ use crate::generate::{Draw, Drawn, Plan, shape};
 /// The name of the form for rows.
 pub(crate) const COPY2D: &str = "copy2d";
 
-/// [`copy2d`](isobit_hal::BackendStorage::copy2d): what can be said with two strides of which the
-/// inner one is 1.
+/// [`copy2d`](isobit_hal::BackendStorage::copy2d): a copy described by two strides, the inner one
+/// being 1.
 pub(super) struct Copy2dForm;
 
 impl Family for Copy2dForm {

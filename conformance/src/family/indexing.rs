@@ -1,8 +1,9 @@
-//! Indexing: ids that meet, that mark padding and that lie out of range, tensors wider than their
-//! ids, and lines from nothing to far beyond what a block of threads holds.
+//! Indexing: ids that repeat, mark padding or lie out of range, tensors wider than the id dtype's
+//! range, and lines from zero elements to far more than a block of threads handles.
 //!
-//! A case's shape is that of the elements that are moved, followed by what ids count in: for gather
-//! and scatter the dimensions of the tensor, for the others the size of the one dimension.
+//! The shape of a case contains the dimensions of the moved elements, followed by the range of the
+//! ids: for gather and scatter the dimensions of the tensor, for the others the size of the one
+//! dimension.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
@@ -12,19 +13,20 @@ use isobit_hal::{DType, Op};
 
 pub(super) struct IndexingFamily;
 
-/// Sizes of what ids count in: none, one, around what a u8 reaches, and around the destinations
-/// that a block of threads holds.
+/// Sizes of the indexed dimension: zero, one, around the range of a u8, and around the number of
+/// destinations that a block of threads handles.
 const SIZES: [usize; 16] = [0, 1, 2, 3, 7, 16, 31, 64, 65, 127, 255, 256, 257, 300, 1025, 2049];
 
-/// Moved elements along the dimension and its size, where either is long.
+/// The number of moved elements along the dimension and its size, where at least one of the two is
+/// large.
 const LONG: [(usize, usize); 8] =
     [(70_000, 3), (3, 70_000), (300, 20_001), (4097, 8193), (5000, 1), (1025, 12_289), (2100, 4097), (1, 65_537)];
 
-/// Elements of a tensor.
+/// The largest number of elements of a tensor.
 const MOST: usize = 72_000;
 
-/// Elements that move in a case, where it is not a long one: the simulated cards do all of them, in
-/// 165 cells.
+/// The number of moved elements in a case that is not a long one; it is small because the simulated
+/// cards run all of these in 165 cells.
 fn budget(draw: &mut Draw) -> usize {
     draw.one_of(&[256, 512, 512, 1024, 2048, 6000])
 }
@@ -40,7 +42,7 @@ fn dim_of(op: &Op) -> usize {
     }
 }
 
-/// Whether ids are of one dimension.
+/// Whether the ids have one dimension.
 fn has_one_dimension(op: &Op) -> bool {
     matches!(op, Op::IndexSelect { .. } | Op::IndexAdd { .. })
 }
@@ -53,7 +55,7 @@ fn is_adding(op: &Op) -> bool {
     matches!(op, Op::ScatterAdd { .. } | Op::IndexAdd { .. })
 }
 
-/// The shape of the elements that move, and that of the tensor that ids count in.
+/// Returns the shape of the moved elements, and the shape of the tensor that the ids index.
 fn moved_and_tensor<'a>(op: &Op, shape: &'a [usize]) -> (&'a [usize], Vec<usize>) {
     if !has_one_dimension(op) {
         let (moved, tensor) = shape.split_at(shape.len() / 2);
@@ -61,7 +63,7 @@ fn moved_and_tensor<'a>(op: &Op, shape: &'a [usize]) -> (&'a [usize], Vec<usize>
     }
     let (size, moved) = shape.split_last().expect("a shape ends with the size of the dimension");
     let mut tensor = moved.to_vec();
-    // A dimension that is not there is refused by hal.
+    // hal refuses a dimension that does not exist.
     if let Some(d) = tensor.get_mut(dim_of(op)) {
         *d = *size;
     }
@@ -156,7 +158,7 @@ impl Family for IndexingFamily {
                 1 | 2 => size.min(3),
                 _ => size,
             };
-            // What is out of range lies right behind the dimension.
+            // Ids out of range lie directly behind the dimension.
             let wild = draw.chance(25);
             return Some(values::of(draw, Dist::Ids { below: if wild { size } else { below }, wild }));
         }

@@ -1,7 +1,7 @@
-//! Matrix products: sizes around tiles, inner sizes around the segments of 256, batches and
+//! Matrix products: sizes around the tiles, inner sizes around the segments of 256, batches and
 //! broadcast batches.
 //!
-//! A case's shape is the batch, `m`, `k` and `n`.
+//! The shape of a case contains the batch dimensions, `m`, `k` and `n`.
 
 use super::{Family, VendorCall};
 use crate::case::{LayoutKind, Params, Values};
@@ -17,7 +17,7 @@ const INNER: &[usize] = &[
     0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300, 511, 512, 513, 769,
     1025,
 ];
-/// Multiplications in a case.
+/// The number of multiplications in a case.
 const BUDGET: usize = 1 << 19;
 
 pub(super) struct MatmulFamily;

@@ -1,9 +1,8 @@
-//! What the suite knows of each family of operations: their parameters by name, the shapes and
-//! layouts to try, and which values suit them.
+//! What the suite knows about each family of operations: the named parameters, the shapes and
+//! layouts to try, and suitable values.
 //!
-//! hal says which operations there are and to which family each belongs; [`of`] is exhaustive over
-//! the families, so that a new operation is in the suite, or does not compile, from the day it is
-//! declared.
+//! hal defines the operations and the family of each. [`of`] is exhaustive over the families, so
+//! that a new operation is either in the suite or causes a compile error.
 
 mod conv;
 mod copy;
@@ -33,71 +32,73 @@ use crate::compare::Comparison;
 use crate::generate::{Draw, Drawn, Plan};
 use isobit_hal::{DType, Op};
 
-/// A family of operations. What most families do is the default.
+/// A family of operations. The default methods fit most families.
 pub(crate) trait Family: Sync {
-    /// An operation of the family with the parameters of a case; the numerics are set by the
-    /// caller.
+    /// Returns an operation of the family with the parameters of a case; the caller sets the
+    /// numerics.
     fn with_params(&self, op: &Op, params: &Params) -> Op {
         let _ = params;
         op.clone()
     }
 
-    /// The dtypes of its operands, inputs first and the destination last, to make cells of: those
-    /// that hal's operation refuses are left out.
+    /// Returns the dtypes of the operands for all cells, inputs first and the destination last.
+    /// Combinations that hal's operation refuses are left out later.
     fn dtypes(&self, op: &Op) -> Vec<Vec<DType>> {
         DType::ALL.iter().map(|&dtype| vec![dtype; op.inputs() + 1]).collect()
     }
 
-    /// Which operands' dtypes tell its cells apart.
+    /// Returns the operands whose dtypes distinguish the cells.
     fn distinctive(&self, _op: &Op) -> &'static [usize] {
         &[0]
     }
 
-    /// Which of those are the values' own, by which cells are chosen and set side by side.
+    /// Returns the operands that hold the values, by whose dtypes cells are selected and arranged
+    /// in columns.
     fn values_of(&self, op: &Op) -> &'static [usize] {
         &self.distinctive(op)[..1]
     }
 
-    /// Whether an index out of range may be reported: of a device, which reports it at whatever
-    /// call synchronises next, so that nothing else may run meanwhile.
+    /// Whether a device may report an index out of range. It does so at the next call that
+    /// synchronises, so nothing else may run meanwhile.
     fn may_report(&self, _op: &Op) -> bool {
         false
     }
 
-    /// Whether each element of the result comes from the inputs' elements at its own place.
+    /// Whether each element of the result depends only on the input elements at the same position.
     fn is_elementwise(&self) -> bool {
         false
     }
 
-    /// How many leading dimensions of a case's shape may be removed while it shrinks.
+    /// Returns how many leading dimensions of a case's shape may be removed while it shrinks.
     fn removable_dims(&self, rank: usize) -> usize {
         if self.is_elementwise() { rank } else { 0 }
     }
 
-    /// The dimensions of an input of a case's shape; `op` has the case's parameters.
+    /// Returns the dimensions of an input for a case's shape; `op` has the case's parameters.
     fn input_dims(&self, op: &Op, shape: &[usize], input: usize) -> Vec<usize> {
         let _ = (op, input);
         shape.to_vec()
     }
 
-    /// Draws shape, parameters and layouts. An input without a layout is the destination itself.
-    /// [`layouts`] makes those of a plan.
+    /// Draws the shape, parameters and layouts. An input without a layout is the destination
+    /// itself. [`layouts`] returns the layouts of a plan.
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn;
 
-    /// The values of an input, where not any will do; `op` has the case's parameters, and `shape`
-    /// is the case's.
+    /// Returns the values of an input, or `None` if any values will do; `op` has the case's
+    /// parameters, and `shape` is the case's shape.
     fn values(&self, draw: &mut Draw, cell: &Cell, op: &Op, shape: &[usize], input: usize) -> Option<Values> {
         let _ = (draw, cell, op, shape, input);
         None
     }
 
-    /// Parameters that do not go with the shape: drawn last.
+    /// Returns parameters that do not depend on the shape: these are drawn last.
     fn params(&self, draw: &mut Draw, cell: &Cell) -> Params {
         let _ = (draw, cell);
         Params::None
     }
 
-    /// Holds what a vendor's library gave, elements in logical order, to the exact result.
+    /// Compares the result of a vendor's library, with the elements in logical order, with the
+    /// exact result.
     fn compare_vendor(&self, call: VendorCall<'_>) -> Comparison {
         unreachable!("{} has no vendor numerics", call.op)
     }
@@ -107,17 +108,17 @@ pub(crate) trait Family: Sync {
 pub(crate) struct VendorCall<'a> {
     /// The operation with its parameters.
     pub op: &'a Op,
-    /// Of the result.
+    /// The dtype of the result.
     pub dtype: DType,
-    /// The inputs' dimensions.
+    /// The dimensions of the inputs.
     pub input_dims: Vec<Vec<usize>>,
-    /// The inputs' exact values in logical order.
+    /// The exact values of the inputs in logical order.
     pub inputs: Vec<Vec<f64>>,
-    /// The result, elements in logical order.
+    /// The result, with the elements in logical order.
     pub got: &'a [u8],
 }
 
-/// What the suite knows of a family.
+/// Returns what the suite knows about a family.
 fn of(family: isobit_hal::Family) -> &'static dyn Family {
     use isobit_hal::Family as F;
     match family {
@@ -140,8 +141,8 @@ fn of(family: isobit_hal::Family) -> &'static dyn Family {
     }
 }
 
-/// Layouts as a plan asks for them: of the first input that kind, of the others any, of the
-/// destination the plan's.
+/// Draws layouts for a plan: the plan's kind for the first input, any kind for the others, and the
+/// plan's kind for the destination.
 pub(crate) fn layouts(draw: &mut Draw, plan: &Plan, inputs: &[Vec<usize>], dst: &[usize]) -> Vec<Option<LayoutSpec>> {
     use crate::case::LayoutKind;
     use crate::generate::layout;

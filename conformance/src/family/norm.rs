@@ -1,5 +1,5 @@
 //! softmax, log_softmax, rms_norm and layer_norm: rows at and around the lengths at which a kernel
-//! does otherwise, and in every sixteenth case longer than a segment.
+//! changes its method, and in every sixteenth case longer than a segment.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
@@ -11,18 +11,18 @@ use proptest::sample::select;
 
 pub(super) struct NormFamily;
 
-/// Lanes, vectors, and the most elements of each kernel for rows in registers, with their
-/// neighbours.
+/// Lanes, vectors, the maximum row length of each kernel that keeps rows in registers, and the
+/// neighbours of these numbers.
 const SHORT: &[usize] = &[
     1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 250, 255, 256, 257, 258, 384, 511,
     512, 513, 768, 1000, 1023, 1024, 1025,
 ];
 const MIDDLE: &[usize] = &[1026, 1500, 2047, 2048, 2049, 3072, 4093, 4095, 4096, 4097, 5120];
 const WIDE: &[usize] = &[8191, 8192, 8193, 12_288, 16_383, 16_384, 16_385, 20_000];
-/// Of more than one segment, but for the first two.
+/// Rows of more than one segment, except the first two.
 const LONG: &[usize] = &[65_535, 65_536, 65_537, 65_793, 131_072, 131_073];
 
-/// Elements of a case of short rows.
+/// The number of elements of a case with short rows.
 const BUDGET: usize = 6000;
 
 const EPS: &[f64] = &[1e-5, 1e-5, 1e-6, 1e-8, 1e-12, 0.1, 0.0, 1.0, -1e-3, 1e-60, 1e300, f64::INFINITY, f64::NAN];
@@ -75,7 +75,7 @@ impl Family for NormFamily {
 
     fn values(&self, draw: &mut Draw, _cell: &Cell, op: &Op, _shape: &[usize], input: usize) -> Option<Values> {
         let dist = match (op, input) {
-            // From where no power vanishes to where all but one do.
+            // From distributions in which no power vanishes to those in which all but one do.
             (Op::Softmax | Op::LogSoftmax, _) => draw.pick(prop_oneof![
                 6 => (-2..9i32).prop_map(|scale| Dist::Uniform { scale }),
                 2 => (0..12i32).prop_map(|n| Dist::Exponents { low: -n, high: n }),
@@ -97,7 +97,7 @@ impl Family for NormFamily {
     }
 }
 
-/// How many parameters of a row's length an operation has.
+/// Returns the number of parameters of a row's length that an operation has.
 fn parameters(op: &Op) -> usize {
     match op {
         Op::RmsNorm { .. } => 1,

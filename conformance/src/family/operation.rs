@@ -1,4 +1,5 @@
-//! The operations of the suite: hal's, by the names that reports and the command line give them.
+//! The operations of the suite: hal's operations, by the names that reports and the command line
+//! use.
 
 use super::{Family, copy, of};
 use crate::case::{Case, Params};
@@ -20,8 +21,7 @@ fn entries() -> &'static [Entry] {
     ENTRIES.get_or_init(|| {
         let entry = |op: Op| Entry { name: op.name(), family: of(op.family()), op };
         let with_forms = |op: Op| {
-            // A copy of rows is a method of storages with a name of its own, and the same
-            // operation.
+            // A copy of rows is a separate method of storages but the same operation.
             let rows = (op == Op::Copy).then(|| Entry { name: copy::COPY2D, op: Op::Copy, family: &copy::Copy2dForm });
             std::iter::once(entry(op)).chain(rows)
         };
@@ -30,12 +30,12 @@ fn entries() -> &'static [Entry] {
 }
 
 impl Operation {
-    /// Every operation, in the order of reports.
+    /// Returns every operation, in the order of reports.
     pub fn all() -> impl Iterator<Item = Operation> {
         (0..entries().len()).map(Operation)
     }
 
-    /// The operation of a name.
+    /// Returns the operation with a name.
     pub fn find(name: &str) -> Option<Operation> {
         Operation::all().find(|operation| operation.name() == name)
     }
@@ -44,27 +44,27 @@ impl Operation {
         &entries()[self.0]
     }
 
-    /// Its position among all.
+    /// Returns its position among all operations.
     pub fn index(self) -> usize {
         self.0
     }
 
-    /// The name, as the command line and reports spell it.
+    /// Returns the name, as the command line and reports spell it.
     pub fn name(self) -> &'static str {
         self.entry().name
     }
 
-    /// hal's operation, with parameters that stand for any.
+    /// Returns hal's operation with placeholder parameters.
     pub fn op(self) -> &'static Op {
         &self.entry().op
     }
 
-    /// What the suite knows of its family.
+    /// Returns what the suite knows about its family.
     pub(crate) fn family(self) -> &'static dyn Family {
         self.entry().family
     }
 
-    /// hal's operation for operands of given dtypes, with parameters that stand for any.
+    /// Returns hal's operation for operands of the given dtypes, with placeholder parameters.
     pub fn at(self, dtypes: &[DType]) -> Op {
         match (self.op(), dtypes) {
             (Op::Fill(_), [dtype]) => Op::Fill(Scalar::zero(*dtype)),
@@ -72,28 +72,28 @@ impl Operation {
         }
     }
 
-    /// hal's operation for operands of given dtypes, with given parameters.
+    /// Returns hal's operation for operands of the given dtypes, with the given parameters.
     pub fn with_params(self, dtypes: &[DType], params: &Params) -> Op {
         self.family().with_params(&self.at(dtypes), params)
     }
 
-    /// How many inputs it has.
+    /// Returns the number of inputs.
     pub fn inputs(self) -> usize {
         self.op().inputs()
     }
 
-    /// Whether the dtype of the values comes first among those that tell cells apart.
+    /// Whether the dtype of the values comes first among the dtypes that distinguish the cells.
     pub(crate) fn names_values_first(self) -> bool {
         let (distinctive, values) = (self.family().distinctive(self.op()), self.family().values_of(self.op()));
         distinctive.first() == values.last()
     }
 
-    /// The shapes of the inputs of a case of a shape; `op` has the case's parameters.
+    /// Returns the shapes of the inputs for a case's shape; `op` has the case's parameters.
     fn input_shapes(self, op: &Op, shape: &[usize]) -> Vec<Shape> {
         (0..self.inputs()).map(|i| self.family().input_dims(op, shape, i).into()).collect()
     }
 
-    /// The dimensions of an operand; the destination comes after the inputs.
+    /// Returns the dimensions of an operand; the destination comes after the inputs.
     pub(crate) fn operand_dims(self, op: &Op, shape: &[usize], operand: usize) -> Vec<usize> {
         if operand < self.inputs() {
             return self.family().input_dims(op, shape, operand);
@@ -104,7 +104,7 @@ impl Operation {
         }
     }
 
-    /// Whether hal takes the shapes of a case: one that was made smaller may suit no longer.
+    /// Whether hal accepts the shapes of a case; after shrinking it may not.
     pub(crate) fn is_well_formed(self, dtypes: &[DType], case: &Case) -> bool {
         let op = self.with_params(dtypes, &case.params);
         op.result_shape(&self.input_shapes(&op, &case.shape).iter().collect::<Vec<_>>()).is_ok()

@@ -1,4 +1,5 @@
-//! Pooling: windows that overlap, leave gaps or cover everything, at every edge of the padding.
+//! Pooling: windows that overlap, leave gaps or cover everything, with every extreme of the
+//! padding.
 
 use super::{Family, Named, layouts};
 use crate::case::{Params, Values};
@@ -20,12 +21,12 @@ impl Family for PoolFamily {
 
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
         let (mut shape, mut params) = (planes(draw), [[0; 2]; 3]);
-        // Two by two side by side is what most networks ask for, and has kernels of its own.
+        // Most networks use adjacent two-by-two windows, which have their own kernels.
         let twos = index % 4 == 2;
         for d in 0..2 {
             let size: usize = draw.one_of(&[1, 2, 3, 5, 8, 14, 16, 17, 31, 33, 56, 64, 65, 127]);
             let kernel = draw.one_of(&[1, 2, 2, 3, 3, 5, 7, 11, size, size.div_ceil(2), size + size / 2]);
-            // The widest window reaches from padding to padding, which half of it may take.
+            // The widest window spans from padding to padding; half of it may lie in the padding.
             let kernel = kernel.min(2 * size);
             let least = (kernel.saturating_sub(size)).div_ceil(2);
             let padding = if draw.chance(50) { least } else { draw.pick(least..=kernel / 2) };
@@ -56,7 +57,7 @@ impl Family for PoolFamily {
     }
 }
 
-/// Images and channels of a case, now and then none.
+/// Draws the images and channels of a case, sometimes none.
 pub(super) fn planes(draw: &mut Draw) -> Vec<usize> {
     let mut planes = vec![draw.one_of(&[1, 1, 2, 3]), draw.one_of(&[1, 2, 3, 5])];
     if draw.chance(4) {
@@ -66,7 +67,7 @@ pub(super) fn planes(draw: &mut Draw) -> Vec<usize> {
     planes
 }
 
-/// The case with layouts of its operands.
+/// Returns the case with layouts for its operands.
 pub(super) fn pooled(draw: &mut Draw, cell: &Cell, plan: &Plan, shape: Vec<usize>, named: Named) -> Drawn {
     let params = Params::Named(named);
     let result = cell.operation.operand_dims(&cell.operation.with_params(&cell.dtypes, &params), &shape, 1);

@@ -1,9 +1,10 @@
-//! Quantized matrices: conversions to and from each block format, and the products, by experts too.
+//! Quantized matrices: conversions to and from each block format, and the products, including those
+//! by experts.
 //!
-//! A case's shape counts blocks where hal counts elements or bytes, so that a smaller case has
-//! whole blocks again: `[.., blocks]` for a conversion, `[.., m, blocks of k, n]` for a product,
-//! `[experts, tokens, top, rows, blocks of k, n]` for one by experts, where rows is 1 for one row
-//! of activations a token and 2 for one a chosen expert.
+//! The shape of a case counts blocks where hal counts elements or bytes, so that a shrunk case
+//! still has whole blocks: `[.., blocks]` for a conversion, `[.., m, blocks of k, n]` for a
+//! product, `[experts, tokens, top, rows, blocks of k, n]` for a product by experts, where rows is
+//! 1 for one row of activations per token and 2 for one per chosen expert.
 
 use super::{Family, layouts};
 use crate::case::{Dist, LayoutKind, Params, Values};
@@ -13,16 +14,17 @@ use isobit_hal::{DType, GgmlDType, Op};
 
 pub(super) struct QuantizedFamily;
 
-/// Sizes around what a matrix-vector kernel takes at a time, warps and tiles.
+/// Sizes around the width of a matrix-vector kernel, warps and tiles.
 const ROWS: &[usize] = &[1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 33, 65];
 const COLUMNS: &[usize] = &[1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 129];
-/// Blocks of a row: inside, at and beyond the segment of 256 elements, and long rows.
+/// The number of blocks per row: inside, at and beyond the segment of 256 elements, and long rows.
 const BLOCKS: &[usize] = &[1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 25, 33, 64, 129];
 const SUPER_BLOCKS: &[usize] = &[1, 1, 1, 2, 3, 5, 9, 17];
-/// Elements of a conversion; the search for a scale takes thousands of operations for each.
+/// The number of elements of a conversion; the search for a scale takes thousands of operations per
+/// element.
 const ELEMENTS: usize = 4096;
 
-/// The largest of `choices` drawn that fits, taken out of what is left.
+/// Draws one of `choices` that fits into `left`, and divides `left` by it.
 fn fit(draw: &mut Draw, choices: &[usize], left: &mut usize) -> usize {
     let fitting: Vec<usize> = choices.iter().copied().filter(|c| c <= left).collect();
     let size = if fitting.is_empty() { 1 } else { draw.one_of(&fitting) };
@@ -38,7 +40,8 @@ fn format(op: &Op) -> GgmlDType {
     }
 }
 
-/// Multiplications of a case: a few thousand, now and then enough for several tiles.
+/// Draws the number of multiplications of a case: a few thousand, sometimes enough for several
+/// tiles.
 fn budget(draw: &mut Draw) -> usize {
     draw.one_of(&[1 << 13, 1 << 14, 1 << 14, 1 << 15, 1 << 15, 1 << 16, 1 << 18])
 }
@@ -49,7 +52,7 @@ fn blocks_of_k(draw: &mut Draw, format: GgmlDType, left: &mut usize) -> usize {
     fit(draw, choices, left)
 }
 
-/// A dimension of 0 now and then.
+/// Sometimes sets a dimension to 0.
 fn sometimes_none(draw: &mut Draw, shape: &mut [usize]) {
     if draw.chance(4) {
         let d = draw.pick(0..shape.len());
@@ -146,7 +149,7 @@ impl Family for QuantizedFamily {
         let dist = match (op, input) {
             (Op::QMatmulId(_), 2) => Dist::Ids { below: shape[0] as u32, wild: draw.chance(25) },
             (Op::Quantize(_), _) | (_, 1) => values::accumulated(draw),
-            // Any bytes: scales of every magnitude, infinities and NaNs.
+            // Arbitrary bytes: scales of every magnitude, infinities and NaNs.
             _ if draw.chance(15) => Dist::Uniform { scale: 8 },
             _ => Dist::Blocks { format: format(op).index() as u8 },
         };

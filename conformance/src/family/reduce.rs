@@ -1,5 +1,5 @@
-//! Reductions: sets of dimensions from none to all, and in every eighth case more than the 65,536
-//! elements of a segment.
+//! Reductions: over sets of dimensions from none to all, and in every eighth case over more than
+//! the 65,536 elements of a segment.
 
 use super::Family;
 use crate::case::{Dist, Params, Values};
@@ -77,7 +77,7 @@ fn short(draw: &mut Draw, plan: &Plan) -> (Vec<usize>, Vec<usize>) {
         7 => vec![],
         _ => {
             let mut some = draw.pick(subsequence(all, 0..=rank));
-            // The order in which dimensions are named must not matter.
+            // The order in which the dimensions are listed must not matter.
             if draw.chance(50) {
                 some.reverse();
             }

@@ -1,8 +1,8 @@
-//! Rotary embedding: heads of every size around those of models, tables with a batch dimension and
-//! without.
+//! Rotary embedding: heads of every size around those of models, with and without a batch dimension
+//! in the tables.
 //!
-//! A case's shape is the batch, the heads, the time, half of the elements of a head, and 2 where
-//! the tables have a batch dimension, else 1.
+//! The shape of a case contains the batch, the heads, the time, half of the elements of a head, and
+//! 2 if the tables have a batch dimension, else 1.
 
 use super::{Family, layouts};
 use crate::case::{Params, Values};

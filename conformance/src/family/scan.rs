@@ -1,5 +1,5 @@
-//! Running sums: along every dimension, of lengths at the edges of runs, tiles and what one block
-//! of threads takes.
+//! Running sums: along every dimension, with lengths at the edges of runs, tiles and the capacity
+//! of a block of threads.
 
 use super::{Family, Named, layouts};
 use crate::case::{Params, Values};
@@ -16,7 +16,7 @@ impl Family for ScanFamily {
 
     fn draw(&self, draw: &mut Draw, _cell: &Cell, plan: &Plan, index: u64) -> Drawn {
         let (dims, dim) = match index % 16 {
-            // Long sequences, alone and beside one another.
+            // Long sequences, alone and several side by side.
             4 => (vec![65_537], 0),
             9 => (vec![draw.one_of(&[4096, 4097, 16_384, 16_385, 20_011])], 0),
             12 => (vec![draw.one_of(&[255, 257, 4099]), draw.one_of(&[1, 3, 17])], 0),

@@ -1,5 +1,5 @@
-//! Sorting: rows around the sizes of tiles and far beyond, ties and special values in plenty, and
-//! every kind of `k`.
+//! Sorting: rows around the tile sizes and far beyond, many ties and special values, and every kind
+//! of `k`.
 
 use super::{Family, Named, layouts};
 use crate::case::{Dist, Params, Values};
@@ -9,7 +9,7 @@ use isobit_hal::{DType, Op, Sort, TopK};
 
 pub(super) struct SortFamily;
 
-/// Rows of several tiles: whole ones, one element more, an odd number of them, and many.
+/// Rows of several tiles: whole tiles, one element more, an odd number of tiles, and many tiles.
 const LONG: [usize; 9] = [2049, 4096, 4097, 6144, 8192, 8193, 12_289, 20_481, 70_001];
 
 impl Family for SortFamily {

@@ -1,4 +1,4 @@
-//! Triangles: diagonals within the matrix, at its edges and beyond, batches, and in place.
+//! Triangles: diagonals inside the matrix, at its edges and outside, batches, and in-place calls.
 
 use super::{Family, Named, layouts};
 use crate::case::Params;
@@ -18,7 +18,7 @@ impl Family for TriangleFamily {
     fn draw(&self, draw: &mut Draw, _cell: &Cell, plan: &Plan, index: u64) -> Drawn {
         let mut dims = shape::draw(draw, 3, shape::budget);
         if index % 3 == 2 {
-            // Rows that whole vectors of every dtype divide.
+            // Row lengths that are multiples of the vector length of every dtype.
             let last = dims.len() - 1;
             dims[last] = draw.one_of(&[16, 32, 48, 64]);
             dims[last - 1] = draw.one_of(&[1, 2, 17, 48]);

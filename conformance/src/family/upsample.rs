@@ -1,5 +1,5 @@
-//! Upsampling: sizes that grow, shrink and stay, factors that are no ratios of sizes, corners
-//! aligned or not.
+//! Upsampling: sizes that grow, shrink or stay, factors that are not ratios of the sizes, and
+//! corners aligned or not.
 
 use super::pooling::{planes, pooled};
 use super::{Family, Named};
@@ -10,7 +10,7 @@ use isobit_hal::{Op, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2d};
 
 pub(super) struct UpsampleFamily;
 
-/// A size and its factors: 0 stands for none.
+/// A size and its factors; a factor of 0 means that none is given.
 macro_rules! upsample {
     ($type:ident, $params:expr, $default:expr) => {{
         let mut op = $type::new($params.sizes("size").unwrap_or($default));
@@ -39,7 +39,7 @@ impl Family for UpsampleFamily {
         for d in 0..spatial {
             let from = draw.one_of(&[1, 2, 3, 5, 7, 8, 13, 16, 28, 31, 33, 56, 65]);
             let to = match draw.pick(0..6) {
-                // Of every third case, widths that vectors divide.
+                // In every third case, widths that are multiples of the vector length.
                 _ if index % 3 == 2 && d + 1 == spatial => draw.one_of(&[8, 16, 32, 48, 64, 112, 128]),
                 0 | 1 => 2 * from,
                 2 => from,
@@ -51,7 +51,8 @@ impl Family for UpsampleFamily {
             size.push(to);
             scale.push(match draw.pick(0..5) {
                 0 => to.max(1) as f64 / from as f64,
-                // No ratio of the sizes, and some that leave the source or stay at its start.
+                // Factors that are not ratios of the sizes, and some that leave the source or stay
+                // at its start.
                 1 => draw.pick(0.05..6.0f64),
                 2 if draw.chance(30) => draw.one_of(&[1e-40, 1e-310, 1e30, 0.3333333, 7.0]),
                 _ => 0.0,

@@ -1,10 +1,10 @@
-//! Layouts of a kind for a shape.
+//! Draws layouts of a kind for a shape.
 
 use super::Draw;
 use crate::case::{LayoutKind, LayoutSpec};
 use proptest::prelude::*;
 
-/// The smallest rank that has layouts of a kind.
+/// Returns the smallest rank that has layouts of a kind.
 pub fn min_rank(kind: LayoutKind) -> usize {
     match kind {
         LayoutKind::Contiguous => 0,
@@ -14,8 +14,8 @@ pub fn min_rank(kind: LayoutKind) -> usize {
     }
 }
 
-/// A layout of a kind; with `combine`, sometimes a second kind on top. Below the kind's smallest
-/// rank, contiguous.
+/// Draws a layout of a kind; with `combine`, sometimes adds a second kind. Below the kind's
+/// smallest rank, the layout is contiguous.
 pub fn draw(draw: &mut Draw, dims: &[usize], kind: LayoutKind, combine: bool, input: bool) -> LayoutSpec {
     let mut spec = LayoutSpec::contiguous(dims.len());
     apply(draw, dims, kind, &mut spec);
@@ -28,7 +28,7 @@ pub fn draw(draw: &mut Draw, dims: &[usize], kind: LayoutKind, combine: bool, in
     spec
 }
 
-/// A dimension, more often one of more than one element: there a layout shows.
+/// Draws a dimension, preferring those with more than one element, where a layout has an effect.
 fn some_dim(draw: &mut Draw, dims: &[usize]) -> usize {
     let wide: Vec<usize> = (0..dims.len()).filter(|&d| dims[d] > 1).collect();
     if wide.is_empty() || draw.chance(10) { draw.pick(0..dims.len()) } else { draw.one_of(&wide) }

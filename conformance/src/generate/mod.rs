@@ -1,9 +1,9 @@
-//! Cases from (seed, operation, dtypes, index) alone, so that filters, machines and the set of
-//! devices never change one.
+//! Generates cases from (seed, operation, dtypes, index) alone, so that filters, machines and the
+//! set of devices never change a case.
 //!
-//! What must occur in every cell is placed by the index (layout kinds, in-place calls, long
-//! reductions); everything else is drawn by proptest's strategies from a generator seeded with a
-//! hash of the four.
+//! The index determines what must occur in every cell (layout kinds, in-place calls, long
+//! reductions). Everything else is drawn with proptest's strategies from a generator that is seeded
+//! with a hash of the four.
 
 pub(crate) mod layout;
 pub(crate) mod shape;
@@ -14,7 +14,7 @@ use crate::cells::Cell;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// Draws from strategies, in order.
+/// Draws values from strategies, in order.
 pub(crate) struct Draw(TestRunner);
 
 impl Draw {
@@ -22,7 +22,7 @@ impl Draw {
         Self::of(seed, &cell.to_string(), index)
     }
 
-    /// For something of a name that is no cell's.
+    /// Creates a generator for a name that is not the name of a cell.
     pub(crate) fn of(seed: u64, name: &str, index: u64) -> Self {
         let mut hash = blake3::Hasher::new_derive_key("isobit conformance case 1");
         hash.update(&seed.to_le_bytes());
@@ -45,18 +45,18 @@ impl Draw {
     }
 }
 
-/// The layouts that an index asks for: of the first input (or the destination, where there is
-/// none), and of the destination.
+/// The layouts that an index requires: that of the first input (or of the destination, if there is
+/// no input), and that of the destination.
 pub(crate) struct Plan {
     pub input: LayoutKind,
     pub dst: LayoutKind,
-    /// Every operand contiguous: the fast paths of a driver, in every third case.
+    /// Whether every operand is contiguous: every third case, to cover a driver's fast paths.
     pub plain: bool,
-    /// A later round through the kinds, in which several are combined.
+    /// Whether this is a later round through the kinds, in which several are combined.
     pub combine: bool,
 }
 
-/// A destination may not name an element twice.
+/// The layout kinds of a destination, which may not contain an element twice.
 pub(crate) const DST_KINDS: [LayoutKind; 5] =
     [LayoutKind::Contiguous, LayoutKind::Transposed, LayoutKind::Permuted, LayoutKind::Narrowed, LayoutKind::Stepped];
 
@@ -73,7 +73,7 @@ impl Plan {
     }
 }
 
-/// The case of an index.
+/// Returns the case with the given index.
 pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
     let (mut draw, plan) = (Draw::new(seed, cell, index), Plan::new(index));
     let draw = &mut draw;
@@ -104,6 +104,6 @@ pub fn case(seed: u64, cell: &Cell, index: u64) -> Case {
     }
 }
 
-/// A shape, parameters where the shape goes with them, and a layout an operand, the destination
+/// A shape, the parameters if they depend on the shape, and one layout per operand, the destination
 /// last.
 pub(crate) type Drawn = (Vec<usize>, Option<crate::case::Params>, Vec<Option<LayoutSpec>>);

@@ -1,22 +1,22 @@
-//! Shapes: ranks 0 to 6, with sizes at and around those that warps, tiles and vectors have.
+//! Draws shapes of rank 0 to 6, with sizes at and around the sizes of warps, tiles and vectors.
 
 use super::Draw;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Around powers of two, and primes.
+/// Sizes around powers of two, and primes.
 pub const EDGES: &[usize] = &[
     1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 37, 61, 63, 64, 65, 97, 127, 128, 129, 251, 255, 256, 257, 509,
     511, 512, 513, 1021, 1023, 1024, 1025, 2047, 2049, 4093, 4095, 4097, 8191, 16385, 32771,
 ];
 
-/// How many elements a case may have: mostly a few thousand, now and then enough for several blocks
-/// of threads.
+/// Draws the largest number of elements of a case: mostly a few thousand, sometimes enough for
+/// several blocks of threads.
 pub fn budget(draw: &mut Draw) -> usize {
     draw.pick(prop_oneof![3 => Just(512usize), 5 => Just(4096), 2 => Just(9000), 1 => Just(40_000)])
 }
 
-/// A shape of a rank of at least `min_rank`.
+/// Draws a shape with a rank of at least `min_rank`.
 pub fn draw(draw: &mut Draw, min_rank: usize, budget: fn(&mut Draw) -> usize) -> Vec<usize> {
     let rank = draw.pick(prop_oneof![
         1 => Just(0usize), 4 => Just(1), 4 => Just(2), 4 => Just(3), 3 => Just(4), 1 => Just(5), 1 => Just(6)
@@ -24,7 +24,7 @@ pub fn draw(draw: &mut Draw, min_rank: usize, budget: fn(&mut Draw) -> usize) ->
     draw_rank(draw, rank.max(min_rank), budget)
 }
 
-/// A shape of a rank.
+/// Draws a shape of a given rank.
 pub fn draw_rank(draw: &mut Draw, rank: usize, budget: fn(&mut Draw) -> usize) -> Vec<usize> {
     let mut left = budget(draw);
     let mut dims = vec![1; rank];

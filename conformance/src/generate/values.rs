@@ -1,4 +1,4 @@
-//! Which distribution each operand's values come from.
+//! Selects the distribution of each operand's values.
 
 use super::Draw;
 use crate::case::{Dist, Values};
@@ -17,8 +17,8 @@ pub(crate) fn general(draw: &mut Draw) -> Dist {
     ])
 }
 
-/// For reductions, in which one NaN decides everything and one large value nearly: mostly values
-/// that all count.
+/// For reductions, in which a single NaN decides the result and a single large value nearly does:
+/// mostly values that all contribute.
 pub(crate) fn accumulated(draw: &mut Draw) -> Dist {
     draw.pick(prop_oneof![
         4 => (-1..8i32).prop_map(|scale| Dist::Uniform { scale }),
@@ -32,8 +32,8 @@ pub(crate) fn accumulated(draw: &mut Draw) -> Dist {
     ])
 }
 
-/// For a vendor's product: no sum of magnitudes may overflow f32 (f64 for f64), since the order in
-/// which partial sums overflow is not determined; infinities and NaNs come sparsely, so that rows
+/// For a vendor's product. No sum of magnitudes may overflow f32 (f64 for f64), because it is not
+/// determined in which order partial sums overflow. Infinities and NaNs are rare, so that rows
 /// without one remain.
 pub(crate) fn bounded(draw: &mut Draw) -> Dist {
     draw.pick(prop_oneof![
@@ -45,18 +45,18 @@ pub(crate) fn bounded(draw: &mut Draw) -> Dist {
     ])
 }
 
-/// Values of a distribution, from a seed that is drawn.
+/// Values of a distribution, with a drawn seed.
 pub(crate) fn of(draw: &mut Draw, dist: Dist) -> Values {
     Values::Drawn { dist, seed: draw.pick(any::<u64>()) }
 }
 
-/// Values of every kind.
+/// Values of any kind.
 pub(crate) fn of_any_kind(draw: &mut Draw) -> Values {
     let dist = general(draw);
     of(draw, dist)
 }
 
-/// One value, as const_set takes it.
+/// Draws one value, as `const_set` takes it.
 pub(crate) fn one(draw: &mut Draw, dtype: DType) -> u64 {
     of_any_kind(draw).bits(dtype, 1)[0]
 }

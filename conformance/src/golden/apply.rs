@@ -1,4 +1,4 @@
-//! A golden case as a call of the HAL.
+//! Runs a golden case as a call of the HAL.
 
 use super::damaged;
 use super::file::{Case, Golden, unhex};
@@ -18,10 +18,10 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Reads a case.
+    /// Converts a case to a call.
     ///
     /// # Errors
-    /// `Other` where it names an operation or a buffer that is not there.
+    /// Returns `Other` if the case names an operation or a buffer that does not exist.
     pub(super) fn of(case: &'a Case, golden: &'a Golden) -> Result<Self> {
         let dst_dtype: DType = case.out.0.parse()?;
         let mut dtypes = Vec::new();
@@ -32,10 +32,10 @@ impl<'a> Call<'a> {
         Ok(Self { op: operation(case, &dtypes)?, dtypes, case, golden, dst_dtype })
     }
 
-    /// Runs it and brings the result back.
+    /// Runs the call and returns the result in host memory.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub(super) fn run<D: BackendDevice>(&self, device: &D) -> Result<CpuStorage> {
         let case = self.case;
         let mut inputs = Vec::new();
@@ -59,25 +59,25 @@ impl<'a> Call<'a> {
         dst.to_cpu_storage()
     }
 
-    /// The rows that a copy of rows moves.
+    /// Returns the rows that a row copy moves.
     fn rows(&self) -> Copy2d {
         let p = &self.case.params;
         Copy2d::new(p.rows, p.cols).with_strides(p.src_stride, p.dst_stride).with_offsets(p.src_offset, p.dst_offset)
     }
 
-    /// What a fill writes.
+    /// Returns the layout that a fill writes.
     fn target(&self) -> Result<Layout> {
         let p = &self.case.params;
         Layout::new(&*p.shape, &*p.strides, p.offset)
     }
 }
 
-/// The operation that a case names, with its parameters. The vectors hold every device to one
-/// bound: that of the tree's own kernels.
+/// Returns the operation that a case names, with its parameters. The vectors check every device
+/// against the same bound, that of the tree's own kernels.
 fn operation(case: &Case, dtypes: &[DType]) -> Result<Op> {
     let p = &case.params;
     let operation = Operation::find(&case.op);
-    let operation = operation.ok_or_else(|| damaged(format_args!("`{}` is no operation", case.op)))?;
+    let operation = operation.ok_or_else(|| damaged(format_args!("`{}` is not an operation", case.op)))?;
     let params = match operation.op() {
         Op::Fill(_) => Params::Fill(value(dtypes[0], &p.value)?),
         Op::Affine(_) => Params::Affine { mul: Real(p.mul), add: Real(p.add) },
@@ -89,7 +89,7 @@ fn operation(case: &Case, dtypes: &[DType]) -> Result<Op> {
     Ok(operation.with_params(dtypes, &params).with_numerics(Some(Numerics::Portable)))
 }
 
-/// The bits of the value of a fill.
+/// Returns the bits of a fill's value.
 fn value(dtype: DType, hex: &str) -> Result<u64> {
     let storage = CpuStorage::from_bytes(dtype, &unhex(hex)?)?;
     match storage.len() {

@@ -1,31 +1,31 @@
-//! A result against the golden one.
+//! Compares a result with the golden one.
 
 use super::damaged;
 use super::file::{Case, Golden, Tolerance};
 use isobit_hal::{BackendStorage, CpuStorage, DType, Error, Result, WithDType, dispatch_dtype};
 
-/// What a case came to.
+/// The result of a case.
 pub(super) struct Found {
     pub(super) failed: bool,
     pub(super) bit_exact: bool,
-    /// `None` where a number cannot tell.
+    /// `None` if a number cannot express it.
     pub(super) max_ulp: Option<f64>,
     pub(super) worst: Option<String>,
     pub(super) layout: String,
 }
 
 impl Found {
-    /// A call that the device answered with an error.
+    /// Returns the result for a call that failed with an error.
     pub(super) fn error(e: &Error) -> Self {
         Self { failed: true, bit_exact: false, max_ulp: None, worst: Some(e.to_string()), layout: "none".into() }
     }
 }
 
-/// An element as the comparison sees it.
+/// An element in the form that the comparison uses.
 #[derive(Clone, Copy)]
 struct Element {
     bits: u64,
-    /// Its place among the values of its dtype, so that neighbours differ by one; both zeros are 0.
+    /// Its position among the values of its dtype: neighbours differ by one, and both zeros are 0.
     place: i128,
     value: f64,
     nan: bool,
@@ -42,7 +42,7 @@ fn element<T: WithDType>(v: T) -> Element {
     let sign = 1u64 << (size - 1);
     let magnitude = i128::from(bits & (sign - 1));
     let place = if bits & sign != 0 { -magnitude } else { magnitude };
-    // Display of every float dtype prints enough digits to read it back.
+    // Display of every float dtype prints enough digits to parse the same value again.
     let value: f64 = v.to_string().parse().unwrap_or(f64::NAN);
     Element { bits, place, value, nan: value.is_nan() }
 }
@@ -51,16 +51,16 @@ fn elements(storage: &CpuStorage) -> Result<Vec<Element>> {
     dispatch_dtype!(storage.dtype(), T => Ok(storage.to_vec::<T>()?.into_iter().map(element).collect()))
 }
 
-/// Compares.
+/// Compares a result with the golden buffer.
 ///
 /// # Errors
-/// `Other` where the case is damaged.
+/// Returns `Other` if the case is damaged.
 pub(super) fn compare(case: &Case, golden: &Golden, got: &CpuStorage) -> Result<Found> {
     let expected = golden.buffer(case.out.2)?;
     let want = CpuStorage::from_bytes(expected.dtype, &expected.bytes)?;
     if want.dtype() != got.dtype() || want.len() != got.len() {
         return Err(damaged(format_args!(
-            "{} gave {} elements of {}, the vector has {} of {}",
+            "{} gave {} elements of {}, but the vector has {} of {}",
             case.op,
             got.len(),
             got.dtype(),
@@ -91,8 +91,8 @@ pub(super) fn compare(case: &Case, golden: &Golden, got: &CpuStorage) -> Result<
             continue;
         }
         found.bit_exact = false;
-        // Floats away; nothing can be said of a NaN beside a number, or of zeros that differ in
-        // sign.
+        // The distance in floats; it is undefined between a NaN and a number, and between zeros
+        // with different signs.
         let away = (!got.nan && !want.nan && got.place != want.place).then(|| (got.place - want.place).unsigned_abs());
         let good = match case.tol {
             Tolerance::Raw | Tolerance::Bits => false,
@@ -123,7 +123,7 @@ pub(super) fn compare(case: &Case, golden: &Golden, got: &CpuStorage) -> Result<
     Ok(found)
 }
 
-/// What kind of layout the inputs have, in a word.
+/// Returns the kind of the inputs' layout as one word.
 fn layout_kind(case: &Case) -> Result<String> {
     let mut kind = "contiguous";
     for i in 0..case.inputs.len() {

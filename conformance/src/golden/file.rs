@@ -1,4 +1,4 @@
-//! The form of a file of golden vectors; `golden/make_golden.py` describes it.
+//! The format of a file of golden vectors; `golden/make_golden.py` describes it.
 
 use super::damaged;
 use crate::family::Named;
@@ -20,21 +20,21 @@ pub(super) struct Case {
     pub(super) op: String,
     #[serde(default)]
     pub(super) params: Params,
-    /// Buffer, shape, strides, offset.
+    /// Buffer, shape, strides and offset of each input.
     #[serde(rename = "in")]
     pub(super) inputs: Vec<(usize, Vec<usize>, Vec<usize>, usize)>,
-    /// Dtype, shape, buffer.
+    /// Dtype, shape and buffer of the result.
     pub(super) out: (String, Vec<usize>, usize),
     pub(super) tol: Tolerance,
-    /// Elements that are not compared, because the contract differs from the source there; `why`
-    /// says how.
+    /// Elements that are not compared because the contract differs from the source there; `why`
+    /// gives the reason.
     #[serde(default)]
     pub(super) skip: Vec<usize>,
     #[serde(default)]
     pub(super) why: String,
 }
 
-/// The parameters of every operation that has some.
+/// The parameters of all operations.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Params {
@@ -53,32 +53,32 @@ pub(super) struct Params {
     pub(super) shape: Vec<usize>,
     pub(super) strides: Vec<usize>,
     pub(super) offset: usize,
-    /// Those of a family's operation.
+    /// The named parameters of a family's operation.
     pub(super) named: Named,
 }
 
-/// How far a result may be from the source's.
+/// How far a result may be from the source's result.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tolerance {
-    /// Every bit.
+    /// Every bit must agree.
     Raw,
-    /// Every bit, but any NaN equals any NaN.
+    /// Every bit must agree, but any NaN equals any other NaN.
     Bits,
-    /// So many floats away.
+    /// The result may be at most this many floats away.
     Ulp(u64),
     /// A bound for each element, in a buffer of f64.
     Abs(usize),
 }
 
-/// Elements of one dtype.
+/// The elements of one buffer, of one dtype.
 #[derive(Debug)]
 pub(super) struct Buffer {
     pub(super) dtype: DType,
     pub(super) bytes: Vec<u8>,
 }
 
-/// A whole file.
+/// The contents of a file.
 pub(super) struct Golden {
     pub(super) source: String,
     pub(super) buffers: Vec<Buffer>,
@@ -90,7 +90,7 @@ impl Golden {
     /// Unpacks a file.
     ///
     /// # Errors
-    /// `Other` where it does not have the form.
+    /// Returns `Other` if the file does not have this format.
     pub(super) fn read(gzipped: &[u8]) -> Result<Self> {
         let mut text = String::new();
         flate2::read::GzDecoder::new(gzipped).read_to_string(&mut text).map_err(damaged)?;
@@ -100,14 +100,14 @@ impl Golden {
         Ok(Self { source: raw.source, buffers, cases: raw.cases, skipped: raw.skipped })
     }
 
-    /// A buffer by its position.
+    /// Returns a buffer by its position.
     pub(super) fn buffer(&self, index: usize) -> Result<&Buffer> {
         self.buffers.get(index).ok_or_else(|| damaged(format_args!("there is no buffer {index}")))
     }
 }
 
 impl Case {
-    /// The layout of an input.
+    /// Returns the layout of an input.
     pub(super) fn layout(&self, input: usize) -> Result<Layout> {
         let (_, shape, strides, offset) =
             self.inputs.get(input).ok_or_else(|| damaged(format_args!("{} lacks input {input}", self.op)))?;
@@ -115,7 +115,7 @@ impl Case {
     }
 }
 
-/// Bytes from hexadecimal digits.
+/// Converts hexadecimal digits to bytes.
 pub(super) fn unhex(text: &str) -> Result<Vec<u8>> {
     let digit = |c: u8| (c as char).to_digit(16).ok_or_else(|| damaged("a buffer is not hexadecimal"));
     text.as_bytes()

@@ -1,5 +1,5 @@
-//! Devices against golden vectors: results that NumPy and PyTorch gave for small inputs, made by
-//! `golden/make_golden.py`.
+//! Checks devices against golden vectors: results of NumPy and PyTorch for small inputs, produced
+//! by `golden/make_golden.py`.
 
 mod apply;
 mod compare;
@@ -10,7 +10,7 @@ use crate::schema::{Class, ResultRow, Status};
 use file::{Case, Golden};
 use isobit_hal::{BackendDevice, Error, ErrorKind, Result};
 
-/// Every committed file of vectors, as `golden/make_golden.py` names them.
+/// All committed files of vectors, as `golden/make_golden.py` names them.
 const FILES: &[&[u8]] = &[
     include_bytes!("../../golden/numpy.json.gz"),
     include_bytes!("../../golden/torch.json.gz"),
@@ -23,12 +23,12 @@ const FILES: &[&[u8]] = &[
     include_bytes!("../../golden/indexing.json.gz"),
 ];
 
-/// Which cells to run; none of a kind means all of it.
+/// The cells to run; an empty list selects everything.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Names of operations.
+    /// The names of operations.
     pub ops: Vec<String>,
-    /// Names of dtypes; a cell of several dtypes runs if one of them is named.
+    /// The names of dtypes; a cell with several dtypes runs if one of them is named.
     pub dtypes: Vec<String>,
 }
 
@@ -39,12 +39,12 @@ impl Filter {
     }
 }
 
-/// Runs every golden vector on a device; one row a cell, over all sources. `id` is the device's
-/// name in the report.
+/// Runs every golden vector on a device and returns one row per cell, over all sources. `id` is the
+/// device's name in the report.
 ///
 /// # Errors
-/// `Other` where a committed file is damaged. What the device answers with an error is a failed
-/// case, not an error of this call.
+/// Returns `Other` if a committed file is damaged. An error from the device is a failed case, not
+/// an error of this call.
 pub fn run<D: BackendDevice>(device: &D, id: &str, filter: &Filter) -> Result<Vec<ResultRow>> {
     let mut rows: Vec<ResultRow> = Vec::new();
     for bytes in FILES {
@@ -75,11 +75,11 @@ pub fn run<D: BackendDevice>(device: &D, id: &str, filter: &Filter) -> Result<Ve
     Ok(rows)
 }
 
-/// What the vectors leave out, as source, operation, dtypes and reason: cells that the source
-/// cannot answer for, and elements where the contract differs from it.
+/// Returns what the vectors leave out, as source, operation, dtypes and reason: cells that the
+/// source cannot answer for, and elements where the contract differs from it.
 ///
 /// # Errors
-/// `Other` where a committed file is damaged.
+/// Returns `Other` if a committed file is damaged.
 pub fn skipped() -> Result<Vec<[String; 4]>> {
     let mut all = Vec::new();
     for bytes in FILES {
@@ -113,7 +113,7 @@ fn check<D: BackendDevice>(device: &D, case: &Case, golden: &Golden) -> Result<O
     compare::compare(case, golden, &got).map(Outcome::Compared)
 }
 
-/// The dtypes by which reports tell the cells of an operation apart.
+/// Returns the dtypes by which reports distinguish the cells of an operation.
 fn cell_dtypes(case: &Case, golden: &Golden) -> String {
     let input = |i: usize| case.inputs.get(i).and_then(|s| golden.buffers.get(s.0)).map(|b| b.dtype.as_str());
     let first = input(0).unwrap_or(case.out.0.as_str());

@@ -1,4 +1,4 @@
-//! `report.html`: one page with everything in it, which reads without scripts and without a
+//! `report.html`: a single page with the whole report, readable without scripts and without a
 //! network.
 
 use super::matrix::{Cell, Line, Matrix, Pair, State};
@@ -10,10 +10,10 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Value};
 use serde::Serialize;
 
-/// The page.
+/// Renders the page.
 pub fn html(report: &Report) -> String {
     let mut env = Environment::new();
-    // The name ends in .html, by which minijinja escapes every value.
+    // The template's name ends in .html, so minijinja escapes every value.
     env.add_template("report.html", include_str!("report.html")).expect("the template is part of the program");
     env.add_filter("bytes", bytes);
     let template = env.get_template("report.html").expect("added above");
@@ -22,7 +22,7 @@ pub fn html(report: &Report) -> String {
         .expect("the template names only what the page has")
 }
 
-/// Bytes in the unit a person would use.
+/// Formats a number of bytes in a suitable unit.
 fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let unit = (n.max(1).ilog2() / 10).min(4);
@@ -34,7 +34,7 @@ fn bytes(n: u64) -> String {
     }
 }
 
-/// What the template sees: the report as it is, and what is arranged from it.
+/// The values that the template sees: the report itself, and the page derived from it.
 #[derive(Serialize)]
 struct Context<'a> {
     report: &'a Report,
@@ -53,7 +53,7 @@ struct Page<'a> {
     duration: String,
 }
 
-/// A state with the cells that have it.
+/// A state with the number of cells in it.
 #[derive(Serialize)]
 struct Counted {
     key: &'static str,
@@ -63,7 +63,7 @@ struct Counted {
     percent: f64,
 }
 
-/// A line of the table of all pairs.
+/// A row of the table of all pairs.
 #[derive(Serialize)]
 struct MergedView {
     name: &'static str,
@@ -224,7 +224,7 @@ impl<'a> CellView<'a> {
     }
 }
 
-/// What a pointer held over a cell tells.
+/// Returns the tooltip of a cell.
 fn summary(row: &ResultRow) -> String {
     let view = RowView::of(row);
     let mut text = format!("{} {}: {}", row.op, row.dtypes, view.label);

@@ -1,15 +1,15 @@
-//! `junit.xml`: a suite for each pair of devices, a test case for each cell, so that CI servers
-//! list what failed.
+//! `junit.xml`: a suite for each pair of devices and a test case for each cell, so that CI servers
+//! list the failures.
 
 use super::{Report, ResultRow, Status, matrix};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use std::io;
 use std::time::Duration;
 
-/// The report in JUnit's form.
+/// Returns the report in JUnit format.
 ///
 /// # Errors
-/// Those of the XML writer.
+/// Returns the errors of the XML writer.
 pub fn junit(report: &Report) -> io::Result<String> {
     let mut out = quick_junit::Report::new("isobit conformance");
     out.set_time(Duration::try_from_secs_f64(report.duration_s).unwrap_or_default());
@@ -63,8 +63,8 @@ fn case_of(row: &ResultRow) -> TestCase {
     case
 }
 
-/// The memory checks as a suite: a case for each kind of access, and one for faults where there are
-/// any.
+/// Returns the memory checks as a suite: one case for each kind of access, and one for faults if
+/// there are any.
 fn memory(report: &Report) -> TestSuite {
     let m = &report.memory;
     let mut suite = TestSuite::new("memory");

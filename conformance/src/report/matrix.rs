@@ -1,4 +1,5 @@
-//! A report's rows arranged as people read them: for each pair, operations down and dtypes across.
+//! Arranges a report's rows for readers: one table per pair, with operations as rows and dtypes as
+//! columns.
 
 use super::{Report, ResultRow, Status};
 use crate::family::Operation;
@@ -6,12 +7,12 @@ use crate::runtime_tests;
 use isobit_hal::DType;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of a place in the matrix, worst first.
+/// The state of a place in the matrix, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum State {
     /// At least one case did not agree.
     Fail,
-    /// Passed, though the committed table says that it fails.
+    /// Passed, although the committed table says that it fails.
     UnexpectedPass,
     /// Failed, as the committed table says.
     ExpectedFailure,
@@ -21,9 +22,9 @@ pub enum State {
     Exact,
     /// Not implemented, and not expected to be.
     Unsupported,
-    /// Other pairs of the report have it, this one does not.
+    /// Other pairs of the report ran it, but this one did not.
     NotRun,
-    /// No pair has it: the operation is not defined for the dtype.
+    /// No pair ran it: the operation is not defined for the dtype.
     Undefined,
 }
 
@@ -39,7 +40,7 @@ impl State {
         State::NotRun,
     ];
 
-    /// That of one row.
+    /// Returns the state of one row.
     pub fn of(row: &ResultRow) -> Self {
         match row.status {
             Status::Pass if row.bit_exact => State::Exact,
@@ -51,12 +52,12 @@ impl State {
         }
     }
 
-    /// True where it makes the run fail.
+    /// Whether the state makes the run fail.
     pub fn is_failure(self) -> bool {
         matches!(self, State::Fail | State::UnexpectedPass)
     }
 
-    /// A word for style sheets and filters.
+    /// Returns the word for style sheets and filters.
     pub fn key(self) -> &'static str {
         match self {
             State::Fail => "fail",
@@ -70,7 +71,7 @@ impl State {
         }
     }
 
-    /// Words for people.
+    /// Returns the words for readers.
     pub fn label(self) -> &'static str {
         match self {
             State::Fail => "fail",
@@ -84,7 +85,7 @@ impl State {
         }
     }
 
-    /// One character that tells it apart without colour.
+    /// Returns one character that identifies the state without colour.
     pub fn symbol(self) -> &'static str {
         match self {
             State::Fail => "✗",
@@ -99,8 +100,8 @@ impl State {
     }
 }
 
-/// One place: the rows of an operation at a column's dtype (more than one where numerics or classes
-/// differ).
+/// One place: the rows of an operation at a column's dtype. There is more than one row if the
+/// numerics or classes differ.
 #[derive(Debug, Clone)]
 pub struct Cell<'a> {
     /// The worst of its rows.
@@ -110,77 +111,78 @@ pub struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// The largest error of its rows.
+    /// Returns the largest error of its rows.
     pub fn max_ulp(&self) -> Option<f64> {
         self.rows.iter().filter_map(|r| r.max_ulp).reduce(f64::max)
     }
 }
 
-/// One line of a matrix.
+/// One row of a matrix.
 #[derive(Debug, Clone)]
 pub struct Line<'a> {
-    /// The family, as [`family`] names it.
+    /// The family's name, as [`family`] returns it.
     pub family: &'static str,
-    /// The family's place among families.
+    /// The family's position among the families.
     pub rank: usize,
     /// The operation.
     pub op: &'a str,
-    /// The dtypes beside the column's own: the source of a cast, the condition of a where, the ids
+    /// The dtypes besides the column's own: the source of a cast, the condition of a where, the ids
     /// of a gather. Often empty.
     pub beside: &'a str,
-    /// One cell a column.
+    /// One cell per column.
     pub cells: Vec<Cell<'a>>,
 }
 
 /// One pair of a report.
 #[derive(Debug, Clone)]
 pub struct Pair<'a> {
-    /// What was tested.
+    /// The device under test.
     pub subject: &'a str,
-    /// What it was held to.
+    /// The reference that it was compared with.
     pub reference: &'a str,
-    /// Its lines, by family, operation and the dtypes beside.
+    /// Its lines, by family, operation and the dtypes besides the column's own.
     pub lines: Vec<Line<'a>>,
-    /// Rows of each state.
+    /// The number of rows in each state.
     pub counts: BTreeMap<State, usize>,
 }
 
-/// All pairs of a report over one set of columns.
+/// All pairs of a report, with common columns.
 #[derive(Debug, Clone)]
 pub struct Matrix<'a> {
-    /// The dtypes across.
+    /// The dtypes of the columns.
     pub columns: Vec<&'a str>,
     /// The pairs, in the order in which the report first names them.
     pub pairs: Vec<Pair<'a>>,
 }
 
-/// Of groups of what surrounds the operations.
+/// The family name of groups of runtime tests.
 const SURROUNDINGS: &str = "device";
-/// Of operations that this version does not know.
+/// The family name of operations that this version does not know.
 const OTHER: &str = "other";
 
-/// The family of an operation and its rank: in the order of families, and within its family.
+/// Returns the rank of an operation's family, the family's name, and the operation's rank within
+/// the family.
 fn rank(op: &str) -> (usize, &'static str, usize) {
     if let Some(operation) = Operation::find(op) {
         let family = operation.op().family();
         return (family as usize, family.name(), operation.index());
     }
-    // Behind the operations, in the order in which groups run.
+    // Groups come after the operations, in the order in which they run.
     match runtime_tests::groups().position(|group| group.name() == op) {
         Some(rank) => (usize::MAX - 1, SURROUNDINGS, rank),
         None => (usize::MAX, OTHER, 0),
     }
 }
 
-/// The family of an operation: that of the kernel tree, `other` for one that this version does not
-/// know.
+/// Returns the family of an operation, as in the kernel tree; `other` for an operation that this
+/// version does not know.
 pub fn family(op: &str) -> &'static str {
     rank(op).1
 }
 
-/// The dtypes beside the values' own, and that one, which is the column: of `cast` with `f64,f16`
-/// they are `("f64", "f16")`, of `gather`, which names the values first, with `f32,u8` `("u8",
-/// "f32")`.
+/// Splits off the dtype of the values, which is the column, from the other dtypes: `cast` with
+/// `f64,f16` gives `("f64", "f16")`; `gather`, which names the values first, with `f32,u8` gives
+/// `("u8", "f32")`.
 pub fn split_dtypes<'a>(op: &str, dtypes: &'a str) -> (&'a str, &'a str) {
     match Operation::find(op).is_some_and(Operation::names_values_first) {
         true => dtypes.split_once(',').map(|(column, others)| (others, column)),
@@ -193,7 +195,7 @@ fn dtype_rank(name: &str) -> usize {
     name.parse::<DType>().map_or(usize::MAX, DType::index)
 }
 
-/// Where a row stands in the matrix of its pair.
+/// The position of a row in the matrix of its pair.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place<'a> {
     op: &'a str,
@@ -208,7 +210,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The rank of each of several dtypes, to sort by.
+/// Returns the rank of each dtype, for sorting.
 fn ranks(dtypes: &str) -> Vec<usize> {
     dtypes.split(',').map(dtype_rank).collect()
 }
@@ -249,8 +251,8 @@ impl<'a> Pair<'a> {
             *counts.entry(State::of(row)).or_insert(0) += 1;
             places.entry(Place::of(row)).or_default().push(row);
         }
-        // Operations that a pair has nothing of get no line: golden vectors and accuracy cover some
-        // families by design.
+        // Operations without any row in a pair get no line: golden vectors and accuracy cover only
+        // some families by design.
         let lines: BTreeSet<(&str, &str)> = places.keys().map(|p| (p.op, p.beside)).collect();
         let mut lines: Vec<_> = lines.into_iter().collect();
         lines.sort_by_cached_key(|(op, beside)| (rank(op), *op, ranks(beside)));
@@ -277,7 +279,7 @@ impl<'a> Pair<'a> {
         Self { subject, reference, lines, counts }
     }
 
-    /// Rows of a state.
+    /// Returns the number of rows in a state.
     pub fn count(&self, state: State) -> usize {
         self.counts.get(&state).copied().unwrap_or(0)
     }

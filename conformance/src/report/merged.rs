@@ -1,6 +1,6 @@
-//! All pairs of a report in one table, which fits a screen: a line a family, in each column the
-//! worst of all pairs. What it tells is whether devices agree: that a device also keeps the bound
-//! of its accuracy changes nothing there, that it does not shows.
+//! All pairs of a report in one table that fits a screen: one line per family, with the worst state
+//! of all pairs in each column. The table shows whether devices agree. An accuracy row that stays
+//! within its bound does not change a place; one that exceeds it does.
 
 use super::matrix::{Line, Matrix, State};
 use super::{Class, ResultRow};
@@ -9,32 +9,33 @@ use std::collections::BTreeMap;
 /// The pairs of a matrix, merged.
 #[derive(Debug, Clone)]
 pub struct Merged<'a> {
-    /// The dtypes across.
+    /// The dtypes of the columns.
     pub columns: Vec<&'a str>,
-    /// In the order of the matrix.
+    /// The families, in the order of the matrix.
     pub families: Vec<Family>,
 }
 
-/// One line.
+/// One line of the table.
 #[derive(Debug, Clone)]
 pub struct Family {
-    /// The name, as [`family`](super::matrix::family) gives it.
+    /// The name, as [`family`](super::matrix::family) returns it.
     pub name: &'static str,
-    /// One tally a column.
+    /// One tally per column.
     pub tallies: Vec<Tally>,
 }
 
-/// The operations of a family at a column's dtype, each counted once, with the worst that any pair
-/// says of it.
+/// The operations of a family at a column's dtype, each counted once, with the worst state in any
+/// pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
-    /// The worst of them.
+    /// The worst state.
     pub state: State,
-    /// How many there are; those with another dtype beside count as others.
+    /// The number of operations; one that also differs in another dtype counts once for each of
+    /// these.
     pub count: usize,
-    /// How many are in the worst state.
+    /// The number in the worst state.
     pub worst: usize,
-    /// How many a pair does not support.
+    /// The number that some pair does not support.
     pub unsupported: usize,
 }
 
@@ -51,8 +52,8 @@ impl Tally {
         }
     }
 
-    /// As a reader sees it: `3/9✗` where three of nine are so, `8/9✓` where all pass that are
-    /// supported, `9 ✓` where all do.
+    /// Returns the short text: `3/9✗` if three of nine fail, `8/9✓` if every supported one passes,
+    /// `9 ✓` if all pass.
     pub fn text(&self) -> String {
         let symbol = self.state.symbol();
         match self.state {
@@ -67,7 +68,7 @@ impl Tally {
         }
     }
 
-    /// The same in words.
+    /// Returns the same as words.
     pub fn words(&self) -> String {
         let of = match self.state {
             State::Undefined => return self.state.label().into(),
@@ -82,21 +83,21 @@ impl Tally {
     }
 }
 
-/// What all pairs together say of an operation at a column's dtype.
+/// The merged state of an operation at a column's dtype over all pairs.
 #[derive(Clone, Copy)]
 struct Place {
     state: State,
     unsupported: bool,
 }
 
-/// The rank and the name of a family, and what tells a line from its siblings: the operation and
-/// the dtypes beside.
+/// The rank and the name of a family, then what distinguishes a line from its siblings: the
+/// operation and the other dtypes.
 type Key<'a> = (usize, &'static str, &'a str, &'a str);
 
 impl<'a> Merged<'a> {
     /// Merges the pairs.
     pub fn of(matrix: &Matrix<'a>) -> Self {
-        // One place a column.
+        // One place per column.
         let mut lines: BTreeMap<Key<'_>, Vec<Option<Place>>> = BTreeMap::new();
         let columns = matrix.columns.len();
         for line in matrix.pairs.iter().flat_map(|p| &p.lines) {
@@ -127,7 +128,7 @@ fn merge(places: &mut [Option<Place>], line: &Line<'_>) {
     }
 }
 
-/// True of an accuracy that is as good as it must be.
+/// Whether the row is an accuracy row within its bound.
 fn is_accurate(row: &ResultRow) -> bool {
     row.class == Class::Accuracy && matches!(State::of(row), State::Bound | State::Exact)
 }

@@ -1,8 +1,8 @@
-//! Reports: what a run found, as a value, as files and on the terminal.
+//! Reports: the findings of a run as a value, as files and on the terminal.
 //!
 //! [`Report`] is schema 1 of `report.json`. [`matrix`] arranges its rows for readers, and
-//! [`merged`] makes one table of all pairs; with the feature `cli`, [`write`](fn@write) makes the
-//! files and [`terminal`] what the screen shows.
+//! [`merged`] makes one table of all pairs. With the feature `cli`, [`write`](fn@write) writes the
+//! files and [`terminal`] formats the screen output.
 
 #[cfg(feature = "cli")]
 mod html;

@@ -4,28 +4,28 @@ use super::{Report, html, junit};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where the files of a report were written.
+/// The paths of a report's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// `report.json`, schema 1.
     pub json: PathBuf,
-    /// `report.html`, one page that needs no network.
+    /// `report.html`, a single page that needs no network.
     pub html: PathBuf,
     /// `junit.xml`, for CI servers.
     pub junit: PathBuf,
 }
 
-/// Writes `report.json`, `report.html` and `junit.xml` into a directory, which is made where it is
-/// not there.
+/// Writes `report.json`, `report.html` and `junit.xml` into a directory, and creates the directory
+/// if it does not exist.
 ///
 /// # Errors
-/// Those of the file system, naming the path.
+/// Returns the error of the file system, with the path.
 pub fn write(report: &Report, dir: &Path) -> io::Result<Written> {
     let named = |path: &Path, e: io::Error| io::Error::new(e.kind(), format!("cannot write {}: {e}", path.display()));
     std::fs::create_dir_all(dir).map_err(|e| named(dir, e))?;
     let put = |name: &str, text: String| {
         let path = dir.join(name);
-        // Through a temporary name, so that a reader never finds half a report.
+        // Written under a temporary name first, so that a reader never sees an incomplete report.
         let part = dir.join(format!("{name}.part"));
         std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &path)).map_err(|e| named(&path, e))?;
         Ok::<_, io::Error>(path)

@@ -1,19 +1,20 @@
-//! An operand in host memory: its elements where the layout puts them, and poison everywhere else.
+//! An operand in host memory: its elements at the positions that the layout gives, and poison
+//! everywhere else.
 
 use crate::case::{GUARD, LayoutSpec, Placed, Values};
 use isobit_hal::DType;
 use std::ops::Range;
 
-/// What unwritten bytes hold in the first run and, complemented, in the second.
+/// The value of unwritten bytes in the first run and its complement in the second.
 pub const POISONS: [u8; 2] = [0xA5, 0x5A];
 
-/// How an operand lies in device memory.
+/// How an operand is placed in device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Between guard bands, so that a stray access shows in them.
+    /// Between guard bands, which show a stray access.
     Banded,
-    /// An allocation of its own that ends with the last element, so that what watches the device
-    /// sees a stray access.
+    /// In its own allocation that ends with the last element, so that the device's watch sees a
+    /// stray access.
     Exact,
 }
 
@@ -22,14 +23,14 @@ pub struct Buffer {
     pub dtype: DType,
     placed: Placed,
     exact: Placed,
-    /// For each element of the buffer, whether the layout names it.
+    /// For each element of the buffer, whether it belongs to the layout.
     named: Vec<bool>,
-    /// The bytes of the named elements, in the order of memory; none for an output.
+    /// The bytes of the layout's elements, in memory order; `None` for an output.
     values: Option<Vec<u8>>,
 }
 
-/// Runs an expression with `N` bound to the size of a dtype, so that copies of elements are of a
-/// known size.
+/// Evaluates an expression with `N` bound to the size of a dtype, so that element copies have a
+/// constant size.
 macro_rules! by_size {
     ($dtype:expr, $N:ident => $body:expr) => {
         match $dtype.size_in_bytes() {
@@ -65,7 +66,7 @@ impl Buffer {
         Self { dtype, placed, exact, named, values }
     }
 
-    /// The layout in a buffer of a form.
+    /// Returns the layout in a buffer of the given form.
     pub fn placed(&self, form: Form) -> &Placed {
         match form {
             Form::Banded => &self.placed,
@@ -73,7 +74,7 @@ impl Buffer {
         }
     }
 
-    /// Which elements of the whole buffer one of a form has.
+    /// Returns the range of the whole buffer's elements that a buffer of the given form contains.
     fn elements(&self, form: Form) -> Range<usize> {
         match form {
             Form::Banded => 0..self.placed.len,
@@ -81,19 +82,20 @@ impl Buffer {
         }
     }
 
-    /// Which bytes of the whole buffer one of a form has.
+    /// Returns the range of the whole buffer's bytes that a buffer of the given form contains.
     pub fn range(&self, form: Form) -> Range<usize> {
         let (elements, size) = (self.elements(form), self.dtype.size_in_bytes());
         elements.start * size..elements.end * size
     }
 
-    /// True where a buffer of a form holds nothing before the operation, and every element of it is
-    /// to be written.
+    /// Whether a buffer of the given form contains no data before the operation, and the operation
+    /// must write every element.
     pub fn is_output_alone(&self, form: Form) -> bool {
         self.values.is_none() && self.named[self.elements(form)].iter().all(|&named| named)
     }
 
-    /// The whole buffer, between guard bands, with what the layout does not name poisoned.
+    /// Returns the whole buffer between guard bands, with poison wherever the layout has no
+    /// element.
     pub fn bytes(&self, poison: u8) -> Vec<u8> {
         let mut bytes = vec![poison; self.placed.len * self.dtype.size_in_bytes()];
         if let Some(values) = &self.values {
@@ -105,12 +107,12 @@ impl Buffer {
         bytes
     }
 
-    /// The bytes of its elements in the order of memory; none for an output.
+    /// Returns the bytes of the elements in memory order; empty for an output.
     pub fn values(&self) -> &[u8] {
         self.values.as_deref().unwrap_or_default()
     }
 
-    /// The first element outside the layout that a run changed.
+    /// Returns the first element outside the layout that a run changed.
     pub fn stray(&self, before: &[u8], after: &[u8]) -> Option<usize> {
         by_size!(self.dtype, N => {
             let pairs = before.as_chunks::<N>().0.iter().zip(after.as_chunks::<N>().0);
@@ -118,8 +120,8 @@ impl Buffer {
         })
     }
 
-    /// The first element of the layout that holds the poison of both runs: nothing wrote it. How
-    /// many there are, with it.
+    /// Returns the first element of the layout that holds the poison in both runs, which means that
+    /// nothing wrote it, and the number of such elements.
     pub fn unwritten(&self, first: &[u8], second: &[u8]) -> Option<(usize, usize)> {
         if self.values.is_some() {
             return None;
@@ -135,7 +137,7 @@ impl Buffer {
         })
     }
 
-    /// The elements of the layout in logical order.
+    /// Returns the elements of the layout in logical order.
     pub fn gather(&self, bytes: &[u8]) -> Vec<u8> {
         let size = self.dtype.size_in_bytes();
         if let Some((start, end)) = self.placed.layout.contiguous_offsets() {
@@ -147,18 +149,19 @@ impl Buffer {
         })
     }
 
-    /// The logical index of the element at a place of the buffer.
+    /// Returns the logical index of the element at a position of the buffer.
     pub fn logical_index(&self, place: usize) -> Option<usize> {
         self.placed.layout.strided_index().position(|i| i == place)
     }
 
-    /// Bytes from the start of the buffer between the guard bands to an element.
+    /// Returns the offset in bytes of an element from the start of the buffer between the guard
+    /// bands.
     pub fn byte_offset(&self, place: usize) -> i64 {
         (place as i64 - GUARD as i64) * self.dtype.size_in_bytes() as i64
     }
 }
 
-/// The low bytes of each value.
+/// Packs the low bytes of each value.
 pub fn pack(dtype: DType, bits: &[u64]) -> Vec<u8> {
     by_size!(dtype, N => {
         bits.iter()

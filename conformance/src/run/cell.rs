@@ -1,5 +1,5 @@
-//! A cell: its support held to the committed table, its cases run, and what they showed as a row of
-//! the report.
+//! A cell: checks its support against the committed table, runs its cases, and summarizes them as a
+//! row of the report.
 
 use super::check::{Bench, CaseRun, Reference, describe_inputs, run_case};
 use super::digest::{CellDigests, KnownResults};
@@ -19,22 +19,23 @@ use std::sync::Arc;
 pub struct Options {
     /// The seed of the run.
     pub seed: u64,
-    /// Cases a cell.
+    /// The number of cases per cell.
     pub cases: u64,
-    /// What the device is held to.
+    /// The reference for the device.
     pub reference: Reference,
-    /// Cases of earlier failures, which run before the others; those of other cells are skipped.
+    /// The cases of earlier failures, which run before the others; those of other cells are
+    /// skipped.
     pub first: Vec<Case>,
-    /// Run `first` alone.
+    /// Run only `first`.
     pub replay_only: bool,
-    /// What sees the device's accesses, where something does.
+    /// The observer of the device's accesses, if any.
     pub watch: Option<Arc<dyn Watch>>,
-    /// What the CPU gave for the cases of this seed, by cell, where it has run before.
+    /// The CPU's results for the cases of this seed, by cell, if the CPU has already run.
     pub known: Arc<KnownResults>,
 }
 
 impl Options {
-    /// The options of a seed and a number of cases, against the CPU.
+    /// Returns the options for a seed and a number of cases, with the CPU as reference.
     pub fn new(seed: u64, cases: u64) -> Self {
         Self {
             seed,
@@ -48,47 +49,47 @@ impl Options {
     }
 }
 
-/// A failure made small.
+/// A failure with a shrunk case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// The device that failed.
     pub device: String,
-    /// The index of the case it was found by; none for a replayed one.
+    /// The index of the original case; `None` for a replayed one.
     pub index: Option<u64>,
-    /// The small case.
+    /// The shrunk case.
     pub case: Case,
-    /// What is wrong with it.
+    /// The fault of the shrunk case.
     pub fault: Fault,
 }
 
-/// What a cell showed.
+/// The results of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellRun {
     /// Its row of the report.
     pub row: ResultRow,
     /// The digests of its generated cases.
     pub digests: CellDigests,
-    /// What guard bands, poisons and what watches the device caught, each place once.
+    /// What the guard bands, the poison and the device's watch caught, each location once.
     pub findings: Vec<Finding>,
-    /// All that they caught, counted.
+    /// The counts of everything that they caught.
     pub memory: Memory,
-    /// The first failing case, made small.
+    /// The first failing case, shrunk.
     pub failure: Option<Failure>,
-    /// True where the device no longer answers.
+    /// Whether the device no longer responds.
     pub lost: bool,
 }
 
-/// The driver's name in a device's id; a simulated device has the driver of a real one.
+/// Returns the driver's name in a device's id; a simulated device has the driver of a real one.
 pub(crate) fn driver_of(id: &str) -> &str {
     let driver = id.split(':').next().unwrap_or(id);
     driver.strip_prefix("sim-").unwrap_or(driver)
 }
 
 impl CellRun {
-    /// A cell in which nothing has run yet.
+    /// Creates the run of a cell in which nothing has run yet.
     pub fn new(cell: &Cell, id: &str, reference: Reference) -> Self {
         let class = cell.class();
-        // The reference of a vendor's product is the exact one; the CPU is its own.
+        // A vendor's product is compared with the exact product; the CPU is its own reference.
         let reference = match (class, reference) {
             (Class::Vendor, _) => "exact",
             (_, Reference::Cpu | Reference::Itself) => "cpu",
@@ -99,7 +100,7 @@ impl CellRun {
         Self { row, digests, findings: Vec::new(), memory: Memory::default(), failure: None, lost: false }
     }
 
-    /// The cell as failed by something that is no case.
+    /// Marks the cell as failed for a reason other than a case.
     pub fn fail(mut self, reason: String) -> Self {
         self.row.status = Status::Fail;
         self.row.bit_exact = false;
@@ -109,7 +110,7 @@ impl CellRun {
         self
     }
 
-    /// Counts a case; a failing one is looked at by the caller.
+    /// Counts a case; the caller handles a failing one further.
     fn count(&mut self, cell: &Cell, id: &str, case: &Case, run: &CaseRun, worst: &mut f64) {
         let row = &mut self.row;
         row.cases += 1;
@@ -133,14 +134,14 @@ impl CellRun {
         let (kind, buffer, offset) = match fault {
             Fault::OutOfBounds { buffer, offset } => ("out_of_bounds", Some(buffer.clone()), Some(*offset)),
             Fault::Unwritten { offset, .. } => ("unwritten", Some("destination".to_string()), Some(*offset)),
-            // Which of the inputs it read beside is not known.
+            // Which input the stray read belongs to is unknown.
             Fault::StrayRead { .. } => ("uninitialised_reads", None, None),
             _ => return,
         };
         self.found(cell, id, Finding { kind: kind.into(), buffer, offset, ..Default::default() });
     }
 
-    /// Counts a finding, and keeps it if it is of a place that none is known of.
+    /// Counts a finding, and keeps it if there is none for the same kernel and instruction yet.
     fn found(&mut self, cell: &Cell, id: &str, finding: Finding) {
         if let Some(count) = self.memory.count_mut(&finding.kind) {
             *count += 1;
@@ -152,8 +153,8 @@ impl CellRun {
     }
 }
 
-/// Runs a cell on a device. `before` is told of each case, by its index or `None` for one of
-/// `options.first`, before it runs.
+/// Runs a cell on a device. Calls `before` before each case with its index, or with `None` for a
+/// case of `options.first`.
 pub fn run_cell<D: BackendDevice>(
     device: &D,
     id: &str,
@@ -172,7 +173,7 @@ pub fn run_cell<D: BackendDevice>(
             return out;
         }
         (Support::Unsupported { reason, .. }, _) => {
-            return out.fail(format!("the device refuses what the table says it does: {reason}"));
+            return out.fail(format!("the device refuses a cell that the table says it supports: {reason}"));
         }
         _ => {}
     }
@@ -228,7 +229,7 @@ fn settle(out: &mut CellRun, exception: Option<&crate::cells::Exception>) {
     row.status = match (row.failed > 0, exception) {
         (false, None) => Status::Pass,
         (false, Some(e)) => {
-            row.reason = Some(format!("the table expects otherwise: {}", e.reason));
+            row.reason = Some(format!("the table expects that it does not pass: {}", e.reason));
             Status::UnexpectedPass
         }
         (true, Some(e)) if !e.unsupported => {

@@ -1,4 +1,4 @@
-//! A case judged: run twice on the device, once on the reference, and compared.
+//! Checks a case: runs it twice on the device and once on the reference, and compares.
 
 use super::buffer::{Buffer, Form, POISONS};
 use super::digest::{KnownResult, case_digest, result_digest};
@@ -12,50 +12,51 @@ use crate::family::VendorCall;
 use crate::schema::Class;
 use isobit_hal::{BackendDevice, CpuDevice};
 
-/// What a device's results are held to.
+/// The reference for a device's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference {
-    /// The CPU driver, run on the same case in this process.
+    /// The CPU driver, which runs the same case in this process.
     Cpu,
-    /// Nothing but themselves: the device is the reference, and is held to writing what it must,
-    /// where it must, twice the same.
+    /// The device itself: each case only checks that the whole result is written, that nothing else
+    /// is written, and that both runs give the same bits.
     Itself,
 }
 
-/// What a case showed.
+/// The result of a case.
 #[derive(Debug, Clone)]
 pub struct CaseRun {
-    /// Why it failed, if it did.
+    /// The reason for the failure, if it failed.
     pub fault: Option<Fault>,
-    /// The comparison with the reference; for a failure to compare (an error, say) an empty one.
+    /// The comparison with the reference; empty if the case failed before it, for example with an
+    /// error.
     pub comparison: Comparison,
-    /// True where both runs gave the same bits.
+    /// Whether both runs gave the same bits.
     pub repeatable: bool,
-    /// A digest of the case itself, its values included.
+    /// A digest of the case itself, including its values.
     pub case_digest: String,
-    /// A digest of the result: elements in logical order, NaNs made one outside class moved.
+    /// A digest of the result: elements in logical order; outside class moved, all NaNs count as
+    /// one.
     pub digest: Option<String>,
-    /// What watches the device saw.
+    /// The accesses that the device's watch reported.
     pub sightings: Vec<Sighting>,
-    /// True where the device no longer answers.
+    /// Whether the device no longer responds.
     pub lost: bool,
 }
 
-/// A device, what it is held to, and what watches it.
+/// A device with its reference and its watch.
 #[derive(Debug)]
 pub struct Bench<'a, D> {
     /// The device.
     pub device: &'a D,
-    /// What it is held to.
+    /// The reference for its results.
     pub reference: Reference,
-    /// What sees its accesses, where something does.
+    /// The observer of its accesses, if any.
     pub watch: Option<&'a dyn Watch>,
 }
 
-/// Runs a case: twice on the device with complementary poisons, once on the reference, and
-/// compares. On a watched device the second run goes without guard bands. Where it is known what
-/// the reference gives for this very case, and the device gives the same, the reference does not
-/// run again.
+/// Runs a case twice on the device, with complementary poisons, and once on the reference, and
+/// compares. On a watched device the second run has no guard bands. If the reference's result for
+/// this very case is already known and the device gives the same, the reference does not run again.
 pub fn run_case<D: BackendDevice>(
     bench: &Bench<'_, D>,
     cell: &Cell,
@@ -64,14 +65,14 @@ pub fn run_case<D: BackendDevice>(
 ) -> CaseRun {
     let mut run = compared(bench, cell, case, known);
     match bench.watch.map(Watch::look) {
-        // What the watch saw explains what went wrong besides.
+        // What the watch saw explains any other fault.
         Some(Ok(sightings)) => {
             if let Some(first) = sightings.first() {
                 run.fault = Some(first.fault(sightings.len()));
             }
             run.sightings = sightings;
         }
-        Some(Err(why)) => run.fault = Some(Fault::Error { message: format!("what watches the device: {why}") }),
+        Some(Err(why)) => run.fault = Some(Fault::Error { message: format!("the device's watch failed: {why}") }),
         None => {}
     }
     run
@@ -117,7 +118,8 @@ fn compared<D: BackendDevice>(
     if let Some(d) = compare_bits(Class::Moved, dtype, &first, &second).first {
         run.repeatable = false;
         let (index, first_value, second_value) = (d.index, d.expected, d.got);
-        // Is it the poison that changed the result, or nothing at all? The same poisons again tell.
+        // The result depends either on the poison or on nothing at all. Running again with the same
+        // poisons distinguishes the two.
         let again = twice().map(|result| result.map(|outcome| on.dst.gather(&outcome.bytes)));
         run.fault = Some(match again {
             [Ok(a), Ok(b)] if a == first && b == second => {
@@ -139,7 +141,7 @@ fn compared<D: BackendDevice>(
             .and_then(|reference| match (reference.out_of_range, out_of_range) {
                 (true, false) => Err(Fault::Error { message: "an index out of range was not reported".into() }),
                 (false, true) => {
-                    Err(Fault::Error { message: "an index out of range was reported, and none is".into() })
+                    Err(Fault::Error { message: "an index out of range was reported, but there is none".into() })
                 }
                 _ => Ok(compare_bits(class, dtype, &on.dst.gather(&reference.bytes), &first)),
             }),
@@ -156,14 +158,14 @@ fn compared<D: BackendDevice>(
     run
 }
 
-/// The reference's result. Not generic, so that it is compiled here and not again in every program
-/// that runs cases on a device of its own.
+/// Returns the reference's result. The function is not generic, so it is compiled here and not
+/// again in every crate that runs cases on its own device.
 fn reference(case: &Case, cell: &Cell, on: &Operands) -> Result<Outcome, Fault> {
     call(&CpuDevice, case, cell, on, POISONS[0], Form::Banded)
 }
 
-/// The fault of elements that hold the poison of both runs. A second run that began with no content
-/// has none: where it differs from the first, one that began with the poison tells.
+/// Returns the fault for elements that hold the poison in both runs. A second run without initial
+/// contents has no poison: if it differs from the first, a run with the poison decides.
 fn unwritten(
     on: &Operands,
     first: &[u8],
@@ -185,7 +187,7 @@ fn unwritten(
     Some(Fault::Unwritten { index, count, offset: on.dst.byte_offset(place) })
 }
 
-/// A library's result held to the exact one.
+/// Compares a library's result with the exact product.
 fn compare_vendor(case: &Case, cell: &Cell, on: &Operands, got: &[u8]) -> Comparison {
     let values = |buffer: &Option<Buffer>| {
         let buffer = buffer.as_ref().expect("what libraries compute has no input in place");
@@ -200,8 +202,8 @@ fn compare_vendor(case: &Case, cell: &Cell, on: &Operands, got: &[u8]) -> Compar
     cell.operation.family().compare_vendor(call)
 }
 
-/// The values of the inputs at a logical index of an elementwise case, to make a case of one
-/// element of them.
+/// Returns the values of the inputs at a logical index of an elementwise case, from which shrinking
+/// makes a case of one element.
 pub(super) fn inputs_at(case: &Case, cell: &Cell, index: usize) -> Option<Vec<u64>> {
     let on = Operands::new(case, cell);
     let at = |buffer: &Buffer| {
@@ -211,7 +213,7 @@ pub(super) fn inputs_at(case: &Case, cell: &Cell, index: usize) -> Option<Vec<u6
     on.inputs.iter().map(|b| at(b.as_ref().unwrap_or(&on.dst))).collect()
 }
 
-/// The first input's value at an index in words, for reports.
+/// Returns the inputs' values at an index in words, for reports.
 pub(super) fn describe_inputs(case: &Case, cell: &Cell, index: usize) -> Option<String> {
     let values = inputs_at(case, cell, index)?;
     let shown: Vec<_> = values.iter().enumerate().map(|(i, &bits)| show(cell.dtypes[i], bits)).collect();

@@ -1,4 +1,5 @@
-//! Digests of results: what two devices, or two machines, are compared by without moving the bytes.
+//! Digests of results, with which two devices or two machines are compared without transferring the
+//! bytes.
 
 use super::buffer::Buffer;
 use crate::case::Case;
@@ -11,8 +12,8 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-/// The digest of a result, elements in logical order: 128 bits of BLAKE3, NaNs made one outside
-/// class moved.
+/// Returns the digest of a result with the elements in logical order: 128 bits of BLAKE3. Outside
+/// class moved, all NaNs count as one.
 pub fn result_digest(class: Class, dtype: DType, elements: &[u8]) -> String {
     let size = dtype.size_in_bytes();
     let needs = class != Class::Moved && dtype.is_float();
@@ -28,8 +29,8 @@ pub fn result_digest(class: Class, dtype: DType, elements: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..32].to_string()
 }
 
-/// The digest of a case: 64 bits of BLAKE3 over what it is and the bytes of its operands, so that
-/// two machines can tell whether they ran the same.
+/// Returns the digest of a case: 64 bits of BLAKE3 over its description and the bytes of its
+/// operands, so that two machines can tell whether they ran the same case.
 pub(super) fn case_digest<'a>(case: &Case, operands: impl Iterator<Item = &'a Buffer>) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(&serde_json::to_vec(case).expect("a case is plain data"));
@@ -47,15 +48,15 @@ pub struct CellDigests {
     pub op: String,
     /// The cell's label.
     pub dtypes: String,
-    /// Who computed it, where that can be chosen.
+    /// Portable or vendor numerics, for operations that offer a choice.
     pub numerics: Option<Numerics>,
-    /// What each case was.
+    /// The digest of each case's inputs.
     pub cases: Vec<String>,
-    /// What it gave: one a case, empty where it gave no result.
+    /// The digest of each case's result; empty if there was no result.
     pub digests: Vec<String>,
 }
 
-/// What the reference gave for a case.
+/// The reference's result for a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownResult<'a> {
     /// The digest of the case.
@@ -65,7 +66,8 @@ pub struct KnownResult<'a> {
 }
 
 impl CellDigests {
-    /// What the case of an index was and gave; none where it gave nothing.
+    /// Returns the digests of the case with the given index and of its result; `None` if it has no
+    /// result.
     pub fn get(&self, index: u64) -> Option<KnownResult<'_>> {
         let index = usize::try_from(index).ok()?;
         let (case, digest) = (self.cases.get(index)?, self.digests.get(index)?);
@@ -73,14 +75,14 @@ impl CellDigests {
     }
 }
 
-/// What the reference gave for the cases of a seed, by cell: a device that gives the same need not
-/// be held to it value by value.
+/// The reference's results for the cases of a seed, by cell. A device that gives the same result
+/// needs no comparison value by value.
 #[derive(Debug, Clone, Default)]
 pub struct KnownResults(HashMap<(String, String, Option<Numerics>), CellDigests>);
 
 impl KnownResults {
-    /// Of cells that the reference has run. A digest does not say whether an index out of range was
-    /// reported, so that cells which may report one are left out.
+    /// Collects the results of cells that the reference has run. A digest does not record whether
+    /// an index out of range was reported, so cells that may report one are left out.
     pub fn new(cells: impl IntoIterator<Item = CellDigests>) -> Self {
         let told = |c: &CellDigests| {
             Cell::find(&c.op, &c.dtypes, c.numerics)
@@ -90,7 +92,7 @@ impl KnownResults {
         Self(cells.map(|c| ((c.op.clone(), c.dtypes.clone(), c.numerics), c)).collect())
     }
 
-    /// Those of a cell.
+    /// Returns the results of a cell.
     pub fn of(&self, cell: &Cell) -> Option<&CellDigests> {
         if self.0.is_empty() {
             return None;
@@ -104,20 +106,20 @@ impl KnownResults {
 pub struct DeviceDigests {
     /// The device.
     pub device: DeviceRow,
-    /// Its cells.
+    /// The digests of its cells.
     pub cells: Vec<CellDigests>,
 }
 
-/// The digests of a run, `digests.json`: what runs on different machines are joined by.
+/// The digests of a run, `digests.json`, which join runs of different machines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digests {
-    /// [`SCHEMA`].
+    /// Always [`SCHEMA`].
     pub schema: u32,
     /// The seed of the run.
     pub seed: u64,
-    /// Cases asked for in each cell.
+    /// The number of cases requested in each cell.
     pub cases: u64,
-    /// What was built.
+    /// The build.
     pub build: Build,
     /// The devices that ran.
     pub devices: Vec<DeviceDigests>,
@@ -130,7 +132,7 @@ impl Digests {
     /// Writes the file.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Returns the error of the file system.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         std::fs::write(path, serde_json::to_string(self)? + "\n")
     }
@@ -138,12 +140,12 @@ impl Digests {
     /// Reads a file.
     ///
     /// # Errors
-    /// Those of the file system; `InvalidData` where it holds no digests, or those of another
-    /// schema.
+    /// Returns the error of the file system, or `InvalidData` if the file contains no digests or
+    /// digests of another schema.
     pub fn read(path: &Path) -> io::Result<Self> {
         let digests: Self = serde_json::from_slice(&std::fs::read(path)?)?;
         if digests.schema != SCHEMA {
-            let message = format!("its schema is {}, this program reads {SCHEMA}", digests.schema);
+            let message = format!("its schema is {}, but this program reads schema {SCHEMA}", digests.schema);
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(digests)

@@ -1,5 +1,5 @@
-//! One call of a case on a device: operands between guard bands or exactly as long as they are,
-//! poison where nothing is named.
+//! Runs one call of a case on a device. The operands lie between guard bands or in allocations of
+//! their exact size, with poison wherever no operand has an element.
 
 use super::buffer::{Buffer, Form};
 use super::fault::Fault;
@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The operands of a case.
 pub struct Operands {
-    /// `None` for an input that is the destination.
+    /// `None` for an input that is the destination itself.
     pub inputs: Vec<Option<Buffer>>,
     pub dst: Buffer,
 }
@@ -31,13 +31,13 @@ thread_local! {
     static IN_CALL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// True while this thread is in a device's code: a panic there is caught and becomes the case's
+/// Whether this thread is in a device's code. A panic there is caught and becomes the case's
 /// failure, so a panic hook need not print it.
 pub fn in_call() -> bool {
     IN_CALL.get()
 }
 
-/// Runs what calls a device's code; a panic in it is an error with its message.
+/// Runs code of a device; a panic in it becomes an error with the panic's message.
 pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     IN_CALL.set(true);
     let result = catch_unwind(AssertUnwindSafe(run));
@@ -48,11 +48,11 @@ pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// What a call left behind.
+/// The result of a call.
 pub struct Outcome {
     /// The destination's whole buffer.
     pub bytes: Vec<u8>,
-    /// Whether an index out of range was reported, which leaves a result all the same.
+    /// Whether an index out of range was reported; the call has a result nevertheless.
     pub out_of_range: bool,
 }
 
@@ -107,8 +107,8 @@ pub fn call<D: BackendDevice>(
     }
 }
 
-/// The destination before a call: with no content at all where a watch is to see that it is written
-/// before it is read.
+/// Returns the destination before a call: without any contents if a watch must see that the
+/// operation writes each element before reading it.
 fn destination<D: BackendDevice>(
     device: &D,
     dst: &Buffer,
@@ -117,8 +117,8 @@ fn destination<D: BackendDevice>(
 ) -> isobit_hal::Result<D::Storage> {
     if form == Form::Exact && dst.is_output_alone(form) {
         let shape = Shape::from([dst.placed(form).len]);
-        // SAFETY: the operation that is called next writes every element, before the storage is
-        // read; one that does not is what the watch is here to find.
+        // SAFETY: the operation that is called next writes every element before the storage is
+        // read; if it does not, the watch reports it, which is what the test is for.
         return unsafe { device.alloc_uninit(&shape, dst.dtype) };
     }
     device.storage_from_bytes(dst.dtype, &before[dst.range(form)])
@@ -141,7 +141,7 @@ fn dispatch<S: BackendStorage>(
                 .with_offsets(sl.start_offset(), layout.start_offset());
             src.copy2d(dst, rows)
         }
-        // The form that candle users know, where the destination is of its kind.
+        // Uses the form that candle users know, if the destination is contiguous.
         [Some((src, sl))] if op == Op::Copy && case.dst.kind() == LayoutKind::Contiguous => {
             src.copy_strided_src(dst, layout.start_offset(), sl)
         }

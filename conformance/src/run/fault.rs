@@ -1,4 +1,4 @@
-//! What can be wrong with a case, in the order in which it is looked for: what explains more comes
+//! The faults that a case can have, in the order of the checks: a fault that explains more comes
 //! first.
 
 use crate::compare::Difference;
@@ -10,32 +10,32 @@ use std::fmt;
 #[serde(rename_all = "snake_case", tag = "fault")]
 #[allow(missing_docs)]
 pub enum Fault {
-    /// The call gave an error.
+    /// The call returned an error.
     Error { message: String },
     /// The call panicked.
     Panic { message: String },
-    /// The process died or hung while it ran the case.
+    /// The process died or hung during the case.
     Crash { message: String },
-    /// The device no longer answers.
+    /// The device no longer responds.
     DeviceLost { message: String },
-    /// What watches the device saw accesses that must not be, of the kind `check`; `message` tells
-    /// of the first.
+    /// The device's watch saw forbidden accesses of the kind `check`; `message` describes the first
+    /// one.
     Access { check: String, count: usize, message: String },
-    /// Memory outside the result was written: a guard band, a gap of the layout, or an input.
+    /// The call wrote memory outside the result: a guard band, a gap of the layout, or an input.
     OutOfBounds { buffer: String, offset: i64 },
     /// An element of the result was not written.
     Unwritten { index: usize, count: usize, offset: i64 },
-    /// The result depends on bytes that no operand names: poison changes it, and the same poison
-    /// does not.
+    /// The result depends on bytes that belong to no operand: another poison changes it, but the
+    /// same poison does not.
     StrayRead { index: usize, first: String, second: String },
     /// Two runs gave different bits.
     NotRepeatable { index: usize, first: String, second: String },
-    /// The result is not what it must be.
+    /// The result is not the expected one.
     Mismatch { differing: usize, index: usize, expected: String, got: String },
 }
 
 impl Fault {
-    /// A name that stays the same while a case shrinks.
+    /// Returns a name that stays the same while a case shrinks.
     pub fn kind(&self) -> &str {
         match self {
             Fault::Error { .. } => "error",
@@ -51,7 +51,7 @@ impl Fault {
         }
     }
 
-    /// The fault of a difference from the reference.
+    /// Returns the fault for a difference from the reference.
     pub fn mismatch(differing: usize, d: Difference) -> Self {
         Fault::Mismatch { differing, index: d.index, expected: d.expected, got: d.got }
     }
@@ -77,7 +77,7 @@ impl fmt::Display for Fault {
             Fault::StrayRead { index, first, second } => {
                 write!(
                     f,
-                    "reads what no operand names: other bytes there change the result at index {index} from {first} to {second}"
+                    "read bytes that belong to no operand: other values there change the result at index {index} from {first} to {second}"
                 )
             }
             Fault::NotRepeatable { index, first, second } => {

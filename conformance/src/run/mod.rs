@@ -1,5 +1,5 @@
-//! Running: a case on a device between guard bands, twice, and against the reference; a cell of
-//! cases; a failure made small.
+//! Runs a case on a device, twice between guard bands and against the reference; runs the cases of
+//! a cell; and shrinks a failure.
 
 mod buffer;
 mod cell;

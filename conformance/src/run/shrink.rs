@@ -1,4 +1,4 @@
-//! Making a failing case small: fewer and smaller dimensions, contiguous layouts, plain values, as
+//! Shrinks a failing case: fewer and smaller dimensions, contiguous layouts and plain values, as
 //! long as it fails in the same way.
 
 use super::check::inputs_at;
@@ -8,11 +8,12 @@ use crate::cells::Cell;
 use isobit_hal::DType;
 use std::time::{Duration, Instant};
 
-/// No more than so many runs, and no longer: a failure is reported soon, smallest or not.
+/// The limits of shrinking: a failure is reported soon, even if its case is not the smallest.
 const MOST_RUNS: usize = 400;
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// The smallest case found for which `run` still gives a fault of the same kind, with its fault.
+/// Returns the smallest case found for which `run` still gives a fault of the same kind, with that
+/// fault.
 pub fn shrink(case: &Case, cell: &Cell, fault: Fault, mut run: impl FnMut(&Case) -> Option<Fault>) -> (Case, Fault) {
     let (mut best, mut fault) = (case.clone(), fault);
     let (started, mut runs) = (Instant::now(), 0);
@@ -31,7 +32,8 @@ pub fn shrink(case: &Case, cell: &Cell, fault: Fault, mut run: impl FnMut(&Case)
     }
 }
 
-/// Simpler cases, the boldest first. Each is smaller by some measure, so that shrinking ends.
+/// Returns simpler cases, the boldest first. Each is smaller by some measure, so shrinking
+/// terminates.
 fn candidates(case: &Case, cell: &Cell, fault: &Fault) -> Vec<Case> {
     let mut out = Vec::new();
     one_element(case, cell, fault, &mut out);
@@ -51,7 +53,7 @@ fn push(out: &mut Vec<Case>, case: &Case, change: impl FnOnce(&mut Case)) {
     }
 }
 
-/// The one element that differs, by itself.
+/// Adds a case with only the element that differs.
 fn one_element(case: &Case, cell: &Cell, fault: &Fault, out: &mut Vec<Case>) {
     let Fault::Mismatch { index, .. } = *fault else { return };
     if !cell.operation.family().is_elementwise() || case.shape.iter().product::<usize>() <= 1 {
@@ -143,7 +145,7 @@ fn values(case: &Case, cell: &Cell, out: &mut Vec<Case>) {
                     simpler[e] = one;
                     set(out, Values::Bits(simpler));
                 }
-                // The last one repeats, so equal ones at the end need not be written.
+                // The last value repeats, so equal values at the end are redundant.
                 if let [rest @ .., a, b] = &bits[..]
                     && a == b
                 {

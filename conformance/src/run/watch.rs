@@ -1,35 +1,35 @@
-//! What watches a device's accesses to memory from outside, where something does: a simulated
-//! device, or a checker that a driver brings.
+//! An external observer of a device's memory accesses: a simulated device, or a checker that a
+//! driver provides.
 
 use super::fault::Fault;
 use crate::schema::Finding;
 use std::fmt;
 
-/// Something that sees each access to a device's memory.
+/// An observer of each access to a device's memory.
 ///
-/// A case on a watched device runs the second time without guard bands, each operand an allocation
-/// that ends with its last element: there the watch sees what a band would have hidden. For that
-/// the device must give each storage an allocation of exactly its size.
+/// The second run of a case on a watched device has no guard bands: each operand is an allocation
+/// that ends with its last element, so the watch sees accesses that a band would hide. For that the
+/// device must give each storage an allocation of exactly its size.
 pub trait Watch: fmt::Debug + Send + Sync {
-    /// The accesses that must not be since the last call. Only one case runs at a time on a watched
-    /// device, so that they are of that case.
+    /// Returns the forbidden accesses since the last call. Only one case runs at a time on a
+    /// watched device, so they belong to that case.
     ///
     /// # Errors
-    /// The watch does not answer, in words.
+    /// Returns a message if the watch does not answer.
     fn look(&self) -> Result<Vec<Sighting>, String>;
 }
 
-/// An access that must not be.
+/// A forbidden access.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sighting {
-    /// What of it the watch knows; device and operation are filled in by who asked.
+    /// What the watch knows about it; the caller fills in device and operation.
     pub finding: Finding,
-    /// The watch's own words.
+    /// The watch's own message.
     pub message: String,
 }
 
 impl Sighting {
-    /// A case's fault, of so many sightings of which this is the first.
+    /// Returns the fault of a case with `count` sightings, of which this is the first.
     pub(super) fn fault(&self, count: usize) -> Fault {
         let place = self.finding.place();
         let message = match (place.is_empty(), self.message.is_empty()) {

@@ -1,4 +1,5 @@
-//! What cannot be captured is refused with the reason, and the device and its streams work on.
+//! What cannot be captured must be refused with the reason, and the device and its streams must
+//! keep working.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::mirror::numbers;
@@ -6,7 +7,7 @@ use isobit_hal::{BackendDevice, BackendStorage, DType, Error, ErrorKind, Layout,
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// What a step may not do.
+/// The calls that a captured step may not make.
 #[derive(Debug, Clone, Copy)]
 enum Refused {
     SynchronizeDevice,
@@ -15,7 +16,7 @@ enum Refused {
     Read,
     Write,
     Capture,
-    /// It fails by itself.
+    /// The step fails by itself.
     Error,
 }
 
@@ -29,7 +30,7 @@ const ALL: [Refused; 7] = [
     Refused::Error,
 ];
 
-/// One refusal, drawn, on a stream of its own or the default one.
+/// Tests one drawn refusal, on a new stream or the default one.
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let device = case.device;
     let what = case.draw.one_of(&ALL);
@@ -51,30 +52,30 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let captured = device.with_stream(&stream, || device.capture(step));
     match what {
         Refused::Error => {
-            // The step's own error, from whichever call runs it.
+            // The step's own error is returned by whichever call runs the step.
             let replayed = captured.and_then(|mut graph| device.with_stream(&stream, || graph.replay()));
             fails(replayed, ErrorKind::Other, &["of the step's own"])?;
         }
         _ if case.info.capabilities.graphs => {
             let e = fails(captured, ErrorKind::CaptureViolation, &["captur"])?;
-            ensure!(e.device().is_some(), "what is refused in a capture names no device: {e}");
+            ensure!(e.device().is_some(), "the error of a refused capture names no device: {e}");
         }
-        // The step itself is the graph: there is nothing that it may not do.
+        // Without graph support the step itself serves as the graph, so it may make every call.
         _ => {
             let mut graph = captured?;
             device.with_stream(&stream, || graph.replay())?;
         }
     }
-    // The stream and the device go on as if nothing had been.
+    // The stream and the device must work as if nothing had happened.
     stream.synchronize()?;
-    ensure!(stream.query()?, "a stream that was waited for has work left");
+    ensure!(stream.query()?, "a stream has work left after synchronize");
     let (layout, storage) = (Layout::contiguous([100]), storage.lock());
     let before = storage.to_cpu_storage()?;
     let got = device.with_stream(&stream, || storage.affine(&layout, 1.0, 3.0))?;
     let expected = before.affine(&layout, 1.0, 3.0)?;
     ensure!(
         got.to_cpu_storage()?.as_bytes() == expected.as_bytes(),
-        "after a refused capture the stream computes wrongly"
+        "the stream gives wrong results after a refused capture"
     );
     Ok(())
 }

@@ -1,15 +1,15 @@
-//! One case of a group: what it may use, what it has done so far in words, and how it says what is
-//! wrong.
+//! One case of a group: the devices and numbers it uses, a description of what it has done so far,
+//! and its failures.
 
 use crate::generate::Draw;
 use isobit_hal::{BackendDevice, DeviceInfo, Error, ErrorKind, Result, Stream};
 use std::fmt;
 
-/// What is wrong, in words.
+/// A failure, in words.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub message: String,
-    /// The device no longer answers.
+    /// Whether the device no longer responds.
     pub lost: bool,
 }
 
@@ -25,10 +25,10 @@ impl From<Error> for Failed {
     }
 }
 
-/// What a check gives.
+/// The result of a check.
 pub(crate) type Checked<T = ()> = std::result::Result<T, Failed>;
 
-/// Fails a case where a condition does not hold, in the words of a format.
+/// Fails a case with a formatted message if a condition does not hold.
 macro_rules! ensure {
     ($holds:expr, $($words:tt)+) => {
         if !$holds {
@@ -38,37 +38,37 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// A case while it runs.
+/// A running case.
 pub(crate) struct Case<'a, D: BackendDevice> {
     pub device: &'a D,
-    /// Another device of the driver, or another instance of this one; the device itself where there
-    /// is none.
+    /// Another device of the driver, or another instance of this one; the device itself if there is
+    /// neither.
     pub another: &'a D,
-    /// What the device says of itself.
+    /// The device's description of itself.
     pub info: &'a DeviceInfo,
     pub draw: Draw,
-    /// The program so far.
+    /// The description of the program so far.
     pub said: Vec<String>,
 }
 
 impl<D: BackendDevice> Case<'_, D> {
-    /// Notes what is done next.
+    /// Notes the next step.
     pub(crate) fn say(&mut self, words: impl fmt::Display) {
         self.said.push(words.to_string());
     }
 
-    /// True where there is another device, or another instance of this one.
+    /// Whether there is another device, or another instance of this one.
     pub(crate) fn has_another(&self) -> bool {
         !self.device.same_device(self.another)
     }
 
-    /// A number of `least..=most`.
+    /// Draws a number from `least..=most`.
     pub(crate) fn between(&mut self, least: usize, most: usize) -> usize {
         self.draw.pick(least..=most)
     }
 
-    /// The device's default stream, and further ones so that there are between `least` and `most`:
-    /// new ones, and forks of those before.
+    /// Returns the device's default stream and enough further ones that there are between `least`
+    /// and `most`: new streams, and forks of the earlier ones.
     pub(crate) fn streams(&mut self, least: usize, most: usize) -> Checked<Vec<Stream>> {
         let count = self.between(least, most);
         let mut streams = vec![self.device.default_stream()?];
@@ -87,33 +87,35 @@ impl<D: BackendDevice> Case<'_, D> {
     }
 }
 
-/// That a call fails with a kind, and that its text has some words; gives the error.
+/// Checks that a call fails with the given kind and that the error's text contains the given words;
+/// returns the error.
 pub(crate) fn fails<T>(result: Result<T>, kind: ErrorKind, words: &[&str]) -> Checked<Error> {
     let Err(e) = result else {
         return Err(Failed::new(format!("a call succeeded where {kind:?} was expected")));
     };
-    ensure!(e.kind() == kind, "{kind:?} was expected, the call gave {:?}: {e}", e.kind());
+    ensure!(e.kind() == kind, "{kind:?} was expected, but the call returned {:?}: {e}", e.kind());
     let text = e.to_string();
     for word in words {
-        ensure!(text.contains(word), "the text of an error does not say `{word}`: {text}");
+        ensure!(text.contains(word), "the text of an error does not contain `{word}`: {text}");
     }
     Ok(e)
 }
 
-/// While it lives, the order of work on different streams is left to the case.
+/// While this value lives, the case itself orders the work on different streams.
 pub(crate) struct Untracked<'a, D: BackendDevice> {
     device: &'a D,
-    /// The device tracked before, and does so again afterwards.
+    /// Whether the device tracked events before, and so must do it again afterwards.
     was: bool,
 }
 
 impl<'a, D: BackendDevice> Untracked<'a, D> {
     /// # Safety
-    /// As [`BackendDevice::disable_event_tracking`]; the device is waited for before it ends.
+    /// As for [`BackendDevice::disable_event_tracking`]; the device must be synchronized before it
+    /// is dropped.
     pub(crate) unsafe fn new(device: &'a D) -> Self {
         let was = device.is_event_tracking();
-        // SAFETY: the caller promises what `BackendDevice::disable_event_tracking`; the device is
-        // waited for before it ends asks.
+        // SAFETY: the caller guarantees what `BackendDevice::disable_event_tracking` requires, and
+        // that the device is synchronized before it is dropped.
         unsafe { device.disable_event_tracking() };
         Self { device, was }
     }
@@ -121,8 +123,8 @@ impl<'a, D: BackendDevice> Untracked<'a, D> {
 
 impl<D: BackendDevice> Drop for Untracked<'_, D> {
     fn drop(&mut self) {
-        // Nothing is under way when ordering begins again; an error of the work is found by whoever
-        // looks at it.
+        // No work is pending when ordering begins again; an error of the work is found by whoever
+        // checks its results.
         let _ = self.device.synchronize();
         if self.was {
             self.device.enable_event_tracking();

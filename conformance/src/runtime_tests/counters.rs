@@ -13,16 +13,17 @@ use std::sync::Arc;
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let device = case.device;
     let mut mirror = Mirror::draw(case)?;
-    // What a kernel does on every device: a copy or a fill may be the driver's own.
+    // Operations that are a kernel on every device; a copy or a fill may be a call of the driver.
     let is_kernel = |step: &Step| matches!(&step.op, Op::Affine(_) | Op::Unary(_) | Op::Binary(_));
     let step = std::iter::repeat_with(|| program::draw(case, &mirror, Steps::BARE)).find(is_kernel);
     let step = step.expect("an endless search ends with what it looked for");
     mirror.step(&step)?;
     let start = device.counters();
     if start == Counters::default() {
-        // Nothing was counted for a launch and the buffers' memory: nothing ever is.
+        // A device that counts nothing for a launch and the buffers' memory must never count
+        // anything.
         compiled(case, false)?;
-        ensure!(device.counters() == start, "a device that counted nothing counts: {:?}", device.counters());
+        ensure!(device.counters() == start, "a device without counters has a nonzero counter: {:?}", device.counters());
         return mirror.check();
     }
     let count = case.between(1, 8) as u64;
@@ -38,7 +39,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     );
     let still =
         |c: Counters| (c.graph_replays, c.vendor_calls, c.vendor_fallbacks, c.pool_hits, c.pool_misses, c.compiles);
-    ensure!(still(after) == still(start), "a launch into a buffer counts as more: {start:?}, then {after:?}");
+    ensure!(still(after) == still(start), "a launch into a buffer changed other counters: {start:?}, then {after:?}");
     let zeros = device.zeros(&case.between(1, 1000).into(), mirror.shape.dtypes[0])?;
     let allocated = device.counters();
     let answered = |c: Counters| c.pool_hits + c.pool_misses;
@@ -49,7 +50,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     mirror.check()
 }
 
-/// Replays of a graph are counted, what it launches is not.
+/// Replays of a graph are counted; the launches inside it are not.
 fn replays<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let device = case.device.clone();
     if !case.info.capabilities.graphs {
@@ -88,7 +89,7 @@ fn compiled<D: BackendDevice>(case: &mut Case<'_, D>, compiles: bool) -> Checked
     }
     first?;
     let once = sources(case.device.counters());
-    ensure!(once <= start + 1, "one source is counted {} times", once - start);
+    ensure!(once <= start + 1, "one source was counted {} times", once - start);
     case.device.compile(source::NAME, &source.text)?;
     let twice = sources(case.device.counters());
     ensure!(twice == once, "a source that is known was compiled or read again");

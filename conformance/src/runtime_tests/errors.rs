@@ -1,5 +1,5 @@
-//! `device.errors`: each way to fail gives its kind with its context, on whatever stream, takes no
-//! memory, and leaves the device working.
+//! `device.errors`: each way to fail gives its kind and context on any stream, takes no memory, and
+//! leaves the device working.
 
 use super::case::{Case, Checked};
 use super::failures;
@@ -12,7 +12,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let mut mirror = Mirror::draw(case)?;
     let streams = case.streams(1, 3)?;
     for _ in 0..case.between(2, 4) {
-        // Work is under way when it fails.
+        // Work is pending when the failure happens.
         for _ in 0..case.between(0, 2) {
             step(case, &mut mirror, &streams)?;
         }

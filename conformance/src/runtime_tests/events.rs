@@ -1,5 +1,5 @@
-//! `device.events`: a chain of steps over several streams that events alone order, and the time
-//! that events tell.
+//! `device.events`: a chain of steps over several streams that only events order, and the times
+//! between events.
 
 use super::case::{Case, Checked, Untracked, ensure, fails};
 use super::mirror::Mirror;
@@ -20,7 +20,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     mirror.check()
 }
 
-/// An event that was never recorded is reached, waits for nothing, and has no time.
+/// An event that was never recorded counts as reached, delays nothing, and has no time.
 fn never_recorded<D: BackendDevice>(case: &mut Case<'_, D>, streams: &[Stream]) -> Checked {
     let [never, recorded] = [case.device.new_event()?, case.device.new_event()?];
     ensure!(never.device() == case.device.id(), "a new event names another device");
@@ -35,14 +35,14 @@ fn never_recorded<D: BackendDevice>(case: &mut Case<'_, D>, streams: &[Stream]) 
     Ok(())
 }
 
-/// Each step runs on another stream than the one before, after an event that was recorded behind
-/// that. Two events serve in turn, so that recording one again must move its point.
+/// Each step runs on a stream other than that of the step before, after an event recorded behind
+/// that step. Two events alternate, so recording one again must move its point.
 fn chain<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, streams: &[Stream]) -> Checked {
     let device = case.device;
     device.synchronize()?;
     let events = [device.new_event()?, device.new_event()?];
-    // SAFETY: every step runs after the one before it, which its event says; nothing is dropped
-    // meanwhile, and the guard waits for the device.
+    // SAFETY: each event orders its step after the one before it; nothing is dropped meanwhile, and
+    // the guard synchronizes the device.
     let _untracked = unsafe { Untracked::new(device) };
     case.say("order is left to events");
     let mut last = None;
@@ -64,13 +64,13 @@ fn chain<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, strea
     }
     let (_, event) = last.expect("a chain has steps");
     event.synchronize()?;
-    ensure!(event.clone().query()?, "an event that was waited for is not reached");
-    // All of the chain lies before its last event, so that nothing is under way.
+    ensure!(event.clone().query()?, "an event is not reached after synchronize");
+    // The whole chain precedes its last event, so no work is pending.
     mirror.check()
 }
 
-/// Time between two events: not less than none, not more than passed on the host, and negative the
-/// other way around.
+/// The time between two events is not negative, is not longer than the time on the host, and is
+/// negative in the other direction.
 fn elapsed<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, streams: &[Stream]) -> Checked {
     let device = case.device;
     let on = case.between(0, streams.len() - 1);
@@ -86,18 +86,18 @@ fn elapsed<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, str
     }
     streams[on].record(&end)?;
     let forward = start.elapsed_time(&end)?;
-    ensure!(end.query()?, "the time between two events was told before the second was reached");
+    ensure!(end.query()?, "the time between two events was returned before the second was reached");
     let (back, none) = (end.elapsed_time(&start)?, start.elapsed_time(&start)?);
-    // Clocks of host and device need not be the same: a tenth, and the resolution that CUDA and HIP
+    // The clocks of host and device may differ: allow a tenth, and the resolution that CUDA and HIP
     // document.
     let most = began.elapsed().as_secs_f32() * 1e3 * 1.1 + 1.0;
-    ensure!((0.0..=most).contains(&forward), "{forward} ms between two events, of at most {most} on the host");
+    ensure!((0.0..=most).contains(&forward), "{forward} ms between two events, but at most {most} ms on the host");
     ensure!(back <= 0.0 && (forward + back).abs() <= 1e-3 + 1e-3 * forward, "{forward} ms forward and {back} ms back");
     ensure!(none == 0.0, "{none} ms from an event to itself");
     Ok(())
 }
 
-/// An event of another device is waited for, and not recorded here.
+/// A stream can wait for an event of another device, but cannot record it.
 fn of_another<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, streams: &[Stream]) -> Checked {
     let theirs = case.another.new_event()?;
     fails(streams[0].record(&theirs), ErrorKind::DeviceMismatch, &["another device"])?;

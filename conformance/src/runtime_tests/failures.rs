@@ -1,4 +1,4 @@
-//! The ways to fail that a device can be brought to, each with the kind and the context that its
+//! The ways in which a device can be made to fail, each with the kind and the context that its
 //! error must have.
 
 use super::capture_errors;
@@ -8,16 +8,16 @@ use isobit_hal::{
     ReduceOp, Result, Scalar, Shape, Src,
 };
 
-/// A way to fail, and what it is.
+/// A way to fail: its name and its test.
 type Failure<D> = (&'static str, fn(&mut Case<'_, D>) -> Checked);
 
-/// All of them.
+/// Returns all of them.
 pub(super) fn all<D: BackendDevice>() -> [Failure<D>; 17] {
     [
         ("more memory than can be", memory),
         ("bytes that are no whole elements", odd_bytes),
         ("shapes that do not agree", shapes),
-        ("a layout that leaves its buffer", beyond),
+        ("a layout that exceeds its buffer", beyond),
         ("a destination that overlaps itself", overlap),
         ("dtypes that do not agree", dtypes),
         ("the destination as an input that may not be it", in_place),
@@ -38,7 +38,7 @@ fn vector<D: BackendDevice>(case: &Case<'_, D>, n: usize, dtype: DType) -> Resul
     case.device.zeros(&n.into(), dtype)
 }
 
-/// That an error names its operation, and so many dtypes or layouts where it is about them.
+/// Checks that an error names its operation and shows at least `layouts` layouts.
 fn context(e: &Error, op: &str, layouts: usize) -> Checked {
     ensure!(e.op() == Some(op), "the error of {op} names {:?} as the operation: {e}", e.op());
     ensure!(e.layouts().len() >= layouts, "the error of {op} shows {} layouts: {e}", e.layouts().len());
@@ -67,7 +67,7 @@ fn shapes<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
 fn beyond<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let n = case.between(1, 100);
     let (a, layout) = (vector(case, n, DType::I32)?, Layout::contiguous_with_offset([n], 1));
-    let words = [&*(n + 1).to_string(), &n.to_string(), "leaves its buffer"];
+    let words = [&*(n + 1).to_string(), &n.to_string(), "exceeds its buffer"];
     context(&fails(a.affine(&layout, 1.0, 1.0), ErrorKind::InvalidArgument, &words)?, "affine", 1)
 }
 
@@ -112,7 +112,7 @@ fn empty_reduction<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     context(&fails(largest, ErrorKind::InvalidArgument, &[])?, "max", 0)
 }
 
-/// What a call gave, or the next synchronising one where that gave nothing wrong.
+/// Returns the error of a call or, if the call succeeded, that of the next synchronising call.
 fn found<D: BackendDevice, T>(case: &Case<'_, D>, called: Result<T>) -> Result<()> {
     called.and_then(|_| case.device.synchronize())
 }
@@ -129,7 +129,7 @@ fn index<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// Neither error hides the other, and they come in order.
+/// Neither error may hide the other, and they must arrive in order.
 fn indices<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let src = vector(case, 5, DType::I32)?;
     let ids = case.device.storage_from_slice(&[7u32, 0])?;
@@ -138,7 +138,7 @@ fn indices<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let mut errors: Vec<Error> = called.into_iter().filter_map(Result::err).collect();
     while let Err(e) = case.device.synchronize() {
         errors.push(e);
-        ensure!(errors.len() <= 2, "two ids out of range give more errors than two: {errors:?}");
+        ensure!(errors.len() <= 2, "two ids out of range give more than two errors: {errors:?}");
     }
     let ops: Vec<_> = errors.iter().map(|e| (e.kind(), e.op())).collect();
     let expected = [Some("index_select"), Some("gather")].map(|op| (ErrorKind::IndexOutOfRange, op));

@@ -1,6 +1,6 @@
-//! `device.graphs`: a step captured and replayed with new inputs gives what the same step gives
-//! eagerly, also with memory of its own, on several streams, from another thread, and after what it
-//! was made with is gone.
+//! `device.graphs`: a step that is captured and replayed with new inputs gives the same result as
+//! the eager step, also with its own memory, on several streams, from another thread, and after the
+//! objects it was made with are gone.
 
 use super::capture_errors;
 use super::case::{Case, Checked, ensure};
@@ -12,21 +12,21 @@ use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Buffers that a captured step and the host both use.
+/// Buffers that both a captured step and the host use.
 type Held<S> = Arc<Mutex<Buffers<S>>>;
 
 fn lock<S>(held: &Held<S>) -> MutexGuard<'_, Buffers<S>> {
     held.lock()
 }
 
-/// What is captured.
+/// The captured work.
 #[derive(Debug, Clone)]
 struct Captured {
     steps: Vec<Step>,
-    /// Steps from this one on, and before that other one, run on a stream that is forked from the
-    /// capture's and joined again; 0 and 0 for none.
+    /// The range of steps that run on a stream that is forked from the capture's and joined again;
+    /// 0 and 0 for none.
     beside: (usize, usize),
-    /// The number of the step whose factor is changed by an update, if it has one.
+    /// The number of the step whose factor an update changes, if there is one.
     factor: Option<usize>,
 }
 
@@ -39,7 +39,8 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
         let (device, held, factor, captured) = (device.clone(), held.clone(), factor.clone(), captured.clone());
         move || perform_all(&device, &captured, factor.load(Ordering::Relaxed), &mut lock(&held))
     };
-    // Whatever is made once, on first use, is made before the capture, as users are told to.
+    // As users are told to do, everything that is created on first use is created before the
+    // capture.
     perform_all(device, &captured, 1, &mut lock(&held))?;
     expect(&mut mirror, &captured, 1)?;
     let streams = case.streams(1, 3)?;
@@ -50,10 +51,10 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let graphs = case.info.capabilities.graphs;
     ensure!(
         (graph.node_count() > 0) == graphs,
-        "a graph of {} nodes, where the capability is {graphs}",
+        "a graph of {} nodes, although the capability is {graphs}",
         graph.node_count()
     );
-    check(case, &mirror, &held, "after the capture, whose work is not to be done")?;
+    check(case, &mirror, &held, "after the capture, which must not run the work")?;
     for _ in 0..case.between(1, 3) {
         inputs(case, &mut mirror, &held)?;
         let on = case.between(0, streams.len() - 1);
@@ -68,7 +69,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
             case.say("the graph is updated with another factor");
             factor.fetch_add(1, Ordering::Relaxed);
             device.with_stream(&streams[on], || graph.update())?;
-            check(case, &mirror, &held, "after an update, whose work is not to be done")?;
+            check(case, &mirror, &held, "after an update, which must not run the work")?;
         }
     }
     match case.between(0, 2) {
@@ -79,14 +80,14 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
             expect(&mut mirror, &captured, factor.load(Ordering::Relaxed))?;
         }
         _ => {
-            // The graph goes while its last replay may be under way.
+            // The graph is dropped while its last replay may still run.
             replay(device, &streams[on], &mut graph, false)?;
             expect(&mut mirror, &captured, factor.load(Ordering::Relaxed))?;
             case.say("the graph is dropped");
             drop(graph);
         }
     }
-    check(case, &mirror, &held, "in the end")
+    check(case, &mirror, &held, "at the end")
 }
 
 fn draw<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &Mirror<D>) -> Captured {
@@ -108,7 +109,7 @@ fn draw<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &Mirror<D>) -> Capture
     Captured { steps, beside, factor }
 }
 
-/// The steps with a factor, one of them through a storage that lives no longer than the step does.
+/// Runs the steps with a factor, one of them through a storage that lives no longer than the step.
 fn perform_all<D: BackendDevice>(
     device: &D,
     captured: &Captured,
@@ -146,7 +147,7 @@ fn with_factor(captured: &Captured, n: usize, step: &Step, factor: u32) -> Step 
     step
 }
 
-/// Does a step; where its first input is a whole buffer, on a copy of it that is dropped at once.
+/// Runs a step; if its first input is a whole buffer, runs it on a copy that is dropped at once.
 fn through_temporary<D: BackendDevice>(device: &D, step: &Step, buffers: &mut Buffers<D::Storage>) -> Result<()> {
     let first = step.inputs.first().filter(|(i, layout)| *i != step.dst && layout.is_contiguous());
     let Some((i, layout)) = first else { return perform(device, step, buffers) };
@@ -174,7 +175,7 @@ fn replay<D: BackendDevice>(device: &D, stream: &Stream, graph: &mut Graph, in_t
     Ok(())
 }
 
-/// New content for a buffer, as a framework gives a captured step its next inputs.
+/// Writes new contents to a buffer, as a framework gives a captured step its next inputs.
 fn inputs<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, held: &Held<D::Storage>) -> Checked {
     let i = case.between(0, mirror.shape.dtypes.len() - 1);
     case.say(format_args!("buffer {i} is written"));
@@ -190,7 +191,7 @@ fn check<D: BackendDevice>(case: &Case<'_, D>, mirror: &Mirror<D>, held: &Held<D
     let held = lock(held);
     for (i, (buffer, expected)) in held.iter().zip(&mirror.expected).enumerate() {
         let (Some(buffer), Some(expected)) = (buffer, expected) else { continue };
-        ensure!(buffer.device().same_device(case.device), "buffer {i} lives elsewhere");
+        ensure!(buffer.device().same_device(case.device), "buffer {i} is on another device");
         let got = buffer.to_cpu_storage()?;
         equal(&format!("{when}: buffer {i}"), expected.dtype(), expected.as_bytes(), got.as_bytes())?;
     }

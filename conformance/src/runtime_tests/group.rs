@@ -1,4 +1,4 @@
-//! A group: its cases run one after the other, and what they showed as a row of the report.
+//! A group: runs its cases one after the other and summarizes them as a row of the report.
 
 use super::case::{Case, Checked, Failed, ensure};
 use super::{counters, errors, events, graphs, info, kernels, memory, pinned, pool, streams, threads, transfer};
@@ -15,34 +15,34 @@ use std::sync::Arc;
 pub struct Options<D> {
     /// The seed of the run.
     pub seed: u64,
-    /// Cases a group.
+    /// The number of cases per group.
     pub cases: u64,
-    /// The case of this index alone.
+    /// Run only the case with this index.
     pub only: Option<u64>,
-    /// Another device of the driver, or another instance of the one under test, for what passes
-    /// between two. Without it storages go from the device to itself.
+    /// Another device of the driver, or another instance of the one under test, for transfers
+    /// between two. Without it, storages are transferred from the device to itself.
     pub another: Option<D>,
-    /// What sees the device's accesses, where something does.
+    /// The observer of the device's accesses, if any.
     pub watch: Option<Arc<dyn Watch>>,
 }
 
 impl<D> Options<D> {
-    /// The options of a seed and a number of cases.
+    /// Returns the options for a seed and a number of cases.
     pub fn new(seed: u64, cases: u64) -> Self {
         Self { seed, cases, only: None, another: None, watch: None }
     }
 }
 
-/// What a group showed.
+/// The results of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupRun {
     /// Its row of the report.
     pub row: ResultRow,
-    /// What watches the device saw, each place once.
+    /// What the device's watch saw, each location once.
     pub findings: Vec<Finding>,
-    /// All that they saw, counted.
+    /// The counts of everything that it saw.
     pub memory: Memory,
-    /// True where the device no longer answers.
+    /// Whether the device no longer responds.
     pub lost: bool,
 }
 
@@ -53,13 +53,13 @@ macro_rules! declare {
         #[non_exhaustive]
         pub enum Group { $($(#[doc = $doc])+ $variant,)* }
 
-        /// Every group, in the order of reports.
+        /// Returns every group, in the order of reports.
         pub fn groups() -> impl Iterator<Item = Group> {
             [$(Group::$variant),*].into_iter()
         }
 
         impl Group {
-            /// The name, as reports and the command line spell it.
+            /// Returns the name, as reports and the command line spell it.
             pub fn name(self) -> &'static str {
                 match self { $(Group::$variant => concat!("device.", stringify!($module)),)* }
             }
@@ -72,41 +72,42 @@ macro_rules! declare {
     };
 }
 declare! {
-    /// Work on several streams: ordered by the device as by the caller, streams made, joined,
-    /// dropped and entered by threads.
+    /// Work on several streams: ordered by the device or by the caller; streams that are created,
+    /// joined, dropped and entered by threads.
     Streams streams
-    /// Events as the only order between streams; their time.
+    /// Events as the only order between streams, and their times.
     Events events
-    /// Bytes and slices read and written in place, steps that allocate nothing, foreign memory.
+    /// Bytes and slices that are read and written in place, steps that allocate nothing, and
+    /// foreign memory.
     Memory memory
-    /// Pinned host buffers: copies both ways while the host goes on.
+    /// Pinned host buffers: copies in both directions while the host continues.
     Pinned pinned
-    /// Storages to another device, and through the host.
+    /// Transfers of storages to another device, and through the host.
     Transfer transfer
     /// The memory pool: statistics, limits, exhaustion.
     Pool pool
-    /// Steps captured and replayed, updated and refused.
+    /// Steps that are captured and replayed, updated and refused.
     Graphs graphs
-    /// Kernels of a user's own: compiled, cached, checked, launched.
+    /// User kernels: compiled, cached, checked, launched.
     Kernels kernels
-    /// What a device says of itself, held against what it does.
+    /// A device's description of itself, checked against its behaviour.
     Info info
-    /// Each way to fail: its kind, its context, and a device that works on.
+    /// Each way to fail: its kind, its context, and a device that keeps working.
     Errors errors
     /// Several threads at once.
     Threads threads
-    /// What a device counts.
+    /// The counters of a device.
     Counters counters
 }
 
 impl Group {
-    /// The group of a name.
+    /// Returns the group with a name.
     pub fn find(name: &str) -> Option<Self> {
         groups().find(|g| g.name() == name)
     }
 
-    /// Which capability the device lacks, where the group is about nothing else; its calls are then
-    /// held to refusing.
+    /// Returns the capability that the device lacks, if the whole group depends on it; the group's
+    /// calls must then refuse.
     fn lacks(self, info: &DeviceInfo) -> Option<&'static str> {
         match self {
             Group::Kernels if info.limits.is_none() => Some("limits: the device launches no kernels"),
@@ -125,14 +126,14 @@ impl fmt::Display for Group {
 }
 
 impl GroupRun {
-    /// A group of which nothing has run yet.
+    /// Creates the run of a group in which nothing has run yet.
     pub fn new(group: Group, id: &str) -> Self {
         let row = ResultRow::new(group.name(), "mixed", id, "cpu", Class::Exact);
         Self { row, findings: Vec::new(), memory: Memory::default(), lost: false }
     }
 
-    /// The group as failed in a case, with the command that runs it again; `program` is what the
-    /// case had done by then.
+    /// Marks the group as failed in a case, and sets the command that repeats the case; `program`
+    /// describes what the case had done so far.
     pub fn fail(&mut self, seed: u64, index: u64, why: &str, program: &[String]) {
         let row = &mut self.row;
         row.failed += 1;
@@ -149,7 +150,7 @@ impl GroupRun {
         ));
     }
 
-    /// Counts a finding, and keeps it if it is of a place that none is known of.
+    /// Counts a finding, and keeps it if there is none for the same kernel and instruction yet.
     fn found(&mut self, finding: Finding) {
         if let Some(count) = self.memory.count_mut(&finding.kind) {
             *count += 1;
@@ -162,8 +163,8 @@ impl GroupRun {
     }
 }
 
-/// Runs a group on a device, which is used by nothing else meanwhile. Limits of memory are none
-/// afterwards. `before` is told of each case by its index, before it runs.
+/// Runs a group on a device that nothing else uses meanwhile. Afterwards the device has no memory
+/// limits. Calls `before` with the index of each case before it runs.
 pub fn run_group<D: BackendDevice>(
     device: &D,
     id: &str,
@@ -177,7 +178,7 @@ pub fn run_group<D: BackendDevice>(
         Ok(info) => info,
         Err(e) => {
             out.row.cases = 1;
-            out.fail(options.seed, indices.start, &format!("the device says nothing of itself: {e}"), &[]);
+            out.fail(options.seed, indices.start, &format!("the device does not return its info: {e}"), &[]);
             return out;
         }
     };
@@ -204,8 +205,8 @@ pub fn run_group<D: BackendDevice>(
         if out.lost {
             break;
         }
-        // What the case left unreported is not the next one's: no case causes more errors than
-        // these.
+        // Errors that the case left unreported must not reach the next case; no case causes more
+        // errors than this loop clears.
         let _ = (0..4).find(|_| device.synchronize().is_ok());
     }
     if let Some(command) = &out.row.repro {
@@ -219,8 +220,8 @@ pub fn run_group<D: BackendDevice>(
     out
 }
 
-/// One case, and what holds after each of any group: memory is given back, and nothing accessed
-/// what it must not.
+/// Runs one case and the checks that follow every case: all memory is returned, and there were no
+/// forbidden accesses.
 fn run_case<D: BackendDevice>(group: Group, case: &mut Case<'_, D>, options: &Options<D>) -> Checked<Vec<Finding>> {
     let (device, another) = (case.device, case.another);
     let in_use = || [device, another].map(|d| d.pool_stats().in_use);

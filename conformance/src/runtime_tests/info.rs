@@ -1,4 +1,4 @@
-//! `device.info`: what a device says of itself, held against what it does.
+//! `device.info`: checks the device's description of itself against its behaviour.
 
 use super::case::{Case, Checked, Failed, ensure, fails};
 use super::mirror::Mirror;
@@ -26,18 +26,23 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     mirror.check()
 }
 
-/// Handles of one device share an id, two devices have two.
+/// Handles of one device share an id; two devices have different ids.
 fn identity<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let (device, another) = (case.device, case.another);
     let clone = device.clone();
     ensure!(clone.id() == device.id() && clone.same_device(device), "a handle to a device is another device");
     ensure!((another.id() == device.id()) == another.same_device(device), "ids and same_device disagree");
     let (location, info) = (device.location(), case.info);
-    ensure!(info.driver == location.driver, "the driver is {} and {}", info.driver, location.driver);
+    ensure!(
+        info.driver == location.driver,
+        "info names the driver {}, but location names {}",
+        info.driver,
+        location.driver
+    );
     ensure!(another.location().driver == location.driver, "another device of the driver names another driver");
-    ensure!(clone.location() == location, "a handle to a device is at another place");
+    ensure!(clone.location() == location, "a handle to a device has another location");
     for (what, text) in [("name", &info.name), ("arch", &info.arch), ("driver version", &info.driver_version)] {
-        ensure!(!text.is_empty(), "the device does not say its {what}");
+        ensure!(!text.is_empty(), "the device's info has no {what}");
     }
     for library in &info.libraries {
         ensure!(
@@ -45,11 +50,11 @@ fn identity<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
             "a library without name or version: {library:?}"
         );
     }
-    ensure!(case.device.is_event_tracking(), "a device does not order the work of its streams");
+    ensure!(case.device.is_event_tracking(), "a device does not order the work of its streams by default");
     Ok(())
 }
 
-/// Limits are such as the tree's kernels need, and agree with what else is said.
+/// The limits are sufficient for the tree's kernels and agree with the rest of the info.
 fn sizes<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let info = case.device.info()?;
     ensure!(info.memory_free <= info.memory_total, "{} of {} bytes are free", info.memory_free, info.memory_total);
@@ -70,7 +75,7 @@ fn sizes<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let block = limits.max_threads_per_block;
     ensure!(block >= 256 && block % limits.warp_size == 0, "blocks of at most {block} threads");
     ensure!(limits.max_threads_per_multiprocessor >= block, "a multiprocessor holds less than a block: {limits:?}");
-    // What every card of either vendor has had for a decade.
+    // Every card of either vendor has had at least this for a decade.
     ensure!(limits.shared_memory_per_block >= 32 << 10, "{} bytes of shared memory", limits.shared_memory_per_block);
     ensure!(limits.max_grid_x >= 0xffff && limits.max_grid_yz >= 0xffff, "grids: {limits:?}");
     ensure!(limits.max_threads_per_dim >= u64::from(limits.max_grid_x), "grids: {limits:?}");
@@ -85,7 +90,7 @@ fn sizes<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// The default stream is one, and current where no other was entered.
+/// There is one default stream, and it is current if no other was entered.
 fn streams<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let device = case.device;
     let [first, second] = [device.default_stream()?, device.default_stream()?];
@@ -98,22 +103,22 @@ fn streams<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let entered = device.enter_stream(&new)?;
     let inner = device.enter_stream(&first)?;
     ensure!(device.current_stream()?.id() == first.id(), "the stream entered last is not the current one");
-    // Guards may go in any order.
+    // Guards may be dropped in any order.
     drop(entered);
-    ensure!(device.current_stream()?.id() == first.id(), "leaving an outer stream leaves the inner one");
+    ensure!(device.current_stream()?.id() == first.id(), "leaving an outer stream also left the inner one");
     drop(inner);
     ensure!(
         device.current_stream()?.id() == first.id(),
-        "after all guards another stream than the default one is current"
+        "after all guards were dropped, the current stream is not the default one"
     );
     Ok(())
 }
 
-/// Vendor numerics are the vendor's where there is a library, the kernel's own bits where there is
-/// none, and counted.
+/// Vendor numerics use the vendor's library if there is one, else give the kernel's own bits, and
+/// they are counted.
 fn vendor_matmul<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let n = case.between(1, 24);
-    // Integers, so that a product is exact in whatever order it is added up.
+    // Integers, so that the product is exact in any order of summation.
     let values: Vec<f32> = (0..n * n).map(|i| ((i * 7 + n) % 5) as f32 - 2.0).collect();
     let (a, l) = (case.device.storage_from_slice(&values)?, Layout::contiguous([n, n]));
     let before = case.device.counters();
@@ -131,18 +136,18 @@ fn vendor_matmul<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
             "one product is counted as {calls} calls of a library and {fallbacks} fall-backs"
         );
         let has = case.info.capabilities.vendor_matmul;
-        ensure!(has || calls == 0, "a library was called that the device says it lacks");
+        ensure!(has || calls == 0, "a library was called although the device says that it has none");
     }
     Ok(())
 }
 
-/// A compiler that is there compiles, and one that is not says so.
+/// A device with a compiler compiles; one without it returns an error that says so.
 fn compiler<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let source = KernelSource::new("nothing", "extern \"C\" __global__ void nothing() {}");
     let compiled = case.device.compile("nothing", &source);
     case.say("an empty kernel is compiled");
     match (case.info.capabilities.runtime_compile, compiled) {
-        (true, compiled) => ensure!(compiled?.name() == "nothing", "a kernel has another name than was asked for"),
+        (true, compiled) => ensure!(compiled?.name() == "nothing", "a kernel does not have the requested name"),
         (false, Ok(_)) => return Err(Failed::new("a source was compiled by a device without runtime_compile")),
         (false, Err(e)) => {
             let kinds = [ErrorKind::UnsupportedOp, ErrorKind::LibraryUnavailable];
@@ -152,8 +157,8 @@ fn compiler<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// What `supports` says of an operation is so: a combination of dtypes that is not defined is
-/// refused, one that is runs (as the cells show).
+/// The answers of `supports` are correct: an undefined combination of dtypes is refused, and a
+/// defined one runs (as the cells show).
 fn supported<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let bf16 = case.device.supports(&Op::Matmul(Matmul::default()), &[DType::BF16; 3]).is_supported();
     ensure!(bf16 == case.device.supports_bf16(), "supports_bf16 and supports disagree");
@@ -164,8 +169,11 @@ fn supported<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let defined = op.check_dtypes(&dtypes);
     case.say(format_args!("{op} of {dtypes:?}"));
     let answer = case.device.supports(&op, &dtypes);
-    ensure!(defined.is_ok() || !answer.is_supported(), "{op} of {dtypes:?} is not defined, and the device supports it");
-    // A wrong dtype is refused by the call as well, with the same kind.
+    ensure!(
+        defined.is_ok() || !answer.is_supported(),
+        "{op} of {dtypes:?} is not defined, but the device says that it supports it"
+    );
+    // The call also refuses a wrong dtype, with the same kind.
     let l = Layout::contiguous([4]);
     let (a, mut to) = (case.device.zeros(&4.into(), DType::U8)?, case.device.zeros(&4.into(), DType::F32)?);
     let refused =

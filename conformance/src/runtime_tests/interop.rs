@@ -1,11 +1,12 @@
-//! Memory by its address: of a storage, and storages over what another library allocated.
+//! Memory by its address: the address of a storage, and storages over memory that another library
+//! allocated.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::mirror::numbers;
 use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, DType, ErrorKind, Layout};
 
-/// Part of a storage, by its address as another library would give it, is read and written as a
-/// storage of its own.
+/// Part of a storage, given by its address as another library would do, can be read and written as
+/// a separate storage.
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let dtype = case.draw.one_of(&[DType::F32, DType::I32, DType::F16, DType::U8]);
     let len = case.between(8, 600);
@@ -16,7 +17,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
         Ok(ptr) => ptr,
         Err(e) => {
             ensure!(e.kind() == ErrorKind::UnsupportedOp, "the address of a storage: {e}");
-            // SAFETY: a device that has no addresses must refuse, whatever this one is.
+            // SAFETY: a device without addresses must refuse any address, so nothing is accessed.
             fails(unsafe { case.device.storage_from_raw(64, 1, dtype) }, ErrorKind::UnsupportedOp, &["storages"])?;
             return Ok(());
         }
@@ -24,23 +25,24 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     // SAFETY: an element of `owner`, which lives longer; nothing is done with it.
     let first = unsafe { case.device.storage_from_raw(ptr, 1, dtype) };
     if first.as_ref().is_err_and(|e| e.kind() == ErrorKind::UnsupportedOp) {
-        // Its storages have addresses, and own their memory.
+        // The storages have addresses, but each must own its memory.
         fails(first, ErrorKind::UnsupportedOp, &["storages"])?;
         return Ok(());
     }
     drop(first?);
     let beside = case.device.storage_from_cpu_storage(&host)?.device_ptr()?;
-    ensure!(ptr != 0 && ptr % size == 0, "the address {ptr:#x} of a storage of {dtype}");
+    ensure!(ptr != 0 && ptr % size == 0, "bad address {ptr:#x} of a storage of {dtype}");
     ensure!(beside != ptr, "two live storages have one address");
     let from = case.between(0, 7);
     let count = case.between(1, len - from);
     case.say(format_args!("elements {from}..{} of {len} {dtype} by their address", from + count));
     let at = ptr + from as u64 * size;
-    // SAFETY: these elements of `owner`, which lives longer and is used by nothing else meanwhile.
+    // SAFETY: these elements belong to `owner`, which lives longer and is not used by anything else
+    // meanwhile.
     let mut part = unsafe { case.device.storage_from_raw(at, count, dtype)? };
     ensure!(
         (part.len(), part.dtype(), part.device_ptr()?) == (count, dtype, at),
-        "a storage over an address says otherwise"
+        "a storage over an address has another length, dtype or address"
     );
     let layout = Layout::contiguous([count]);
     let doubled = part.binary(&layout, &part, &layout, BinaryOp::Add)?;
@@ -52,7 +54,8 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     case.device.synchronize()?;
     super::step::equal("the owner of foreign memory", dtype, expected.as_bytes(), owner.to_cpu_storage()?.as_bytes())?;
     if size > 1 {
-        // SAFETY: refused for its alignment, so nothing is made over it.
+        // SAFETY: the call must refuse the address for its alignment, so no storage is made over
+        // it.
         let odd = unsafe { case.device.storage_from_raw(ptr + 1, 1, dtype) };
         fails(odd, ErrorKind::InvalidArgument, &[&size.to_string()])?;
     }

@@ -1,6 +1,6 @@
-//! `device.kernels`: a user's own kernels, compiled here, cached by content, checked against their
+//! `device.kernels`: user kernels that are compiled here, cached by content, checked against their
 //! parameters, and launched in order with the operations around them. On a device without kernels
-//! or without a compiler every call must refuse.
+//! or without a compiler, every call must refuse.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::source::{self, Source};
@@ -30,7 +30,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     }
 }
 
-/// What a device that cannot do it answers.
+/// Checks the answers of a device that lacks the capability.
 fn refuses<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let source = source::draw(case);
     let compiled = case.device.compile(source::NAME, &source.text);
@@ -49,12 +49,12 @@ fn refuses<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
 fn compiled<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source) -> Checked<Func> {
     case.say(format_args!("a kernel is compiled with the factor {}", source.factor));
     let func = case.device.compile(source::NAME, &source.text)?;
-    ensure!(func.name() == source::NAME, "the kernel is called {}", func.name());
+    ensure!(func.name() == source::NAME, "the kernel has the name {}", func.name());
     ensure!(func.device() == case.device.id(), "a kernel names another device");
     if let Some(params) = func.params() {
         let sizes: Vec<usize> = params.iter().map(|p| p.size).collect();
-        ensure!(sizes == [8, 8, 8, 8, 8, 4], "the code says that its parameters have {sizes:?} bytes");
-        // Code may tell less than the source did.
+        ensure!(sizes == [8, 8, 8, 8, 8, 4], "the parameters have sizes of {sizes:?} bytes");
+        // The compiled code may describe the parameters less precisely than the source.
         use ParamKind::{Bytes, Float, Integer, Pointer, PointerOrInteger};
         let fits = |i: usize, kinds: &[ParamKind]| kinds.contains(&params[i].kind) || params[i].kind == Bytes;
         let pointers = (0..3).all(|i| fits(i, &[Pointer, PointerOrInteger]));
@@ -64,8 +64,8 @@ fn compiled<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source) -> Checke
     Ok(func)
 }
 
-/// Operations make the input on one stream, the kernel runs on another, operations use its results
-/// on a third.
+/// Operations compute the input on one stream, the kernel runs on another, and operations use its
+/// results on a third.
 fn mixed<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source, func: &Func, streams: &[Stream]) -> Checked {
     let device = case.device;
     let n = case.between(1, 3000);
@@ -85,7 +85,7 @@ fn mixed<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source, func: &Func,
     let value = KernelValue::from_bytes(bytemuck::bytes_of(&pair));
     let launched = device.with_stream(on[1], || {
         let builder = func.builder().arg_at(&x, skip).arg_mut_at(&mut y, into).arg_mut(&mut z);
-        // SAFETY: the arguments are of the kernel's types, `x` has `n` elements from `skip` on, `y`
+        // SAFETY: the arguments have the kernel's types; `x` has `n` elements from `skip` on, `y`
         // from `into` on, `z` from the first.
         unsafe { builder.value(n as u64).value(value).value(scale).launch(config) }
     });
@@ -100,27 +100,26 @@ fn mixed<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source, func: &Func,
     equal("what was made of it", DType::F32, bytemuck::cast_slice(&expected), used.to_cpu_storage()?.as_bytes())
 }
 
-/// Another kernel of the same source, through shared memory.
+/// Another kernel of the same source, which uses shared memory.
 fn reversed<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source) -> Checked {
     let func = case.device.compile(source::REVERSE, &source.text)?;
     let host: Vec<u32> = (0..256).map(|i| i * 7).collect();
     let (x, mut y) = (case.device.storage_from_slice(&host)?, case.device.zeros(&256.into(), DType::U32)?);
-    // SAFETY: both storages have the 256 elements that one block of as many threads reads and
-    // writes.
+    // SAFETY: both storages have the 256 elements that one block of 256 threads reads and writes.
     unsafe { func.builder().arg(&x).arg_mut(&mut y).launch(LaunchConfig::linear(1, 256))? };
     let expected: Vec<u32> = host.iter().rev().copied().collect();
     let got = y.to_vec::<u32>()?;
-    ensure!(got == expected, "a kernel that turns numbers around through shared memory does not");
+    ensure!(got == expected, "a kernel that reverses numbers through shared memory gives a wrong result");
     Ok(())
 }
 
-/// Storages for a launch that is refused.
+/// Allocates the storages for a launch that is refused.
 fn storages<D: BackendDevice>(device: &D) -> Result<(D::Storage, D::Storage, D::Storage)> {
     let make = |dtype| device.zeros(&64.into(), dtype);
     Ok((make(DType::U32)?, make(DType::U32)?, make(DType::F32)?))
 }
 
-/// Arguments that do not suit the parameters, and offsets beyond a storage.
+/// Arguments that do not match the parameters, and offsets outside a storage.
 fn arguments<D: BackendDevice>(case: &mut Case<'_, D>, func: &Func) -> Checked {
     let (x, mut y, mut z) = storages(case.device)?;
     let config = LaunchConfig::linear(1, 32);
@@ -139,14 +138,15 @@ fn arguments<D: BackendDevice>(case: &mut Case<'_, D>, func: &Func) -> Checked {
         3 => b.arg(&x).arg_mut(&mut y).arg_mut(&mut z).value(64u64).value(pair).value(1.0f64),
         _ => b.arg_at(&x, 65).arg_mut(&mut y).arg_mut(&mut z).value(64u64).value(pair).value(1.0f32),
     };
-    // SAFETY: refused; were it not, the offset alone would matter, which is what this looks for.
+    // SAFETY: the launch must be refused; otherwise only the offset would matter, which is what
+    // this tests.
     let launched = unsafe { builder.launch(config) };
     let e = fails(launched, ErrorKind::InvalidArgument, &["mix"])?;
     ensure!(e.kernel().is_none_or(|k| k == source::NAME), "the refusal names another kernel: {e}");
     Ok(())
 }
 
-/// Configurations that no device takes.
+/// Configurations that every device refuses.
 fn configurations<D: BackendDevice>(case: &mut Case<'_, D>, func: &Func) -> Checked {
     let (x, mut y, mut z) = storages(case.device)?;
     let most = case.info.limits.as_ref().map_or(1024, |l| l.max_threads_per_block);
@@ -159,13 +159,13 @@ fn configurations<D: BackendDevice>(case: &mut Case<'_, D>, func: &Func) -> Chec
     }
     case.say(format_args!("a launch with {config:?}"));
     let b = func.builder().arg(&x).arg_mut(&mut y).arg_mut(&mut z).value(64u64);
-    // SAFETY: the arguments suit the kernel; the configuration is refused.
+    // SAFETY: the arguments match the kernel; the configuration is refused.
     let launched = unsafe { b.value(KernelValue::from_bytes(&[0; 8])).value(1.0f32).launch(config) };
     fails(launched, ErrorKind::InvalidArgument, &[])?;
     Ok(())
 }
 
-/// A changed source under an old module's name is another module.
+/// A changed source under the name of an older module is a different module.
 fn changed<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     case.say("two sources under one module name");
     for factor in [3, 5, 3] {
@@ -178,7 +178,7 @@ fn changed<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// A name that the code does not have: those that it has are told.
+/// The error for a name that the code does not contain lists the names that it contains.
 fn missing<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source) -> Checked {
     case.say("a kernel that is not there");
     let e = fails(case.device.compile("mixx", &source.text), ErrorKind::KernelMissing, &["mixx", "mix", "reverse"])?;
@@ -187,17 +187,17 @@ fn missing<D: BackendDevice>(case: &mut Case<'_, D>, source: &Source) -> Checked
     Ok(())
 }
 
-/// A source that is none: the compiler's words, and the source by its name.
+/// The error for an invalid source contains the compiler's message and the source's name.
 fn broken<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     case.say("a source with an undeclared name in it");
     let text = "extern \"C\" __global__ void k(int *x) { *x = undeclared_here; }";
     let compiled = case.device.compile("k", &KernelSource::new("broken.cu", text));
     let e = fails(compiled, ErrorKind::CompileFailed, &["undeclared_here", "broken.cu"])?;
-    ensure!(e.device().is_some(), "what does not compile names no device: {e}");
+    ensure!(e.device().is_some(), "the compile error names no device: {e}");
     Ok(())
 }
 
-/// Storages of another device are not this kernel's.
+/// A kernel refuses storages of another device.
 fn of_another<D: BackendDevice>(case: &mut Case<'_, D>, func: &Func) -> Checked {
     if !case.has_another() {
         return Ok(());
@@ -205,7 +205,7 @@ fn of_another<D: BackendDevice>(case: &mut Case<'_, D>, func: &Func) -> Checked 
     case.say("a kernel and storages of two devices");
     let (x, mut y, mut z) = storages(case.another)?;
     let b = func.builder().arg(&x).arg_mut(&mut y).arg_mut(&mut z).value(64u64);
-    // SAFETY: refused for the device; the arguments would suit.
+    // SAFETY: the launch is refused because of the device; the arguments would match.
     let launched =
         unsafe { b.value(KernelValue::from_bytes(&[0; 8])).value(1.0f32).launch(LaunchConfig::linear(1, 32)) };
     fails(launched, ErrorKind::DeviceMismatch, &[])?;

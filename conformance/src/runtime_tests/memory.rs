@@ -1,5 +1,5 @@
-//! `device.memory`: bytes and slices of a storage read and written in place, and steps that
-//! allocate nothing.
+//! `device.memory`: bytes and slices of a storage that are read and written in place, and steps
+//! that allocate nothing.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::interop;
@@ -21,7 +21,7 @@ const DTYPES: [DType; 11] = [
     DType::F32,
     DType::F64,
 ];
-/// Lengths around what copies take at once; nothing at all among them.
+/// Lengths around the granularity of copies, including zero.
 const LENGTHS: [usize; 8] = [0, 1, 7, 16, 127, 1000, 4096, 10_001];
 
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
@@ -32,7 +32,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     interop::run(case)
 }
 
-/// Ranges written and read, on streams of their own; what is written may change at once.
+/// Ranges are written and read, each on its own stream; the written host data may change at once.
 fn bytes<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let (dtype, len) = (case.draw.one_of(&DTYPES), case.draw.one_of(&LENGTHS));
     let size = dtype.size_in_bytes();
@@ -41,7 +41,7 @@ fn bytes<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let mut storage = case.device.storage_from_bytes(dtype, &expected)?;
     ensure!(
         (storage.len(), storage.dtype(), storage.is_empty()) == (len, dtype, len == 0),
-        "a storage of {len} {dtype} says otherwise"
+        "a storage of {len} {dtype} has another length or dtype"
     );
     for _ in 0..case.between(2, 5) {
         let from = case.between(0, len);
@@ -59,11 +59,11 @@ fn bytes<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
             case.say(format_args!("on stream {on}: bytes {range:?} of {len} {dtype} are read"));
             let mut data = vec![0xEE; range.len()];
             case.device.with_stream(&streams[on], || storage.read_bytes(range.start, &mut data))?;
-            ensure!(data == expected[range.clone()], "bytes {range:?} are not those that were written");
+            ensure!(data == expected[range.clone()], "bytes {range:?} differ from the written ones");
         }
     }
     let all = storage.to_cpu_storage()?;
-    ensure!(all.as_bytes() == expected, "the bytes of a storage are not those that were written");
+    ensure!(all.as_bytes() == expected, "the bytes of a storage differ from the written ones");
     let mut byte = [0];
     let beyond = storage.read_bytes(len * size, &mut byte);
     fails(beyond, ErrorKind::InvalidArgument, &["1 bytes", &(len * size).to_string()])?;
@@ -74,7 +74,7 @@ fn bytes<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// Elements through slices of their type.
+/// Elements are written and read through slices of their type.
 fn slices<D: BackendDevice, T: WithDType>(case: &mut Case<'_, D>) -> Checked {
     let len = case.between(1, 300);
     let mut storage = case.device.zeros(&len.into(), T::DTYPE)?;
@@ -100,11 +100,11 @@ fn slices<D: BackendDevice, T: WithDType>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// A step of elementwise operations into what is there asks for no memory, new inputs included.
+/// A step of elementwise operations into existing buffers requests no memory, even with new inputs.
 fn without_allocating<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let mut mirror = Mirror::draw(case)?;
     let steps: Vec<_> = (0..case.between(3, 6)).map(|_| program::draw(case, &mirror, Steps::BARE)).collect();
-    // Whatever is made once, on first use, is made now.
+    // Everything that is created on first use is created now.
     steps.iter().try_for_each(|step| mirror.step(step))?;
     let before = case.device.pool_stats();
     case.say("from here on nothing is allocated");
@@ -115,7 +115,7 @@ fn without_allocating<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let after = case.device.pool_stats();
     ensure!(
         (after.hits, after.misses, after.in_use) == (before.hits, before.misses, before.in_use),
-        "steps into buffers that are there asked the pool for memory: {before:?} before, {after:?} after"
+        "steps into existing buffers requested memory from the pool: {before:?} before, {after:?} after"
     );
     steps.iter().try_for_each(|step| mirror.expect(step))?;
     mirror.check()

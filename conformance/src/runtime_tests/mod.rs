@@ -1,11 +1,11 @@
-//! What surrounds the operations, held to its contract group by group: streams, events, memory,
-//! graphs, kernels of a user's own, errors, threads.
+//! Tests of what surrounds the operations, one group per topic: streams, events, memory, graphs,
+//! user kernels, errors, threads.
 //!
-//! A group is drawn in cases from (seed, group, index) alone, as cells are. A case is a small
-//! random program; where it computes, the CPU does the same program eagerly, and every bit must
-//! agree. What a device lacks it must do in the plain meaning that the HAL documents; where a
-//! capability's absence leaves nothing to do, the calls must refuse, and the row says which
-//! capability it is.
+//! The cases of a group are drawn from (seed, group, index) alone, like those of cells. A case is a
+//! small random program. If it computes, the CPU runs the same program eagerly, and every bit must
+//! agree. If a device lacks a capability, it must use the fallback that the HAL documents. If
+//! nothing can be done without the capability, the calls must refuse, and the row names the
+//! capability.
 //!
 //! ```
 //! use isobit_conformance::runtime_tests::{self, Options};

@@ -1,5 +1,5 @@
-//! `device.pinned`: copies between storages and pinned host memory, while the host goes on and
-//! changes what was copied.
+//! `device.pinned`: copies between storages and pinned host memory, while the host continues and
+//! changes the copied data.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::mirror::Mirror;
@@ -15,9 +15,13 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let streams = case.streams(1, 3)?;
     let size = case.between(1, 3 * 8 * mirror.shape.side * mirror.shape.side);
     let mut pinned = case.device.alloc_pinned(size)?;
-    ensure!((pinned.len(), pinned.is_empty()) == (size, false), "a pinned buffer of {size} bytes says otherwise");
-    ensure!(pinned.as_ptr().as_ptr().addr().is_multiple_of(64), "pinned memory begins at {:?}", pinned.as_ptr());
-    ensure!(pinned.bytes()?.iter().all(|&b| b == 0), "pinned memory is not zeros at first");
+    ensure!((pinned.len(), pinned.is_empty()) == (size, false), "a pinned buffer of {size} bytes has another size");
+    ensure!(
+        pinned.as_ptr().as_ptr().addr().is_multiple_of(64),
+        "pinned memory is not aligned to 64 bytes: it begins at {:?}",
+        pinned.as_ptr()
+    );
+    ensure!(pinned.bytes()?.iter().all(|&b| b == 0), "new pinned memory is not zero");
     let mut expected = vec![0; size];
     for _ in 0..case.between(4, 9) {
         let on = case.between(0, streams.len() - 1);
@@ -33,30 +37,30 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
             }
         }
         if case.draw.chance(30) {
-            ensure!(pinned.bytes()? == expected, "a pinned buffer does not hold what was copied to it");
+            ensure!(pinned.bytes()? == expected, "a pinned buffer does not contain the data that was copied to it");
         }
     }
-    ensure!(pinned.bytes()? == expected, "a pinned buffer does not hold what was copied to it");
+    ensure!(pinned.bytes()? == expected, "a pinned buffer does not contain the data that was copied to it");
     refused(case, &mut mirror, &mut pinned)?;
     if case.draw.chance(50) {
-        // Dropped with a copy from it under way.
+        // The buffer is dropped while a copy from it may still run.
         copy_in(case, &mut mirror, &pinned, &expected, 0, &streams)?;
         drop(pinned);
     }
     mirror.check()
 }
 
-/// The host writes the buffer, at once after whatever was copied from it.
+/// The host writes the buffer immediately after copies from it.
 fn change<D: BackendDevice>(case: &mut Case<'_, D>, pinned: &mut PinnedBuffer, expected: &mut [u8]) -> Checked {
     let by = case.between(1, 250);
     case.say("the host writes the pinned buffer");
-    // Bytes that make no NaN of any float.
+    // Bytes that are not a NaN in any float dtype.
     expected.iter_mut().enumerate().for_each(|(i, b)| *b = (i * by % 61) as u8);
     pinned.bytes_mut()?.copy_from_slice(expected);
     Ok(())
 }
 
-/// A buffer's number, a byte of it, and a range of pinned bytes that fits behind it.
+/// Draws a buffer's number, a byte offset in it, and a range of pinned bytes that fits there.
 fn range<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &Mirror<D>, pinned: usize) -> (usize, usize, Range<usize>) {
     let i = case.between(0, mirror.shape.dtypes.len() - 1);
     let element = mirror.shape.dtypes[i].size_in_bytes();
@@ -95,7 +99,7 @@ fn copy_out<D: BackendDevice>(
     let (i, offset, range) = range(case, mirror, bytes.len());
     let (Some(buffer), Some(expected)) = (&mirror.buffers[i], &mirror.expected[i]) else { return Ok(()) };
     let taken = &expected.as_bytes()[offset..][..range.len()];
-    // A device's NaN is any, and a copy carries its bits.
+    // A device may produce any NaN, and a copy preserves its bits.
     if holds_nan(mirror.shape.dtypes[i], taken) {
         return Ok(());
     }
@@ -122,7 +126,7 @@ fn refused<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, pin
         fails(buffer.copy_to_pinned(bytes, pinned, 0..element), ErrorKind::InvalidArgument, &["elements"])?;
     }
     let empty = case.device.alloc_pinned(0)?;
-    ensure!(empty.is_empty() && empty.bytes()?.is_empty(), "a pinned buffer of no bytes has some");
+    ensure!(empty.is_empty() && empty.bytes()?.is_empty(), "a pinned buffer of zero bytes is not empty");
     buffer.copy_from_pinned(bytes, &empty, 0..0)?;
     Ok(())
 }

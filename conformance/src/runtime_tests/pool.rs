@@ -1,5 +1,5 @@
-//! `device.pool`: what the memory pool counts, its limits, and exhaustion, which says how things
-//! stand.
+//! `device.pool`: the counters of the memory pool, its limits, and exhaustion, whose error reports
+//! the state of the memory.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::mirror::Mirror;
@@ -9,8 +9,8 @@ use isobit_hal::{BackendDevice, DType, ErrorKind, PoolStats, Result, Shape};
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let before = case.device.pool_stats();
     counted(case)?;
-    // A device that never counts has no pool: nothing below is about it, but the calls must do no
-    // harm.
+    // A device that never counts has no pool. The checks below then do not apply, but the calls
+    // must do no harm.
     let pooled = case.device.pool_stats() != PoolStats::default();
     cached(case)?;
     if pooled {
@@ -41,9 +41,9 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// A storage of so many bytes, without content.
+/// Allocates a storage of `bytes` bytes without contents.
 fn block<D: BackendDevice>(device: &D, bytes: usize) -> Result<D::Storage> {
-    // SAFETY: never read.
+    // SAFETY: the storage is never read.
     unsafe { device.alloc_uninit(&Shape::from([bytes]), DType::U8) }
 }
 
@@ -59,9 +59,9 @@ fn counted<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     }
     let asked: u64 = sizes.iter().map(|&b| b as u64).sum();
     let taken = full.in_use - start.in_use;
-    // Classes are at least 512 bytes, and an eighth of a power of two wide.
+    // Size classes are at least 512 bytes and are spaced an eighth of a power of two apart.
     let most = asked + asked / 8 + 512 * sizes.len() as u64;
-    ensure!((asked..=most).contains(&taken), "{taken} bytes in use for {asked} that were asked for");
+    ensure!((asked..=most).contains(&taken), "{taken} bytes in use for {asked} requested bytes");
     let answered = (full.hits + full.misses) - (start.hits + start.misses);
     let nonempty = sizes.iter().filter(|&&b| b > 0).count() as u64;
     ensure!(answered == nonempty, "{nonempty} allocations, {answered} counted as hits or misses");
@@ -69,7 +69,7 @@ fn counted<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let counters = case.device.counters();
     ensure!(
         (counters.pool_hits, counters.pool_misses) == (full.hits, full.misses),
-        "the counters say {} hits and {} misses, the pool {} and {}",
+        "the counters show {} hits and {} misses, but the pool {} and {}",
         counters.pool_hits,
         counters.pool_misses,
         full.hits,
@@ -87,7 +87,7 @@ fn counted<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// What is dropped is kept for reuse, within the limits that are set.
+/// Dropped memory is kept for reuse, within the limits that are set.
 fn cached<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let device = case.device;
     let bytes = case.between(1000, 100_000);
@@ -97,9 +97,9 @@ fn cached<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let kept = device.pool_stats();
     drop(block(device, bytes)?);
     let again = device.pool_stats();
-    // A device may be told to cache nothing; one that does answers from it.
+    // A device may be configured to cache nothing; one that caches must reuse the cached memory.
     if kept.cached > 0 {
-        ensure!(kept.cached >= bytes as u64, "{} bytes are cached of a storage of {bytes}", kept.cached);
+        ensure!(kept.cached >= bytes as u64, "{} bytes are cached for a storage of {bytes} bytes", kept.cached);
         ensure!(
             (again.hits, again.misses) == (kept.hits + 1, kept.misses),
             "a cached block was not reused: {kept:?}, then {again:?}"
@@ -111,7 +111,7 @@ fn cached<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     device.set_cache_limit(limit);
     drop(blocks);
     let cached = device.pool_stats().cached;
-    ensure!(cached <= limit, "{cached} bytes are cached, {limit} may be");
+    ensure!(cached <= limit, "{cached} bytes are cached, but only {limit} may be");
     device.set_cache_limit(u64::MAX);
     drop([block(device, bytes)?, block(device, 5 * bytes)?]);
     let keep = case.between(0, 6 * bytes) as u64;
@@ -121,7 +121,8 @@ fn cached<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     Ok(())
 }
 
-/// A limit of memory: what is cached gives way to it, and beyond it an allocation fails, saying so.
+/// Under a memory limit, cached memory is released first; an allocation that exceeds the limit
+/// fails with an error that says so.
 fn limited<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let device = case.device;
     let room = case.between(50_000, 400_000);
@@ -130,7 +131,7 @@ fn limited<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let limit = in_use + room as u64;
     case.say(format_args!("storages and cache may take {room} bytes beyond what is in use"));
     device.set_memory_limit(limit);
-    // Each would fit alone, so that the blocks of the one before have to go.
+    // Each block would fit alone, so the earlier blocks must be released.
     for part in [2, 3, 4] {
         drop(block(device, room / part)?);
         let stats = device.pool_stats();
@@ -143,19 +144,19 @@ fn limited<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     }
     let held = block(device, room / 2)?;
     let beyond = fails(block(device, room), ErrorKind::OutOfMemory, &[&room.to_string(), &limit.to_string(), "limit"])?;
-    ensure!(beyond.device() == Some(&device.location()), "exhaustion names no device: {beyond}");
+    ensure!(beyond.device() == Some(&device.location()), "the out-of-memory error names no device: {beyond}");
     drop(held);
     device.set_memory_limit(u64::MAX);
     drop(block(device, 2 * room)?);
     Ok(())
 }
 
-/// More than there is: the error says what was asked for and how the memory stands, and the device
-/// works on.
+/// An allocation that exceeds the memory fails: the error reports the requested size and the state
+/// of the memory, and the device keeps working.
 fn exhausted<D: BackendDevice>(case: &mut Case<'_, D>, pooled: bool) -> Checked {
     let device = case.device;
     let impossible = Shape::from([1 << 60, case.between(1, 4)]);
-    // SAFETY: never read.
+    // SAFETY: the storage is never read.
     let all = unsafe { device.alloc_uninit(&impossible, DType::F64) };
     fails(all, ErrorKind::OutOfMemory, &[])?;
     let total = usize::try_from(device.info()?.memory_total).unwrap_or(0);
@@ -167,12 +168,12 @@ fn exhausted<D: BackendDevice>(case: &mut Case<'_, D>, pooled: bool) -> Checked 
     drop(block(device, 30_000)?);
     case.say(format_args!("{asked} bytes are asked for, of {total}"));
     let error = fails(block(device, asked), ErrorKind::OutOfMemory, &[&asked.to_string(), "in use", "cached", "free"])?;
-    // Cached memory was given back before it failed.
+    // The cached memory was released before the allocation failed.
     let stats = device.pool_stats();
     ensure!(stats.cached == 0, "{} bytes stayed cached while an allocation failed", stats.cached);
     let text = error.to_string();
     for number in [stats.in_use, total as u64] {
-        ensure!(text.contains(&number.to_string()), "the text of exhaustion does not say {number}: {text}");
+        ensure!(text.contains(&number.to_string()), "the out-of-memory error does not contain {number}: {text}");
     }
     drop(held);
     Ok(())

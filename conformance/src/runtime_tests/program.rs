@@ -1,5 +1,5 @@
-//! Steps drawn for the buffers of a case: operations of many kinds, whole or in part, transposed,
-//! in place, and into storages of their own.
+//! Draws steps for the buffers of a case: operations of many kinds, on whole buffers or parts,
+//! transposed, in place, and into new storages.
 
 use super::case::Case;
 use super::mirror::{Form, Mirror};
@@ -9,24 +9,24 @@ use isobit_hal::{
     Scalar, Sort, UnaryOp, WithDType, bf16, f16,
 };
 
-/// Which steps a program may have.
+/// The steps that a program may contain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps {
-    /// Results may be new storages in the place of a buffer.
+    /// Whether results may be new storages that replace a buffer.
     pub fresh: bool,
-    /// Operations that may need memory of their own while they run.
+    /// Whether operations may need temporary memory.
     pub workspace: bool,
 }
 
 impl Steps {
     pub(crate) const ANY: Self = Self { fresh: true, workspace: true };
-    /// What allocates nothing.
+    /// Only steps that allocate nothing.
     pub(crate) const BARE: Self = Self { fresh: false, workspace: false };
-    /// What keeps every buffer where it is.
+    /// Only steps that keep every buffer in place.
     pub(crate) const KEPT: Self = Self { fresh: false, workspace: true };
 }
 
-/// What a step is drawn from.
+/// The kinds of operation from which a step is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Draft {
     Fill,
@@ -68,7 +68,7 @@ const ALL: [Draft; 16] = [
 ];
 
 impl Draft {
-    /// Whether a result of a dtype is possible.
+    /// Whether the result can have the dtype.
     fn gives(self, dtype: DType) -> bool {
         match self {
             D::Random => matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64),
@@ -78,8 +78,8 @@ impl Draft {
         }
     }
 
-    /// Whether the elements of the result are those of its inputs one by one, so that parts of
-    /// buffers can take part.
+    /// Whether each element of the result depends only on the input elements at the same position,
+    /// so that parts of buffers can be used.
     fn is_elementwise(self) -> bool {
         matches!(self, D::Fill | D::Copy | D::Cast | D::Affine | D::Unary | D::Binary | D::Cmp | D::Where | D::Random)
     }
@@ -89,7 +89,7 @@ impl Draft {
     }
 }
 
-/// A number that each dtype has, drawn.
+/// Draws a number that every dtype can represent.
 fn scalar<B: BackendDevice>(case: &mut Case<'_, B>, dtype: DType) -> Scalar {
     let n = case.between(0, 100) as u8;
     let quarter = f32::from(n) * 0.25;
@@ -104,14 +104,14 @@ fn scalar<B: BackendDevice>(case: &mut Case<'_, B>, dtype: DType) -> Scalar {
     }
 }
 
-/// Another buffer of a dtype than `dst`: there are two of each.
+/// Draws a buffer of a dtype other than `dst`: there are two of each dtype.
 fn beside<B: BackendDevice>(case: &mut Case<'_, B>, form: &Form, dtype: DType, dst: usize) -> Option<usize> {
     let others: Vec<usize> = (0..form.dtypes.len()).filter(|&i| i != dst && form.dtypes[i] == dtype).collect();
     (!others.is_empty()).then(|| case.draw.one_of(&others))
 }
 
-/// A buffer of a dtype, and how an elementwise operation of `rows` rows sees it: plainly,
-/// transposed, or one row for all.
+/// Draws a buffer of a dtype, and the view that an elementwise operation of `rows` rows has of it:
+/// plain, transposed, or one row for all.
 fn operand<B: BackendDevice>(case: &mut Case<'_, B>, form: &Form, i: usize, rows: usize) -> Option<(usize, Layout)> {
     let start = case.between(0, form.side - rows);
     let view = match case.between(0, 3) {
@@ -122,7 +122,7 @@ fn operand<B: BackendDevice>(case: &mut Case<'_, B>, form: &Form, i: usize, rows
     Some((i, view.ok()?))
 }
 
-/// A step for the buffers of a program.
+/// Draws a step for the buffers of a program.
 pub(crate) fn draw<B: BackendDevice>(case: &mut Case<'_, B>, mirror: &Mirror<B>, steps: Steps) -> Step {
     loop {
         let kind = case.draw.one_of(&ALL);
@@ -139,7 +139,7 @@ pub(crate) fn draw<B: BackendDevice>(case: &mut Case<'_, B>, mirror: &Mirror<B>,
             .map(|(i, _)| if *i == mirror.shape.ids { DType::U32 } else { mirror.shape.dtypes[*i] })
             .chain([dtype])
             .collect();
-        // A driver from elsewhere may lack some; what it has is drawn again.
+        // An external driver may lack some operations; draw until it supports one.
         if case.device.supports(&step.op, &dtypes).is_supported() {
             return step;
         }
@@ -161,7 +161,7 @@ fn attempt<B: BackendDevice>(
         D::Reduce => whole.narrow(1, case.between(0, form.side - 1), 1).ok()?,
         _ => whole.narrow(0, start, rows).ok()?,
     };
-    // The destination itself (what it was, where the result is a new storage), or another buffer.
+    // The destination itself (its old contents if the result is a new storage), or another buffer.
     let source = |case: &mut Case<'_, B>| {
         if case.draw.chance(30) {
             return Some((dst, layout.clone()));
@@ -225,7 +225,7 @@ fn attempt<B: BackendDevice>(
             (Op::IndexSelect { dim: 0 }, vec![other(case)?, of_ids(ids)?])
         }
         D::ScatterAdd => {
-            // Row i goes to the row that id i names, element by element.
+            // Row i goes to the row with the index that id i gives, element by element.
             let ids = Layout::contiguous([form.side, 1]).broadcast_as([form.side, form.side]).ok()?;
             let inputs = vec![(dst, whole.clone()), of_ids(ids)?, other(case)?];
             (Op::ScatterAdd { dim: 0 }, inputs)
@@ -234,7 +234,7 @@ fn attempt<B: BackendDevice>(
     Some(Step { op, inputs, dst, layout, fresh: fresh.then_some(dtype) })
 }
 
-/// Another buffer than `dst` of a dtype through some view.
+/// Draws a buffer of a dtype other than `dst`, through some view.
 fn operand_of<B: BackendDevice>(
     case: &mut Case<'_, B>,
     form: &Form,

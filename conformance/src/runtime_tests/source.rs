@@ -1,5 +1,5 @@
 //! The source of the kernels that `device.kernels` compiles, in the dialect that both vendors'
-//! compilers take, and what it computes, in plain Rust.
+//! compilers accept, and the same computation in Rust.
 
 use super::case::Case;
 use isobit_hal::{BackendDevice, KernelSource};
@@ -7,10 +7,10 @@ use isobit_hal::{BackendDevice, KernelSource};
 /// The kernel that mixes numbers: `(const u32 *x, u32 *y, float *z, u64 n, Pair pair, float
 /// scale)`.
 pub(super) const NAME: &str = "mix";
-/// The kernel that turns around 256 numbers through shared memory: `(const u32 *x, u32 *y)`.
+/// The kernel that reverses 256 numbers through shared memory: `(const u32 *x, u32 *y)`.
 pub(super) const REVERSE: &str = "reverse";
 
-/// `FACTOR` is given by an option. Both kernels stay inside what they are given for any grid.
+/// A compile option defines `FACTOR`. Both kernels stay inside their buffers for any grid.
 const TEXT: &str = r#"#include <isobit.cuh>
 using isobit::u32;
 using isobit::u64;
@@ -43,23 +43,23 @@ pub(super) struct Source {
     pub factor: u32,
 }
 
-/// One of few sources, so that a machine compiles each once.
+/// Draws one of few sources, so that a machine compiles each once.
 pub(super) fn draw<D: BackendDevice>(case: &mut Case<'_, D>) -> Source {
     let factor = case.draw.one_of(&[3, 5, 0x9E37_79B9]);
     of_factor(factor)
 }
 
-/// The source with a factor.
+/// Returns the source with a factor.
 pub(super) fn of_factor(factor: u32) -> Source {
     let text = KernelSource::new("mix.cu", TEXT).with_option(format!("-DFACTOR={factor}u"));
     Source { text, factor }
 }
 
 impl Source {
-    /// What `mix` gives for an element.
+    /// Returns the result of `mix` for an element.
     pub(super) fn mix(&self, x: u32, [add, mask]: [u32; 2], scale: f32) -> (u32, f32) {
         let v = x.wrapping_mul(self.factor).wrapping_add(add) ^ mask;
-        // Two roundings: nothing is contracted on either side.
+        // Two roundings: neither side contracts them to an fma.
         let scaled = (v & 0xffff) as f32 * scale;
         (v, scaled + 0.5)
     }

@@ -1,5 +1,4 @@
-//! Operations on numbered buffers: what the programs of groups are made of, the same for every
-//! device.
+//! Operations on numbered buffers: the steps of the groups' programs, the same for every device.
 
 use super::case::{Checked, Failed};
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Op, Result, Src};
@@ -9,13 +8,13 @@ use std::fmt;
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub op: Op,
-    /// Buffers by their numbers, each through a layout. The destination's own number stands for the
+    /// The input buffers by number, each with a layout. The destination's own number means the
     /// destination itself.
     pub inputs: Vec<(usize, Layout)>,
     pub dst: usize,
     pub layout: Layout,
-    /// The result is a new storage of this dtype that takes the buffer's place, so that the old one
-    /// is dropped while work on it may be under way.
+    /// The dtype of a new storage for the result, which replaces the buffer; the old storage is
+    /// dropped while work on it may be pending.
     pub fresh: Option<DType>,
 }
 
@@ -28,14 +27,14 @@ impl fmt::Display for Step {
     }
 }
 
-/// Buffers by their numbers; none where one is not made yet.
+/// The buffers by number; `None` for a buffer that does not exist yet.
 pub(crate) type Buffers<S> = Vec<Option<S>>;
 
-/// Does a step on a device, on the stream that this thread's work goes to.
+/// Runs a step on a device, on the thread's current stream.
 pub(crate) fn perform<D: BackendDevice>(device: &D, step: &Step, buffers: &mut Buffers<D::Storage>) -> Result<()> {
     let mut dst = match step.fresh {
-        // SAFETY: a step's layout names every element of a fresh buffer, and the step writes it or
-        // fails and the storage is dropped unread.
+        // SAFETY: a step's layout contains every element of a fresh buffer, and the step either
+        // writes all of it, or fails and the storage is dropped unread.
         Some(dtype) => Some(unsafe { device.alloc_uninit(step.layout.shape(), dtype)? }),
         None => buffers[step.dst].take(),
     };
@@ -55,7 +54,8 @@ pub(crate) fn perform<D: BackendDevice>(device: &D, step: &Step, buffers: &mut B
     done
 }
 
-/// That bytes are those of the reference, any NaN being any other; `what` says of what.
+/// Checks that bytes equal those of the reference, where any NaN equals any other; `what` describes
+/// the data.
 pub(crate) fn equal(what: &str, dtype: DType, expected: &[u8], got: &[u8]) -> Checked {
     use crate::compare::{bits_at, canonical, show};
     use crate::schema::Class;
@@ -63,7 +63,7 @@ pub(crate) fn equal(what: &str, dtype: DType, expected: &[u8], got: &[u8]) -> Ch
         return Ok(());
     }
     if expected.len() != got.len() {
-        return Err(Failed::new(format!("{what}: {} bytes were expected, {} came", expected.len(), got.len())));
+        return Err(Failed::new(format!("{what}: expected {} bytes, got {}", expected.len(), got.len())));
     }
     let bits = |bytes: &[u8], i| canonical(Class::Exact, dtype, bits_at(dtype, bytes, i));
     let count = expected.len() / dtype.size_in_bytes();

@@ -1,8 +1,9 @@
-//! `device.streams`: a program on several streams gives what the same program gives in order.
+//! `device.streams`: a program on several streams gives the same result as the same program in
+//! order.
 //!
-//! Two cases in three leave the order to the device; one in three switches that off and orders by
-//! joins and events, no more than is needed. Streams are joined without need, forked, dropped with
-//! work on them, and entered by threads of their own.
+//! In two of three cases the device orders the work; in the third, tracking is disabled and only
+//! the necessary joins and events order it. Streams are also joined without need, forked, dropped
+//! with pending work, and entered by other threads.
 
 use super::case::{Case, Checked, Untracked, ensure, fails};
 use super::mirror::Mirror;
@@ -11,7 +12,7 @@ use super::step::{Step, perform};
 use isobit_hal::{BackendDevice, ErrorKind, Stream};
 use std::collections::BTreeSet;
 
-/// Which streams worked on a buffer, by their numbers, since it was ordered by hand last.
+/// The numbers of the streams that worked on a buffer since it was last ordered by hand.
 #[derive(Debug, Clone, Default)]
 struct Uses {
     writer: Option<usize>,
@@ -20,7 +21,7 @@ struct Uses {
 
 pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let device = case.device;
-    // Dropped last: handles made from its raw one may be kept by whatever is declared below.
+    // Dropped last: the variables declared below may keep handles made from a raw handle of these.
     let mut owners = Vec::new();
     let mut mirror = Mirror::draw(case)?;
     let mut streams = case.streams(2, 4)?;
@@ -33,8 +34,8 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
         case.say("order is left to the caller");
         device.synchronize()?;
     }
-    // SAFETY: what touches a buffer is ordered by `order` below, nothing is dropped while the guard
-    // lives, and it waits for the device.
+    // SAFETY: `order` below orders everything that uses a buffer, nothing is dropped while the
+    // guard lives, and the guard synchronizes the device.
     let _untracked = (!tracked).then(|| unsafe { Untracked::new(device) });
     let mut uses = vec![Uses::default(); mirror.buffers.len()];
     for _ in 0..case.between(6, 12) {
@@ -56,7 +57,7 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
         mirror.expect(&step)?;
     }
     if tracked {
-        // Each is read where it may still be written, on whatever stream.
+        // Each buffer is read while it may still be written, on any stream.
         for i in 0..mirror.buffers.len() {
             let on = case.between(0, streams.len() - 1);
             case.say(format_args!("on stream {on}: buffer {i} is read"));
@@ -66,15 +67,15 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
         streams.iter().try_for_each(Stream::synchronize)?;
         ensure!(
             streams.iter().try_fold(true, |all, s| Ok::<_, isobit_hal::Error>(all & s.query()?))?,
-            "a stream that was waited for has work left"
+            "a stream has work left after synchronize"
         );
         mirror.check()?;
     }
     Ok(())
 }
 
-/// Runs a call on a stream, in a thread of its own where asked; the thread's own work goes there,
-/// and to where it went before afterwards.
+/// Runs a call with a stream as the current one, in a new thread if requested, and checks the
+/// current stream before, during and after.
 fn on_stream<D: BackendDevice, T: Send>(
     device: &D,
     stream: &Stream,
@@ -89,18 +90,18 @@ fn on_stream<D: BackendDevice, T: Send>(
         });
         let after = device.current_stream()?.id();
         let (inside, done) = result?;
-        ensure!(inside == stream.id(), "the stream that was entered is not the thread's current one");
-        ensure!(before == after, "after a stream was left, another one is current than before");
+        ensure!(inside == stream.id(), "the entered stream is not the thread's current one");
+        ensure!(before == after, "after leaving a stream, the current one is not the one from before");
         Ok(done)
     };
     if !in_thread {
         return entered();
     }
-    // A panic goes on in the thread of the case, where it is caught.
+    // A panic continues in the thread of the case, where it is caught.
     std::thread::scope(|scope| scope.spawn(entered).join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
 }
 
-/// Drops a stream, with whatever is still to be done on it, and puts a new one in its place.
+/// Drops a stream with its pending work and replaces it with a new one.
 fn replace<D: BackendDevice>(case: &mut Case<'_, D>, streams: &mut [Stream], tracked: bool) -> Checked {
     let (i, from) = (case.between(1, streams.len() - 1), case.between(0, streams.len() - 1));
     case.say(format_args!("stream {i} is dropped; a fork of stream {from} takes its place"));
@@ -112,7 +113,7 @@ fn replace<D: BackendDevice>(case: &mut Case<'_, D>, streams: &mut [Stream], tra
     Ok(())
 }
 
-/// Has a stream wait for the work of others that a step depends on, by a join or an event.
+/// Makes a stream wait, by a join or an event, for the work of others that a step depends on.
 fn order<D: BackendDevice>(
     case: &mut Case<'_, D>,
     step: &Step,
@@ -144,11 +145,11 @@ fn order<D: BackendDevice>(
     Ok(())
 }
 
-/// Adds a stream by its raw handle, as another library would give it, and gives the one that must
-/// outlive it.
+/// Adds a stream made from a raw handle, as another library would give it, and returns the stream
+/// that must outlive it.
 fn external<D: BackendDevice>(case: &mut Case<'_, D>, streams: &mut Vec<Stream>) -> Checked<Option<Stream>> {
     let owner = case.device.new_stream()?;
-    // SAFETY: the handle is that of a stream of this device, which the caller keeps longer.
+    // SAFETY: the handle belongs to a stream of this device, which the caller keeps longer.
     let external = unsafe { case.device.stream_from_raw(owner.raw()) };
     if owner.raw() == 0 {
         fails(external, ErrorKind::UnsupportedOp, &["streams"])?;

@@ -1,5 +1,5 @@
-//! Many threads at one or several devices: mixed operations on the default stream and on a stream
-//! of each thread's own, held to the CPU throughout.
+//! Many threads on one or several devices: mixed operations on the default stream and on one stream
+//! per thread, compared with the CPU throughout.
 
 use super::case::{Case, Checked, Failed};
 use super::mirror::{Mirror, numbers};
@@ -12,32 +12,33 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is done.
+/// The extent of a stress test.
 #[derive(Debug, Clone, Copy)]
 pub struct Stress {
-    /// Threads; each works on one of the devices, in turn.
+    /// The number of threads; each works on one of the devices, in turn.
     pub threads: usize,
-    /// Operations of all threads together: steps, copies, transfers, reads and writes.
+    /// The number of operations of all threads together: steps, copies, transfers, reads and
+    /// writes.
     pub operations: u64,
-    /// What they are drawn from.
+    /// The seed from which they are drawn.
     pub seed: u64,
 }
 
-/// What was done.
+/// The result of a stress test.
 #[derive(Debug, Clone, Copy)]
 pub struct Stressed {
-    /// Operations, the last program of each thread included.
+    /// The number of operations, including the last program of each thread.
     pub operations: u64,
-    /// How long it took.
+    /// The elapsed time.
     pub time: Duration,
 }
 
-/// Why it failed.
+/// The reason of a failure.
 #[derive(Debug)]
 pub struct StressError {
-    /// In words: the thread, what is wrong, and its program.
+    /// The thread, the failure and the thread's program, in words.
     pub message: String,
-    /// The device no longer answers.
+    /// Whether the device no longer responds.
     pub lost: bool,
 }
 
@@ -49,12 +50,12 @@ impl fmt::Display for StressError {
 
 impl std::error::Error for StressError {}
 
-/// Operations of a program, after which its buffers are checked and dropped.
+/// The number of operations of a program, after which its buffers are checked and dropped.
 const PROGRAM: usize = 16;
-/// Elements of what every thread of a device reads.
+/// The number of elements of the storage that every thread of a device reads.
 const SHARED: usize = 1000;
 
-/// A device with what its threads share.
+/// A device and the data that its threads share.
 struct Shared<'a, D: BackendDevice> {
     device: &'a D,
     info: DeviceInfo,
@@ -64,10 +65,10 @@ struct Shared<'a, D: BackendDevice> {
 }
 
 /// Runs mixed operations from many threads on devices, compares every result with the CPU's, and
-/// sees that all memory is given back.
+/// checks that all memory is returned.
 ///
 /// # Errors
-/// What went wrong first.
+/// Returns the first failure.
 pub fn stress<D: BackendDevice>(devices: &[D], plan: &Stress) -> Result<Stressed, StressError> {
     let outer = |e: Failed| StressError { message: e.message, lost: e.lost };
     let began = Instant::now();
@@ -111,7 +112,7 @@ pub fn stress<D: BackendDevice>(devices: &[D], plan: &Stress) -> Result<Stressed
     shared.into_iter().try_for_each(unchanged).map_err(outer)?;
     let after: Vec<u64> = devices.iter().map(in_use).collect();
     if before != after {
-        let message = format!("{before:?} bytes were in use before, {after:?} are after all threads ended");
+        let message = format!("{before:?} bytes were in use before, {after:?} after all threads ended");
         return Err(StressError { message, lost: false });
     }
     Ok(Stressed { operations: done.into_inner(), time: began.elapsed() })
@@ -126,14 +127,14 @@ fn share<D: BackendDevice>(device: &D, seed: u64) -> Checked<Shared<'_, D>> {
     Ok(Shared { device, info, storage, expected })
 }
 
-/// That what a device's threads shared is what it was; then it goes.
+/// Checks that the data shared by a device's threads is unchanged, and drops it.
 fn unchanged<D: BackendDevice>(shared: Shared<'_, D>) -> Checked {
     shared.device.synchronize()?;
     let got = shared.storage.to_cpu_storage()?;
     equal("what all threads read", DType::F32, shared.expected.as_bytes(), got.as_bytes())
 }
 
-/// One program of a thread.
+/// Runs one program of a thread.
 fn program<D: BackendDevice>(case: &mut Case<'_, D>, shared: &Shared<'_, D>) -> Checked {
     let device = case.device;
     let streams = [device.default_stream()?, device.new_stream()?];
@@ -166,7 +167,7 @@ fn program<D: BackendDevice>(case: &mut Case<'_, D>, shared: &Shared<'_, D>) -> 
     mirror.check()
 }
 
-/// New content for a buffer, from pinned memory or plain.
+/// Writes new contents to a buffer, from pinned or ordinary memory.
 fn write<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, stream: &Stream) -> Checked {
     let i = case.between(0, mirror.shape.dtypes.len() - 1);
     let host = numbers(case, mirror.shape.dtypes[i], mirror.shape.side * mirror.shape.side)?;
@@ -184,7 +185,7 @@ fn write<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &mut Mirror<D>, strea
     Ok(())
 }
 
-/// What all threads read is read, and used.
+/// Reads and uses the data that all threads share.
 fn read_shared<D: BackendDevice>(case: &mut Case<'_, D>, shared: &Shared<'_, D>, stream: &Stream) -> Checked {
     let layout = Layout::contiguous([SHARED]);
     case.say("what all threads read is used");

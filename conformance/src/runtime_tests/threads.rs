@@ -1,5 +1,5 @@
-//! `device.threads`: several threads at once, each with programs of its own on streams of its own,
-//! on one device and where there is one on another.
+//! `device.threads`: several threads at once, each with its own programs on its own streams, on one
+//! device and on another if there is one.
 
 use super::case::{Case, Checked, Failed, ensure};
 use super::stress::{Stress, stress};

@@ -1,5 +1,5 @@
-//! `device.transfer`: storages copied to another device or another instance of this one, and
-//! through the host, in order with the work on both.
+//! `device.transfer`: storages that are copied to another device or another instance of this one,
+//! and through the host, in order with the work on both.
 
 use super::case::{Case, Checked, ensure, fails};
 use super::mirror::Mirror;
@@ -16,8 +16,8 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
     let whole = Shape::from([mirror.shape.side, mirror.shape.side]);
     let mut copies = Vec::new();
     for _ in 0..case.between(2, 4) {
-        // What is copied is still being computed, and is overwritten as soon as the copy is under
-        // way.
+        // The copied data is still being computed, and is overwritten as soon as the copy is
+        // issued.
         some_steps(case, &mut mirror, &streams)?;
         let i = case.between(0, mirror.shape.dtypes.len() - 1);
         let dtype = mirror.shape.dtypes[i];
@@ -36,14 +36,14 @@ pub(super) fn run<D: BackendDevice>(case: &mut Case<'_, D>) -> Checked {
                 }
             })
         })?;
-        ensure!(copy.device().same_device(another), "the copy on another device lives elsewhere");
+        ensure!(copy.device().same_device(another), "the copy for another device is not on that device");
         copies.push((copy, expected.as_bytes().to_vec(), dtype));
         some_steps(case, &mut mirror, &streams)?;
     }
     mirror.check()?;
     for (n, (copy, expected, dtype)) in copies.iter().enumerate() {
         let layout = Layout::contiguous([copy.len()]);
-        // Used there before it comes back.
+        // Used there before it is copied back.
         let used = copy.binary(&layout, copy, &layout, BinaryOp::Maximum)?;
         equal(&format!("copy {n}"), *dtype, expected, used.to_cpu_storage()?.as_bytes())?;
         let back = copy.to_device(case.device)?;
@@ -67,16 +67,16 @@ fn some_steps<D: BackendDevice>(
     Ok(())
 }
 
-/// To the CPU and back by bytes.
+/// Copies to the CPU and back as bytes.
 fn through_the_host<D: BackendDevice>(case: &mut Case<'_, D>, mirror: &Mirror<D>) -> Checked {
     let i = case.between(0, mirror.shape.dtypes.len() - 1);
     let Some(buffer) = &mirror.buffers[i] else { return Ok(()) };
     let host = buffer.to_cpu_storage()?;
     let again = case.another.storage_from_cpu_storage(&host)?;
     let bytes = again.to_cpu_storage()?;
-    ensure!(bytes.as_bytes() == host.as_bytes(), "a storage made from one of the CPU has other bytes");
+    ensure!(bytes.as_bytes() == host.as_bytes(), "a storage made from a CPU storage has other bytes");
     let cpu = CpuDevice.storage_from_bytes(host.dtype(), bytes.as_bytes())?;
-    ensure!(cpu.as_bytes() == host.as_bytes(), "a storage of the CPU made from bytes has others");
+    ensure!(cpu.as_bytes() == host.as_bytes(), "a CPU storage made from bytes has other bytes");
     Ok(())
 }
 

@@ -1,11 +1,11 @@
-//! The device of a driver from elsewhere: what `BackendDevice` requires and nothing more.
+//! The device of an external driver: what `BackendDevice` requires and nothing more.
 
 use crate::storage::TinyStorage;
 use isobit_hal::{
     BackendDevice, CpuDevice, DType, DeviceId, DeviceInfo, DeviceLocation, Error, ErrorKind, Op, Result, Shape, Support,
 };
 
-/// How many devices the machine has, were they real.
+/// The number of devices that the machine would have if they were real.
 pub const DEVICES: usize = 2;
 
 /// A handle to an opened device.
@@ -16,7 +16,7 @@ pub struct TinyDevice {
 }
 
 impl TinyDevice {
-    /// What is known of every device without opening it.
+    /// Returns what is known about every device without opening it.
     pub fn enumerate() -> Result<Vec<DeviceInfo>> {
         let info = |ordinal| {
             let mut info = DeviceInfo::default();
@@ -35,7 +35,7 @@ impl BackendDevice for TinyDevice {
         if ordinal < DEVICES {
             return Ok(Self { id: DeviceId::new(), ordinal });
         }
-        let message = format!("tiny:{ordinal} was asked for, and there are {DEVICES} devices: tiny:0 and tiny:1");
+        let message = format!("there is no tiny:{ordinal}; there are {DEVICES} devices: tiny:0 and tiny:1");
         Err(Error::new(ErrorKind::InvalidArgument, message))
     }
 
@@ -52,7 +52,7 @@ impl BackendDevice for TinyDevice {
     }
 
     fn supports(&self, op: &Op, dtypes: &[DType]) -> Support {
-        // The processor beside the memory is the host's, and does what the host does.
+        // The processor beside the memory is the host's CPU, and supports what the host supports.
         CpuDevice.supports(op, dtypes)
     }
 
@@ -62,7 +62,7 @@ impl BackendDevice for TinyDevice {
 
     fn storage_from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<TinyStorage> {
         if !bytes.len().is_multiple_of(dtype.size_in_bytes()) {
-            let message = format!("{} bytes are no whole number of elements of {dtype}", bytes.len());
+            let message = format!("{} bytes are not a whole number of elements of {dtype}", bytes.len());
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let mut storage = TinyStorage::new(self, dtype, bytes.len() / dtype.size_in_bytes())?;

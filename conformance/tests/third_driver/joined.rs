@@ -1,4 +1,4 @@
-//! The driver joins the facade by a name, and meets the other drivers there.
+//! Registers the driver with the facade by a name, where it meets the other drivers.
 
 use super::device::{DEVICES, TinyDevice};
 use crate::storage::TinyStorage;
@@ -30,7 +30,7 @@ fn it_is_opened_and_found_by_name() {
     let status = isobit::drivers().into_iter().find(|status| status.driver == "tiny").unwrap();
     assert_eq!(status.devices.unwrap(), DEVICES);
 
-    for (name, told) in [("tiny:2", "tiny:0 and tiny:1"), ("tiny:x", "`x` is not an ordinal"), ("minute:0", "tiny")] {
+    for (name, told) in [("tiny:2", "tiny:0 and tiny:1"), ("tiny:x", "bad ordinal `x`"), ("minute:0", "tiny")] {
         let error = AnyDevice::open(name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains(told), "{error}");

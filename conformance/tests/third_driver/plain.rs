@@ -1,5 +1,5 @@
-//! What the driver never heard of works on it all the same, in plain words: streams, events,
-//! graphs, pinned memory.
+//! Features that the driver does not implement work on it through the HAL's fallbacks: streams,
+//! events, graphs, pinned memory.
 
 use super::device::TinyDevice;
 use isobit::{
@@ -7,8 +7,8 @@ use isobit::{
 };
 use std::sync::{Arc, Mutex};
 
-/// A step over buffers that stay: uploads on one stream, computes on another, and reads the result
-/// back. Returns the result, and its last two elements as a copy to pinned memory gave them.
+/// Runs a step over buffers that stay: uploads on one stream, computes on another, and reads the
+/// result back. Returns the result, and its last two elements as copied to pinned memory.
 fn step(device: &impl BackendDevice) -> Result<Vec<f32>> {
     let layout = Layout::contiguous(4);
     let (uploads, start, end) = (device.new_stream()?, device.new_event()?, device.new_event()?);
@@ -50,8 +50,8 @@ fn step(device: &impl BackendDevice) -> Result<Vec<f32>> {
 
 #[test]
 fn a_step_with_streams_events_and_a_graph_gives_the_same_everywhere() {
-    // The squares 0, 1, 4 and 0.25, to which the step adds x four times, the last time with a
-    // second element of 100: all exact.
+    // The squares 0, 1, 4 and 0.25, to which the step adds x four times, the last time with 100 as
+    // the second element: all exact.
     let expected = [0.0, 104.0, -4.0, 2.25, -4.0, 2.25];
     let tiny = TinyDevice::new(0).unwrap();
     assert_eq!(step(&tiny).unwrap(), expected);
@@ -64,7 +64,7 @@ fn what_it_has_not_it_says_by_name() {
     let device = AnyDevice::from_backend(TinyDevice::new(0).unwrap());
     assert_eq!((device.info().unwrap().limits, device.info().unwrap().capabilities), (None, Default::default()));
     let storage = device.zeros(&Shape::from(1), DType::U8).unwrap();
-    // SAFETY: the calls are refused.
+    // SAFETY: the device refuses the calls.
     let raw = unsafe { [device.stream_from_raw(1).map(drop), device.storage_from_raw(64, 1, DType::U8).map(drop)] };
     let others = [device.get_or_load_func("exp").map(drop), storage.device_ptr().map(drop)];
     for result in raw.into_iter().chain(others) {

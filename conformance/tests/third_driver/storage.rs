@@ -1,4 +1,4 @@
-//! The storage of a driver from elsewhere: bytes in a memory of its own, and operations carried out
+//! The storage of an external driver: bytes in the device's own memory, with operations carried out
 //! beside it.
 
 use super::device::TinyDevice;
@@ -17,7 +17,7 @@ impl TinyStorage {
         let size = len.saturating_mul(dtype.size_in_bytes());
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|e| {
-            let message = format!("tiny has no {size} bytes for {len} elements of {dtype}");
+            let message = format!("tiny cannot allocate {size} bytes for {len} elements of {dtype}");
             Error::new(ErrorKind::OutOfMemory, message).with_source(e)
         })?;
         bytes.resize(size, 0);
@@ -61,7 +61,7 @@ impl BackendStorage for TinyStorage {
             .collect();
         let mut result = dst.to_cpu_storage()?;
         let outcome = CpuStorage::apply_into(op, &operands, &mut result, dst_layout);
-        // Also where an index was out of range: all other elements are as they should be.
+        // Even if an index was out of range: all other elements are correct.
         dst.upload(result.as_bytes());
         outcome
     }

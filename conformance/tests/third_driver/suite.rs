@@ -1,4 +1,4 @@
-//! The driver in the conformance suite, by itself and behind the facade.
+//! Runs the driver in the conformance suite, alone and behind the facade.
 
 use super::device::TinyDevice;
 use isobit::{AnyDevice, BackendDevice, DynDevice};
@@ -29,8 +29,8 @@ fn failures(device: &impl BackendDevice, cases: u64) -> Vec<String> {
     failed.into_inner().unwrap()
 }
 
-/// Runs every group of what surrounds the operations, and returns those that failed. The device is
-/// used by nothing else meanwhile.
+/// Runs every group of runtime tests, and returns those that failed. Nothing else uses the device
+/// meanwhile.
 fn failed_groups<D: BackendDevice>(device: &D, cases: u64) -> Vec<String> {
     let id = device.location().to_string();
     let runs = groups().map(|group| run_group(device, &id, group, &runtime_tests::Options::new(0, cases), |_| {}));

@@ -16,7 +16,7 @@ use plan::Plan;
 use std::ffi::CStr;
 use std::sync::Arc;
 
-/// A handle on one stream, and the plans that were made with it.
+/// A handle on one stream, with the plans that were made with it.
 #[derive(Debug)]
 pub(crate) struct Dnn {
     context: Arc<Context>,
@@ -29,11 +29,11 @@ struct State {
     plans: ConvPlans<Plan>,
 }
 
-// SAFETY: cuDNN lets any thread use a handle and what was made with it, one at a time; the mutex
-// sees to that.
+// SAFETY: cuDNN allows any thread to use a handle and its objects, one at a time, which the mutex
+// ensures.
 unsafe impl Send for State {}
 
-/// The oldest release whose statuses the bindings know.
+/// The oldest release whose status codes the bindings know.
 const OLDEST: usize = 9_00_00;
 
 fn text_of(status: Status) -> String {
@@ -49,7 +49,7 @@ fn check(status: Status, doing: &str) -> Result<()> {
     Err(Error::new(ErrorKind::LibraryFailure, format!("cuDNN, {doing}: {name}")).with_native(status as i64, name))
 }
 
-/// The version of a library that is present.
+/// Returns the version of the loaded library.
 pub(crate) fn version() -> Result<String> {
     CUDNN.require()?;
     // SAFETY: the library has the function.
@@ -66,8 +66,8 @@ impl LibraryHandle<CudaRuntime> for Dnn {
         }
         runtime.context().bind()?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: an out-parameter.
-        check(unsafe { sys::cudnnCreate(&mut handle) }, "making a handle")?;
+        // SAFETY: the out-parameter is a valid pointer.
+        check(unsafe { sys::cudnnCreate(&mut handle) }, "creating a handle")?;
         let state = Mutex::new(State { handle, plans: ConvPlans::default() });
         let dnn = Self { context: runtime.context().clone(), state };
         dnn.move_to(stream)?;
@@ -76,15 +76,15 @@ impl LibraryHandle<CudaRuntime> for Dnn {
 
     fn move_to(&self, stream: &CudaStream) -> Result<()> {
         self.context.bind()?;
-        // SAFETY: the handle lives; the stream closes no earlier than its handle is moved elsewhere
-        // or destroyed.
-        check(unsafe { sys::cudnnSetStream(self.state.lock().handle, stream.raw().cast()) }, "choosing the stream")
+        // SAFETY: the handle is alive; the stream does not close before its handle is moved or
+        // destroyed.
+        check(unsafe { sys::cudnnSetStream(self.state.lock().handle, stream.raw().cast()) }, "setting the stream")
     }
 }
 
 impl Dnn {
     /// # Safety
-    /// As `VendorRuntime::conv`.
+    /// See `VendorRuntime::conv`.
     pub(crate) unsafe fn conv(&self, conv: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         self.context.bind()?;
         let state = &mut *self.state.lock();
@@ -94,8 +94,8 @@ impl Dnn {
             conv,
             |problem| quirks::mistrust(conv).map_or_else(|| Plan::new(handle, problem), |why| Err(why.into())),
             scratch,
-            // SAFETY: the caller promises valid operands, which the plan was made for; the
-            // workspace is as large as it asks.
+            // SAFETY: the caller guarantees valid operands, for which the plan was made; the
+            // workspace has the size that the plan requires.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
         )
     }
@@ -106,8 +106,8 @@ impl Drop for Dnn {
         let state = self.state.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
             state.plans.clear();
-            // SAFETY: made in `new`, destroyed once, after what was made with it; destroying waits
-            // for its work.
+            // SAFETY: the handle was created in `new` and is destroyed once, after the objects made
+            // with it; destroying it waits for its work.
             check(unsafe { sys::cudnnDestroy(state.handle) }, "destroying the handle")
         });
         self.context.deferred().keep(destroyed);

@@ -1,5 +1,5 @@
-//! A convolution as a graph of one operation, and the first engine of cuDNN's choice that computes
-//! it as the contract asks.
+//! Builds a convolution as a graph with one operation, and selects the first of cuDNN's engines
+//! that satisfies the numerics contract.
 
 use super::descriptor::Descriptor;
 use cudarc::cudnn::sys::{
@@ -11,12 +11,12 @@ use isobit_hal::DType;
 use isobit_kernels::{ConvOperand, ConvPlan, ConvProblem, DevicePtr};
 use std::ffi::c_void;
 
-/// Workspaces are not larger: what asks for more is worth less than the memory.
+/// The maximum workspace size: a plan that needs more is not worth the memory.
 const MOST_WORKSPACE: i64 = 4 << 30;
-/// Engines that one heuristic is asked for.
+/// The maximum number of engines to request from one heuristic.
 const ENGINES: usize = 64;
 
-/// Names of the operands within a graph: source, kernel, destination.
+/// The ids of the operands in a graph: source, kernel, destination.
 const IDS: [i64; 3] = [1, 2, 3];
 
 /// An execution plan.
@@ -33,7 +33,7 @@ impl ConvPlan for Plan {
 }
 
 impl Plan {
-    /// The heuristic is asked once; nothing is timed.
+    /// Asks each heuristic once; nothing is timed.
     pub(super) fn new(handle: sys::cudnnHandle_t, problem: &ConvProblem) -> Result<Self, String> {
         let graph = graph(handle, problem)?;
         let mut why = "has no engine for it".to_string();
@@ -60,24 +60,24 @@ impl Plan {
             return Err("has only engines that round more than the contract allows".into());
         }
         let plan = Descriptor::new(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)?;
-        // SAFETY: the handle's type.
+        // SAFETY: this is the type of the attribute.
         unsafe { plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &[handle])? };
         plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config)?;
         plan.finalize()?;
         let mut bytes = [0i64];
-        // SAFETY: the attribute's type.
+        // SAFETY: this is the type of the attribute.
         unsafe { plan.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, &mut bytes)? };
         if bytes[0] > MOST_WORKSPACE {
-            return Err(format!("has only engines that want {} bytes to work in", bytes[0]));
+            return Err(format!("has only engines that need a workspace of {} bytes", bytes[0]));
         }
         Ok(Self { plan, workspace_bytes: usize::try_from(bytes[0]).unwrap_or_default() })
     }
 
-    /// Enqueues it on the handle's stream.
+    /// Enqueues the convolution on the handle's stream.
     ///
     /// # Safety
-    /// As `VendorRuntime::conv` for the operands' addresses; the workspace has as many bytes as the
-    /// plan asks for.
+    /// The operands' addresses satisfy `VendorRuntime::conv`, and the workspace has the size that
+    /// the plan requires.
     pub(super) unsafe fn execute(
         &self,
         handle: sys::cudnnHandle_t,
@@ -87,13 +87,13 @@ impl Plan {
         let pack = Descriptor::new(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)?;
         let pointers = operands.map(|p| p.0 as *mut c_void);
         pack.set_ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, &IDS)?;
-        // SAFETY: the attributes' type.
+        // SAFETY: these are the types of the attributes.
         unsafe {
             pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, &pointers)?;
             pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &[workspace.0 as *mut c_void])?;
         }
         pack.finalize()?;
-        // SAFETY: as the caller promises; the plan was made with this handle.
+        // SAFETY: the caller guarantees valid addresses; the plan was made with this handle.
         match unsafe { sys::cudnnBackendExecute(handle, self.plan.raw(), pack.raw()) } {
             Status::CUDNN_STATUS_SUCCESS => Ok(()),
             status => Err(format!("fails to convolve: {}", super::text_of(status))),
@@ -101,20 +101,20 @@ impl Plan {
     }
 }
 
-/// The dtype of elements, and that of sums.
+/// Returns the dtype of elements and that of sums.
 fn data_types(dtype: DType) -> Result<[DataType; 2], String> {
     Ok(match dtype {
         DType::F16 => [DataType::CUDNN_DATA_HALF, DataType::CUDNN_DATA_FLOAT],
         DType::BF16 => [DataType::CUDNN_DATA_BFLOAT16, DataType::CUDNN_DATA_FLOAT],
         DType::F32 => [DataType::CUDNN_DATA_FLOAT; 2],
         DType::F64 => [DataType::CUDNN_DATA_DOUBLE; 2],
-        other => return Err(format!("is not asked for {other}")),
+        other => return Err(format!("is not used for {other}")),
     })
 }
 
 fn tensor(id: i64, data: DataType, operand: &ConvOperand) -> Result<Descriptor, String> {
     let tensor = Descriptor::new(CUDNN_BACKEND_TENSOR_DESCRIPTOR)?;
-    // SAFETY: the attribute's type.
+    // SAFETY: this is the type of the attribute.
     unsafe { tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &[data])? };
     tensor.set_ints(CUDNN_ATTR_TENSOR_DIMENSIONS, &operand.dims.map(i64::from))?;
     tensor.set_ints(CUDNN_ATTR_TENSOR_STRIDES, &operand.strides.map(i64::from))?;
@@ -124,12 +124,13 @@ fn tensor(id: i64, data: DataType, operand: &ConvOperand) -> Result<Descriptor, 
     Ok(tensor)
 }
 
-/// The convolution as a graph of one operation. Groups follow from the channels of the operands.
+/// Builds the convolution as a graph with one operation. The groups follow from the channels of the
+/// operands.
 fn graph(handle: sys::cudnnHandle_t, problem: &ConvProblem) -> Result<Descriptor, String> {
     let [data, sums] = data_types(problem.dtype)?;
     let conv = Descriptor::new(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)?;
     let spatial = problem.stride.len() as i64;
-    // SAFETY: the attributes' types.
+    // SAFETY: these are the types of the attributes.
     unsafe {
         conv.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &[sums])?;
         let mode = [Mode::CUDNN_CROSS_CORRELATION];
@@ -169,7 +170,7 @@ fn graph(handle: sys::cudnnHandle_t, problem: &ConvProblem) -> Result<Descriptor
     for (name, value) in [(from, &src), (weights, &kernel), (to, &dst), (description, &conv)] {
         operation.set_descriptor(name, value)?;
     }
-    // SAFETY: the attributes' types: factors are of the sums' type.
+    // SAFETY: these are the types of the attributes; factors have the type of the sums.
     unsafe {
         if sums == DataType::CUDNN_DATA_DOUBLE {
             operation.set(alpha, CUDNN_TYPE_DOUBLE, &[1f64])?;
@@ -183,33 +184,33 @@ fn graph(handle: sys::cudnnHandle_t, problem: &ConvProblem) -> Result<Descriptor
 
     let graph = Descriptor::new(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)?;
     graph.set_descriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, &operation)?;
-    // SAFETY: the handle's type.
+    // SAFETY: this is the type of the attribute.
     unsafe { graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &[handle])? };
     graph.finalize()?;
     Ok(graph)
 }
 
-/// Engines with their settings, the one that cuDNN thinks fastest first.
+/// Returns engines with their settings, in cuDNN's order of expected speed.
 fn configurations(graph: &Descriptor, heuristic: Heuristic) -> Result<Vec<Descriptor>, String> {
     let results = Descriptor::new(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)?;
     results.set_descriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)?;
-    // SAFETY: the attribute's type.
+    // SAFETY: this is the type of the attribute.
     unsafe { results.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &[heuristic])? };
     results.finalize()?;
     results.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, ENGINES)
 }
 
-/// Whether an engine rounds no more than the contract's bound has it, and gives the same bits each
-/// time. Winograd's and Fourier's transforms mix neighbours, whose errors the bound of a result
-/// does not know.
+/// Whether an engine rounds within the contract's bound and gives the same bits every time.
+/// Winograd and Fourier transforms mix neighbouring elements, whose errors are not included in the
+/// bound of a result.
 fn is_precise(config: &Descriptor, dtype: DType) -> Result<bool, String> {
     let engine = config
         .get_descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1)?
         .pop()
-        .ok_or("names no engine")?;
-    // Numbers and not the enum: a newer library may have notes that the bindings do not know.
+        .ok_or("returns a configuration without an engine")?;
+    // Integers instead of the enum: a newer library may return notes that the bindings do not know.
     let mut notes = [0i32; Note::CUDNN_NUMERICAL_NOTE_TYPE_COUNT as usize];
-    // SAFETY: the attribute's elements are a C enum, of the size of these.
+    // SAFETY: the attribute's elements are a C enum, which has the size of `i32`.
     let count = unsafe { engine.get(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, &mut notes)? };
     let has = |note: Note| notes[..count.min(notes.len())].contains(&(note as i32));
     let transforms = [
@@ -221,7 +222,7 @@ fn is_precise(config: &Descriptor, dtype: DType) -> Result<bool, String> {
     ];
     let rounds_more =
         [Note::CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, Note::CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION];
-    // The matrix units take f32 as TF32.
+    // The tensor cores compute f32 products in TF32.
     let is_tf32 = dtype == DType::F32 && has(Note::CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
     let repeats = !has(Note::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
     Ok(repeats && !is_tf32 && !transforms.into_iter().chain(rounds_more).any(has))

@@ -1,9 +1,9 @@
-//! The tests of a program again, on simulated NVIDIA cards.
+//! Runs the tests of a program again on simulated NVIDIA cards.
 
 #[path = "../../../kernels-common/tests/driver/simulated.rs"]
 mod driver;
 
-/// Runs the tests of the calling program, but for `caller`, on every simulated card.
+/// Runs the tests of the calling program, except `caller`, on every simulated card.
 #[track_caller]
 pub fn again(caller: &str) {
     let cards = &[("sm_80", "0", ""), ("sm_80,sm_90", "1", ""), ("sm_90", "1", "exact")];

@@ -1,54 +1,55 @@
-//! Looking for a library of ROCm: where, under which names, and what to say when it is not there.
+//! Finds a library of ROCm: the folders, the file names, and the error if it is missing.
 //!
-//! The order: a path that the caller or the library's environment variable names, and then nothing
-//! else; the folders `lib` and `lib64` of `ROCM_PATH`; the dynamic loader's own search;
-//! `/opt/rocm/lib`. In each place every soname is tried, newest release first.
+//! The search order is: a path given by the caller or by the library's environment variable, and
+//! then nothing else; the folders `lib` and `lib64` of `ROCM_PATH`; the dynamic loader's own
+//! search; `/opt/rocm/lib`. In each place every soname is tried, newest release first.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
-/// What is looked for.
+/// A library to look for.
 #[derive(Debug, Clone, Copy)]
 pub struct LibrarySpec {
     /// The library's name, for messages.
     pub name: &'static str,
     /// The environment variable that names its file.
     pub variable: &'static str,
-    /// File names under which releases install it, newest first.
+    /// The file names under which releases install it, newest first.
     pub sonames: &'static [&'static str],
 }
 
 /// A file that was tried, and why it did not open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// A path, or a bare name for the dynamic loader to find.
+    /// A path, or a bare name for the dynamic loader.
     pub file: PathBuf,
-    /// What the loader said.
+    /// The message of the loader.
     pub reason: String,
 }
 
-/// Why a library cannot be used.
+/// The reason why a library cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Nothing that was tried opens.
+    /// No file that was tried opens.
     NotFound {
         /// The library.
         name: &'static str,
-        /// The environment variable that would name its file.
+        /// The environment variable that names its file.
         variable: &'static str,
-        /// Everything that was tried, in order.
+        /// All attempts, in order.
         tried: Vec<Attempt>,
     },
-    /// It opens, and lacks functions: too old, too new, or another library of that name.
+    /// The library opens but lacks functions: it is too old, too new, or another library with the
+    /// same name.
     MissingSymbols {
         /// The library.
         name: &'static str,
-        /// What was opened.
+        /// The file that was opened.
         file: PathBuf,
-        /// What it lacks.
+        /// The missing functions.
         symbols: Vec<&'static str>,
     },
 }
@@ -61,13 +62,13 @@ impl fmt::Display for OpenError {
                 for (i, attempt) in tried.iter().enumerate() {
                     let comma = if i == 0 { "" } else { ", " };
                     write!(f, "{comma}{}", attempt.file.display())?;
-                    // The loader says of every absent file that it is absent; anything else is
-                    // worth reading.
+                    // For missing files the loader only says that they do not exist; any other
+                    // message is worth showing.
                     if attempt.file.is_file() || !attempt.reason.contains("No such file") {
                         write!(f, " ({})", attempt.reason)?;
                     }
                 }
-                write!(f, ". The variable {variable} can name its file, ROCM_PATH the folder of ROCm")
+                write!(f, ". Set {variable} to its file, or ROCM_PATH to the folder of ROCm")
             }
             OpenError::MissingSymbols { name, file, symbols } => {
                 write!(
@@ -84,7 +85,7 @@ impl fmt::Display for OpenError {
 impl std::error::Error for OpenError {}
 
 /// An open library. It is never closed: libraries of ROCm start threads, and unloading their code
-/// ends the process.
+/// would crash the process.
 #[derive(Debug)]
 pub struct Opened {
     library: ManuallyDrop<libloading::Library>,
@@ -92,15 +93,15 @@ pub struct Opened {
 }
 
 impl LibrarySpec {
-    /// Opens the library: `path` alone where it is given, else the first that opens of all places.
+    /// Opens the library: only `path` if it is given, otherwise the first file that opens.
     ///
     /// # Errors
-    /// [`OpenError::NotFound`] with every attempt.
+    /// Returns [`OpenError::NotFound`] with every attempt.
     pub fn open(&self, path: Option<&Path>) -> Result<Opened, OpenError> {
         self.open_first(path.map_or_else(|| self.places(), |path| vec![path.into()]))
     }
 
-    /// The files that are tried, in order: paths, and bare names for the dynamic loader to find.
+    /// Returns the files to try, in order: paths, and bare names for the dynamic loader.
     pub fn places(&self) -> Vec<PathBuf> {
         let named = std::env::var_os(self.variable).map(PathBuf::from);
         self.candidates(named, std::env::var_os("ROCM_PATH"))
@@ -119,8 +120,8 @@ impl LibrarySpec {
     fn open_first(&self, candidates: Vec<PathBuf>) -> Result<Opened, OpenError> {
         let mut tried = Vec::new();
         for file in candidates {
-            // SAFETY: opening a vendor's library runs its initialisers, which is what asking for
-            // the library means.
+            // SAFETY: opening a vendor library runs its initialisers, which is expected when the
+            // library is requested.
             match unsafe { libloading::Library::new(&file) } {
                 Ok(library) => return Ok(Opened { library: ManuallyDrop::new(library), file }),
                 Err(e) => tried.push(Attempt { file, reason: reason_of(&e) }),
@@ -130,30 +131,30 @@ impl LibrarySpec {
     }
 }
 
-/// The loader's own words, which libloading keeps as the cause of its error.
+/// Returns the message of the loader, which libloading keeps as the source of its error.
 fn reason_of(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 impl Opened {
-    /// What was opened: a path, or the bare name that the dynamic loader found.
+    /// Returns the opened file: a path, or the bare name that the dynamic loader found.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Those of the names that the library does not have.
+    /// Returns the names that the library does not have.
     pub fn missing(&self, names: &[&'static str]) -> Vec<&'static str> {
-        // SAFETY: the address is not used, only whether there is one.
+        // SAFETY: the address is only checked for existence and not used.
         let has = |name: &str| unsafe { self.library.get::<*const ()>(name.as_bytes()) }.is_ok();
         names.iter().copied().filter(|name| !has(name)).collect()
     }
 
-    /// A function of the library, if it has it.
+    /// Returns a function of the library, if it has it.
     ///
     /// # Safety
     /// `F` is a function pointer of the type that the vendor documents for the name.
     pub unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
-        // SAFETY: as the caller promises; the library is never closed.
+        // SAFETY: the caller guarantees the type; the library is never closed.
         unsafe { self.library.get::<F>(name.as_bytes()) }.ok().map(|symbol| *symbol)
     }
 }

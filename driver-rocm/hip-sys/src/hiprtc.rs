@@ -1,13 +1,13 @@
-//! AMD's run-time compiler: `hip/hiprtc.h`. A library of its own in ROCm 7; the runtime's library
-//! has the same functions in ROCm 5 and 6.
+//! AMD's run-time compiler: `hip/hiprtc.h`. It is a separate library in ROCm 7; in ROCm 5 and 6 the
+//! runtime's library has the same functions.
 
 use std::ffi::{c_char, c_int, c_uint};
 
-/// What a call reports.
+/// The status of a call.
 pub type hiprtcResult = c_uint;
 
 crate::handles! {
-    /// A program: source and headers, and what became of them.
+    /// A program: source, headers and the result of compilation.
     hiprtcProgram = _hiprtcProgram;
 }
 
@@ -29,27 +29,27 @@ crate::library! {
         ]
     }
 
-    /// The compiler's version.
+    /// Returns the compiler's version.
     fn hiprtcVersion(major: *mut c_int, minor: *mut c_int) -> hiprtcResult;
-    /// Takes source, and headers with the names that it includes them by.
+    /// Creates a program from a source, its headers, and the names by which they are included.
     fn hiprtcCreateProgram(
         prog: *mut hiprtcProgram, src: *const c_char, name: *const c_char, numHeaders: c_int,
         headers: *const *const c_char, includeNames: *const *const c_char,
     ) -> hiprtcResult;
-    /// Compiles with options of clang's.
+    /// Compiles with clang options.
     fn hiprtcCompileProgram(
         prog: hiprtcProgram, numOptions: c_int, options: *const *const c_char,
     ) -> hiprtcResult;
     /// Destroys a program.
     fn hiprtcDestroyProgram(prog: *mut hiprtcProgram) -> hiprtcResult;
-    /// Bytes of the code object.
+    /// Returns the size of the code object in bytes.
     fn hiprtcGetCodeSize(prog: hiprtcProgram, codeSizeRet: *mut usize) -> hiprtcResult;
     /// Writes the code object.
     fn hiprtcGetCode(prog: hiprtcProgram, code: *mut c_char) -> hiprtcResult;
-    /// Bytes of the log, its NUL included.
+    /// Returns the size of the log in bytes, including its NUL.
     fn hiprtcGetProgramLogSize(prog: hiprtcProgram, logSizeRet: *mut usize) -> hiprtcResult;
     /// Writes the log.
     fn hiprtcGetProgramLog(prog: hiprtcProgram, log: *mut c_char) -> hiprtcResult;
-    /// A result's name, a static string.
+    /// Returns the name of a result, a static string.
     fn hiprtcGetErrorString(result: hiprtcResult) -> *const c_char;
 }

@@ -1,11 +1,10 @@
-//! AMD's HIP runtime and HIPRTC as Isobit's ROCm driver calls them: C types, constants, and one
-//! table of functions for each library.
+//! Bindings to AMD's HIP runtime and HIPRTC for Isobit's ROCm driver: C types, constants, and one
+//! table of functions per library.
 //!
-//! Nothing of ROCm is needed to build. [`Hip::get`] and [`Hiprtc::get`] open the libraries of ROCm
-//! 5, 6 or 7 where the machine has them; [`dl`] says where is looked. The declarations are those of
-//! the official headers, which `cargo xtask bindings --check` compares them with; none names a
-//! struct whose layout differs between the three releases. What each function does is in AMD's
-//! documentation:
+//! Building needs no part of ROCm. [`Hip::get`] and [`Hiprtc::get`] open the libraries of ROCm 5, 6
+//! or 7 if they are installed; [`dl`] describes the search. The declarations match those of the
+//! official headers, which `cargo xtask bindings --check` compares; none uses a struct whose layout
+//! differs between the three releases. AMD's documentation describes each function:
 //! <https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hip_runtime_api_reference.html>,
 //! <https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_rtc.html>.
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]

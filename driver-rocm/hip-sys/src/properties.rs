@@ -1,12 +1,12 @@
-//! Where a device's architecture name lies.
+//! The location of a device's architecture name.
 //!
-//! No attribute gives it (`hipDeviceAttributeGcnArch` was a number, and is gone in ROCm 7.1), only
-//! `hipDeviceProp_t` does, whose layout changed once: ROCm 6 appended the symbol
+//! No attribute contains the name (`hipDeviceAttributeGcnArch` was a number, and ROCm 7.1 removed
+//! it); only `hipDeviceProp_t` does. Its layout changed once: ROCm 6 added the symbol
 //! `hipGetDevicePropertiesR0600` for the new layout and kept `hipGetDeviceProperties` for the old
-//! one (R0000), so the symbol tells the layout. The struct is therefore opaque here: a caller gives
-//! a buffer larger than any release's, and reads the one field at its offset. `cargo xtask bindings
-//! --check` compares size and offset with the installed headers'; those of the official headers of
-//! ROCm 5.0, 5.7, 6.0, 6.2 and 7 agree with these.
+//! one (R0000), so the symbol identifies the layout. The struct is therefore opaque here: a caller
+//! passes a buffer larger than that of any release, and reads the one field at its offset. `cargo
+//! xtask bindings --check` compares size and offset with those of the installed headers; the
+//! official headers of ROCm 5.0, 5.7, 6.0, 6.2 and 7 agree with these.
 //! <https://rocm.docs.amd.com/projects/HIP/en/latest/doxygen/html/structhip_device_prop__t.html>
 
 /// `hipDeviceProp_t` of ROCm 5, kept in ROCm 6 under this name.
@@ -23,15 +23,16 @@ pub struct hipDeviceProp_tR0600 {
     _opaque: [u8; 0],
 }
 
-/// Room for the struct of any release, with as much again for what a later one appends.
+/// A buffer size for the struct of any release, with the same amount again for what later releases
+/// append.
 pub const PROPERTIES_BYTES: usize = 4096;
 
-/// What is known of one layout of `hipDeviceProp_t`.
+/// The known part of one layout of `hipDeviceProp_t`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PropertiesLayout {
-    /// Bytes of the whole struct.
+    /// The size of the whole struct in bytes.
     pub size: usize,
-    /// Where `gcnArchName` begins, which has 256 bytes.
+    /// The offset of `gcnArchName`, which has 256 bytes.
     pub arch_name: usize,
 }
 
@@ -42,8 +43,8 @@ pub const R0000: PropertiesLayout = PropertiesLayout { size: 792, arch_name: 396
 pub const R0600: PropertiesLayout = PropertiesLayout { size: 1472, arch_name: 1160 };
 
 impl PropertiesLayout {
-    /// The architecture name in a filled buffer, with its features: `gfx90a:sramecc+:xnack-`.
-    /// `None` where no such name stands there.
+    /// Returns the architecture name in a filled buffer, with its features:
+    /// `gfx90a:sramecc+:xnack-`. Returns `None` if there is no such name.
     pub fn arch_name_in(self, buffer: &[u8; PROPERTIES_BYTES]) -> Option<&str> {
         let field = &buffer[self.arch_name..self.arch_name + 256];
         let end = field.iter().position(|&b| b == 0)?;

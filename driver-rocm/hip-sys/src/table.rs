@@ -1,8 +1,8 @@
-//! The macros in which a library is declared: constants, handles, and C-like signatures that become
-//! a table of function pointers. Three small languages, so that the declarations read as the
-//! headers do, and `cargo xtask bindings --check` can read them.
+//! The macros that declare a library: constants, handles, and C-like signatures that become a table
+//! of function pointers. Each is a small language, so that the declarations read like the headers
+//! and `cargo xtask bindings --check` can parse them.
 
-/// Declares the values of an enum of C as constants of its integer type: a foreign library may
+/// Declares the values of a C enum as constants of its integer type, because a foreign library may
 /// return values that no header lists.
 #[macro_export]
 macro_rules! constants {
@@ -11,7 +11,7 @@ macro_rules! constants {
     };
 }
 
-/// Declares handles: pointers to objects that only the library can look into.
+/// Declares handles: pointers to objects that are opaque outside the library.
 #[macro_export]
 macro_rules! handles {
     ($( $(#[$doc:meta])* $handle:ident = $object:ident; )+) => {
@@ -19,7 +19,7 @@ macro_rules! handles {
             $(#[$doc])*
             pub type $handle = *mut $object;
 
-            #[doc = concat!("What a [`", stringify!($handle), "`] points to.")]
+            #[doc = concat!("The object behind a [`", stringify!($handle), "`].")]
             #[repr(C)]
             #[derive(Debug)]
             pub struct $object {
@@ -29,10 +29,10 @@ macro_rules! handles {
     };
 }
 
-/// Declares a library of ROCm: a struct with one function pointer a field, and how to fill it from
-/// the library's file.
+/// Declares a library of ROCm: a struct with one function pointer per field, and how to fill it
+/// from the library's file.
 ///
-/// Functions that some release lacks stand under `optional` and become an `Option`.
+/// Functions that some releases lack are listed under `optional` and become an `Option`.
 #[macro_export]
 macro_rules! library {
     (
@@ -50,27 +50,28 @@ macro_rules! library {
         }
 
         impl $Table {
-            /// What is looked for.
+            /// The library to look for.
             pub const SPEC: $crate::dl::LibrarySpec =
                 $crate::dl::LibrarySpec { name: $name, variable: $variable, sonames: &[$($soname),+] };
 
-            /// Functions without which the library cannot be used.
+            /// The functions without which the library cannot be used.
             pub const REQUIRED: &'static [&'static str] = &[$(stringify!($f)),+];
 
-            /// The library of this process: opened at the first call, kept for ever.
+            /// Returns the library of this process. It is opened at the first call and stays open.
             ///
             /// # Errors
-            /// Where the library, or a function that every known release has, is missing; the same
-            /// at every call.
+            /// Returns an error if the library, or a function that every known release has, is
+            /// missing. The result is the same at every call.
             pub fn get() -> Result<&'static Self, &'static $crate::dl::OpenError> {
                 static TABLE: std::sync::OnceLock<Result<$Table, $crate::dl::OpenError>> = std::sync::OnceLock::new();
                 TABLE.get_or_init(|| Self::open(None)).as_ref()
             }
 
-            /// Opens the library, from a given file or from where it is found.
+            /// Opens the library, from a given file or from the standard places.
             ///
             /// # Errors
-            /// Where the library, or a function that every known release has, is missing.
+            /// Returns an error if the library, or a function that every known release has, is
+            /// missing.
             pub fn open(path: Option<&std::path::Path>) -> Result<Self, $crate::dl::OpenError> {
                 let opened = Self::SPEC.open(path)?;
                 let symbols = opened.missing(Self::REQUIRED);
@@ -84,20 +85,21 @@ macro_rules! library {
                 }
                 Ok(Self {
                     $(
-                        // SAFETY: the type is the one that AMD documents for this name, compared
-                        // with the official headers.
+                        // SAFETY: the type is the one that AMD documents for this name; it was
+                        // compared with the official headers.
                         $f: unsafe { opened.function(stringify!($f)) }
                             .ok_or_else(|| lacks(&opened, vec![stringify!($f)]))?,
                     )+
                     $($(
-                        // SAFETY: as above.
+                        // SAFETY: the type is the one that AMD documents for this name; it was
+                        // compared with the official headers.
                         $o: unsafe { opened.function(stringify!($o)) },
                     )+)?
                     opened,
                 })
             }
 
-            /// The file that was opened: a path, or the bare name that the dynamic loader found.
+            /// Returns the opened file: a path, or the bare name that the dynamic loader found.
             pub fn file(&self) -> &std::path::Path {
                 self.opened.file()
             }

@@ -1,16 +1,16 @@
-//! AMD's rocRAND as Isobit's ROCm driver calls it: C types, constants, and a table of functions
-//! that [`Rocrand::get`] fills from the library of ROCm 5, 6 or 7 where the machine has it. The
-//! declarations are those of `rocrand/rocrand.h`, which `cargo xtask bindings --check` compares
-//! them with. What each function does:
+//! Bindings to AMD's rocRAND for Isobit's ROCm driver: C types, constants, and a table of functions
+//! that [`Rocrand::get`] fills from the library of ROCm 5, 6 or 7 if it is installed. The
+//! declarations match those of `rocrand/rocrand.h`, which `cargo xtask bindings --check` compares.
+//! AMD's documentation describes each function:
 //! <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>.
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]
 
 use hip_sys::hipStream_t;
 use std::ffi::{c_double, c_float, c_int, c_uint, c_ulonglong};
 
-/// What a call reports.
+/// The status of a call.
 pub type rocrand_status = c_uint;
-/// A generator's algorithm.
+/// The algorithm of a generator.
 pub type rocrand_rng_type = c_uint;
 
 hip_sys::handles! {
@@ -23,10 +23,10 @@ hip_sys::constants! { rocrand_status:
     ROCRAND_STATUS_VERSION_MISMATCH = 100, "Header and library differ.";
     ROCRAND_STATUS_NOT_CREATED = 101, "The generator is null.";
     ROCRAND_STATUS_ALLOCATION_FAILED = 102, "No memory is left.";
-    ROCRAND_STATUS_TYPE_ERROR = 103, "This algorithm does not do that.";
+    ROCRAND_STATUS_TYPE_ERROR = 103, "This algorithm does not support the call.";
     ROCRAND_STATUS_OUT_OF_RANGE = 104, "An argument is out of range.";
     ROCRAND_STATUS_LENGTH_NOT_MULTIPLE = 105, "A normal distribution fills an even number of elements, aligned to two.";
-    ROCRAND_STATUS_DOUBLE_PRECISION_REQUIRED = 106, "The device has no doubles.";
+    ROCRAND_STATUS_DOUBLE_PRECISION_REQUIRED = 106, "The device does not support doubles.";
     ROCRAND_STATUS_LAUNCH_FAILURE = 107, "A kernel could not be launched.";
     ROCRAND_STATUS_INTERNAL_ERROR = 108, "Something else.";
 }
@@ -46,19 +46,19 @@ hip_sys::library! {
         sonames: ["librocrand.so.1", "librocrand.so"]
     }
 
-    /// Makes a generator on the current device.
+    /// Creates a generator on the current device.
     fn rocrand_create_generator(generator: *mut rocrand_generator, rng_type: rocrand_rng_type) -> rocrand_status;
     /// Destroys a generator.
     fn rocrand_destroy_generator(generator: rocrand_generator) -> rocrand_status;
-    /// Chooses the stream that work goes to.
+    /// Sets the stream of a generator.
     fn rocrand_set_stream(generator: rocrand_generator, stream: hipStream_t) -> rocrand_status;
     /// Starts the sequence of a seed.
     fn rocrand_set_seed(generator: rocrand_generator, seed: c_ulonglong) -> rocrand_status;
-    /// Goes to a position of the sequence.
+    /// Sets the position in the sequence.
     fn rocrand_set_offset(generator: rocrand_generator, offset: c_ulonglong) -> rocrand_status;
-    /// Prepares the generator's state, which the first generation does otherwise.
+    /// Initialises the generator's state. Otherwise the first generation does this.
     fn rocrand_initialize_generator(generator: rocrand_generator) -> rocrand_status;
-    /// Fills with 32 random bits each.
+    /// Fills each element with 32 random bits.
     fn rocrand_generate(generator: rocrand_generator, output_data: *mut c_uint, n: usize) -> rocrand_status;
     /// Fills with f32 in (0, 1].
     fn rocrand_generate_uniform(generator: rocrand_generator, output_data: *mut c_float, n: usize) -> rocrand_status;
@@ -74,6 +74,6 @@ hip_sys::library! {
     fn rocrand_generate_normal_double(
         generator: rocrand_generator, output_data: *mut c_double, n: usize, mean: c_double, stddev: c_double,
     ) -> rocrand_status;
-    /// The version: major * 10^5 + minor * 100 + patch.
+    /// Returns the version: major * 10^5 + minor * 100 + patch.
     fn rocrand_get_version(version: *mut c_int) -> rocrand_status;
 }

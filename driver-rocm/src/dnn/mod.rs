@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use plan::Plan;
 use std::sync::Arc;
 
-/// A handle on one stream, and the plans that were made with it.
+/// A handle on one stream, with the plans that were made with it.
 #[derive(Debug)]
 pub(crate) struct Dnn {
     context: Arc<Context>,
@@ -28,8 +28,8 @@ struct State {
     plans: ConvPlans<Plan>,
 }
 
-// SAFETY: MIOpen lets any thread use a handle and what was made with it, one at a time; the mutex
-// sees to that.
+// SAFETY: MIOpen allows any thread to use a handle and its objects, one at a time, which the mutex
+// ensures.
 unsafe impl Send for State {}
 
 fn text_of(library: &Miopen, status: miopenStatus_t) -> String {
@@ -49,13 +49,13 @@ fn check(library: &Miopen, status: miopenStatus_t, doing: &str) -> Result<()> {
     Err(Error::new(kind, format!("MIOpen, {doing}: {name}")).with_native(i64::from(status), name))
 }
 
-/// The library's version.
+/// Returns the library's version.
 pub(crate) fn version() -> Result<String> {
     let library = MIOPEN.require()?;
     let (mut major, mut minor, mut patch) = (0, 0, 0);
-    // SAFETY: plain out-parameters.
+    // SAFETY: the out-parameters are valid pointers.
     let status = unsafe { (library.miopenGetVersion)(&mut major, &mut minor, &mut patch) };
-    check(library, status, "asking for its version")?;
+    check(library, status, "querying its version")?;
     Ok(format!("{major}.{minor}.{patch}"))
 }
 
@@ -64,10 +64,10 @@ impl LibraryHandle<RocmRuntime> for Dnn {
         let library = MIOPEN.require()?;
         runtime.context().bind()?;
         let mut handle = std::ptr::null_mut();
-        // SAFETY: an out-parameter; the stream closes no earlier than its handle is moved elsewhere
-        // or destroyed.
+        // SAFETY: the out-parameter is a valid pointer; the stream does not close before its handle
+        // is moved or destroyed.
         let status = unsafe { (library.miopenCreateWithStream)(&mut handle, stream.raw()) };
-        check(library, status, "making a handle")?;
+        check(library, status, "creating a handle")?;
         let state = Mutex::new(State { handle, plans: ConvPlans::default() });
         Ok(Self { context: runtime.context().clone(), library, state })
     }
@@ -76,13 +76,13 @@ impl LibraryHandle<RocmRuntime> for Dnn {
         self.context.bind()?;
         // SAFETY: as in `new`.
         let status = unsafe { (self.library.miopenSetStream)(self.state.lock().handle, stream.raw()) };
-        check(self.library, status, "choosing the stream")
+        check(self.library, status, "setting the stream")
     }
 }
 
 impl Dnn {
     /// # Safety
-    /// As `VendorRuntime::conv`.
+    /// See `VendorRuntime::conv`.
     pub(crate) unsafe fn conv(&self, conv: &Conv, scratch: &mut Scratch<'_>) -> Result<Vendor> {
         self.context.bind()?;
         let state = &mut *self.state.lock();
@@ -92,8 +92,8 @@ impl Dnn {
             conv,
             |problem| Plan::new(self.library, handle, problem),
             scratch,
-            // SAFETY: the caller promises valid operands, which the plan was made for; the
-            // workspace is as large as it asks.
+            // SAFETY: the caller guarantees valid operands, for which the plan was made; the
+            // workspace has the size that the plan requires.
             |plan, operands, workspace| unsafe { plan.execute(handle, operands, workspace) },
         )
     }
@@ -104,8 +104,8 @@ impl Drop for Dnn {
         let state = self.state.get_mut();
         let destroyed = self.context.bind().and_then(|()| {
             state.plans.clear();
-            // SAFETY: made in `new`, destroyed once, after what was made with it; destroying waits
-            // for its work.
+            // SAFETY: the handle was created in `new` and is destroyed once, after the objects made
+            // with it; destroying it waits for its work.
             check(self.library, unsafe { (self.library.miopenDestroy)(state.handle) }, "destroying the handle")
         });
         self.context.deferred().keep(destroyed);

@@ -1,6 +1,6 @@
-//! A convolution as MIOpen's descriptors, and the first of the library's solutions that computes it
-//! as the contract asks. Solutions are asked for and not timed: MIOpen calls that its immediate
-//! mode.
+//! Describes a convolution by MIOpen's descriptors, and selects the first of the library's
+//! solutions that satisfies the numerics contract. Solutions are queried and not timed, which
+//! MIOpen calls its immediate mode.
 
 use super::text_of;
 use isobit_hal::DType;
@@ -8,12 +8,12 @@ use isobit_kernels::{ConvOperand, ConvPlan, ConvProblem, DevicePtr};
 use miopen_sys::*;
 use std::ffi::c_void;
 
-/// Workspaces are not larger: what asks for more is worth less than the memory.
+/// The maximum workspace size: a solution that needs more is not worth the memory.
 const MOST_WORKSPACE: usize = 4 << 30;
-/// Solutions that are asked for.
+/// The maximum number of solutions to request.
 const SOLUTIONS: usize = 64;
 
-/// A solution made ready, and the descriptors that it is called with.
+/// A compiled solution, with its descriptors.
 #[derive(Debug)]
 pub(super) struct Plan {
     library: &'static Miopen,
@@ -25,7 +25,7 @@ pub(super) struct Plan {
     solution: miopenConvSolution_t,
 }
 
-/// The error of a call, for a person; MIOpen's name goes before it.
+/// Returns a human-readable error of a call, to follow MIOpen's name.
 fn check(library: &Miopen, status: miopenStatus_t, doing: &str) -> Result<(), String> {
     if status == miopenStatusSuccess { Ok(()) } else { Err(format!("fails {doing}: {}", text_of(library, status))) }
 }
@@ -35,7 +35,7 @@ fn data_type(dtype: DType) -> Result<miopenDataType_t, String> {
         DType::F16 => Ok(miopenHalf),
         DType::BF16 => Ok(miopenBFloat16),
         DType::F32 => Ok(miopenFloat),
-        other => Err(format!("is not asked for {other}")),
+        other => Err(format!("is not used for {other}")),
     }
 }
 
@@ -49,7 +49,7 @@ impl Plan {
     pub(super) fn new(library: &'static Miopen, handle: miopenHandle_t, problem: &ConvProblem) -> Result<Self, String> {
         let data = data_type(problem.dtype)?;
         if ![problem.src, problem.kernel, problem.dst].iter().all(ConvOperand::is_packed) {
-            return Err("takes operands without gaps alone".into());
+            return Err("only supports contiguous operands".into());
         }
         let mut plan = Self {
             library,
@@ -63,12 +63,12 @@ impl Plan {
         plan.check_dims(problem)?;
         let mut why = "has no solution for it".to_string();
         for solution in plan.solutions(handle)? {
-            // Winograd's and Fourier's transforms mix neighbours, whose errors the contract's bound
-            // of a result does not know.
+            // Winograd and Fourier transforms mix neighbouring elements, whose errors are not
+            // included in the contract's bound of a result.
             if matches!(solution.algorithm, miopenConvolutionAlgoWinograd | miopenConvolutionAlgoFFT) {
                 why = "has only solutions that round more than the contract allows".into();
             } else if solution.workspace_size > MOST_WORKSPACE {
-                why = format!("has only solutions that want {} bytes to work in", solution.workspace_size);
+                why = format!("has only solutions that need a workspace of {} bytes", solution.workspace_size);
             } else if let Err(e) = plan.compile(handle, solution.solution_id) {
                 why = e;
             } else {
@@ -79,26 +79,27 @@ impl Plan {
         Err(why)
     }
 
-    /// What the library thinks that the convolution's result is must be what it is: a release that
-    /// took one axis for another would leave elements unwritten.
+    /// Checks that the library expects the same result dimensions: a release that exchanged two
+    /// axes would leave elements unwritten.
     fn check_dims(&self, problem: &ConvProblem) -> Result<(), String> {
         let (input, result) = if self.transposed { (&self.dst, problem.src) } else { (&self.src, problem.dst) };
         let mut dims = [0; 4];
         let [n, c, h, w] = &mut dims;
         let ask = self.library.miopenGetConvolutionForwardOutputDim;
-        // SAFETY: the descriptors live; out-parameters.
+        // SAFETY: the descriptors are alive, and the out-parameters are valid pointers.
         let status = unsafe { ask(self.conv.raw, input.raw, self.kernel.raw, n, c, h, w) };
-        check(self.library, status, "asking for the result's sizes")?;
+        check(self.library, status, "querying the sizes of the result")?;
         if dims == result.dims { Ok(()) } else { Err(format!("expects a result of {dims:?}, not {:?}", result.dims)) }
     }
 
-    /// The library's solutions, the one that it thinks fastest first.
+    /// Returns the library's solutions, in its order of expected speed.
     fn solutions(&self, handle: miopenHandle_t) -> Result<Vec<miopenConvSolution_t>, String> {
         let (library, conv) = (self.library, self.conv.raw);
         let (src, kernel, dst) = (self.src.raw, self.kernel.raw, self.dst.raw);
         let mut solutions = vec![miopenConvSolution_t::default(); SOLUTIONS];
         let (mut count, first) = (0, solutions.as_mut_ptr());
-        // SAFETY: handle and descriptors live; the array has room for as many as are asked for.
+        // SAFETY: the handle and the descriptors are alive; the array has room for the requested
+        // number of solutions.
         let status = unsafe {
             if self.transposed {
                 let ask = library.miopenConvolutionBackwardDataGetSolution;
@@ -116,7 +117,7 @@ impl Plan {
     fn compile(&self, handle: miopenHandle_t, solution: u64) -> Result<(), String> {
         let (library, conv) = (self.library, self.conv.raw);
         let (src, kernel, dst) = (self.src.raw, self.kernel.raw, self.dst.raw);
-        // SAFETY: handle and descriptors live; the solution is one for them.
+        // SAFETY: the handle and the descriptors are alive; the solution belongs to them.
         let status = unsafe {
             if self.transposed {
                 (library.miopenConvolutionBackwardDataCompileSolution)(handle, src, kernel, conv, dst, solution)
@@ -124,14 +125,14 @@ impl Plan {
                 (library.miopenConvolutionForwardCompileSolution)(handle, kernel, src, conv, dst, solution)
             }
         };
-        check(library, status, "making a solution ready")
+        check(library, status, "compiling a solution")
     }
 
-    /// Enqueues it on the handle's stream.
+    /// Enqueues the convolution on the handle's stream.
     ///
     /// # Safety
-    /// As `VendorRuntime::conv` for the operands' addresses; the workspace has as many bytes as the
-    /// plan asks for.
+    /// The operands' addresses satisfy `VendorRuntime::conv`, and the workspace has the size that
+    /// the plan requires.
     pub(super) unsafe fn execute(
         &self,
         handle: miopenHandle_t,
@@ -141,8 +142,8 @@ impl Plan {
         let (library, conv, solution) = (self.library, self.conv.raw, self.solution);
         let [src, kernel, dst] = operands.map(|p| p.0 as *mut c_void);
         let (workspace, bytes, id) = (workspace.0 as *mut c_void, solution.workspace_size, solution.solution_id);
-        // SAFETY: as the caller promises; the solution was made ready for these descriptors with
-        // this handle.
+        // SAFETY: the caller guarantees valid addresses; the solution was compiled for these
+        // descriptors with this handle.
         let status = unsafe {
             if self.transposed {
                 let call = library.miopenConvolutionBackwardDataImmediate;
@@ -168,22 +169,22 @@ struct Tensor {
 impl Tensor {
     fn new(library: &'static Miopen, data: miopenDataType_t, operand: &ConvOperand) -> Result<Self, String> {
         let mut raw = std::ptr::null_mut();
-        // SAFETY: an out-parameter.
+        // SAFETY: the out-parameter is a valid pointer.
         let made = unsafe { (library.miopenCreateTensorDescriptor)(&mut raw) };
-        check(library, made, "making a tensor's description")?;
+        check(library, made, "creating a tensor descriptor")?;
         let tensor = Self { library, raw };
         let (dims, strides) = (operand.dims.as_ptr(), operand.strides.as_ptr());
-        // SAFETY: the descriptor lives; the arrays have as many elements as is said.
+        // SAFETY: the descriptor is alive; the arrays have four elements.
         let set = unsafe { (library.miopenSetTensorDescriptor)(raw, data, 4, dims, strides) };
-        check(library, set, "describing a tensor")?;
+        check(library, set, "setting a tensor descriptor")?;
         Ok(tensor)
     }
 }
 
 impl Drop for Tensor {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, destroyed once. A failure leaves a descriptor behind, which is all
-        // there is to say about it.
+        // SAFETY: the descriptor was created in `new` and is destroyed once. A failure only leaks
+        // it.
         unsafe { (self.library.miopenDestroyTensorDescriptor)(self.raw) };
     }
 }
@@ -198,21 +199,21 @@ struct Convolution {
 impl Convolution {
     fn new(library: &'static Miopen, problem: &ConvProblem) -> Result<Self, String> {
         let mut raw = std::ptr::null_mut();
-        // SAFETY: an out-parameter.
+        // SAFETY: the out-parameter is a valid pointer.
         let made = unsafe { (library.miopenCreateConvolutionDescriptor)(&mut raw) };
-        check(library, made, "making a convolution's description")?;
+        check(library, made, "creating a convolution descriptor")?;
         let conv = Self { library, raw };
         let [padding, stride, dilation] = [&problem.padding, &problem.stride, &problem.dilation].map(|p| p.as_ptr());
-        // SAFETY: the descriptor lives; the arrays have as many elements as is said.
+        // SAFETY: the descriptor is alive; the arrays have two elements.
         unsafe {
             let initialize = library.miopenInitConvolutionNdDescriptor;
-            check(library, initialize(raw, 2, padding, stride, dilation, miopenConvolution), "describing it")?;
+            check(library, initialize(raw, 2, padding, stride, dilation, miopenConvolution), "setting its parameters")?;
             check(library, (library.miopenSetConvolutionGroupCount)(raw, problem.groups), "setting its groups")?;
-            // By itself MIOpen sends f16 gradients through bf16 on gfx90a, which rounds them to
+            // By default MIOpen computes f16 gradients in bf16 on gfx90a, which rounds them to
             // eight bits.
             let exact = (library.miopenSetConvolutionAttribute)(raw, MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL, 0);
-            check(library, exact, "keeping f16 as it is")?;
-            // Before ROCm 5.5 there is no such attribute, and nothing to do about it.
+            check(library, exact, "disabling bf16 for f16")?;
+            // Releases before ROCm 5.5 do not have this attribute, so its error is ignored.
             (library.miopenSetConvolutionAttribute)(raw, MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC, 1);
         }
         Ok(conv)
@@ -221,7 +222,8 @@ impl Convolution {
 
 impl Drop for Convolution {
     fn drop(&mut self) {
-        // SAFETY: as of a tensor's.
+        // SAFETY: the descriptor was created in `new` and is destroyed once. A failure only leaks
+        // it.
         unsafe { (self.library.miopenDestroyConvolutionDescriptor)(self.raw) };
     }
 }

@@ -1,15 +1,15 @@
-//! The tests of a program again, on simulated AMD cards.
+//! Runs the tests of a program again on simulated AMD cards.
 
 #[path = "../../../kernels-common/tests/driver/simulated.rs"]
 mod driver;
 
 use isobit_kernels::{IMAGES, Target};
 
-/// Runs the tests of the calling program, but for `caller`, on every simulated card.
+/// Runs the tests of the calling program, except `caller`, on every simulated card.
 #[track_caller]
 pub fn again(caller: &str) {
-    // A card whose code is not packed compiles all that it runs, which takes minutes: gfx942 has
-    // its turn where it was built for.
+    // A card whose code is not packed compiles everything it runs, which takes minutes, so gfx942
+    // is only used if the build has code for it.
     let packed = IMAGES[0].archs(Target::Amdgcn);
     let cards: &[_] = match packed.iter().any(|arch| arch == "gfx942") {
         true => &[("gfx90a", "0", ""), ("gfx1100,gfx90a", "1", ""), ("gfx942", "1", "exact")],

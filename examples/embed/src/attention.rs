@@ -1,4 +1,4 @@
-//! Self-attention: every token of a sentence looks at every other one, with several heads at once.
+//! Multi-head self-attention: every token of a sentence attends to every other token.
 
 use crate::layers::{Linear, Residual};
 use crate::weights::Weights;
@@ -9,16 +9,16 @@ use isobit::{BackendStorage, BinaryOp, DType, Layout, Matmul, Op, Result as Devi
 /// The attention half of an encoder layer.
 #[derive(Debug)]
 pub struct Attention<S> {
-    /// Queries, keys and values, one above the other: one product makes all three.
+    /// The stacked weights of queries, keys and values: one product computes all three.
     qkv: Linear<S>,
     output: Residual<S>,
 }
 
 impl<S: BackendStorage> Attention<S> {
-    /// The attention of a name.
+    /// Loads the attention with a name.
     ///
     /// # Errors
-    /// The file has no such tensors; those of the device.
+    /// Fails if the file lacks a tensor, or with the errors of the device.
     pub fn load(device: &S::Device, weights: &Weights<'_>, name: &str, config: &Config, dtype: DType) -> Result<Self> {
         let hidden = config.hidden_size;
         let (mut weight, mut bias) = (Vec::new(), Vec::new());
@@ -26,8 +26,8 @@ impl<S: BackendStorage> Attention<S> {
             weight.extend(weights.get(&format!("{name}.self.{part}.weight"), &[hidden, hidden])?);
             bias.extend(weights.get(&format!("{name}.self.{part}.bias"), &[hidden])?);
         }
-        // Scores are divided by the root of the head's size. The queries carry that, so that no
-        // pass over the scores is needed for it.
+        // Scores are divided by the square root of the head size. This is folded into the queries,
+        // which saves a pass over the scores.
         let scale = 1.0 / (config.head_size() as f32).sqrt();
         weight[..hidden * hidden].iter_mut().chain(&mut bias[..hidden]).for_each(|element| *element *= scale);
         let qkv = Linear::new(device, &weight, &bias, dtype)?;
@@ -36,18 +36,18 @@ impl<S: BackendStorage> Attention<S> {
         Ok(Self { qkv, output })
     }
 
-    /// Works on the hidden state of the workspace.
+    /// Updates the hidden state of the workspace.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub fn forward(&self, w: &mut Workspace<S>) -> DeviceResult<()> {
         let [batch, tokens, heads, size] = [w.sentences, w.tokens, w.heads, w.head_size];
         let rows = w.rows();
         self.qkv.product(&w.hidden, &mut w.wide, rows)?;
 
-        // The pass that adds the bias also brings each head's vectors together, by the order in
-        // which it reads: what follows are then batches of plain matrices, of which a vendor's
-        // library takes all in one call.
+        // The pass that adds the bias also groups the vectors by head, through the order in which
+        // it reads. The following products are then batches of contiguous matrices, which a
+        // vendor's library computes in one call.
         let by_head = Layout::contiguous([3, batch, heads, tokens, size]);
         let by_token = Layout::contiguous([batch, tokens, 3, heads, size]).permute(&[2, 0, 3, 1, 4])?;
         let bias = Layout::contiguous([3, 1, heads, 1, size]).broadcast_as(by_head.shape())?;
@@ -66,7 +66,7 @@ impl<S: BackendStorage> Attention<S> {
 
         let context = Layout::contiguous([batch, heads, tokens, size]);
         S::matmul_into(Matmul::default(), &w.probabilities, &scores, &w.qkv, &value, &mut w.context, &context)?;
-        // Heads side by side again, in the buffer that the projections no longer need.
+        // Joins the heads again, in the buffer that the projections no longer need.
         let joined = Layout::contiguous([batch, tokens, heads, size]);
         S::copy_into((&w.context, &context.transpose(1, 2)?).into(), &mut w.wide, &joined)?;
         self.output.forward(&w.wide, &mut w.sum, &mut w.hidden, rows)

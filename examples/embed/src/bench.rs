@@ -1,4 +1,4 @@
-//! How fast a model is: a batch of full sentences, step after step.
+//! Measures the speed of a model on a batch of full sentences.
 
 use crate::{Batch, Captured, Model};
 use anyhow::{Result, bail, ensure};
@@ -8,28 +8,28 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Timings, of which the middle one counts.
+/// Number of timings; the median counts.
 const TIMINGS: usize = 5;
-/// Seconds that a timing takes, about, and steps that it has at most.
+/// Approximate duration of a timing in seconds, and its maximum number of steps.
 const SECONDS: f64 = 0.4;
 const MOST_STEPS: f64 = 200.0;
 
-/// How long a step takes.
+/// The duration of a step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Timing {
-    /// Sentences of the batch.
+    /// Number of sentences in the batch.
     pub sentences: usize,
-    /// Tokens of each.
+    /// Number of tokens per sentence.
     pub tokens: usize,
-    /// Milliseconds of a step, with the host giving its operations one by one: the median of
-    /// several timings.
+    /// Milliseconds per step with operations submitted one by one: the median of several timings.
     pub step_ms: f64,
-    /// Milliseconds of a step replayed as a graph, where the device has graphs: likewise.
+    /// Milliseconds per step replayed as a graph, if the device has graphs: the median of several
+    /// timings.
     pub graph_ms: Option<f64>,
 }
 
 impl Timing {
-    /// Tokens in a second, by a step of some milliseconds.
+    /// Returns the tokens per second for a step of `step_ms` milliseconds.
     pub fn tokens_per_second(&self, step_ms: f64) -> f64 {
         (self.sentences * self.tokens) as f64 / (step_ms * 1e-3)
     }
@@ -43,20 +43,21 @@ impl fmt::Display for Timing {
     }
 }
 
-/// A batch of sentences of a number of tokens each, none of them padding: what is given, repeated,
-/// each sentence from another place on.
+/// Creates a batch of sentences with `tokens` tokens each and no padding, from the repeated words
+/// of the given sentences, each starting at a different word.
 ///
 /// # Errors
-/// A sentence has less than its two marks, or is to have more tokens than the model looks at.
+/// Fails if `tokens` leaves no room for a word between the two special tokens, or exceeds the
+/// model's maximum, or if the given sentences have no words.
 pub fn full_batch(given: &[Vec<u32>], sentences: usize, tokens: usize, most: usize) -> Result<Vec<Vec<u32>>> {
     ensure!(
         (3..=most).contains(&tokens),
-        "sentences of {tokens} tokens: the model looks at {most}, and there are two marks and a token at least"
+        "sentences of {tokens} tokens: the model reads at most {most}, and two special tokens and a word are the minimum"
     );
     let marks = given.first().map(|s| (s[0], s[s.len() - 1]));
     let inner: Vec<u32> = given.iter().flat_map(|s| &s[1..s.len() - 1]).copied().collect();
     let (Some((first, last)), false) = (marks, inner.is_empty()) else {
-        bail!("there is no word in the sentences to fill a batch with");
+        bail!("the sentences have no word to fill a batch with");
     };
     let sentence = |number: usize| {
         let words = inner.iter().copied().cycle().skip(number % inner.len()).take(tokens - 2);
@@ -65,10 +66,11 @@ pub fn full_batch(given: &[Vec<u32>], sentences: usize, tokens: usize, most: usi
     Ok((0..sentences).map(sentence).collect())
 }
 
-/// Times steps on a batch, and gives its embeddings too.
+/// Times steps on a batch, and also returns its embeddings.
 ///
 /// # Errors
-/// Those of the device; a replayed graph that gives other bits than the operations one by one.
+/// Returns the errors of the device, and an error if the replayed graph gives different bits than
+/// the operations one by one.
 pub fn run<D: BackendDevice>(model: &Arc<Model<D>>, batch: &Batch) -> Result<(Timing, Vec<Vec<f32>>)> {
     let device = model.device();
     let mut workspace = model.workspace(batch)?;
@@ -78,13 +80,15 @@ pub fn run<D: BackendDevice>(model: &Arc<Model<D>>, batch: &Batch) -> Result<(Ti
     if device.info()?.capabilities.graphs {
         let mut captured = Captured::new(model, batch)?;
         graph_ms = Some(milliseconds(device, || captured.replay())?);
-        ensure!(captured.embeddings()? == embeddings, "the replayed graph gives other embeddings than its operations");
+        ensure!(
+            captured.embeddings()? == embeddings,
+            "the replayed graph gives different embeddings than its operations"
+        );
     }
     Ok((Timing { sentences: batch.sentences(), tokens: batch.tokens, step_ms, graph_ms }, embeddings))
 }
 
-/// The time of a step of work given to a device, in milliseconds, the device waited for before and
-/// after many of them.
+/// Returns the milliseconds per step, over many steps with a wait for the device before and after.
 fn milliseconds<D: BackendDevice>(device: &D, mut step: impl FnMut() -> DeviceResult<()>) -> DeviceResult<f64> {
     let mut seconds = |steps: usize| -> DeviceResult<f64> {
         device.synchronize()?;
@@ -93,7 +97,7 @@ fn milliseconds<D: BackendDevice>(device: &D, mut step: impl FnMut() -> DeviceRe
         device.synchronize()?;
         Ok(start.elapsed().as_secs_f64() / steps as f64)
     };
-    // The first step loads kernels and fills the pool, the second tells how long one takes.
+    // The first step loads kernels and fills the pool; the second estimates the duration of a step.
     seconds(1)?;
     let estimate = seconds(1)?;
     let steps = (SECONDS / estimate).clamp(1.0, MOST_STEPS) as usize;

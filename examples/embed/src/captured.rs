@@ -1,4 +1,4 @@
-//! A step as a graph: its hundred operations at the cost of one launch.
+//! A step as a graph: its hundred operations cost one launch.
 
 use crate::{Batch, Model, Workspace};
 use anyhow::Result;
@@ -6,23 +6,23 @@ use isobit::{BackendDevice, Graph, Result as DeviceResult};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
-/// A model's step on batches of one size, captured.
+/// The captured step of a model for batches of one size.
 #[derive(Debug)]
 pub struct Captured<D: BackendDevice> {
-    /// The graph's own step writes it too, when it is captured again or the device has no graphs.
+    /// Shared with the graph's step, which writes it when the step is captured again or the device
+    /// has no graphs.
     workspace: Arc<Mutex<Workspace<D::Storage>>>,
     graph: Graph,
 }
 
 impl<D: BackendDevice> Captured<D> {
-    /// Captures the step on a batch, for it and others of its size.
+    /// Captures the step on a batch, for this batch and others of its size.
     ///
     /// # Errors
-    /// As [`Model::workspace`] and [`Model::forward`]; `CaptureViolation`.
+    /// The errors of [`Model::workspace`] and [`Model::forward`]; `CaptureViolation`.
     pub fn new(model: &Arc<Model<D>>, batch: &Batch) -> Result<Self> {
         let mut workspace = model.workspace(batch)?;
-        // Done once before, so that kernels are loaded and libraries opened, which cannot be
-        // captured.
+        // Run once before the capture: loading kernels and opening libraries cannot be captured.
         model.forward(&mut workspace)?;
         model.device().synchronize()?;
         let workspace = Arc::new(Mutex::new(workspace));
@@ -33,12 +33,12 @@ impl<D: BackendDevice> Captured<D> {
         Ok(Self { workspace, graph })
     }
 
-    /// Puts the inputs of a batch in place of the last ones. The graph reads them from where they
-    /// lie; only a batch with padding after one without, or the other way round, is another step
-    /// and captured anew.
+    /// Replaces the inputs by those of a batch. The graph reads them from the same buffers. The
+    /// step is captured again only if padding appears or disappears, because that changes the
+    /// operations.
     ///
     /// # Errors
-    /// As [`Workspace::set`]; those of capturing.
+    /// The errors of [`Workspace::set`] and of capturing.
     pub fn set(&mut self, batch: &Batch) -> Result<()> {
         let mut workspace = lock(&self.workspace);
         let was_padded = workspace.padded;
@@ -51,24 +51,24 @@ impl<D: BackendDevice> Captured<D> {
         Ok(())
     }
 
-    /// One step, as [`Model::forward`].
+    /// Runs one step, like [`Model::forward`].
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub fn replay(&mut self) -> DeviceResult<()> {
         self.graph.replay()
     }
 
-    /// As [`Workspace::embeddings`].
+    /// Returns the [embeddings](Workspace::embeddings).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Workspace::embeddings`].
     pub fn embeddings(&self) -> DeviceResult<Vec<Vec<f32>>> {
         lock(&self.workspace).embeddings()
     }
 }
 
-/// A step that failed half way leaves buffers that the next one overwrites.
+/// Locks and ignores poisoning: the next step overwrites the buffers of a failed one.
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock()
 }

@@ -1,33 +1,33 @@
-//! What the model's folder says of its architecture, checked to be the one that is built here.
+//! The architecture from the model's folder, checked to be the one that this example implements.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Sizes and constants of the model, under the names that its `config.json` has for them.
+/// Sizes and constants of the model, with the names in its `config.json`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Config {
-    /// Tokens that there are.
+    /// Number of tokens in the vocabulary.
     pub vocab_size: usize,
-    /// Elements of a token's vector between layers.
+    /// Size of a token's vector between layers.
     pub hidden_size: usize,
-    /// Layers of the encoder.
+    /// Number of encoder layers.
     pub num_hidden_layers: usize,
-    /// Attention heads of a layer.
+    /// Number of attention heads per layer.
     pub num_attention_heads: usize,
-    /// Elements of a token's vector inside a feed-forward network.
+    /// Size of a token's vector inside a feed-forward network.
     pub intermediate_size: usize,
-    /// Positions that have an embedding.
+    /// Number of position embeddings.
     pub max_position_embeddings: usize,
-    /// Kinds of token that have an embedding: the first and the second sentence of a pair.
+    /// Number of token type embeddings: for the first and the second sentence of a pair.
     pub type_vocab_size: usize,
-    /// What keeps the root of a layer norm from 0.
+    /// The epsilon of layer norms.
     pub layer_norm_eps: f64,
-    /// The token that fills sentences up to the longest of a batch.
+    /// The padding token.
     pub pad_token_id: u32,
-    /// Tokens of a sentence that are looked at, the marks of its beginning and end among them; the
-    /// rest is cut off.
+    /// Maximum number of tokens of a sentence, including the special tokens at its start and end;
+    /// the rest is truncated.
     #[serde(skip)]
     pub max_tokens: usize,
     hidden_act: String,
@@ -50,7 +50,7 @@ impl Config {
     /// Reads the configuration of a model's folder.
     ///
     /// # Errors
-    /// A file is missing or not understood, or describes another architecture than this one.
+    /// Fails if a file is missing or invalid, or describes a different architecture.
     pub fn load(folder: &Path) -> Result<Self> {
         let mut config: Config = read(&folder.join("config.json"))?;
         let Sentences { max_seq_length } = read(&folder.join("sentence_bert_config.json"))?;
@@ -64,11 +64,11 @@ impl Config {
         has("the kind of position", &config.position_embedding_type, "absolute")?;
         ensure!(pooling_mode_mean_tokens, "{}: this example pools by the mean of the tokens", folder.display());
         let (hidden, heads) = (config.hidden_size, config.num_attention_heads);
-        ensure!(heads > 0 && hidden.is_multiple_of(heads), "{hidden} elements cannot be shared by {heads} heads");
+        ensure!(heads > 0 && hidden.is_multiple_of(heads), "{hidden} elements cannot be divided among {heads} heads");
         Ok(config)
     }
 
-    /// Elements of a token's vector in one attention head.
+    /// Returns the size of a token's vector in one attention head.
     pub fn head_size(&self) -> usize {
         self.hidden_size / self.num_attention_heads
     }
@@ -76,5 +76,5 @@ impl Config {
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_slice(&text).with_context(|| format!("{} is not understood", path.display()))
+    serde_json::from_slice(&text).with_context(|| format!("cannot parse {}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! The first layer: ids into vectors.
+//! The first layer, which converts ids to vectors.
 
 use crate::layers::LayerNorm;
 use crate::weights::{Weights, upload};
@@ -6,22 +6,22 @@ use crate::{Config, Workspace};
 use anyhow::Result;
 use isobit::{BackendStorage, BinaryOp, DType, Layout, Op, Result as DeviceResult, Src};
 
-/// Embeddings of tokens and of their places.
+/// Embeddings of tokens and of their positions.
 #[derive(Debug)]
 pub struct Embeddings<S> {
     words: S,
-    /// Of places, with that of the token's kind added: a sentence that is no part of a pair has but
-    /// one kind.
+    /// Position embeddings plus the token type embedding: a single sentence has only one token
+    /// type.
     places: S,
     norm: LayerNorm<S>,
     sizes: [usize; 2],
 }
 
 impl<S: BackendStorage> Embeddings<S> {
-    /// The embeddings of a file.
+    /// Loads the embeddings.
     ///
     /// # Errors
-    /// The file has no such tensors; those of the device.
+    /// Fails if the file lacks a tensor, or with the errors of the device.
     pub fn load(device: &S::Device, weights: &Weights<'_>, config: &Config, dtype: DType) -> Result<Self> {
         let (words, hidden) = (config.vocab_size, config.hidden_size);
         let table = |of: &str, rows| weights.get(&format!("embeddings.{of}_embeddings.weight"), &[rows, hidden]);
@@ -38,10 +38,10 @@ impl<S: BackendStorage> Embeddings<S> {
         })
     }
 
-    /// Makes the hidden state of the workspace from its ids.
+    /// Computes the hidden state of the workspace from its ids.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub fn forward(&self, w: &mut Workspace<S>) -> DeviceResult<()> {
         let ([_, hidden], rows) = (self.sizes, w.rows());
         let (table, ids) = (Layout::contiguous(self.sizes), Layout::contiguous(rows));

@@ -1,4 +1,5 @@
-//! The feed-forward half of an encoder layer: each token by itself, through a wider vector.
+//! The feed-forward half of an encoder layer, which maps each token separately through a wider
+//! vector.
 
 use crate::layers::{Linear, Residual};
 use crate::weights::Weights;
@@ -14,10 +15,10 @@ pub struct FeedForward<S> {
 }
 
 impl<S: BackendStorage> FeedForward<S> {
-    /// The network of a layer's name.
+    /// Loads the network of the layer with a name.
     ///
     /// # Errors
-    /// The file has no such tensors; those of the device.
+    /// Fails if the file lacks a tensor, or with the errors of the device.
     pub fn load(device: &S::Device, weights: &Weights<'_>, name: &str, config: &Config, dtype: DType) -> Result<Self> {
         let (hidden, wide) = (config.hidden_size, config.intermediate_size);
         let widen = Linear::load(device, weights, &format!("{name}.intermediate.dense"), [hidden, wide], dtype)?;
@@ -26,10 +27,10 @@ impl<S: BackendStorage> FeedForward<S> {
         Ok(Self { widen, output })
     }
 
-    /// Works on the hidden state of the workspace.
+    /// Updates the hidden state of the workspace.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub fn forward(&self, w: &mut Workspace<S>) -> DeviceResult<()> {
         let rows = w.rows();
         self.widen.product(&w.hidden, &mut w.wide, rows)?;

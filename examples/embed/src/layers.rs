@@ -1,12 +1,12 @@
-//! What every part of the model is made of: linear layers, layer norms, and the two together around
-//! a residual connection.
+//! The building blocks of the model: linear layers, layer norms, and both combined with a residual
+//! connection.
 
 use crate::weights::{Weights, upload};
 use anyhow::Result;
 use isobit::{BackendStorage, BinaryOp, DType, Layout, Matmul, Op, Result as DeviceResult, Src};
 
-/// `x W^T + b`, the product and the bias apart: what follows the product takes the bias along in
-/// its own pass.
+/// `x W^T + b`. The product and the bias are separate, because the operation after the product adds
+/// the bias in its own pass.
 #[derive(Debug)]
 pub struct Linear<S> {
     weight: S,
@@ -16,10 +16,10 @@ pub struct Linear<S> {
 }
 
 impl<S: BackendStorage> Linear<S> {
-    /// The layer of a name.
+    /// Loads the layer with a name.
     ///
     /// # Errors
-    /// The file has no such tensors; those of the device.
+    /// Fails if the file lacks a tensor, or with the errors of the device.
     pub fn load(
         device: &S::Device,
         weights: &Weights<'_>,
@@ -32,35 +32,35 @@ impl<S: BackendStorage> Linear<S> {
         Ok(Self::new(device, &weight, &bias, dtype)?)
     }
 
-    /// A layer of a weight, a row for each output as PyTorch keeps it, and a bias.
+    /// Creates a layer from a bias and a weight with one row per output, as in PyTorch.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub fn new(device: &S::Device, weight: &[f32], bias: &[f32], dtype: DType) -> DeviceResult<Self> {
         let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
         Ok(Self { weight: upload(device, weight, dtype)?, bias: upload(device, bias, dtype)?, inputs, outputs })
     }
 
-    /// `y = x W^T` of a number of rows. The weight stays as it is: its layout says that it is read
-    /// transposed.
+    /// Computes `y = x W^T` for `rows` rows. The weight is not copied: a transposed layout reads
+    /// it.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub fn product(&self, x: &S, y: &mut S, rows: usize) -> DeviceResult<()> {
         let weight = Layout::contiguous([self.outputs, self.inputs]).transpose(0, 1)?;
         let (from, to) = (Layout::contiguous([rows, self.inputs]), Layout::contiguous([rows, self.outputs]));
         S::matmul_into(Matmul::default(), x, &from, &self.weight, &weight, y, &to)
     }
 
-    /// The bias, an element for each output.
+    /// Returns the bias, one element per output.
     pub fn bias(&self) -> &S {
         &self.bias
     }
 
-    /// The layouts of the outputs of a number of rows, and of the bias repeated along them.
+    /// Returns the layouts of the outputs for `rows` rows, and of the bias broadcast along them.
     ///
     /// # Errors
-    /// None for a layer that was loaded.
+    /// Never fails for a loaded layer.
     pub fn outputs(&self, rows: usize) -> DeviceResult<(Layout, Layout)> {
         let outputs = Layout::contiguous([rows, self.outputs]);
         let bias = Layout::contiguous(self.outputs).broadcast_as(outputs.shape())?;
@@ -78,10 +78,10 @@ pub struct LayerNorm<S> {
 }
 
 impl<S: BackendStorage> LayerNorm<S> {
-    /// The norm of a name, over rows of `size`.
+    /// Loads the norm with a name, over rows of `size` elements.
     ///
     /// # Errors
-    /// The file has no such tensors; those of the device.
+    /// Fails if the file lacks a tensor, or with the errors of the device.
     pub fn load(
         device: &S::Device,
         weights: &Weights<'_>,
@@ -97,10 +97,10 @@ impl<S: BackendStorage> LayerNorm<S> {
         Ok(Self { weight: parameter("weight")?, bias: parameter("bias")?, size, eps })
     }
 
-    /// `y = norm(x)` of a number of rows.
+    /// Computes `y = norm(x)` for `rows` rows.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub fn forward(&self, x: &S, y: &mut S, rows: usize) -> DeviceResult<()> {
         let (layout, parameter) = (Layout::contiguous([rows, self.size]), Layout::contiguous(self.size));
         let inputs = [(x, &layout), (&self.weight, &parameter), (&self.bias, &parameter)].map(Src::from);
@@ -108,7 +108,7 @@ impl<S: BackendStorage> LayerNorm<S> {
     }
 }
 
-/// How each half of an encoder layer ends: `hidden = norm(x W^T + b + hidden)`.
+/// The end of each half of an encoder layer: `hidden = norm(x W^T + b + hidden)`.
 #[derive(Debug)]
 pub struct Residual<S> {
     linear: Linear<S>,
@@ -116,10 +116,10 @@ pub struct Residual<S> {
 }
 
 impl<S: BackendStorage> Residual<S> {
-    /// The linear layer and the norm that go by the names `NAME.dense` and `NAME.LayerNorm`.
+    /// Loads the linear layer `NAME.dense` and the norm `NAME.LayerNorm`.
     ///
     /// # Errors
-    /// The file has no such tensors; those of the device.
+    /// Fails if the file lacks a tensor, or with the errors of the device.
     pub fn load(
         device: &S::Device,
         weights: &Weights<'_>,
@@ -134,10 +134,10 @@ impl<S: BackendStorage> Residual<S> {
         })
     }
 
-    /// Adds what becomes of `x` to `hidden`, by way of `sum`, a buffer of the size of `hidden`.
+    /// Adds the transformed `x` to `hidden`. `sum` is a temporary buffer of the size of `hidden`.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub fn forward(&self, x: &S, sum: &mut S, hidden: &mut S, rows: usize) -> DeviceResult<()> {
         self.linear.product(x, sum, rows)?;
         let (outputs, bias) = self.linear.outputs(rows)?;

@@ -1,13 +1,13 @@
-//! A real model on the hardware abstraction layer: all-MiniLM-L6-v2, which turns sentences into
-//! vectors whose angles say how alike they mean.
+//! A real model on the hardware abstraction layer: all-MiniLM-L6-v2, which maps sentences to
+//! vectors. The angle between two vectors measures how similar the sentences are.
 //!
-//! It shows what code above the layer looks like. A [`Model`] holds weights on a device, a
-//! [`Workspace`] every intermediate result of one batch, and a step writes from one into the other
-//! without making a storage. Everything is generic over [`BackendDevice`](isobit::BackendDevice):
-//! the same lines run on the host, on GPUs of both vendors, and on simulated ones, and with
-//! portable numerics they give the same bits there.
+//! It shows code that uses the layer. A [`Model`] holds the weights on a device, and a
+//! [`Workspace`] holds every intermediate result of one batch, so a step does not allocate
+//! storages. Everything is generic over [`BackendDevice`](isobit::BackendDevice): the same code
+//! runs on the CPU, on GPUs of both vendors and on simulated GPUs, and with portable numerics it
+//! gives the same bits on all of them.
 //!
-//! Read [`model`] first, then [`attention`]; the other modules are what surrounds them.
+//! Read [`model`] first, then [`attention`]; the other modules support them.
 
 pub mod attention;
 pub mod batch;

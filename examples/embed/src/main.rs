@@ -1,5 +1,5 @@
 //! `cargo run --release -p isobit-embed --features cuda,rocm -- --device cuda:0 "A sentence"
-//! "Another one"`: how alike sentences mean.
+//! "Another one"`: prints how similar sentences are.
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, ValueEnum};
@@ -11,42 +11,42 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Embeds sentences with all-MiniLM-L6-v2, and prints the cosine similarity of every two. `cargo
-/// xtask model` fetches the model.
+/// Embeds sentences with all-MiniLM-L6-v2 and prints the cosine similarity of every pair. `cargo
+/// xtask model` downloads the model.
 #[derive(Parser, Debug)]
 struct Args {
-    /// The sentences; a few telling ones unless given.
+    /// The sentences; by default a few examples.
     sentences: Vec<String>,
-    /// cpu, cuda:0, rocm:0, sim-cuda, sim-rocm:gfx90a and so on.
+    /// The device, such as cpu, cuda:0, rocm:0, sim-cuda or sim-rocm:gfx90a.
     #[arg(long, default_value = "cpu")]
     device: String,
-    /// Who computes matrix products.
+    /// The implementation of matrix products.
     #[arg(long, value_enum, default_value_t = Who::Portable)]
     numerics: Who,
-    /// What weights and intermediate results are held in.
+    /// The dtype of weights and intermediate results.
     #[arg(long, value_enum, default_value_t = Held::F32)]
     dtype: Held,
-    /// The model's folder, where it is another than that of `cargo xtask model`.
+    /// The model's folder, if it is not that of `cargo xtask model`.
     #[arg(long)]
     model: Option<PathBuf>,
-    /// Times steps on a batch of full sentences made of the given ones, instead of comparing them.
+    /// Instead of comparing the sentences, times steps on a batch of full sentences made of them.
     #[arg(long)]
     bench: bool,
-    /// Sentences of a step.
+    /// Sentences per step.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     batch: u16,
-    /// Tokens of each sentence that is timed.
+    /// Tokens per sentence for --bench.
     #[arg(long, default_value_t = 128)]
     tokens: usize,
-    /// Writes ids and embeddings to this file, and times with --bench.
+    /// Writes ids and embeddings to this file, and with --bench also the times.
     #[arg(long)]
     json: Option<PathBuf>,
 }
 
-/// Who computes matrix products.
+/// The implementation of matrix products.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Who {
-    /// The tree's own kernels: the same bits on every device.
+    /// Isobit's own kernels: the same bits on every device.
     Portable,
     /// cuBLAS or rocBLAS: fast.
     Vendor,
@@ -114,7 +114,7 @@ fn run(args: &Args) -> Result<ExitCode> {
     } else {
         (None, model.embed(&ids, sentences)?)
     };
-    ensure!(embeddings.iter().flatten().all(|x| x.is_finite()), "an embedding holds what is no finite number");
+    ensure!(embeddings.iter().flatten().all(|x| x.is_finite()), "an embedding has a value that is not finite");
 
     let parts = texts.into_iter().zip(ids).zip(embeddings);
     let sentences: Vec<_> = parts.map(|((text, ids), embedding)| Sentence { text, ids, embedding }).collect();
@@ -139,14 +139,14 @@ fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a device by its name, with products computed by whom `numerics` says.
+/// Opens a device by its name, with `numerics` for matrix products.
 fn open(name: &str, numerics: Numerics) -> Result<AnyDevice> {
     let (driver, ordinal) = name.split_once(':').unwrap_or((name, "0"));
-    let number = ordinal.parse().with_context(|| format!("`{ordinal}` is no number of a device"))?;
+    let number = ordinal.parse().with_context(|| format!("`{ordinal}` is not a device number"))?;
     Ok(match driver {
         "cuda" => AnyDevice::new_cuda_with(number, numerics)?,
         "rocm" => AnyDevice::new_rocm_with(number, numerics)?,
         "cpu" => AnyDevice::open(name)?,
-        _ => bail!("there are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm, and others like them"),
+        _ => bail!("unknown device; examples are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm"),
     })
 }

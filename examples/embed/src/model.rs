@@ -1,4 +1,4 @@
-//! The model: its layers one after the other.
+//! The model: a sequence of layers.
 
 use crate::attention::Attention;
 use crate::embeddings::Embeddings;
@@ -21,7 +21,7 @@ pub struct Model<D: BackendDevice> {
     pooling: Pooling<D::Storage>,
 }
 
-/// A layer of the encoder.
+/// An encoder layer.
 #[derive(Debug)]
 struct Layer<S> {
     attention: Attention<S>,
@@ -29,11 +29,11 @@ struct Layer<S> {
 }
 
 impl<D: BackendDevice> Model<D> {
-    /// Reads the model of a folder and brings it to a device, to compute in a dtype there: f32, f16
+    /// Loads the model from a folder to a device. `dtype` is the dtype of the computation: f32, f16
     /// or bf16.
     ///
     /// # Errors
-    /// A file is missing or not as expected; those of the device.
+    /// Fails if a file is missing or invalid, or with the errors of the device.
     pub fn load(folder: &Path, device: &D, dtype: DType) -> Result<Self> {
         let config = Config::load(folder)?;
         let path = folder.join("model.safetensors");
@@ -56,34 +56,34 @@ impl<D: BackendDevice> Model<D> {
         })
     }
 
-    /// The model's sizes.
+    /// Returns the configuration of the model.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The device that it is on.
+    /// Returns the device of the model.
     pub fn device(&self) -> &D {
         &self.device
     }
 
-    /// The dtype that it computes in.
+    /// Returns the dtype of the computation.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Buffers for a batch, and for others of its size.
+    /// Allocates buffers for a batch and for others of its size.
     ///
     /// # Errors
-    /// As [`Workspace::new`].
+    /// The errors of [`Workspace::new`].
     pub fn workspace(&self, batch: &Batch) -> Result<Workspace<D::Storage>> {
         Workspace::new(&self.device, &self.config, self.dtype, batch)
     }
 
-    /// One step: embeds what was [set](Workspace::set) in the workspace. The work is given to the
-    /// device; reading the result waits for it.
+    /// Runs one step: embeds the batch that was [set](Workspace::set) in the workspace. The work is
+    /// submitted to the device; reading the result waits for it.
     ///
     /// # Errors
-    /// Those of the device.
+    /// Returns the errors of the device.
     pub fn forward(&self, workspace: &mut Workspace<D::Storage>) -> DeviceResult<()> {
         self.embeddings.forward(workspace)?;
         for layer in &self.layers {
@@ -93,11 +93,11 @@ impl<D: BackendDevice> Model<D> {
         self.pooling.forward(workspace)
     }
 
-    /// The embeddings of sentences, given by their tokens, in steps of at most `most` sentences.
+    /// Embeds sentences, given by their tokens, in steps of at most `most` sentences.
     ///
     /// # Errors
-    /// Those of [`workspace`](Self::workspace) and [`forward`](Self::forward); an id that is no
-    /// token's.
+    /// The errors of [`workspace`](Self::workspace) and [`forward`](Self::forward); an id that is
+    /// not in the vocabulary.
     pub fn embed(&self, sentences: &[Vec<u32>], most: usize) -> Result<Vec<Vec<f32>>> {
         let mut embeddings = Vec::with_capacity(sentences.len());
         for part in sentences.chunks(most) {

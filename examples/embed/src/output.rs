@@ -1,5 +1,5 @@
-//! What the program tells of embeddings: how alike the sentences are, a digest of all bits, and a
-//! file with everything.
+//! The program's output: the similarity of the sentences, a digest of all bits, and a file with
+//! everything.
 
 use crate::bench::Timing;
 use anyhow::{Context, Result};
@@ -7,10 +7,10 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A sentence, and what became of it.
+/// A sentence and its results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sentence {
-    /// Its words; empty for one that was made up of tokens alone.
+    /// Its text; empty if it was made from tokens.
     pub text: String,
     /// The ids of its tokens.
     pub ids: Vec<u32>,
@@ -21,19 +21,19 @@ pub struct Sentence {
 /// The content of the file that `--json` names.
 #[derive(Debug, Serialize)]
 pub struct Report<'a> {
-    /// The device, as the command line names it.
+    /// The device name from the command line.
     pub device: &'a str,
-    /// Its name, as it says itself.
+    /// The name that the device reports.
     pub device_name: &'a str,
     /// The dtype of weights and intermediate results.
     pub dtype: &'a str,
-    /// Who computed products: `portable` or `vendor`.
+    /// The implementation of matrix products: `portable` or `vendor`.
     pub numerics: &'a str,
     /// [`digest`] of the embeddings.
     pub digest: &'a str,
-    /// The sentences; with `--bench` those of the batch that was timed.
+    /// The sentences; with `--bench`, those of the timed batch.
     pub sentences: &'a [Sentence],
-    /// Times of that batch.
+    /// The times of that batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<&'a Timing>,
 }
@@ -42,21 +42,21 @@ impl Report<'_> {
     /// Writes the file.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Fails if it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         let text = serde_json::to_vec(self).context("the report as JSON")?;
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
-/// The cosine of the angle between two vectors.
+/// Returns the cosine of the angle between two vectors.
 pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum::<f64>();
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
-/// BLAKE3 of the bits of all embeddings, in hexadecimal digits: two runs that print the same one
-/// agree to the last bit.
+/// Returns the BLAKE3 digest of the bits of all embeddings, in hexadecimal: two runs with the same
+/// digest agree to the last bit.
 pub fn digest(sentences: &[Sentence]) -> String {
     let mut hasher = blake3::Hasher::new();
     for element in sentences.iter().flat_map(|s| &s.embedding) {
@@ -65,7 +65,7 @@ pub fn digest(sentences: &[Sentence]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// The matrix of cosine similarities, a row for each sentence.
+/// Returns the matrix of cosine similarities, one row per sentence.
 pub fn table(sentences: &[Sentence]) -> String {
     let mut text = String::from("   ");
     for number in 1..=sentences.len() {

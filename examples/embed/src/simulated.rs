@@ -1,11 +1,11 @@
-//! Simulated GPUs: libraries in place of a vendor's. The loader reads where to look for libraries
-//! but once, when a program starts, so a program that wants one starts itself again.
+//! Simulated GPUs: libraries that replace a vendor's. The loader reads its search path only when a
+//! program starts, so a program that wants a simulated GPU starts itself again.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// Names the folder of the simulators; `cargo xtask` sets it.
+/// The variable that names the folder of the simulators; `cargo xtask` sets it.
 const FOLDER_VARIABLE: &str = "ISOBIT_SIMGPU";
 /// Set in the program that was started again.
 const INSIDE: &str = "ISOBIT_EMBED_SIMULATED";
@@ -16,7 +16,7 @@ struct Vendor {
     driver: &'static str,
     library: &'static str,
     card_variable: &'static str,
-    /// The cards that there are; the first is meant where none is named.
+    /// The available GPUs; the first is the default.
     cards: &'static [&'static str],
 }
 
@@ -37,19 +37,19 @@ static VENDORS: [Vendor; 2] = [
     },
 ];
 
-/// What a device's name asks for.
+/// The result of resolving a device name.
 #[derive(Debug)]
 pub enum Device {
-    /// A device of this program, by the name that its driver has for it.
+    /// A device of this process, by its driver's name for it.
     Here(String),
-    /// A simulated device, for which the program was started again; it ended so.
+    /// A simulated device, for which the program was started again; this is its exit code.
     Elsewhere(ExitCode),
 }
 
-/// Sees to the device of a name, such as `cuda:0`, `sim-cuda` or `sim-rocm:gfx90a`.
+/// Resolves a device name, such as `cuda:0`, `sim-cuda` or `sim-rocm:gfx90a`.
 ///
 /// # Errors
-/// The simulator is not built; the program cannot be started.
+/// Fails if the simulator is not built or the program cannot be started.
 pub fn resolve(name: &str) -> Result<Device> {
     let (device, card) = name.split_once(':').map_or((name, None), |(device, card)| (device, Some(card)));
     let Some(vendor) = VENDORS.iter().find(|vendor| vendor.device == device) else {
@@ -70,12 +70,12 @@ pub fn resolve(name: &str) -> Result<Device> {
 }
 
 impl Vendor {
-    /// This program again, with the same arguments, on a simulated card.
+    /// Returns a command for this program with the same arguments on a simulated GPU.
     fn command(&self, card: &str) -> Result<Command> {
         let program = std::env::current_exe().context("the path of this program")?;
         let folder = match std::env::var_os(FOLDER_VARIABLE) {
             Some(folder) => PathBuf::from(folder),
-            // Where cargo puts programs, the simulators lie beside them.
+            // In cargo's target folder, the simulators are next to the programs.
             None => program.ancestors().nth(2).context("this program lies in no folder")?.join("simgpu"),
         };
         let root = folder.join(self.driver);
@@ -95,7 +95,7 @@ impl Vendor {
         }
         let mut command = Command::new(program);
         command.args(std::env::args_os().skip(1)).env(INSIDE, "1").env("LD_LIBRARY_PATH", path);
-        // Each storage is an allocation of its own, so that the simulator sees an access beside it.
+        // Each storage gets its own allocation, so that the simulator detects accesses outside it.
         command.env(self.card_variable, card).env("ISOBIT_POOL", "exact");
         if self.driver == "rocm" {
             command.env("ROCM_PATH", root);

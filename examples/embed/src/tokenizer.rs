@@ -1,4 +1,4 @@
-//! Sentences into tokens, by the tokenizer that the model was trained with.
+//! Converts sentences to tokens with the model's tokenizer.
 
 use crate::Config;
 use anyhow::{Error, Result, anyhow};
@@ -13,24 +13,23 @@ impl Tokenizer {
     /// Reads `tokenizer.json` of a model's folder.
     ///
     /// # Errors
-    /// The file is missing or not understood.
+    /// Fails if the file is missing or invalid.
     pub fn load(folder: &Path, config: &Config) -> Result<Self> {
         let path = folder.join("tokenizer.json");
         let read = tokenizers::Tokenizer::from_file(&path);
         let mut tokenizer = read.map_err(|e| failed(e).context(format!("cannot read {}", path.display())))?;
-        // The file's own limits are those of training. Sentences are padded in `Batch`, to the
-        // longest among them.
+        // The limits in the file are for training. `Batch` pads sentences to the longest.
         let truncation = TruncationParams { max_length: config.max_tokens, ..Default::default() };
         tokenizer.with_truncation(Some(truncation)).map_err(failed)?;
         tokenizer.with_padding(None);
         Ok(Self(tokenizer))
     }
 
-    /// The ids of a sentence's tokens, with the marks of its beginning and its end; cut to the
-    /// longest that the model looks at.
+    /// Returns the ids of a sentence's tokens, with the special tokens at its start and end,
+    /// truncated to the model's maximum.
     ///
     /// # Errors
-    /// Those of the tokenizer.
+    /// Returns the errors of the tokenizer.
     pub fn encode(&self, sentence: &str) -> Result<Vec<u32>> {
         Ok(self.0.encode_fast(sentence, true).map_err(failed)?.get_ids().to_vec())
     }

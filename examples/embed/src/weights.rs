@@ -1,4 +1,4 @@
-//! The model's tensors: read from its safetensors file, and brought to a device.
+//! Reads the model's tensors from its safetensors file and uploads them to a device.
 
 use anyhow::{Context, Result, ensure};
 use isobit::{BackendDevice, BackendStorage, DType, Layout};
@@ -9,31 +9,31 @@ use safetensors::{Dtype, SafeTensors};
 pub struct Weights<'a>(SafeTensors<'a>);
 
 impl<'a> Weights<'a> {
-    /// The tensors of a file's bytes.
+    /// Parses the bytes of a safetensors file.
     ///
     /// # Errors
-    /// The bytes are no such file.
+    /// Fails if the bytes are not such a file.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
-        Ok(Self(SafeTensors::deserialize(bytes).context("the weights are no safetensors file")?))
+        Ok(Self(SafeTensors::deserialize(bytes).context("the weights are not a safetensors file")?))
     }
 
-    /// A tensor's elements, in row-major order.
+    /// Returns a tensor's elements in row-major order.
     ///
     /// # Errors
-    /// There is none of the name, or it has another shape or dtype.
+    /// Fails if there is no tensor with this name, or it has a different shape or dtype.
     pub fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let tensor = self.0.tensor(name).with_context(|| format!("the tensor {name}"))?;
         let found = (tensor.dtype(), tensor.shape());
-        ensure!(found == (Dtype::F32, shape), "the tensor {name}: f32 of {shape:?} was looked for, it is {found:?}");
+        ensure!(found == (Dtype::F32, shape), "the tensor {name}: expected f32 of {shape:?}, found {found:?}");
         let (elements, _) = tensor.data().as_chunks::<4>();
         Ok(elements.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
     }
 }
 
-/// Brings elements to a device, which rounds them to the dtype that the model computes in.
+/// Uploads elements to a device, which rounds them to the model's dtype.
 ///
 /// # Errors
-/// Those of the device.
+/// Returns the errors of the device.
 pub fn upload<D: BackendDevice>(device: &D, elements: &[f32], dtype: DType) -> isobit::Result<D::Storage> {
     let storage = device.storage_from_slice(elements)?;
     match dtype {

@@ -1,11 +1,12 @@
-//! Every buffer that a step writes, made once for batches of one size.
+//! All buffers of a step, allocated once for batches of one size.
 
 use crate::{Batch, Config};
 use anyhow::{Result, ensure};
 use isobit::{BackendDevice, BackendStorage, DType, Layout, Result as DeviceResult, WithDType};
 
-/// The inputs, intermediate results and results of a step, for a number of sentences of a number of
-/// tokens. New inputs go where the last ones lay, so a captured step can be replayed on them.
+/// The inputs, intermediate results and results of a step, for a fixed number of sentences and
+/// tokens. New inputs overwrite the previous ones in place, so a captured step can be replayed on
+/// them.
 #[derive(Debug)]
 pub struct Workspace<S: BackendStorage> {
     pub(crate) sentences: usize,
@@ -17,22 +18,22 @@ pub struct Workspace<S: BackendStorage> {
     device: S::Device,
     /// u32 `[sentences * tokens]`.
     pub(crate) ids: S,
-    /// `[sentences, tokens]`: what is added to a score of a token, 0 for one of the sentence and
+    /// `[sentences, tokens]`: added to the scores of a token; 0 for tokens of the sentence,
     /// -infinity for padding.
     pub(crate) mask: S,
-    /// `[sentences, tokens]`: how much of the mean a token is.
+    /// `[sentences, tokens]`: the weight of a token in the mean.
     pub(crate) shares: S,
     /// `[sentences, tokens, hidden]`: the state between layers.
     pub(crate) hidden: S,
-    /// As `hidden`: what is added to it, before the norm.
+    /// Like `hidden`: the term that is added to it before the norm.
     pub(crate) sum: S,
-    /// `[sentences, tokens, ..]`: what is wider than `hidden`, inside a layer.
+    /// `[sentences, tokens, ..]`: results inside a layer that are wider than `hidden`.
     pub(crate) wide: S,
     /// `[3, sentences, heads, tokens, head_size]`: queries, keys and values.
     pub(crate) qkv: S,
     /// `[sentences, heads, tokens, tokens]`.
     pub(crate) scores: S,
-    /// As `scores`.
+    /// Like `scores`.
     pub(crate) probabilities: S,
     /// `[sentences, heads, tokens, head_size]`.
     pub(crate) context: S,
@@ -43,17 +44,17 @@ pub struct Workspace<S: BackendStorage> {
 }
 
 impl<S: BackendStorage> Workspace<S> {
-    /// Buffers for a model in some dtype, with the inputs of a batch, for it and others of its
-    /// size.
+    /// Allocates buffers for a model's dtype and sets the inputs of a batch. The buffers fit this
+    /// batch and others of its size.
     ///
     /// # Errors
-    /// `OutOfMemory`, and others of the device; a batch of longer sentences than the model has
-    /// places for.
+    /// Returns `OutOfMemory` and other errors of the device. Fails if the sentences are longer than
+    /// the model's positions.
     pub fn new(device: &S::Device, config: &Config, dtype: DType, batch: &Batch) -> Result<Self> {
         let (sentences, tokens, hidden) = (batch.sentences(), batch.tokens, config.hidden_size);
         ensure!(
             tokens <= config.max_position_embeddings,
-            "a sentence of {tokens} tokens: the model has places for {}",
+            "a sentence of {tokens} tokens: the model has positions for {}",
             config.max_position_embeddings
         );
         let (rows, heads) = (sentences * tokens, config.num_attention_heads);
@@ -83,10 +84,10 @@ impl<S: BackendStorage> Workspace<S> {
         Ok(workspace)
     }
 
-    /// Puts the inputs of a batch in place of the last ones.
+    /// Replaces the inputs by those of a batch.
     ///
     /// # Errors
-    /// The batch is of another size; those of the device.
+    /// Fails if the batch has a different size, or with the errors of the device.
     pub fn set(&mut self, batch: &Batch) -> Result<()> {
         let (found, made) = ((batch.sentences(), batch.tokens), (self.sentences, self.tokens));
         ensure!(found == made, "a batch of {found:?} sentences and tokens in a workspace made for {made:?}");
@@ -97,15 +98,15 @@ impl<S: BackendStorage> Workspace<S> {
         Ok(())
     }
 
-    /// Tokens in all, padding among them.
+    /// Returns the total number of tokens, including padding.
     pub fn rows(&self) -> usize {
         self.sentences * self.tokens
     }
 
-    /// The embedding of each sentence, brought to the host.
+    /// Copies the embedding of each sentence to the host.
     ///
     /// # Errors
-    /// Those of the device, those of the steps before included.
+    /// Returns the errors of the device, including those of earlier steps.
     pub fn embeddings(&self) -> DeviceResult<Vec<Vec<f32>>> {
         let layout = Layout::contiguous(self.sentences * self.hidden_size);
         let elements = self.embeddings.to_dtype(&layout, DType::F32)?.to_vec::<f32>()?;
@@ -113,7 +114,7 @@ impl<S: BackendStorage> Workspace<S> {
     }
 }
 
-/// Writes elements over those of a storage, in its dtype.
+/// Overwrites the elements of a storage, in its dtype.
 fn put<S: BackendStorage, T: WithDType>(device: &S::Device, elements: &[T], storage: &mut S) -> DeviceResult<()> {
     if storage.dtype() == T::DTYPE {
         return storage.write_slice(0, elements);

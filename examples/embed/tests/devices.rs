@@ -1,4 +1,4 @@
-//! The program itself, on simulated GPUs of both vendors: the bits that the host gives.
+//! Runs the program on simulated GPUs of both vendors and compares the bits with the CPU's.
 #![cfg(all(feature = "cuda", feature = "rocm"))]
 
 mod common;
@@ -6,13 +6,13 @@ mod common;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// The program, with the simulators where it looks for them.
+/// Runs the program with the simulators.
 fn program(arguments: &[&str]) -> Output {
     let simulators = std::env::var_os("ISOBIT_SIMGPU").map(PathBuf::from).unwrap_or_else(|| {
         isobit_simgpu_install::cuda()
             .and_then(|_| isobit_simgpu_install::rocm())
             .expect("the simulated GPUs are built");
-        isobit_simgpu_install::folder().expect("they were laid out in a folder")
+        isobit_simgpu_install::folder().expect("they are installed in a folder")
     });
     let mut command = Command::new(env!("CARGO_BIN_EXE_isobit-embed"));
     command.args(arguments).env("ISOBIT_SIMGPU", simulators).output().expect("the program starts")
@@ -22,15 +22,15 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The embeddings that the program writes for one short sentence and one shorter, as text, which
-/// tells every bit; and the digest that it prints.
+/// Returns the embeddings that the program writes for two sentences of different length, as text
+/// with every bit, and the digest that it prints.
 fn embeddings(device: &str, arguments: &[&str]) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.json");
     let all = [&["--device", device, "--json", file.to_str().unwrap()], arguments].concat();
     let output = program(&[&all[..], &["Tensors, everywhere!", "Bits."]].concat());
     assert!(output.status.success(), "{device}: {}", text(&output.stderr));
-    // A simulator tells there what it found.
+    // A simulator prints its findings to stderr.
     assert_eq!(text(&output.stderr), "", "{device}");
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(report["device"], device);
@@ -80,8 +80,8 @@ fn what_cannot_be_run_says_so() {
         return;
     }
     for (device, says) in [
-        ("cuda:x", "`x` is no number of a device"),
-        ("tpu:0", "there are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm"),
+        ("cuda:x", "`x` is not a device number"),
+        ("tpu:0", "examples are cpu, cuda:0, rocm:0, sim-cuda and sim-rocm"),
         ("cpu:1", "device cpu:1"),
         ("sim-rocm:gfx000", "there is no card gfx000, there are gfx90a"),
     ] {

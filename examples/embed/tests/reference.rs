@@ -1,4 +1,4 @@
-//! The model on the host against NumPy in float64, which tokenised the sentences itself.
+//! Compares the model on the CPU with NumPy in float64, which also tokenised the sentences.
 
 mod common;
 
@@ -9,7 +9,7 @@ use isobit_embed::{Batch, Captured, Config, Model, Tokenizer};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// A sentence with what `reference.py` made of it.
+/// A sentence with the results of `reference.py`.
 #[derive(Debug, Deserialize)]
 struct Expected {
     text: String,
@@ -17,7 +17,7 @@ struct Expected {
     embedding: Vec<f32>,
 }
 
-/// Four sentences; the last has more tokens than the model looks at.
+/// Returns four sentences; the last has more tokens than the model reads.
 fn expected() -> Vec<Expected> {
     serde_json::from_str(include_str!("expected.json")).expect("expected.json is as reference.py writes it")
 }
@@ -48,8 +48,8 @@ fn embeddings_are_those_of_numpy() {
     }
 }
 
-/// Padding is masked with -infinity, so it adds nothing but zeros; and no sum depends on what else
-/// is computed.
+/// Padding is masked with -infinity, so it adds only zeros, and no sum depends on the other
+/// sentences of the batch.
 #[test]
 fn an_embedding_is_the_same_to_the_bit_whatever_it_is_batched_with() {
     let Some(folder) = model() else { return };

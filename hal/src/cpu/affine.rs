@@ -33,7 +33,7 @@ impl<C: Compute> Function<1, C, C> for Between<C> {
     }
 }
 
-/// A function of the element and one parameter, by the recipe of the dtype.
+/// Defines a function of an element and one parameter that follows the dtype's recipe.
 macro_rules! with_parameter {
     ($name:ident, $recipe:ident) => {
         struct $name<R: Recipes>(R::Compute);

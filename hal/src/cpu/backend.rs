@@ -1,4 +1,5 @@
-//! The operations of host storages: validated, then handed to the family's file.
+//! Implements the operations on host storages: each call is validated, then dispatched to the
+//! module of its family.
 
 use super::{
     CpuDevice, CpuStorage, affine, bias_activation, binary, cast, compare, conv, copy, fill, indexing, matmul, norm,
@@ -44,7 +45,7 @@ impl BackendStorage for CpuStorage {
     fn apply_into(op: &Op, inputs: &[Src<'_, Self>], dst: &mut Self, dl: &Layout) -> Result<()> {
         let _span = trace::operation(&trace::Call { op, inputs, dst, dst_layout: dl });
         validate::call(op, inputs, dst, dl)?;
-        let stored = |i: usize| inputs[i].storage().expect("validated to be no destination");
+        let stored = |i: usize| inputs[i].storage().expect("validated not to be the destination");
         match op {
             Op::Fill(value) => fill::fill(*value, dst, dl),
             Op::Copy => copy::copy(inputs[0], dst, dl),

@@ -1,4 +1,5 @@
-//! Fused additions: the sum as `add` rounds it, then the function of one argument of the dtype.
+//! Fused additions: the sum is rounded as by `add`, then the unary function of the dtype is
+//! applied.
 
 use super::element::Codec;
 use super::walk::{Buffer, Walk};

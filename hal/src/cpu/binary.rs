@@ -1,4 +1,4 @@
-//! Functions of two arguments of one dtype.
+//! Functions of two arguments of the same dtype.
 
 use super::CpuStorage;
 use super::compute::{Compute, IntegerPow};
@@ -50,7 +50,7 @@ impl<C: IntegerPow> Function<2, C, C> for IntegerPower {
     }
 }
 
-/// By the recipe of a dtype.
+/// The power function, computed by the recipe of a dtype.
 struct Power<R>(PhantomData<fn() -> R>);
 
 impl<R> Clone for Power<R> {
@@ -75,7 +75,7 @@ fn power<R: Recipes>() -> &'static dyn BlockFunction<2> {
     const { &Each::<_, R::Compute, R::Compute>::value(Power::<R>(PhantomData)) }
 }
 
-/// The operation on blocks of a dtype's compute type.
+/// Returns the operation on blocks of a dtype's compute type.
 pub(super) fn function(op: BinaryOp, dtype: DType) -> &'static dyn BlockFunction<2> {
     match op {
         BinaryOp::Pow if dtype.is_float() => dispatch_recipes!(dtype, R => power::<R>()),

@@ -1,32 +1,32 @@
-//! What matrix products and convolutions share: blocks of results in the order of
-//! `docs/numerics.md` section 9, k in segments of 256, an fma chain from zero in each, their
-//! results added in order.
+//! The code that matrix products and convolutions share. It computes blocks of results in the order
+//! of `docs/numerics.md` section 9: k is cut into segments of 256, each segment is an fma chain
+//! that starts from zero, and the segments are added in order.
 //!
-//! Blocked as by Goto and van de Geijn (*Anatomy of High-Performance Matrix Multiplication*, 2008):
-//! operands are packed, widened, into panels that the inner loop reads in order, and a tile of
-//! results stays in registers for a whole segment, which is just the order that the contract asks
-//! for.
+//! The blocking follows Goto and van de Geijn (*Anatomy of High-Performance Matrix Multiplication*,
+//! 2008): operands are widened and packed into panels that the inner loop reads in order, and a
+//! tile of results stays in registers for a whole segment. This is exactly the order that the
+//! contract requires.
 
 use super::compute::{Compute, FloatCompute};
 use super::element::Element;
 use super::vector::{Kernel, vectorised};
 use std::ops::Range;
 
-/// The segment of k, and the depth of a panel.
+/// Length of a segment of k, and depth of a panel.
 const KC: usize = 256;
-/// Rows and columns of results that a task computes: its panels and results fit the second-level
-/// cache.
+/// Rows and columns of results per task, chosen so that panels and results fit the L2 cache.
 pub(super) const MC: usize = 192;
 pub(super) const NC: usize = 256;
-/// Rows of results in registers, unless there is one row alone.
+/// Rows of results in registers, unless there is only one row.
 const MR: usize = 6;
 
-/// Products of packed panels of one segment, set to or added to a block of results.
+/// The products of the packed panels of one segment. The first segment overwrites the block of
+/// results, the others are added to it.
 pub(super) struct Segment<'a, C> {
     a: &'a [C],
     b: &'a [C],
     depth: usize,
-    /// Row-major, `columns` wide, whole tiles.
+    /// Row-major, `columns` wide; a whole number of tiles.
     results: &'a mut [C],
     columns: usize,
     first: bool,
@@ -35,14 +35,14 @@ pub(super) struct Segment<'a, C> {
 struct Tiles<'a, C, const ROWS: usize>(Segment<'a, C>);
 
 /// A compute type with the width of its tiles: two AVX registers of columns, so that 6 rows of them
-/// stay in the 16 there are.
+/// fit into the 16 registers.
 pub(super) trait Tiled: FloatCompute {
     const NR: usize;
     fn segment(segment: Segment<'_, Self>, rows: usize);
 }
 
-/// The loop over tiles for a number of rows, each row an array of its own: one array of all rows
-/// stays in memory instead of registers.
+/// The loop over tiles for a fixed number of rows. Each row is a separate array, because the
+/// compiler would keep a single array of all rows in memory instead of registers.
 macro_rules! tiles {
     ($ty:ident $width:literal $rows:literal [$($row:ident $i:literal)*]) => {
         impl Kernel for Tiles<'_, $ty, $rows> {
@@ -91,21 +91,21 @@ macro_rules! tiled {
 }
 tiled! { f32 16 f64 8 }
 
-/// Room for one line of a block on its way: as it lies in memory, and widened.
+/// Buffers for one line of a block: the elements as stored, and the widened values.
 pub(super) struct Line<T: Element> {
     elements: Vec<T>,
     widened: Vec<T::Compute>,
 }
 
 impl<T: Element> Line<T> {
-    /// `len` elements, written by `fill`, widened.
+    /// Widens `len` elements that `fill` writes.
     pub fn load(&mut self, len: usize, fill: impl FnOnce(&mut [T])) -> &[T::Compute] {
         let elements = &mut self.elements[..len];
         fill(elements);
         T::load(elements, &mut self.widened)
     }
 
-    /// Values rounded.
+    /// Returns the values rounded to elements.
     pub fn store(&mut self, values: &[T::Compute]) -> &[T] {
         let elements = &mut self.elements[..values.len()];
         T::store(elements, &mut self.widened, |out| out.copy_from_slice(values));
@@ -113,8 +113,8 @@ impl<T: Element> Line<T> {
     }
 }
 
-/// A block of one operand, packed into panels of `width` lines (rows of the left, columns of the
-/// right operand): for each k in order, the values of the panel's lines. Lines that are missing in
+/// A block of one operand, packed into panels of `width` lines (rows of the left operand, columns
+/// of the right one). A panel holds, for each k in order, the values of its lines. Missing lines of
 /// the last panel are 0.
 pub(super) struct Panels<'a, C> {
     pub lines: usize,
@@ -130,7 +130,7 @@ impl<'a, C: Compute> Panels<'a, C> {
         Self { lines, depth, width, values }
     }
 
-    /// The values of one line for all k.
+    /// Sets the values of one line for all k.
     pub fn set_line(&mut self, line: usize, values: &[C]) {
         let panel = &mut self.values[line / self.width * self.width * self.depth..];
         for (group, &v) in panel.chunks_exact_mut(self.width).zip(values) {
@@ -138,7 +138,7 @@ impl<'a, C: Compute> Panels<'a, C> {
         }
     }
 
-    /// The values of all lines for one k.
+    /// Sets the values of all lines for one k.
     pub fn set_k(&mut self, k: usize, values: &[C]) {
         let panels = self.values.chunks_exact_mut(self.width * self.depth);
         for (panel, values) in panels.zip(values.chunks(self.width)) {
@@ -147,7 +147,7 @@ impl<'a, C: Compute> Panels<'a, C> {
     }
 }
 
-/// What a thread reuses from block to block.
+/// Buffers that a thread reuses from block to block.
 pub(super) struct Scratch<T: Element> {
     line: Line<T>,
     a: Vec<T::Compute>,
@@ -156,7 +156,7 @@ pub(super) struct Scratch<T: Element> {
 }
 
 impl<T: Element<Compute: Tiled>> Scratch<T> {
-    /// For blocks of products of these sizes.
+    /// Allocates buffers for blocks of an `m` x `n` x `k` product.
     pub fn new(m: usize, n: usize, k: usize) -> Self {
         let zeros = |n| vec![T::Compute::ZERO; n];
         let (m, n, k) = (m.min(MC).next_multiple_of(MR), n.min(NC).next_multiple_of(T::Compute::NR), k.min(KC));
@@ -169,8 +169,8 @@ impl<T: Element<Compute: Tiled>> Scratch<T> {
         }
     }
 
-    /// Computes a block: `pack` is given ranges of k in ascending order and fills the panels of
-    /// both operands, `store` is given each row of results, ready to be rounded.
+    /// Computes a block. `pack` receives ranges of k in ascending order and fills the panels of
+    /// both operands; `store` receives each row of results, not yet rounded.
     pub fn block(
         &mut self,
         [rows, columns, k]: [usize; 3],
@@ -197,15 +197,15 @@ impl<T: Element<Compute: Tiled>> Scratch<T> {
     }
 }
 
-/// How many of `tasks` blocks a thread takes at a time: few enough that all threads have work,
-/// enough to make scratch memory seldom.
+/// Returns how many of `tasks` blocks a thread takes at a time: few enough that all threads have
+/// work, and enough that scratch memory is rarely allocated.
 pub(super) fn group(tasks: usize) -> usize {
     tasks.div_ceil(256)
 }
 
-/// The destination, of which tasks write disjoint elements.
+/// The destination. Tasks write disjoint elements of it.
 pub(super) struct Destination<T>(pub *mut T);
 
-// SAFETY: it is borrowed alone for the whole operation, was validated not to overlap itself, and
-// every result belongs to one task.
+// SAFETY: it is borrowed exclusively for the whole operation, was validated not to overlap itself,
+// and every result belongs to one task.
 unsafe impl<T: Send> Sync for Destination<T> {}

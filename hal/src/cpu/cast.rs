@@ -1,11 +1,11 @@
-//! `cast_into`: every dtype to every dtype, with one rounding from the exact value.
+//! `cast_into`: converts every dtype to every dtype, with a single rounding of the exact value.
 
 use super::CpuStorage;
 use super::compute::{Compute, Convert, OddF32};
 use super::walk::{BlockFunction, Each, Function, dispatch_compute, map};
 use crate::{Layout, Src};
 
-/// To another compute type.
+/// Conversion to another compute type.
 #[derive(Clone, Copy)]
 struct To;
 
@@ -16,7 +16,7 @@ impl<C: Compute + Convert<D>, D: Compute> Function<1, C, D> for To {
     }
 }
 
-/// To an f32 that rounds to a narrow float as the value itself would.
+/// Conversion to an f32 that rounds to a narrow float as the exact value would.
 #[derive(Clone, Copy)]
 struct ToOdd;
 

@@ -1,4 +1,4 @@
-//! Comparisons of two arguments of one dtype, into u8.
+//! Comparisons of two arguments of the same dtype; the results are u8.
 
 use super::CpuStorage;
 use super::compute::Compute;

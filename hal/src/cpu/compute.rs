@@ -1,16 +1,17 @@
-//! Arithmetic in the compute types: what `docs/numerics.md` says of integers, f32 and f64, written
-//! once a kind.
+//! Arithmetic in the compute types, as `docs/numerics.md` defines it, implemented once for integers
+//! and once for floats.
 
 use std::fmt::Debug;
 
-/// A type that arithmetic is done in: the integers, f32 and f64.
+/// A type in which arithmetic is done: the integers, f32 and f64.
 pub(super) trait Compute: bytemuck::Pod + PartialOrd + Debug + Send + Sync + 'static {
     const ZERO: Self;
     const ONE: Self;
-    /// What no value is below.
+    /// The lower bound of all values.
     const BOTTOM: Self;
 
-    /// A parameter: rounded to nearest even; truncated and saturated for integers, NaN to 0.
+    /// Converts a parameter: rounds to nearest even for floats; truncates and saturates for
+    /// integers, with NaN giving 0.
     fn from_parameter(v: f64) -> Self;
     fn is_nan(self) -> bool;
     fn neg(self) -> Self;
@@ -28,15 +29,15 @@ pub(super) trait Compute: bytemuck::Pod + PartialOrd + Debug + Send + Sync + 'st
     fn rem(self, rhs: Self) -> Self;
     fn maximum(self, rhs: Self) -> Self;
     fn minimum(self, rhs: Self) -> Self;
-    /// `self * factor + summand`: one fma of floats, wrapping for integers.
+    /// Returns `self * factor + summand`: one fma for floats, wrapping for integers.
     fn affine(self, factor: Self, summand: Self) -> Self;
 }
 
-/// A compute type of floats.
+/// A floating-point compute type.
 pub(super) trait FloatCompute: Compute {
     fn sqrt(self) -> Self;
     fn fma(self, factor: Self, summand: Self) -> Self;
-    /// A count, rounded to nearest even.
+    /// Converts a count, rounded to nearest even.
     fn from_count(n: usize) -> Self;
 }
 
@@ -194,12 +195,13 @@ macro_rules! integer_pow {
 }
 integer_pow! { u8 i8 u32 i16 i32 i64 }
 
-/// Conversion that rounds once, as `docs/numerics.md` section 4 says; Rust's `as` is that rule.
+/// Conversion that rounds once, as `docs/numerics.md` section 4 defines it; Rust's `as` follows
+/// that rule.
 pub(super) trait Convert<D> {
     fn convert(self) -> D;
 }
 
-/// The f32 that rounds to a narrow float as the exact value would.
+/// Conversion to the f32 that rounds to a narrow float as the exact value would.
 pub(super) trait OddF32 {
     fn odd_f32(self) -> f32;
 }

@@ -1,4 +1,4 @@
-//! `copy_into`: elements from one layout to another, as bits.
+//! `copy_into`: copies the bits of elements from one layout to another.
 
 use super::CpuStorage;
 use super::walk::{Walk, dispatch_size, zeroed};

@@ -7,8 +7,8 @@ use crate::{
 };
 use std::sync::OnceLock;
 
-/// The host. There is one, so every handle is the same device. Its numerics are the portable ones,
-/// for whatever is asked.
+/// The host CPU as a device. There is only one, so all handles are equal. It always uses the
+/// portable numerics, even if a call names [`Numerics::Vendor`](crate::Numerics::Vendor).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuDevice;
 
@@ -16,14 +16,14 @@ impl CpuDevice {
     pub(super) const INSTANCE: &'static CpuDevice = &CpuDevice;
 }
 
-/// The first value of a name in one of Linux's tables of `name : value`.
+/// Returns the first value of `name` in a Linux `/proc` file with lines of the form `name : value`.
 fn proc_field(path: &str, name: &str) -> Option<String> {
     let table = std::fs::read_to_string(path).ok()?;
     let (_, value) = table.lines().filter_map(|line| line.split_once(':')).find(|(n, _)| n.trim() == name)?;
     Some(value.trim().to_string())
 }
 
-/// A field of the memory table in bytes; 0 where there is none.
+/// Returns a field of `/proc/meminfo` in bytes, or 0 if it is missing.
 fn memory(name: &str) -> u64 {
     let kib = proc_field("/proc/meminfo", name).and_then(|v| v.split_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
@@ -38,7 +38,7 @@ impl BackendDevice for CpuDevice {
         }
         Err(Error::new(
             ErrorKind::InvalidArgument,
-            format!("there is one CPU device, cpu:0; cpu:{ordinal} was asked for"),
+            format!("there is only one CPU device, cpu:0; cpu:{ordinal} does not exist"),
         ))
     }
 

@@ -1,4 +1,5 @@
-//! How the elements of each dtype become values of its compute type and back, a block at a time.
+//! Conversion between the elements of each dtype and the values of its compute type, one block at a
+//! time.
 
 use super::compute::Compute;
 use super::vector::{Kernel, vectorised};
@@ -9,30 +10,30 @@ use half::{bf16, f16};
 
 /// An element of a buffer.
 pub(super) trait Element: WithDType {
-    /// What it is computed in.
+    /// The compute type of the dtype.
     type Compute: Compute;
 
-    /// The elements widened, in `buf` where they must be moved for that.
+    /// Returns the widened elements; `buf` holds them if they need conversion.
     fn load<'a>(src: &'a [Self], buf: &'a mut [Self::Compute]) -> &'a [Self::Compute];
 
-    /// Fills `dst` with what `fill` writes, rounded; `buf` has room for as many elements.
+    /// Rounds the values that `fill` writes into `dst`; `buf` has room for `dst.len()` values.
     fn store(dst: &mut [Self], buf: &mut [Self::Compute], fill: impl FnOnce(&mut [Self::Compute]));
 
-    /// Values rounded, as many as there are elements.
+    /// Rounds values into `dst`, which has the same length.
     fn round_all(values: &[Self::Compute], dst: &mut [Self]);
 
-    /// One value, rounded.
+    /// Rounds one value.
     fn round(value: Self::Compute) -> Self;
 }
 
-/// The same of a dtype that is known at run time alone: what only moves and converts blocks is
-/// compiled once.
+/// The same conversions for a dtype known only at run time, so that code that only moves and
+/// converts blocks is compiled once.
 #[derive(Clone, Copy)]
 pub(super) struct Codec {
-    /// Bytes of an element, and of a value of the compute type.
+    /// Bytes per element, and bytes per value of the compute type.
     pub size: usize,
     pub wide_size: usize,
-    /// The conversions of a float narrower than f32, of as many elements as values.
+    /// The conversions of a float narrower than f32, between slices of equal length.
     narrow: Option<Narrow>,
 }
 
@@ -53,7 +54,7 @@ impl Codec {
         Self { size: dtype.size_in_bytes(), wide_size: dtype.compute().size_in_bytes(), narrow }
     }
 
-    /// The elements widened, in `buf` where they must be moved for that.
+    /// Returns the widened elements; `buf` holds them if they need conversion.
     pub fn widened<'a>(&self, src: &'a [u8], buf: &'a mut Buffer) -> &'a [u8] {
         let Some(narrow) = self.narrow else { return src };
         let out = buf.bytes(src.len() / self.size * self.wide_size);
@@ -61,7 +62,7 @@ impl Codec {
         out
     }
 
-    /// Fills `dst` with what `fill` writes, rounded.
+    /// Rounds the values that `fill` writes into `dst`.
     pub fn rounded(&self, dst: &mut [u8], buf: &mut Buffer, fill: impl FnOnce(&mut [u8])) {
         let Some(narrow) = self.narrow else { return fill(dst) };
         let wide = buf.bytes(dst.len() / self.size * self.wide_size);
@@ -69,7 +70,7 @@ impl Codec {
         (narrow.round)(values(wide), dst);
     }
 
-    /// Elements widened into `out`, which has as many values.
+    /// Widens elements into `out`, which has the same length.
     pub fn widen<C: Compute>(&self, src: &[u8], out: &mut [C]) {
         match self.narrow {
             None => out.copy_from_slice(values(src)),
@@ -77,7 +78,7 @@ impl Codec {
         }
     }
 
-    /// Values rounded into `dst`, which has as many elements.
+    /// Rounds values into `dst`, which has the same number of elements.
     pub fn round<C: Compute>(&self, values: &[C], dst: &mut [u8]) {
         match self.narrow {
             None => dst.copy_from_slice(bytemuck::cast_slice(values)),
@@ -157,8 +158,8 @@ narrow_floats! {
     F8E4M3 widen, round;
 }
 
-/// half's slices go through F16C; a loop over its scalars would ask for the feature at every
-/// element.
+/// half's slice conversions use F16C; a loop over its scalar conversions would test for the CPU
+/// feature at every element.
 fn widen_f16(src: &[f16], dst: &mut [f32]) {
     src.convert_to_f32_slice(dst);
 }

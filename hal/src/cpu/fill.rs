@@ -1,4 +1,4 @@
-//! `const_set`: one value, as bits.
+//! `const_set`: writes the bits of one value to every element.
 
 use super::CpuStorage;
 use super::walk::{Walk, dispatch_size, zeroed};

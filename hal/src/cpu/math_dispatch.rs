@@ -1,4 +1,4 @@
-//! Which recipe serves which dtype.
+//! Maps each dtype to its recipes.
 
 use super::element::Element;
 use super::math::{f32 as single, f64 as double, narrow};
@@ -7,8 +7,8 @@ use half::{bf16, f16};
 
 macro_rules! recipes {
     (@trait [$($unary:ident)*] [$($binary:ident)*]) => {
-        /// The recipes of a dtype of floats, in its compute type: the result is still to be rounded
-        /// to the dtype.
+        /// The recipes of a float dtype, in its compute type. The caller still has to round the
+        /// result to the dtype.
         pub(super) trait Recipes: Element {
             $(fn $unary(x: Self::Compute) -> Self::Compute;)*
             $(fn $binary(x: Self::Compute, y: Self::Compute) -> Self::Compute;)*

@@ -1,4 +1,4 @@
-//! The portable matrix product of `docs/numerics.md` section 9.
+//! The portable matrix product, as `docs/numerics.md` section 9 defines it.
 
 use super::CpuStorage;
 use super::blocked::{Destination, Line, MC, NC, Panels, Scratch, Tiled, group};
@@ -6,7 +6,7 @@ use super::element::Element;
 use super::walk::{dispatch_float, for_runs, gather, parallel, scatter};
 use crate::Layout;
 
-/// A strided matrix, `lines` (rows of the left, columns of the right operand) by k.
+/// A strided matrix of `lines` (rows of the left operand, columns of the right one) by k.
 struct Operand<T> {
     base: *const T,
     line_stride: usize,
@@ -14,7 +14,7 @@ struct Operand<T> {
 }
 
 impl<T: Element<Compute: Tiled>> Operand<T> {
-    /// The matrix from a line and a k onward.
+    /// Returns the matrix that starts at the given line and k.
     fn at(&self, offset: usize, line: usize, k: usize) -> Self {
         let base = self.base.wrapping_add(offset + line * self.line_stride + k * self.k_stride);
         Self { base, ..*self }
@@ -25,7 +25,7 @@ impl<T: Element<Compute: Tiled>> Operand<T> {
     /// # Safety
     /// The block must lie in a live buffer that is not written meanwhile.
     unsafe fn pack(&self, line: &mut Line<T>, mut panels: Panels<'_, T::Compute>) {
-        // Along the smaller stride, where neighbours share cache lines.
+        // Read along the smaller stride, where neighbours share cache lines.
         let along_k = self.k_stride <= self.line_stride;
         let (outer, inner, outer_stride, inner_stride) = if along_k {
             (panels.lines, panels.depth, self.line_stride, self.k_stride)
@@ -34,8 +34,8 @@ impl<T: Element<Compute: Tiled>> Operand<T> {
         };
         for o in 0..outer {
             let base = self.base.wrapping_add(o * outer_stride);
-            // SAFETY: the caller promises that the block must lie in a live buffer that is not
-            // written meanwhile.
+            // SAFETY: the caller promises that the block lies in a live buffer that is not written
+            // meanwhile.
             let values = line.load(inner, |out| unsafe { gather(base, &[inner], &[inner_stride], 0..inner, out) });
             if along_k {
                 panels.set_line(o, values);
@@ -46,7 +46,7 @@ impl<T: Element<Compute: Tiled>> Operand<T> {
     }
 }
 
-/// The offset of a matrix of the batch.
+/// Returns the offset of one matrix of the batch.
 fn batch_offset(layout: &Layout, batch: usize) -> usize {
     let outer = layout.dims().len() - 2;
     let mut offset = 0;
@@ -67,7 +67,7 @@ fn product<T: Element<Compute: Tiled>>(lhs: (&[T], &Layout), rhs: (&[T], &Layout
     let stride = |layout: &Layout, from_last: usize| layout.stride()[layout.dims().len() - from_last];
 
     let task = |scratch: &mut Scratch<T>, index: usize| {
-        // The whole of `destination`, not its pointer alone, is what may be shared.
+        // Capture `destination` itself: the struct is `Sync`, its raw pointer alone is not.
         let destination = &destination;
         let (tiles_m, tiles_n) = (m.div_ceil(MC), n.div_ceil(NC));
         let (batch, i, j) = (index / (tiles_m * tiles_n), index / tiles_n % tiles_m * MC, index % tiles_n * NC);

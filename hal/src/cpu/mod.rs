@@ -1,9 +1,10 @@
-//! The CPU driver: the reference that every other driver is held to, and the default where there is
-//! no GPU.
+//! The CPU driver. It is the reference whose bits every other driver must reproduce, and the
+//! default device if there is no GPU.
 //!
-//! It is written from `docs/numerics.md`, shares no code with the kernels, and is clear first and
-//! parallel over blocks second. Inner loops are compiled for AVX2 with FMA beside the baseline and
-//! chosen at run time; both give the same bits.
+//! It is written from `docs/numerics.md` and shares no code with the GPU kernels. Clarity comes
+//! first, then parallelism over blocks. Inner loops are compiled twice, for the baseline
+//! instruction set and for AVX2 with FMA, and the version is chosen at run time; both give the same
+//! bits.
 
 mod affine;
 mod backend;

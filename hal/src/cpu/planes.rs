@@ -1,5 +1,5 @@
-//! Operations on the last two dimensions of a tensor: rows of the destination are made from rows of
-//! the source, in any layout.
+//! Operations on the last two dimensions of a tensor, in any layout: each row of the destination is
+//! computed from rows of the source.
 
 use super::walk::{gather, parallel, scatter};
 use super::{CpuStorage, element::Element};
@@ -7,11 +7,11 @@ use crate::{Dims, Layout};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Elements below which splitting over threads costs more than it saves.
+/// Below this number of elements, splitting over threads costs more than it saves.
 const SERIAL: usize = 16_384;
 
-/// Source and destination, which have the same dimensions before the last two; a tensor of one
-/// spatial dimension has one row a plane.
+/// Source and destination, which have the same dimensions before the last two. A tensor with one
+/// spatial dimension has one row per plane.
 pub(super) struct Planes<'a, T> {
     src: *const T,
     dst: *mut T,
@@ -31,12 +31,12 @@ pub(super) struct Plane {
     column_stride: usize,
 }
 
-// SAFETY: source and destination are pointers into buffers that are borrowed for longer than this
-// lives; the source is not written, and of the destination each row is written by one thread.
+// SAFETY: source and destination point into buffers that are borrowed for longer than this value
+// lives; the source is not written, and each row of the destination is written by one thread.
 unsafe impl<T: Sync> Sync for Planes<'_, T> {}
 
 impl Plane {
-    /// Of dimensions that end in `spatial` spatial ones.
+    /// Creates the plane of a layout whose last `spatial` dimensions are spatial.
     fn new(layout: &Layout, spatial: usize) -> Self {
         let (dims, stride) = (layout.dims(), layout.stride());
         let last = dims.len() - 1;
@@ -46,8 +46,8 @@ impl Plane {
 }
 
 impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
-    /// Validated operands of rank 2 at least, or 1 with one spatial dimension; `T` has the size of
-    /// their elements.
+    /// Creates the planes of validated operands. They have at least rank 2, or rank 1 with one
+    /// spatial dimension; `T` has the size of their elements.
     pub fn new(
         (src, src_layout): (&'a CpuStorage, &Layout),
         dst: &'a mut CpuStorage,
@@ -57,7 +57,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
         let split = dst_layout.dims().len() - spatial;
         assert_eq!(size_of::<T>(), dst.dtype().size_in_bytes());
         Self {
-            // A layout without elements may have any offset, and none of its elements is touched.
+            // An empty layout may have any offset; none of its elements is accessed.
             src: src.as_bytes().as_ptr().cast::<T>().wrapping_add(src_layout.start_offset()),
             dst: dst.as_bytes_mut().as_mut_ptr().cast::<T>().wrapping_add(dst_layout.start_offset()),
             outer: dst_layout.dims()[..split].into(),
@@ -68,17 +68,17 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
         }
     }
 
-    /// Of the source.
+    /// Returns the plane of the source.
     pub fn source(&self) -> Plane {
         self.src_plane
     }
 
-    /// Of the destination.
+    /// Returns the plane of the destination.
     pub fn target(&self) -> Plane {
         self.dst_plane
     }
 
-    /// Calls `body` with the rows of the destination, in groups, on several threads where there are
+    /// Calls `body` with the rows of the destination, in groups, on several threads if there are
     /// many.
     pub fn run(&self, body: &(dyn Fn(&mut dyn Iterator<Item = Row<'_, T>>) + Sync)) {
         let rows = self.outer.iter().product::<usize>() * self.dst_plane.rows;
@@ -106,14 +106,14 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Planes<'a, T> {
 /// A row of the destination. No other row shares its elements.
 pub(super) struct Row<'p, T> {
     planes: &'p Planes<'p, T>,
-    /// Its number in the plane.
+    /// Index of the row in the plane.
     pub y: usize,
     src: usize,
     dst: usize,
 }
 
 impl<T: bytemuck::Pod> Row<'_, T> {
-    /// A row of the source's plane; `buf` has room for it.
+    /// Returns a row of the source's plane; `buf` has room for it.
     pub fn source<'s>(&'s self, y: usize, buf: &'s mut [T]) -> &'s [T] {
         let plane = self.planes.src_plane;
         assert!(y < plane.rows);
@@ -129,30 +129,30 @@ impl<T: bytemuck::Pod> Row<'_, T> {
         buf
     }
 
-    /// Writes the row, of as many elements as the destination has columns.
+    /// Writes the row; `elements` has one element per column of the destination.
     pub fn write(&self, elements: &[T]) {
         let plane = self.planes.dst_plane;
         assert_eq!(elements.len(), plane.columns);
         let base = self.planes.dst.wrapping_add(self.dst);
-        // SAFETY: the layout was validated to lie in the buffer, which is borrowed alone, and not
-        // to overlap itself; one thread has this row.
+        // SAFETY: the layout was validated to lie in the buffer, which is borrowed exclusively, and
+        // not to overlap itself; one thread has this row.
         unsafe { scatter(elements, base, &[plane.columns], &[plane.column_stride], 0..plane.columns) };
     }
 }
 
-/// Room for a row of the source, and for its values in the compute type.
+/// Buffers for a row of the source and for its values in the compute type.
 pub(super) struct Widened<T: Element> {
     elements: Vec<T>,
     values: Vec<T::Compute>,
 }
 
 impl<T: Element> Widened<T> {
-    /// For rows of so many columns.
+    /// Allocates buffers for rows of `columns` elements.
     pub fn new(columns: usize) -> Self {
         Self { elements: vec![T::zeroed(); columns], values: vec![bytemuck::Zeroable::zeroed(); columns] }
     }
 
-    /// A row of the source's plane.
+    /// Returns a row of the source's plane, widened.
     pub fn load<'s>(&'s mut self, row: &'s Row<'_, T>, y: usize) -> &'s [T::Compute] {
         T::load(row.source(y, &mut self.elements), &mut self.values)
     }

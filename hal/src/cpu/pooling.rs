@@ -1,4 +1,4 @@
-//! Pooling: the average and the maximum of windows, in the order that `docs/numerics/shape.md`
+//! Pooling: the average and the maximum of each window, in the order that `docs/numerics/shape.md`
 //! fixes.
 
 use super::CpuStorage;
@@ -12,14 +12,14 @@ use std::ops::Range;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// The elements of a dimension that a window covers: those at `start..end`.
+/// Returns the range of elements of a dimension that a window covers.
 fn window(index: usize, d: usize, op: &Pool2d, size: usize) -> Range<usize> {
     let start = index * op.stride[d];
     start.saturating_sub(op.padding[d])..(start + op.kernel[d]).saturating_sub(op.padding[d]).min(size)
 }
 
-/// Joins one column of every window of a row: the windows' own order is kept, as each has one
-/// element in it.
+/// Combines one column of every window of a row. The order within each window is kept, because each
+/// window has one element in the column.
 struct JoinColumn<'a, C, F> {
     results: &'a mut [C],
     values: &'a [C],
@@ -38,8 +38,8 @@ impl<C: Copy, F: Fn(C, C) -> C> Kernel for JoinColumn<'_, C, F> {
     }
 }
 
-/// Joins the elements of every window in row-major order, from `start` on; `finish` gets the
-/// results of a row and its number.
+/// Combines the elements of every window in row-major order, starting from `start`; `finish`
+/// receives the results of a row and its index.
 fn pool<T: Element>(
     op: &Pool2d,
     src: Input<'_>,
@@ -52,8 +52,8 @@ fn pool<T: Element>(
     let planes = Planes::<T>::new(src, dst, dst_layout, 2);
     let (from, to) = (planes.source(), planes.target());
     let ([_, stride], [_, padding]) = (op.stride, op.padding);
-    // The columns of windows that lie in the input for one of them at least: a window may be much
-    // wider than what it covers.
+    // The columns of windows that lie in the input for at least one window: a window may be much
+    // wider than the input.
     let first_column = padding.saturating_sub(to.columns.saturating_sub(1) * stride);
     let in_window = first_column..op.kernel[1].min(from.columns + padding);
     planes.run(&|rows| {
@@ -64,8 +64,8 @@ fn pool<T: Element>(
             for y in window(row.y, 0, op, from.rows) {
                 let values = widened.load(&row, y);
                 for j in in_window.clone() {
-                    // The windows whose column `j` lies in the input: those from the first beyond
-                    // the padding on.
+                    // The windows whose column `j` lies in the input start with the first one
+                    // beyond the padding.
                     let first = padding.saturating_sub(j).div_ceil(stride);
                     let column = first * stride + j;
                     if first < to.columns && column < from.columns + padding {

@@ -1,5 +1,5 @@
-//! Reductions, in the order that `docs/numerics.md` section 8 fixes: segments, lanes, a tree of
-//! lanes, and segments again.
+//! Reductions, in the order that `docs/numerics.md` section 8 fixes: each segment is reduced in
+//! lanes, the lanes by a tree, and the segments by the same rule again.
 
 use super::CpuStorage;
 use super::compute::{Compute, FloatCompute};
@@ -14,23 +14,23 @@ use std::ops::Range;
 pub(super) const SEGMENT: usize = 65_536;
 const LANES: usize = 256;
 
-/// Elements below which splitting over threads costs more than it saves.
+/// Below this number of elements, splitting over threads costs more than it saves.
 const SERIAL: usize = 32_768;
 
-/// What a reduction does with the values of one result. All functions must be `#[inline(always)]`.
+/// How a reduction combines the values of one result. All functions must be `#[inline(always)]`.
 trait Fold<C>: Send + 'static {
     type Acc: Copy + Send + 'static;
-    /// What the result is before it is rounded.
+    /// Type of the result before rounding.
     type Out: bytemuck::Pod;
 
-    /// The start of a lane: its first element, at an index of the sequence.
+    /// Starts a lane with its first element, which has this index in the sequence.
     fn first(x: C, index: usize) -> Self::Acc;
     fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
-    /// `acc` is `None` where there are no elements.
+    /// `acc` is `None` if there are no elements.
     fn finish(acc: Option<Self::Acc>) -> Self::Out;
 }
 
-/// The lanes of a segment, fed in multiples of their number.
+/// The lanes of a segment. Elements are fed in multiples of the number of lanes.
 pub(super) struct Lanes<A>(Vec<A>);
 
 struct FeedRows<'a, A, X, F, G> {
@@ -61,7 +61,7 @@ impl<A: Copy> Lanes<A> {
         Self(Vec::with_capacity(LANES))
     }
 
-    /// Adds elements that follow those before; `index` is that of their first in the sequence.
+    /// Adds the next elements; `index` is the index of the first one in the sequence.
     pub(super) fn feed<X: Copy>(
         &mut self,
         mut elements: &[X],
@@ -78,7 +78,7 @@ impl<A: Copy> Lanes<A> {
         vectorised(FeedRows { lanes: &mut self.0, rows: elements, first, combine, index });
     }
 
-    /// The value of the segment, if it has elements; the lanes are empty afterwards.
+    /// Returns the value of the segment, or `None` if it has no elements, and empties the lanes.
     pub(super) fn take(&mut self, combine: impl Fn(A, A) -> A) -> Option<A> {
         let lanes = &mut self.0;
         let mut apart = LANES / 2;
@@ -94,8 +94,8 @@ impl<A: Copy> Lanes<A> {
     }
 }
 
-/// The segments' values, reduced by the same rule until one is left. They are few, so that this
-/// loop is not a vectorised one.
+/// Reduces the segments' values by the same rule until one is left. They are few, so this loop is
+/// not vectorised.
 pub(super) fn reduce_segments<A: Copy>(
     mut values: Vec<A>,
     lanes: &mut Lanes<A>,
@@ -116,7 +116,7 @@ pub(super) fn reduce_segments<A: Copy>(
     values.pop()
 }
 
-/// The bytes of a value of at most 8.
+/// The bytes of a value of at most 8 bytes.
 type Cell = [u8; 8];
 
 fn cell<V: bytemuck::Pod>(value: V) -> Cell {
@@ -129,25 +129,25 @@ fn of_cell<V: bytemuck::Pod>(cell: Cell) -> V {
     bytemuck::pod_read_unaligned(&cell[..size_of::<V>()])
 }
 
-/// The reduction of one result on its way, of types that it alone knows: all that leads elements to
-/// it is compiled once.
+/// The state of the reduction of one result. Its types are hidden, so that the code that feeds it
+/// is compiled only once.
 trait Folding: Any + Send {
-    /// Adds values that follow those before; `index` is that of their first in the sequence.
+    /// Adds the next values; `index` is the index of the first one in the sequence.
     fn feed(&mut self, values: &[u8], index: usize);
 
-    /// The segment is complete.
+    /// Completes the segment.
     fn end_segment(&mut self);
 
-    /// Adds the segments of another part of the sequence, which follow those before.
+    /// Appends the segments of the next part of the sequence.
     fn append(&mut self, other: Box<dyn Folding>);
 
-    /// The result, before it is rounded; the next begins.
+    /// Returns the result before rounding, and starts the next one.
     fn finish(&mut self) -> Cell;
 }
 
 struct State<C, F: Fold<C>> {
     lanes: Lanes<F::Acc>,
-    /// Those of complete segments.
+    /// The values of complete segments.
     values: Vec<F::Acc>,
 }
 
@@ -178,14 +178,14 @@ fn state<C: Compute, F: Fold<C>>() -> Box<dyn Folding> {
     Box::new(State::<C, F> { lanes: Lanes::new(), values: Vec::new() })
 }
 
-/// What a thread reuses from block to block.
+/// Buffers that a thread reuses from block to block.
 #[derive(Default)]
 struct Scratch {
     elements: Buffer,
     widened: Buffer,
 }
 
-/// The elements that reduce to each result, and where the results go.
+/// Which elements reduce to each result, and where the results go.
 struct Plan {
     src: *const u8,
     codec: Codec,
@@ -193,18 +193,18 @@ struct Plan {
     dtype: DType,
     /// The reduced dimensions, in the source.
     inner: Collapsed,
-    /// How many elements reduce to one result.
+    /// Number of elements per result.
     count: usize,
     /// The kept dimensions, in the source and in the destination.
     outer: Collapsed,
     results: usize,
     op: ReduceOp,
-    /// Begins a result.
+    /// Starts a result.
     start: fn() -> Box<dyn Folding>,
 }
 
-// SAFETY: the pointers are into a source that is borrowed and read, and a destination that is
-// borrowed alone, of which threads write disjoint elements.
+// SAFETY: the pointers point into a source that is borrowed and only read, and a destination that
+// is borrowed exclusively and of which threads write disjoint elements.
 unsafe impl Sync for Plan {}
 
 impl Plan {
@@ -213,13 +213,13 @@ impl Plan {
             let of = |values: &[usize]| -> Dims {
                 values.iter().enumerate().filter(|(d, _)| op.dims.contains(d) == reduced).map(|(_, &v)| v).collect()
             };
-            Layout::new(of(src_layout.dims()), of(layout.stride()), 0).expect("one stride a dimension")
+            Layout::new(of(src_layout.dims()), of(layout.stride()), 0).expect("one stride per dimension")
         };
         let reduced = part(src_layout, true);
         let (kept, results) = (part(src_layout, false), part(dst_layout, false));
         let (from, into) = (src.dtype(), dst.dtype());
         Self {
-            // A layout without elements may have any offset, and none of its elements is touched.
+            // An empty layout may have any offset; none of its elements is accessed.
             src: src.as_bytes().as_ptr().wrapping_add(src_layout.start_offset() * from.size_in_bytes()),
             codec: Codec::of(from),
             dst: dst.as_bytes_mut().as_mut_ptr().wrapping_add(dst_layout.start_offset() * into.size_in_bytes()),
@@ -233,7 +233,7 @@ impl Plan {
         }
     }
 
-    /// The offsets of a result's first element and of the result.
+    /// Returns the offsets of a result's first element and of the result.
     fn offsets(&self, result: usize) -> (usize, usize) {
         let at = |strides: &[usize]| {
             let mut offset = 0;
@@ -322,7 +322,7 @@ impl Plan {
     }
 }
 
-/// A fold whose accumulator is a value of the compute type.
+/// Defines folds whose accumulator is a value of the compute type.
 macro_rules! folds {
     ($($op:ident($a:ident, $b:ident) => $combine:expr, $empty:expr;)*) => {$(
         struct $op;
@@ -355,7 +355,8 @@ folds! {
     Max(a, b) => a.maximum(b), unreachable!("validated to have elements");
 }
 
-/// The element that goes first: the first NaN, else the first of those that `$before` the others.
+/// Defines folds that choose one element: the first NaN if there is one, otherwise the first
+/// element that is `$before` all others.
 macro_rules! arg_folds {
     ($($op:ident $before:tt)*) => {$(
         struct $op;
@@ -389,7 +390,7 @@ macro_rules! arg_folds {
 }
 arg_folds! { ArgMin < ArgMax > }
 
-/// What begins a result; a mean is a sum until it is written.
+/// Returns the function that starts a result. A mean is a sum until it is written.
 fn fold<C: Compute>(op: ReduceOp) -> fn() -> Box<dyn Folding> {
     match op {
         ReduceOp::Sum | ReduceOp::Mean => state::<C, Sum>,

@@ -1,4 +1,5 @@
-//! Rotary embedding: pairs of elements of each head, turned by the angle of their place in time.
+//! Rotary position embedding: rotates pairs of elements of each head by the angle of their position
+//! in time.
 
 use super::CpuStorage;
 use super::compute::FloatCompute;
@@ -9,15 +10,16 @@ use crate::{Layout, RopeForm};
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// Elements below which splitting over threads costs more than it saves.
+/// Below this number of elements, splitting over threads costs more than it saves.
 const SERIAL: usize = 16_384;
 
-/// A head whose pairs are `pairs[i]` and `pairs[i] + partner`.
+/// A loop that rotates the pairs of a head. A pair starts at a multiple of `step`, and its second
+/// element is `partner` after the first.
 struct Turn<'a, C> {
     x: &'a [C],
     cos: &'a [C],
     sin: &'a [C],
-    /// From a pair to the next, and from a pair's first element to its second.
+    /// Distance from one pair to the next, and from a pair's first element to its second.
     step: usize,
     partner: usize,
     out: &'a mut [C],
@@ -37,7 +39,7 @@ impl<C: FloatCompute> Kernel for Turn<'_, C> {
     }
 }
 
-/// The elements of a view along its last dimension, at given indices of the others.
+/// The rows of a view along its last dimension, addressed by the indices of the other dimensions.
 #[derive(Clone, Copy)]
 struct Rows<'a, P> {
     base: P,
@@ -54,16 +56,17 @@ impl<P> Rows<'_, P> {
     }
 }
 
-// SAFETY: the pointers are to buffers that are borrowed for the whole operation; the inputs are not
-// written, and of the destination each row is written by one thread.
+// SAFETY: the pointers point to buffers that are borrowed for the whole operation; the inputs are
+// not written, and each row of the destination is written by one thread.
 unsafe impl<P> Sync for Rows<'_, P> {}
 
 impl<T: bytemuck::Pod> Rows<'_, *const T> {
     /// # Safety
-    /// The row lies in the buffer.
+    /// The row must lie in the buffer.
     unsafe fn read(&self, index: &[usize], out: &mut [T]) {
         let n = out.len();
-        // SAFETY: as the caller promises; nobody writes the buffer.
+        // SAFETY: the caller promises that the row lies in the buffer, and nothing writes the
+        // buffer.
         unsafe { gather(self.base.wrapping_add(self.offset(index)), &[n], &[self.step()], 0..n, out) };
     }
 }
@@ -81,7 +84,7 @@ fn turn<T: Element<Compute: FloatCompute>>(
 ) {
     fn rows<'a, T: Element>((storage, layout): Input<'a>) -> Rows<'a, *const T> {
         let elements = storage.as_slice::<T>().expect("the dtype was dispatched on");
-        // A layout without elements may have any offset, and none of its elements is touched.
+        // An empty layout may have any offset; none of its elements is accessed.
         Rows { base: elements.as_ptr().wrapping_add(layout.start_offset()), stride: layout.stride() }
     }
     let [a, b, c, d] = *dst_layout.dims() else { unreachable!("validated to be of rank 4") };
@@ -105,7 +108,7 @@ fn turn<T: Element<Compute: FloatCompute>>(
             unsafe {
                 x.read(&index, &mut xs);
                 for (table, out) in [(&cos, &mut cs), (&sin, &mut ss)] {
-                    // With a batch dimension in front or without.
+                    // The table may have a leading batch dimension.
                     table.read(&[index[0], time][3 - table.stride.len()..], out);
                 }
             }

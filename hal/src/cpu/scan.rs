@@ -1,5 +1,5 @@
-//! Running sums, in the order that `docs/numerics/shape.md` fixes: runs of 16, runs of 16 of their
-//! totals, and so on.
+//! Cumulative sums, in the order that `docs/numerics/shape.md` fixes: runs of 16 elements, runs of
+//! 16 of their totals, and so on.
 
 use super::CpuStorage;
 use super::compute::Compute;
@@ -10,14 +10,14 @@ use smallvec::SmallVec;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// Elements of a run, and runs of a run of the next level.
+/// Elements per run, and runs per run of the next level.
 const RADIX: usize = 16;
 
-/// Elements below which splitting over threads costs more than it saves.
+/// Below this number of elements, splitting over threads costs more than it saves.
 const SERIAL: usize = 16_384;
 
-/// For each level, from the runs of elements upward, the sum of what is complete in the run that is
-/// not.
+/// For each level, starting with the runs of elements: the sum of the complete parts of the
+/// current, incomplete run.
 struct Levels<C> {
     sums: SmallVec<[Option<C>; 8]>,
     runs: usize,
@@ -28,13 +28,14 @@ impl<C: Compute> Levels<C> {
         Self { sums: SmallVec::new(), runs: 0 }
     }
 
-    /// The sum of everything before the present run of elements, highest level first; none at the
-    /// start.
+    /// Returns the sum of everything before the current run of elements, added from the highest
+    /// level down; `None` at the start.
     fn before(&self) -> Option<C> {
         self.sums.iter().rev().flatten().copied().reduce(C::add)
     }
 
-    /// A run of elements is complete. What it completes in turn goes to the next level.
+    /// Adds a complete run of elements. If it completes a run of the next level, that run's total
+    /// goes up in turn.
     fn complete(&mut self, total: C) {
         self.runs += 1;
         let (mut carry, mut runs) = (total, self.runs);
@@ -53,7 +54,7 @@ impl<C: Compute> Levels<C> {
     }
 }
 
-/// The running sums of consecutive elements of one sequence.
+/// Computes the cumulative sums of consecutive elements of one sequence.
 fn running<C: Compute>(levels: &mut Levels<C>, values: &[C], out: &mut [C]) {
     for (values, out) in values.chunks(RADIX).zip(out.chunks_mut(RADIX)) {
         let before = levels.before();
@@ -68,7 +69,7 @@ fn running<C: Compute>(levels: &mut Levels<C>, values: &[C], out: &mut [C]) {
     }
 }
 
-/// Where the sequences start in source and destination, and how far apart their elements are.
+/// Where the sequences start in source and destination, and the strides of their elements.
 struct Sequences<T> {
     src: *const T,
     dst: *mut T,
@@ -78,8 +79,8 @@ struct Sequences<T> {
     strides: [Dims; 2],
 }
 
-// SAFETY: the pointers are to buffers that are borrowed for the whole operation; the source is not
-// written, and of the destination each sequence is written by one thread.
+// SAFETY: the pointers point to buffers that are borrowed for the whole operation; the source is
+// not written, and each sequence of the destination is written by one thread.
 unsafe impl<T> Sync for Sequences<T> {}
 
 impl<T: Element> Sequences<T> {
@@ -107,7 +108,8 @@ impl<T: Element> Sequences<T> {
     }
 }
 
-/// What a thread reuses from block to block. A block is a whole number of runs.
+/// Buffers that a thread reuses from block to block. The block size is a multiple of the run
+/// length.
 struct Scratch<T: Element> {
     elements: Vec<T>,
     widened: Vec<T::Compute>,
@@ -134,11 +136,11 @@ pub(super) fn cumsum(op: CumSum, (src, src_layout): Input<'_>, dst: &mut CpuStor
         let other = |values: &[usize]| -> Dims {
             values.iter().enumerate().filter(|&(d, _)| d != op.dim).map(|(_, &v)| v).collect()
         };
-        Layout::new(other(layout.dims()), other(layout.stride()), 0).expect("one stride a dimension")
+        Layout::new(other(layout.dims()), other(layout.stride()), 0).expect("one stride per dimension")
     };
     let starts = collapse(&[&others(src_layout), &others(dst_layout)]);
     let count = others(dst_layout).elem_count();
-    let [from, to] = <[Dims; 2]>::try_from(starts.strides.into_vec()).expect("one set of strides a layout");
+    let [from, to] = <[Dims; 2]>::try_from(starts.strides.into_vec()).expect("one set of strides per layout");
     dispatch_dtype!(dst.dtype(), T => {
         let elements = src.as_slice::<T>().expect("the dtype was validated");
         let results = dst.as_mut_slice::<T>().expect("the dtype was dispatched on");

@@ -1,4 +1,4 @@
-//! `where_cond`: a choice between two values, as bits.
+//! `where_cond`: selects the bits of one of two values.
 
 use super::CpuStorage;
 use super::compute::Compute;

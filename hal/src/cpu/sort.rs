@@ -1,8 +1,8 @@
-//! Sorting the last dimension: each row by keys whose order is that of docs/numerics/sort.md,
-//! stably in either direction.
+//! Sorting of the last dimension: each row is sorted by keys in the order that
+//! `docs/numerics/sort.md` defines, stably in both directions.
 //!
-//! Every dtype's keys are widened to one type, so that there is one sort to compile; values are
-//! then taken from where they were.
+//! The keys of every dtype are widened to one type, so that only one sort is compiled; values are
+//! then taken from their original positions.
 
 use super::CpuStorage;
 use super::walk::{dispatch_size, for_runs, parallel};
@@ -12,13 +12,13 @@ use rayon::prelude::*;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// Elements below which splitting over threads costs more than it saves.
+/// Below this number of elements, splitting over threads costs more than it saves.
 const SERIAL: usize = 32_768;
 
-/// An element that has a place in the order.
+/// An element with a sort key.
 trait Ordered: WithDType {
-    /// An integer that sorts as the element does: zeros of both signs have one, and all NaNs the
-    /// largest.
+    /// Returns an integer that sorts like the element. +0 and -0 have the same key, and all NaNs
+    /// have the largest.
     fn key(self) -> i64;
 }
 
@@ -33,7 +33,7 @@ macro_rules! ordered_integers {
 }
 ordered_integers! { u8 i8 u32 i16 i32 i64 }
 
-/// The bits of a float are its sign and, below, a magnitude that ascends as an integer.
+/// The bits of a float are its sign followed by a magnitude that compares like an integer.
 macro_rules! ordered_floats {
     ($($ty:ident $bits:ident;)*) => {$(
         impl Ordered for $ty {
@@ -59,8 +59,8 @@ ordered_floats! {
     f64 i64;
 }
 
-/// A key above a position in the row. No two of a row are equal, and sorting them in any way gives
-/// the stable order.
+/// A key in the high bits and the position in the row in the low bits. No two of a row are equal,
+/// so any sorting algorithm gives the stable order.
 type Found = u128;
 
 fn find<T: Ordered>(row: impl Iterator<Item = T>, sort: Sort, found: &mut Vec<Found>) {
@@ -75,7 +75,8 @@ fn position(found: Found) -> usize {
     found as u64 as usize
 }
 
-/// Moves the `k` that go first to the front, in no order, and says how many there are.
+/// Moves the first `k` elements of the order to the front, unsorted, and returns how many there
+/// are.
 fn select(found: &mut [Found], k: usize) -> usize {
     if 0 < k && k < found.len() {
         found.select_nth_unstable(k - 1);
@@ -83,9 +84,9 @@ fn select(found: &mut [Found], k: usize) -> usize {
     k.min(found.len())
 }
 
-/// Leaves the `k` that go first, sorted.
+/// Keeps the first `k` elements of the order, sorted.
 fn sort_first(found: &mut Vec<Found>, k: usize) {
-    // Each part keeps its own first `k`, which is worth it where that is little.
+    // Each part keeps its own first `k`. This pays off only if `k` is small.
     if found.len() >= 4 * SERIAL && k <= found.len() / 8 {
         let first = |part: &mut [Found]| {
             let kept = select(part, k);
@@ -103,14 +104,15 @@ fn sort_first(found: &mut Vec<Found>, k: usize) {
 }
 
 /// Calls `write` for each row, with the offsets of its first element and of its first result, and
-/// what goes first of it.
+/// the first elements of its order.
 fn each_row((src, sl): Input<'_>, dl: &Layout, sort: Sort, write: &(dyn Fn(usize, usize, &[Found]) + Sync)) {
     if dl.elem_count() == 0 {
         return;
     }
     let last = sl.dims().len() - 1;
     let (n, k) = (sl.dims()[last], dl.dims()[last]);
-    let rows_of = |l: &Layout| Layout::new(&l.dims()[..last], &l.stride()[..last], 0).expect("one stride a dimension");
+    let rows_of =
+        |l: &Layout| Layout::new(&l.dims()[..last], &l.stride()[..last], 0).expect("one stride per dimension");
     let (from, to) = (rows_of(sl), rows_of(dl));
     let rows = collapse(&[&from, &to]);
     let at = |strides: &[usize], row: usize| {
@@ -134,19 +136,19 @@ fn each_row((src, sl): Input<'_>, dl: &Layout, sort: Sort, write: &(dyn Fn(usize
     });
 }
 
-/// Where results go.
+/// The destination of the results.
 struct Target<O>(*mut O);
 
-// SAFETY: the pointer is into a destination that is borrowed alone, of which threads write disjoint
-// rows.
+// SAFETY: the pointer points into a destination that is borrowed exclusively and of which threads
+// write disjoint rows.
 unsafe impl<O: Send> Sync for Target<O> {}
 
 impl<O> Target<O> {
     /// # Safety
-    /// The element lies in the buffer, and nothing else touches it meanwhile.
+    /// The element must lie in the buffer, and nothing else may access it meanwhile.
     unsafe fn write(&self, at: usize, value: O) {
-        // SAFETY: the caller promises that the element lies in the buffer, and nothing else touches
-        // it meanwhile.
+        // SAFETY: the caller promises that the element lies in the buffer and that nothing else
+        // accesses it meanwhile.
         unsafe { *self.0.add(at) = value };
     }
 }
@@ -161,7 +163,7 @@ pub(super) fn values(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout)
         each_row(src, dl, order(op), &|first, result, found| {
             for (i, &f) in found.iter().enumerate() {
                 // SAFETY: the destination was validated to lie in its buffer and not to overlap
-                // itself; each row has a call of its own.
+                // itself; each row has its own call.
                 unsafe { target.write(result + i * to, elements[first + position(f) * from]) };
             }
         });

@@ -1,13 +1,14 @@
-//! Triangles of matrices, as bits: what lies on one side of a diagonal stays, the rest becomes 0.
+//! Triangles of matrices: the bits of the elements on one side of a diagonal are copied, the others
+//! become 0.
 
 use super::CpuStorage;
 use super::walk::{Walk, dispatch_size, zeroed};
 use crate::{Layout, Src, Triangle};
 use std::ops::Range;
 
-/// The columns of a row that stay.
+/// Returns the columns of a row that are kept.
 fn kept(op: Triangle, row: usize, columns: usize) -> Range<usize> {
-    // In 128 bits nothing overflows.
+    // 128-bit arithmetic cannot overflow here.
     let end = |column: i128| column.clamp(0, columns as i128) as usize;
     let diagonal = row as i128 + i128::from(op.diagonal);
     if op.upper { end(diagonal)..columns } else { 0..end(diagonal + 1) }
@@ -21,7 +22,7 @@ pub(super) fn triangle(op: Triangle, src: Src<'_, CpuStorage>, dst: &mut CpuStor
             for block in blocks {
                 let source = block.source(0, &mut gathered);
                 block.target(&mut scattered, |out| {
-                    // Row by row of the matrices, of which the block may begin and end within one.
+                    // Go row by row; the block may start and end within a row of a matrix.
                     let (mut done, first) = (0, block.start());
                     while done < out.len() {
                         let (row, column) = ((first + done) / columns % rows, (first + done) % columns);

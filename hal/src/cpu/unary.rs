@@ -7,8 +7,8 @@ use super::walk::{BlockFunction, Each, Function, dispatch_compute, dispatch_floa
 use crate::{DType, Layout, Src, UnaryOp};
 use std::marker::PhantomData;
 
-/// A type for each operation, which calls the method of that name, and a function from the
-/// operation to its pass over blocks.
+/// Defines a type for each operation, which calls the method of that name, and a function that maps
+/// an operation to its pass over blocks.
 macro_rules! functions {
     ($(#[$meta:meta])* $find:ident<$T:ident: $bound:path, $C:ty> { $($op:ident($x:ident) => $result:expr;)* }) => {
         $(
@@ -40,7 +40,7 @@ macro_rules! functions {
 }
 
 functions! {
-    /// Those of every dtype.
+    /// Operations on every dtype.
     any_dtype<C: Compute, C> {
         Neg(x) => x.neg();
         Abs(x) => x.abs();
@@ -51,7 +51,7 @@ functions! {
 }
 
 functions! {
-    /// Those that leave integers as they are.
+    /// Roundings, which leave integers unchanged.
     roundings<C: FloatCompute, C> {
         Ceil(x) => x.ceil();
         Floor(x) => x.floor();
@@ -62,7 +62,7 @@ functions! {
 }
 
 functions! {
-    /// Those of floats that have recipes.
+    /// Operations on floats that have recipes.
     recipes<R: Recipes, R::Compute> {
         Recip(x) => R::recip(x);
         Rsqrt(x) => R::rsqrt(x);
@@ -89,7 +89,7 @@ functions! {
     }
 }
 
-/// The operation on blocks of a dtype's compute type.
+/// Returns the operation on blocks of a dtype's compute type.
 pub(super) fn function(op: UnaryOp, dtype: DType) -> &'static dyn BlockFunction<1> {
     use UnaryOp::*;
     match op {

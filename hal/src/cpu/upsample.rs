@@ -1,4 +1,4 @@
-//! Upsampling: nearest neighbours and bilinear interpolation, with the positions that
+//! Upsampling: nearest neighbour and bilinear interpolation, with the positions that
 //! `docs/numerics/shape.md` fixes.
 
 use super::CpuStorage;
@@ -12,7 +12,7 @@ use bytemuck::Zeroable;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// Elements of the source from one of the result to the next.
+/// Returns the distance in source elements from one result element to the next.
 fn step<C: FloatCompute>(from: usize, to: usize, factor: Option<f64>) -> C {
     match factor {
         Some(factor) => C::from_parameter(1.0 / factor),
@@ -20,12 +20,12 @@ fn step<C: FloatCompute>(from: usize, to: usize, factor: Option<f64>) -> C {
     }
 }
 
-/// The element at or below a position that is not negative, at most the last.
+/// Returns the element at or below a non-negative position, at most the last one.
 fn element_at<C: FloatCompute + Convert<i64>>(position: C, size: usize) -> usize {
     (position.floor().convert() as usize).min(size - 1)
 }
 
-/// The source's element for each of a result's dimension.
+/// Returns the source element for each result element of a dimension.
 fn nearest_elements(from: usize, to: usize, factor: Option<f64>) -> Vec<usize> {
     let step: f32 = step(from, to, factor);
     (0..to).map(|i| element_at(i as f32 * step, from)).collect()
@@ -56,7 +56,7 @@ pub(super) fn nearest(op: &Op, src: Input<'_>, dst: &mut CpuStorage, dst_layout:
     });
 }
 
-/// Between which two elements of the source an element of the result lies, and the weights of both.
+/// The two source elements between which a result element lies, and their weights.
 #[derive(Clone, Copy)]
 struct Between<C> {
     low: usize,
@@ -91,7 +91,7 @@ fn betweens<C: FloatCompute + Convert<i64>>(
     (0..to).map(between).collect()
 }
 
-/// One row between two, columns first.
+/// A loop that interpolates one row between two source rows, columns first.
 struct Interpolate<'a, C> {
     low: &'a [C],
     high: &'a [C],

@@ -1,20 +1,21 @@
-//! The one place where inner loops are compiled for more than one instruction set.
+//! Compilation of inner loops for more than one instruction set, which happens only here.
 //!
-//! Without AVX2 and FMA an fma is a call into the C library, over a hundred times slower. The
-//! choice is made at run time, and the bits do not depend on it: the loops hold IEEE operations in
-//! a fixed order, which every instruction set computes alike. AVX-512 as a third version was left
-//! out: it adds half again to the build time of the crate and the outer loops are bound by memory.
+//! Without AVX2 and FMA an fma is a call into the C library, which is over a hundred times slower.
+//! The version is chosen at run time, and the bits do not depend on it: the loops execute IEEE
+//! operations in a fixed order, which every instruction set computes alike. There is no third
+//! version for AVX-512: it would add 50% to the build time of the crate, and the outer loops are
+//! bound by memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An inner loop. `run` must be `#[inline(always)]`, and so must all that it calls, or it is
-/// compiled for the baseline alone.
+/// An inner loop. `run` and everything it calls must be `#[inline(always)]`, otherwise it is
+/// compiled only for the baseline.
 pub(super) trait Kernel {
     type Output;
     fn run(self) -> Self::Output;
 }
 
-/// Runs a loop in the version for this machine.
+/// Runs a loop in the version for this processor.
 #[inline]
 pub(super) fn vectorised<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
@@ -30,18 +31,18 @@ fn baseline<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// The loop with the features that [`is_wide`] looks for.
+/// Runs the loop compiled with the features that [`is_wide`] checks.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx,avx2,bmi1,bmi2,f16c,fma,lzcnt,popcnt,sse3,sse4.1,sse4.2,ssse3")]
 fn wide<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// How many callers want the baseline version.
+/// Number of callers that have forced the baseline version.
 static FORCED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether loops run in the wide version: one that the processor has, and that nobody has switched
-/// off.
+/// Whether loops run in the wide version: the processor supports it, and no caller has forced the
+/// baseline.
 #[cfg(target_arch = "x86_64")]
 fn is_wide() -> bool {
     macro_rules! all_detected {
@@ -53,8 +54,8 @@ fn is_wide() -> bool {
     *FOUND && FORCED.load(Ordering::Relaxed) == 0
 }
 
-/// Makes every loop that begins meanwhile run in its baseline version, on all threads, to show that
-/// the bits are the same.
+/// Runs `f`, and makes every loop that starts meanwhile, on any thread, use the baseline version.
+/// Tests use it to show that the bits are the same.
 pub fn force_baseline<R>(f: impl FnOnce() -> R) -> R {
     struct Release;
     impl Drop for Release {
@@ -67,7 +68,7 @@ pub fn force_baseline<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The features found that `versions` looks for, as the architecture's name shows them.
+/// Returns the name of the architecture with the detected features that select a version.
 pub(super) fn arch() -> String {
     #[allow(unused_mut)]
     let mut arch = std::env::consts::ARCH.to_string();

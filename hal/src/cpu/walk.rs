@@ -1,9 +1,9 @@
 //! Iteration over layouts: an elementwise operation goes block by block through the logical
-//! row-major order, and sees plain slices.
+//! row-major order and works on plain slices.
 //!
-//! Operands that lie contiguous are seen where they are; others are gathered into a block on the
-//! stack, and results scattered from one. So an operation has one inner loop, over slices, whatever
-//! the layouts; a loop for each combination of strides took several times as long to compile.
+//! Contiguous operands are used in place; others are gathered into a block on the stack, and their
+//! results are scattered from one. So an operation has one inner loop over slices, whatever the
+//! layouts. A separate loop for each combination of strides took several times as long to compile.
 
 use super::CpuStorage;
 use super::element::Codec;
@@ -13,14 +13,14 @@ use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Elements in a block: a few of them fit the first-level cache at 8 bytes each.
+/// Elements per block: at 8 bytes each, a few blocks fit the L1 cache.
 pub(super) const BLOCK: usize = 1024;
 
-/// Blocks that a thread takes at a time.
+/// Number of blocks that a thread takes at a time.
 const GROUP: usize = 16;
 
-/// Calls `run` with the offset and the length of every stretch of the innermost dimension in
-/// `range` of the logical order.
+/// Calls `run` with the offset and the length of every run along the innermost dimension in `range`
+/// of the logical order.
 #[inline]
 pub(super) fn for_runs(dims: &[usize], strides: &[usize], range: Range<usize>, mut run: impl FnMut(usize, usize)) {
     let Some((&inner, outer)) = dims.split_last() else {
@@ -89,8 +89,8 @@ pub(super) use by_size;
 /// Reads elements of a strided view, in logical order, into `out`.
 ///
 /// # Safety
-/// Every element of the view that `range` names must lie in a live buffer of `T` that `base` points
-/// into, and none may be written meanwhile.
+/// Every element of the view in `range` must lie in a live buffer of `T` that `base` points into,
+/// and none may be written meanwhile.
 pub(super) unsafe fn gather<T: bytemuck::Pod>(
     base: *const T,
     dims: &[usize],
@@ -99,14 +99,15 @@ pub(super) unsafe fn gather<T: bytemuck::Pod>(
     out: &mut [T],
 ) {
     debug_assert_eq!(range.len(), out.len());
-    // SAFETY: as the caller promises; `out` is borrowed by us alone and has room for the range.
+    // SAFETY: the caller promises the same; `out` is borrowed exclusively and has room for the
+    // range.
     unsafe { gather_bits(size_of::<T>(), base.cast(), dims, strides, range, out.as_mut_ptr().cast()) };
 }
 
-/// The same for elements of a size, so that it is compiled once a size.
+/// Like [`gather`], for elements of `size` bytes, so that it is compiled once per size.
 ///
 /// # Safety
-/// As [`gather`]; `out` has room for the range and nothing else touches it.
+/// As [`gather`]; in addition `out` must have room for the range, and nothing else may access it.
 pub(super) unsafe fn gather_bits(
     size: usize,
     base: *const u8,
@@ -119,8 +120,8 @@ pub(super) unsafe fn gather_bits(
         let (base, mut out) = (base.cast::<B>(), out.cast::<B>());
         let stride = strides.last().copied().unwrap_or(1);
         for_runs(dims, strides, range, |offset, n| {
-            // SAFETY: as the caller promises; each is an element of the view, and `out` has room
-            // for every run.
+            // SAFETY: the caller promises that each element of the view is valid and that `out` has
+            // room for every run.
             unsafe {
                 if stride == 1 {
                     std::ptr::copy_nonoverlapping(base.add(offset), out, n);
@@ -133,12 +134,12 @@ pub(super) unsafe fn gather_bits(
     });
 }
 
-/// Memory that a thread reuses from block to block, as large as it ever had to be.
+/// Memory that a thread reuses from block to block. It never shrinks.
 #[derive(Default)]
 pub(super) struct Buffer(Vec<u64>);
 
 impl Buffer {
-    /// So many bytes, of any content, aligned for every element.
+    /// Returns `n` bytes with arbitrary content, aligned for every element type.
     pub fn bytes(&mut self, n: usize) -> &mut [u8] {
         if self.0.len() * 8 < n {
             self.0.resize(n.div_ceil(8), 0);
@@ -147,17 +148,18 @@ impl Buffer {
     }
 }
 
-/// Where an operand's elements are: a typed pointer is made of it where the type is known.
+/// The location of an operand's elements. The pointer is cast once the type is known.
 struct View {
     base: *mut u8,
     strides: Dims,
     contiguous: bool,
-    /// The destination as a source: it is written while it is read, so it is never lent as a slice.
+    /// Whether the source is the destination itself. It is written while it is read, so it is never
+    /// borrowed as a slice.
     in_place: bool,
 }
 
-// SAFETY: a view is a pointer into a buffer that the walk borrows for longer than it lives, and
-// threads touch disjoint elements of what is written.
+// SAFETY: a view points into a buffer that the walk borrows for longer than the view lives, and
+// threads access disjoint elements of a buffer that is written.
 unsafe impl Sync for View {}
 
 impl View {
@@ -168,13 +170,13 @@ impl View {
             contiguous &= s == step;
             step *= d;
         }
-        // A layout without elements may have any offset, and none of its elements is touched.
+        // An empty layout may have any offset; none of its elements is accessed.
         let base = if step == 0 { base } else { base.wrapping_add(layout.start_offset() * size) };
         Self { base, strides, contiguous, in_place }
     }
 }
 
-/// An elementwise pass over a destination and `N` sources of one shape, all validated.
+/// An elementwise pass over a destination and `N` sources of the same shape, all validated.
 pub(super) struct Walk<'a, const N: usize> {
     dims: Dims,
     len: usize,
@@ -184,7 +186,7 @@ pub(super) struct Walk<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Walk<'a, N> {
-    /// A pass over operands that [`crate::validate`] has accepted.
+    /// Creates a pass over operands that [`crate::validate`] has accepted.
     pub fn new(srcs: [Src<'a, CpuStorage>; N], dst: &'a mut CpuStorage, dst_layout: &Layout) -> Self {
         let mut layouts = [dst_layout; N];
         for (layout, src) in layouts.iter_mut().zip(&srcs) {
@@ -195,7 +197,7 @@ impl<'a, const N: usize> Walk<'a, N> {
         let all: smallvec::SmallVec<[&Layout; 4]> = std::iter::once(dst_layout).chain(layouts).collect();
         let collapsed = collapse(&all);
         let mut strides = collapsed.strides.into_iter();
-        let mut next = || strides.next().expect("one set of strides a layout");
+        let mut next = || strides.next().expect("one set of strides per layout");
         let dims = collapsed.dims;
         let size = dst.dtype().size_in_bytes();
         let base = dst.as_bytes_mut().as_mut_ptr();
@@ -209,19 +211,19 @@ impl<'a, const N: usize> Walk<'a, N> {
         Self { len: dst_layout.elem_count(), dims, dst, srcs, borrows: PhantomData }
     }
 
-    /// Calls `body` with blocks that together are the whole, in groups, on several threads where
+    /// Calls `body` with blocks that together cover all elements, in groups, on several threads if
     /// there are many.
     ///
-    /// `body` is a trait object to keep the threading out of what is compiled for every operation
-    /// and dtype; with a generic one the crate took three times as long to build.
+    /// `body` is a trait object, so that the threading code is not compiled for every operation and
+    /// dtype. With a generic parameter the crate took three times as long to build.
     pub fn run(&self, body: &(dyn Fn(&mut dyn Iterator<Item = Block<'_, N>>) + Sync)) {
         let block = |i: usize| Block { walk: self, range: i * BLOCK..self.len.min((i + 1) * BLOCK) };
         parallel(self.len.div_ceil(BLOCK), GROUP, &|blocks| body(&mut blocks.map(block)));
     }
 }
 
-/// Calls `body` with ranges of at most `group` that together are `0..n`, on several threads where
-/// there are more than two.
+/// Calls `body` with ranges of at most `group` elements that together cover `0..n`, on several
+/// threads if there are more than two ranges.
 pub(super) fn parallel(n: usize, group: usize, body: &(dyn Fn(Range<usize>) + Sync)) {
     let groups = n.div_ceil(group);
     let range = |g: usize| g * group..n.min((g + 1) * group);
@@ -232,48 +234,48 @@ pub(super) fn parallel(n: usize, group: usize, body: &(dyn Fn(Range<usize>) + Sy
     }
 }
 
-/// A stretch of the logical order. Blocks of one walk do not overlap.
+/// A range of the logical order. Blocks of one walk do not overlap.
 pub(super) struct Block<'w, const N: usize> {
     walk: &'w Walk<'w, N>,
     range: Range<usize>,
 }
 
 impl<const N: usize> Block<'_, N> {
-    /// How many elements it has.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.range.len()
     }
 
-    /// The place of its first element in the logical order.
+    /// Returns the index of its first element in the logical order.
     pub fn start(&self) -> usize {
         self.range.start
     }
 
-    /// Where a source's elements lie one after another, if they do and are not written meanwhile.
+    /// Returns a pointer to a source's elements if they are contiguous and not written meanwhile.
     fn direct(&self, i: usize, size: usize) -> Option<*const u8> {
         let view = &self.walk.srcs[i];
-        // A block begins in the buffer, as the layout was validated to lie in it.
+        // A block starts inside the buffer, because the layout was validated to lie in it.
         (view.contiguous && !view.in_place).then(|| view.base.cast_const().wrapping_add(self.range.start * size))
     }
 
-    /// Reads a source into memory that has room for its elements of the block.
+    /// Reads a source's elements of the block into `out`.
     ///
     /// # Safety
-    /// `out` has that room, and nothing else touches it.
+    /// `out` must have room for these elements, and nothing else may access it.
     unsafe fn gather(&self, i: usize, size: usize, out: *mut u8) {
         let view = &self.walk.srcs[i];
-        // SAFETY: the layout was validated to lie in the buffer. Where it is the destination's own,
-        // other threads write other blocks, whose elements are others, as the destination was
-        // validated not to overlap itself.
+        // SAFETY: the layout was validated to lie in the buffer. If it is the destination's own
+        // layout, other threads write other blocks, whose elements are different, because the
+        // destination was validated not to overlap itself.
         unsafe { gather_bits(size, view.base, &self.walk.dims, &view.strides, self.range.clone(), out) };
     }
 
-    /// The elements of a source; `T` has the size of its elements.
+    /// Returns the elements of a source; `T` must have the size of its elements.
     pub fn source<'s, T: bytemuck::Pod>(&'s self, i: usize, buf: &'s mut [T; BLOCK]) -> &'s [T] {
         if let Some(base) = self.direct(i, size_of::<T>()) {
             // SAFETY: the layout was validated to lie in the buffer, which is borrowed for the walk
-            // and not written: only the destination is, through its own storage, which no other
-            // source can be.
+            // and not written: only the destination is written, through its own storage, and no
+            // source can be the same storage.
             return unsafe { std::slice::from_raw_parts(base.cast(), self.len()) };
         }
         let buf = &mut buf[..self.len()];
@@ -282,7 +284,7 @@ impl<const N: usize> Block<'_, N> {
         buf
     }
 
-    /// The bytes of a source's elements, which have a size.
+    /// Returns the bytes of a source's elements, which have `size` bytes each.
     pub fn source_bytes<'s>(&'s self, i: usize, size: usize, buf: &'s mut Buffer) -> &'s [u8] {
         if let Some(base) = self.direct(i, size) {
             // SAFETY: as in `source`.
@@ -294,7 +296,7 @@ impl<const N: usize> Block<'_, N> {
         buf
     }
 
-    /// Where the destination's elements lie one after another, if they do.
+    /// Returns a pointer to the destination's elements if they are contiguous.
     fn direct_target(&self, size: usize) -> Option<*mut u8> {
         let view = &self.walk.dst;
         view.contiguous.then(|| view.base.wrapping_add(self.range.start * size))
@@ -303,21 +305,23 @@ impl<const N: usize> Block<'_, N> {
     /// Writes the destination's elements of the block.
     ///
     /// # Safety
-    /// `src` has as many.
+    /// `src` must have as many elements as the block.
     unsafe fn scatter(&self, size: usize, src: *const u8) {
         let view = &self.walk.dst;
-        // SAFETY: the layout was validated to lie in the buffer, which the walk borrows alone; no
-        // other block names these elements, and sources in place were copied out before.
+        // SAFETY: the layout was validated to lie in the buffer, which the walk borrows
+        // exclusively; no other block has these elements, and in-place sources were copied out
+        // before.
         unsafe { scatter_bits(size, src, view.base, &self.walk.dims, &view.strides, self.range.clone()) };
     }
 
-    /// Writes the elements of the destination: `fill` gets a slice of them in logical order and
-    /// must write all; `T` has the size of its elements.
+    /// Writes the elements of the destination: `fill` receives a slice of them in logical order and
+    /// must write all of it. `T` must have the size of the elements.
     pub fn target<T: bytemuck::Pod>(&self, buf: &mut [T; BLOCK], fill: impl FnOnce(&mut [T])) {
         let direct = self.direct_target(size_of::<T>());
         let out = match direct {
-            // SAFETY: the layout was validated to lie in the buffer, which the walk borrows alone;
-            // no other block names these elements, and sources in place were copied out before.
+            // SAFETY: the layout was validated to lie in the buffer, which the walk borrows
+            // exclusively; no other block has these elements, and in-place sources were copied out
+            // before.
             Some(base) => unsafe { std::slice::from_raw_parts_mut(base.cast(), self.len()) },
             None => &mut buf[..self.len()],
         };
@@ -328,7 +332,7 @@ impl<const N: usize> Block<'_, N> {
         }
     }
 
-    /// The same by the bytes of elements, which have a size.
+    /// Like [`target`](Self::target), for the bytes of elements of `size` bytes each.
     pub fn target_bytes(&self, size: usize, buf: &mut Buffer, fill: impl FnOnce(&mut [u8])) {
         let (direct, n) = (self.direct_target(size), self.len() * size);
         let out = match direct {
@@ -347,8 +351,8 @@ impl<const N: usize> Block<'_, N> {
 /// Writes `src` to the elements of a strided view, in logical order.
 ///
 /// # Safety
-/// Every element of the view that `range` names must lie in a live buffer of `T` that `base` points
-/// into, and nothing else may touch it meanwhile.
+/// Every element of the view in `range` must lie in a live buffer of `T` that `base` points into,
+/// and nothing else may access it meanwhile.
 pub(super) unsafe fn scatter<T: bytemuck::Pod>(
     src: &[T],
     base: *mut T,
@@ -357,14 +361,14 @@ pub(super) unsafe fn scatter<T: bytemuck::Pod>(
     range: Range<usize>,
 ) {
     debug_assert_eq!(range.len(), src.len());
-    // SAFETY: as the caller promises; `src` has as many elements as the range.
+    // SAFETY: the caller promises the same; `src` has as many elements as the range.
     unsafe { scatter_bits(size_of::<T>(), src.as_ptr().cast(), base.cast(), dims, strides, range) };
 }
 
-/// The same for elements of a size, so that it is compiled once a size.
+/// Like [`scatter`], for elements of `size` bytes, so that it is compiled once per size.
 ///
 /// # Safety
-/// As [`scatter`]; `src` has as many elements as the range.
+/// As [`scatter`]; in addition `src` must have as many elements as the range.
 pub(super) unsafe fn scatter_bits(
     size: usize,
     src: *const u8,
@@ -377,8 +381,8 @@ pub(super) unsafe fn scatter_bits(
         let (mut src, base) = (src.cast::<B>(), base.cast::<B>());
         let stride = strides.last().copied().unwrap_or(1);
         for_runs(dims, strides, range, |offset, n| {
-            // SAFETY: as the caller promises; each is an element of the view, and `src` has those
-            // of every run.
+            // SAFETY: the caller promises that each element of the view is valid and that `src` has
+            // the elements of every run.
             unsafe {
                 if stride == 1 {
                     std::ptr::copy_nonoverlapping(src, base.add(offset), n);
@@ -391,20 +395,20 @@ pub(super) unsafe fn scatter_bits(
     });
 }
 
-/// A function of `N` values of one compute type. `call` must be `#[inline(always)]`, and so must
-/// all that it calls.
+/// A function of `N` values of one compute type. `call` and everything it calls must be
+/// `#[inline(always)]`.
 pub(super) trait Function<const N: usize, C, O>: Copy + Send + Sync {
     fn call(self, x: [C; N]) -> O;
 }
 
-/// A function of blocks of values of one compute type, whose types are known to itself alone: what
-/// goes through layouts is compiled once for all of them.
+/// A function of blocks of values of one compute type. It hides its types, so that the code that
+/// goes through layouts is compiled only once.
 pub(super) trait BlockFunction<const N: usize>: Sync {
     /// Writes `out`, a block of values of the result's compute type.
     fn apply(&self, srcs: [&[u8]; N], out: &mut [u8]);
 }
 
-/// A function of values for each value of a block.
+/// Applies a function of values to each value of a block.
 pub(super) struct Each<F, C, O>(F, PhantomData<fn(C) -> O>);
 
 impl<F, C, O> Each<F, C, O> {
@@ -451,23 +455,23 @@ impl<C: bytemuck::Pod, O: bytemuck::Pod, F: Function<2, C, O>> BlockFunction<2> 
     }
 }
 
-/// The values that a block's bytes are.
+/// Casts the bytes of a block to values.
 pub(super) fn values<C: bytemuck::Pod>(bytes: &[u8]) -> &[C] {
     bytemuck::cast_slice(bytes)
 }
 
-/// The same, to write.
+/// Casts the bytes of a block to mutable values.
 pub(super) fn values_mut<C: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [C] {
     bytemuck::cast_slice_mut(bytes)
 }
 
-/// What a thread gathers a block into.
+/// Returns a zeroed buffer for one block.
 pub(super) fn zeroed<T: bytemuck::Pod>() -> [T; BLOCK] {
     [T::zeroed(); BLOCK]
 }
 
-/// `dst = f(srcs)`, element by element: widened to the compute type before, rounded to the
-/// destination's dtype after. The sources have one dtype.
+/// Computes `dst = f(srcs)` element by element. Elements are widened to the compute type before `f`
+/// and rounded to the destination's dtype after it. All sources have the same dtype.
 pub(super) fn map<const N: usize>(
     f: &dyn BlockFunction<N>,
     srcs: [Src<'_, CpuStorage>; N],
@@ -490,7 +494,7 @@ pub(super) fn map<const N: usize>(
 }
 
 /// Runs an expression with a type name bound to the unsigned integer of an element's size, for
-/// operations that carry bits.
+/// operations that copy bits.
 macro_rules! dispatch_size {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::cpu::walk::by_size!($dtype.size_in_bytes(), $T => $body)
@@ -498,8 +502,8 @@ macro_rules! dispatch_size {
 }
 pub(super) use dispatch_size;
 
-/// Runs an expression with a type name bound to the Rust type of a dtype of floats. Others were
-/// refused by [`crate::validate`].
+/// Runs an expression with a type name bound to the Rust type of a float dtype. [`crate::validate`]
+/// has rejected other dtypes.
 macro_rules! dispatch_float {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::dispatch_dtype!(@arms $dtype, $T, $body, F8E4M3 F8E4M3, F16 f16, BF16 bf16, F32 f32, F64 f64)
@@ -515,7 +519,7 @@ macro_rules! dispatch_compute {
 }
 pub(super) use dispatch_compute;
 
-/// The same for dtypes of floats. Others were refused by [`crate::validate`].
+/// The same for float dtypes. [`crate::validate`] has rejected other dtypes.
 macro_rules! dispatch_float_compute {
     ($dtype:expr, $C:ident => $body:expr) => {
         $crate::dispatch_dtype!(@arms $dtype.compute(), $C, $body, F32 f32, F64 f64)
@@ -523,8 +527,7 @@ macro_rules! dispatch_float_compute {
 }
 pub(super) use dispatch_float_compute;
 
-/// Runs an expression with a type name bound to a type that has a dtype's recipes: f8e4m3 takes
-/// those of f16.
+/// Runs an expression with a type name bound to a type that has a dtype's recipes.
 macro_rules! dispatch_recipes {
     ($dtype:expr, $R:ident => $body:expr) => {{
         let dtype = match $dtype {

@@ -8,7 +8,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// A device's methods without its types; implemented for every driver below.
+/// A device's methods without its types, for the methods that take operands; implemented for every
+/// driver.
 pub(super) trait ErasedDeviceMethods: Any + Send + Sync + fmt::Debug {
     fn can_access_peer(&self, other: &dyn ErasedDevice) -> bool;
 
@@ -25,7 +26,7 @@ impl<D: BackendDevice> ErasedDeviceMethods for D {
     unsafe fn launch(&self, func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, DynStorage>]) -> Result<()> {
         let own = args.iter_mut().map(|arg| arg.try_map(|s| s.operand_of(self), |s| s.operand_mut_of(self)));
         let mut own = own.collect::<Result<SmallVec<[_; 8]>>>()?;
-        // SAFETY: the arguments are the caller's, who promises of them what `launch` asks.
+        // SAFETY: the arguments are the caller's, who guarantees what `launch` requires of them.
         unsafe { D::Storage::launch(func, config, &mut own) }
     }
 }
@@ -58,17 +59,30 @@ macro_rules! erase {
 }
 crate::__device_methods!(erase);
 
-/// A device of any driver, behind one type. It is the driver's device in every respect: what it
-/// does and answers is the driver's.
+/// A device of any driver, behind one type. Every call is forwarded to the driver's device.
 ///
 /// Streams, events, graphs and pinned memory are the driver's own. A kernel loaded here is launched
-/// with [`DynStorage`]s; the driver's own [`Func`] is to be had from the [device
+/// with [`DynStorage`]s; get the driver's own [`Func`] from the [device
 /// inside](Self::downcast_ref).
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, CpuDevice, CpuStorage, DynDevice, Layout, UnaryOp};
+/// # use isobit_hal::BackendStorage;
+///
+/// let device = DynDevice::from_backend(CpuDevice);
+/// assert_eq!(device.location().to_string(), "cpu:0");
+/// let x = device.storage_from_slice(&[1.0f32, 4.0])?;
+/// let root = x.unary(&Layout::contiguous(2), UnaryOp::Sqrt)?;
+/// assert_eq!(root.to_vec::<f32>()?, [1.0, 2.0]);
+/// assert!(device.downcast_ref::<CpuDevice>().is_some());
+/// assert!(root.downcast_ref::<CpuStorage>().is_some());
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct DynDevice(Arc<dyn ErasedDevice>);
 
 impl DynDevice {
-    /// Over a driver's device.
+    /// Wraps a driver's device.
     pub fn from_backend<D: BackendDevice>(device: D) -> Self {
         match (&device as &dyn Any).downcast_ref::<Self>() {
             Some(same) => same.clone(),
@@ -76,7 +90,7 @@ impl DynDevice {
         }
     }
 
-    /// The driver's own device, where it is of that type.
+    /// Returns the driver's own device, if it has type `D`.
     pub fn downcast_ref<D: BackendDevice>(&self) -> Option<&D> {
         (&*self.0 as &dyn Any).downcast_ref()
     }
@@ -89,7 +103,7 @@ impl DynDevice {
         config: LaunchConfig,
         args: &mut [KernelArg<'_, DynStorage>],
     ) -> Result<()> {
-        // SAFETY: the caller promises what is asked for here.
+        // SAFETY: the caller guarantees what this call requires.
         unsafe { self.0.launch(func, config, args) }
     }
 }
@@ -116,20 +130,21 @@ macro_rules! forward {
 impl BackendDevice for DynDevice {
     type Storage = DynStorage;
 
-    /// The host: a name for another driver's device is the facade's `AnyDevice::open`.
+    /// Opens the host. To open a device of another driver by name, use `AnyDevice::open` of the
+    /// crate `isobit`.
     #[cfg(feature = "cpu")]
     fn new(ordinal: usize) -> Result<Self> {
         crate::CpuDevice::new(ordinal).map(Self::from_backend)
     }
 
-    /// The host, which this build was made without.
+    /// Returns an error: this build does not contain the host's driver.
     #[cfg(not(feature = "cpu"))]
     fn new(ordinal: usize) -> Result<Self> {
         Err(crate::Error::new(
             crate::ErrorKind::InvalidArgument,
             format!(
-                "cpu:{ordinal} was asked for, and isobit-hal was built without its feature `cpu`: turn it on, or make a \
-                 device of another driver and hand it to `DynDevice::from_backend`"
+                "cpu:{ordinal} was requested, but isobit-hal was built without the feature `cpu`: enable it, or pass a \
+                 device of another driver to `DynDevice::from_backend`"
             ),
         ))
     }

@@ -1,5 +1,5 @@
-//! A kernel that knows the device that loaded it: a launch whose arguments are all numbers has no
-//! storage to tell its device by.
+//! A kernel that stores the device that loaded it. If all arguments of a launch are numbers, there
+//! is no storage to take the device from.
 
 use super::device::DynDevice;
 use super::storage::DynStorage;
@@ -7,7 +7,7 @@ use crate::kernel::{FuncBackend, KernelParam};
 use crate::{BackendStorage, DeviceId, Error, ErrorKind, Func, KernelArg, Result};
 use std::sync::Arc;
 
-/// A driver's kernel and a handle of the device that loaded it.
+/// A driver's kernel and a handle to the device that loaded it.
 #[derive(Debug)]
 struct BoundFunc {
     device: DynDevice,
@@ -19,10 +19,10 @@ pub(super) fn bind(device: &DynDevice, func: Func) -> Func {
     Func::from_backend(Arc::new(BoundFunc { device: device.clone(), func }))
 }
 
-/// The device to launch on, and the driver's own kernel.
+/// Returns the device to launch on, and the driver's own kernel.
 ///
 /// # Errors
-/// `InvalidArgument` where neither kernel nor arguments say which device.
+/// `InvalidArgument` if neither the kernel nor the arguments determine the device.
 pub(super) fn find<'a>(func: &'a Func, args: &[KernelArg<'_, DynStorage>]) -> Result<(DynDevice, &'a Func)> {
     if let Some(bound) = func.downcast_ref::<BoundFunc>() {
         return Ok((bound.device.clone(), &bound.func));
@@ -35,7 +35,7 @@ pub(super) fn find<'a>(func: &'a Func, args: &[KernelArg<'_, DynStorage>]) -> Re
     device.map(|device| (device.clone(), func)).ok_or_else(|| {
         let name = func.name();
         let message = format!(
-            "{name} was loaded by a driver's own device and takes no storage, so nothing says what launches it: load it \
+            "{name} was loaded by a driver's own device and has no storage argument, so its device is unknown: load it \
              from the device that was chosen at run time"
         );
         Error::new(ErrorKind::InvalidArgument, message).with_kernel(name)

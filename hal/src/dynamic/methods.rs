@@ -1,13 +1,13 @@
-//! The object-safe methods of the two traits, their signatures written once. These lists generate
-//! what forwards a device or storage that is chosen at run time: the object-safe traits, their
-//! implementation for every driver, and the traits of the HAL for [`DynDevice`](crate::DynDevice)
-//! and for the facade's `AnyDevice`.
+//! The object-safe methods of the two traits, with each signature written once. These lists
+//! generate the code that forwards to a device or storage chosen at run time: the object-safe
+//! traits, their implementation for every driver, and the HAL's traits for
+//! [`DynDevice`](crate::DynDevice) and for `AnyDevice` of the crate `isobit`.
 //!
-//! A method missing here would still compile, with its default body in place of the driver's; a
-//! test compares the lists with the traits.
+//! If a method were missing here, the code would still compile, but with the default body instead
+//! of the driver's; a test compares the lists with the traits.
 
-/// Calls a macro with the device's methods: `calls`, those that give a storage (`makes`), and those
-/// that give a kernel (`loads`). `[unsafe]` stands before an unsafe one.
+/// Invokes a macro with the device's methods: `calls`, the methods that return a storage (`makes`),
+/// and those that return a kernel (`loads`). `[unsafe]` marks an unsafe method.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __device_methods {
@@ -59,7 +59,8 @@ macro_rules! __device_methods {
     };
 }
 
-/// Calls a macro with the storage's methods, of `&self` (`reads`) and of `&mut self` (`writes`).
+/// Invokes a macro with the storage's methods that take `&self` (`reads`) and `&mut self`
+/// (`writes`).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __storage_methods {

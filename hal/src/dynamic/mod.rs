@@ -1,8 +1,8 @@
-//! A driver as an object: [`DynDevice`] and [`DynStorage`] hold any driver's, also one that was not
-//! known when the program that uses them was written.
+//! Drivers as objects: [`DynDevice`] and [`DynStorage`] hold a device or storage of any driver,
+//! including drivers unknown when the program was written.
 //!
-//! Beside what the lists in `methods.rs` make, the few methods that take storages as operands are
-//! written out in `device.rs` and `storage.rs`.
+//! The lists in `methods.rs` generate most methods. The few methods that take storages as operands
+//! are written by hand in `device.rs` and `storage.rs`.
 
 mod device;
 mod func;

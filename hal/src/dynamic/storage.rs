@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::fmt;
 
-/// A storage's methods with operands, without its type; implemented for every driver below.
+/// A storage's methods with operands, without its type; implemented for every driver.
 pub(super) trait ErasedStorageMethods: Any + Send + Sync + fmt::Debug {
-    /// As [`BackendStorage::apply_into`], into `self`.
+    /// As [`BackendStorage::apply_into`], with `self` as the destination.
     fn apply_from(&mut self, op: &Op, inputs: &[Src<'_, DynStorage>], layout: &Layout) -> Result<()>;
 
     fn transfer_into(&self, dst: &mut DynStorage) -> Result<()>;
@@ -57,6 +57,16 @@ macro_rules! erase {
 crate::__storage_methods!(erase);
 
 /// A storage of a [`DynDevice`].
+///
+/// ```rust
+/// use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, DynDevice};
+///
+/// let device = DynDevice::from_backend(CpuDevice);
+/// let mut x = device.storage_from_slice(&[1i32, 2])?;
+/// x.downcast_mut::<CpuStorage>().unwrap().as_mut_slice::<i32>().unwrap()[0] = 7;
+/// assert_eq!(x.to_vec::<i32>()?, [7, 2]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct DynStorage {
     device: DynDevice,
@@ -68,38 +78,39 @@ impl DynStorage {
         Self { device: device.clone(), storage }
     }
 
-    /// The driver's own storage, where it is of that type.
+    /// Returns the driver's own storage, if it has type `S`.
     pub fn downcast_ref<S: BackendStorage>(&self) -> Option<&S> {
         (&*self.storage as &dyn Any).downcast_ref()
     }
 
-    /// The driver's own storage to write, where it is of that type.
+    /// Returns the driver's own storage for writing, if it has type `S`.
     pub fn downcast_mut<S: BackendStorage>(&mut self) -> Option<&mut S> {
         (&mut *self.storage as &mut dyn Any).downcast_mut()
     }
 
-    /// The operand as its driver has it, for an operation on `device`.
+    /// Returns the driver's storage as an operand on `device`.
     pub(super) fn operand_of<D: BackendDevice>(&self, device: &D) -> Result<&D::Storage> {
         self.downcast_ref().ok_or_else(|| self.lives_elsewhere(device))
     }
 
-    /// The same, to write.
+    /// Returns the driver's storage as an operand on `device`, for writing.
     pub(super) fn operand_mut_of<D: BackendDevice>(&mut self, device: &D) -> Result<&mut D::Storage> {
-        // Looked at first: a borrow that is returned from one arm lasts through the other.
+        // Checked first: a borrow that is returned from one arm lasts through the other.
         if self.downcast_ref::<D::Storage>().is_none() {
             return Err(self.lives_elsewhere(device));
         }
-        Ok(self.downcast_mut().expect("it was one in the line above"))
+        Ok(self.downcast_mut().expect("the line above checked the type"))
     }
 
     #[cold]
     fn lives_elsewhere(&self, device: &impl BackendDevice) -> Error {
         let (own, wanted) = (self.device.location(), device.location());
-        let message = format!("operands live on different devices, {own} and {wanted}: copy one over first");
+        let message =
+            format!("operands live on different devices, {own} and {wanted}: copy one to the other device first");
         Error::new(ErrorKind::DeviceMismatch, message)
     }
 
-    /// The host's own storage, where that is what is inside.
+    /// Returns the host's storage, if that is what is inside.
     pub(crate) fn host_mut(&mut self) -> Option<&mut CpuStorage> {
         (&mut *self.storage as &mut dyn Any).downcast_mut()
     }
@@ -136,7 +147,7 @@ impl BackendStorage for DynStorage {
 
     unsafe fn launch(func: &Func, config: LaunchConfig, args: &mut [KernelArg<'_, Self>]) -> Result<()> {
         let (device, func) = func::find(func, args)?;
-        // SAFETY: the caller promises what is asked for here.
+        // SAFETY: the caller guarantees what this call requires.
         unsafe { device.launch(func, config, args) }
     }
 

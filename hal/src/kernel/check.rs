@@ -1,14 +1,15 @@
-//! The checks of a launch: what the code says of a kernel's parameters against what it is given,
-//! and the configuration against the device. Written once, so that the same bad launch gives the
-//! same error on every driver.
+//! The checks of a launch: the arguments against the kernel's parameters, and the configuration
+//! against the device. All drivers share them, so the same bad launch gives the same error
+//! everywhere.
 
 use super::{Func, KernelArg, KernelParam, KernelValue, LaunchConfig, ParamKind};
 use crate::{BackendDevice, BackendStorage, Error, ErrorKind, Limits, Result};
 
-/// The arguments of a launch: number, size and kind where the code tells them, devices and offsets.
+/// Checks the arguments of a launch: number, size and kind if the code specifies them, devices and
+/// offsets.
 ///
 /// # Errors
-/// `InvalidArgument`, `DeviceMismatch`, naming the argument.
+/// `InvalidArgument` or `DeviceMismatch`, naming the argument.
 pub fn arguments<S: BackendStorage>(func: &Func, args: &[KernelArg<'_, S>]) -> Result<()> {
     if let Some(params) = func.params() {
         if params.len() != args.len() {
@@ -29,8 +30,8 @@ pub fn arguments<S: BackendStorage>(func: &Func, args: &[KernelArg<'_, S>]) -> R
         if device.id() != func.device() {
             let location = device.location();
             let message = format!(
-                "argument {i}: the storage lives on {location} ({:?}), the kernel was loaded on another device ({:?}): load it on the storage's, or \
-                 copy the storage over first",
+                "argument {i}: the storage lives on {location} ({:?}), the kernel was loaded on another device ({:?}): load it on the \
+                 storage's device, or copy the storage to the kernel's device first",
                 device.id(),
                 func.device()
             );
@@ -38,14 +39,14 @@ pub fn arguments<S: BackendStorage>(func: &Func, args: &[KernelArg<'_, S>]) -> R
         }
         if offset > storage.len() {
             let message =
-                format!("argument {i}: it begins at element {offset}, beyond a storage of {} elements", storage.len());
+                format!("argument {i}: the offset {offset} is beyond a storage of {} elements", storage.len());
             return Err(invalid(func, message));
         }
     }
     Ok(())
 }
 
-/// Why an argument does not suit a parameter.
+/// Returns an error message if an argument does not match a parameter.
 fn suits<S: BackendStorage>(param: KernelParam, arg: &KernelArg<'_, S>) -> Result<(), String> {
     use ParamKind::*;
     let KernelArg::Value(KernelValue { bytes, kind }) = arg else {
@@ -58,16 +59,16 @@ fn suits<S: BackendStorage>(param: KernelParam, arg: &KernelArg<'_, S>) -> Resul
     if given.size != param.size {
         let message = format!("the kernel takes {}, {} were given", words(param), words(given));
         let padding = given.kind == Bytes && given.size < param.size && param.kind == Bytes;
-        let hint = "; a structure is given with its padding, that at its end included";
+        let hint = "; the bytes of a structure include its padding, also at the end";
         return Err(message + if padding { hint } else { "" });
     }
     match (param.kind, given.kind) {
         (a, b) if a == b => Ok(()),
-        // Bytes are what the caller says they are: a structure, a number, an address that is no
-        // storage's.
+        // The meaning of bytes is up to the caller: a structure, a number, or an address that does
+        // not belong to a storage.
         (Bytes, _) | (_, Bytes) | (PointerOrInteger, Integer) => Ok(()),
         (Pointer, _) => Err(format!(
-            "the kernel takes an address, {} were given: give a storage, or an address of your own by KernelValue::from_bytes",
+            "the kernel takes an address, {} were given: pass a storage, or your own address by KernelValue::from_bytes",
             words(given)
         )),
         _ => Err(format!("the kernel takes {}, {} were given", words(param), words(given))),
@@ -84,7 +85,7 @@ fn words(KernelParam { size, kind }: KernelParam) -> String {
     }
 }
 
-/// The configuration of a launch against what the device and the kernel take.
+/// Checks the configuration of a launch against the limits of the device and the kernel.
 ///
 /// # Errors
 /// `InvalidArgument`, naming the limit.
@@ -94,26 +95,29 @@ pub fn configuration(func: &Func, config: &LaunchConfig, limits: &Limits) -> Res
         let (blocks, threads) = (config.grid[i], config.block[i]);
         if blocks == 0 || threads == 0 {
             return wrong(format!(
-                "{blocks} blocks of {threads} threads along {axis}: a launch has at least one of each"
+                "{blocks} blocks of {threads} threads along {axis}: a launch needs at least one of each"
             ));
         }
         let most = if i == 0 { limits.max_grid_x } else { limits.max_grid_yz };
         if blocks > most {
-            return wrong(format!("{blocks} blocks along {axis}; the device takes {most}"));
+            return wrong(format!("{blocks} blocks along {axis}; the device allows at most {most}"));
         }
         let along = u64::from(blocks) * u64::from(threads);
         if along >= limits.max_threads_per_dim {
             let most = limits.max_threads_per_dim;
-            return wrong(format!("{along} threads along {axis} in all blocks; the device takes fewer than {most}"));
+            return wrong(format!("{along} threads along {axis} in all blocks; the device allows fewer than {most}"));
         }
     }
     let threads = config.block.into_iter().map(u64::from).try_fold(1, u64::checked_mul).unwrap_or(u64::MAX);
     if threads > limits.max_threads_per_block.into() {
-        return wrong(format!("a block of {threads} threads; the device takes {}", limits.max_threads_per_block));
+        return wrong(format!(
+            "a block of {threads} threads; the device allows at most {}",
+            limits.max_threads_per_block
+        ));
     }
     match func.max_threads_per_block() {
         Some(most) if threads > most.into() => {
-            wrong(format!("a block of {threads} threads; the kernel was compiled for blocks of {most} at most"))
+            wrong(format!("a block of {threads} threads; the kernel was compiled for blocks of at most {most}"))
         }
         _ => Ok(()),
     }

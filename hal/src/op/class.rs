@@ -1,21 +1,48 @@
-//! What can be promised of each operation's results: the numerics class, op by op.
+//! The numerics class of each operation: what is promised about the bits of its results.
 
 use super::{Activation, BinaryOp, Op, ReduceOp, UnaryOp};
 use crate::{DType, Numerics};
 
-/// How a result is determined, and so how two devices are compared. `docs/numerics.md` gives the
-/// rules of each class.
+/// What determines the result of an operation, and so what is promised about its bits.
+///
+/// "Class: defined" in the documentation of a method means [`Class::Defined`]. The class depends on
+/// the operation, the dtypes and the [`Numerics`]; [`Op::class`] returns it.
+///
+/// The results of the first three classes are *portable*: every device (CPU, CUDA, ROCm) gives the
+/// same bits, in every release with the same [`NUMERICS_VERSION`](crate::NUMERICS_VERSION). The
+/// conformance suite compares every device with the CPU driver, bit for bit. Only results of
+/// [`Class::Vendor`] may differ from device to device.
+/// [`docs/numerics.md`](https://github.com/isobit/isobit/blob/main/docs/numerics.md) gives the rule
+/// for every operation.
+///
+/// ```rust
+/// # use isobit_hal::{Class, DType::F32, Matmul, Numerics, Op, UnaryOp};
+/// assert_eq!(Op::Copy.class(&[F32, F32]), Class::Moved);
+/// assert_eq!(Op::Unary(UnaryOp::Sqrt).class(&[F32, F32]), Class::Exact);
+/// assert_eq!(Op::Unary(UnaryOp::Exp).class(&[F32, F32]), Class::Defined);
+/// assert_eq!(Op::Matmul(Matmul::default()).class(&[F32; 3]), Class::Defined);
+/// let matmul = Op::Matmul(Matmul::with_numerics(Numerics::Vendor));
+/// assert_eq!(matmul.class(&[F32; 3]), Class::Vendor);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
-    /// Values are carried, not computed: raw bits, NaN payloads included, on every device.
+    /// Elements are copied, not computed. The result has the same raw bits on every device,
+    /// including the sign and the payload of a NaN. Example: [`Op::Gather`].
     Moved,
-    /// IEEE 754 or integer arithmetic determines the result: the same bits on every device, but for
-    /// a NaN's payload.
+    /// IEEE 754 or integer arithmetic alone determines the result, such as a sum rounded to
+    /// nearest. The result has the same bits on every device, including the sign of a zero; only
+    /// the sign and the payload of a NaN may differ. Example: [`BinaryOp::Add`].
     Exact,
-    /// A recipe of this project determines the result, operation by operation: the same bits on
-    /// every device, but for a NaN's payload.
+    /// IEEE 754 leaves the result open (a transcendental function, the order of a sum), and a
+    /// recipe in [`docs/numerics.md`](https://github.com/isobit/isobit/blob/main/docs/numerics.md)
+    /// fixes every step of it. The result has the same bits on every device, as for
+    /// [`Exact`](Self::Exact). Examples: [`UnaryOp::Exp`], [`ReduceOp::Sum`] of floats.
     Defined,
-    /// A vendor's library computes it: within a forward error bound.
+    /// A vendor library, such as cuBLAS, computes the result. The bits may differ between devices
+    /// and between versions of the library. Each element stays within a forward error bound; random
+    /// numbers must have the right range and distribution. Applies only if the call, or the default
+    /// numerics of the device, asks for [`Numerics::Vendor`].
     Vendor,
 }
 
@@ -24,16 +51,17 @@ const fn defined_if(defined: bool) -> Class {
 }
 
 impl UnaryOp {
-    /// True where IEEE 754 or integer arithmetic determines every bit; the others follow a recipe.
+    /// Whether IEEE 754 or integer arithmetic determines every bit. The other functions follow a
+    /// recipe.
     pub const fn is_exact(self) -> bool {
-        // The root and the reciprocal are correctly rounded by IEEE 754, though defined for floats
-        // alone.
+        // The square root and the reciprocal take only floats, but IEEE 754 rounds them correctly.
         !self.is_float_only() || matches!(self, UnaryOp::Sqrt | UnaryOp::Recip)
     }
 }
 
 impl Op {
-    /// Whether a vendor's library may compute it, so that its parameters say who does.
+    /// Whether a vendor library can compute the operation; its parameters then have a `numerics`
+    /// field.
     pub const fn has_numerics(&self) -> bool {
         matches!(
             self,
@@ -47,8 +75,8 @@ impl Op {
         )
     }
 
-    /// How its result is determined for these dtypes, inputs first and the destination last. Where
-    /// its parameters do not say who computes it, the answer is for the kernel of the tree.
+    /// Returns the class of the result for these dtypes, inputs first and the destination last. If
+    /// the parameters name no numerics, returns the class of the portable kernel.
     pub fn class(&self, dtypes: &[DType]) -> Class {
         let float = dtypes.first().is_some_and(|d| d.is_float());
         if self.numerics() == Some(Numerics::Vendor) {

@@ -8,15 +8,15 @@ macro_rules! conv {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct $name {
-            /// Positions from one application of the kernel to the next; at least 1.
+            /// Input positions from one application of the kernel to the next; at least 1.
             pub stride: [usize; $rank],
-            /// Zeros on both sides of the input.
+            /// Number of zeros added on each side of the input.
             pub padding: [usize; $rank],
-            /// Positions from one element of the kernel to the next; at least 1.
+            /// Input positions from one kernel element to the next; at least 1.
             pub dilation: [usize; $rank],
-            /// Groups of channels that do not see each other; divides the channels on both sides.
+            /// Number of independent groups of channels; must divide `c_in` and `c_out`.
             pub groups: usize,
-            /// Who computes it; `None` takes the device's default.
+            /// Vendor library or portable kernel; `None` takes the device's default.
             pub numerics: Option<Numerics>,
         }
 
@@ -33,17 +33,18 @@ macro_rules! conv {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct $name {
-            /// Positions in the result from one element of the input to the next; at least 1.
+            /// Result positions from one input element to the next; at least 1.
             pub stride: [usize; $rank],
-            /// Positions cut off on both sides of the result.
+            /// Number of positions cut off on each side of the result.
             pub padding: [usize; $rank],
-            /// Positions added at the end of the result; below the stride or the dilation.
+            /// Number of positions added at the end of the result; must be less than the stride or
+            /// the dilation.
             pub output_padding: [usize; $rank],
-            /// Positions from one element of the kernel to the next; at least 1.
+            /// Input positions from one kernel element to the next; at least 1.
             pub dilation: [usize; $rank],
-            /// Groups of channels that do not see each other; divides the channels on both sides.
+            /// Number of independent groups of channels; must divide `c_in` and `c_out`.
             pub groups: usize,
-            /// Who computes it; `None` takes the device's default.
+            /// Vendor library or portable kernel; `None` takes the device's default.
             pub numerics: Option<Numerics>,
         }
 
@@ -61,7 +62,7 @@ macro_rules! conv {
         }
 
         impl $name {
-            /// With positions added at the end of the result.
+            /// Sets the number of positions added at the end of the result.
             pub const fn with_output_padding(mut self, output_padding: [usize; $rank]) -> Self {
                 self.output_padding = output_padding;
                 self
@@ -72,31 +73,31 @@ macro_rules! conv {
     };
     (@builders $name:ident $rank:literal) => {
         impl $name {
-            /// With a given stride.
+            /// Sets the stride.
             pub const fn with_stride(mut self, stride: [usize; $rank]) -> Self {
                 self.stride = stride;
                 self
             }
 
-            /// With a given padding.
+            /// Sets the padding.
             pub const fn with_padding(mut self, padding: [usize; $rank]) -> Self {
                 self.padding = padding;
                 self
             }
 
-            /// With a given dilation.
+            /// Sets the dilation.
             pub const fn with_dilation(mut self, dilation: [usize; $rank]) -> Self {
                 self.dilation = dilation;
                 self
             }
 
-            /// With groups of channels.
+            /// Sets the number of channel groups.
             pub const fn with_groups(mut self, groups: usize) -> Self {
                 self.groups = groups;
                 self
             }
 
-            /// With given numerics.
+            /// Sets the numerics.
             pub const fn with_numerics(mut self, numerics: Numerics) -> Self {
                 self.numerics = Some(numerics);
                 self
@@ -106,24 +107,66 @@ macro_rules! conv {
 }
 
 conv! {
-    /// A convolution (cross-correlation, as PyTorch's) `[n, c_in, l] * [c_out, c_in / groups, k] ->
-    /// [n, c_out, l_out]`, with `l_out = (l + 2 padding - dilation (k - 1) - 1) / stride + 1`.
+    /// A convolution `[n, c_in, l] * [c_out, c_in / groups, k] -> [n, c_out, l_out]`, with `l_out =
+    /// (l + 2 padding - dilation (k - 1) - 1) / stride + 1`, rounded down. Like PyTorch's, it is a
+    /// cross-correlation: the kernel is not flipped.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Conv1d, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let kernel = CpuDevice.storage_from_slice(&[1.0f32, 10.0])?;
+    /// let (xl, kl) = (Layout::contiguous((1, 1, 4)), Layout::contiguous((1, 1, 2)));
+    /// let y = x.conv1d(&xl, &kernel, &kl, Conv1d::default())?;
+    /// assert_eq!(y.to_vec::<f32>()?, [21.0, 32.0, 43.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     Conv1d 1
 }
 conv! {
-    /// As [`Conv1d`] over `[n, c_in, h, w]` and `[c_out, c_in / groups, kh, kw]`; parameters are
-    /// for h and w.
+    /// Like [`Conv1d`], with an input `[n, c_in, h, w]` and a kernel `[c_out, c_in / groups, kh,
+    /// kw]`. Parameters have one value for h and one for w.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Conv2d, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let kernel = CpuDevice.storage_from_slice(&[1.0f32; 4])?;
+    /// let l = Layout::contiguous((1, 1, 2, 2));
+    /// let y = x.conv2d(&l, &kernel, &l, Conv2d::default().with_padding([1, 1]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1., 3., 2., 4., 10., 6., 3., 7., 4.]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     Conv2d 2
 }
 conv! {
     @transposed
-    /// The transpose of a convolution `[n, c_in, l] * [c_in, c_out / groups, k] -> [n, c_out,
-    /// l_out]`, with `l_out = (l - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1`.
+    /// A transposed convolution `[n, c_in, l] * [c_in, c_out / groups, k] -> [n, c_out, l_out]`,
+    /// with `l_out = (l - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1`, as
+    /// PyTorch's `conv_transpose1d`.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, ConvTranspose1d, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
+    /// let kernel = CpuDevice.storage_from_slice(&[1.0f32, 10.0])?;
+    /// let l = Layout::contiguous((1, 1, 2));
+    /// let y = x.conv_transpose1d(&l, &kernel, &l, ConvTranspose1d::default().with_stride([2]))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 10.0, 2.0, 20.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ConvTranspose1d 1
 }
 conv! {
     @transposed
-    /// As [`ConvTranspose1d`] over `[n, c_in, h, w]` and `[c_in, c_out / groups, kh, kw]`;
-    /// parameters are for h and w.
+    /// Like [`ConvTranspose1d`], with an input `[n, c_in, h, w]` and a kernel `[c_in, c_out /
+    /// groups, kh, kw]`. Parameters have one value for h and one for w.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, ConvTranspose2d, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[3.0f32])?;
+    /// let kernel = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let (xl, kl) = (Layout::contiguous((1, 1, 1, 1)), Layout::contiguous((1, 1, 2, 2)));
+    /// let y = x.conv_transpose2d(&xl, &kernel, &kl, ConvTranspose2d::default())?;
+    /// assert_eq!(y.to_vec::<f32>()?, [3.0, 6.0, 9.0, 12.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ConvTranspose2d 2
 }

@@ -1,11 +1,11 @@
-//! Which dtypes each operation takes, and of which dtype its result is.
+//! The dtypes that each operation takes and returns.
 
 use super::quantized::is_activation;
 use super::{Op, ReduceOp};
 use crate::{DType, Error, ErrorKind, Result};
 
-/// How many operands an operation has, the destination among them, what it takes in words, and
-/// whether it takes the given dtypes.
+/// The number of operands of an operation (including the destination), a description of the dtypes
+/// it takes, and whether it takes the given ones.
 struct DtypeRule {
     operands: usize,
     what: &'static str,
@@ -30,7 +30,7 @@ fn floats(operands: usize, ds: &[DType]) -> DtypeRule {
     DtypeRule::new(operands, "floats of one dtype", equal(ds) && ds.iter().all(|d| d.is_float()))
 }
 
-/// The floats that are more than storage on every device's library.
+/// The floats that every vendor library computes with, which excludes f8e4m3.
 fn wide_floats(operands: usize, ds: &[DType]) -> DtypeRule {
     let wide = |d: &DType| matches!(d, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
     DtypeRule::new(operands, "f16, bf16, f32 or f64, all operands the same", equal(ds) && ds.iter().all(wide))
@@ -111,28 +111,30 @@ impl Op {
         }
     }
 
-    /// How many inputs it has.
+    /// Returns the number of inputs.
     pub fn inputs(&self) -> usize {
         self.dtype_rule(&[]).operands - 1
     }
 
-    /// Whether the operation is defined for these dtypes, inputs first and the destination last.
+    /// Checks that the operation is defined for these dtypes, inputs first and the destination
+    /// last.
     ///
     /// # Errors
-    /// `UnsupportedDtype`, saying what the operation takes; `InvalidArgument` for a wrong number of
-    /// operands.
+    /// `UnsupportedDtype`, with a message that says what the operation takes; `InvalidArgument` if
+    /// the number of dtypes is wrong.
     pub fn check_dtypes(&self, dtypes: &[DType]) -> Result<()> {
         let DtypeRule { operands, what, holds } = self.dtype_rule(dtypes);
         if dtypes.len() != operands {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
-                format!("{} has {operands} operands, {} dtypes were given", self.name(), dtypes.len()),
+                format!("{} has {operands} operands, but {} dtypes were given", self.name(), dtypes.len()),
             ));
         }
         if let (Op::Fill(value), [dst]) = (self, dtypes)
             && value.dtype() != *dst
         {
-            let message = format!("{self}: the value is {}, the storage {dst}; convert the value first", value.dtype());
+            let message =
+                format!("{self}: the value is {}, but the storage is {dst}; convert the value first", value.dtype());
             return Err(Error::new(ErrorKind::UnsupportedDtype, message).with_dtypes(dtypes));
         }
         if holds {

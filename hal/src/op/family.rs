@@ -1,8 +1,8 @@
-//! The families of operations, and which operations there are: what the kernel tree, the suite and
-//! the reports sort by.
+//! The families of operations and the list of all operations. The kernel sources, the conformance
+//! suite and the reports are ordered by family.
 //!
-//! Every match here is exhaustive, so that a new operation does not compile before it has a family;
-//! a test names the one that has no example.
+//! Every match here is exhaustive, so that a new operation does not compile until it has a family.
+//! A test names each operation that has no example.
 
 use super::{
     Activation, Affine, BinaryOp, Clamp, CmpOp, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, CumSum, Elu,
@@ -14,7 +14,16 @@ use std::fmt;
 
 macro_rules! families {
     ($($(#[doc = $doc:literal])+ $variant:ident $name:literal)*) => {
-        /// A family of operations: one folder of the kernel tree, one line group of a report.
+        /// A family of operations. Each has one folder in the kernel sources and one group of lines
+        /// in a report.
+        ///
+        /// ```rust
+        /// # use isobit_hal::{Family, Op};
+        /// assert_eq!(Op::Softmax.family(), Family::Norm);
+        /// assert_eq!(Family::Norm.name(), "norm");
+        /// assert_eq!(Family::Norm.examples().len(), 4);
+        /// # Ok::<(), isobit_hal::Error>(())
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Family { $($(#[doc = $doc])+ $variant,)* }
@@ -23,7 +32,7 @@ macro_rules! families {
             /// Every family, in the order of reports.
             pub const ALL: &[Family] = &[$(Family::$variant),*];
 
-            /// The name, as folders of the kernel tree and reports spell it.
+            /// Returns the name used by the folders of the kernel sources and by reports.
             pub const fn name(self) -> &'static str {
                 match self { $(Family::$variant => $name,)* }
             }
@@ -32,9 +41,9 @@ macro_rules! families {
 }
 
 families! {
-    /// Setting elements to one value.
+    /// Setting all elements to one value.
     Fill "fill"
-    /// Moving elements between layouts.
+    /// Copying elements between layouts.
     Copy "copy"
     /// Conversions between dtypes.
     Cast "cast"
@@ -46,17 +55,17 @@ families! {
     Binary "binary"
     /// Elementwise comparisons.
     Compare "compare"
-    /// Elementwise choice by a condition.
+    /// Elementwise selection by a condition.
     Select "select"
-    /// A function of a sum, fused.
+    /// Fused bias addition and activation function.
     BiasActivation "bias_activation"
     /// Reductions over dimensions.
     Reduce "reduce"
     /// Matrix products.
     Matmul "matmul"
-    /// Triangles of matrices.
+    /// Upper and lower triangles of matrices.
     Triangle "triangle"
-    /// Running sums.
+    /// Cumulative sums.
     Scan "scan"
     /// Softmax and normalizations along the last dimension.
     Norm "norm"
@@ -64,7 +73,7 @@ families! {
     Rope "rope"
     /// Sorting along the last dimension.
     Sort "sort"
-    /// Gathering and scattering by positions.
+    /// Gathering and scattering by index.
     Indexing "indexing"
     /// Convolutions.
     Conv "conv"
@@ -74,7 +83,7 @@ families! {
     Upsample "upsample"
     /// Random numbers.
     Random "random"
-    /// Quantized blocks, and products with them.
+    /// Quantization to blocks, and products with quantized matrices.
     Quantized "quantized"
 }
 
@@ -85,8 +94,8 @@ impl fmt::Display for Family {
 }
 
 impl Family {
-    /// Every named operation of the family once, with parameters that stand for any. A fill is of
-    /// `u8`.
+    /// Returns each operation name of the family once, with arbitrary parameters. The fill has a
+    /// value of dtype `u8`.
     pub fn examples(self) -> Vec<Op> {
         match self {
             Family::Fill => vec![Op::Fill(Scalar::U8(0))],
@@ -152,12 +161,12 @@ impl Family {
 }
 
 impl Op {
-    /// Every named operation once, with parameters that stand for any, in the order of families.
+    /// Returns each operation name once, with arbitrary parameters, in the order of families.
     pub fn examples() -> Vec<Op> {
         Family::ALL.iter().flat_map(|family| family.examples()).collect()
     }
 
-    /// The family it belongs to.
+    /// Returns the family of the operation.
     pub const fn family(&self) -> Family {
         match self {
             Op::Fill(_) => Family::Fill,

@@ -1,4 +1,4 @@
-//! Families of functions that share their parameters: a name tells them apart.
+//! Enums of functions that take the same parameters and differ only in their name.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ macro_rules! named_ops {
         pub enum $enum { $($(#[doc = $vdoc])+ $variant,)* }
 
         impl $enum {
-            /// Every operation of the family, in declaration order.
+            /// All variants, in declaration order.
             pub const ALL: &[$enum] = &[$($enum::$variant),*];
 
-            /// The name, as kernels, reports and the command line spell it.
+            /// Returns the name used by kernels, reports and the command line.
             pub const fn name(self) -> &'static str {
                 match self { $($enum::$variant => $name,)* }
             }
 
-            /// The position in [`ALL`](Self::ALL), for tables.
+            /// Returns the position in [`ALL`](Self::ALL), for indexing tables.
             pub const fn index(self) -> usize {
                 self as usize
             }
@@ -33,26 +33,34 @@ macro_rules! named_ops {
 }
 
 named_ops! {
-    /// Functions of one argument. Those marked *floats* are for f8e4m3, f16, bf16, f32 and f64; the
-    /// others are for every dtype.
+    /// Functions of one argument. Those marked *Floats* take f8e4m3, f16, bf16, f32 and f64; the
+    /// others take every dtype.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, UnaryOp};
+    /// let x = CpuDevice.storage_from_slice(&[-2.5f32, 0.5, 2.0])?;
+    /// let y = x.unary(&Layout::contiguous(3), UnaryOp::Round)?; // halves away from zero
+    /// assert_eq!(y.to_vec::<f32>()?, [-3.0, 1.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     UnaryOp {
         /// Negation; integers wrap.
         Neg "neg"
         /// Absolute value; `MIN` of a signed integer wraps to itself.
         Abs "abs"
-        /// -1, 0 or 1; +0 for a zero of either sign, NaN for NaN.
+        /// Sign: -1, 0 or 1; +0 for a zero of either sign, NaN for NaN.
         Sign "sign"
         /// x * x; integers wrap.
         Sqr "sqr"
         /// max(x, 0); NaN stays NaN, -0 gives +0.
         Relu "relu"
-        /// Upward to an integer; integers are returned as they are.
+        /// Rounds up to an integer; integers are unchanged.
         Ceil "ceil"
-        /// Downward to an integer; integers are returned as they are.
+        /// Rounds down to an integer; integers are unchanged.
         Floor "floor"
-        /// To the nearest integer, halves away from zero; integers are returned as they are.
+        /// Rounds to the nearest integer, halves away from zero; integers are unchanged.
         Round "round"
-        /// Toward zero to an integer; integers are returned as they are.
+        /// Rounds toward zero to an integer; integers are unchanged.
         Trunc "trunc"
         /// Square root, correctly rounded. *Floats.*
         Sqrt "sqrt"
@@ -92,19 +100,31 @@ named_ops! {
         Atan "atan"
         /// The error function. *Floats.*
         Erf "erf"
-        /// GELU in its tanh form: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))). *Floats.*
+        /// GELU, tanh approximation: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))) (Hendrycks
+        /// and Gimpel 2016, [arXiv:1606.08415](https://arxiv.org/abs/1606.08415)). *Floats.*
         Gelu "gelu"
-        /// GELU: x/2 * (1 + erf(x / sqrt(2))). *Floats.*
+        /// GELU: x/2 * (1 + erf(x / sqrt(2))) (same source as [`Gelu`](Self::Gelu)). *Floats.*
         GeluErf "gelu_erf"
-        /// x / (1 + e^-x). *Floats.*
+        /// SiLU: x / (1 + e^-x) (Elfwing, Uchibe and Doya 2017,
+        /// [arXiv:1702.03118](https://arxiv.org/abs/1702.03118)). *Floats.*
         Silu "silu"
-        /// 1 / (1 + e^-x). *Floats.*
+        /// Logistic function: 1 / (1 + e^-x). *Floats.*
         Sigmoid "sigmoid"
     }
 }
 
 named_ops! {
-    /// Functions of two arguments of one dtype, for every dtype.
+    /// Functions of two arguments of the same dtype, for every dtype.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, BinaryOp, CpuDevice, Layout};
+    /// let l = Layout::contiguous(3);
+    /// let a = CpuDevice.storage_from_slice(&[7i32, -7, 1])?;
+    /// let b = CpuDevice.storage_from_slice(&[2i32, 2, 0])?;
+    /// assert_eq!(a.binary(&l, &b, &l, BinaryOp::Div)?.to_vec::<i32>()?, [3, -3, 0]);
+    /// assert_eq!(a.binary(&l, &b, &l, BinaryOp::Rem)?.to_vec::<i32>()?, [1, -1, 0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     BinaryOp {
         /// Addition; integers wrap.
         Add "add"
@@ -112,13 +132,13 @@ named_ops! {
         Sub "sub"
         /// Multiplication; integers wrap.
         Mul "mul"
-        /// Division; integers truncate, by zero give 0, and `MIN / -1` wraps.
+        /// Division; integers truncate toward zero, division by zero gives 0, and `MIN / -1` wraps.
         Div "div"
-        /// Remainder with the sign of the dividend, exact (`fmod` in C, `%` in Rust); an integer by
-        /// zero gives 0.
+        /// Exact remainder with the sign of the dividend (`fmod` in C, `%` in Rust); for integers,
+        /// a zero divisor gives 0.
         Rem "rem"
-        /// x to the power y; integers wrap, and a negative exponent gives the integer part of the
-        /// real result (0, 1 or -1; 0 for base 0).
+        /// x to the power y; integers wrap. An integer with a negative exponent gives the integer
+        /// part of the real result: 0, 1 or -1, and 0 for base 0.
         Pow "pow"
         /// The larger: IEEE 754-2019 maximum (NaN propagates, -0 is below +0).
         Maximum "maximum"
@@ -128,10 +148,20 @@ named_ops! {
 }
 
 named_ops! {
-    /// Comparisons of two arguments of one dtype, for every dtype; the result is u8, 0 or 1. Every
-    /// comparison with a NaN is false, but `Ne`.
+    /// Comparisons of two arguments of the same dtype, for every dtype. The result is u8, 0 or 1.
+    /// Every comparison with a NaN is false, except `Ne`, which is true.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CmpOp, Layout};
+    /// let l = Layout::contiguous(3);
+    /// let a = CpuDevice.storage_from_slice(&[1.0f32, -0.0, f32::NAN])?;
+    /// let b = CpuDevice.storage_from_slice(&[2.0f32, 0.0, f32::NAN])?;
+    /// assert_eq!(a.cmp(&l, &b, &l, CmpOp::Lt)?.to_vec::<u8>()?, [1, 0, 0]);
+    /// assert_eq!(a.cmp(&l, &b, &l, CmpOp::Ne)?.to_vec::<u8>()?, [1, 0, 1]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     CmpOp {
-        /// Equal; zeros of both signs are equal.
+        /// Equal; +0 and -0 are equal.
         Eq "eq"
         /// Not equal.
         Ne "ne"
@@ -147,59 +177,82 @@ named_ops! {
 }
 
 named_ops! {
-    /// Reductions over a set of dimensions, in the order that `docs/numerics.md` fixes.
+    /// Reductions over a set of dimensions; see [`Reduce`](crate::Reduce). Section 8 of
+    /// [`docs/numerics.md`](https://github.com/isobit/isobit/blob/main/docs/numerics.md)
+    /// fixes the order in which elements are combined.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Reduce, ReduceOp};
+    /// let x = CpuDevice.storage_from_slice(&[2.0f32, 9.0, 4.0, 9.0])?;
+    /// let l = Layout::contiguous(4);
+    /// let mean = x.reduce(&l, &Reduce::new(ReduceOp::Mean, &[0]))?;
+    /// assert_eq!(mean.to_vec::<f32>()?, [6.0]);
+    /// let first = x.reduce(&l, &Reduce::new(ReduceOp::ArgMax, &[0]))?;
+    /// assert_eq!(first.to_vec::<u32>()?, [1]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ReduceOp {
-        /// Sum, in the compute type; integers wrap. 0 for no elements.
+        /// Sum, in the compute type; integers wrap. 0 for zero elements.
         Sum "sum"
-        /// Product, in the compute type; integers wrap. 1 for no elements.
+        /// Product, in the compute type; integers wrap. 1 for zero elements.
         Prod "prod"
-        /// Sum divided by the count, in the compute type. *Floats.* NaN for no elements.
+        /// Sum divided by the count, in the compute type. *Floats.* NaN for zero elements.
         Mean "mean"
-        /// Smallest, as [`BinaryOp::Minimum`]. An error for no elements.
+        /// Minimum, with the rules of [`BinaryOp::Minimum`]. An error for zero elements.
         Min "min"
-        /// Largest, as [`BinaryOp::Maximum`]. An error for no elements.
+        /// Maximum, with the rules of [`BinaryOp::Maximum`]. An error for zero elements.
         Max "max"
-        /// u32 index, in row-major order of the reduced dimensions, of the first NaN, else of the
-        /// first smallest element. An error for no elements.
+        /// Index (u32, in row-major order of the reduced dimensions) of the first NaN, or of the
+        /// first smallest element if there is no NaN. An error for zero elements.
         ArgMin "argmin"
-        /// u32 index, in row-major order of the reduced dimensions, of the first NaN, else of the
-        /// first largest element. An error for no elements.
+        /// Index (u32, in row-major order of the reduced dimensions) of the first NaN, or of the
+        /// first largest element if there is no NaN. An error for zero elements.
         ArgMax "argmax"
     }
 }
 
 impl UnaryOp {
-    /// True for those that are defined for floats alone.
+    /// Whether the function takes only floats.
     pub const fn is_float_only(self) -> bool {
         use UnaryOp::*;
         !matches!(self, Neg | Abs | Sign | Sqr | Relu | Ceil | Floor | Round | Trunc)
     }
 
-    /// True for the roundings, which give an integer back as it is.
+    /// Whether the function rounds to an integer; it leaves integer dtypes unchanged.
     pub const fn is_rounding(self) -> bool {
         matches!(self, UnaryOp::Ceil | UnaryOp::Floor | UnaryOp::Round | UnaryOp::Trunc)
     }
 }
 
 impl ReduceOp {
-    /// True for those whose result is a u32 index.
+    /// Whether the result is a u32 index.
     pub const fn is_arg(self) -> bool {
         matches!(self, ReduceOp::ArgMin | ReduceOp::ArgMax)
     }
 
-    /// True for those that are an error over no elements.
+    /// Whether a reduction over zero elements is an error.
     pub const fn needs_elements(self) -> bool {
         matches!(self, ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax)
     }
 }
 
 named_ops! {
-    /// What follows the sum in a fused addition. The functions are those of [`UnaryOp`] of the same
-    /// name.
+    /// The activation function of a fused addition,
+    /// [`Op::AddActivation`](crate::Op::AddActivation). Each is the [`UnaryOp`] of the same name.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{Activation, BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[-1.0f32, 2.0])?;
+    /// let bias = CpuDevice.storage_from_slice(&[0.5f32])?;
+    /// let (l, broadcast) = (Layout::contiguous(2), Layout::contiguous(1).broadcast_as(2)?);
+    /// let y = x.add_activation(&l, &bias, &broadcast, Activation::Relu)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, 2.5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     Activation {
         /// [`UnaryOp::Relu`].
         Relu "relu"
-        /// [`UnaryOp::Gelu`], the tanh form.
+        /// [`UnaryOp::Gelu`], the tanh approximation.
         Gelu "gelu"
         /// [`UnaryOp::GeluErf`].
         GeluErf "gelu_erf"
@@ -209,7 +262,7 @@ named_ops! {
 }
 
 impl Activation {
-    /// The function of one argument that it is.
+    /// Returns the unary operation that computes the function.
     pub const fn unary(self) -> UnaryOp {
         match self {
             Activation::Relu => UnaryOp::Relu,
@@ -221,15 +274,28 @@ impl Activation {
 }
 
 named_ops! {
-    /// Which elements of a head are rotated together.
+    /// Which elements of a head form the pairs that a rotary position embedding rotates (Su et al.
+    /// 2021, [arXiv:2104.09864](https://arxiv.org/abs/2104.09864)). A pair (a, b) becomes (a cos -
+    /// b sin, a sin + b cos).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, RopeForm};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?; // one pair
+    /// let cos = CpuDevice.storage_from_slice(&[0.0f32])?;
+    /// let sin = CpuDevice.storage_from_slice(&[1.0f32])?;
+    /// let (xl, l) = (Layout::contiguous((1, 1, 1, 2)), Layout::contiguous((1, 1)));
+    /// let y = x.rope(&xl, &cos, &l, &sin, &l, RopeForm::Halves)?; // a quarter turn
+    /// assert_eq!(y.to_vec::<f32>()?, [-2.0, 1.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     RopeForm {
-        /// `x[.., i]` with `x[.., i + d/2]`, of `[batch, heads, time, d]`: GPT-NeoX, Llama in
-        /// Hugging Face's form.
+        /// Pairs `x[.., i]` and `x[.., i + d/2]`, shape `[batch, heads, time, d]`: GPT-NeoX, and
+        /// Llama as Hugging Face stores it.
         Halves "rope"
-        /// `x[.., 2i]` with `x[.., 2i + 1]`, of `[batch, heads, time, d]`: GPT-J, Llama as
-        /// published.
+        /// Pairs `x[.., 2i]` and `x[.., 2i + 1]`, shape `[batch, heads, time, d]`: GPT-J, and Llama
+        /// as published.
         Interleaved "rope_i"
-        /// As halves, of `[batch, time, heads, d]`.
+        /// Pairs as in [`Halves`](Self::Halves), shape `[batch, time, heads, d]`.
         Thd "rope_thd"
     }
 }

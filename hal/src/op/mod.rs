@@ -1,5 +1,5 @@
-//! Operations as values: what drivers carry out, what `supports` is asked, what errors name, and
-//! the parameters that calls take.
+//! Operations as values: drivers execute them, `supports` queries them, errors name them, and they
+//! carry the parameters of calls.
 
 mod class;
 mod conv;
@@ -26,7 +26,7 @@ pub use window::{Pool2d, UpsampleBilinear2d, UpsampleNearest1d, UpsampleNearest2
 use crate::{Numerics, Scalar};
 use std::fmt;
 
-/// Names of the operations on every format, in the order of [`GgmlDType::ALL`].
+/// The operation's name for each format, in the order of [`GgmlDType::ALL`].
 macro_rules! for_formats {
     ($prefix:literal) => {
         [
@@ -47,22 +47,48 @@ macro_rules! for_formats {
 }
 const QUANTIZE: [&str; GgmlDType::ALL.len()] = for_formats!("quantize");
 const DEQUANTIZE: [&str; GgmlDType::ALL.len()] = for_formats!("dequantize");
-/// With activations as they come, and through q8_1.
+/// Indexed by [`QActivations`]: float activations, then activations quantized to q8_1.
 const QMATMUL: [[&str; GgmlDType::ALL.len()]; 2] = [for_formats!("qmatmul"), for_formats!("qmatmul_q8_1")];
 const QMATMUL_ID: [[&str; GgmlDType::ALL.len()]; 2] = [for_formats!("qmatmul_id"), for_formats!("qmatmul_id_q8_1")];
 
 /// Any operation of the HAL, with its parameters.
+///
+/// Each variant lists its inputs in the order that
+/// [`apply`](crate::BackendStorage::apply) expects, and its dtypes in the order that
+/// [`check_dtypes`](Self::check_dtypes) and
+/// [`BackendDevice::supports`](crate::BackendDevice::supports) expect: inputs first, destination
+/// last. "Equal" means that all operands have one dtype. "Floats" are f8e4m3, f16, bf16, f32 and
+/// f64. [`class`](Self::class) says what is promised about the bits of the result.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, UnaryOp};
+/// let x = CpuDevice.storage_from_slice(&[-1.0f32, 4.0])?;
+/// let op = Op::Unary(UnaryOp::Abs);
+/// let y = CpuStorage::apply(&op, &[(&x, &Layout::contiguous(2))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [1.0, 4.0]);
+/// assert_eq!(op.name(), "abs");
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Op {
-    /// Sets every element to one value, of the destination's dtype; see
+    /// Sets every element to one value, which must have the destination's dtype; see
     /// [`BackendStorage::const_set`](crate::BackendStorage::const_set). All dtypes. Dtypes:
     /// `[dst]`.
     Fill(Scalar),
     /// [`BackendStorage::copy_into`](crate::BackendStorage::copy_into). Dtypes: `[src, dst]`,
     /// equal.
     Copy,
-    /// [`BackendStorage::cast_into`](crate::BackendStorage::cast_into). Dtypes: `[src, dst]`, any.
+    /// [`BackendStorage::cast_into`](crate::BackendStorage::cast_into). Dtypes: `[src, dst]`, any
+    /// pair.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.9f32, -300.0, f32::NAN])?;
+    /// let y = x.to_dtype(&Layout::contiguous(3), DType::I8)?;
+    /// assert_eq!(y.to_vec::<i8>()?, [1, -128, 0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     Cast,
     /// [`BackendStorage::affine_into`](crate::BackendStorage::affine_into). Dtypes: `[src, dst]`,
     /// equal.
@@ -79,101 +105,214 @@ pub enum Op {
     /// [`BackendStorage::binary_into`](crate::BackendStorage::binary_into). Dtypes: `[lhs, rhs,
     /// dst]`, equal.
     Binary(BinaryOp),
-    /// [`BackendStorage::cmp_into`](crate::BackendStorage::cmp_into). Dtypes: `[lhs, rhs, dst]`,
-    /// the last u8.
+    /// [`BackendStorage::cmp_into`](crate::BackendStorage::cmp_into). Dtypes: `[lhs, rhs, dst]`:
+    /// lhs and rhs equal, dst u8.
     Cmp(CmpOp),
     /// [`BackendStorage::where_cond_into`](crate::BackendStorage::where_cond_into). Dtypes: `[cond,
-    /// on_true, on_false, dst]`, cond u8, u32 or i64.
+    /// on_true, on_false, dst]`: cond u8, u32 or i64, the others equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let l = Layout::contiguous(2);
+    /// let cond = CpuDevice.storage_from_slice(&[1u8, 0])?;
+    /// let a = CpuDevice.storage_from_slice(&[1i32, 2])?;
+    /// let b = CpuDevice.storage_from_slice(&[3i32, 4])?;
+    /// assert_eq!(cond.where_cond(&l, &a, &l, &b, &l)?.to_vec::<i32>()?, [1, 4]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     WhereCond,
     /// [`BackendStorage::reduce_into`](crate::BackendStorage::reduce_into). Dtypes: `[src, dst]`,
-    /// equal, or dst u32 for arg reductions.
+    /// equal, except that dst is u32 for `ArgMin` and `ArgMax`.
     Reduce(Reduce),
     /// [`BackendStorage::matmul_into`](crate::BackendStorage::matmul_into). Dtypes: `[lhs, rhs,
     /// dst]`, equal floats.
     Matmul(Matmul),
     /// `min(max(x, min), max)`; see [`Clamp`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Clamp(Clamp),
-    /// A triangle of the last two dimensions; see [`Triangle`]. All dtypes. Dtypes: `[src, dst]`,
-    /// equal.
+    /// Keeps one triangle of the matrices in the last two dimensions and zeroes the rest; see
+    /// [`Triangle`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Triangle(Triangle),
-    /// A function of a sum, `f(x + bias)`, the sum rounded to the dtype before. Floats. Dtypes:
-    /// `[x, bias, dst]`, equal.
+    /// `f(x + bias)`, where the sum is rounded to the dtype before `f` is applied; see
+    /// [`Activation`]. Floats. Dtypes: `[x, bias, dst]`, equal.
     AddActivation(Activation),
     /// Running sums; see [`CumSum`]. All dtypes. Dtypes: `[src, dst]`, equal.
     CumSum(CumSum),
-    /// `e^x / sum e^x` over the last dimension. Floats. Dtypes: `[src, dst]`, equal.
+    /// Softmax over the last dimension: `e^(x - m) / sum e^(x - m)`, with `m` the maximum of the
+    /// row. Floats. Dtypes: `[src, dst]`, equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[3.0f32, 3.0])?;
+    /// let y = x.softmax_last_dim(&Layout::contiguous(2))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.5, 0.5]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     Softmax,
-    /// `x - log(sum e^x)` over the last dimension. Floats. Dtypes: `[src, dst]`, equal.
+    /// The logarithm of the softmax over the last dimension: `(x - m) - log(sum e^(x - m))`, with
+    /// `m` the maximum of the row. Floats. Dtypes: `[src, dst]`, equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[7.0f32, f32::NEG_INFINITY])?;
+    /// let y = x.log_softmax_last_dim(&Layout::contiguous(2))?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, f32::NEG_INFINITY]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     LogSoftmax,
-    /// `x / sqrt(mean(x^2) + eps) * weight` over the last dimension, of which `weight` has the
-    /// size. Floats. Dtypes: `[src, weight, dst]`, equal.
+    /// RMSNorm (Zhang and Sennrich 2019, [arXiv:1910.07467](https://arxiv.org/abs/1910.07467)) over
+    /// the last dimension: `x / sqrt(mean(x^2) + eps) * weight`. `weight` has one dimension, of the
+    /// same size. Floats. Dtypes: `[src, weight, dst]`, equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let l = Layout::contiguous(2);
+    /// let x = CpuDevice.storage_from_slice(&[2.0f32, -2.0])?;
+    /// let weight = CpuDevice.storage_from_slice(&[10.0f32, 20.0])?;
+    /// let y = x.rms_norm(&l, &weight, &l, 0.0)?; // the root mean square is 2
+    /// assert_eq!(y.to_vec::<f32>()?, [10.0, -20.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     RmsNorm {
-        /// What keeps the root from 0.
+        /// Added under the root, so that the divisor is not 0.
         eps: f64,
     },
-    /// `(x - mean(x)) / sqrt(variance(x) + eps) * weight + bias` over the last dimension, of which
-    /// `weight` and `bias` have the size; the variance divides by the count. Floats. Dtypes: `[src,
+    /// Layer normalization (Ba, Kiros and Hinton 2016,
+    /// [arXiv:1607.06450](https://arxiv.org/abs/1607.06450)) over the last dimension: `(x -
+    /// mean(x)) / sqrt(variance(x) + eps) * weight + bias`. The variance divides by the number of
+    /// elements. `weight` and `bias` have one dimension, of the same size. Floats. Dtypes: `[src,
     /// weight, bias, dst]`, equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let l = Layout::contiguous(2);
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 5.0])?; // mean 3, variance 4
+    /// let weight = CpuDevice.storage_from_slice(&[1.0f32, 1.0])?;
+    /// let bias = CpuDevice.storage_from_slice(&[0.0f32, 10.0])?;
+    /// let y = x.layer_norm(&l, &weight, &l, &bias, &l, 0.0)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-1.0, 11.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     LayerNorm {
-        /// What keeps the root from 0.
+        /// Added under the root, so that the divisor is not 0.
         eps: f64,
     },
-    /// Rotary position embedding; see [`RopeForm`]. Floats. Operands `[x, cos, sin]`, the last two
-    /// of `[time, d/2]` or `[batch, time, d/2]`. Dtypes: `[x, cos, sin, dst]`, equal.
+    /// Rotary position embedding; see [`RopeForm`]. Floats. The inputs are `[x, cos, sin]`; `cos`
+    /// and `sin` have the shape `[time, d/2]` or `[batch, time, d/2]`. Dtypes: `[x, cos, sin,
+    /// dst]`, equal.
     Rope(RopeForm),
     /// A stable sort of the last dimension; see [`Sort`]. All dtypes. Dtypes: `[src, dst]`, equal.
     Sort(Sort),
-    /// The u32 positions of the elements of a stable sort of the last dimension. All dtypes.
-    /// Dtypes: `[src, dst]`, dst u32.
+    /// A stable sort of the last dimension that returns the u32 positions of the elements instead
+    /// of their values. All dtypes. Dtypes: `[src, dst]`, dst u32.
     ArgSort(Sort),
     /// The first elements of a stable sort of the last dimension; see [`TopK`]. All dtypes. Dtypes:
     /// `[src, dst]`, equal.
     TopK(TopK),
-    /// The u32 positions of the first elements of a stable sort of the last dimension. All dtypes.
-    /// Dtypes: `[src, dst]`, dst u32.
+    /// The u32 positions of the elements that [`TopK`](Self::TopK) returns. All dtypes. Dtypes:
+    /// `[src, dst]`, dst u32.
     ArgTopK(TopK),
-    /// `dst[i][j] = src[ids[i][j]][j]` for dimension 0, others alike; ids of the result's shape.
-    /// All dtypes, ids u8, u32, i64. Dtypes: `[src, ids, dst]`.
+    /// `dst[i][j] = src[ids[i][j]][j]` for dimension 0; the other dimensions work the same way.
+    /// `ids` has the result's shape. All dtypes; ids u8, u32 or i64. Dtypes: `[src, ids, dst]`, src
+    /// and dst equal.
+    ///
+    /// An id equal to the maximum of u32 or i64 is padding: the element becomes 0. An id that is
+    /// out of range also gives 0, and is reported as
+    /// [`IndexOutOfRange`](crate::ErrorKind::IndexOutOfRange).
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let l = Layout::contiguous((2, 2));
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let ids = CpuDevice.storage_from_slice(&[1u32, 0, 0, u32::MAX])?;
+    /// assert_eq!(x.gather(&l, &ids, &l, 1)?.to_vec::<f32>()?, [2.0, 1.0, 3.0, 0.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     Gather {
-        /// The dimension that ids count along.
+        /// The dimension that ids index.
         dim: usize,
     },
-    /// `dst[i][j] = src[ids[i]][j]` for dimension 0, others alike; ids of one dimension. All
-    /// dtypes, ids u8, u32, i64. Dtypes: `[src, ids, dst]`.
+    /// `dst[i][j] = src[ids[i]][j]` for dimension 0; the other dimensions work the same way. `ids`
+    /// has one dimension. All dtypes; ids u8, u32 or i64, with the padding of
+    /// [`Gather`](Self::Gather). Dtypes: `[src, ids, dst]`, src and dst equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let ids = CpuDevice.storage_from_slice(&[1u32, 1, 0])?;
+    /// let y = x.index_select(&ids, &Layout::contiguous((2, 2)), &Layout::contiguous(3), 0)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     IndexSelect {
-        /// The dimension that ids count along.
+        /// The dimension that ids index.
         dim: usize,
     },
-    /// A copy of the first operand with `[ids[i][j]][j] = src[i][j]` for dimension 0, others alike;
-    /// of equal ids the last in row-major order stays. The first operand may be the destination.
-    /// All dtypes, ids u8, u32, i64. Dtypes: `[self, ids, src, dst]`.
+    /// A copy of the first input in which `dst[ids[i][j]][j] = src[i][j]` for dimension 0; the
+    /// other dimensions work the same way. If ids repeat, the last element in row-major order of
+    /// `src` wins. The first input may be the destination. Elements whose id is padding (see
+    /// [`Gather`](Self::Gather)) or out of range are skipped. All dtypes; ids u8, u32 or i64.
+    /// Dtypes: `[self, ids, src, dst]`, all but ids equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let l = Layout::contiguous(3);
+    /// let mut x = CpuDevice.storage_from_slice(&[0i32, 7, 0])?;
+    /// let ids = CpuDevice.storage_from_slice(&[2u32, 2, 0])?;
+    /// let src = CpuDevice.storage_from_slice(&[1i32, 2, 3])?;
+    /// x.scatter_set(&l, &ids, &l, &src, &l, 0)?;
+    /// assert_eq!(x.to_vec::<i32>()?, [3, 7, 2]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ScatterSet {
-        /// The dimension that ids count along.
+        /// The dimension that ids index.
         dim: usize,
     },
-    /// As `ScatterSet`, adding: in the compute type, in row-major order of the source, rounded
-    /// once. Dtypes: `[self, ids, src, dst]`.
+    /// Like [`ScatterSet`](Self::ScatterSet), but adds: in the compute type, in row-major order of
+    /// `src`, rounded once at the end. Dtypes: `[self, ids, src, dst]`, all but ids equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let l = Layout::contiguous(3);
+    /// let mut x = CpuDevice.storage_from_slice(&[0i32, 7, 0])?;
+    /// let ids = CpuDevice.storage_from_slice(&[2u32, 2, 0])?;
+    /// let src = CpuDevice.storage_from_slice(&[1i32, 2, 3])?;
+    /// x.scatter_add_set(&l, &ids, &l, &src, &l, 0)?;
+    /// assert_eq!(x.to_vec::<i32>()?, [3, 7, 3]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     ScatterAdd {
-        /// The dimension that ids count along.
+        /// The dimension that ids index.
         dim: usize,
     },
-    /// As `ScatterAdd` with ids of one dimension: `[ids[i]][j] += src[i][j]` for dimension 0,
-    /// others alike. Dtypes: `[self, ids, src, dst]`.
+    /// Like [`ScatterAdd`](Self::ScatterAdd) with ids of one dimension: `dst[ids[i]][j] +=
+    /// src[i][j]` for dimension 0; the other dimensions work the same way. Dtypes: `[self, ids,
+    /// src, dst]`, all but ids equal.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout};
+    /// let l = Layout::contiguous((2, 2));
+    /// let x = CpuDevice.storage_from_slice(&[5i32, 0, 0, 0])?;
+    /// let ids = CpuDevice.storage_from_slice(&[1u32, 1])?;
+    /// let src = CpuDevice.storage_from_slice(&[1i32, 2, 3, 4])?;
+    /// let y = x.index_add(&l, &ids, &Layout::contiguous(2), &src, &l, 0)?;
+    /// assert_eq!(y.to_vec::<i32>()?, [5, 0, 4, 6]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     IndexAdd {
-        /// The dimension that ids count along.
+        /// The dimension that ids index.
         dim: usize,
     },
-    /// See [`Conv1d`]. f16, bf16, f32, f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`Conv1d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
     Conv1d(Conv1d),
-    /// See [`Conv2d`]. f16, bf16, f32, f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`Conv2d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
     Conv2d(Conv2d),
-    /// See [`ConvTranspose1d`]. f16, bf16, f32, f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`ConvTranspose1d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
     ConvTranspose1d(ConvTranspose1d),
-    /// See [`ConvTranspose2d`]. f16, bf16, f32, f64. Dtypes: `[src, kernel, dst]`, equal.
+    /// See [`ConvTranspose2d`]. f16, bf16, f32 and f64. Dtypes: `[src, kernel, dst]`, equal.
     ConvTranspose2d(ConvTranspose2d),
-    /// Averages of windows; see [`Pool2d`]. Floats. Dtypes: `[src, dst]`, equal.
+    /// The average of each window; see [`Pool2d`]. Floats. Dtypes: `[src, dst]`, equal.
     AvgPool2d(Pool2d),
-    /// Maxima of windows; see [`Pool2d`]. All dtypes. Dtypes: `[src, dst]`, equal.
+    /// The maximum of each window; see [`Pool2d`]. All dtypes. Dtypes: `[src, dst]`, equal.
     MaxPool2d(Pool2d),
     /// See [`UpsampleNearest1d`]. All dtypes. Dtypes: `[src, dst]`, equal.
     UpsampleNearest1d(UpsampleNearest1d),
@@ -181,28 +320,46 @@ pub enum Op {
     UpsampleNearest2d(UpsampleNearest2d),
     /// See [`UpsampleBilinear2d`]. Floats. Dtypes: `[src, dst]`, equal.
     UpsampleBilinear2d(UpsampleBilinear2d),
-    /// See [`RandUniform`]. f16, bf16, f32, f64. Dtypes: `[dst]`.
+    /// See [`RandUniform`]. f16, bf16, f32 and f64. Dtypes: `[dst]`.
     RandUniform(RandUniform),
-    /// See [`RandNormal`]. f16, bf16, f32, f64. Dtypes: `[dst]`.
+    /// See [`RandNormal`]. f16, bf16, f32 and f64. Dtypes: `[dst]`.
     RandNormal(RandNormal),
-    /// Blocks of each row of `[.., k]`, as bytes. f32, f16, bf16. Dtypes: `[src, dst]`, dst u8.
+    /// Quantizes each row of `[.., k]` to blocks, stored as bytes; see [`GgmlDType`]. f32, f16 and
+    /// bf16. Dtypes: `[src, dst]`, dst u8.
     Quantize(GgmlDType),
-    /// The elements of each row of blocks. f32, f16, bf16. Dtypes: `[src, dst]`, src u8.
+    /// Converts each row of blocks back to floats; see [`GgmlDType`]. f32, f16 and bf16. Dtypes:
+    /// `[src, dst]`, src u8.
     Dequantize(GgmlDType),
-    /// See [`QMatmul`]. Dtypes: `[weight, x, dst]`, the first u8, the others f32, f16 or bf16 and
-    /// equal.
+    /// See [`QMatmul`]. Dtypes: `[weight, x, dst]`: weight u8, x and dst equal: f32, f16 or bf16.
     QMatmul(QMatmul),
-    /// A product with one of several quantized matrices, chosen for each row: u8 `[experts, n,
-    /// bytes of k]`, `x` `[tokens, 1 or top, k]`, ids u32 `[tokens, top]`, result `[tokens, top,
-    /// n]`. Ids behave as those of `IndexSelect`: a padding mark gives a row of 0. Dtypes:
-    /// `[weight, x, ids, dst]`, the first u8, ids u32, the others f32, f16 or bf16 and equal.
+    /// A product with one of several quantized matrices, which `ids` chooses for each row (mixture
+    /// of experts). Shapes: weight `[experts, n, row_bytes(k)]`, x `[tokens, 1, k]` or `[tokens,
+    /// top, k]`, ids `[tokens, top]`, result `[tokens, top, n]`. Ids behave as in
+    /// [`IndexSelect`](Self::IndexSelect): a padding id gives a row of zeros. Dtypes: `[weight, x,
+    /// ids, dst]`: weight u8, ids u32, x and dst equal: f32, f16 or bf16.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, GgmlDType, Layout, QMatmul};
+    /// let format = GgmlDType::Q4_0;
+    /// let w: Vec<f32> = (0..64).map(|i| if i < 32 { 1.0 } else { -8.0 }).collect();
+    /// let w = CpuDevice.storage_from_slice(&w)?;
+    /// let w = w.quantize(&Layout::contiguous((2, 1, 32)), format)?;
+    /// let x = CpuDevice.storage_from_slice(&[1.0f32; 32])?;
+    /// let ids = CpuDevice.storage_from_slice(&[1u32, 0])?; // expert 1, then expert 0
+    /// let [wl, xl] = [(2, 1, 18), (1, 1, 32)].map(Layout::contiguous);
+    /// let (il, op) = (Layout::contiguous((1, 2)), QMatmul::new(format));
+    /// let y = x.qmatmul_id(&xl, &w, &wl, &ids, &il, op)?;
+    /// assert_eq!(y.to_vec::<f32>()?, [-256.0, 32.0]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     QMatmulId(QMatmul),
 }
 
 impl Op {
-    /// The name, as kernels, reports and the command line spell it: the name of the method that
-    /// asks for it, which is candle's where candle has one. So [`Op::Copy`] is `copy_strided_src`,
-    /// [`Op::Fill`] is `const_set`, and [`Op::ScatterAdd`] is `scatter_add_set`.
+    /// Returns the name used by kernels, reports and the command line. It is the name of the method
+    /// that calls the operation, which is candle's name if candle has the method: [`Op::Copy`] is
+    /// `copy_strided_src`, [`Op::Fill`] is `const_set`, and [`Op::ScatterAdd`] is
+    /// `scatter_add_set`.
     pub fn name(&self) -> &'static str {
         match self {
             Op::Fill(_) => "const_set",
@@ -264,7 +421,7 @@ impl Op {
         }
     }
 
-    /// Who computes it, where the parameters say so.
+    /// Returns the numerics that the parameters name; `None` if they name none.
     pub fn numerics(&self) -> Option<Numerics> {
         match self {
             Op::Matmul(op) => op.numerics,
@@ -278,8 +435,7 @@ impl Op {
         }
     }
 
-    /// The operation computed by whom `numerics` says; unchanged where only kernels of the tree
-    /// compute it.
+    /// Returns the operation with the given numerics; unchanged if it has only a portable kernel.
     pub fn with_numerics(mut self, numerics: Option<Numerics>) -> Self {
         match &mut self {
             Op::Matmul(op) => op.numerics = numerics,
@@ -294,7 +450,7 @@ impl Op {
         self
     }
 
-    /// Whether an input may be the destination itself: the operation then works in place.
+    /// Whether an input may be the destination itself, so that the operation works in place.
     pub fn takes_dst(&self, input: usize) -> bool {
         match self {
             Op::Copy

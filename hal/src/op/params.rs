@@ -6,6 +6,15 @@ use crate::Numerics;
 /// `x * mul + add`. Floats: one fma in the compute type, to which `mul` and `add` are rounded
 /// first. Integers: `mul` and `add` are cast to the dtype (truncated, saturating, NaN to 0), and
 /// the arithmetic wraps.
+///
+/// ```rust
+/// # use isobit_hal::{Affine, BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op};
+/// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0])?;
+/// let op = Op::Affine(Affine::new(2.0, 0.5));
+/// let y = CpuStorage::apply(&op, &[(&x, &Layout::contiguous(2))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [2.5, 4.5]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Affine {
@@ -16,14 +25,22 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// `x * mul + add`.
+    /// Creates `x * mul + add`.
     pub const fn new(mul: f64, add: f64) -> Self {
         Self { mul, add }
     }
 }
 
-/// `x^exponent`, as [`BinaryOp::Pow`](super::BinaryOp::Pow) with the exponent rounded to the
-/// compute type. *Floats.*
+/// `x^exponent`, computed like [`BinaryOp::Pow`](super::BinaryOp::Pow) with the exponent rounded to
+/// the compute type. *Floats.*
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, Powf};
+/// let x = CpuDevice.storage_from_slice(&[2.0f32, -1.0])?;
+/// let y = CpuStorage::apply(&Op::Powf(Powf::new(3.0)), &[(&x, &Layout::contiguous(2))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [8.0, -1.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Powf {
@@ -32,13 +49,23 @@ pub struct Powf {
 }
 
 impl Powf {
-    /// `x^exponent`.
+    /// Creates `x^exponent`.
     pub const fn new(exponent: f64) -> Self {
         Self { exponent }
     }
 }
 
-/// `x` where x > 0, else `alpha * (e^x - 1)`, with alpha rounded to the compute type. *Floats.*
+/// ELU (Clevert, Unterthiner and Hochreiter 2015,
+/// [arXiv:1511.07289](https://arxiv.org/abs/1511.07289)): `x` if x > 0, else `alpha * (e^x - 1)`,
+/// with alpha rounded to the compute type. *Floats.*
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Elu, Layout, Op};
+/// let x = CpuDevice.storage_from_slice(&[3.0f32, 0.0, f32::NEG_INFINITY])?;
+/// let y = CpuStorage::apply(&Op::Elu(Elu::new(2.0)), &[(&x, &Layout::contiguous(3))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [3.0, 0.0, -2.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Elu {
@@ -47,44 +74,53 @@ pub struct Elu {
 }
 
 impl Elu {
-    /// ELU with a given alpha.
+    /// Creates an ELU with the given alpha.
     pub const fn new(alpha: f64) -> Self {
         Self { alpha }
     }
 }
 
-/// A copy of `rows` rows of `cols` elements between buffers with a stride from row to row.
+/// A copy of `rows` rows of `cols` elements between two buffers, each with its own row stride.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Copy2d};
+/// let src = CpuDevice.storage_from_slice(&[1u8, 2, 3, 4, 5, 6])?; // rows of 3
+/// let mut dst = CpuDevice.storage_from_slice(&[0u8; 4])?; // rows of 2
+/// src.copy2d(&mut dst, Copy2d::new(2, 2).with_strides(3, 2).with_offsets(1, 0))?;
+/// assert_eq!(dst.to_vec::<u8>()?, [2, 3, 5, 6]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copy2d {
-    /// Rows to copy.
+    /// Number of rows to copy.
     pub rows: usize,
-    /// Elements in a row.
+    /// Elements per row.
     pub cols: usize,
-    /// Elements from a row of the source to the next.
+    /// Elements from the start of one row of the source to the next.
     pub src_stride: usize,
-    /// Elements from a row of the destination to the next; at least `cols`.
+    /// Elements from the start of one row of the destination to the next; at least `cols`.
     pub dst_stride: usize,
-    /// The first element of the source.
+    /// Index of the first element in the source.
     pub src_offset: usize,
-    /// The first element of the destination.
+    /// Index of the first element in the destination.
     pub dst_offset: usize,
 }
 
 impl Copy2d {
-    /// Rows that lie one behind the other in both buffers, from their start.
+    /// Creates a copy of contiguous rows, from the start of both buffers.
     pub const fn new(rows: usize, cols: usize) -> Self {
         Self { rows, cols, src_stride: cols, dst_stride: cols, src_offset: 0, dst_offset: 0 }
     }
 
-    /// With given distances from row to row.
+    /// Sets the row strides.
     pub const fn with_strides(mut self, src_stride: usize, dst_stride: usize) -> Self {
         self.src_stride = src_stride;
         self.dst_stride = dst_stride;
         self
     }
 
-    /// With given first elements.
+    /// Sets the indices of the first elements.
     pub const fn with_offsets(mut self, src_offset: usize, dst_offset: usize) -> Self {
         self.src_offset = src_offset;
         self.dst_offset = dst_offset;
@@ -92,93 +128,143 @@ impl Copy2d {
     }
 }
 
-/// A reduction over a set of dimensions, which stay in the result with size 1.
+/// A reduction over a set of dimensions. The result keeps these dimensions, with size 1.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Reduce, ReduceOp};
+/// let x = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let l = Layout::contiguous((2, 3));
+/// let rows = x.reduce(&l, &Reduce::new(ReduceOp::Sum, &[1]))?;
+/// assert_eq!(rows.to_vec::<f32>()?, [6.0, 15.0]);
+/// let all = x.reduce(&l, &Reduce::new(ReduceOp::Sum, &[0, 1]))?;
+/// assert_eq!(all.to_vec::<f32>()?, [21.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reduce {
-    /// What is computed.
+    /// The reduction.
     pub op: ReduceOp,
-    /// The dimensions, each at most once, in any order: the elements are taken in row-major order
-    /// of the tensor either way. None reduces every element by itself.
+    /// The dimensions to reduce, each at most once, in any order: the elements are always taken in
+    /// row-major order of the tensor. If empty, every element is reduced by itself.
     pub dims: crate::Dims,
 }
 
 impl Reduce {
-    /// A reduction over some dimensions.
+    /// Creates a reduction over the given dimensions.
     pub fn new(op: ReduceOp, dims: &[usize]) -> Self {
         Self { op, dims: dims.into() }
     }
 }
 
-/// A batched matrix product `[.., m, k] x [.., k, n] -> [.., m, n]` with equal batch dimensions
-/// (broadcast one by a stride of 0).
+/// A batched matrix product `[.., m, k] x [.., k, n] -> [.., m, n]`. The batch dimensions must be
+/// equal; a layout with a stride of 0 broadcasts one operand.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Matmul};
+/// let l = Layout::contiguous((2, 2));
+/// let a = CpuDevice.storage_from_slice(&[1.0f32, 2.0, 3.0, 4.0])?;
+/// let b = CpuDevice.storage_from_slice(&[5.0f32, 6.0, 7.0, 8.0])?;
+/// let c = a.matmul(&l, &b, &l, Matmul::default())?;
+/// assert_eq!(c.to_vec::<f32>()?, [19.0, 22.0, 43.0, 50.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Matmul {
-    /// Who computes it; `None` takes the device's default.
+    /// Vendor library or portable kernel; `None` takes the device's default.
     pub numerics: Option<Numerics>,
 }
 
 impl Matmul {
-    /// With given numerics.
+    /// Creates a product with the given numerics.
     pub const fn with_numerics(numerics: Numerics) -> Self {
         Self { numerics: Some(numerics) }
     }
 }
 
-/// `min(max(x, min), max)` as [`BinaryOp::Maximum`](super::BinaryOp::Maximum) and
-/// [`Minimum`](super::BinaryOp::Minimum): NaN stays NaN, and where `min` is above `max` the result
-/// is `max`. The limits are rounded as [`Affine`]'s parameters are; a limit that is NaN gives NaN
-/// (of integers it is 0).
+/// `min(max(x, min), max)`, with the rules of [`BinaryOp::Maximum`](super::BinaryOp::Maximum) and
+/// [`Minimum`](super::BinaryOp::Minimum): NaN stays NaN, and if `min > max` the result is `max`.
+/// The limits are rounded like the parameters of [`Affine`]. A NaN limit gives NaN for floats, and
+/// counts as 0 for integers.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, Clamp, CpuDevice, CpuStorage, Layout, Op};
+/// let x = CpuDevice.storage_from_slice(&[-1.0f32, 0.5, 2.0])?;
+/// let y = CpuStorage::apply(&Op::Clamp(Clamp::new(0.0, 1.0)), &[(&x, &Layout::contiguous(3))])?;
+/// assert_eq!(y.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Clamp {
-    /// The smallest result.
+    /// The lower limit.
     pub min: f64,
-    /// The largest result.
+    /// The upper limit.
     pub max: f64,
 }
 
 impl Clamp {
-    /// Between two limits.
+    /// Creates a clamp to the given limits.
     pub const fn new(min: f64, max: f64) -> Self {
         Self { min, max }
     }
 }
 
-/// Sums of everything up to each element along a dimension, in the compute type; integers wrap.
+/// The cumulative sum along a dimension: each result is the sum of all elements up to and including
+/// that position. The sums are computed in the compute type; integers wrap.
+/// [`docs/numerics/shape.md`](https://github.com/isobit/isobit/blob/main/docs/numerics/shape.md)
+/// fixes their order.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, CumSum, Layout, Op};
+/// let x = CpuDevice.storage_from_slice(&[1i32, 2, 3, 4])?;
+/// let op = Op::CumSum(CumSum::new(1));
+/// let y = CpuStorage::apply(&op, &[(&x, &Layout::contiguous((2, 2)))])?;
+/// assert_eq!(y.to_vec::<i32>()?, [1, 3, 3, 7]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CumSum {
-    /// The dimension.
+    /// The dimension to sum along.
     pub dim: usize,
 }
 
 impl CumSum {
-    /// Along a dimension.
+    /// Creates a cumulative sum along a dimension.
     pub const fn new(dim: usize) -> Self {
         Self { dim }
     }
 }
 
-/// One triangle of the matrices in the last two dimensions; the other elements become 0.
+/// Keeps one triangle of the matrices in the last two dimensions and sets the other elements to 0.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op, Triangle};
+/// let ones = CpuDevice.storage_from_slice(&[1.0f32; 9])?;
+/// let op = Op::Triangle(Triangle::lower(0)); // of ones: a causal mask
+/// let mask = CpuStorage::apply(&op, &[(&ones, &Layout::contiguous((3, 3)))])?;
+/// assert_eq!(mask.to_vec::<f32>()?, [1., 0., 0., 1., 1., 0., 1., 1., 1.]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Triangle {
-    /// The upper triangle (`column - row >= diagonal`); else the lower one (`column - row <=
-    /// diagonal`).
+    /// Whether to keep the upper triangle (`column - row >= diagonal`) or the lower one (`column -
+    /// row <= diagonal`).
     pub upper: bool,
-    /// The diagonal where the triangle ends, itself included: 0 the main one, above it positive.
+    /// The last diagonal that is kept: 0 is the main diagonal, positive ones lie above it.
     pub diagonal: i64,
 }
 
 impl Triangle {
-    /// What lies on and below a diagonal.
+    /// Keeps the elements on and below a diagonal.
     pub const fn lower(diagonal: i64) -> Self {
         Self { upper: false, diagonal }
     }
 
-    /// What lies on and above a diagonal.
+    /// Keeps the elements on and above a diagonal.
     pub const fn upper(diagonal: i64) -> Self {
         Self { upper: true, diagonal }
     }

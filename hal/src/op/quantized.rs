@@ -1,12 +1,28 @@
-//! Quantized matrices: the block formats of GGUF, and the operations on them. A quantized tensor is
-//! a storage of u8 that holds the blocks of each row one behind the other, in the file's own bytes.
+//! Quantized matrices: the block formats of GGUF and the operations on them. A quantized tensor is
+//! a u8 storage that holds the blocks of each row consecutively, with the same bytes as in the
+//! file.
 
 use crate::{DType, Error, ErrorKind, Result};
 use std::fmt;
 
 macro_rules! formats {
     ($($(#[doc = $doc:literal])+ $variant:ident $name:literal $block:literal $bytes:literal)*) => {
-        /// A block format of GGUF, by the names of ggml.
+        /// A block format of GGUF, with the names that [ggml](https://github.com/ggml-org/ggml)
+        /// uses. [`docs/numerics/quantized.md`][quantized] gives the bytes of each format.
+        ///
+        /// ```rust
+        /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, DType, GgmlDType, Layout};
+        /// let format = GgmlDType::Q4_0;
+        /// assert_eq!(format.row_bytes(64)?, 36); // two blocks of 18 bytes
+        /// let values: Vec<f32> = (0..32).map(|i| (i % 16) as f32 - 8.0).collect();
+        /// let x = CpuDevice.storage_from_slice(&values)?;
+        /// let blocks = x.quantize(&Layout::contiguous(32), format)?;
+        /// let y = blocks.dequantize(&Layout::contiguous(18), format, DType::F32)?;
+        /// assert_eq!(y.to_vec::<f32>()?, values); // 4 bits hold -8 to 7 exactly
+        /// # Ok::<(), isobit_hal::Error>(())
+        /// ```
+        ///
+        /// [quantized]: https://github.com/isobit/isobit/blob/main/docs/numerics/quantized.md
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum GgmlDType { $($(#[doc = $doc])+ $variant,)* }
@@ -15,17 +31,17 @@ macro_rules! formats {
             /// Every format.
             pub const ALL: &[GgmlDType] = &[$(GgmlDType::$variant),*];
 
-            /// ggml's name, in lower case as in file names.
+            /// Returns ggml's name in lower case, as used in file names.
             pub const fn name(self) -> &'static str {
                 match self { $(GgmlDType::$variant => $name,)* }
             }
 
-            /// Elements of a block.
+            /// Returns the number of elements per block.
             pub const fn block_size(self) -> usize {
                 match self { $(GgmlDType::$variant => $block,)* }
             }
 
-            /// Bytes of a block.
+            /// Returns the number of bytes per block.
             pub const fn block_bytes(self) -> usize {
                 match self { $(GgmlDType::$variant => $bytes,)* }
             }
@@ -33,17 +49,18 @@ macro_rules! formats {
     };
 }
 formats! {
-    /// 4 bits and an f16 scale a block of 32.
+    /// 4 bits and an f16 scale per block of 32.
     Q4_0 "q4_0" 32 18
-    /// 4 bits, an f16 scale and an f16 minimum a block of 32.
+    /// 4 bits, an f16 scale and an f16 minimum per block of 32.
     Q4_1 "q4_1" 32 20
-    /// 5 bits and an f16 scale a block of 32.
+    /// 5 bits and an f16 scale per block of 32.
     Q5_0 "q5_0" 32 22
-    /// 5 bits, an f16 scale and an f16 minimum a block of 32.
+    /// 5 bits, an f16 scale and an f16 minimum per block of 32.
     Q5_1 "q5_1" 32 24
-    /// 8 bits and an f16 scale a block of 32.
+    /// 8 bits and an f16 scale per block of 32.
     Q8_0 "q8_0" 32 34
-    /// 8 bits, an f16 scale and the f16 scaled sum of the elements a block of 32: for activations.
+    /// 8 bits, an f16 scale and the f16 scaled sum of the elements per block of 32; used for
+    /// activations.
     Q8_1 "q8_1" 32 36
     /// 2 bits in 16 sub-blocks of 16, with 4-bit scales and minima.
     Q2K "q2_k" 256 84
@@ -55,20 +72,21 @@ formats! {
     Q5K "q5_k" 256 176
     /// 6 bits in 16 sub-blocks of 16, with 8-bit scales.
     Q6K "q6_k" 256 210
-    /// 8 bits, an f32 scale and the sums of each 16 elements: for activations.
+    /// 8 bits, an f32 scale and the sum of every 16 elements per block of 256; used for
+    /// activations.
     Q8K "q8_k" 256 292
 }
 
 impl GgmlDType {
-    /// The position in [`ALL`](Self::ALL), for tables.
+    /// Returns the position in [`ALL`](Self::ALL), for indexing tables.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Bytes of a row of so many elements.
+    /// Returns the size in bytes of a row of `elements` elements.
     ///
     /// # Errors
-    /// `InvalidArgument` where they are no whole number of blocks.
+    /// `InvalidArgument` if `elements` is not a multiple of the block size.
     pub fn row_bytes(self, elements: usize) -> Result<usize> {
         if elements.is_multiple_of(self.block_size()) {
             return Ok(elements / self.block_size() * self.block_bytes());
@@ -76,14 +94,14 @@ impl GgmlDType {
         let block = self.block_size();
         Err(Error::new(
             ErrorKind::InvalidArgument,
-            format!("a row of {elements} elements is no whole number of {self} blocks of {block}: pad it"),
+            format!("a row of {elements} elements is not a multiple of the {self} block size {block}: pad the row"),
         ))
     }
 
-    /// Elements of a row of so many bytes.
+    /// Returns the number of elements in a row of `bytes` bytes.
     ///
     /// # Errors
-    /// `InvalidArgument` where they are no whole number of blocks.
+    /// `InvalidArgument` if `bytes` is not a multiple of the size of a block.
     pub fn row_elements(self, bytes: usize) -> Result<usize> {
         if bytes.is_multiple_of(self.block_bytes()) {
             return Ok(bytes / self.block_bytes() * self.block_size());
@@ -91,7 +109,7 @@ impl GgmlDType {
         let block = self.block_bytes();
         Err(Error::new(
             ErrorKind::InvalidArgument,
-            format!("a row of {bytes} bytes is no whole number of {self} blocks of {block} bytes"),
+            format!("a row of {bytes} bytes is not a multiple of the {self} block size of {block} bytes"),
         ))
     }
 }
@@ -102,42 +120,67 @@ impl fmt::Display for GgmlDType {
     }
 }
 
-/// What the activations are while a quantized matrix meets them.
+/// How a product with a quantized matrix treats the activations.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, GgmlDType, Layout};
+/// # use isobit_hal::{QActivations, QMatmul};
+/// let (xl, wl) = (Layout::contiguous((1, 32)), Layout::contiguous((1, 18)));
+/// let w = CpuDevice.storage_from_slice(&[-8.0f32; 32])?;
+/// let w = w.quantize(&Layout::contiguous((1, 32)), GgmlDType::Q4_0)?;
+/// let x = CpuDevice.storage_from_slice(&[127.0f32; 32])?; // q8_1 holds it exactly
+/// let op = QMatmul::new(GgmlDType::Q4_0).with_activations(QActivations::Q8_1);
+/// assert_eq!(x.qmatmul(&xl, &w, &wl, op)?.to_vec::<f32>()?, [-32512.0]); // 32 * 127 * -8
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum QActivations {
-    /// As they come, widened to f32; the matrix is dequantized to f32 on the way.
+    /// The activations are widened to f32, and the matrix is dequantized to f32 on the fly.
     #[default]
     Float,
-    /// Quantized to [`GgmlDType::Q8_1`] first, so that the products are of integers, in dp4a or the
-    /// matrix units.
+    /// The activations are quantized to [`GgmlDType::Q8_1`] first, so that the products are integer
+    /// products, on dp4a or the matrix units.
     Q8_1,
 }
 
-/// `x w^T` with a quantized matrix `w` of n rows of k: u8 `[n, bytes of k]`, `x` `[.., m, k]`,
-/// result `[.., m, n]`. `x` f32, f16 or bf16, the result of its dtype.
+/// The product `x w^T` with a quantized matrix `w` of n rows of k elements. Shapes: `w`
+/// `[n, row_bytes(k)]` of u8, `x` `[.., m, k]`, result `[.., m, n]`. `x` is f32, f16 or bf16; the
+/// result has the same dtype.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, GgmlDType, Layout, QMatmul};
+/// let w: Vec<f32> = (0..32).map(|i| (i % 16) as f32 - 8.0).collect(); // the sum is -16
+/// let w = CpuDevice.storage_from_slice(&w)?;
+/// let w = w.quantize(&Layout::contiguous((1, 32)), GgmlDType::Q4_0)?;
+/// let x = CpuDevice.storage_from_slice(&[0.5f32; 32])?;
+/// let (xl, wl) = (Layout::contiguous((1, 32)), Layout::contiguous((1, 18)));
+/// let y = x.qmatmul(&xl, &w, &wl, QMatmul::new(GgmlDType::Q4_0))?;
+/// assert_eq!(y.to_vec::<f32>()?, [-8.0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QMatmul {
-    /// The format of the matrix.
+    /// Format of the matrix.
     pub format: GgmlDType,
-    /// What the activations are on the way.
+    /// How the activations are treated.
     pub activations: QActivations,
 }
 
 impl QMatmul {
-    /// A product with the activations as they come.
+    /// Creates a product with float activations.
     pub const fn new(format: GgmlDType) -> Self {
         Self { format, activations: QActivations::Float }
     }
 
-    /// With activations quantized on the way, or not.
+    /// Sets how the activations are treated.
     pub const fn with_activations(mut self, activations: QActivations) -> Self {
         self.activations = activations;
         self
     }
 }
 
-/// The dtypes that quantized operations take on their other side.
+/// Whether quantized operations accept the dtype for activations and float results.
 pub(super) const fn is_activation(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F16 | DType::BF16)
 }

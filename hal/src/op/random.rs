@@ -1,5 +1,5 @@
-//! Parameters of random numbers. They say where in which sequence the numbers stand, so that an
-//! operation is a function of its parameters alone; devices keep the position
+//! Parameters of random numbers. They name the sequence and the position in it, so that the result
+//! is a function of the parameters alone. Devices keep the position between calls
 //! ([`BackendDevice::rand_uniform`](crate::BackendDevice::rand_uniform)).
 
 use crate::{DType, Numerics};
@@ -11,31 +11,31 @@ macro_rules! random {
         #[non_exhaustive]
         pub struct $name {
             $($(#[$field_meta])* pub $field: f64,)*
-            /// Which sequence.
+            /// Selects the sequence.
             pub seed: u64,
-            /// Where in the sequence the first element stands: numbers drawn from it before.
-            /// Element `i` of the result, in row-major order, is number `offset + i`.
+            /// Position of the first element in the sequence. Element `i` of the result, in
+            /// row-major order, is number `offset + i`.
             pub offset: u64,
-            /// Who draws. `None` is the generator that gives the same numbers on every device,
-            /// whatever the device's default; a vendor's library has numbers of its own, and draws
-            /// them only where it is asked by name.
+            /// The generator. `None` is the portable generator, which gives the same numbers on
+            /// every device, whatever the device's default is. A vendor library gives different
+            /// numbers, and is used only if the call names [`Numerics::Vendor`].
             pub numerics: Option<Numerics>,
         }
 
         impl $name {
-            /// From the start of the sequence of seed 0.
+            /// Creates the parameters with seed 0 and offset 0.
             pub const fn new($($field: f64),*) -> Self {
                 Self { $($field,)* seed: 0, offset: 0, numerics: None }
             }
 
-            /// From a place in a sequence.
+            /// Sets the seed and the offset.
             pub const fn at(mut self, seed: u64, offset: u64) -> Self {
                 self.seed = seed;
                 self.offset = offset;
                 self
             }
 
-            /// With given numerics.
+            /// Sets the numerics.
             pub const fn with_numerics(mut self, numerics: Numerics) -> Self {
                 self.numerics = Some(numerics);
                 self
@@ -44,29 +44,59 @@ macro_rules! random {
     };
 }
 random! {
-    /// Uniform numbers in `[lo, up)`. f16, bf16, f32, f64.
+    /// Uniform random numbers in `[lo, up)`. f16, bf16, f32 and f64. The portable generator is
+    /// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3*,
+    /// SC'11); [`docs/numerics/random.md`][random] fixes every bit.
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op};
+    /// # use isobit_hal::RandUniform;
+    /// let mut x = CpuDevice.storage_from_slice(&[0.0f32; 8])?;
+    /// let rand = RandUniform::new(-1.0, 1.0);
+    /// let op = Op::RandUniform(rand.at(7, 0)); // seed 7, offset 0
+    /// CpuStorage::apply_into(&op, &[], &mut x, &Layout::contiguous(8))?;
+    /// assert!(x.to_vec::<f32>()?.iter().all(|v| (-1.0..1.0).contains(v)));
+    /// // The offset is a position in the sequence: this repeats the last two numbers.
+    /// let mut y = CpuDevice.storage_from_slice(&[0.0f32; 2])?;
+    /// let op = Op::RandUniform(rand.at(7, 6));
+    /// CpuStorage::apply_into(&op, &[], &mut y, &Layout::contiguous(2))?;
+    /// assert_eq!(y.to_vec::<f32>()?, x.to_vec::<f32>()?[6..]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
+    ///
+    /// [random]: https://github.com/isobit/isobit/blob/main/docs/numerics/random.md
     RandUniform
-    /// The smallest.
+    /// The lower limit, inclusive.
     lo
-    /// What they stay below.
+    /// The upper limit, exclusive.
     up
 }
 random! {
-    /// Normal numbers. f16, bf16, f32, f64.
+    /// Normally distributed random numbers. f16, bf16, f32 and f64. The portable generator applies
+    /// the transform of Box and Muller (1958) to the words of Philox4x32-10; see [`RandUniform`].
+    ///
+    /// ```rust
+    /// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, CpuStorage, Layout, Op};
+    /// # use isobit_hal::RandNormal;
+    /// let mut x = CpuDevice.storage_from_slice(&[0.0f32; 3])?;
+    /// let op = Op::RandNormal(RandNormal::new(2.5, 0.0)); // without deviation: the mean
+    /// CpuStorage::apply_into(&op, &[], &mut x, &Layout::contiguous(3))?;
+    /// assert_eq!(x.to_vec::<f32>()?, [2.5; 3]);
+    /// # Ok::<(), isobit_hal::Error>(())
+    /// ```
     RandNormal
     /// The mean.
     mean
-    /// The standard deviation; not negative.
+    /// The standard deviation; must not be negative.
     std
 }
 
 impl RandUniform {
-    /// The smallest and the largest value that a result of a dtype can have: those of the interval.
-    /// Where the dtype has none there, both are the value nearest to `lo`.
+    /// Returns the smallest and the largest value of the dtype in the interval. No result lies
+    /// outside them. If the dtype has no value in the interval, both are the value nearest to `lo`.
     pub fn ends(&self, dtype: DType) -> [f64; 2] {
         let grid = Grid::of(dtype);
-        // What is below `up` is at most the f64 before it, so the largest of the dtype's values up
-        // to that one is meant.
+        // A value below `up` is at most the f64 before `up`, so round that one down.
         let [first, last] = [grid.round(self.lo, f64::ceil), grid.round(self.up.next_down(), f64::floor)];
         if first <= last { [first, last] } else { [grid.round(self.lo, f64::round_ties_even); 2] }
     }
@@ -74,9 +104,9 @@ impl RandUniform {
 
 /// The values of a float dtype as multiples of powers of two.
 struct Grid {
-    /// Bits of the significand, the leading one included.
+    /// Bits of the significand, including the leading one.
     precision: i32,
-    /// Of the smallest and the largest normal number.
+    /// Exponents of the smallest and the largest normal number.
     exponents: [i32; 2],
 }
 
@@ -91,17 +121,16 @@ impl Grid {
         Self { precision, exponents }
     }
 
-    /// A neighbour of `x`, or `x` itself: which, says a rounding to integers. Beyond the largest
-    /// number it is an infinity, or that number where the rounding goes towards zero.
+    /// Rounds `x` to a value of the dtype, in the direction of `to_integer`. Beyond the largest
+    /// number the result is an infinity, or the largest number if the rounding is towards zero.
     fn round(&self, x: f64, to_integer: fn(f64) -> f64) -> f64 {
         let [least, most] = self.exponents;
         if x == 0.0 || x.is_infinite() || self.precision == 53 {
-            // Without the sign of a zero.
+            // Adding +0 turns -0 into +0.
             return x + 0.0;
         }
         let exponent = ((x.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(least);
-        // Every f64 is a whole number of these, or has a fraction that the division keeps: both are
-        // powers of two apart.
+        // Dividing by a power of two is exact, so the quotient keeps the fraction of x.
         let unit = 2f64.powi(exponent.min(most) + 1 - self.precision);
         let largest = (2.0 - 2f64.powi(1 - self.precision)) * 2f64.powi(most);
         let rounded = to_integer(x / unit) * unit + 0.0;

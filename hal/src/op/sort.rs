@@ -1,48 +1,66 @@
-//! Parameters of sorting. NaN is the largest value of all, zeros of both signs are equal, and equal
-//! elements keep their order in either direction.
+//! Parameters of sorting. NaN counts as the largest value, +0 and -0 are equal, and equal elements
+//! keep their order in both directions.
 
-/// A sort of the last dimension.
+/// A stable sort of the last dimension. NaN counts as the largest value, and +0 and -0 are equal.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, Sort};
+/// let x = CpuDevice.storage_from_slice(&[3.0f32, f32::NEG_INFINITY, 2.0])?;
+/// let (values, positions) = x.sort_last_dim(&Layout::contiguous(3), Sort::descending())?;
+/// assert_eq!(values.to_vec::<f32>()?, [3.0, 2.0, f32::NEG_INFINITY]);
+/// assert_eq!(positions.to_vec::<u32>()?, [0, 2, 1]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Sort {
-    /// From the largest to the smallest; else from the smallest.
+    /// Whether to sort from the largest to the smallest.
     pub descending: bool,
 }
 
 impl Sort {
-    /// From the smallest to the largest: NaNs last.
+    /// Sorts from the smallest to the largest, NaNs last.
     pub const fn ascending() -> Self {
         Self { descending: false }
     }
 
-    /// From the largest to the smallest: NaNs first.
+    /// Sorts from the largest to the smallest, NaNs first.
     pub const fn descending() -> Self {
         Self { descending: true }
     }
 }
 
-/// The first `k` elements of a stable sort of the last dimension.
+/// The first `k` elements of a stable [`Sort`] of the last dimension.
+///
+/// ```rust
+/// # use isobit_hal::{BackendDevice, BackendStorage, CpuDevice, Layout, TopK};
+/// let x = CpuDevice.storage_from_slice(&[2i32, 1, 3, 3])?;
+/// let (values, positions) = x.topk(&Layout::contiguous(4), TopK::largest(3))?;
+/// assert_eq!(values.to_vec::<i32>()?, [3, 3, 2]);
+/// assert_eq!(positions.to_vec::<u32>()?, [2, 3, 0]);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TopK {
-    /// How many; at most the size of the dimension.
+    /// Number of elements; at most the size of the dimension.
     pub k: usize,
-    /// The largest (descending, NaNs first); else the smallest.
+    /// Whether to take the largest elements (descending, NaNs first) or the smallest (ascending).
     pub largest: bool,
 }
 
 impl TopK {
-    /// The `k` largest.
+    /// Takes the `k` largest elements, in descending order.
     pub const fn largest(k: usize) -> Self {
         Self { k, largest: true }
     }
 
-    /// The `k` smallest.
+    /// Takes the `k` smallest elements, in ascending order.
     pub const fn smallest(k: usize) -> Self {
         Self { k, largest: false }
     }
 
-    /// The sort whose first elements they are.
+    /// Returns the sort from which the first `k` elements are taken.
     pub const fn sort(self) -> Sort {
         Sort { descending: self.largest }
     }

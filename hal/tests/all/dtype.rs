@@ -19,11 +19,11 @@ fn names_read_back_and_properties_are_those_of_the_types() {
     let error = "f12".parse::<DType>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert!(error.to_string().contains("bf16"));
-    // Sign bits stay within the width.
+    // Sign bits do not extend beyond the width.
     assert_eq!([Scalar::I8(-1), Scalar::I16(-1), Scalar::I32(-1)].map(Scalar::to_bits), [0xff, 0xffff, 0xffff_ffff]);
 }
 
-/// Against the reference's own cast, over halfway cases, the ends of every range and everything
+/// Compares with the reference's own cast on halfway cases, the ends of every range, and values
 /// beyond.
 #[test]
 fn a_scalar_of_an_f64_is_what_a_cast_gives() {

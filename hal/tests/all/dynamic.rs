@@ -1,5 +1,5 @@
-//! A driver behind [`DynDevice`] answers as it does by itself, and no method of the traits is
-//! forgotten.
+//! A driver behind [`DynDevice`] behaves as it does directly, and no method of the traits is
+//! missing.
 
 use crate::elsewhere::Elsewhere;
 use isobit_hal::{
@@ -12,7 +12,7 @@ fn host() -> DynDevice {
     DynDevice::from_backend(CpuDevice)
 }
 
-/// The names of the functions that a text declares at a depth of indentation.
+/// Returns the names of the functions that a source text declares at a given indentation.
 fn functions(text: &str, indentation: &str) -> BTreeSet<String> {
     let declared = text.lines().filter_map(|line| {
         let line = line.strip_prefix(indentation)?;
@@ -22,7 +22,7 @@ fn functions(text: &str, indentation: &str) -> BTreeSet<String> {
     declared.collect()
 }
 
-/// The body of a trait in the text of its file.
+/// Returns the body of a trait in a source text.
 fn body<'a>(text: &'a str, name: &str) -> &'a str {
     let start = text.find(&format!("pub trait {name}")).unwrap();
     &text[start..start + text[start..].find("\n}\n").unwrap()]
@@ -33,10 +33,10 @@ fn every_method_is_in_the_lists_or_stands_on_one_that_is() {
     let lists = functions(include_str!("../../src/dynamic/methods.rs"), "                ");
     let known = |names: &[&str]| lists.iter().cloned().chain(names.iter().map(|n| n.to_string())).collect();
     let written: BTreeSet<String> = known(&[
-        // Written out, having operands or no `self`.
+        // Written by hand, because they have operands or no `self`.
         "new",
         "can_access_peer",
-        // Generic, and provided on top of others for every device alike.
+        // Generic, and provided on top of other methods for every device.
         "same_device",
         "storage_from_slice",
         "with_stream",
@@ -58,13 +58,13 @@ fn every_method_is_in_the_lists_or_stands_on_one_that_is() {
         "write_slice",
         "to_device",
     ]);
-    // All other methods are forms of `apply_into`, declared after it.
+    // All other methods are built on `apply_into` and declared after it.
     let text = body(include_str!("../../src/storage.rs"), "BackendStorage");
     let forms = functions(&text[text.find("fn apply_into").unwrap()..], "    ");
     let forms: BTreeSet<String> = forms.into_iter().chain(["apply_into".into(), "try_clone".into()]).collect();
     let left = storage.iter().filter(|name| !written.contains(*name) && !forms.contains(*name));
     assert_eq!(left.collect::<Vec<_>>(), Vec::<&String>::new());
-    // And the lists name nothing that is gone.
+    // The lists must not name methods that no longer exist.
     assert_eq!(lists.iter().filter(|n| !device.contains(*n) && !storage.contains(*n)).count(), 0);
 }
 
@@ -117,7 +117,7 @@ fn operations_run_in_the_driver() {
     let error = a.unary(&Layout::contiguous(4), UnaryOp::Sqrt).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 
-    // The device's one sequence of numbers, whichever handle draws.
+    // The device has one sequence of numbers, whichever handle draws.
     device.set_seed(7).unwrap();
     let drawn = device.rand_uniform(&Shape::from(8), DType::F32, 0.0, 1.0).unwrap().to_vec::<f32>().unwrap();
     CpuDevice.set_seed(7).unwrap();
@@ -127,11 +127,11 @@ fn operations_run_in_the_driver() {
 
 #[test]
 fn a_launch_finds_its_device_by_the_kernel_or_by_a_storage() {
-    /// What a launch of numbers and storages is answered.
+    /// Returns the error of a launch with numbers and storages.
     fn refusal(func: &Func, storage: Option<&DynStorage>) -> Error {
         let launch = func.builder::<DynStorage>().value(1.0f32);
         let launch = storage.into_iter().fold(launch, |launch, storage| launch.arg(storage));
-        // SAFETY: no driver here runs kernels, so each refuses it.
+        // SAFETY: no driver here runs kernels, so each returns an error.
         unsafe { launch.launch(LaunchConfig::linear(1, 1)) }.unwrap_err()
     }
 
@@ -139,7 +139,7 @@ fn a_launch_finds_its_device_by_the_kernel_or_by_a_storage() {
     let own = driver.get_or_load_func("scale").unwrap();
     let bound = DynDevice::from_backend(driver.clone()).get_or_load_func("scale").unwrap();
     assert_eq!((bound.name(), bound.device()), ("scale", driver.id()));
-    // Each driver is reached, and says that it runs none.
+    // The call reaches each driver, which reports that it runs no kernels.
     let storage = host().zeros(&Shape::from(1), DType::U8).unwrap();
     for error in [refusal(&bound, None), refusal(&own, Some(&storage))] {
         assert_eq!((error.kind(), error.kernel()), (ErrorKind::UnsupportedOp, Some("scale")), "{error}");

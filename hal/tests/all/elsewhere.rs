@@ -1,5 +1,5 @@
-//! A driver that has streams and kernels, and neither memory nor operations, for calls that are
-//! refused earlier.
+//! A driver with streams and kernels but without memory and operations, for calls that fail before
+//! they need those.
 
 use isobit_hal::kernel::{FuncBackend, KernelParam};
 use isobit_hal::{
@@ -78,7 +78,7 @@ impl BackendStorage for Never {
     }
 }
 
-/// A kernel that is a name.
+/// A kernel that consists only of a name.
 #[derive(Debug)]
 struct Named {
     name: String,

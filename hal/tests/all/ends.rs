@@ -1,4 +1,4 @@
-//! The ends of uniform intervals.
+//! Tests the ends of uniform intervals.
 
 use isobit_hal::*;
 
@@ -12,11 +12,12 @@ fn the_ends_are_the_outermost_values_of_the_interval() {
     assert_eq!(ends(0.0, 1.0, DType::F32), [0.0, 1.0 - 2f64.powi(-24)]);
     assert_eq!(ends(0.0, 1.0, DType::F16), [0.0, 1.0 - 2f64.powi(-11)]);
     assert_eq!(ends(0.0, 1.0, DType::BF16), [0.0, 1.0 - 2f64.powi(-8)]);
-    // Around zero the neighbours are the smallest subnormals.
+    // The neighbours of zero are the smallest subnormals.
     assert_eq!(ends(-1.0, 0.0, DType::F16), [-1.0, -(2f64.powi(-24))]);
     assert_eq!(ends(-1e-30, 1e-30, DType::F16), [0.0, 0.0]);
     assert!(ends(-1e-30, 1.0, DType::F16)[0].is_sign_positive());
-    // Ends between two values give the inner ones; 0.1 lies between two of bf16, 0x3dcc and 0x3dcd.
+    // A limit between two values gives the inner one; 0.1 lies between the bf16 values 0x3dcc and
+    // 0x3dcd.
     assert_eq!(ends(0.1, 0.25, DType::BF16), [0.10009765625, 0.25 - 2f64.powi(-10)]);
     assert_eq!(ends(-0.25, -0.1, DType::BF16)[1], -0.10009765625);
 }

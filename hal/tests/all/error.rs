@@ -1,4 +1,4 @@
-//! What errors say.
+//! Tests the text and the context of errors.
 
 use isobit_hal::*;
 use std::error::Error as _;
@@ -23,7 +23,7 @@ fn the_text_holds_all_that_is_known() {
     assert_eq!(error.op(), Some("matmul"), "the innermost operation is the one that failed");
     assert_eq!(error.source().map(|s| s.to_string()).as_deref(), Some("below"));
     assert_eq!((error.kind(), error.message()), (ErrorKind::LibraryFailure, "the product failed; try again"));
-    // What `fn main() -> Result<()>` prints of it.
+    // The text that `fn main() -> Result<()>` prints.
     assert_eq!(format!("{error:?}"), format!("{error}\n  caused by: below"));
 }
 

@@ -1,9 +1,9 @@
-//! The 8-bit float: its conversions, by the definition of the format.
+//! Tests the conversions of the 8-bit float against the definition of the format.
 
 use isobit_hal::F8E4M3;
 use std::cmp::Ordering;
 
-/// The value of a non-negative, finite code by the specification's formula.
+/// Returns the value of a non-negative, finite code by the specification's formula.
 fn value(code: u8) -> f64 {
     let (exponent, fraction) = (i32::from(code >> 3), f64::from(code & 7));
     match exponent {

@@ -1,9 +1,10 @@
-//! Families, classes and examples: nothing of hal is left out of them.
+//! Every operation of hal has a family, a class and an example.
 
 use isobit_hal::*;
 use std::collections::BTreeSet;
 
-/// The variants of `Op`, read from its declaration: an enum cannot list its own.
+/// Returns the variants of `Op`, read from its source, because an enum cannot list its own
+/// variants.
 fn variants() -> BTreeSet<String> {
     let source = include_str!("../../src/op/mod.rs");
     let body = source.split("pub enum Op {").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap();
@@ -32,7 +33,7 @@ fn an_example_is_of_the_family_that_gives_it_and_has_a_name_of_its_own() {
     assert_eq!(names.len(), Op::examples().len());
 }
 
-/// The folders of the kernel tree are named after families.
+/// The folders of the kernel sources are named after families.
 #[test]
 fn every_family_is_a_folder_of_the_kernel_tree() {
     let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/../kernels-common/src/ops");

@@ -1,4 +1,4 @@
-//! Names of the functions.
+//! Tests the names of the functions.
 
 use isobit_hal::*;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What a launch is refused for.
+//! Tests the errors of launches.
 
 use isobit_hal::kernel::*;
 use isobit_hal::*;
@@ -36,7 +36,7 @@ fn fake(device: &CpuDevice, params: Option<&[(usize, ParamKind)]>) -> Func {
 
 #[track_caller]
 fn refused(result: Result<()>, kind: ErrorKind, says: &str) {
-    let error = result.expect_err("this launch is wrong");
+    let error = result.expect_err("the launch must fail");
     assert_eq!(error.kind(), kind, "{error}");
     assert!(error.message().contains(says) && error.kernel() == Some("fake"), "{error}");
 }
@@ -119,12 +119,12 @@ fn a_configuration_stays_within_the_limits_of_device_and_kernel() {
     for (grid, block, says) in [
         ([0, 1, 1], [1, 1, 1], "0 blocks of 1 threads along x"),
         ([1, 1, 1], [1, 1, 0], "1 blocks of 0 threads along z"),
-        ([(1 << 30) + 1, 1, 1], [1, 1, 1], "the device takes 1073741824"),
-        ([1, 65536, 1], [1, 1, 1], "65536 blocks along y; the device takes 65535"),
+        ([(1 << 30) + 1, 1, 1], [1, 1, 1], "the device allows at most 1073741824"),
+        ([1, 65536, 1], [1, 1, 1], "65536 blocks along y; the device allows at most 65535"),
         ([1 << 24, 1, 1], [256, 1, 1], "fewer than 4294967296"),
-        ([1, 1, 1], [1025, 1, 1], "the device takes 1024"),
+        ([1, 1, 1], [1025, 1, 1], "the device allows at most 1024"),
         ([1, 1, 1], [u32::MAX, u32::MAX, u32::MAX], "threads"),
-        ([1, 1, 1], [16, 17, 1], "compiled for blocks of 256"),
+        ([1, 1, 1], [16, 17, 1], "compiled for blocks of at most 256"),
     ] {
         refused(check(grid, block), ErrorKind::InvalidArgument, says);
     }

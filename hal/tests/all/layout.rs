@@ -1,8 +1,8 @@
-//! Layouts: views, bounds, collapsing.
+//! Tests layouts: views, bounds, collapsing.
 
 use isobit_hal::*;
 
-/// The index of an element by the definition: offset + sum of index * stride.
+/// Returns the buffer index of an element by the definition: offset + sum of index * stride.
 fn by_definition(layout: &Layout) -> Vec<usize> {
     let mut indices = vec![layout.start_offset()];
     for (&d, &s) in layout.dims().iter().zip(layout.stride()) {
@@ -55,7 +55,7 @@ fn views_name_the_elements_they_say() {
     assert_eq!(by_definition(&base.narrow(1, 2, 2).unwrap()), [2, 3, 6, 7, 10, 11]);
     assert_eq!(by_definition(&base.step(1, 3).unwrap()), [0, 3, 4, 7, 8, 11]);
     assert_eq!(by_definition(&Layout::contiguous([2, 1]).broadcast_as([2, 2, 2]).unwrap()), [0, 0, 1, 1, 0, 0, 1, 1]);
-    // Nothing is left of the dimension, so the offset need not move past the buffer.
+    // The dimension becomes empty, so the offset need not move beyond the buffer.
     assert_eq!(base.narrow(0, 3, 0).unwrap().start_offset(), 0);
 }
 

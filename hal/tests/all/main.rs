@@ -1,4 +1,5 @@
-//! The crate's tests, one program: beside the crate, so that it is not compiled once more for them.
+//! The crate's tests, as one program outside the crate, so that the crate is not compiled again for
+//! them.
 
 mod cpu;
 mod dtype;

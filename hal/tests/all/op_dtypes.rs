@@ -1,8 +1,8 @@
-//! Which dtypes operations take.
+//! Tests which dtypes operations take.
 
 use isobit_hal::*;
 
-/// For every operation, which of all combinations of dtypes are taken.
+/// Tests which combinations of dtypes each operation takes.
 #[test]
 fn dtypes_are_judged_as_the_documentation_says() {
     use DType::*;

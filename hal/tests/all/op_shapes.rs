@@ -1,11 +1,12 @@
-//! Shapes that PyTorch 2.11 gives for the same calls (convolutions, pooling), and what is refused.
+//! Tests shapes against those that PyTorch 2.11 gives for the same calls (convolutions, pooling),
+//! and the errors for bad shapes.
 
 use isobit_hal::*;
 
 fn shape(op: Op, inputs: &[&[usize]]) -> Result<Vec<usize>> {
     let shapes: Vec<Shape> = inputs.iter().map(|&d| d.into()).collect();
     let result = op.result_shape(&shapes.iter().collect::<Vec<_>>())?;
-    Ok(result.expect("the inputs say what the result is").dims().to_vec())
+    Ok(result.expect("the inputs determine the shape").dims().to_vec())
 }
 
 fn refused(op: Op, inputs: &[&[usize]], kind: ErrorKind, says: &str) {
@@ -56,7 +57,7 @@ fn windows_have_pytorchs_shapes() {
     refused(Op::AvgPool2d(Pool2d::new([9, 1])), &[&[1, 2, 7, 5]], ErrorKind::InvalidArgument, "larger");
     assert_eq!(shape(Op::UpsampleNearest1d(UpsampleNearest1d::new([7])), &[&[1, 2, 3]]).unwrap(), [1, 2, 7]);
     let nothing = Op::UpsampleNearest2d(UpsampleNearest2d::new([2, 2]));
-    refused(nothing, &[&[1, 2, 0, 3]], ErrorKind::InvalidArgument, "nothing to enlarge");
+    refused(nothing, &[&[1, 2, 0, 3]], ErrorKind::InvalidArgument, "no elements to enlarge");
     let scaled = Op::UpsampleBilinear2d(UpsampleBilinear2d::new([2, 2]).with_scale([f64::NAN, 1.0]));
     refused(scaled, &[&[1, 2, 3, 3]], ErrorKind::InvalidArgument, "positive");
 }
@@ -65,7 +66,7 @@ fn windows_have_pytorchs_shapes() {
 fn ids_must_suit_what_they_count_in() {
     let gather = Op::Gather { dim: 1 };
     assert_eq!(shape(gather.clone(), &[&[4, 5], &[3, 9]]).unwrap(), [3, 9]);
-    refused(gather.clone(), &[&[4, 5], &[5, 1]], ErrorKind::ShapeMismatch, "another dimension");
+    refused(gather.clone(), &[&[4, 5], &[5, 1]], ErrorKind::ShapeMismatch, "only in dimension 1");
     refused(gather, &[&[4], &[3]], ErrorKind::InvalidArgument, "dimension 1");
     assert_eq!(shape(Op::IndexSelect { dim: 0 }, &[&[4, 5], &[9]]).unwrap(), [9, 5]);
     refused(Op::IndexSelect { dim: 0 }, &[&[4, 5], &[9, 1]], ErrorKind::ShapeMismatch, "rank 1");
@@ -81,7 +82,7 @@ fn rows_and_their_parameters_must_fit() {
     refused(Op::RmsNorm { eps: 0.0 }, &[&[2, 3], &[2]], ErrorKind::ShapeMismatch, "[3]");
     refused(Op::LayerNorm { eps: 0.0 }, &[&[2, 3], &[3], &[1, 3]], ErrorKind::ShapeMismatch, "[3]");
     assert_eq!(shape(Op::TopK(TopK::largest(2)), &[&[2, 3]]).unwrap(), [2, 2]);
-    refused(Op::ArgTopK(TopK::smallest(4)), &[&[2, 3]], ErrorKind::InvalidArgument, "first 4 of 3");
+    refused(Op::ArgTopK(TopK::smallest(4)), &[&[2, 3]], ErrorKind::InvalidArgument, "k is 4");
     refused(Op::CumSum(CumSum::new(2)), &[&[2, 3]], ErrorKind::InvalidArgument, "dimension 2");
     refused(Op::Triangle(Triangle::lower(0)), &[&[3]], ErrorKind::ShapeMismatch, "two dimensions");
     let rope = |form| Op::Rope(form);
@@ -96,7 +97,7 @@ fn quantized_rows_are_whole_blocks() {
     let q = QMatmul::new(GgmlDType::Q4K);
     assert_eq!(shape(Op::Quantize(GgmlDType::Q4K), &[&[3, 512]]).unwrap(), [3, 288]);
     assert_eq!(shape(Op::Dequantize(GgmlDType::Q4_0), &[&[3, 36]]).unwrap(), [3, 64]);
-    refused(Op::Quantize(GgmlDType::Q4K), &[&[3, 300]], ErrorKind::InvalidArgument, "blocks of 256");
+    refused(Op::Quantize(GgmlDType::Q4K), &[&[3, 300]], ErrorKind::InvalidArgument, "block size 256");
     refused(Op::Dequantize(GgmlDType::Q4_0), &[&[3, 35]], ErrorKind::InvalidArgument, "18 bytes");
     assert_eq!(shape(Op::QMatmul(q), &[&[7, 288], &[2, 5, 512]]).unwrap(), [2, 5, 7]);
     refused(Op::QMatmul(q), &[&[7, 288], &[5, 256]], ErrorKind::ShapeMismatch, "hold 512");

@@ -1,4 +1,4 @@
-//! Shapes.
+//! Tests shapes.
 
 use isobit_hal::*;
 

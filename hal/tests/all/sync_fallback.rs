@@ -1,5 +1,5 @@
-//! Streams, events, graphs and pinned memory on a device with one order: the host. What is expected
-//! is what the calls promise.
+//! Tests streams, events, graphs and pinned memory on a device with a single order of work: the
+//! host.
 
 use crate::elsewhere::Elsewhere;
 use isobit_hal::event::EventBackend;
@@ -65,7 +65,7 @@ fn a_thread_works_on_the_stream_it_entered_and_returns_to_the_one_before() {
     })
     .unwrap();
     assert_eq!(current(), default);
-    // Left also where the work fails, and in whatever order guards are dropped.
+    // The stream is also left if the work fails, and in whatever order guards are dropped.
     let failed = CPU.with_stream(&a, || CPU.storage_from_bytes(DType::F32, &[0; 3]));
     assert_eq!((failed.unwrap_err().kind(), current()), (ErrorKind::InvalidArgument, default));
     let (outer, inner) = (CPU.enter_stream(&a).unwrap(), CPU.enter_stream(&b).unwrap());
@@ -79,7 +79,7 @@ fn a_thread_works_on_the_stream_it_entered_and_returns_to_the_one_before() {
 fn events_measure_the_time_between_the_points_they_were_recorded_at() {
     let stream = CPU.default_stream().unwrap();
     let (start, end) = (CPU.new_event().unwrap(), CPU.new_event().unwrap());
-    assert!(start.query().unwrap(), "an event that was never recorded is reached");
+    assert!(start.query().unwrap(), "an event that was never recorded counts as reached");
     start.synchronize().unwrap();
     stream.wait_event(&start).unwrap();
     let error = start.elapsed_time(&end).unwrap_err();
@@ -95,7 +95,7 @@ fn events_measure_the_time_between_the_points_they_were_recorded_at() {
     let elapsed = start.elapsed_time(&end).unwrap();
     assert!((20.0..=longest).contains(&elapsed), "{elapsed} of {longest} ms");
     assert_eq!(end.elapsed_time(&start).unwrap(), -elapsed);
-    // Recorded again, it is the later point.
+    // Recording it again moves it to the later point.
     stream.record(&start).unwrap();
     assert!(start.elapsed_time(&end).unwrap() <= 0.0);
 }
@@ -110,7 +110,7 @@ fn events_of_others_are_told_from_its_own() {
     assert_eq!(own.elapsed_time(&disguised).unwrap_err().kind(), ErrorKind::InvalidArgument);
     let elsewhere = Event::from_backend(Arc::new(Foreign(DeviceId::new())));
     assert_eq!(stream.record(&elsewhere).unwrap_err().kind(), ErrorKind::DeviceMismatch);
-    // Waiting for it is waiting for the other device, errors included.
+    // Waiting for it waits for the other device and returns that device's errors.
     assert_eq!(stream.wait_event(&elsewhere).unwrap_err().kind(), ErrorKind::DeviceLost);
 }
 
@@ -137,7 +137,7 @@ fn a_graph_does_the_step_when_it_is_replayed() {
             squares.copy_strided_src(&mut data, 0, &layout)
         })
         .unwrap();
-    assert_eq!(data.lock().unwrap().to_vec::<f32>().unwrap(), [2.0, 3.0], "a capture does no work");
+    assert_eq!(data.lock().unwrap().to_vec::<f32>().unwrap(), [2.0, 3.0], "a capture executes nothing");
     graph.replay().unwrap();
     graph.update().unwrap();
     graph.replay().unwrap();
@@ -156,7 +156,7 @@ fn pinned_memory_is_zeros_aligned_and_copied_at_once() {
     let mut pinned = CPU.alloc_pinned(100).unwrap();
     assert_eq!((pinned.len(), pinned.as_ptr().as_ptr() as usize % 64), (100, 0));
     assert_eq!(pinned.bytes().unwrap(), [0; 100]);
-    assert_eq!(pinned.as_slice::<i64>().unwrap().len(), 12, "what is left over is not shown");
+    assert_eq!(pinned.as_slice::<i64>().unwrap().len(), 12, "a partial element at the end is not shown");
     pinned.as_mut_slice::<f32>().unwrap()[1..4].copy_from_slice(&[1.5, -2.0, 7.0]);
 
     let mut storage = CPU.zeros(&Shape::from(5), DType::F32).unwrap();
@@ -185,7 +185,7 @@ fn pinned_memory_is_zeros_aligned_and_copied_at_once() {
 fn what_the_host_has_not_it_says() {
     let info = CPU.info().unwrap();
     assert_eq!((info.compute_capability, info.limits, info.capabilities), (None, None, Default::default()));
-    // SAFETY: the calls are refused.
+    // SAFETY: the calls return an error before they access memory.
     let refused = unsafe { [CPU.stream_from_raw(1).map(drop), CPU.storage_from_raw(64, 1, DType::U8).map(drop)] };
     for error in refused.map(Result::unwrap_err).into_iter().chain([CPU.get_or_load_func("add_f32").unwrap_err()]) {
         assert_eq!(error.kind(), ErrorKind::UnsupportedOp);
@@ -206,7 +206,7 @@ fn bytes_are_read_and_written_in_place() {
     let mut two = [0u32; 2];
     storage.read_slice(2, &mut two).unwrap();
     assert_eq!((two, storage.device_ptr().unwrap()), ([8, 4], place));
-    // SAFETY: the storage's own four elements, which nothing writes meanwhile.
+    // SAFETY: these are the storage's own four elements, which nothing writes meanwhile.
     assert_eq!(unsafe { std::slice::from_raw_parts(place as *const u32, 4) }, [1, 7, 8, 4]);
     for result in [
         storage.write_bytes(2, &[0; 4]),
@@ -219,7 +219,7 @@ fn bytes_are_read_and_written_in_place() {
     }
     storage.write_bytes(16, &[]).unwrap();
     assert_eq!(storage.write_slice(0, &[1.0f32]).unwrap_err().kind(), ErrorKind::UnsupportedDtype);
-    assert_eq!(storage.to_vec::<u32>().unwrap(), [1, 7, 8, 4], "nothing is written by a call that is refused");
+    assert_eq!(storage.to_vec::<u32>().unwrap(), [1, 7, 8, 4], "a failed call writes nothing");
 }
 
 #[test]

@@ -1,19 +1,19 @@
-//! Which modules are packed together.
+//! Groups the modules that are packed together.
 
 use std::collections::BTreeMap;
 
-/// How much a frame unpacks to at most, unless one module is more. A family of PTX has up to 11 MB,
-/// and unpacking all of it for the first of its kernels would be felt; half this size costs 10 %
-/// more bytes.
+/// The maximum unpacked size of a frame, unless a single module is larger. A family of PTX has up
+/// to 11 MB, and unpacking all of it for its first kernel would take noticeable time. Half this
+/// size costs 10 % more bytes.
 const LIMIT: usize = 1 << 20;
 
-/// The family of a module: the folder of the kernel source that its text includes first.
+/// Returns the family of a module: the folder of the kernel source that its text includes first.
 pub fn family(text: &str) -> &str {
     let source = text.split('"').nth(1).unwrap_or_default();
     source.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Modules in frames: those of one family, in their order, as many as fit.
+/// Groups modules into frames: the modules of one family, in their order, up to the size limit.
 pub fn group<'a>(modules: impl Iterator<Item = (&'a str, &'a str)>, len: impl Fn(&str) -> usize) -> Vec<Vec<&'a str>> {
     let mut families: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (family, module) in modules {

@@ -1,4 +1,4 @@
-//! What of packing needs neither compressor nor kernels: tested with the rest of the workspace,
-//! which builds neither for it.
+//! The part of packing that needs neither the compressor nor the kernels. It is tested with the
+//! rest of the workspace, which builds neither for it.
 
 pub mod frames;

@@ -1,6 +1,6 @@
-//! Packs the code of every architecture of this build as the data crates carry it: frames of one
-//! family each, with a shared dictionary. `isobit-kernels-pack FOLDER` writes
-//! `FOLDER/<arch>/kernels.bin`, FOLDER being `kernels-common/code`.
+//! Packs the code of every architecture of this build for the data crates: frames of one family
+//! each, with a shared dictionary. `isobit-kernels-pack FOLDER` writes `FOLDER/<arch>/kernels.bin`,
+//! where FOLDER is `kernels-common/code`.
 
 #[allow(dead_code)]
 #[path = "../../src/code/archive/mod.rs"]
@@ -48,9 +48,9 @@ fn pack(folder: &Path, file: &[u8]) -> Result<()> {
     }
     let packed = writer.finish(built.arch, built.compiler, built.flags);
 
-    // What is shipped is unpacked as programs do it, and compared.
+    // The packed file is unpacked as programs do it, and compared.
     let again = unpack(&Archive::parse(&packed)?)?;
-    ensure!(again == code, "what was packed unpacks to something else");
+    ensure!(again == code, "the unpacked code differs from the code that was packed");
     let path = folder.join(built.arch).join("kernels.bin");
     std::fs::write(&path, &packed).with_context(|| format!("{} cannot be written", path.display()))?;
     let unpacked: usize = code.values().map(Vec::len).sum();
@@ -66,7 +66,7 @@ fn pack(folder: &Path, file: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Every module's code.
+/// Returns the code of every module.
 fn unpack<'a>(archive: &Archive<'a>) -> Result<BTreeMap<&'a str, Vec<u8>>> {
     let mut frames: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     let mut code = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Compression as good as it gets: a release is packed once and downloaded often.
+//! Compresses at the highest level: a release is packed once and downloaded often.
 
 use anyhow::{Context, Result};
 use zstd::bulk::Compressor;
@@ -6,19 +6,21 @@ use zstd::zstd_safe::CParameter;
 
 const LEVEL: i32 = 19;
 
-/// A larger one pays for itself no more.
+/// A larger dictionary costs more than it saves.
 const DICTIONARY: usize = 512 << 10;
 
-/// What the dictionary is trained on: kernels differ in pieces, so whole modules would say little.
+/// The size of the pieces that the dictionary is trained on. Kernels differ in small parts, so
+/// whole modules would be poor samples.
 const SAMPLE: usize = 16 << 10;
 
-/// A dictionary of what modules have in common.
+/// Trains a dictionary on the common content of modules.
 pub fn dictionary<'a>(modules: impl Iterator<Item = &'a [u8]>) -> Result<Vec<u8>> {
     let samples: Vec<&[u8]> = modules.flat_map(|module| module.chunks(SAMPLE)).collect();
-    zstd::dict::from_samples(&samples, DICTIONARY).context("no dictionary can be trained")
+    zstd::dict::from_samples(&samples, DICTIONARY).context("cannot train a dictionary")
 }
 
-/// One frame. Its window holds all of it, as the dictionary can be referred to no longer than that.
+/// Compresses one frame. Its window covers the whole frame, because the dictionary can be
+/// referenced only within the window.
 pub fn frame(bytes: &[u8], dictionary: &[u8]) -> Result<Vec<u8>> {
     let mut compressor = Compressor::with_dictionary(LEVEL, dictionary)?;
     let window = (bytes.len() + dictionary.len()).next_power_of_two().ilog2();

@@ -1,18 +1,18 @@
-//! What must not happen while a stream is captured: calls that wait for the whole card. Making and
-//! destroying a vendor library's handle does, and CUDA then takes every capture on that card for
-//! broken (901), also those of other threads and of other openings of the device. So such calls go
-//! between captures, and captures between such calls.
+//! Keeps captures apart from calls that synchronise the whole device. Creating and destroying a
+//! vendor library's handle does so, and CUDA then invalidates every capture on that device (error
+//! 901), including those of other threads and of other openings of the device. Such calls therefore
+//! wait until no capture is running, and captures wait until no such call is running.
 //!
-//! The gate is one for the process, for openings of one card share what the driver breaks. Neither
-//! side waits for ever: a step that waits for a thread which waits here goes on after a while, and
-//! its capture may then be refused by the driver, as it would be without a gate.
+//! There is one gate per process, because all openings of one device are affected. Neither side
+//! waits forever: if a step waits for a thread that waits here, that thread continues after a
+//! timeout. The driver may then reject its capture, as it would without a gate.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// How long one side waits for the other. Making the slowest handle, cuDNN's first, takes about a
-/// second.
+/// The longest time that one side waits for the other. Creating the slowest handle, the first one
+/// of cuDNN, takes about a second.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
@@ -25,7 +25,8 @@ static STATE: Mutex<State> = Mutex::new(State { captures: 0, calls: 0 });
 static CHANGED: Condvar = Condvar::new();
 
 thread_local! {
-    /// Captures and calls of this thread, which waits for nobody meanwhile.
+    /// The number of captures and calls of this thread. While it is not 0, the thread does not wait
+    /// for others.
     static INSIDE: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -33,7 +34,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock()
 }
 
-/// One side's stay, which ends when it is dropped.
+/// Marks one side as active until it is dropped.
 #[derive(Debug)]
 struct SectionGuard(fn(&mut State) -> &mut usize);
 
@@ -57,20 +58,20 @@ impl Drop for SectionGuard {
     }
 }
 
-/// Held by the thread that captures, as long as it does.
+/// Held by the capturing thread during the capture.
 #[derive(Debug)]
 pub(crate) struct Capturing {
     _guard: SectionGuard,
 }
 
 impl Capturing {
-    /// Waits for calls of other threads that would break the capture.
+    /// Waits for calls of other threads that would invalidate the capture.
     pub(crate) fn begin() -> Self {
         Self { _guard: SectionGuard::begin(|state| &mut state.captures, |state| &mut state.calls) }
     }
 }
 
-/// Does what would break captures when no other thread captures.
+/// Runs a call that would invalidate captures, when no other thread is capturing.
 pub(crate) fn between_captures<T>(call: impl FnOnce() -> T) -> T {
     let _guard = SectionGuard::begin(|state| &mut state.calls, |state| &mut state.captures);
     call()
@@ -90,7 +91,7 @@ mod tests {
                     for _ in 0..rounds {
                         let _capture = Capturing::begin();
                         capturing.fetch_add(1, Ordering::SeqCst);
-                        // The thread that captures does not wait for itself.
+                        // The capturing thread does not wait for itself.
                         between_captures(std::thread::yield_now);
                         capturing.fetch_sub(1, Ordering::SeqCst);
                     }

@@ -1,4 +1,4 @@
-//! Graphs: a step captured once, and replayed in its place among the work of all streams.
+//! Graphs: a step is captured once and replayed, in order with the work of all streams.
 
 use crate::capture::pool::CapturePool;
 use crate::capture::recorder::{Recorded, record};
@@ -15,19 +15,19 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
-/// What the work of a graph stands on, and keeps alive.
+/// The resources that a graph uses and keeps alive.
 #[derive(Debug)]
 pub(crate) struct GraphResources<R: GpuRuntime> {
-    /// Memory that was there before the step, and what the step does with it.
+    /// The memory that existed before the step, and how the step accesses it.
     blocks: Vec<(Arc<Block<R>>, Access)>,
-    /// Memory that the step allocated.
+    /// The memory that the step allocated.
     memory: Arc<CapturePool<R>>,
-    /// Flags of operations with ids, where there are such.
+    /// The fault flags of operations with indices, if there are any.
     faults: Option<GraphFaults>,
 }
 
 impl<R: GpuRuntime> GraphResources<R> {
-    /// Those of a capture that is over.
+    /// Takes the resources of a finished capture.
     pub(crate) fn of(capture: &Capture<R>) -> Self {
         Self { blocks: capture.take_kept(), memory: capture.pool().clone(), faults: capture.take_faults() }
     }
@@ -36,13 +36,14 @@ impl<R: GpuRuntime> GraphResources<R> {
         self.faults.as_ref()
     }
 
-    /// The blocks whose uses are noted: of page-locked memory always, for the host looks at it.
+    /// Returns the blocks whose uses are recorded. Page-locked memory is always included, because
+    /// the host accesses it.
     fn noted(&self, tracked: bool) -> impl Iterator<Item = (&Block<R>, Access)> {
         let blocks = self.blocks.iter().map(|(block, access)| (&**block, *access));
         blocks.filter(move |(block, _)| tracked || block.is_pinned())
     }
 
-    /// Has a stream wait until the graph can run there.
+    /// Makes a stream wait until the graph can run on it.
     fn wait(&self, device: &GpuDevice<R>, stream: &GpuStream<R>, tracked: bool) -> Result<()> {
         for (block, access) in self.noted(tracked) {
             block.uses().wait(device, stream, access)?;
@@ -53,7 +54,7 @@ impl<R: GpuRuntime> GraphResources<R> {
         Ok(())
     }
 
-    /// Remembers that it runs on a stream.
+    /// Records that the graph runs on a stream.
     fn note(&self, device: &GpuDevice<R>, stream: &GpuStream<R>, tracked: bool) -> Result<()> {
         if !tracked && self.noted(false).next().is_none() {
             return Ok(());
@@ -69,7 +70,7 @@ impl<R: GpuRuntime> GraphResources<R> {
     }
 }
 
-/// The vendor's graph, ready to be launched.
+/// The vendor's executable graph.
 #[derive(Debug)]
 struct Exec<R: GpuRuntime> {
     device: GpuDevice<R>,
@@ -86,20 +87,20 @@ impl<R: GpuRuntime> Exec<R> {
 
 impl<R: GpuRuntime> Drop for Exec<R> {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, destroyed once.
+        // SAFETY: the graph was created in `new` and is destroyed once.
         unsafe { self.device.runtime().destroy_graph_exec(self.raw) };
     }
 }
 
-/// What a [`Graph`] of a GPU is.
+/// The implementation of [`Graph`] for GPUs.
 pub(crate) struct GpuGraph<R: GpuRuntime> {
     device: GpuDevice<R>,
     step: Step,
-    // Before what it needs, so dropped first.
+    // Declared before the resources it uses, so that it is dropped first.
     exec: Exec<R>,
     resources: GraphResources<R>,
     nodes: usize,
-    /// Streams on which replays may still run.
+    /// The streams on which replays may still run.
     running: SmallVec<[Arc<GpuStream<R>>; 1]>,
 }
 
@@ -113,7 +114,7 @@ impl<R: GpuRuntime> GpuGraph<R> {
     /// Captures a step on this thread's stream.
     ///
     /// # Errors
-    /// `CaptureViolation`, and those of the step.
+    /// Returns `CaptureViolation` or the error of the step.
     pub(crate) fn capture(device: &GpuDevice<R>, mut step: Step) -> Result<Graph> {
         let recorded = record(device, &mut step)?;
         let exec = Exec::new(device, &recorded)?;
@@ -122,9 +123,9 @@ impl<R: GpuRuntime> GpuGraph<R> {
         Ok(Graph::from_backend(Box::new(graph)))
     }
 
-    /// Remembers that a replay runs on a stream.
+    /// Records that a replay runs on a stream.
     fn runs_on(&mut self, stream: &Arc<GpuStream<R>>) {
-        /// Beyond so many streams those that are idle are forgotten.
+        /// Above this number of streams, idle ones are removed.
         const STREAMS: usize = 8;
         if self.running.iter().any(|known| Arc::ptr_eq(known, stream)) {
             return;
@@ -155,7 +156,7 @@ impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
         let several = !device.has_one_stream();
         self.resources.wait(&device, &stream, several && device.tracks_events())?;
         let launch = || {
-            // SAFETY: `exec` lives, and so does what its nodes use, which `resources` holds.
+            // SAFETY: `exec` is alive, and `resources` keeps the memory that its nodes use alive.
             unsafe { device.runtime().launch_graph(&stream, self.exec.raw) }
         };
         let launched = match &self.resources.faults {
@@ -165,7 +166,7 @@ impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
         launched.on_device(&self.device)?;
         device.counts().graph_replays.add();
         self.runs_on(stream.shared());
-        // As in `Order::after`: a second stream may have come in the meantime.
+        // As in `Order::after`: another stream may have been created in the meantime.
         let several = several || !device.has_one_stream();
         self.resources.note(&device, &stream, several && device.tracks_events())
     }
@@ -181,7 +182,7 @@ impl<R: GpuRuntime> GraphBackend for GpuGraph<R> {
             device.runtime().synchronize(stream).on_device(&self.device)?;
         }
         self.running.clear();
-        // SAFETY: both live, and the replays were waited for.
+        // SAFETY: both graphs are alive, and all replays have finished.
         let updated = unsafe { device.runtime().update_graph(self.exec.raw, recorded.raw()) };
         if !updated.on_device(&self.device)? {
             self.exec = Exec::new(&device, &recorded)?;

@@ -1,4 +1,5 @@
-//! Captures: work that is recorded instead of being done, and what is refused meanwhile.
+//! Captures: work is recorded instead of executed. This module also rejects calls that are not
+//! allowed during a capture.
 
 pub(crate) mod capture_gate;
 pub(crate) mod graph;
@@ -17,12 +18,12 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// What a capture knows of memory that its work uses.
+/// How a capture uses a block of memory.
 #[derive(Debug)]
 struct CapturedUses<R: GpuRuntime> {
-    /// Uses by the captured work alone.
+    /// The uses by the captured work alone.
     uses: Uses<R>,
-    /// The block, for the graph to keep; `None` for the graph's own memory.
+    /// The block that the graph must keep alive; `None` for the graph's own memory.
     keep: Option<Arc<Block<R>>>,
 }
 
@@ -32,13 +33,13 @@ impl<R: GpuRuntime> Default for CapturedUses<R> {
     }
 }
 
-/// A capture that is going on.
+/// A running capture.
 #[derive(Debug)]
 pub(crate) struct Capture<R: GpuRuntime> {
     pool: Arc<CapturePool<R>>,
     touched: Mutex<HashMap<DevicePtr, CapturedUses<R>>>,
     members: Mutex<Vec<Arc<GpuStream<R>>>>,
-    /// The flags of its operations with ids, once there is one.
+    /// The fault flags of its operations with indices, set by the first such operation.
     faults: OnceLock<GraphFaults>,
 }
 
@@ -52,7 +53,7 @@ impl<R: GpuRuntime> Capture<R> {
         }
     }
 
-    /// The memory of the graph to be.
+    /// Returns the pool that provides the graph's own memory.
     pub(crate) fn pool(&self) -> &Arc<CapturePool<R>> {
         &self.pool
     }
@@ -65,8 +66,8 @@ impl<R: GpuRuntime> Capture<R> {
         std::mem::take(&mut self.members.lock())
     }
 
-    /// The blocks outside the graph's own memory that the captured work uses, and what it does with
-    /// each.
+    /// Takes the blocks outside the graph's own memory that the captured work uses, each with its
+    /// access.
     pub(crate) fn take_kept(&self) -> Vec<(Arc<Block<R>>, Access)> {
         let kept = |touched: CapturedUses<R>| {
             let access = if touched.uses.writes() { Access::Write } else { Access::Read };
@@ -75,21 +76,21 @@ impl<R: GpuRuntime> Capture<R> {
         self.touched.lock().drain().filter_map(|(_, touched)| kept(touched)).collect()
     }
 
-    /// The flags of the operations with ids.
+    /// Returns the fault flags of the operations with indices.
     pub(crate) fn faults(&self) -> &OnceLock<GraphFaults> {
         &self.faults
     }
 
-    /// The flags of the operations with ids, where there are any, when the capture is over.
+    /// Takes the fault flags of the operations with indices after the capture, if there are any.
     pub(crate) fn take_faults(&self) -> Option<GraphFaults> {
         self.faults.get().cloned()
     }
 
-    /// Has a captured stream wait until it may use a block, as far as captured work is concerned: a
-    /// replay waits for the rest.
+    /// Makes a captured stream wait until it may use a block. Only captured work is considered: a
+    /// replay waits for all other work.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn wait(
         &self,
         device: &GpuDevice<R>,
@@ -100,10 +101,10 @@ impl<R: GpuRuntime> Capture<R> {
         self.wait_at(device, stream, block.ptr(), access)
     }
 
-    /// As [`wait`](Self::wait), for memory at an address.
+    /// Same as [`wait`](Self::wait), for memory at an address.
     ///
     /// # Errors
-    /// As there.
+    /// Same as [`wait`](Self::wait).
     pub(crate) fn wait_at(
         &self,
         device: &GpuDevice<R>,
@@ -114,7 +115,7 @@ impl<R: GpuRuntime> Capture<R> {
         self.touched.lock().get(&ptr).map_or(Ok(()), |touched| touched.uses.wait(device, stream, access))
     }
 
-    /// Remembers a use by captured work.
+    /// Records a use by captured work.
     pub(crate) fn note(&self, device: &GpuDevice<R>, block: &Arc<Block<R>>, access: Access, point: Point<R>) {
         let mut touched = self.touched.lock();
         let touched = touched.entry(block.ptr()).or_default();
@@ -124,17 +125,17 @@ impl<R: GpuRuntime> Capture<R> {
         }
     }
 
-    /// Remembers a use of memory that lives within one operation.
+    /// Records a use of memory that lives within one operation.
     pub(crate) fn note_scratch(&self, device: &GpuDevice<R>, ptr: DevicePtr, point: Point<R>) {
         self.touched.lock().entry(ptr).or_default().uses.note(device.runtime(), Access::Write, point);
     }
 }
 
 impl<R: GpuRuntime> GpuDevice<R> {
-    /// Refuses what cannot be part of a capture, on a stream that is captured.
+    /// Rejects calls that cannot be captured if the stream is being captured.
     ///
     /// # Errors
-    /// `CaptureViolation`.
+    /// Returns `CaptureViolation` if the stream is being captured.
     #[inline]
     pub(crate) fn refuse_in_capture(&self, stream: &GpuStream<R>, asked: &str) -> Result<()> {
         if stream.is_capturing() { Err(refused(asked).with_device(self.location_of())) } else { Ok(()) }
@@ -152,7 +153,7 @@ fn refused(asked: &str) -> Error {
     ))
 }
 
-/// A step would be captured within another.
+/// Returns the error for a capture within a capture.
 #[cold]
 pub(crate) fn nested() -> Error {
     violation(
@@ -160,7 +161,7 @@ pub(crate) fn nested() -> Error {
     )
 }
 
-/// A graph would be replayed, or captured anew, as part of a capture.
+/// Returns the error for replaying or updating a graph within a capture.
 #[cold]
 pub(crate) fn replayed_in_capture(asked: &str) -> Error {
     violation(format!(
@@ -168,17 +169,17 @@ pub(crate) fn replayed_in_capture(asked: &str) -> Error {
     ))
 }
 
-/// A captured stream would wait for work outside.
+/// Returns the error for a captured stream that waits for work outside its capture.
 #[cold]
 pub(crate) fn outside() -> Error {
-    let message = "a captured stream cannot wait for work outside its capture, which a replay would not find again: wait before the capture begins, or have the other \
+    let message = "a captured stream cannot wait for work outside its capture, because a replay would not repeat it: wait before the capture begins, or have the other \
                    stream join the captured one first";
     violation(message)
 }
 
-/// A captured stream would wait for another capture.
+/// Returns the error for a captured stream that waits for another capture.
 #[cold]
 pub(crate) fn two_captures() -> Error {
-    let message = "the two streams belong to different captures, which cannot become one: end one of them first";
+    let message = "the two streams belong to different captures, which cannot be merged: end one of them first";
     violation(message)
 }

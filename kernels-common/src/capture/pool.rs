@@ -1,4 +1,4 @@
-//! The memory that a graph owns: what its step allocated.
+//! The memory that a graph owns: the allocations of its step.
 
 use crate::device::GpuDevice;
 use crate::runtime::{DevicePtr, GpuRuntime};
@@ -11,17 +11,17 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 struct State {
     free: BTreeMap<usize, Vec<DevicePtr>>,
-    /// All blocks, with their classes.
+    /// All blocks with their size classes.
     taken: Vec<(DevicePtr, usize)>,
 }
 
-/// The memory of a graph: taken from the device's pool while the graph was captured, and given back
-/// when the graph and all storages in it are gone.
+/// The memory of a graph. It is taken from the device's pool during the capture, and returned when
+/// the graph and all storages in this memory are dropped.
 #[derive(Debug)]
 pub(crate) struct CapturePool<R: GpuRuntime> {
     device: GpuDevice<R>,
     state: Mutex<State>,
-    /// Uses of any of it outside of captures: a replay is one use of all of it.
+    /// The uses of this memory outside of captures. A replay counts as one use of all of it.
     uses: Mutex<Uses<R>>,
 }
 
@@ -34,10 +34,11 @@ impl<R: GpuRuntime> CapturePool<R> {
         self.uses.lock()
     }
 
-    /// A block of at least `bytes`, and the size to give it back with.
+    /// Allocates a block of at least `bytes` bytes. Also returns its size class, which
+    /// [`free`](Self::free) takes.
     ///
     /// # Errors
-    /// `OutOfMemory`.
+    /// Returns `OutOfMemory` if the memory cannot be allocated.
     pub(crate) fn alloc(&self, bytes: usize) -> Result<(DevicePtr, usize)> {
         let pool = self.device.pool();
         let mut state = self.state.lock();
@@ -50,15 +51,15 @@ impl<R: GpuRuntime> CapturePool<R> {
         if class > 0 {
             state.taken.push((ptr, class));
         }
-        // A replay waits for what was still going on with it.
+        // A replay waits for the work that still uses the block.
         self.uses().merge(self.device.runtime(), uses);
         Ok((ptr, class))
     }
 
-    /// Takes a block back, for the rest of the capture.
+    /// Takes a block back, for reuse during the rest of the capture.
     ///
     /// # Safety
-    /// `ptr` and `class` came from [`alloc`](Self::alloc) and are given back once.
+    /// `ptr` and `class` were returned by [`alloc`](Self::alloc) and are freed once.
     pub(crate) unsafe fn free(&self, ptr: DevicePtr, class: usize) {
         self.state.lock().free.entry(class).or_default().push(ptr);
     }
@@ -69,8 +70,8 @@ impl<R: GpuRuntime> Drop for CapturePool<R> {
         let taken = std::mem::take(&mut self.state.lock().taken);
         for (ptr, class) in taken {
             let uses = self.uses().clone();
-            // SAFETY: taken from this pool; the graph and the storages in this memory, which hold
-            // this, are gone.
+            // SAFETY: the memory was taken from this pool. The graph and the storages in this
+            // memory hold a reference to `self`, so they are gone.
             unsafe { self.device.pool().free(self.device.runtime(), ptr, class, uses) };
         }
     }

@@ -1,5 +1,5 @@
-//! Recording a step: the thread's stream is captured while the step is called, and is as it was
-//! afterwards, however the step ends.
+//! Records a step. The thread's stream is captured while the step runs and is restored afterwards,
+//! also if the step fails or panics.
 
 use crate::capture::capture_gate::Capturing;
 use crate::capture::graph::GraphResources;
@@ -11,7 +11,7 @@ use isobit_hal::graph::Step;
 use isobit_hal::{Result, trace};
 use std::sync::Arc;
 
-/// A step's work as the vendor's graph.
+/// The work of a step as a vendor graph.
 #[derive(Debug)]
 pub(crate) struct Recorded<R: GpuRuntime> {
     graph: VendorGraph<R>,
@@ -20,12 +20,12 @@ pub(crate) struct Recorded<R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Recorded<R> {
-    /// The vendor's graph, which lives as long as this.
+    /// Returns the vendor's graph, which lives as long as `self`.
     pub(crate) fn raw(&self) -> RawGraph {
         self.graph.raw
     }
 
-    /// What it needs to run, and how many nodes it has.
+    /// Takes the resources that the graph needs, and its number of nodes.
     pub(crate) fn take(self) -> (GraphResources<R>, usize) {
         (self.resources, self.nodes)
     }
@@ -39,15 +39,15 @@ struct VendorGraph<R: GpuRuntime> {
 
 impl<R: GpuRuntime> Drop for VendorGraph<R> {
     fn drop(&mut self) {
-        // SAFETY: the capture gave it to us, and it is destroyed once.
+        // SAFETY: the capture returned this graph, and it is destroyed once.
         unsafe { self.device.runtime().destroy_graph(self.raw) };
     }
 }
 
-/// Calls a step and records its work.
+/// Runs a step and records its work.
 ///
 /// # Errors
-/// Those of the step, else `CaptureViolation` and those of the driver.
+/// Returns the error of the step, `CaptureViolation` or the driver's error.
 pub(crate) fn record<R: GpuRuntime>(device: &GpuDevice<R>, step: &mut Step) -> Result<Recorded<R>> {
     let stream = device.stream().shared().clone();
     let span = tracing::debug_span!(
@@ -59,14 +59,14 @@ pub(crate) fn record<R: GpuRuntime>(device: &GpuDevice<R>, step: &mut Step) -> R
     )
     .entered();
     let recording = Recording::begin(device, stream).on_device(device)?;
-    // Where this fails or panics, `recording` ends the capture when it is dropped.
+    // If this fails or panics, dropping `recording` ends the capture.
     step()?;
     let recorded = recording.end().on_device(device)?;
     span.record("nodes", recorded.nodes);
     Ok(recorded)
 }
 
-/// A capture that is going on.
+/// A running capture.
 struct Recording<R: GpuRuntime> {
     device: GpuDevice<R>,
     stream: Arc<GpuStream<R>>,
@@ -86,7 +86,7 @@ impl<R: GpuRuntime> Recording<R> {
         Ok(Self { device: device.clone(), stream, capture, is_over: false, _undisturbed: undisturbed })
     }
 
-    /// Ends the capture: the vendor's graph.
+    /// Ends the capture and returns the vendor's graph.
     fn stop(&mut self) -> Result<VendorGraph<R>> {
         self.is_over = true;
         let ended = self.device.runtime().end_capture(&self.stream);
@@ -100,7 +100,7 @@ impl<R: GpuRuntime> Recording<R> {
         if let Some(faults) = resources.faults() {
             self.device.faults().begin(&self.device, &self.stream, faults)?;
         }
-        // SAFETY: the graph lives.
+        // SAFETY: the graph is alive.
         let nodes = unsafe { self.device.runtime().graph_nodes(graph.raw)? };
         Ok(Recorded { graph, resources, nodes })
     }
@@ -109,7 +109,7 @@ impl<R: GpuRuntime> Recording<R> {
 impl<R: GpuRuntime> Drop for Recording<R> {
     fn drop(&mut self) {
         if !self.is_over {
-            // The step's own failure is what the caller hears of.
+            // The caller gets the error of the step itself.
             drop(self.stop());
         }
     }

@@ -1,4 +1,4 @@
-//! The modules of the tree, and which of the code in the binary fits a device.
+//! The modules of the tree, and the selection of embedded code for a device.
 
 use crate::code::packed::Packed;
 use crate::code::table::PACKED;
@@ -11,29 +11,29 @@ use std::borrow::Cow;
 pub struct Image {
     /// The module's name.
     pub name: &'static str,
-    /// What is compiled where no packed code fits: a translation unit over the embedded sources.
+    /// The translation unit over the embedded sources that is compiled if no packed code fits.
     pub text: &'static str,
 }
 
 impl Image {
-    /// The packed code that fits a device, unpacked: for NVIDIA that of the newest `sm_` that is
-    /// not newer than the card, for AMD that of the same `gfx`. `None` where this build carries
-    /// none.
+    /// Unpacks the code that fits a device. For NVIDIA this is the code of the newest `sm_` that is
+    /// not newer than the card, for AMD the code of the same `gfx`. Returns `None` if this build
+    /// contains none.
     ///
     /// # Errors
-    /// The code in this program is damaged.
+    /// Returns an error if the code in this program is damaged.
     pub fn unpack(&self, target: Target, arch: &str) -> Result<Option<Vec<u8>>> {
         let packed: Vec<_> = self.packed(target).collect();
         let archs: Vec<_> = packed.iter().map(|packed| packed.arch).collect();
         choose(target, arch, &archs).map_or(Ok(None), |i| packed[i].module(self.name))
     }
 
-    /// As [`unpack`](Self::unpack), `None` also where the code is damaged.
+    /// Same as [`unpack`](Self::unpack), but also returns `None` if the code is damaged.
     pub fn code_for(&self, target: Target, arch: &str) -> Option<Vec<u8>> {
         self.unpack(target, arch).ok().flatten()
     }
 
-    /// The architectures packed for a target.
+    /// Returns the architectures that are packed for a target.
     pub fn archs(&self, target: Target) -> Vec<Cow<'static, str>> {
         self.packed(target).map(|packed| Cow::Borrowed(packed.arch)).collect()
     }
@@ -43,7 +43,7 @@ impl Image {
     }
 }
 
-/// The position of the architecture whose code fits a device.
+/// Returns the index of the architecture whose code fits a device.
 fn choose(target: Target, arch: &str, packed: &[&str]) -> Option<usize> {
     let mut positions = 0..packed.len();
     match target {

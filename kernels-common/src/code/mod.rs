@@ -1,7 +1,7 @@
-//! Compiled code and its sources: what this program carries, what is compiled on the machine, and
-//! what a device has loaded.
+//! Compiled code and its sources: the code embedded in this program, the code compiled on the
+//! machine, and the modules that a device has loaded.
 
-// The library reads archives; its tests write them too.
+// The library only reads archives; its tests also write them.
 #[cfg_attr(not(test), allow(dead_code, unused_imports))]
 pub(crate) mod archive;
 pub(crate) mod custom;

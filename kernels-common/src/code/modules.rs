@@ -1,4 +1,5 @@
-//! Modules and kernels of one device: loaded when first wanted, kept for its life.
+//! The modules and kernels of one device. They are loaded on first use and kept until the device
+//! closes.
 
 use crate::code::custom::{self, Kernel, LoadedModule};
 use crate::code::rtc::RtcSource;
@@ -27,7 +28,7 @@ impl<R: GpuRuntime> Modules<R> {
         }
     }
 
-    /// The kernel of a key, its module loaded if need be.
+    /// Returns the kernel of a key. Loads its module if needed.
     #[inline]
     pub(crate) fn function(&self, (runtime, counts): (&R, &Counts), key: Key) -> Result<(R::Function, &'static str)> {
         let index = table::find(key).ok_or_else(|| {
@@ -42,14 +43,16 @@ impl<R: GpuRuntime> Modules<R> {
         Ok((*self.functions[index].get_or_init(|| function), entry.symbol))
     }
 
-    /// The kernel of a symbol with what its code says of it, for launches by a user.
+    /// Returns the kernel of a symbol with its metadata, for launches by a user.
     ///
     /// # Errors
-    /// `KernelMissing`, naming those that are spelled alike.
+    /// Returns `KernelMissing`, naming kernels with similar names.
     pub(crate) fn kernel(&self, (runtime, counts): (&R, &Counts), symbol: &str) -> Result<Arc<Kernel<R>>> {
         let index = table::find_symbol(symbol).ok_or_else(|| {
-            let message =
-                format!("the tree has no kernel {symbol}; the nearest are {}", table::nearest(symbol).join(", "));
+            let message = format!(
+                "the kernel tree has no kernel {symbol}; similar names are {}",
+                table::nearest(symbol).join(", ")
+            );
             Error::new(ErrorKind::KernelMissing, message).with_kernel(symbol)
         })?;
         self.module(runtime, counts, table::KERNELS[index].module)?.kernel(runtime, symbol)
@@ -94,7 +97,7 @@ fn missing<R: GpuRuntime>(runtime: &R, archs: Vec<Cow<'static, str>>, name: &str
     Error::new(
         ErrorKind::KernelMissing,
         format!(
-            "module {name}: this build carries {packed}, the device is {}, and its run-time compiler is not on this machine. \
+            "module {name}: this build contains {packed}, the device is {}, and its run-time compiler is not on this machine. \
              Install it (NVRTC or HIPRTC), or rebuild with clang 19 or newer and this architecture in ISOBIT_CUDA_ARCHS or \
              ISOBIT_ROCM_ARCHS",
             runtime.arch()

@@ -1,4 +1,4 @@
-//! An archive inside the binary: read when first wanted, unpacked a frame at a time.
+//! An archive embedded in the binary. It is read on first use and unpacked one frame at a time.
 
 use crate::code::archive::{Archive, Damaged};
 use crate::code::target::Target;
@@ -13,7 +13,7 @@ pub(crate) struct Packed {
     pub(crate) arch: &'static str,
     file: &'static [u8],
     read: OnceLock<std::result::Result<Archive<'static>, Damaged>>,
-    /// The frame that was unpacked last: a device that loads one module of a family often loads the
+    /// The frame that was unpacked last. A device that loads one module of a family often loads the
     /// next.
     last: Mutex<Option<(usize, Arc<[u8]>)>>,
 }
@@ -23,25 +23,25 @@ impl Packed {
         Self { target, arch, file, read: OnceLock::new(), last: Mutex::new(None) }
     }
 
-    /// The archive, its header read and checked.
+    /// Returns the archive with its header read and checked.
     pub(crate) fn archive(&self) -> Result<&Archive<'static>> {
         let read = self.read.get_or_init(|| match Archive::parse(self.file)? {
             archive if archive.arch == self.arch => Ok(archive),
-            other => Err(Damaged(format!("it is that of {}", other.arch))),
+            other => Err(Damaged(format!("it is for {}", other.arch))),
         });
         read.as_ref().map_err(|e| self.damaged(e.clone()))
     }
 
     /// Whether it has a module.
     pub(crate) fn has(&self, module: &str) -> bool {
-        // One that cannot be read says so when the module is loaded.
+        // An unreadable archive is reported when the module is loaded.
         self.archive().map_or(true, |archive| archive.find(module).is_some())
     }
 
-    /// The bytes of a module, if it has it.
+    /// Returns the bytes of a module, or `None` if it does not have the module.
     ///
     /// # Errors
-    /// The archive is damaged.
+    /// Returns an error if the archive is damaged.
     pub(crate) fn module(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let archive = self.archive()?;
         let Some(module) = archive.find(name) else { return Ok(None) };
@@ -56,7 +56,7 @@ impl Packed {
         Ok(Some(unpacked[module.offset..module.offset + module.len].to_vec()))
     }
 
-    /// The file as it is in this program.
+    /// Returns the file as embedded in this program.
     pub(crate) fn file(&self) -> &'static [u8] {
         self.file
     }
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// A header whose hash is right and whose numbers are not, as of a faulty writer.
+    /// A header with a correct hash but wrong numbers, as a faulty writer could produce.
     #[test]
     fn wrong_offsets_lengths_and_frames_are_errors() {
         let frame = compress_to_vec(&b"norm"[..], CompressionLevel::Fastest);

@@ -1,5 +1,5 @@
-//! Source for a run-time compiler, as NVRTC and HIPRTC both take it, and a folder in which what
-//! they made of it is kept.
+//! Source for a run-time compiler, in the form that both NVRTC and HIPRTC take, and the disk cache
+//! of compiled code.
 
 use crate::code::target::Target;
 use isobit_hal::{Error, ErrorKind, Result};
@@ -9,20 +9,43 @@ use std::path::PathBuf;
 use twox_hash::XxHash3_128;
 
 /// Source for a run-time compiler: one translation unit and the headers it may include, by name.
+///
+/// ```
+/// use isobit_kernels::{RtcArguments, RtcSource, Target};
+///
+/// let source = RtcSource {
+///     name: "kernel.cu",
+///     text: "#include \"n.cuh\"\n",
+///     headers: &[("n.cuh", "#define N 4\n")],
+///     options: &["-DDEBUG"],
+/// };
+/// // As arguments of NVRTC for an sm_80 card: the tree's own options come first.
+/// let arguments = RtcArguments::new(&source, Target::Nvptx, "sm_80")?;
+/// assert_eq!((arguments.headers.count(), arguments.options.count()), (1, 7));
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct RtcSource<'a> {
     /// A name for messages.
     pub name: &'a str,
-    /// The text.
+    /// The source text.
     pub text: &'a str,
-    /// Name and text of every header.
+    /// The name and the text of each header.
     pub headers: &'a [(&'a str, &'a str)],
-    /// Flags after those of [`compile_options`].
+    /// Options appended to those of [`compile_options`].
     pub options: &'a [&'a str],
 }
 
-/// The flags that every compiler of the tree gets, in its own spelling: no contraction, IEEE
+/// Returns the options for compiling the tree, in the compiler's own spelling: no contraction, IEEE
 /// division and square root, denormals kept.
+///
+/// ```
+/// use isobit_kernels::{Target, compile_options};
+///
+/// let options = compile_options(Target::Nvptx, "sm_80");
+/// assert!(options.contains(&"--gpu-architecture=compute_80".to_string()));
+/// assert!(options.contains(&"--fmad=false".to_string()));
+/// ```
 pub fn compile_options(target: Target, arch: &str) -> Vec<String> {
     let common = ["-std=c++20"];
     let own: Vec<String> = match target {
@@ -42,7 +65,7 @@ pub fn compile_options(target: Target, arch: &str) -> Vec<String> {
     common.iter().map(|s| s.to_string()).chain(own).collect()
 }
 
-/// Strings that a compiler's C interface takes as an array of pointers.
+/// Strings in the form that a compiler's C interface takes: an array of pointers.
 #[derive(Debug)]
 pub struct CStrings {
     strings: Vec<CString>,
@@ -56,13 +79,13 @@ impl CStrings {
         Ok(Self { strings, pointers })
     }
 
-    /// One pointer a string, valid as long as `self`.
+    /// Returns the array with one pointer per string. It is valid as long as `self`.
     pub fn as_ptr(&self) -> *const *const c_char {
         self.pointers.as_ptr()
     }
 
-    /// How many there are. A compiler's interface counts in `int`, and no source has that many
-    /// headers.
+    /// Returns the number of strings as an `int`, which compiler interfaces use. It cannot
+    /// overflow: no source has that many headers.
     pub fn count(&self) -> i32 {
         self.strings.len() as i32
     }
@@ -71,21 +94,21 @@ impl CStrings {
 /// A source and its options as C strings.
 #[derive(Debug)]
 pub struct RtcArguments {
-    /// The text.
+    /// The source text.
     pub text: CString,
-    /// Its name.
+    /// The name of the source.
     pub name: CString,
-    /// The headers' texts.
+    /// The texts of the headers.
     pub headers: CStrings,
-    /// The names they are included by, in the same order.
+    /// The names under which the headers are included, in the same order.
     pub include_names: CStrings,
-    /// The options of [`compile_options`], then the source's own.
+    /// The options of [`compile_options`], followed by those of the source.
     pub options: CStrings,
 }
 
 impl RtcArguments {
     /// # Errors
-    /// `InvalidArgument` where a text has a NUL.
+    /// Returns `InvalidArgument` if a text contains a NUL.
     pub fn new(source: &RtcSource<'_>, target: Target, arch: &str) -> Result<Self> {
         Ok(Self {
             text: c_string(source.text)?,
@@ -100,19 +123,21 @@ impl RtcArguments {
 }
 
 fn c_string(text: &str) -> Result<CString> {
-    CString::new(text).map_err(|e| Error::new(ErrorKind::InvalidArgument, "source text has no NUL").with_source(e))
+    CString::new(text)
+        .map_err(|e| Error::new(ErrorKind::InvalidArgument, "source text must not contain a NUL").with_source(e))
 }
 
-/// Names the folder in which compiled code is kept; empty for none. Without it, `isobit` under the
-/// user's cache folder.
+/// Names the folder of cached compiled code; if empty, nothing is cached. The default is `isobit`
+/// in the user's cache folder.
 pub const CACHE_VARIABLE: &str = "ISOBIT_COMPILE_CACHE";
 
-/// A folder of compiled code, each file named after all that went into it.
+/// A folder of compiled code. Each file is named after a hash of everything that determines its
+/// content.
 #[derive(Debug, Clone)]
 pub(crate) struct CompileCache(Option<PathBuf>);
 
 impl CompileCache {
-    /// The folder that the environment names.
+    /// Returns the folder that the environment names.
     pub(crate) fn of_environment() -> Self {
         let set = |name| std::env::var_os(name).map(PathBuf::from);
         let folder = set(CACHE_VARIABLE).or_else(|| {
@@ -122,8 +147,8 @@ impl CompileCache {
         Self(folder.filter(|f| !f.as_os_str().is_empty()))
     }
 
-    /// Code for a source: that of the folder, or what `compile` makes. A folder that cannot be read
-    /// or written costs time alone.
+    /// Returns the code for a source, from the folder or from `compile`. If the folder cannot be
+    /// read or written, the only cost is time.
     pub(crate) fn get_or_compile(
         &self,
         source: &RtcSource<'_>,
@@ -136,11 +161,11 @@ impl CompileCache {
             hasher.write(&(part.len() as u64).to_le_bytes());
             hasher.write(part.as_bytes());
         };
-        // Not the name: the same text is the same code, whatever it is called.
+        // The name is not included: the same text gives the same code under any name.
         [compiler, arch, source.text].into_iter().for_each(&mut add);
         let options = compile_options(target, arch);
         let options: Vec<&str> = options.iter().map(String::as_str).chain(source.options.iter().copied()).collect();
-        // Options and headers are counted, so that one cannot be taken for the other.
+        // Options and headers are counted, so that one cannot be confused with the other.
         add(&options.len().to_string());
         options.into_iter().for_each(&mut add);
         source.headers.iter().for_each(|(name, text)| [name, text].into_iter().for_each(|part| add(part)));
@@ -149,8 +174,8 @@ impl CompileCache {
             return Ok(code);
         }
         let code = compile()?;
-        // Written beside and renamed, so that two processes do not mix and an interrupted one
-        // leaves nothing half.
+        // The code is written to a temporary file and renamed, so that concurrent processes do not
+        // mix their output and an interrupted one leaves no partial file.
         let kept = std::fs::create_dir_all(folder).and_then(|()| {
             let mut part = tempfile::NamedTempFile::new_in(folder)?;
             part.write_all(&XxHash3_128::oneshot(&code).to_le_bytes())?;
@@ -162,8 +187,8 @@ impl CompileCache {
     }
 }
 
-/// The code in a file, which begins with the code's own hash: a disk that lies must not become a
-/// kernel.
+/// Returns the code in a file, which starts with a hash of the code: corrupt data must never run as
+/// a kernel.
 fn checked(mut file: Vec<u8>) -> Option<Vec<u8>> {
     let (hash, code) = file.split_first_chunk()?;
     if XxHash3_128::oneshot(code) != u128::from_le_bytes(*hash) {
@@ -180,7 +205,7 @@ mod tests {
     const SOURCE: RtcSource<'_> =
         RtcSource { name: "m", text: "text", headers: &[("a.cuh", "one"), ("b.cuh", "two")], options: &["-DA"] };
 
-    /// Whether the code was compiled rather than found.
+    /// Whether the code was compiled rather than read from the cache.
     fn compiles(cache: &CompileCache, source: &RtcSource<'_>, arch: &str, compiler: &str) -> bool {
         let mut compiled = false;
         let made = format!("{arch} {compiler} {:?}", (source.text, source.headers, source.options)).into_bytes();

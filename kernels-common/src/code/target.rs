@@ -1,13 +1,13 @@
-//! What kind of code a device loads. It depends on nothing here, so that the driver trait can name
-//! it.
+//! The kind of code that a device loads. This module depends on nothing else here, so that the
+//! driver trait can use it.
 
-/// Which vendor's code.
+/// The vendor-specific code format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// PTX, which NVIDIA's driver compiles for the card; code for one `sm_` runs on that and every
-    /// later one.
+    /// PTX, which NVIDIA's driver compiles for the card. Code for one `sm_` runs on that
+    /// architecture and every later one.
     Nvptx,
-    /// AMD code objects, each for one `gfx` alone.
+    /// AMD code objects. Each runs on one `gfx` only.
     Amdgcn,
 }
 
@@ -21,8 +21,8 @@ pub enum Code<'a> {
 }
 
 impl<'a> Code<'a> {
-    /// Code as a build packs it and a run-time compiler gives it: machine code is an ELF file, PTX
-    /// is text.
+    /// Wraps code as a build packs it or a run-time compiler returns it. ELF files are machine
+    /// code; anything else is PTX text.
     pub fn compiled(target: Target, code: &'a [u8]) -> Self {
         match target {
             Target::Nvptx if !code.starts_with(b"\x7fELF") => Code::Ptx(code),

@@ -33,9 +33,10 @@ ISOBIT_FN T mul(T a, T b) {
         return (T)((wrapping<T>)a * (wrapping<T>)b);
 }
 
-// LLVM makes the f32 quotient of two widened f16 values, rounded to f16, one division in f16, which
-// is right by itself, but which its AMD back end expands to an approximation (v_rcp_f16, 0.51 ulp).
-// Scaled operands are no widened f16 values any more; the scale is exact and cancels.
+// LLVM folds the f32 quotient of two widened f16 values, rounded to f16, into one f16 division. The
+// fold itself is correct, but LLVM's AMD backend expands an f16 division to an approximation
+// (v_rcp_f16, 0.51 ulp). Scaled operands are no longer widened f16 values, which prevents the fold;
+// the scale is exact and cancels.
 template <typename T>
 ISOBIT_FN T quotient(compute_t<T> a, compute_t<T> b) {
     constexpr compute_t<T> SCALE = is_same<T, f16> ? 256 : 1;
@@ -67,8 +68,8 @@ ISOBIT_FN T affine(T x, compute_t<T> factor, compute_t<T> summand) {
         return add(mul(x, factor), summand);
 }
 
-// IEEE 754-2019 maximum: NaN propagates, -0 is below +0. Equal operands differ at most in the sign
-// of a zero, so the bits in common are those of the larger one.
+// IEEE 754-2019 maximum: NaN propagates, and -0 is less than +0. Equal operands differ at most in
+// the sign of a zero, so the bits that they share are those of the larger one.
 ISOBIT_FN float larger(float a, float b) {
     const float other = a == b ? from_bits(to_bits(a) & to_bits(b)) : a + b;
     return a > b ? a : b > a ? b : other;
@@ -102,7 +103,7 @@ ISOBIT_FN T minimum(T a, T b) {
         return a < b ? a : b;
 }
 
-// The bit of the sign of a float.
+// The sign bit of a float.
 template <typename T>
 constexpr u64 SIGN = 1ull << (8 * sizeof(T) - 1);
 
@@ -140,17 +141,17 @@ ISOBIT_FN T sign(T x) {
     }
 }
 
-// The bits of minus infinity, or of the lowest number where there is none: negative numbers are the
-// bits from the sign bit to here.
+// The bits of minus infinity, or of the lowest number in a type without infinities. The bit
+// patterns of negative numbers run from the sign bit to this value.
 template <typename T>
 ISOBIT_CONST u32 LOWEST_BITS = is_same<T, f16> ? 0xfc00 : is_same<T, bf16> ? 0xff80 : 0xfe;
 
 template <typename T>
 ISOBIT_FN T relu(T x) {
     if constexpr (is_narrow<T>) {
-        // By bits, because ptxas (13.0, sm_90) takes "x > 0 ? x : 0" of a bf16 in the upper half of
-        // a word for a maximum of f32, whose NaN has all bits set and so overwrites the element in
-        // the lower half.
+        // Compares bits, because ptxas (13.0, sm_90) compiles "x > 0 ? x : 0" of a bf16 in the
+        // upper half of a word to an f32 maximum. The NaN that this returns has all bits set and
+        // overwrites the element in the lower half.
         constexpr u32 SIGN = 1u << (8 * sizeof(T) - 1);
         return (u32)x.bits - SIGN <= LOWEST_BITS<T> - SIGN ? T{} : x;
     } else if constexpr (is_float<T>) {
@@ -160,7 +161,7 @@ ISOBIT_FN T relu(T x) {
     }
 }
 
-// A function of the compute type, rounded back.
+// Applies a function in the compute type and rounds the result back to T.
 #define ISOBIT_ARITH_FLOAT_UNARY(NAME, EXPRESSION)                                                                     \
     template <typename T>                                                                                              \
     ISOBIT_FN T NAME(T value) {                                                                                        \
@@ -181,7 +182,8 @@ ISOBIT_FN T sqrt(T value) {
         return from_compute<T>(isobit::sqrt(x));
 }
 
-// To the nearest integer, halves away from zero. The difference from the integer part is exact.
+// Rounds to the nearest integer, halves away from zero. The difference from the integer part is
+// exact.
 template <typename T>
 ISOBIT_FN T round(T value) {
     using C = compute_t<T>;

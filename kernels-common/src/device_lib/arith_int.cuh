@@ -1,4 +1,5 @@
-// Integer arithmetic where C++ leaves a case undefined: overflow wraps, division by zero gives 0.
+// Integer arithmetic, with results for the cases that C++ leaves undefined: overflow wraps,
+// division by zero gives 0.
 #pragma once
 
 #include "device_lib/limits.cuh"
@@ -14,7 +15,7 @@ struct wrapping_of<8> {
     using type = u64;
 };
 
-// The unsigned type that arithmetic on T is done in, where overflow is defined.
+// The unsigned type in which arithmetic on T is done, because its overflow is defined.
 template <typename T>
 using wrapping = typename wrapping_of<(int)sizeof(T)>::type;
 
@@ -23,7 +24,7 @@ ISOBIT_FN T int_div(T a, T b) {
     if (b == 0)
         return 0;
     if constexpr (limits<T>::IS_SIGNED) {
-        // Also MIN / -1, which wraps.
+        // Also covers MIN / -1, which wraps.
         if (b == -1)
             return (T)((wrapping<T>)0 - (wrapping<T>)a);
     }
@@ -41,8 +42,8 @@ ISOBIT_FN T int_rem(T a, T b) {
     return (T)(a % b);
 }
 
-// By squaring. A negative exponent gives the integer part of the real power: 0 but for bases 1 and
-// -1.
+// Exponentiation by squaring. A negative exponent gives the integer part of the real power: 0
+// except for bases 1 and -1.
 template <typename T>
 ISOBIT_FN T int_pow(T base, T exponent) {
     if constexpr (limits<T>::IS_SIGNED) {

@@ -1,15 +1,15 @@
-// The remainder of floats with the sign of the dividend (C's fmod), exact, from IEEE operations
-// alone.
+// The exact remainder of floats with the sign of the dividend (C's fmod), computed with IEEE
+// operations only.
 #pragma once
 
 #include "device_lib/base.cuh"
 
 namespace isobit::arith {
 
-// x mod y = (x mod (y 2^k)) mod y, so the quotient is taken STEP bits at a time. One step, for 0 <=
-// x < t 2^STEP: x / t rounds to at most the next integer, so q is the integer part of the true
-// quotient or one more; q t - x is a multiple of t's last place below 2 t, so the fma is exact, and
-// a q too large shows as a negative remainder.
+// x mod y = (x mod (y 2^k)) mod y, so each step takes STEP bits of the quotient. For one step, with
+// 0 <= x < t 2^STEP: x / t rounds up to at most the next integer, so q is the integer part of the
+// true quotient or one more. q t - x is a multiple of t's last place and less than 2 t, so the fma
+// is exact, and a q that is too large gives a negative remainder.
 template <typename T>
 ISOBIT_FN T float_rem_steps(T x, T y, T up, T down) {
     const T ax = abs(x), ay = abs(y);
@@ -19,7 +19,7 @@ ISOBIT_FN T float_rem_steps(T x, T y, T up, T down) {
     if (ax < ay)
         return x;
     T r = ax, t = ay;
-    // Exact, and infinite at last, where no finite dividend is left.
+    // Every product is exact. If it overflows to infinity, the loop ends, because r is finite.
 #pragma unroll 1
     while (r >= t * up)
         t *= up;

@@ -1,13 +1,13 @@
-// Copies from global to shared memory that need no registers on the way, where a target has them
-// (NVIDIA from sm_80 on): they are started, and waited for before the barrier that lets other
-// threads read. Elsewhere they are ordinary copies, and there is nothing to wait for.
+// Copies from global to shared memory that use no registers, on targets that have them (NVIDIA
+// sm_80 and newer). A thread starts these copies and waits for them before the barrier that lets
+// other threads read the data. Other targets do ordinary copies and need no wait.
 #pragma once
 
 #include "device_lib/vector.cuh"
 
 namespace isobit {
 
-// 8 bytes, both places aligned to as many.
+// Starts a copy of 8 bytes. Both addresses must be aligned to 8 bytes.
 ISOBIT_FN void copy8_start(void *shared, const void *from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.ca.shared.global [p], [%1], 8; }"
@@ -19,7 +19,7 @@ ISOBIT_FN void copy8_start(void *shared, const void *from) {
 #endif
 }
 
-// 16 bytes, both places aligned to as many.
+// Starts a copy of 16 bytes. Both addresses must be aligned to 16 bytes.
 ISOBIT_FN void copy16_start(void *shared, const void *from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("{ .reg .u64 s; .reg .u32 p; cvta.to.shared.u64 s, %0; cvt.u32.u64 p, s; cp.async.cg.shared.global [p], [%1], 16; }"
@@ -31,7 +31,7 @@ ISOBIT_FN void copy16_start(void *shared, const void *from) {
 #endif
 }
 
-// Waits for what this thread has started.
+// Waits for the copies that this thread has started.
 ISOBIT_FN void copies_wait() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" : : : "memory");

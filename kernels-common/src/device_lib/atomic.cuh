@@ -1,5 +1,6 @@
-// Atomic operations on integers in global or shared memory, relaxed: what orders them is a barrier
-// or the end of the kernel. There are none of floats: their order would show in the bits.
+// Relaxed atomic operations on integers in global or shared memory; a barrier or the end of the
+// kernel orders them. There are no float atomics, because the order of the additions would change
+// the result bits.
 #pragma once
 
 #include "device_lib/base.cuh"

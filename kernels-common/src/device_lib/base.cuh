@@ -1,6 +1,6 @@
-// The one place where compilers differ. Everything else in the tree is written in the names
-// declared here, so that clang (NVPTX and AMDGCN), nvcc, NVRTC, hipcc and HIPRTC agree on what each
-// line means. Every primitive below is a single IEEE-754 operation, rounded to nearest even, or
+// The only file that depends on the compiler. Everything else in the tree uses the names declared
+// here, so that clang (NVPTX and AMDGCN), nvcc, NVRTC, hipcc and HIPRTC agree on what each line
+// means. Every primitive below either is a single IEEE-754 operation, rounded to nearest even, or
 // moves bits.
 #pragma once
 
@@ -11,16 +11,16 @@
 #define __constant__ __attribute__((constant))
 #define __host__ __attribute__((host))
 #endif
-// Forced inlining: a call would spill registers on both vendors, and AMD code objects with calls
+// Forces inlining: a call would spill registers on both vendors, and AMD code objects with calls
 // need a stack.
 #define ISOBIT_FN static __device__ inline __attribute__((always_inline))
 #define ISOBIT_CONST static constexpr
-// Tables that a thread indexes at run time live in global read-only memory, on both vendors.
+// Tables that a thread indexes at run time live in global read-only memory on both vendors.
 #define ISOBIT_TABLE static __device__ const
 
-// Says where fields begin: the structs of launch parameters are laid out by the host too. NVRTC
-// 13.0 knows no constant for it, so clang alone checks, which every module of the tree is compiled
-// with.
+// Asserts field offsets, because the host also lays out the structs of launch parameters. NVRTC
+// 13.0 has no constant expression for an offset, so only clang checks them; every module of the
+// tree is compiled with clang.
 #define ISOBIT_OFFSET(type, field) __builtin_offsetof(type, field)
 #if defined(__clang__)
 #define ISOBIT_LAYOUT(condition) static_assert(condition)

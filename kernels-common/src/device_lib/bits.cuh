@@ -1,11 +1,11 @@
-// Counting and finding bits.
+// Bit counting and bit search.
 #pragma once
 
 #include "device_lib/base.cuh"
 
 namespace isobit {
 
-// The bits of a word.
+// The number of bits in a word.
 ISOBIT_CONST u32 WORD_BITS = 32;
 
 #if defined(__clang__)

@@ -1,5 +1,5 @@
-// Every dtype to every dtype: one rounding from the exact value; floats to integers truncate and
-// saturate, NaN gives 0; integers wrap.
+// Casts from every dtype to every dtype. A cast rounds once from the exact value. Floats to
+// integers truncate and saturate, and NaN gives 0; integers to integers wrap.
 #pragma once
 
 #include "device_lib/limits.cuh"
@@ -15,7 +15,8 @@ ISOBIT_FN constexpr C power_of_two(int bits) {
     return p;
 }
 
-// The C++ conversion is undefined outside the range, and the vendors' instructions differ there.
+// Saturates explicitly: the C++ conversion is undefined outside the range, and the vendors'
+// instructions differ there.
 template <typename To, typename C>
 ISOBIT_FN To saturate(C x) {
     constexpr int BITS = 8 * (int)sizeof(To) - (limits<To>::IS_SIGNED ? 1 : 0);

@@ -1,13 +1,13 @@
-// The loops of every elementwise kernel, over a functor and its operand types: `f(In...)` gives one
-// element of the destination.
+// The loops of every elementwise kernel, over a functor and its operand types. `f(In...)` computes
+// one element of the destination.
 //
 // - `contiguous`: operands without gaps, moved 16 bytes at a time.
 // - `strided<V>`: any layout of up to MAX_RANK dimensions. A unit of work is V elements along the
-//   innermost dimension; with V > 1 an operand either runs along it without gaps or repeats one
-//   element (a broadcast).
+//   innermost dimension. With V > 1, an operand either is contiguous along that dimension or
+//   repeats one element (a broadcast).
 //
-// An input may be the destination itself: a thread reads what it overwrites before it writes, and
-// nobody else reads it.
+// An input may be the destination itself: each thread reads an element before it overwrites it, and
+// no other thread reads that element.
 #pragma once
 
 #include "device_lib/limits.cuh"
@@ -22,7 +22,7 @@ ISOBIT_CONST int ELEMENTWISE_BLOCK = 256;
 ISOBIT_CONST int MAX_RANK = 8;
 
 // How a launch walks its operands (the destination first). Dimensions are outermost first. The host
-// makes it: `Walk` in elementwise.rs.
+// creates this struct: `Walk` in elementwise.rs.
 template <int OPERANDS>
 struct Walk {
     // Units of work in the launch, less than 2^31.
@@ -31,30 +31,31 @@ struct Walk {
     // Bit i: operand i repeats one element along the innermost dimension.
     u32 broadcast;
     u32 unused;
-    // Units along each dimension, and the division by it: q = (high half of n * magic + n) >>
-    // shift, for n below 2^31 (Granlund and Montgomery, "Division by invariant integers using
-    // multiplication", 1994).
+    // Units along each dimension, and the constants that divide by that count: q = (high half of n
+    // * magic + n) >> shift, for n below 2^31 (Granlund and Montgomery, "Division by invariant
+    // integers using multiplication", 1994).
     u32 size[MAX_RANK];
     u32 magic[MAX_RANK];
     u32 shift[MAX_RANK];
-    // Bytes from a unit to the next along each dimension.
+    // Bytes from one unit to the next along each dimension.
     u64 stride[OPERANDS][MAX_RANK];
 };
 
-// As in launch/elementwise.rs, whose walk has four operands.
+// Must match launch/elementwise.rs, whose walk has four operands.
 static_assert(sizeof(Walk<4>) == 368);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Walk<1>, size) == 16 && ISOBIT_OFFSET(Walk<1>, stride) == 112);
 
 template <int... I>
 struct Indices {};
 
-// Packs that a thread takes at a time: enough bytes in flight to hide memory's latency, and no more
-// code than needed. Bytes come 16 to a pack, whose code is long already.
+// Packs that a thread processes at a time: enough bytes in flight to hide memory latency, and no
+// more code than needed. One-byte types have 16 elements per pack, so the code of one pack is
+// already long.
 template <typename T>
 constexpr int unroll_of = sizeof(T) == 1 ? 1 : 2;
 
-// The same for a transcendental, whose code is long, but of 16 bits short enough for two (exp, tanh
-// and log of f16 and bf16 take 5 to 17 % less time so on an H200).
+// The same for a transcendental. Its code is long, but 16-bit types have code short enough for two
+// packs (exp, tanh and log of f16 and bf16 then take 5 to 17 % less time on an H200).
 template <typename T>
 constexpr int recipe_unroll_of = sizeof(T) == 2 ? 2 : 1;
 
@@ -69,8 +70,8 @@ ISOBIT_FN auto map(const F &f, const Pack<N, In> &...x) {
     return y;
 }
 
-// U packs of V elements, a block's width apart, of which those exist that are less than `left`
-// packs away. The first one, which does, is read in place of the others: no load waits for a
+// Loads U packs of V elements, one block width apart. Only packs less than `left` packs away exist.
+// The first pack always exists and is read in place of the others, so that no load waits for a
 // branch.
 template <int V, int U, typename T>
 ISOBIT_FN Pack<V * U, T> load_tile(const T *from, u32 left) {
@@ -132,8 +133,8 @@ ISOBIT_FN Pack<V * U, T> gather(const T *base, const Offsets<U> &offsets, bool b
     return x;
 }
 
-// Those of U units from `first`, a block's width apart, that the walk has: the first one, which
-// stands in for the others where they are read.
+// Computes those of the U units from `first`, one block width apart, that the walk contains. Reads
+// the first unit in place of the missing ones.
 template <int V, int U, typename F, typename Out, int... I, typename... In>
 ISOBIT_FN void units(const F &f, const Walk<1 + (int)sizeof...(In)> &walk, u32 first, Indices<I...>, Out *dst,
                      const In *...in) {
@@ -175,7 +176,7 @@ ISOBIT_FN void units(const F &f, const Walk<1 + (int)sizeof...(In)> &walk, u32 f
 
 } // namespace elementwise_detail
 
-// `n` elements in rows of V that are aligned to 16 bytes, U of them a thread at a time.
+// Computes `n` elements in packs of V that are aligned to 16 bytes, U packs per thread at a time.
 template <int V, int U, typename F, typename Out, typename... In>
 ISOBIT_FN void contiguous(const F &f, u64 n, Out *dst, const In *...in) {
     using namespace elementwise_detail;
@@ -197,7 +198,7 @@ ISOBIT_FN void contiguous(const F &f, u64 n, Out *dst, const In *...in) {
     }
 }
 
-// `walk.units` units, U of them a thread at a time.
+// Computes `walk.units` units, U units per thread at a time.
 template <int V, int U, int... I, typename F, typename Out, typename... In>
 ISOBIT_FN void strided(Indices<I...> indices, const F &f, const Walk<1 + (int)sizeof...(In)> &walk, Out *dst,
                        const In *...in) {

@@ -1,6 +1,6 @@
-// The larger and the smaller of two floats where the machine has one instruction for it: IEEE
-// 754-2019 maximum and minimum (NaN propagates, -0 is below +0), which PTX has since 7.0 for sm_80.
-// ISOBIT_MAXIMUM says that it is there; elsewhere a kernel does without.
+// The larger and the smaller of two floats on targets with a single instruction for it: IEEE
+// 754-2019 maximum and minimum (NaN propagates, -0 is less than +0), which PTX has since 7.0 for
+// sm_80. ISOBIT_MAXIMUM is 1 if the instruction exists; other targets do without it.
 #pragma once
 
 #include "device_lib/base.cuh"

@@ -1,6 +1,7 @@
-// Kernels for data that is aligned to 16 bits alone. AMD's cards take words from such addresses in
-// their usual mode, and LLVM joins accesses so that they do; these kernels keep every access
-// aligned to its size, as NVIDIA's cards demand anyway, and so can be held to it.
+// Kernels for data that is aligned to only 16 bits. In their default mode AMD GPUs allow word
+// accesses at such addresses, and LLVM merges accesses into such words. These kernels instead keep
+// every access aligned to its size, which NVIDIA GPUs require anyway, so that the alignment can be
+// checked.
 #pragma once
 
 #include "device_lib/thread.cuh"

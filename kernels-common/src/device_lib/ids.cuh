@@ -1,5 +1,5 @@
-// Positions read from a tensor: which of them name an element, which mark a place to leave out, and
-// which are reported.
+// Positions read from a tensor: checks whether a position selects an element, marks a place to skip
+// (padding), or is an error to report.
 #pragma once
 
 #include "device_lib/atomic.cuh"
@@ -7,14 +7,14 @@
 
 namespace isobit {
 
-// The mark of an element that is left out: the largest u32 and i64. A u8 has none.
+// The id that marks a skipped element is the largest u32 or i64. u8 has no such id.
 template <typename I>
 ISOBIT_FN bool is_padding(I id) {
     return sizeof(I) > 1 && id == limits<I>::MAX;
 }
 
-// Whether an id names one of `size` positions. One that neither does nor marks padding sets
-// `fault`. Negative ids are beyond any size.
+// Whether an id selects one of `size` positions. An id that is neither valid nor padding sets
+// `fault`. Negative ids are always out of range.
 template <typename I>
 ISOBIT_FN bool is_inside(I id, u64 size, bool &fault) {
     if (is_padding(id))
@@ -24,7 +24,7 @@ ISOBIT_FN bool is_inside(I id, u64 size, bool &fault) {
     return inside;
 }
 
-// Records in the operation's flag (`FaultFlag` of the host) that a thread met an id out of range.
+// Records in the operation's flag (`FaultFlag` on the host) that a thread met an id out of range.
 ISOBIT_FN void report_fault(u32 *flag, bool fault) {
     if (fault)
         atomic_or(flag, 1);

@@ -1,5 +1,5 @@
-// From the number of an element to its place: mixed-radix digits of a linear index by
-// multiplication instead of division. The host makes these structures (`index.rs`), and they travel
+// Converts the number of an element to its position: mixed-radix digits of a linear index, by
+// multiplication instead of division. The host creates these structs (`index.rs`) and passes them
 // as kernel parameters.
 #pragma once
 
@@ -17,7 +17,7 @@ struct Divisor {
     u32 shift;
 };
 
-// As in launch/index.rs.
+// Must match launch/index.rs.
 static_assert(sizeof(Divisor) == 12);
 
 ISOBIT_FN u32 divide(u32 n, const Divisor &d) {
@@ -25,8 +25,8 @@ ISOBIT_FN u32 divide(u32 n, const Divisor &d) {
     return (high + n) >> d.shift;
 }
 
-// Dimensions, outermost first, and for each of OPERANDS tensors the elements from an index to the
-// next along each. Of no dimensions it is one element.
+// Dimensions, outermost first, and the stride in elements along each dimension for each of OPERANDS
+// tensors. With rank 0 it describes a single element.
 template <int OPERANDS>
 struct Index {
     u32 rank;
@@ -34,7 +34,7 @@ struct Index {
     u64 stride[OPERANDS][INDEX_RANK];
 };
 
-// As in launch/index.rs.
+// Must match launch/index.rs.
 static_assert(sizeof(Index<1>) == 168 && sizeof(Index<3>) == 296);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Index<1>, dim) == 4 && ISOBIT_OFFSET(Index<1>, stride) == 104);
 
@@ -43,7 +43,7 @@ struct Offsets {
     u64 at[N];
 };
 
-// Where element `i`, below 2^31, of a row-major walk lies in each tensor.
+// The offset of element `i` (below 2^31) of a row-major walk in each tensor.
 template <int OPERANDS>
 ISOBIT_FN Offsets<OPERANDS> offsets_of(const Index<OPERANDS> &index, u32 i) {
     Offsets<OPERANDS> offsets{};
@@ -59,8 +59,8 @@ ISOBIT_FN Offsets<OPERANDS> offsets_of(const Index<OPERANDS> &index, u32 i) {
     return offsets;
 }
 
-// The same for any `i`, by division: for walks so long that their time is elsewhere. The size of
-// the outermost dimension is not used.
+// The same for any `i`, by division: for walks so long that the division does not dominate their
+// time. Does not use the size of the outermost dimension.
 template <int OPERANDS>
 ISOBIT_FN Offsets<OPERANDS> offsets_of_long(const Index<OPERANDS> &index, u64 i) {
     Offsets<OPERANDS> offsets{};

@@ -1,11 +1,11 @@
-// Exact sums of products of signed bytes: one instruction where a target has it, and the same
-// integer everywhere.
+// Exact sums of products of signed bytes. Uses one instruction on targets that have it; every
+// target gives the same integer.
 #pragma once
 
 #include "device_lib/base.cuh"
 
-// A target's own instruction. AMD's come in two: both factors signed (gfx906 and its successors,
-// RDNA2), or a sign for each (RDNA3 and newer).
+// Targets with a dot-product instruction. AMD has two kinds: both factors signed (gfx906 and its
+// successors, RDNA2), or a sign flag for each factor (RDNA3 and newer).
 #if defined(__AMDGCN__)
 #if defined(__GFX11__) || defined(__GFX12__)
 #define ISOBIT_DOT4_SIGNS
@@ -24,7 +24,7 @@ namespace isobit {
 // sum + a0 b0 + a1 b1 + a2 b2 + a3 b3 over the signed bytes of two words, wrapping.
 ISOBIT_FN i32 dot4(i32 sum, u32 a, u32 b) {
 #if defined(ISOBIT_DOT4_PTX)
-    // Written out, because clang names this instruction from version 20 on alone.
+    // Inline assembly, because only clang 20 and newer have a builtin for this instruction.
     i32 result;
     asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
     return result;
@@ -40,7 +40,7 @@ ISOBIT_FN i32 dot4(i32 sum, u32 a, u32 b) {
 #endif
 }
 
-// The sum of the signed bytes of a word, more.
+// Adds the four signed bytes of a word to `sum`.
 ISOBIT_FN i32 sum4(i32 sum, u32 a) { return dot4(sum, a, 0x01010101u); }
 
 } // namespace isobit

@@ -1,10 +1,10 @@
-// Products of small integer matrices out of shared memory: the integer matrix unit where a target
-// has one that every compiler reaches (NVIDIA from sm_80 on), else dot products of four. Integer
-// sums are exact, so both give one result.
+// Products of small integer matrices in shared memory. Uses the integer matrix unit if every
+// compiler can reach it on the target (NVIDIA sm_80 and newer), else dot products of four. Integer
+// sums are exact, so both give the same result.
 //
-// Threads work in teams of TILE_TEAM neighbours, whatever a warp is. In each 16 x 8 part of the
-// result a thread holds four sums: of rows `tile_row` and 8 more, columns `tile_column` and the
-// next.
+// Threads work in teams of TILE_TEAM neighbours, whatever the warp size is. In each 16 x 8 part of
+// the result a thread holds four sums: rows `tile_row` and `tile_row` + 8, columns `tile_column`
+// and the next one.
 #pragma once
 
 #include "device_lib/int_dot.cuh"
@@ -24,8 +24,9 @@ ISOBIT_FN u32 tile_column(u32 thread) { return thread % 4 * 2; }
 namespace int_tile_detail {
 
 #if defined(ISOBIT_INT_MMA)
-// A thread's part of 16 rows of 16 or 32 bytes, times 8 columns of them, on top of `first`. What is
-// added to is no operand that changes, so that one `first` in registers serves every product.
+// A thread's part of 16 rows of 16 or 32 bytes, times 8 columns of the same length, added to
+// `first`. The addend is an input operand and does not change, so one `first` in registers serves
+// every product.
 ISOBIT_FN void multiply(i32 (&sum)[4], i32 first, const u32 (&a)[2], const u32 (&b)[1]) {
     asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %7, %7, %7};"
         : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
@@ -41,14 +42,15 @@ ISOBIT_FN void multiply(i32 (&sum)[4], i32 first, const u32 (&a)[4], const u32 (
 } // namespace int_tile_detail
 
 // sum[i][j] = `first` + the products of 16 rows of `a` (from row 16 i on) and 8 rows of `b` (from
-// row 8 j on) of WORDS words (4 or 8) each, rows `pitch` words apart, in shared memory and aligned
-// to 16 bytes. `thread` is the number of the thread in the block; the whole team calls it.
+// row 8 j on). Each row has WORDS words (4 or 8), rows are `pitch` words apart, in shared memory
+// and aligned to 16 bytes. `thread` is the number of the thread in the block; the whole team must
+// call this function.
 template <u32 WORDS, u32 M, u32 N>
 ISOBIT_FN void int_tile(i32 (&sum)[M][N][4], i32 first, const u32 *a, const u32 *b, u32 pitch, u32 thread) {
     static_assert(WORDS == 4 || WORDS == 8, "a product takes 16 or 32 bytes of a row");
 #if defined(ISOBIT_INT_MMA)
-    // The unit's own order: thread 4 r + w has word w (and 4 + w) of rows r and r + 8 of `a`, and
-    // of row r of `b`.
+    // The layout that the matrix unit requires: thread 4 r + w holds word w (and 4 + w) of rows r
+    // and r + 8 of `a`, and of row r of `b`.
     const u32 place = tile_row(thread) * pitch + thread % 4;
     u32 column[N][WORDS / 4];
 #pragma unroll

@@ -1,12 +1,11 @@
-// What a dtype is and how far it reaches. The standard's <limits> is no header that every device
-// compiler has.
+// Properties and range of each dtype. Not every device compiler has the standard header <limits>.
 #pragma once
 
 #include "device_lib/narrow_types.cuh"
 
 namespace isobit {
 
-// Every dtype goes by its own name in kernel symbols and macros.
+// Every dtype has its own name in kernel symbols and macros.
 using f32 = float;
 using f64 = double;
 
@@ -47,7 +46,7 @@ ISOBIT_LIMITS_FLOAT(float, float)
 ISOBIT_LIMITS_FLOAT(double, double)
 #undef ISOBIT_LIMITS_FLOAT
 
-// The type that arithmetic on T is done in: f32 for floats of up to 32 bits, else T.
+// The type in which arithmetic on T is done: f32 for floats of up to 32 bits, else T.
 template <typename T>
 using compute_t = typename limits<T>::compute;
 
@@ -59,11 +58,11 @@ constexpr bool is_same = false;
 template <typename A>
 constexpr bool is_same<A, A> = true;
 
-// A float whose arithmetic is done in a wider type.
+// Whether T is a float whose arithmetic is done in a wider type.
 template <typename T>
 constexpr bool is_narrow = is_float<T> && !is_same<T, compute_t<T>>;
 
-// The value in the compute type; exact.
+// Converts to the compute type; exact.
 template <typename T>
 ISOBIT_FN compute_t<T> to_compute(T x) {
     if constexpr (is_narrow<T>)
@@ -72,7 +71,7 @@ ISOBIT_FN compute_t<T> to_compute(T x) {
         return x;
 }
 
-// The nearest value of T.
+// Rounds to the nearest value of T.
 template <typename T>
 ISOBIT_FN T from_compute(compute_t<T> x) {
     if constexpr (is_narrow<T>)

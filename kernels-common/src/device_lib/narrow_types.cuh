@@ -1,10 +1,10 @@
 // f16, bf16 and f8e4m3 as plain bits, and their conversions. No vendor header declares the same
-// types for clang, NVRTC and HIPRTC, so they are ours; arithmetic happens in f32 and only the
-// conversions below ever look inside.
+// types for clang, NVRTC and HIPRTC, so this file defines them. Arithmetic is done in f32, and only
+// the conversions below access the bits.
 //
 // Every conversion into a narrow type rounds once, to nearest even, from the exact value of its
 // source. f16 and bf16 overflow to infinity; f8e4m3 (OCP E4M3: no infinities, S.1111.111 is NaN)
-// saturates to 448, also from infinity. A NaN stays a NaN, with unspecified sign and payload:
+// saturates to 448, also from infinity. A NaN stays NaN, with unspecified sign and payload:
 // NVIDIA's f16 conversion gives 0x7fff, the portable one 0x7e00.
 #pragma once
 #include "device_lib/base.cuh"
@@ -28,19 +28,19 @@ struct type_tag {};
 // ---- to f32: exact ----
 
 #if defined(__clang__)
-// One instruction on both vendors (cvt.f32.f16, v_cvt_f32_f16); ptxas and LLVM pair them up by
-// themselves.
+// One instruction on both vendors (cvt.f32.f16, v_cvt_f32_f16); ptxas and LLVM pair these
+// instructions on their own.
 ISOBIT_FN float to_f32(f16 x) { return (float)__builtin_bit_cast(_Float16, x.bits); }
 #else
-// nvcc and NVRTC know no half type without a header, but both link libdevice, which has the
+// nvcc and NVRTC have no half type without a header, but both link libdevice, which has the
 // conversions.
 extern "C" __device__ float __nv_half2float(u16);
 ISOBIT_FN float to_f32(f16 x) { return __nv_half2float(x.bits); }
 #endif
 ISOBIT_FN float to_f32(bf16 x) { return from_bits((u32)x.bits << 16); }
 ISOBIT_FN float to_f32(f8e4m3 x) {
-    // The arithmetic shift leaves copies of the sign above the exponent, which the mask clears, but
-    // for the sign's own place.
+    // The arithmetic shift fills the bits above the exponent with copies of the sign. The mask
+    // clears them, except for the sign bit itself.
     u32 bits = (u32)((i32)((u32)x.bits << 24) >> 4) & 0x87f00000u;
     float finite = from_bits(bits) * 0x1p120f;
     return (bits & 0x07f00000u) == 0x07f00000u ? from_bits(0x7fc00000u) : finite;
@@ -60,10 +60,10 @@ ISOBIT_FN float round_f32(float x, type_tag<float>) { return x; }
 #if defined(__clang__)
 ISOBIT_FN f16 round_f32(float x, type_tag<f16>) {
 #if defined(__AMDGCN__)
-    // A permutation that changes nothing, and that LLVM does not see through. Without it, it joins
-    // the conversion with what computed x: a product into v_fma_mixlo_f16 with an addend of +0,
-    // which loses -0 (llvm-project#214544, after LLVM 19), and a quotient into f16's own division,
-    // which v_rcp_f16 approximates to 0.51 ulp.
+    // A permutation that changes nothing but is opaque to LLVM. Without it, LLVM merges the
+    // conversion with the operation that computed x. A product becomes v_fma_mixlo_f16 with an
+    // addend of +0, which loses -0 (llvm-project#214544, after LLVM 19); a quotient becomes LLVM's
+    // f16 division, which v_rcp_f16 approximates to 0.51 ulp.
     x = from_bits(__builtin_amdgcn_perm(to_bits(x), to_bits(x), 0x03020100u));
 #endif
     return f16{__builtin_bit_cast(u16, (_Float16)x)};
@@ -74,8 +74,8 @@ ISOBIT_FN f16 round_f32(float x, type_tag<f16>) { return f16{__nv_float2half_rn(
 #endif
 
 #if defined(ISOBIT_PTX70) && defined(__clang__) && defined(__NVPTX__)
-// The build may define this for sm_80 and newer, together with `--cuda-feature=+ptx70` (or newer):
-// one instruction for five.
+// The build may define ISOBIT_PTX70 for sm_80 and newer, together with `--cuda-feature=+ptx70` (or
+// newer): one instruction instead of five.
 ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) { return bf16{__builtin_bit_cast(u16, __nvvm_f2bf16_rn(x))}; }
 #else
 ISOBIT_FN bf16 round_f32(float x, type_tag<bf16>) {
@@ -89,8 +89,8 @@ ISOBIT_FN f8e4m3 round_f32(float x, type_tag<f8e4m3>) {
     u32 magnitude = to_bits(x) & 0x7fffffffu;
     u32 sign = (to_bits(x) >> 24) & 0x80u;
     u32 within = magnitude > 0x43e00000u ? 0x43e00000u : magnitude;
-    // The f8's unit beside a value of exponent e, at least -6, is 2^(e-3), which is the f32's unit
-    // next to 2^(e+20): the addition rounds, and leaves the number of units in the low bits.
+    // The f8 unit at a value of exponent e, at least -6, is 2^(e-3), which is the f32 unit next to
+    // 2^(e+20). So the addition rounds, and leaves the number of units in the low bits.
     u32 binade = within & 0x7f800000u;
     u32 large = (binade < 0x3c800000u ? 0x3c800000u : binade) + (20u << 23);
     u32 units = to_bits(from_bits(within) + from_bits(large)) - large;
@@ -98,9 +98,9 @@ ISOBIT_FN f8e4m3 round_f32(float x, type_tag<f8e4m3>) {
     return f8e4m3{(u8)(sign | value)};
 }
 
-// The f32 that rounds to every narrow type as `x` itself would: `x` cut to 24 bits, the last of
-// them set if anything was cut (rounding to odd, Boldo and Melquiond 2008). Two bits more than the
-// narrow type has are enough for that, and f32 has them, among f16's and bf16's subnormals too.
+// The f32 that rounds to every narrow type as `x` itself would: `x` cut to 24 bits, with the last
+// bit set if anything was cut (rounding to odd, Boldo and Melquiond 2008). This needs two bits more
+// than the narrow type has. f32 has them, also in the subnormal range of f16 and bf16.
 ISOBIT_FN float odd_f32(double x) {
     float nearest = (float)x;
     double back = (double)nearest;
@@ -108,8 +108,8 @@ ISOBIT_FN float odd_f32(double x) {
     return from_bits(cut | (u32)(back != x));
 }
 
-// The same for an integer: at least 10 leading bits survive, anything cut sets the last one, and
-// the f32 is exact.
+// The same for an integer: at least 10 leading bits remain, the last one is set if anything was
+// cut, and the f32 is exact.
 ISOBIT_FN float odd_f32(u64 x) {
     u32 shift = (x >> 52) != 0 ? 42u : (x >> 38) != 0 ? 28u : (x >> 24) != 0 ? 14u : 0u;
     u64 cut = x >> shift;
@@ -124,7 +124,7 @@ ISOBIT_FN float odd_f32(i64 x) {
 } // namespace narrow_detail
 
 // `round_to<T>(x)`: the value of type T nearest to x, for T in f16, bf16 and f8e4m3. From f32, T
-// may also be float, so that code over the storage type of an f32 computation has one form.
+// may also be float, so that code that is generic over the storage type needs no special case.
 template <typename T>
 ISOBIT_FN T round_to(float x) {
     return narrow_detail::round_f32(x, type_tag<T>{});
@@ -149,7 +149,7 @@ template <typename T>
 ISOBIT_FN T round_to(i32 x) {
     return round_to<T>(narrow_detail::odd_f32((i64)x));
 }
-// 16 bits and fewer are exact in f32.
+// Integers of up to 16 bits are exact in f32.
 template <typename T>
 ISOBIT_FN T round_to(i16 x) {
     return round_to<T>((float)x);

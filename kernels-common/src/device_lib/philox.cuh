@@ -8,15 +8,15 @@ namespace isobit {
 
 ISOBIT_CONST int PHILOX_ROUNDS = 10;
 
-// Where in a seed's stream a launch begins. The keys of all rounds come from the host (`Sequence`
-// in random/mod.rs): a thread that makes one block would otherwise take as long over them as over
+// Where a launch begins in a seed's stream. The keys of all rounds come from the host (`Sequence`
+// in random/mod.rs): a thread that makes one block would otherwise spend as much time on them as on
 // its multiplications.
 struct PhiloxSequence {
     u64 block;
     u32 key[PHILOX_ROUNDS][2];
 };
 
-// As in ops/random/mod.rs.
+// Must match ops/random/mod.rs.
 static_assert(sizeof(PhiloxSequence) == 88);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(PhiloxSequence, key) == 8);
 
@@ -25,15 +25,16 @@ struct PhiloxWords {
 };
 
 #if defined(__AMDGCN__)
-// A permutation that changes nothing, and that LLVM does not see through. Without it, LLVM 19
-// computes a step of several words as one vector for targets with packed f32 (gfx90a, gfx942), and
-// there takes the high half of a product for copies of the low half's sign.
+// A permutation that changes nothing but is opaque to LLVM. Without it, LLVM 19 vectorizes a step
+// over several words on targets with packed f32 (gfx90a, gfx942), and then mistakes the high half
+// of a product for copies of the low half's sign.
 ISOBIT_FN u32 philox_word(u32 x) { return __builtin_amdgcn_perm(x, x, 0x03020100u); }
 #else
 ISOBIT_FN u32 philox_word(u32 x) { return x; }
 #endif
 
-// The block `at` behind the first one; blocks are counted modulo a power of two, less 1 in `wrap`.
+// Block number `at` after the first one. Block numbers are taken modulo a power of two; `wrap` is
+// that power less 1.
 ISOBIT_FN PhiloxWords philox(const PhiloxSequence &sequence, u64 at, u64 wrap, u32 stream) {
     const u64 block = (sequence.block + at) & wrap;
     u32 c0 = (u32)block, c1 = (u32)(block >> 32), c2 = stream, c3 = 0;

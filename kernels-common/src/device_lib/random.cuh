@@ -1,5 +1,5 @@
-// From random words to numbers, f32 and f64: uniform ones by their leading bits, normal ones by the
-// transform of Box and Muller with short polynomials of its own. Recipes and constants:
+// Converts random words to f32 and f64 numbers: uniform numbers from the leading bits, normal
+// numbers by the Box-Muller transform with short polynomials. Recipes and constants:
 // docs/numerics/random.md.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace isobit {
 
-// What a block of words is for numbers computed in C: how many numbers it gives, and the stream
-// that they have to themselves.
+// What a block of words provides for numbers computed in C: how many numbers it gives, and the
+// stream that only they use.
 template <typename C>
 struct RandomBlock;
 
@@ -26,8 +26,8 @@ struct RandomBlock<float> {
     // Standard normal numbers 2i and 2i + 1.
     ISOBIT_METHOD void normal_pair(int i, float *to) const {
         const u32 a = words.word[2 * i], b = words.word[2 * i + 1];
-        // -2 log(a / 2^32), of the odd number that a makes: the exponent of a significand from 2/3
-        // to 4/3, and a polynomial.
+        // -2 log(a / 2^32) of the odd number a | 1, from the exponent for a significand between 2/3
+        // and 4/3, and a polynomial.
         const u32 v = to_bits((float)(a | 1u));
         const u32 exponent = (v - 0x4f2aaaabu) & 0xff800000u;
         const float f = from_bits(v - exponent - 0x10000000u) - 1.0f;
@@ -41,7 +41,7 @@ struct RandomBlock<float> {
         p = fma(p, f, -2.0f);
         const float square = fma((float)(i32)exponent, -0x1.62e43p-23f, f * p);
         const float radius = from_bits(to_bits(sqrt(square)) ^ (b & 0x80000000u));
-        // The quarter around one of the half-axes, from -1/2 to 1/2.
+        // The angle within the quarter turn around one of the half-axes, from -1/2 to 1/2.
         const float t = from_bits((b & 0x007fffffu) | 0x3f800000u) - 1.5f, z = t * t;
         float s = fma(-0x1.2d9336p-8f, z, 0x1.465e92p-4f);
         s = fma(s, z, -0x1.4abbbap-1f);
@@ -90,13 +90,13 @@ struct RandomBlock<double> {
     }
 };
 
-// Uniform numbers from `lo` to `up`, kept between the smallest and the largest value that a result
+// Uniform numbers from `lo` to `up`, clamped to the smallest and the largest value that a result
 // may have.
 template <typename C>
 struct Uniform {
     C lo, up, first, last;
 
-    // For u in [0, 1). Both products apart, for the difference of the ends may overflow.
+    // For u in [0, 1). Uses two separate products, because the difference of the ends may overflow.
     ISOBIT_METHOD C at(C u) const {
         const C between = fma(u, up, fma(-u, lo, lo));
         const C from_first = between < first ? first : between;
@@ -110,7 +110,7 @@ struct Uniform {
     }
 };
 
-// Normal numbers of a mean and a standard deviation.
+// Normal numbers with a mean and a standard deviation.
 template <typename C>
 struct Normal {
     C mean, deviation;

@@ -1,14 +1,13 @@
-// Where a thread is, and how the threads of a block wait for one another, under one spelling on
-// every target.
+// Thread and block positions and the block barrier, under the same names on every target.
 #pragma once
 
 #include "device_lib/base.cuh"
 
-// A kernel for blocks of up to BLOCK threads. The second form asks for registers to be shared among
-// so many blocks on a multiprocessor, where the compiler can be told.
+// Declares a kernel for blocks of up to BLOCK threads. The second form asks the compiler, if it
+// supports this, to limit registers so that BLOCKS blocks fit on a multiprocessor.
 #if defined(__AMDGCN__)
-// Without the second attribute clang assumes blocks of 1,024 threads and limits registers, also
-// under launch_bounds.
+// Without the second attribute clang assumes blocks of 1,024 threads and limits registers
+// accordingly, also with launch_bounds.
 #define ISOBIT_KERNEL(BLOCK)                                                                                           \
     extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1, BLOCK))) void
 #define ISOBIT_KERNEL_RESIDENT(BLOCK, BLOCKS) ISOBIT_KERNEL(BLOCK)
@@ -24,7 +23,7 @@ namespace isobit {
 
 #if defined(__AMDGCN__)
 // The implicit kernel arguments of code object version 5: block counts and sizes. The builtin for
-// the grid's size would divide.
+// the grid size would do a division.
 ISOBIT_FN u32 implicit_u32(int i) { return ((const u32 *)__builtin_amdgcn_implicitarg_ptr())[i]; }
 ISOBIT_FN u32 implicit_u16(int i) { return ((const u16 *)__builtin_amdgcn_implicitarg_ptr())[i]; }
 ISOBIT_FN u32 thread_x() { return __builtin_amdgcn_workitem_id_x(); }

@@ -1,5 +1,5 @@
-// Several elements at a time: the packs that a thread holds in registers, moved by one access of up
-// to 16 bytes.
+// Packs of several elements that a thread holds in registers and moves with one access of up to 16
+// bytes.
 #pragma once
 
 #include "device_lib/narrow_types.cuh"
@@ -12,7 +12,7 @@ struct Pack {
     T v[N];
 };
 
-// Elements of which the largest takes 16 bytes for so many.
+// The number of elements for which the largest of the types takes 16 bytes.
 template <typename... T>
 ISOBIT_FN constexpr int pack_size() {
     int largest = 1;
@@ -51,8 +51,8 @@ struct bits_of_size<8> {
 template <typename T>
 using bits_of = typename bits_of_size<(int)sizeof(T)>::type;
 
-// Elements are taken out of words by shifts: a cast through memory would leave it to each compiler
-// to see through it.
+// Takes elements out of words by shifts: with a cast through memory, each compiler would have to
+// optimize the memory away.
 template <int N, typename T>
 ISOBIT_FN Pack<N, T> unpack(const u32 *w) {
     Pack<N, T> x;
@@ -84,8 +84,7 @@ ISOBIT_FN void pack(const Pack<N, T> &x, u32 *w) {
 
 } // namespace vector_detail
 
-// `N` elements from an address that is a multiple of their size together, which is at most 16
-// bytes.
+// Loads `N` elements. Their total size is at most 16 bytes, and the address is a multiple of it.
 template <int N, typename T>
 ISOBIT_FN Pack<N, T> load(const T *from) {
     using namespace vector_detail;

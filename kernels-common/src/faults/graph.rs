@@ -1,5 +1,5 @@
-//! The flags of operations in graphs: a graph has flags of its own, which its replays set and
-//! synchronising calls read.
+//! Fault flags of operations in graphs. A graph has its own flags; its replays set them and
+//! synchronising calls read them.
 
 use super::{CHUNK_BYTES, FLAGS, Flags, IndexFaults, Indexing};
 use crate::device::GpuDevice;
@@ -9,11 +9,12 @@ use isobit_hal::{Error, Op, Result, StreamId};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
-/// A graph's hold on its flags. They stay until it is gone and its last replay has been read.
+/// A graph's reference to its flags. The flags stay until the graph is dropped and its last replay
+/// has been read.
 #[derive(Debug, Clone)]
 pub(crate) struct GraphFaults(Arc<()>);
 
-/// Where replays ran that were not read yet.
+/// Where the replays ran whose flags have not been read yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Replayed {
     Nowhere,
@@ -42,8 +43,8 @@ impl OfGraph {
         std::mem::take(&mut self.flags.chunks)
     }
 
-    /// Collects what replays found, after a stream has been waited for, or all have been: whether
-    /// flags were cleared.
+    /// Collects the faults that replays found, after waiting for one stream or for all of them.
+    /// Returns whether flags were cleared.
     pub(super) fn read<R: GpuRuntime>(
         &mut self,
         device: &GpuDevice<R>,
@@ -64,10 +65,10 @@ impl OfGraph {
 }
 
 impl IndexFaults {
-    /// A flag for an operation that is captured, which is the graph's to be.
+    /// Returns a flag for a captured operation; it belongs to the graph that the capture creates.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(super) fn flag_of_graph<R: GpuRuntime>(
         &self,
         device: &GpuDevice<R>,
@@ -96,10 +97,10 @@ impl IndexFaults {
         Ok(flags.at(i))
     }
 
-    /// Clears the flags of a graph before its first replay, whatever stream that is on.
+    /// Clears the flags of a graph before its first replay, on whichever stream that runs.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn begin<R: GpuRuntime>(
         &self,
         device: &GpuDevice<R>,
@@ -113,11 +114,11 @@ impl IndexFaults {
         if device.has_one_stream() { Ok(()) } else { device.runtime().synchronize(stream) }
     }
 
-    /// Launches a replay of a graph on a stream. No flag is read meanwhile, so that none is cleared
-    /// which the replay sets.
+    /// Launches a replay of a graph on a stream. No flag is read during the launch, so that no flag
+    /// set by the replay is cleared.
     ///
     /// # Errors
-    /// Those of the launch.
+    /// Returns the error of the launch.
     pub(crate) fn replay(
         &self,
         GraphFaults(token): &GraphFaults,

@@ -1,9 +1,10 @@
-//! Ids out of range: kernels find them while they run, and the device reports them at its next
-//! synchronising call.
+//! Indices out of range: kernels detect them while they run, and the device reports them at its
+//! next synchronising call.
 //!
-//! Each operation with ids has a flag of its own in device memory, which a kernel that meets such
-//! an id sets; the host keeps what each flag stands for. So no error overwrites another, and the
-//! flags are read only where an operation with ids ran since they were read last.
+//! Each operation with indices has its own flag in device memory, which a kernel sets when it finds
+//! an index out of range. The host remembers which operation each flag stands for. So no error
+//! overwrites another, and the flags are read only if an operation with indices ran since the last
+//! read.
 
 mod graph;
 
@@ -17,22 +18,22 @@ use std::collections::VecDeque;
 
 pub(crate) use graph::GraphFaults;
 
-/// Flags of a chunk of memory, each a u32. Those of eager operations are one chunk; they are taken
-/// in turn, and read when all are taken.
+/// The number of flags, each a u32, in a chunk of memory. Eager operations use one chunk; its flags
+/// are taken in turn and read when all are taken.
 const FLAGS: usize = 1024;
 const FLAG_BYTES: usize = size_of::<u32>();
 const CHUNK_BYTES: usize = FLAGS * FLAG_BYTES;
 
-/// An operation with ids, and the size of the dimension that they count along.
+/// An operation with indices and the size of the dimension that they address.
 #[derive(Debug)]
 struct Indexing {
     op: Op,
     size: usize,
-    /// Its fault was found while other streams were still at work, so the flag is still set.
+    /// The fault was reported while other streams were still running, so the flag is still set.
     found: bool,
 }
 
-/// Flags in device memory, and what each was given to last.
+/// Flags in device memory, and the operation that each was last given to.
 #[derive(Debug, Default)]
 struct Flags {
     chunks: Vec<DevicePtr>,
@@ -46,13 +47,13 @@ impl Flags {
 
     /// Sets all flags to 0, in stream order.
     fn clear<R: GpuRuntime>(&self, runtime: &R, stream: &R::Stream) -> Result<()> {
-        // SAFETY: a chunk has as many bytes.
+        // SAFETY: a chunk has `CHUNK_BYTES` bytes.
         self.chunks.iter().try_for_each(|&chunk| unsafe { runtime.set_bytes(stream, chunk, 0, CHUNK_BYTES) })
     }
 
-    /// Collects what kernels found, in the order of the operations, of which that of flag `first`
-    /// is the oldest. Where all launches with these flags are `over`, those that are set are
-    /// cleared: whether there were such.
+    /// Collects the faults that kernels found, in the order of the operations; flag `first` belongs
+    /// to the oldest one. If `over`, all launches with these flags are done, and set flags are
+    /// cleared. Returns whether any flag was cleared.
     fn read<R: GpuRuntime>(
         &mut self,
         device: &GpuDevice<R>,
@@ -63,7 +64,7 @@ impl Flags {
         let runtime = device.runtime();
         let mut bytes = vec![0; self.chunks.len() * CHUNK_BYTES];
         for (&chunk, bytes) in self.chunks.iter().zip(bytes.chunks_exact_mut(CHUNK_BYTES)) {
-            // SAFETY: a chunk has as many bytes.
+            // SAFETY: `bytes` is not longer than a chunk.
             unsafe { runtime.copy_to_host(stream, bytes, chunk)? };
         }
         let mut cleared = false;
@@ -73,14 +74,14 @@ impl Flags {
             }
             if over {
                 cleared = true;
-                // SAFETY: one of the flags.
+                // SAFETY: `at(i)` is one of the flags.
                 unsafe { runtime.set_bytes(stream, self.at(i), 0, FLAG_BYTES)? };
             }
             let Indexing { op, size, found: known } = &mut self.given[i];
             if !std::mem::replace(known, !over) {
                 let message = format!(
-                    "{op}: an id lies outside the dimension that it counts along, which has size {size}; its element was left out. \
-                     u32::MAX and i64::MAX mark elements that are left out without an error"
+                    "{op}: an id is out of range for a dimension of size {size}; its element was skipped. \
+                     u32::MAX and i64::MAX mark elements that are skipped without an error"
                 );
                 let error = Error::new(ErrorKind::IndexOutOfRange, message).with_op(op);
                 found.push_back(error.with_device(device.location_of()));
@@ -92,25 +93,24 @@ impl Flags {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Of eager operations.
+    /// The flags of eager operations.
     flags: Flags,
-    /// The flag to give next, which is the one given longest ago.
+    /// The flag to give out next, which is the one given out longest ago.
     next: usize,
-    /// Flags given since they were read.
+    /// The number of flags given out since the last read.
     unread: usize,
-    /// Whether launches were made with a flag since they were read.
+    /// Whether a kernel with a flag was launched since the last read.
     launched: bool,
-    /// Of graphs.
+    /// The flags of graphs.
     graphs: Vec<OfGraph>,
-    /// Chunks of graphs that are gone.
+    /// Chunks of graphs that were dropped.
     spare: Vec<DevicePtr>,
-    /// Errors found and not reported yet.
+    /// Errors that were found and not reported yet.
     found: VecDeque<Error>,
 }
 
 impl State {
-    /// Collects what kernels found. Where all streams have been waited for, the flags can be given
-    /// anew.
+    /// Collects the faults that kernels found. If all streams are done, the flags can be reused.
     fn read<R: GpuRuntime>(&mut self, device: &GpuDevice<R>, stream: &GpuStream<R>, all_done: bool) -> Result<()> {
         let mut cleared = false;
         if self.launched {
@@ -123,7 +123,7 @@ impl State {
         for graph in &mut self.graphs {
             cleared |= graph.read(device, stream, all_done, &mut self.found)?;
         }
-        // Before work on another stream uses a flag again.
+        // The clearing must be done before work on another stream uses a flag again.
         if cleared { device.runtime().synchronize(stream) } else { Ok(()) }
     }
 
@@ -132,16 +132,16 @@ impl State {
     }
 }
 
-/// The flags of a device.
+/// The fault flags of a device.
 #[derive(Debug, Default)]
 pub(crate) struct IndexFaults(Mutex<State>);
 
 impl IndexFaults {
-    /// A flag for an operation whose ids count along a dimension of `size`, which this thread's
-    /// stream, not captured, is about to do.
+    /// Returns a flag for an operation whose indices address a dimension of `size`, and which runs
+    /// next on this thread's stream. The stream is not being captured.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn flag<R: GpuRuntime>(&self, device: &GpuDevice<R>, op: &Op, size: usize) -> Result<DevicePtr> {
         let (mut state, stream) = (self.0.lock(), device.stream());
         if state.flags.chunks.is_empty() {
@@ -166,16 +166,16 @@ impl IndexFaults {
         Ok(state.flags.at(i))
     }
 
-    /// Launches were made with a flag: the next synchronising call must read it.
+    /// Records that kernels with a flag were launched: the next synchronising call must read it.
     fn launched(&self) {
         self.0.lock().launched = true;
     }
 
-    /// The first error that was found and not reported yet, after a stream has been waited for, or
-    /// all have been.
+    /// Reports the first error that was found and not reported yet, after waiting for one stream or
+    /// for all of them.
     ///
     /// # Errors
-    /// That error; those of the driver.
+    /// Returns that error, or the driver's error.
     pub(crate) fn report<R: GpuRuntime>(
         &self,
         device: &GpuDevice<R>,
@@ -189,31 +189,31 @@ impl IndexFaults {
         state.found.pop_front().map_or(Ok(()), Err)
     }
 
-    /// Gives the flags' memory back.
+    /// Frees the memory of the flags.
     pub(crate) fn release<R: GpuRuntime>(&self, runtime: &R) {
         let mut state = std::mem::take(&mut *self.0.lock());
         let graphs = state.graphs.iter_mut().flat_map(|graph| graph.take_chunks());
         for chunk in state.flags.chunks.drain(..).chain(state.spare.drain(..)).chain(graphs) {
-            // SAFETY: allocated by this runtime and taken out of the state, so freed once; the
-            // device is closing, and the driver's free waits for pending work.
+            // SAFETY: the chunk was allocated by this runtime and removed from the state, so it is
+            // freed once. The device is closing, and the driver's free waits for pending work.
             unsafe { runtime.free(chunk) };
         }
     }
 }
 
-/// The flag of one operation, held while its kernels are launched: they get [`ptr`](Self::ptr) as a
-/// `u32 *` for `report_fault` of `device_lib/ids.cuh`.
+/// The flag of one operation, held while its kernels are launched. They receive [`ptr`](Self::ptr)
+/// as a `u32 *` for `report_fault` of `device_lib/ids.cuh`.
 pub(crate) struct FaultFlag<'a> {
-    /// `None` for one of a graph, which is set by its replays.
+    /// `None` for a flag of a graph, which is set by the graph's replays.
     faults: Option<&'a IndexFaults>,
     ptr: DevicePtr,
 }
 
 impl<'a> FaultFlag<'a> {
-    /// A flag for this thread's next operation.
+    /// Returns a flag for this thread's next operation.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn new<R: GpuRuntime>(
         faults: &'a IndexFaults,
         device: &GpuDevice<R>,
@@ -226,7 +226,7 @@ impl<'a> FaultFlag<'a> {
         }
     }
 
-    /// The flag's address.
+    /// Returns the address of the flag.
     pub(crate) fn ptr(&self) -> DevicePtr {
         self.ptr
     }

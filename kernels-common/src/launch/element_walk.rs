@@ -1,4 +1,4 @@
-//! The host's side of `ops/element_walk.cuh`: walks over tensors whose last dimensions are rows and
+//! Host side of `ops/element_walk.cuh`: walks over tensors whose last dimensions are rows and
 //! columns.
 
 use crate::device::GpuDevice;
@@ -9,9 +9,9 @@ use crate::runtime::GpuRuntime;
 use isobit_hal::{Layout, Result};
 use std::mem::offset_of;
 
-/// Units of one launch: indices stay below 2^31.
+/// The maximum number of units in one launch: indices stay below 2^31.
 const MOST: usize = 1 << 30;
-/// As in elementwise.cuh.
+/// The same value as in elementwise.cuh.
 const BLOCK: u32 = 256;
 
 /// `ElementWalk` of the kernels.
@@ -27,8 +27,8 @@ pub(crate) struct ElementWalk {
 const _: () = assert!(size_of::<ElementWalk>() == 384);
 const _: () = assert!(offset_of!(ElementWalk, row) == 360 && offset_of!(ElementWalk, units) == 376);
 
-/// The part of a walk that is one launch: the first places in source and destination, the walk from
-/// there, and the launch.
+/// The part of a walk that one launch covers: the offsets of the first elements in source and
+/// destination, the walk from there, and the launch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
     pub(crate) src: usize,
@@ -37,10 +37,10 @@ pub(crate) struct Part {
     pub(crate) launch: Launch,
 }
 
-/// Dimensions of a walk over a destination that ends in `spatial` spatial dimensions: offsets in
-/// the source, whose spatial strides are taken as given by `src_stride`, offsets in the
-/// destination, row and column. Neighbours in the destination come last. A unit of work is `pack`
-/// columns.
+/// Returns the dimensions of a walk over a destination that ends in `spatial` spatial dimensions.
+/// The operands are the offset in the source (whose spatial strides come from `src_stride`), the
+/// offset in the destination, the row and the column. Neighbours in the destination come last. A
+/// unit of work is `pack` columns.
 pub(crate) fn dims(src_stride: &[usize], dst: &Layout, spatial: usize, pack: usize) -> IndexDims<4> {
     let rank = dst.shape().rank();
     let mut dims: IndexDims<4> = (0..rank)
@@ -57,7 +57,7 @@ pub(crate) fn dims(src_stride: &[usize], dst: &Layout, spatial: usize, pack: usi
     merged
 }
 
-/// Calls `launch` with parts that together are the walk, which has elements.
+/// Calls `launch` with parts that together cover the walk. The walk must not be empty.
 pub(crate) fn parts<R: GpuRuntime>(
     device: &GpuDevice<R>,
     key: Key,

@@ -1,11 +1,11 @@
-//! Launching elementwise kernels: from operands and layouts to the kernel that suits them. Shared
-//! by every family whose kernels are made by `device_lib/elementwise.cuh`.
+//! Launches elementwise kernels: selects the kernel that suits the operands and their layouts.
+//! Shared by every family whose kernels come from `device_lib/elementwise.cuh`.
 //!
 //! The order in which elements are visited is free, so dimensions are sorted by the destination's
-//! strides and merged as far as all operands allow. What is dense then takes the contiguous kernel,
-//! what runs along the innermost dimension the one for rows, and everything else the strided one. A
-//! large input whose neighbours lie along another dimension than the destination's is copied
-//! through tiles first.
+//! strides and merged as far as all operands allow. Dense operands then take the contiguous kernel,
+//! operands that are contiguous or broadcast along the innermost dimension take the rows kernel,
+//! and everything else takes the strided one. A large input whose neighbours lie along another
+//! dimension than the destination's is first copied through tiles.
 
 use crate::device::GpuDevice;
 use crate::key::Key;
@@ -18,45 +18,47 @@ use isobit_hal::{BackendStorage, DType, Dims, Layout, Result, Src, collapse};
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
-/// As in elementwise.cuh.
+/// The same value as in elementwise.cuh.
 const BLOCK: u32 = 256;
 /// The destination and up to three inputs.
 const MAX_OPERANDS: usize = 4;
-/// Units of work in one launch of a walk at most, which keeps index arithmetic in 32 bits.
+/// The maximum number of units of work in one launch of a walk. It keeps index arithmetic in 32
+/// bits.
 const MAX_UNITS: usize = (1 << 31) - 1;
-/// Elements from which an input is transposed, which costs a launch more, and sizes of the two
-/// dimensions.
+/// The number of elements from which an input is transposed, which costs one more launch, and the
+/// minimum sizes of the two dimensions.
 const TURN_FROM: usize = 1 << 18;
 const TURN_SIDE: usize = 16;
-/// Bytes that one access moves at most.
+/// The maximum number of bytes per access.
 const ACCESS: usize = 16;
-/// Units that a thread of a strided kernel takes at a time. A hint: the kernels loop.
+/// The number of units that a thread of a strided kernel takes at a time. This is a hint: the
+/// kernels loop.
 const STRIDED_UNROLL: u32 = 4;
 const ROWS_UNROLL: u32 = 2;
 
 /// The kernels of one operation for one set of dtypes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kernels {
-    /// The contiguous one; the others are its variants.
+    /// The contiguous kernel; the others are its variants.
     pub key: Key,
-    /// Packs that a thread of it takes at a time. A hint: the kernel loops.
+    /// The number of packs that a thread of it takes at a time. This is a hint: the kernel loops.
     pub unroll: u32,
-    /// Whether there is one for rows.
+    /// Whether there is a rows kernel.
     pub rows: bool,
 }
 
 impl Kernels {
-    /// Contiguous and strided.
+    /// A contiguous and a strided kernel.
     pub(crate) const fn new(key: Key, unroll: u32) -> Self {
         Self { key, unroll, rows: false }
     }
 
-    /// Contiguous, rows and strided.
+    /// A contiguous, a rows and a strided kernel.
     pub(crate) const fn with_rows(key: Key, unroll: u32) -> Self {
         Self { key, unroll, rows: true }
     }
 
-    /// Every key.
+    /// Returns the keys of all kernels.
     pub(crate) fn keys(self) -> Vec<Key> {
         let mut keys = vec![self.key, self.key.with_variant(Key::STRIDED)];
         if self.rows {
@@ -66,7 +68,7 @@ impl Kernels {
     }
 }
 
-/// Runs an operation that was validated. `params` are the kernel's parameters behind the operands.
+/// Runs a validated operation. `params` are the kernel parameters that follow the operands.
 pub(crate) fn run<R: GpuRuntime>(
     kernels: impl FnOnce() -> Kernels,
     srcs: &[Src<'_, GpuStorage<R>>],
@@ -86,7 +88,7 @@ pub(crate) fn run<R: GpuRuntime>(
     unsafe { launch(dst.device(), kernels(), &operands, params) }
 }
 
-/// Runs a fill of validated layout.
+/// Runs a fill with a validated layout.
 pub(crate) fn run_fill<R: GpuRuntime>(
     kernels: Kernels,
     dst: &GpuStorage<R>,
@@ -97,7 +99,7 @@ pub(crate) fn run_fill<R: GpuRuntime>(
     unsafe { launch(dst.device(), kernels, &[Operand::new(dst, layout)], params) }
 }
 
-/// A dtype of the same size, which stands for it in kernels that move bits, whatever they mean.
+/// Returns the dtype that represents all dtypes of this size in kernels that only move bits.
 pub(crate) const fn carrier(dtype: DType) -> DType {
     match dtype.size_in_bytes() {
         1 => DType::U8,
@@ -107,7 +109,7 @@ pub(crate) const fn carrier(dtype: DType) -> DType {
     }
 }
 
-/// The dtype of an input that may be the destination.
+/// Returns the dtype of an input, which may be the destination.
 pub(crate) fn dtype_of<R: GpuRuntime>(src: Src<'_, GpuStorage<R>>, dst: &GpuStorage<R>) -> DType {
     match src {
         Src::Storage(storage, _) => storage.dtype(),
@@ -118,7 +120,7 @@ pub(crate) fn dtype_of<R: GpuRuntime>(src: Src<'_, GpuStorage<R>>, dst: &GpuStor
 type Operands<'a> = SmallVec<[Operand<'a>; MAX_OPERANDS]>;
 type Args<'a> = SmallVec<[Arg<'a>; 8]>;
 
-/// A buffer from its first element on, and the way through it.
+/// An operand: the address of its first element and its layout.
 #[derive(Debug, Clone, Copy)]
 struct Operand<'a> {
     ptr: u64,
@@ -134,7 +136,7 @@ impl<'a> Operand<'a> {
 }
 
 /// # Safety
-/// The layouts have one shape and lie inside their buffers, and `params` are the kernels'.
+/// The layouts have the same shape and lie inside their buffers, and `params` match the kernels.
 unsafe fn launch<R: GpuRuntime>(
     device: &GpuDevice<R>,
     kernels: Kernels,
@@ -143,17 +145,18 @@ unsafe fn launch<R: GpuRuntime>(
 ) -> Result<()> {
     for (i, operand) in operands.iter().enumerate().skip(1) {
         let Some(layout) = transposed(operands[0].layout, operand.layout) else { continue };
-        // Without memory for the copy it goes the slow way.
+        // Without memory for the copy, the strided kernel reads the input directly, which is
+        // slower.
         let Ok(copy) = device.alloc(layout.elem_count() * operand.size, DType::U8) else { continue };
         let strides = operand.layout.stride().iter().zip(layout.stride());
         let dims = layout.dims().iter().zip(strides).map(|(&size, (&s, &d))| Dim { size, stride: [s, d] }).collect();
-        // SAFETY: the caller promises a valid input; the copy is new and has a place for each
+        // SAFETY: the caller guarantees a valid input; the copy is new and has room for each
         // element.
         unsafe { copy_walk(device, operand.size, DevicePtr(operand.ptr), copy.ptr(), dims)? };
         let mut straight: Operands<'_> = operands.into();
         straight[i] = Operand { ptr: copy.ptr().0, size: operand.size, layout: &layout };
-        // SAFETY: as the caller promises. The copy goes back to the pool afterwards, which reuses
-        // it in stream order.
+        // SAFETY: the caller guarantees valid operands. The copy then returns to the pool, which
+        // reuses it in stream order.
         return unsafe { launch(device, kernels, &straight, params) };
     }
     let n = operands[0].layout.elem_count() as u64;
@@ -165,7 +168,8 @@ unsafe fn launch<R: GpuRuntime>(
             args.push(Arg::new(&n));
             args.extend_from_slice(params);
             let launch = Launch::linear(kernels.key, blocks(device, n / width as u64, kernels.unroll), BLOCK);
-            // SAFETY: the caller promises valid operands and parameters; the layouts have no gaps.
+            // SAFETY: the caller guarantees valid operands and parameters; the layouts are
+            // contiguous.
             return unsafe { launch.on(device, &args) };
         }
         Plan::Walks(walks) => walks,
@@ -179,17 +183,17 @@ unsafe fn launch<R: GpuRuntime>(
             args.push(Arg::new(&walk));
             args.extend_from_slice(params);
             let launch = Launch::linear(kernels.key.with_variant(variant), blocks(device, units, unroll), BLOCK);
-            // SAFETY: the caller promises valid operands and parameters; the walk visits elements
-            // of the layouts.
+            // SAFETY: the caller guarantees valid operands and parameters; the walk only visits
+            // elements of the layouts.
             unsafe { launch.on(device, &args) }
         })?;
     }
     Ok(())
 }
 
-/// The layout of a copy in the destination's order, for an input that lies transposed. Through the
-/// strided kernel, `exp` of one took 3.8 (f32) and 7.0 (f16) times as long as its bytes on an H200;
-/// the copy takes as long as they do.
+/// Returns the layout of a copy in the destination's order, if an input is transposed. With the
+/// strided kernel, `exp` of such an input took 3.8 (f32) and 7.0 (f16) times as long as moving its
+/// bytes on an H200; the copy takes as long as moving them once.
 fn transposed(dst: &Layout, src: &Layout) -> Option<Layout> {
     if dst.elem_count() < TURN_FROM {
         return None;
@@ -211,24 +215,26 @@ fn transposed(dst: &Layout, src: &Layout) -> Option<Layout> {
     Layout::new(dst.shape().clone(), dense, 0).ok()
 }
 
-/// Packs that a thread of a transcendental takes at a time: `recipe_unroll_of` in elementwise.cuh.
+/// Returns the number of packs that a thread of a transcendental function takes at a time:
+/// `recipe_unroll_of` in elementwise.cuh.
 pub(crate) fn recipe_unroll(dtype: DType) -> u32 {
     if dtype.size_in_bytes() == 2 { 2 } else { 1 }
 }
 
-/// One block for what its threads take at a time, as far as the driver takes so many.
+/// Returns the number of blocks for which each thread takes `unroll` units, capped at the driver's
+/// limit.
 fn blocks<R: GpuRuntime>(device: &GpuDevice<R>, units: u64, unroll: u32) -> u32 {
     let limits = device.runtime().limits();
     let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / u64::from(BLOCK));
     units.div_ceil(u64::from(BLOCK * unroll)).clamp(1, most) as u32
 }
 
-/// Elements of the largest operand in one access.
+/// Returns the number of elements of the largest operand in one access.
 fn pack_width(operands: &[Operand<'_>]) -> usize {
     ACCESS / operands.iter().map(|o| o.size).max().expect("there is a destination")
 }
 
-/// Which kernels visit the elements.
+/// The kernels that visit the elements.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "it lives on the stack for one launch, which allocates nothing")]
 enum Plan {
@@ -237,7 +243,7 @@ enum Plan {
     Walks(SmallVec<[Span; 2]>),
 }
 
-/// Elements for one kernel: units along axes, from each operand's address on.
+/// The elements for one kernel: units along axes, from the address of each operand.
 #[derive(Debug)]
 struct Span {
     variant: u8,
@@ -271,17 +277,19 @@ fn plan(operands: &[Operand<'_>], has_rows: bool) -> Plan {
     Plan::Walks(walks)
 }
 
-/// One dimension of a walk: units, and each operand's bytes from one to the next.
+/// One dimension of a walk: the number of units, and each operand's stride in bytes.
 type Axis = Dim<MAX_OPERANDS>;
 type Axes = IndexDims<MAX_OPERANDS>;
-/// Each operand's address.
+/// The address of each operand.
 type Ptrs = [usize; MAX_OPERANDS];
 
-/// The fewest axes that visit every element, at least one, outermost in the destination first.
+/// Returns the fewest axes that visit every element (at least one), sorted by the destination's
+/// strides with the outermost first.
 fn axes(operands: &[Operand<'_>]) -> (Axes, Ptrs) {
     let dst = operands[0].layout;
     let mut order: Dims = (0..dst.shape().rank()).collect();
-    // Dimensions of size 1 have strides that mean nothing; they vanish wherever they stand.
+    // The strides of dimensions of size 1 mean nothing; such dimensions are dropped wherever they
+    // are.
     order.sort_by_key(|&d| std::cmp::Reverse(if dst.dims()[d] == 1 { 0 } else { dst.stride()[d] }));
     let sorted: SmallVec<[Layout; MAX_OPERANDS]> =
         operands.iter().map(|o| o.layout.permute(&order).expect("the order is a permutation")).collect();
@@ -302,8 +310,8 @@ fn axes(operands: &[Operand<'_>]) -> (Axes, Ptrs) {
     (axes, ptrs)
 }
 
-/// The elements in packs of `width`, and those behind the last whole pack, which a single axis may
-/// end in; none where the operands do not allow packs.
+/// Splits the elements into packs of `width` and, if there is a single axis, the elements after its
+/// last whole pack. Returns `None` if the operands do not allow packs.
 fn rows(axes: &Axes, ptrs: Ptrs, operands: &[Operand<'_>], width: usize) -> Option<(Span, Option<Span>)> {
     let (&inner, outer) = axes.split_last().expect("there is an axis");
     let (packs, left) = (inner.size / width, inner.size % width);
@@ -333,7 +341,8 @@ fn rows(axes: &Axes, ptrs: Ptrs, operands: &[Operand<'_>], width: usize) -> Opti
     Some((Span { variant: Key::ROWS, axes: whole, ptrs, broadcast }, rest))
 }
 
-/// The kernels' `Walk`, with room for every operand: a kernel of fewer reads the front part.
+/// The kernels' `Walk`, with room for every operand. A kernel with fewer operands reads only the
+/// first ones.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 #[allow(dead_code, reason = "the kernels read it")]
@@ -352,7 +361,7 @@ const _: () = assert!(size_of::<Walk>() == 368);
 const _: () = assert!(offset_of!(Walk, size) == 16 && offset_of!(Walk, stride) == 112);
 
 impl Walk {
-    /// Of at most [`MAX_RANK`] axes with at most [`MAX_UNITS`] units.
+    /// Creates a walk of at most [`MAX_RANK`] axes with at most [`MAX_UNITS`] units.
     fn new(axes: &[Axis], broadcast: u32) -> Self {
         let mut walk = Self {
             units: count(axes) as u32,
@@ -380,8 +389,8 @@ impl Walk {
 mod tests {
     use super::*;
 
-    /// What a kernel computes from a `Walk`, in the words of elementwise.cuh: every unit's bytes
-    /// from each operand's start.
+    /// Does what a kernel does with a `Walk` in elementwise.cuh: returns every unit's byte offset
+    /// in each operand.
     fn offsets(walk: &Walk, operands: usize) -> Vec<Vec<u64>> {
         let unit = |index: u32| {
             let mut left = index;
@@ -398,7 +407,7 @@ mod tests {
         (0..walk.units).map(unit).collect()
     }
 
-    /// The addresses that the planned kernels combine, sorted.
+    /// Returns the addresses that the planned kernels combine, sorted.
     fn visited(operands: &[Operand<'_>], has_rows: bool, most: usize) -> Vec<Vec<u64>> {
         let width = pack_width(operands) as u64;
         let element = |i: u64| operands.iter().map(|o| o.ptr + i * o.size as u64).collect();
@@ -458,7 +467,7 @@ mod tests {
         }
     }
 
-    /// A layout of a shape as slicing, stepping, permuting and (for inputs) broadcasting make them.
+    /// Returns a layout as produced by slicing, stepping, permuting and (for inputs) broadcasting.
     fn layout(random: &mut Random, dims: &[usize], is_input: bool) -> Layout {
         let mut order: Vec<usize> = (0..dims.len()).collect();
         if random.below(2) == 0 {
@@ -515,7 +524,8 @@ mod tests {
         let dst = Layout::contiguous([1024, 512]);
         let across = layout(&[1024, 512], &[1, 1024]);
         assert_eq!(transposed(&dst, &across), Some(dst.clone()));
-        // Both lie the same way: it is the other that goes against the order.
+        // If the destination is transposed, an input in the same order is not copied, and a
+        // row-major one is.
         assert_eq!(transposed(&across, &across), None);
         assert_eq!(transposed(&across, &dst), Some(across.clone()));
         assert_eq!(transposed(&dst, &layout(&[1024, 512], &[513, 1])), None, "rows with gaps are no transposition");

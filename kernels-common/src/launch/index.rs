@@ -1,9 +1,9 @@
-//! The host's side of `device_lib/index.cuh`: walks over strided tensors as kernel parameters.
+//! Host side of `device_lib/index.cuh`: walks over strided tensors as kernel parameters.
 
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
-/// Dimensions that a walk can have.
+/// The maximum number of dimensions of a walk.
 pub(crate) const MAX_RANK: usize = 8;
 
 /// Division of a number below 2^31 by a constant: `Divisor` of the dialect.
@@ -18,8 +18,8 @@ pub(crate) struct Divisor {
 const _: () = assert!(size_of::<Divisor>() == 12);
 
 impl Divisor {
-    /// For a divisor of at least 1. From 2^31 on it divides nothing, and what walks so far takes a
-    /// way without it.
+    /// Creates a divisor from a size of at least 1. Sizes of 2^31 and above cannot be divided by;
+    /// walks of that size use a path without division.
     pub(crate) fn new(size: usize) -> Self {
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         if size >= 1 << 31 {
@@ -39,7 +39,7 @@ pub(crate) struct Dim<const OPERANDS: usize> {
 }
 
 impl<const OPERANDS: usize> Dim<OPERANDS> {
-    /// Where each operand is, so many steps along the dimension.
+    /// Returns the offset of each operand after `steps` steps along the dimension.
     pub(crate) fn along(&self, offset: [usize; OPERANDS], steps: usize) -> [usize; OPERANDS] {
         std::array::from_fn(|o| offset[o] + steps * self.stride[o])
     }
@@ -48,9 +48,9 @@ impl<const OPERANDS: usize> Dim<OPERANDS> {
 /// Dimensions of a walk, outermost first.
 pub(crate) type IndexDims<const OPERANDS: usize> = SmallVec<[Dim<OPERANDS>; MAX_RANK]>;
 
-/// Joins a dimension to the ones before it: dropped if of size 1, merged if every operand steps
-/// through both as one. So a tensor pushed dimension by dimension has the fewest that still give
-/// its elements in the same order.
+/// Appends a dimension to those before it. It is dropped if its size is 1, and merged if every
+/// operand steps through both as one. Pushing all dimensions of a tensor therefore gives the fewest
+/// that visit its elements in the same order.
 pub(crate) fn push<const OPERANDS: usize>(dims: &mut IndexDims<OPERANDS>, dim: Dim<OPERANDS>) {
     if dim.size == 1 {
         return;
@@ -82,7 +82,7 @@ const _: () = assert!(size_of::<Index<1>>() == 168 && size_of::<Index<3>>() == 2
 const _: () = assert!(offset_of!(Index<1>, dim) == 4 && offset_of!(Index<1>, stride) == 104);
 
 impl<const OPERANDS: usize> Index<OPERANDS> {
-    /// For at most [`MAX_RANK`] dimensions.
+    /// Creates an index over at most [`MAX_RANK`] dimensions.
     pub(crate) fn new(dims: &[Dim<OPERANDS>]) -> Self {
         let mut index = Self { rank: dims.len() as u32, dim: Default::default(), stride: [[0; MAX_RANK]; OPERANDS] };
         for (i, d) in dims.iter().enumerate() {
@@ -97,7 +97,7 @@ impl<const OPERANDS: usize> Index<OPERANDS> {
 
 /// Runs `f` on parts of a walk that have at most `most` elements (at least 1) and [`MAX_RANK`]
 /// dimensions each, with the offset of each part's first element in every operand. The order of the
-/// parts is of no meaning.
+/// parts does not matter.
 pub(crate) fn split<const OPERANDS: usize, E>(
     dims: &[Dim<OPERANDS>],
     most: usize,
@@ -105,7 +105,7 @@ pub(crate) fn split<const OPERANDS: usize, E>(
     f: &mut impl FnMut(&[Dim<OPERANDS>], [usize; OPERANDS]) -> Result<(), E>,
 ) -> Result<(), E> {
     if dims.len() > MAX_RANK {
-        // The innermost one stays, which kernels run along.
+        // The innermost dimension stays, because kernels iterate along it.
         let d = (0..dims.len() - 1).min_by_key(|&d| dims[d].size).expect("there are more than MAX_RANK");
         let mut rest: IndexDims<OPERANDS> = dims.into();
         let dim = rest.remove(d);

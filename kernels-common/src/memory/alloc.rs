@@ -1,5 +1,5 @@
-//! Where a device's storages get their memory: the pool, or the memory of the graph that is being
-//! captured.
+//! Allocates the memory of a device's storages, from the pool or from the memory of the graph that
+//! is being captured.
 
 use crate::device::{GpuDevice, OnDevice};
 use crate::memory::block::{Block, BlockOwner};
@@ -10,10 +10,11 @@ use isobit_hal::{DType, Result};
 use std::sync::Arc;
 
 impl<R: GpuRuntime> GpuDevice<R> {
-    /// Memory that an operation uses on this thread's stream and drops before it ends.
+    /// Allocates scratch memory that an operation uses on this thread's stream and drops before it
+    /// ends.
     ///
     /// # Errors
-    /// `OutOfMemory`.
+    /// Returns `OutOfMemory` if the memory cannot be allocated.
     pub(crate) fn alloc(&self, len: usize, dtype: DType) -> Result<GpuStorage<R>> {
         self.alloc_storage(len, dtype, true)
     }
@@ -21,7 +22,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     pub(crate) fn alloc_storage(&self, len: usize, dtype: DType, scratch: bool) -> Result<GpuStorage<R>> {
         let bytes = len.saturating_mul(dtype.size_in_bytes());
         let block = self.alloc_block(bytes, scratch).on_device(self)?;
-        // SAFETY: the block is new and at least as large.
+        // SAFETY: the block is new and large enough.
         Ok(unsafe { GpuStorage::from_block(Arc::new(block), dtype, len) })
     }
 
@@ -31,8 +32,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
             return self.alloc_among_streams(bytes, scratch);
         }
         let (ptr, class, uses) = self.pool().alloc(self.runtime(), bytes, |_| true)?;
-        // Looked at again once the block is ours: where there still is one stream, it runs after
-        // whatever used the block.
+        // Checked again now that the block is taken: if there still is only one stream, the new
+        // work runs after whatever used the block.
         let uses = if uses.is_empty() || self.has_one_stream() { Uses::default() } else { uses };
         self.ready(ptr, class, BlockOwner::Device, scratch, uses)
     }
@@ -52,8 +53,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.ready(ptr, class, BlockOwner::Device, scratch, uses)
     }
 
-    /// A block just allocated, after its earlier uses on this thread's stream. They stay known for
-    /// those who use it on another one.
+    /// Wraps a newly allocated block and makes this thread's stream wait for its earlier uses. They
+    /// stay recorded for use on other streams.
     fn ready(
         &self,
         ptr: DevicePtr,
@@ -63,7 +64,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         uses: Uses<R>,
     ) -> Result<Block<R>> {
         let waits = !uses.is_empty();
-        // SAFETY: allocated from that owner just now and given to nobody else.
+        // SAFETY: the block was just allocated by that owner and given to nothing else.
         let block = unsafe { Block::new(self.clone(), ptr, class, owner, scratch, uses) };
         if waits {
             block.uses().wait(self, &self.stream(), Access::Write)?;

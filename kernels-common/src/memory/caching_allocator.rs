@@ -1,13 +1,13 @@
-//! The caching memory pool of a device, written once for every driver.
+//! The caching memory pool of a device, shared by all drivers.
 //!
-//! A vendor's free call stalls the device, and AMD's stream-ordered allocator is unsafe under
-//! threads, so freed blocks are kept and handed out again, also while work on their old content is
-//! still pending: a block goes through the pool with the record of its uses, and whoever gets it
-//! waits for those that are of another stream.
+//! A vendor's free call stalls the device, and AMD's stream-ordered allocator is not thread-safe.
+//! Freed blocks are therefore cached and reused, even while work on their old content is still
+//! pending: a block keeps its record of uses in the pool, and the next user waits for those on
+//! other streams.
 //!
-//! In exact mode there is no caching: every storage is the driver's own allocation of just its
-//! bytes, returned when it is dropped. What checks memory accesses (a simulated GPU,
-//! compute-sanitizer) then knows the bounds of each tensor.
+//! Exact mode disables caching: each storage is a separate allocation of exactly its size from the
+//! driver, freed when the storage is dropped. Tools that check memory accesses (a simulated GPU,
+//! compute-sanitizer) then know the bounds of each tensor.
 
 use crate::runtime::{DevicePtr, MemoryRuntime};
 use isobit_hal::{Error, ErrorKind, PoolStats, Result, trace};
@@ -15,21 +15,22 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-/// `exact` turns caching off; see the module's text. Unset or empty for the pool.
+/// Set to `exact` to disable caching; see the module documentation. Unset or empty selects the
+/// caching pool.
 pub const POOL_VARIABLE: &str = "ISOBIT_POOL";
 
-/// Where a pool's memory comes from.
+/// The source of a pool's memory.
 pub(crate) trait Memory {
-    /// As [`MemoryRuntime::alloc`].
+    /// See [`MemoryRuntime::alloc`].
     fn alloc(&self, bytes: usize) -> Result<DevicePtr>;
 
-    /// As [`MemoryRuntime::free`].
+    /// See [`MemoryRuntime::free`].
     ///
     /// # Safety
-    /// As there.
+    /// See [`MemoryRuntime::free`].
     unsafe fn free(&self, ptr: DevicePtr);
 
-    /// As [`MemoryRuntime::memory`].
+    /// See [`MemoryRuntime::memory`].
     fn free_and_total(&self) -> Result<(u64, u64)>;
 }
 
@@ -39,7 +40,7 @@ impl<R: MemoryRuntime> Memory for R {
     }
 
     unsafe fn free(&self, ptr: DevicePtr) {
-        // SAFETY: the caller promises what `MemoryRuntime::free` asks for, in the same words.
+        // SAFETY: the caller upholds the contract of `MemoryRuntime::free`, which is the same.
         unsafe { MemoryRuntime::free(self, ptr) };
     }
 
@@ -52,14 +53,14 @@ impl<R: MemoryRuntime> Memory for R {
 struct State<U> {
     free: BTreeMap<usize, Vec<(DevicePtr, U)>>,
     stats: PoolStats,
-    /// Bytes that may be in use and cached together.
+    /// The maximum number of bytes in use and cached together.
     limit: u64,
-    /// Bytes that may stay cached.
+    /// The maximum number of cached bytes.
     cache_limit: u64,
 }
 
 impl<U> State<U> {
-    /// Takes blocks out of the cache, largest first, until at most `keep` bytes stay.
+    /// Removes blocks from the cache, largest first, until at most `keep` bytes remain.
     fn release(&mut self, keep: u64) -> Vec<DevicePtr> {
         let mut released = Vec::new();
         while self.stats.cached > keep {
@@ -83,16 +84,16 @@ impl<U> State<U> {
     }
 }
 
-/// A pool whose blocks come with a record of their uses; its owner calls [`trim`](Self::trim)
-/// before the runtime goes.
+/// A pool whose blocks carry a record of their uses. Its owner calls [`trim`](Self::trim) before
+/// the runtime is dropped.
 #[derive(Debug)]
 pub(crate) struct Pool<U> {
     state: Mutex<State<U>>,
     exact: bool,
 }
 
-/// The size a request is rounded up to: 512 bytes at least, else an eighth of the power of two
-/// below, so that at most an eighth is lost.
+/// Returns the size that a request is rounded up to: a multiple of an eighth of its power of two
+/// (rounded down), and of at least 512 bytes. Above that minimum, at most an eighth is lost.
 fn class_of(bytes: usize) -> Option<usize> {
     let step = (1usize << bytes.max(1).ilog2() >> 3).max(512);
     bytes.checked_next_multiple_of(step)
@@ -105,7 +106,7 @@ impl<U: Default> Pool<U> {
         Self { state: Mutex::new(state), exact }
     }
 
-    /// A pool of the kind that [`POOL_VARIABLE`] asks for.
+    /// Creates the kind of pool that [`POOL_VARIABLE`] selects.
     pub(crate) fn of_environment() -> Result<Self> {
         Self::of_setting(std::env::var_os(POOL_VARIABLE).as_deref())
     }
@@ -125,17 +126,17 @@ impl<U: Default> Pool<U> {
         }
     }
 
-    /// The size that is asked of the driver for a request.
+    /// Returns the size to request from the driver.
     pub(crate) fn block_of(&self, bytes: usize) -> Option<usize> {
         let block = if self.exact { Some(bytes) } else { class_of(bytes) };
         block.filter(|&b| b <= isize::MAX as usize)
     }
 
-    /// A block of at least `bytes`, the size to give it back with, and its uses so far: if possible
-    /// such as suit the caller.
+    /// Allocates a block of at least `bytes` bytes. Returns its address, the size to free it with,
+    /// and its uses so far. Prefers a block for which `suits` returns true.
     ///
     /// # Errors
-    /// `OutOfMemory`, those of the driver.
+    /// Returns `OutOfMemory` or the driver's error.
     pub(crate) fn alloc<M: Memory>(
         &self,
         memory: &M,
@@ -161,11 +162,12 @@ impl<U: Default> Pool<U> {
                 return Err(self.out_of_memory(memory, bytes, None));
             }
             let room = state.limit - others;
-            // Counted before it is there, so that threads do not exceed the limit together.
+            // Counted before the allocation, so that concurrent threads do not exceed the limit
+            // together.
             state.stats.in_use += class as u64;
             state.release(room)
         };
-        // SAFETY: taken out of the cache, so nothing owns them.
+        // SAFETY: the blocks were removed from the cache, so nothing owns them.
         unsafe { give_back(memory, released) };
         match self.ask_driver(memory, bytes, class) {
             Ok(ptr) => {
@@ -195,8 +197,8 @@ impl<U: Default> Pool<U> {
         }
     }
 
-    /// The error for a request; with its class, which is counted as in use already, and the
-    /// driver's error where it was the driver that had no more.
+    /// Returns the error for a failed request. `cause` is set if the driver failed: the class,
+    /// which already counts as in use, and the driver's error.
     #[cold]
     fn out_of_memory<M: Memory>(&self, memory: &M, bytes: usize, cause: Option<(usize, Error)>) -> Error {
         let (stats, limit) = {
@@ -206,7 +208,7 @@ impl<U: Default> Pool<U> {
         let in_use = stats.in_use - cause.as_ref().map_or(0, |(class, _)| *class as u64);
         let device = match memory.free_and_total() {
             Ok((free, total)) => format!("{free} of {total} bytes of the device are free"),
-            Err(e) => format!("the device does not say what is free: {e}"),
+            Err(e) => format!("the free memory of the device is unknown: {e}"),
         };
         let limit = match limit {
             u64::MAX => String::new(),
@@ -226,7 +228,7 @@ impl<U: Default> Pool<U> {
     /// Takes a block back, with its uses.
     ///
     /// # Safety
-    /// `ptr` and `class` came from [`alloc`](Self::alloc) with this runtime and are given back
+    /// `ptr` and `class` were returned by [`alloc`](Self::alloc) with this runtime and are freed
     /// once.
     pub(crate) unsafe fn free<M: Memory>(&self, memory: &M, ptr: DevicePtr, class: usize, uses: U) {
         if class == 0 {
@@ -234,7 +236,7 @@ impl<U: Default> Pool<U> {
         }
         if self.exact {
             self.state.lock().stats.in_use -= class as u64;
-            // SAFETY: the block's owner gives it up here, and the driver's free waits for pending
+            // SAFETY: the owner gives up the block here, and the driver's free waits for pending
             // work on it.
             unsafe { memory.free(ptr) };
             return;
@@ -247,14 +249,15 @@ impl<U: Default> Pool<U> {
             let keep = state.cache_limit.min(state.limit.saturating_sub(state.stats.in_use));
             if state.stats.cached > keep { state.release(keep) } else { Vec::new() }
         };
-        // SAFETY: taken out of the cache, so nothing owns them.
+        // SAFETY: the blocks were removed from the cache, so nothing owns them.
         unsafe { give_back(memory, released) };
     }
 
-    /// Returns cached blocks to the driver, largest first, until at most `keep` bytes stay cached.
+    /// Returns cached blocks to the driver, largest first, until at most `keep` bytes remain
+    /// cached.
     pub(crate) fn trim<M: Memory>(&self, memory: &M, keep: u64) {
         let released = self.state.lock().release(keep);
-        // SAFETY: taken out of the cache, so nothing owns them.
+        // SAFETY: the blocks were removed from the cache, so nothing owns them.
         unsafe { give_back(memory, released) };
     }
 
@@ -277,7 +280,8 @@ impl<U: Default> Pool<U> {
     }
 }
 
-/// Of blocks of one class one that suits, of those freed last; else the one freed last.
+/// Takes a suitable block from those of one class, preferring the ones freed last; otherwise the
+/// one freed last.
 fn take<U>(blocks: &mut Vec<(DevicePtr, U)>, suits: impl Fn(&U) -> bool) -> Option<(DevicePtr, U)> {
     const LOOKED_AT: usize = 8;
     let last = blocks.len().checked_sub(1)?;
@@ -293,7 +297,7 @@ unsafe fn give_back<M: Memory>(memory: &M, blocks: Vec<DevicePtr>) {
         tracing::debug!(target: trace::TARGET, blocks = blocks.len(), "the pool returns memory to the driver");
     }
     for ptr in blocks {
-        // SAFETY: as the caller promises; the driver's free waits for pending work.
+        // SAFETY: the caller guarantees it; the driver's free waits for pending work.
         unsafe { memory.free(ptr) };
     }
 }

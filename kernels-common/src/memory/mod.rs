@@ -1,5 +1,4 @@
-//! Memory of a device and page-locked memory of the host: who owns it, how it is kept for reuse,
-//! and copies of it.
+//! Device memory and page-locked host memory: ownership, reuse and copies.
 
 pub(crate) mod alloc;
 pub(crate) mod block;

@@ -1,4 +1,4 @@
-//! Copies of whole storages, also between two devices of a driver.
+//! Copies of whole storages, within a device or between two devices of a driver.
 
 use crate::device::{GpuDevice, OnDevice};
 use crate::memory::pinned::{self, GpuPinned};
@@ -9,12 +9,12 @@ use crate::stream::dependencies::{Access, with};
 use isobit_hal::pinned::PinnedMemory;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Result};
 
-/// Copies one storage into another of the same dtype and length. Between two devices it is work of
-/// both: it runs on the receiver's stream, after what the sender's was given, and what the sender's
-/// is given next runs after it.
+/// Copies one storage into another with the same dtype and length. A copy between two devices is
+/// ordered on both: it runs on the receiver's stream after all earlier work on the sender's stream,
+/// and later work on the sender's stream runs after it.
 ///
 /// # Errors
-/// Those of the driver; `CaptureViolation` where the stream of one device is captured.
+/// Returns the driver's error, or `CaptureViolation` if the stream of one device is being captured.
 pub(crate) fn transfer<R: GpuRuntime>(src: &GpuStorage<R>, dst: &mut GpuStorage<R>) -> Result<()> {
     let bytes = src.len() * src.dtype().size_in_bytes();
     if bytes == 0 {
@@ -23,7 +23,7 @@ pub(crate) fn transfer<R: GpuRuntime>(src: &GpuStorage<R>, dst: &mut GpuStorage<
     let (from, to) = (src.device(), dst.device());
     let (read, written) = ((src.block(), Access::Read), (dst.block(), Access::Write));
     if from.same_device(to) {
-        // SAFETY: both have as many bytes; two storages do not overlap.
+        // SAFETY: both storages have `bytes` bytes, and two storages do not overlap.
         let copy = |stream: &GpuStream<R>| unsafe { to.runtime().copy_on_device(stream, dst.ptr(), src.ptr(), bytes) };
         return with(to, &[read, written], copy).on_device(to);
     }
@@ -36,8 +36,8 @@ pub(crate) fn transfer<R: GpuRuntime>(src: &GpuStorage<R>, dst: &mut GpuStorage<
     with(from, &[read], |sender| {
         with(to, &[written], |receiver| {
             follow(to, receiver, from, sender)?;
-            // SAFETY: both have as many bytes, and the receiver's stream has been told to wait for
-            // the sender's work.
+            // SAFETY: both storages have `bytes` bytes, and the receiver's stream waits for the
+            // sender's work.
             let copied = unsafe { to.runtime().copy_from_peer(receiver, dst.ptr(), from.runtime(), src.ptr(), bytes) };
             copied.on_device(to)?;
             follow(from, sender, to, receiver)
@@ -45,7 +45,7 @@ pub(crate) fn transfer<R: GpuRuntime>(src: &GpuStorage<R>, dst: &mut GpuStorage<
     })
 }
 
-/// Has a stream wait for the present of a stream of another device.
+/// Makes a stream wait for all earlier work on a stream of another device.
 fn follow<R: GpuRuntime>(
     device: &GpuDevice<R>,
     stream: &GpuStream<R>,
@@ -55,25 +55,25 @@ fn follow<R: GpuRuntime>(
     device.wait_for(stream, &other_device.mark(other)?)
 }
 
-/// Bytes of each of two pieces of pinned memory: one is filled while the other is emptied.
+/// The size in bytes of each of two pinned buffers: one is filled while the other is emptied.
 const STAGE: usize = 4 << 20;
 
-/// A copy by way of pinned memory, piece by piece.
+/// Copies through pinned memory, piece by piece.
 fn through_host<R: GpuRuntime>(src: &GpuStorage<R>, dst: &GpuStorage<R>, bytes: usize) -> Result<()> {
     let (from, to) = (src.device(), dst.device());
     for device in [from, to] {
-        device.refuse_in_capture(&device.stream(), "a copy between two devices by way of the host")?;
+        device.refuse_in_capture(&device.stream(), "a copy between two devices through the host")?;
     }
     let stages =
         [GpuPinned::zeros(from, bytes.min(STAGE))?, GpuPinned::zeros(from, bytes.saturating_sub(STAGE).min(STAGE))?];
     for (stage, start) in stages.iter().cycle().zip((0..bytes).step_by(STAGE)) {
         let len = STAGE.min(bytes - start);
-        // SAFETY: the stage has as many bytes, and so have both storages from there on.
+        // SAFETY: the stage has `len` bytes, and so do both storages from `at` on.
         unsafe {
             pinned::copy_from_device(stage, 0..len, src.block(), src.ptr().at(DType::U8, start))?;
             pinned::copy_to_device(stage, 0..len, dst.block(), dst.ptr().at(DType::U8, start))?;
         }
     }
-    // The memory goes when it is read.
+    // The pinned memory is freed only after it was read.
     stages.iter().try_for_each(|stage| stage.wait(true))
 }

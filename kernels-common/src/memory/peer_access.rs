@@ -1,19 +1,34 @@
-//! Which devices a device may reach the memory of: asked of the vendor once a pair, for the
-//! question costs more than a copy.
+//! Peer access between devices. The vendor is asked once per pair, because the query costs more
+//! than a copy.
 
 use isobit_hal::Result;
 use parking_lot::Mutex;
 use std::collections::HashSet;
 
-/// The other devices, by ordinal, that one device was let reach.
+/// The ordinals of the other devices that one device was given access to.
+///
+/// ```
+/// use isobit_kernels::PeerAccess;
+///
+/// let access = PeerAccess::default();
+/// let mut calls = 0;
+/// for _ in 0..2 {
+///     access.allow_once(1, || {
+///         calls += 1;
+///         Ok(())
+///     })?;
+/// }
+/// assert_eq!(calls, 1);
+/// # Ok::<(), isobit_hal::Error>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct PeerAccess(Mutex<HashSet<i32>>);
 
 impl PeerAccess {
-    /// Calls `allow` for a device until it has worked once.
+    /// Calls `allow` for a device unless an earlier call succeeded.
     ///
     /// # Errors
-    /// That of `allow`.
+    /// Returns the error of `allow`.
     pub fn allow_once(&self, device: i32, allow: impl FnOnce() -> Result<()>) -> Result<()> {
         let mut allowed = self.0.lock();
         if !allowed.contains(&device) {

@@ -1,8 +1,8 @@
-//! Page-locked host memory, and the copies between it and a device that the host does not wait for.
+//! Page-locked host memory, and asynchronous copies between it and a device.
 //!
-//! It is a block like those on the device, so that copies on different streams and devices are
-//! ordered by its record of uses, the host waits for what that record says, and a graph that copies
-//! from or to it keeps it.
+//! Pinned memory is a block like those on the device. Its record of uses orders copies on different
+//! streams and devices and tells the host what to wait for, and a graph that copies from or to it
+//! keeps it alive.
 
 use crate::device::{GpuDevice, OnDevice};
 use crate::memory::block::{Block, BlockOwner};
@@ -15,11 +15,11 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// As page-locked memory is aligned, for memory of no bytes.
+/// A type with the alignment of page-locked memory, for empty buffers.
 #[repr(align(64))]
 struct Aligned;
 
-/// Page-locked memory of a driver's.
+/// Page-locked memory of a driver.
 #[derive(Debug)]
 pub(crate) struct GpuPinned<R: GpuRuntime> {
     block: Arc<Block<R>>,
@@ -27,24 +27,24 @@ pub(crate) struct GpuPinned<R: GpuRuntime> {
     len: usize,
 }
 
-// SAFETY: the memory belongs to no thread, and the HAL's buffer hands out its bytes by Rust's
-// rules.
+// SAFETY: the memory is not bound to a thread, and the HAL's buffer gives access to its bytes by
+// Rust's borrowing rules.
 unsafe impl<R: GpuRuntime> Send for GpuPinned<R> {}
-// SAFETY: as above.
+// SAFETY: shared references only read the bytes, by the same borrowing rules.
 unsafe impl<R: GpuRuntime> Sync for GpuPinned<R> {}
 
 impl<R: GpuRuntime> GpuPinned<R> {
     /// # Errors
-    /// `OutOfMemory`.
+    /// Returns `OutOfMemory` if the memory cannot be allocated.
     pub(crate) fn zeros(device: &GpuDevice<R>, len: usize) -> Result<Self> {
         let ptr = match len {
             0 => NonNull::<Aligned>::dangling().cast(),
             _ => device.runtime().alloc_pinned(len).on_device(device)?,
         };
-        // SAFETY: there are as many bytes, and they are ours.
+        // SAFETY: the memory was just allocated with `len` bytes.
         unsafe { ptr.write_bytes(0, len) };
-        // SAFETY: the memory came from this device's runtime, or has no bytes; it belongs to this
-        // block alone.
+        // SAFETY: the memory was allocated by this device's runtime, or is empty, and belongs to
+        // this block alone.
         let block = unsafe {
             let address = DevicePtr(ptr.as_ptr() as u64);
             Block::new(device.clone(), address, len, BlockOwner::Pinned, false, Uses::default())
@@ -52,12 +52,12 @@ impl<R: GpuRuntime> GpuPinned<R> {
         Ok(Self { block: Arc::new(block), ptr, len })
     }
 
-    /// The byte at an offset.
+    /// Returns the address of the byte at an offset.
     ///
     /// # Safety
-    /// It is not beyond the end.
+    /// The offset is not beyond the end.
     unsafe fn at(&self, offset: usize) -> NonNull<u8> {
-        // SAFETY: the caller promises that it is not beyond the end.
+        // SAFETY: the caller guarantees that the offset is not beyond the end.
         unsafe { self.ptr.add(offset) }
     }
 }
@@ -76,8 +76,8 @@ impl<R: GpuRuntime> PinnedMemory for GpuPinned<R> {
     }
 }
 
-/// Enqueues a copy in its place among the work of all streams; the record of the pinned memory's
-/// uses is kept even where there is one stream, for the host and other devices.
+/// Enqueues a copy in order with the work of all streams. The uses of pinned memory are recorded
+/// even with a single stream, for the host and other devices.
 fn copy<R: GpuRuntime>(
     [(pinned, pinned_access), (block, access)]: [(&Arc<Block<R>>, Access); 2],
     enqueue: impl FnOnce(&GpuDevice<R>, &GpuStream<R>) -> Result<()>,
@@ -104,10 +104,11 @@ fn copy<R: GpuRuntime>(
 }
 
 /// # Safety
-/// The pinned memory has the range, and as many bytes from `to` on lie in the block.
+/// The pinned memory contains the range, and the same number of bytes from `to` on lies in the
+/// block.
 ///
 /// # Errors
-/// Those of the driver.
+/// Returns the driver's error if the call fails.
 pub(crate) unsafe fn copy_to_device<R: GpuRuntime>(
     pinned: &GpuPinned<R>,
     range: Range<usize>,
@@ -118,17 +119,18 @@ pub(crate) unsafe fn copy_to_device<R: GpuRuntime>(
         return Ok(());
     }
     copy([(&pinned.block, Access::Read), (block, Access::Write)], |device, stream| {
-        // SAFETY: the caller promises valid ranges; the host changes and frees the memory only
-        // after waiting for what is noted of it.
+        // SAFETY: the caller guarantees valid ranges. The host changes or frees the memory only
+        // after waiting for its recorded uses.
         unsafe { device.runtime().copy_from_pinned(stream, to, pinned.at(range.start), range.len()) }
     })
 }
 
 /// # Safety
-/// The pinned memory has the range, and as many bytes from `from` on lie in the block.
+/// The pinned memory contains the range, and the same number of bytes from `from` on lies in the
+/// block.
 ///
 /// # Errors
-/// Those of the driver.
+/// Returns the driver's error if the call fails.
 pub(crate) unsafe fn copy_from_device<R: GpuRuntime>(
     pinned: &GpuPinned<R>,
     range: Range<usize>,

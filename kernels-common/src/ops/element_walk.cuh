@@ -1,6 +1,6 @@
-// Elements of a tensor whose last two dimensions are rows and columns, in any layout: where each
-// lies in the destination, where it or its plane lies in the source, and its row and column. The
-// host's side is `element_walk.rs`.
+// A walk over the elements of a tensor in any layout whose last two dimensions are rows and
+// columns. It gives each element's position in the destination, its position (or that of its plane)
+// in the source, and its row and column. The host's side is `element_walk.rs`.
 #pragma once
 
 #include "device_lib/elementwise.cuh"
@@ -11,14 +11,14 @@ namespace isobit {
 struct ElementWalk {
     // Source, destination, rows and columns.
     Index<4> index;
-    // Of the first element.
+    // Row and column of the first element.
     u64 row;
     u64 column;
     // Units of work, below 2^31.
     u32 units;
 };
 
-// As in launch/element_walk.rs.
+// Must match launch/element_walk.rs.
 static_assert(sizeof(ElementWalk) == 384);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(ElementWalk, row) == 360 && ISOBIT_OFFSET(ElementWalk, units) == 376);
 
@@ -29,7 +29,7 @@ struct Element {
     u64 column;
 };
 
-// Calls `f` with every unit.
+// Calls `f` for every unit.
 template <typename F>
 ISOBIT_FN void for_each_element(const ElementWalk &walk, const F &f) {
     const u64 step = (u64)grid_dim_x() * ELEMENTWISE_BLOCK;

@@ -1,4 +1,4 @@
-//! The families' lists of kernels, in one place for the manifest.
+//! The kernel lists of all families, for the manifest.
 
 use super::Module;
 use isobit_hal::{DType, Family};
@@ -48,8 +48,9 @@ pub(crate) mod unary;
 #[path = "upsample/instances.rs"]
 pub(crate) mod upsample;
 
-/// The dtype whose kernels an integer shares where a sign changes no bit of a result: sums,
-/// differences and products wrap alike, and so does what is equal or cut short.
+/// Returns the dtype whose kernels an integer shares if the sign changes no bit of a result: sums,
+/// differences and products wrap to the same bits, and equality and truncation do not depend on the
+/// sign.
 pub(crate) const fn without_sign(dtype: DType) -> DType {
     match dtype {
         DType::I8 => DType::U8,
@@ -58,8 +59,8 @@ pub(crate) const fn without_sign(dtype: DType) -> DType {
     }
 }
 
-/// Before a source of transcendentals: the recipes of a dtype, and how one or two elements of it
-/// are given to one.
+/// Returns the prelude of a source with transcendentals: it includes the recipes of a dtype and
+/// defines how to call a recipe with one or two elements.
 pub(crate) fn recipes(dtype: DType) -> &'static str {
     match dtype {
         DType::F64 => concat!(

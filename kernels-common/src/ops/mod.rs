@@ -1,4 +1,4 @@
-//! The operation families: kernel and launch code of each in one folder.
+//! The operation families. Each folder has the kernels and the launch code of one family.
 
 pub(crate) mod affine;
 pub(crate) mod bias_activation;
@@ -59,10 +59,10 @@ macro_rules! in_family {
     };
 }
 
-/// Runs an operation that was validated.
+/// Runs a validated operation.
 ///
 /// # Errors
-/// Those of the family.
+/// The errors of the family.
 pub(crate) fn apply_into<R: GpuRuntime>(
     op: &Op,
     srcs: &[Src<'_, GpuStorage<R>>],
@@ -72,19 +72,19 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     in_family!(op, apply_into(op, srcs, dst, dst_layout))
 }
 
-/// An input that was validated to be no destination.
+/// Returns an input that validation guarantees not to be the destination itself.
 pub(crate) fn stored<'a, R: GpuRuntime>(
     srcs: &[Src<'a, GpuStorage<R>>],
     input: usize,
 ) -> (&'a GpuStorage<R>, &'a Layout) {
-    srcs[input].storage().expect("validated to be no destination")
+    srcs[input].storage().expect("validated not to be the destination")
 }
 
-/// Whether the table has every kernel that an operation may launch for these dtypes, which suit the
-/// operation.
+/// Checks that the table has every kernel that an operation may launch for these dtypes. The dtypes
+/// must suit the operation.
 ///
 /// # Errors
-/// `UnsupportedDtype`, naming what is missing.
+/// `UnsupportedDtype`, naming the missing kernel.
 pub(crate) fn check_kernels(op: &Op, dtypes: &[DType]) -> Result<()> {
     let keys: Vec<Key> = in_family!(op, keys(op, dtypes));
     if !keys.is_empty() && keys.iter().all(|&k| table::find(k).is_some()) {

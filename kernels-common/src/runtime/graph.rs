@@ -1,85 +1,116 @@
-//! Graphs as a driver gives them: the vendor's handles as numbers.
+//! The graph part of a driver. Vendor handles are passed as numbers.
 
 use crate::runtime::StreamRuntime;
 use isobit_hal::{Error, ErrorKind, Result};
 
-/// A captured graph of the vendor's, as a number; owned by whoever got it.
+/// The vendor's handle of a captured graph, as a number. The receiver owns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RawGraph(pub u64);
 
-/// A graph of the vendor's made ready to be launched, as a number; owned by whoever got it.
+/// The vendor's handle of an executable graph, as a number. The receiver owns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RawGraphExec(pub u64);
 
-/// Captures of a stream, and graphs made of them. Optional: by default a capture is
-/// `UnsupportedOp` when it begins, so that no graph comes to be.
+/// Captures streams into graphs. Optional: by default `begin_capture` returns `UnsupportedOp`, so
+/// no graph is ever created.
+///
+/// ```
+/// use isobit_hal::Result;
+/// use isobit_kernels::GpuRuntime;
+///
+/// /// Captures the work that `step` enqueues, and launches it once as a graph.
+/// ///
+/// /// # Safety
+/// /// The memory that the work uses stays allocated until the stream is synchronised.
+/// unsafe fn run_as_graph<R: GpuRuntime>(
+///     runtime: &R,
+///     stream: &R::Stream,
+///     step: impl FnOnce() -> Result<()>,
+/// ) -> Result<()> {
+///     runtime.begin_capture(stream)?;
+///     let step = step();
+///     let graph = runtime.end_capture(stream)?;
+///     // SAFETY: `graph` and `exec` are destroyed once, after their last use; the caller keeps the
+///     // memory allocated.
+///     unsafe {
+///         let launched = step.and_then(|()| runtime.instantiate(graph)).and_then(|exec| {
+///             let launched = runtime.launch_graph(stream, exec);
+///             runtime.destroy_graph_exec(exec);
+///             launched
+///         });
+///         runtime.destroy_graph(graph);
+///         launched
+///     }
+/// }
+/// ```
 pub trait GraphRuntime: StreamRuntime {
-    /// Begins to capture what is given to a stream, in the mode that leaves other calls of every
-    /// thread alone (relaxed).
+    /// Begins to capture the work enqueued on a stream. The capture mode is relaxed: it does not
+    /// restrict other calls of any thread.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     fn begin_capture(&self, _stream: &Self::Stream) -> Result<()> {
         Err(no_graphs())
     }
 
-    /// Whether what is given to a stream is captured.
+    /// Whether the stream is being captured.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     fn is_capturing(&self, _stream: &Self::Stream) -> Result<bool> {
         Ok(false)
     }
 
-    /// Ends the capture and gives what was captured.
+    /// Ends the capture and returns the captured graph.
     ///
     /// # Errors
-    /// `CaptureViolation` where something broke the capture, which is over then all the same.
+    /// Returns `CaptureViolation` if something invalidated the capture. The capture ends in that
+    /// case too.
     fn end_capture(&self, _stream: &Self::Stream) -> Result<RawGraph> {
         Err(no_graphs())
     }
 
-    /// How many nodes a graph has.
+    /// Returns the number of nodes in a graph.
     ///
     /// # Safety
-    /// The graph is not destroyed.
+    /// The graph has not been destroyed.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn graph_nodes(&self, _graph: RawGraph) -> Result<usize> {
         Err(no_graphs())
     }
 
-    /// Makes a graph ready to be launched.
+    /// Creates an executable graph.
     ///
     /// # Safety
-    /// The graph is not destroyed.
+    /// The graph has not been destroyed.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn instantiate(&self, _graph: RawGraph) -> Result<RawGraphExec> {
         Err(no_graphs())
     }
 
-    /// Puts another graph's arguments into one that is ready; false where their shapes differ, and
-    /// nothing was changed.
+    /// Updates an executable graph with the arguments of another graph. Returns false, and changes
+    /// nothing, if their topologies differ.
     ///
     /// # Safety
-    /// Neither is destroyed, and `exec` is not running.
+    /// Neither graph has been destroyed, and `exec` is not running.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn update_graph(&self, _exec: RawGraphExec, _graph: RawGraph) -> Result<bool> {
         Err(no_graphs())
     }
 
-    /// Launches a graph.
+    /// Launches an executable graph on a stream.
     ///
     /// # Safety
-    /// It is not destroyed, and what its nodes read and write is allocated.
+    /// The graph has not been destroyed, and the memory that its nodes read and write is allocated.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn launch_graph(&self, _stream: &Self::Stream, _exec: RawGraphExec) -> Result<()> {
         Err(no_graphs())
     }
@@ -87,18 +118,18 @@ pub trait GraphRuntime: StreamRuntime {
     /// Destroys a graph. Errors are kept for the next synchronising call.
     ///
     /// # Safety
-    /// It is not destroyed yet.
+    /// The graph has not been destroyed.
     unsafe fn destroy_graph(&self, _graph: RawGraph) {}
 
-    /// Destroys a graph that was made ready; a launch that is running ends first. Errors are kept
-    /// for the next synchronising call.
+    /// Destroys an executable graph after its running launches have finished. Errors are kept for
+    /// the next synchronising call.
     ///
     /// # Safety
-    /// It is not destroyed yet.
+    /// The graph has not been destroyed.
     unsafe fn destroy_graph_exec(&self, _exec: RawGraphExec) {}
 }
 
 #[cold]
 fn no_graphs() -> Error {
-    Error::new(ErrorKind::UnsupportedOp, "this driver has no graphs: do the work on the stream, without a capture")
+    Error::new(ErrorKind::UnsupportedOp, "this driver has no graphs: run the work on the stream without a capture")
 }

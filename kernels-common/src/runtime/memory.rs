@@ -1,59 +1,86 @@
-//! Memory as a driver gives it: that of the device, page-locked memory of the host, and that of
-//! other devices.
+//! The memory part of a driver: device memory, page-locked host memory, and the memory of peer
+//! devices.
 
 use crate::runtime::StreamRuntime;
 use isobit_hal::{DType, Result};
 use std::ptr::NonNull;
 
-/// An address in device memory. Arithmetic is in bytes; 0 is the address of an empty buffer.
+/// An address in device memory. Offsets are in bytes; an empty buffer has address 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct DevicePtr(pub u64);
 
 impl DevicePtr {
-    /// The address `elements` further, for elements of a dtype.
+    /// Returns the address `elements` elements of `dtype` after this one.
+    ///
+    /// ```
+    /// use isobit_hal::DType;
+    /// use isobit_kernels::DevicePtr;
+    ///
+    /// assert_eq!(DevicePtr(256).at(DType::F32, 3), DevicePtr(268));
+    /// ```
     pub fn at(self, dtype: DType, elements: usize) -> Self {
         Self(self.0 + (elements * dtype.size_in_bytes()) as u64)
     }
 }
 
-/// Device memory: allocation, copies, fills.
+/// Allocates, copies and fills device memory.
+///
+/// ```
+/// use isobit_hal::Result;
+/// use isobit_kernels::GpuRuntime;
+///
+/// /// Copies bytes to the device and back.
+/// fn round_trip<R: GpuRuntime>(runtime: &R, bytes: &[u8]) -> Result<Vec<u8>> {
+///     let stream = runtime.new_stream()?;
+///     let mut back = vec![0; bytes.len()];
+///     let ptr = runtime.alloc(bytes.len())?;
+///     // SAFETY: the allocation has room for `bytes`, and both copies are done when they return.
+///     unsafe {
+///         let copied = runtime
+///             .copy_to_device(&stream, ptr, bytes)
+///             .and_then(|()| runtime.copy_to_host(&stream, &mut back, ptr));
+///         runtime.free(ptr);
+///         copied.map(|()| back)
+///     }
+/// }
+/// ```
 pub trait MemoryRuntime: StreamRuntime {
-    /// Free and total bytes of device memory.
+    /// Returns the free and the total bytes of device memory.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     fn memory(&self) -> Result<(u64, u64)>;
 
     /// Allocates device memory, aligned to at least 256 bytes.
     ///
     /// # Errors
-    /// `OutOfMemory`.
+    /// Returns `OutOfMemory` if the memory cannot be allocated.
     fn alloc(&self, bytes: usize) -> Result<DevicePtr>;
 
     /// Frees device memory. Errors are kept for the next synchronising call.
     ///
     /// # Safety
-    /// `ptr` came from [`alloc`](Self::alloc) of this runtime, is freed once, and no work that uses
-    /// it is pending.
+    /// `ptr` was returned by [`alloc`](Self::alloc) of this runtime and is freed once, and no
+    /// pending work uses it.
     unsafe fn free(&self, ptr: DevicePtr);
 
-    /// Copies from the host; returns when `src` may change.
+    /// Copies from the host. Returns when the caller may change `src`.
     ///
     /// # Safety
-    /// `dst` has room for `src`.
+    /// At least `src.len()` bytes are allocated at `dst`.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn copy_to_device(&self, stream: &Self::Stream, dst: DevicePtr, src: &[u8]) -> Result<()>;
 
-    /// Copies to the host; returns when `dst` is filled.
+    /// Copies to the host. Returns when `dst` is filled.
     ///
     /// # Safety
-    /// `src` holds as many bytes as `dst`.
+    /// At least `dst.len()` bytes are allocated at `src`.
     ///
     /// # Errors
-    /// Those of the driver, and those of earlier work on the stream.
+    /// Returns the driver's error if the copy or earlier work on the stream fails.
     unsafe fn copy_to_host(&self, stream: &Self::Stream, dst: &mut [u8], src: DevicePtr) -> Result<()>;
 
     /// Copies within the device, in stream order.
@@ -62,41 +89,64 @@ pub trait MemoryRuntime: StreamRuntime {
     /// Both ranges are allocated and do not overlap.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn copy_on_device(&self, stream: &Self::Stream, dst: DevicePtr, src: DevicePtr, bytes: usize) -> Result<()>;
 
-    /// Sets bytes, in stream order.
+    /// Sets each of `bytes` bytes to `value`, in stream order.
     ///
     /// # Safety
     /// The range is allocated.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn set_bytes(&self, stream: &Self::Stream, dst: DevicePtr, value: u8, bytes: usize) -> Result<()>;
 }
 
-/// Page-locked memory of the host, and copies that run beside the host.
+/// Allocates page-locked host memory and copies to and from it asynchronously.
+///
+/// ```
+/// use isobit_hal::Result;
+/// use isobit_kernels::{DevicePtr, GpuRuntime};
+/// use std::ptr::NonNull;
+///
+/// /// Uploads page-locked memory while the host does other work.
+/// ///
+/// /// # Safety
+/// /// `dst` and `src` have `bytes` bytes, and `work` does not write to `src`.
+/// unsafe fn upload<R: GpuRuntime>(
+///     runtime: &R,
+///     stream: &R::Stream,
+///     (dst, src, bytes): (DevicePtr, NonNull<u8>, usize),
+///     work: impl FnOnce(),
+/// ) -> Result<()> {
+///     // SAFETY: the caller keeps both ranges allocated and `src` unchanged until the end.
+///     unsafe { runtime.copy_from_pinned(stream, dst, src, bytes)? };
+///     work();
+///     runtime.synchronize(stream)
+/// }
+/// ```
 pub trait PinnedRuntime: MemoryRuntime {
-    /// Page-locked host memory, not initialised, aligned to at least 64 bytes. `bytes` is not 0.
+    /// Allocates uninitialised page-locked host memory, aligned to at least 64 bytes. `bytes` must
+    /// not be 0.
     ///
     /// # Errors
-    /// `OutOfMemory`.
+    /// Returns `OutOfMemory` if the memory cannot be allocated.
     fn alloc_pinned(&self, bytes: usize) -> Result<NonNull<u8>>;
 
     /// Frees page-locked memory. Errors are kept for the next synchronising call.
     ///
     /// # Safety
-    /// `ptr` came from [`alloc_pinned`](Self::alloc_pinned) of this runtime, is freed once, and no
-    /// copy that uses it is pending.
+    /// `ptr` was returned by [`alloc_pinned`](Self::alloc_pinned) of this runtime and is freed
+    /// once, and no pending copy uses it.
     unsafe fn free_pinned(&self, ptr: NonNull<u8>);
 
     /// Enqueues a copy from page-locked memory.
     ///
     /// # Safety
-    /// Both ranges are allocated, and `src` stays and does not change until the copy is done.
+    /// Both ranges are allocated, and `src` stays allocated and unchanged until the copy is done.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn copy_from_pinned(
         &self,
         stream: &Self::Stream,
@@ -108,10 +158,10 @@ pub trait PinnedRuntime: MemoryRuntime {
     /// Enqueues a copy to page-locked memory.
     ///
     /// # Safety
-    /// Both ranges are allocated, and nothing touches `dst` until the copy is done.
+    /// Both ranges are allocated, and nothing accesses `dst` until the copy is done.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn copy_to_pinned(
         &self,
         stream: &Self::Stream,
@@ -121,23 +171,45 @@ pub trait PinnedRuntime: MemoryRuntime {
     ) -> Result<()>;
 }
 
-/// Copies from one device to another without the host. Optional: by default they go by way of the
-/// host.
+/// Copies directly between devices, without the host. Optional: by default such copies are staged
+/// through the host.
+///
+/// ```
+/// use isobit_hal::Result;
+/// use isobit_kernels::{DevicePtr, GpuRuntime};
+///
+/// /// Copies between two devices if they can access each other; returns whether they can.
+/// ///
+/// /// # Safety
+/// /// Both ranges are allocated, and `src` holds its content when the stream reaches the copy.
+/// unsafe fn copy_direct<R: GpuRuntime>(
+///     (to, dst, stream): (&R, DevicePtr, &R::Stream),
+///     (from, src): (&R, DevicePtr),
+///     bytes: usize,
+/// ) -> Result<bool> {
+///     let direct = to.can_access_peer(from);
+///     if direct {
+///         // SAFETY: the caller upholds what this function requires.
+///         unsafe { to.copy_from_peer(stream, dst, from, src, bytes)? };
+///     }
+///     Ok(direct)
+/// }
+/// ```
 pub trait PeerRuntime: MemoryRuntime {
-    /// Whether memory of the other device can be copied here without the host.
+    /// Whether memory of the other device can be copied to this one without the host.
     fn can_access_peer(&self, _other: &Self) -> bool {
         false
     }
 
-    /// Enqueues a copy from another device, for which [`can_access_peer`](Self::can_access_peer)
-    /// holds, or within this one.
+    /// Enqueues a copy within this device, or from another device for which
+    /// [`can_access_peer`](Self::can_access_peer) returns true.
     ///
     /// # Safety
-    /// Both ranges are allocated, `src` on `from`, and its content is there when the stream comes
-    /// to the copy.
+    /// Both ranges are allocated (`src` on the device `from`), and `src` holds its content when the
+    /// stream reaches the copy.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     unsafe fn copy_from_peer(
         &self,
         stream: &Self::Stream,
@@ -146,8 +218,8 @@ pub trait PeerRuntime: MemoryRuntime {
         src: DevicePtr,
         bytes: usize,
     ) -> Result<()> {
-        // SAFETY: the caller promises that both ranges are allocated; no other device can be
-        // accessed, so both are on this one.
+        // SAFETY: the caller guarantees that both ranges are allocated. This driver cannot access
+        // peers, so both are on this device.
         unsafe { self.copy_on_device(stream, dst, src, bytes) }
     }
 }

@@ -1,6 +1,6 @@
-//! What a driver gives: the trait that every operation, the memory pool and the module cache are
-//! written against. It has a part for each subject, which a driver implements in the file of that
-//! subject, and it depends on nothing that is written against it.
+//! The traits that a driver implements. Every operation, the memory pool and the module cache are
+//! written against them. There is one trait per subject, which a driver implements in the file of
+//! that subject. These traits do not depend on the code that uses them.
 
 mod graph;
 mod memory;
@@ -17,11 +17,28 @@ pub use vendor::{Conv, Distribution, Gemm, Matrix, Random, RangeLibrary, Scratch
 use crate::code::target::Target;
 use isobit_hal::{DeviceInfo, Limits, Result};
 
-/// A GPU as its vendor's driver offers it: what it is, and all parts together.
+/// A GPU as the vendor's driver exposes it: the device's properties and all parts of the runtime.
 ///
 /// Every method may be called from any thread; an implementation makes its device current for the
-/// calling thread itself. Work given to one stream runs in order. Failures are
-/// [`isobit_hal::Error`]s with the vendor's code attached.
+/// calling thread itself. Work on one stream runs in order. Failures are [`isobit_hal::Error`]s
+/// with the vendor's error code attached.
+///
+/// ```
+/// use isobit_hal::Result;
+/// use isobit_kernels::GpuRuntime;
+///
+/// /// Opens a device and describes it.
+/// fn describe<R: GpuRuntime>(ordinal: usize) -> Result<String> {
+///     let runtime = R::open(ordinal)?;
+///     let (free, total) = runtime.memory()?;
+///     Ok(format!(
+///         "{}:{ordinal} is a {}, with {free} of {total} bytes free and {} threads per warp",
+///         R::DRIVER,
+///         runtime.arch(),
+///         runtime.limits().warp_size,
+///     ))
+/// }
+/// ```
 pub trait GpuRuntime:
     MemoryRuntime
     + PinnedRuntime
@@ -35,25 +52,25 @@ pub trait GpuRuntime:
 {
     /// The driver's name: `cuda`, `rocm`.
     const DRIVER: &'static str;
-    /// Which of the packaged code it loads.
+    /// The target whose packed code it loads.
     const TARGET: Target;
 
     /// Opens a device.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where the vendor's driver is absent or too old, `InvalidArgument` where
-    /// there is no such device.
+    /// Returns `LibraryUnavailable` if the vendor's driver is missing or too old, and
+    /// `InvalidArgument` if there is no such device.
     fn open(ordinal: usize) -> Result<Self>;
 
-    /// Its limits.
+    /// Returns the limits of the device.
     fn limits(&self) -> &Limits;
 
-    /// The architecture as code objects name it: `sm_90`, `gfx90a:sramecc+:xnack-`.
+    /// Returns the architecture as named in code objects: `sm_90`, `gfx90a:sramecc+:xnack-`.
     fn arch(&self) -> &str;
 
-    /// Names, sizes, versions.
+    /// Returns names, sizes and versions.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     fn info(&self) -> Result<DeviceInfo>;
 }

@@ -1,177 +1,205 @@
-//! What a driver has its vendor's libraries do, and how it says that they do not.
+//! The vendor-library part of a driver, and how it declines a problem.
 
 use crate::runtime::{DevicePtr, StreamRuntime};
 use isobit_hal::{DType, Result};
 
-/// One operand of a matrix product for a vendor library: strides in elements.
+/// One operand of a matrix product by a vendor library. Strides are in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Matrix {
-    /// The first element.
+    /// The address of the first element.
     pub ptr: DevicePtr,
-    /// From a row to the next.
+    /// The distance between rows.
     pub row_stride: usize,
-    /// From a column to the next.
+    /// The distance between columns.
     pub col_stride: usize,
-    /// From a matrix of the batch to the next.
+    /// The distance between matrices of the batch.
     pub batch_stride: usize,
 }
 
-/// A batched matrix product `c = a b`, for a vendor library.
+/// A batched matrix product `c = a b` by a vendor library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gemm {
-    /// Of all three operands.
+    /// The dtype of all three operands.
     pub dtype: DType,
-    /// Matrices in the batch; at least 1.
+    /// The number of matrices in the batch; at least 1.
     pub batch: usize,
-    /// Rows of `a` and `c`; at least 1.
+    /// The number of rows of `a` and `c`; at least 1.
     pub m: usize,
-    /// Columns of `b` and `c`; at least 1.
+    /// The number of columns of `b` and `c`; at least 1.
     pub n: usize,
-    /// Columns of `a`, rows of `b`; at least 1.
+    /// The number of columns of `a` and rows of `b`; at least 1.
     pub k: usize,
-    /// `[m, k]`.
+    /// The left operand, `[m, k]`.
     pub a: Matrix,
-    /// `[k, n]`.
+    /// The right operand, `[k, n]`.
     pub b: Matrix,
-    /// `[m, n]`.
+    /// The result, `[m, n]`.
     pub c: Matrix,
 }
 
-/// One operand of a convolution for a vendor library: strides in elements, `[n, c, h, w]` or those
-/// of a kernel.
+/// One operand of a convolution by a vendor library. Strides are in elements; dimensions are `[n,
+/// c, h, w]`, or those of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tensor4 {
-    /// The first element.
+    /// The address of the first element.
     pub ptr: DevicePtr,
-    /// The sizes.
+    /// The size of each dimension.
     pub dims: [usize; 4],
-    /// From an element to the next along each dimension.
+    /// The distance between neighbours along each dimension.
     pub strides: [usize; 4],
 }
 
-/// A convolution, or the transpose of one, over two spatial dimensions (the first of size 1 for
-/// those over one), for a vendor library. No dimension is 0.
+/// A convolution or transposed convolution over two spatial dimensions, by a vendor library. In
+/// one-dimensional convolutions the first spatial dimension has size 1. No dimension is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Conv {
-    /// Of all three operands: f16, bf16, f32, f64.
+    /// The dtype of all three operands: f16, bf16, f32 or f64.
     pub dtype: DType,
-    /// Whether it is the transpose.
+    /// Whether the convolution is transposed.
     pub transposed: bool,
-    /// `[n, c_in, h, w]`.
+    /// The input, `[n, c_in, h, w]`.
     pub src: Tensor4,
-    /// `[c_out, c_in / groups, kh, kw]`, transposed `[c_in, c_out / groups, kh, kw]`.
+    /// The kernel, `[c_out, c_in / groups, kh, kw]`, or `[c_in, c_out / groups, kh, kw]` if
+    /// transposed.
     pub kernel: Tensor4,
-    /// `[n, c_out, h_out, w_out]`.
+    /// The output, `[n, c_out, h_out, w_out]`.
     pub dst: Tensor4,
-    /// Along h and w.
+    /// The stride along h and w.
     pub stride: [usize; 2],
-    /// Along h and w.
+    /// The padding along h and w.
     pub padding: [usize; 2],
-    /// Along h and w.
+    /// The dilation along h and w.
     pub dilation: [usize; 2],
-    /// Groups of channels.
+    /// The number of channel groups.
     pub groups: usize,
 }
 
-/// How a vendor library's random numbers are distributed.
+/// The distribution of a vendor library's random numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
-    /// Uniform above 0 and up to 1, as the libraries draw them.
+    /// Uniform in (0, 1], as the libraries draw them.
     Unit,
-    /// Normal.
+    /// A normal distribution.
     Normal {
-        /// The mean.
+        /// Its mean.
         mean: f64,
-        /// The standard deviation.
+        /// Its standard deviation.
         deviation: f64,
     },
 }
 
-/// Random numbers from a vendor library's generator.
+/// A request for random numbers from a vendor library's generator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Random {
-    /// f32 or f64: what the libraries draw.
+    /// The dtype: f32 or f64, which are what the libraries generate.
     pub dtype: DType,
-    /// Where they go, without gaps; aligned to two elements.
+    /// The address of the output, which is contiguous and aligned to two elements.
     pub dst: DevicePtr,
-    /// How many; at least 1, and of normal ones an even number.
+    /// The number of random numbers: at least 1, and even for a normal distribution.
     pub len: usize,
-    /// Which.
+    /// The distribution.
     pub distribution: Distribution,
-    /// Which sequence.
+    /// The seed of the sequence.
     pub seed: u64,
-    /// Numbers drawn from it before.
+    /// The number of values already drawn from the sequence.
     pub offset: u64,
 }
 
-/// A library that shows named ranges of the host's time in a profiler.
+/// A library that marks named ranges of host time in a profiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeLibrary {
-    /// What people call it: `NVTX`, `ROCTX`.
+    /// Its common name: `NVTX`, `ROCTX`.
     pub name: &'static str,
-    /// The files it may be.
+    /// The file names it may have.
     pub sonames: &'static [&'static str],
-    /// `int push(const char *)`.
+    /// The symbol of `int push(const char *)`.
     pub push: &'static str,
-    /// `int pop(void)`.
+    /// The symbol of `int pop(void)`.
     pub pop: &'static str,
 }
 
-/// What a vendor-library hook did.
+/// The outcome of a vendor-library hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Vendor {
     /// The work is enqueued.
     Done,
-    /// The library cannot; the portable kernel does it. Why, for a person.
+    /// The library cannot do the work; the portable kernel does it. Holds a human-readable reason.
     Declined(String),
 }
 
-/// Gives so many bytes, aligned to 256, for work on the call's stream that is enqueued before the
-/// call returns.
+/// Returns a buffer of the given number of bytes, aligned to 256, for work that is enqueued on the
+/// call's stream before the call returns.
 pub type Scratch<'a> = dyn FnMut(usize) -> Result<DevicePtr> + 'a;
 
-/// Hooks to the vendor's libraries. Each is optional: where one declines, which it does by
-/// default, the portable kernels do the work.
+/// Hooks to the vendor's libraries. Each is optional: if a hook declines, which is the default, the
+/// portable kernels do the work.
+///
+/// ```
+/// use isobit_hal::Result;
+/// use isobit_kernels::{Gemm, GpuRuntime, Scratch, Vendor};
+///
+/// /// Multiplies matrices by the vendor's library; returns false if it declines.
+/// ///
+/// /// # Safety
+/// /// See [`VendorRuntime::gemm`](isobit_kernels::VendorRuntime::gemm).
+/// unsafe fn try_gemm<R: GpuRuntime>(
+///     runtime: &R,
+///     stream: &R::Stream,
+///     problem: &Gemm,
+///     scratch: &mut Scratch<'_>,
+/// ) -> Result<bool> {
+///     // SAFETY: the caller upholds what `gemm` requires.
+///     match unsafe { runtime.gemm(stream, problem, scratch)? } {
+///         Vendor::Done => Ok(true),
+///         Vendor::Declined(why) => {
+///             println!("the portable kernel runs: {why}");
+///             Ok(false)
+///         }
+///     }
+/// }
+/// ```
 pub trait VendorRuntime: StreamRuntime {
-    /// The library of ranges for this vendor's profilers.
+    /// The library that marks ranges for this vendor's profilers.
     const RANGES: Option<RangeLibrary> = None;
 
-    /// A matrix product by the vendor's library, on the stream, in memory from `scratch`.
+    /// Enqueues a matrix product by the vendor's library, with workspaces from `scratch`.
     ///
     /// # Safety
-    /// Every element the problem names is allocated, and `c` overlaps neither itself nor its
-    /// inputs.
+    /// Every element that the problem describes is allocated, and `c` overlaps neither itself nor
+    /// its inputs.
     ///
     /// # Errors
-    /// `LibraryFailure`; `CaptureViolation` where the library cannot be made ready on a captured
-    /// stream. What it cannot do, or a library that is not there, is `Declined`, not an error.
+    /// Returns `LibraryFailure` if the library fails, and `CaptureViolation` if it cannot be
+    /// initialised while the stream is captured. A problem that the library does not support, or a
+    /// missing library, is not an error: the result is `Declined`.
     unsafe fn gemm(&self, _stream: &Self::Stream, _problem: &Gemm, _scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        Ok(Vendor::Declined("this driver calls no library for matrix products".into()))
+        Ok(Vendor::Declined("this driver has no vendor library for matrix products".into()))
     }
 
-    /// A convolution by the vendor's library, on the stream, in memory from `scratch`.
+    /// Enqueues a convolution by the vendor's library, with workspaces from `scratch`.
     ///
     /// # Safety
-    /// Every element the problem names is allocated, and the result overlaps neither itself nor its
-    /// inputs.
+    /// Every element that the problem describes is allocated, and the result overlaps neither
+    /// itself nor its inputs.
     ///
     /// # Errors
-    /// As [`gemm`](Self::gemm).
+    /// Same as [`gemm`](Self::gemm).
     unsafe fn conv(&self, _stream: &Self::Stream, _problem: &Conv, _scratch: &mut Scratch<'_>) -> Result<Vendor> {
-        Ok(Vendor::Declined("this driver calls no library for convolutions".into()))
+        Ok(Vendor::Declined("this driver has no vendor library for convolutions".into()))
     }
 
-    /// Random numbers by the vendor's library, on the stream.
+    /// Enqueues the generation of random numbers by the vendor's library.
     ///
     /// # Safety
-    /// Every element the problem names is allocated.
+    /// Every element that the problem describes is allocated.
     ///
     /// # Errors
-    /// As [`gemm`](Self::gemm).
+    /// Same as [`gemm`](Self::gemm).
     unsafe fn random(&self, _stream: &Self::Stream, _problem: &Random) -> Result<Vendor> {
-        Ok(Vendor::Declined("this driver calls no library for random numbers".into()))
+        Ok(Vendor::Declined("this driver has no vendor library for random numbers".into()))
     }
 
-    /// The stream closes: what the runtime keeps for it (handles of libraries) can go.
+    /// Called when a stream closes, so that the runtime can release what it keeps for the stream
+    /// (library handles).
     fn close_stream(&self, _stream: &Self::Stream) {}
 }

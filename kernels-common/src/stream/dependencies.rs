@@ -1,11 +1,11 @@
-//! The order of work on different streams: what each block of memory was last used for, and who
-//! must wait for that.
+//! The order of work on different streams: the last uses of each memory block, and who must wait
+//! for them.
 //!
-//! While a device has its default stream alone nothing of this happens: an operation costs two
-//! loads of a flag. Once there is a second stream, each operation waits for what other streams did
-//! with its operands, and marks its own end with one event, to which the blocks of its operands
-//! refer. Blocks without a record are ready on every stream, because a new stream begins after
-//! everything that ran before there were several.
+//! While a device has only its default stream, nothing is recorded: an operation costs two loads of
+//! a flag. With a second stream, each operation waits for what other streams did with its operands,
+//! and marks its own end with one event, which the blocks of its operands refer to. Blocks without
+//! a record are ready on every stream, because a new stream starts after everything that ran while
+//! there was only one.
 
 use crate::device::GpuDevice;
 use crate::memory::block::Block;
@@ -16,14 +16,14 @@ use isobit_hal::{Result, StreamId};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A point in a stream's work: all that was given to the stream before it was marked.
+/// A point in a stream: stands for all work enqueued before the point was marked.
 #[derive(Debug)]
 pub(crate) struct Point<R: GpuRuntime> {
     pub(crate) stream: StreamId,
-    /// Points of a stream are numbered in order.
+    /// The position among the points of the stream.
     pub(crate) number: u64,
-    /// What others wait for; `None` where it is yet to be marked, which any later point of the
-    /// stream does.
+    /// The event that others wait for. `None` if the point is not marked yet; marking any later
+    /// point of the stream also covers it.
     pub(crate) event: Option<Arc<OrderEvent<R>>>,
 }
 
@@ -33,19 +33,19 @@ impl<R: GpuRuntime> Clone for Point<R> {
     }
 }
 
-/// What work does with a block.
+/// How work accesses a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// What must be over before a block is used again.
+/// The uses that must be done before a block is used again.
 #[derive(Debug)]
 pub(crate) struct Uses<R: GpuRuntime> {
-    /// The last work that wrote it.
+    /// The last work that wrote the block.
     write: Option<Point<R>>,
-    /// Since then, the last work of each stream that read it.
+    /// The last work of each stream that read the block since then.
     reads: Vec<Point<R>>,
 }
 
@@ -62,15 +62,15 @@ impl<R: GpuRuntime> Default for Uses<R> {
 }
 
 impl<R: GpuRuntime> Uses<R> {
-    /// Readers beyond this are asked whether they are done: streams come and go, while a block of
-    /// weights is never written.
+    /// Above this number, the readers are polled for completion. Streams come and go, while a block
+    /// of weights may never be written.
     const READERS: usize = 8;
 
     pub(crate) fn is_empty(&self) -> bool {
         self.write.is_none() && self.reads.is_empty()
     }
 
-    /// Whether there was work that wrote.
+    /// Whether there is a recorded write.
     pub(crate) fn writes(&self) -> bool {
         self.write.is_some()
     }
@@ -80,23 +80,23 @@ impl<R: GpuRuntime> Uses<R> {
         self.write.iter().chain(reads)
     }
 
-    /// Whether a stream may use the block for anything without waiting.
+    /// Whether a stream may use the block for any access without waiting.
     pub(crate) fn are_done_for(&self, stream: &GpuStream<R>) -> bool {
         self.before(Access::Write).all(|point| stream.has_waited_for(point))
     }
 
-    /// Has a stream wait until it may use the block.
+    /// Makes a stream wait until it may use the block.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn wait(&self, device: &GpuDevice<R>, stream: &GpuStream<R>, access: Access) -> Result<()> {
         self.before(access).try_for_each(|point| device.wait_for(stream, point))
     }
 
-    /// Has the host wait until it may use the memory itself; what is marked alone counts.
+    /// Makes the host wait until it may access the memory. Only marked points are considered.
     ///
     /// # Errors
-    /// The first of the work's.
+    /// Returns the first error of the work.
     pub(crate) fn wait_on_host(&self, runtime: &R, access: Access) -> Result<()> {
         let mut outcome = Ok(());
         for event in self.before(access).filter_map(|point| point.event.as_ref()) {
@@ -105,7 +105,7 @@ impl<R: GpuRuntime> Uses<R> {
         outcome
     }
 
-    /// Remembers a use. Whoever writes has waited for all earlier uses, so they are forgotten.
+    /// Records a use. A writer has waited for all earlier uses, so they are removed.
     pub(crate) fn note(&mut self, runtime: &R, access: Access, point: Point<R>) {
         match access {
             Access::Write => {
@@ -113,8 +113,8 @@ impl<R: GpuRuntime> Uses<R> {
                 self.reads.clear();
             }
             Access::Read => match self.reads.iter_mut().find(|read| read.stream == point.stream) {
-                // Threads that share a stream may come here in another order than they marked their
-                // points in.
+                // Threads that share a stream may record their points in a different order than
+                // they marked them.
                 Some(read) if read.number > point.number => {}
                 Some(read) => *read = point,
                 None => {
@@ -127,7 +127,7 @@ impl<R: GpuRuntime> Uses<R> {
         }
     }
 
-    /// Adds what another record of the same memory says.
+    /// Adds the uses of another record for the same memory.
     pub(crate) fn merge(&mut self, runtime: &R, other: Self) {
         for point in other.write.into_iter().chain(other.reads) {
             self.note(runtime, Access::Read, point);
@@ -142,24 +142,24 @@ impl<R: GpuRuntime> Point<R> {
     }
 }
 
-/// The blocks of an operation, and what it does with them. A block that it reads and writes is
-/// named once, as written.
+/// The blocks of an operation and how it accesses them. A block that is read and written is listed
+/// once, as written.
 pub(crate) type Operands<'a, R> = SmallVec<[(&'a Arc<Block<R>>, Access); 5]>;
 
-/// One operation's place among the work of all streams: made before its work is given to the
-/// stream, ended after.
+/// One operation's place in the order of all streams: created before its work is enqueued and ended
+/// afterwards.
 #[derive(Debug)]
 #[must_use = "`after` remembers the operation's uses"]
 pub(crate) struct Order<R: GpuRuntime> {
-    /// Where it runs; `None` where there was one stream when it began.
+    /// The stream it runs on; `None` if there was only one stream when it started.
     stream: Option<Arc<GpuStream<R>>>,
 }
 
 impl<R: GpuRuntime> Order<R> {
-    /// Has this thread's stream wait for what other streams did with the operands.
+    /// Makes this thread's stream wait for what other streams did with the operands.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     #[inline]
     pub(crate) fn before<'a>(device: &GpuDevice<R>, operands: impl FnOnce() -> Operands<'a, R>) -> Result<Self> {
         if device.has_one_stream() {
@@ -183,20 +183,20 @@ impl<R: GpuRuntime> Order<R> {
         Ok(Self { stream: Some(stream) })
     }
 
-    /// Remembers what the operation's work, which was given to the stream by now, does with the
-    /// operands. Gives its end where that was marked.
+    /// Records how the operation, whose work has been enqueued, accesses the operands. Returns the
+    /// end of the operation if it was marked.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     #[inline]
     pub(crate) fn after<'a>(
         self,
         device: &GpuDevice<R>,
         operands: impl FnOnce() -> Operands<'a, R>,
     ) -> Result<Option<Point<R>>> {
-        // A second stream that another thread made in the meantime may have begun before this work,
-        // which then needs a record. Where none is seen here, its beginning comes after the work:
-        // it is marked after the flag that is read here is set.
+        // A second stream that another thread created in the meantime may have started before this
+        // work, which then needs a record. If none is seen here, that stream starts after the work,
+        // because its start is marked after the flag that is read here is set.
         if self.stream.is_none() && device.has_one_stream() {
             return Ok(None);
         }
@@ -224,11 +224,10 @@ impl<R: GpuRuntime> Order<R> {
     }
 }
 
-/// Does work that needs no mutable storage, in its place: [`Order::before`] and [`Order::after`]
-/// around it.
+/// Runs work that needs no mutable storage between [`Order::before`] and [`Order::after`].
 ///
 /// # Errors
-/// Those of the work, else those of the driver.
+/// Returns the error of the work or the driver's error.
 pub(crate) fn with<R: GpuRuntime, T>(
     device: &GpuDevice<R>,
     operands: &[(&Arc<Block<R>>, Access)],
@@ -236,7 +235,7 @@ pub(crate) fn with<R: GpuRuntime, T>(
 ) -> Result<T> {
     let order = Order::before(device, || operands.iter().copied().collect())?;
     let done = work(&device.stream());
-    // Also where it failed: a part of it may have been given to the stream.
+    // Also after a failure: part of the work may have been enqueued.
     let noted = order.after(device, || operands.iter().copied().collect());
     done.and_then(|value| noted.map(|_| value))
 }

@@ -1,5 +1,5 @@
-//! Events: those that order work, which are used again and again, and those that users record, wait
-//! for and time with.
+//! Events: internal ones that order work and are reused, and those that users record, wait for and
+//! use for timing.
 
 use crate::capture::Capture;
 use crate::device::{GpuDevice, OnDevice};
@@ -11,7 +11,7 @@ use isobit_hal::{DeviceId, Error, ErrorKind, Event, Result};
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 
-/// Ordering events that nothing refers to at present.
+/// Ordering events that are currently not in use.
 #[derive(Debug)]
 pub(crate) struct EventPool<R: GpuRuntime>(Mutex<Vec<R::Event>>);
 
@@ -20,11 +20,11 @@ impl<R: GpuRuntime> EventPool<R> {
         Arc::new(Self(Mutex::default()))
     }
 
-    /// An event to record. That waits for its last point may still be pending does no harm: they
-    /// mean the point, not the event.
+    /// Returns an event to record. Pending waits for its previous point are not affected: they
+    /// refer to the point, not to the event.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn take(self: &Arc<Self>, runtime: &R) -> Result<OrderEvent<R>> {
         let kept = self.0.lock().pop();
         let raw = kept.map_or_else(|| runtime.new_ordering_event(), Ok)?;
@@ -32,7 +32,7 @@ impl<R: GpuRuntime> EventPool<R> {
     }
 }
 
-/// An event that orders work; it goes back to its pool when dropped.
+/// An event that orders work. It returns to its pool when dropped.
 #[derive(Debug)]
 pub(crate) struct OrderEvent<R: GpuRuntime> {
     raw: Option<R::Event>,
@@ -53,28 +53,28 @@ impl<R: GpuRuntime> Drop for OrderEvent<R> {
     }
 }
 
-/// Where an event of a user's was recorded last.
+/// Where a user's event was last recorded.
 #[derive(Debug)]
 struct Recorded<R: GpuRuntime> {
-    /// Without an event of its own: this one is it.
+    /// A point without its own event: the user's event takes its place.
     point: Point<R>,
-    /// The capture that it is part of.
+    /// The capture that the point is part of.
     capture: Option<Weak<Capture<R>>>,
 }
 
-/// What an [`Event`] of a GPU is.
+/// The implementation of [`Event`] for GPUs.
 #[derive(Debug)]
 pub(crate) struct GpuEvent<R: GpuRuntime> {
     device: GpuDevice<R>,
     raw: R::Event,
-    /// Held while the event is recorded and while a stream is told to wait for it, so that both
-    /// mean one point.
+    /// Held while the event is recorded and while a stream starts waiting for it, so that both
+    /// refer to the same point.
     recorded: Mutex<Option<Recorded<R>>>,
 }
 
 impl<R: GpuRuntime> GpuEvent<R> {
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn event(device: &GpuDevice<R>) -> Result<Event> {
         let raw = device.runtime().new_event().on_device(device)?;
         Ok(Event::from_backend(Arc::new(Self { device: device.clone(), raw, recorded: Mutex::new(None) })))
@@ -89,7 +89,7 @@ impl<R: GpuRuntime> GpuEvent<R> {
         Ok(())
     }
 
-    /// Has a stream of this or another device of the driver wait.
+    /// Makes a stream of this device, or of another device of the driver, wait for the event.
     pub(crate) fn wait(&self, device: &GpuDevice<R>, stream: &Arc<GpuStream<R>>) -> Result<()> {
         let recorded = self.recorded.lock();
         let Some(Recorded { point, capture }) = &*recorded else { return Ok(()) };
@@ -115,7 +115,7 @@ impl<R: GpuRuntime> GpuEvent<R> {
         Error::new(ErrorKind::CaptureViolation, message).with_device(self.device.location_of())
     }
 
-    /// Its point can be asked about by the host.
+    /// Checks that the host can wait for the event's point.
     fn check_host(&self, asked: &str) -> Result<bool> {
         match &*self.recorded.lock() {
             Some(Recorded { capture: Some(_), .. }) => Err(self.captured(asked)),
@@ -148,15 +148,13 @@ impl<R: GpuRuntime> EventBackend for GpuEvent<R> {
         let refused = |message: &str| Error::new(ErrorKind::InvalidArgument, message);
         let end = end
             .downcast_ref::<Self>()
-            .ok_or_else(|| refused("the two events are of different drivers: there is no time between them"))?;
+            .ok_or_else(|| refused("the events belong to different drivers and cannot be compared"))?;
         if self.device.device_id() != end.device.device_id() {
-            return Err(refused("the two events are of different devices, whose clocks do not compare"));
+            return Err(refused("the events belong to different devices, whose clocks cannot be compared"));
         }
         let asked = "reading the time between two events";
         if !(self.check_host(asked)? && end.check_host(asked)?) {
-            return Err(refused(
-                "an event was never recorded, so there is no time between the two: record both on a stream first",
-            ));
+            return Err(refused("one of the events was never recorded: record both on a stream first"));
         }
         let elapsed = self.device.runtime().elapsed_ms(&self.raw, &end.raw);
         elapsed.on_device(&self.device)

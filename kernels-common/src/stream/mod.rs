@@ -1,5 +1,5 @@
-//! One stream of a GPU: the vendor's stream with what ordering needs to know of it, and the handle
-//! that users of the HAL hold.
+//! One stream of a GPU: the vendor's stream with the state for ordering, and the handle that users
+//! of the HAL hold.
 
 pub(crate) mod dependencies;
 pub(crate) mod event;
@@ -18,12 +18,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Of which points of other streams a stream is known to run after: the last one of each.
+/// The last point of each other stream that a stream is known to run after.
 #[derive(Debug, Default)]
 pub(crate) struct WaitedPoints(SmallVec<[(StreamId, u64); 4]>);
 
 impl WaitedPoints {
-    /// Streams come and go; an entry that was dropped costs a wait that was not needed.
+    /// Streams come and go. Removing an entry only costs an unnecessary wait.
     const MOST: usize = 32;
 
     fn contains(&self, stream: StreamId, number: u64) -> bool {
@@ -47,9 +47,9 @@ impl WaitedPoints {
 #[derive(Debug)]
 struct Captured<R: GpuRuntime> {
     capture: Arc<Capture<R>>,
-    /// The stream's last point that is not part of the capture.
+    /// The stream's last point outside the capture.
     before: Point<R>,
-    /// As the stream's own, for points of the capture.
+    /// The same as the stream's own, for points of the capture.
     waited: WaitedPoints,
 }
 
@@ -58,12 +58,12 @@ struct Captured<R: GpuRuntime> {
 pub struct GpuStream<R: GpuRuntime> {
     id: StreamId,
     raw: R::Stream,
-    /// Points that were marked in it.
+    /// The number of points that were marked on the stream.
     marked: AtomicU64,
     waited: Mutex<WaitedPoints>,
     capturing: AtomicBool,
     captured: Mutex<Option<Captured<R>>>,
-    /// Its last handle was dropped.
+    /// Whether its last handle was dropped.
     abandoned: AtomicBool,
     closed: AtomicBool,
 }
@@ -90,25 +90,25 @@ impl<R: GpuRuntime> GpuStream<R> {
         }
     }
 
-    /// Unique per stream.
+    /// Returns the id, which is unique for each stream.
     pub fn id(&self) -> StreamId {
         self.id
     }
 
-    /// The number of the next point. It must be taken after the work that the point stands for was
-    /// given to the stream, and before the event is recorded: who waited for a point has then
-    /// waited for all of lower numbers.
+    /// Takes the number of the next point. The number must be taken after the work before the point
+    /// was enqueued, and before the event is recorded. Waiting for a point then also waits for all
+    /// points with lower numbers.
     pub(crate) fn next_number(&self) -> u64 {
         self.marked.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// The point after all work given to the stream so far, which has no event yet: it is marked
-    /// when another stream must wait for it.
+    /// Returns the point after all work enqueued so far. It has no event yet; it is marked when
+    /// another stream must wait for it.
     pub(crate) fn next_point(&self) -> Point<R> {
         Point { stream: self.id, number: self.marked.load(Ordering::SeqCst) + 1, event: None }
     }
 
-    /// Whether work given to this stream runs after the point in any case.
+    /// Whether new work on this stream runs after the point in any case.
     pub(crate) fn has_waited_for(&self, point: &Point<R>) -> bool {
         if point.stream == self.id {
             return true;
@@ -121,7 +121,7 @@ impl<R: GpuRuntime> GpuStream<R> {
         self.waited.lock().contains(point.stream, point.number)
     }
 
-    /// The stream was told to wait for the point.
+    /// Records that the stream waits for the point.
     pub(crate) fn note_waited(&self, point: &Point<R>) {
         if self.is_capturing()
             && let Some(captured) = &mut *self.captured.lock()
@@ -131,12 +131,12 @@ impl<R: GpuRuntime> GpuStream<R> {
         self.waited.lock().add(point.stream, point.number);
     }
 
-    /// Whether work given to the stream is captured instead of being done.
+    /// Whether work on the stream is captured instead of executed.
     pub(crate) fn is_capturing(&self) -> bool {
         self.capturing.load(Ordering::SeqCst)
     }
 
-    /// The capture that it is part of.
+    /// Returns the capture that it is part of.
     pub(crate) fn capture(&self) -> Option<Arc<Capture<R>>> {
         if !self.is_capturing() {
             return None;
@@ -144,27 +144,27 @@ impl<R: GpuRuntime> GpuStream<R> {
         self.captured.lock().as_ref().map(|c| c.capture.clone())
     }
 
-    /// Its last point outside the capture that it is part of.
+    /// Returns its last point outside the capture that it is part of.
     pub(crate) fn before_capture(&self) -> Option<Point<R>> {
         self.captured.lock().as_ref().map(|c| c.before.clone())
     }
 
-    /// It is part of a capture from now on; `before` was marked in it last.
+    /// Makes the stream part of a capture. `before` is the last point marked on it.
     pub(crate) fn enter_capture(&self, capture: Arc<Capture<R>>, before: Point<R>) {
         *self.captured.lock() = Some(Captured { capture, before, waited: WaitedPoints::default() });
         self.capturing.store(true, Ordering::SeqCst);
     }
 
-    /// Its capture is over.
+    /// Ends the stream's part in a capture.
     pub(crate) fn leave_capture(&self) {
         self.capturing.store(false, Ordering::SeqCst);
         let captured = self.captured.lock().take();
-        // Outside the lock: a capture's end may drop much.
+        // Outside the lock: dropping a capture may release many resources.
         drop(captured);
     }
 
-    /// Its last handle is dropped. Whether it is to be closed now: by one caller, and not before
-    /// its capture ends.
+    /// Called when the last handle is dropped. Returns whether the caller must close the stream
+    /// now: this holds for one caller only, and not before its capture ends.
     pub(crate) fn abandon(&self) -> bool {
         self.abandoned.store(true, Ordering::SeqCst);
         !self.is_capturing() && !self.closed.swap(true, Ordering::SeqCst)
@@ -194,7 +194,7 @@ impl<'a, R: GpuRuntime> CurrentStream<'a, R> {
         Self(Current::Entered(stream))
     }
 
-    /// A handle to the stream itself.
+    /// Returns a shared handle to the stream.
     pub(crate) fn shared(&self) -> &Arc<GpuStream<R>> {
         match &self.0 {
             Current::Default(stream) => stream,
@@ -211,7 +211,7 @@ impl<R: GpuRuntime> Deref for CurrentStream<'_, R> {
     }
 }
 
-/// What a [`Stream`] of a GPU is: it keeps device and stream open.
+/// The implementation of [`Stream`] for GPUs. It keeps the device and the stream open.
 #[derive(Debug)]
 pub(crate) struct StreamHandle<R: GpuRuntime> {
     pub(crate) device: GpuDevice<R>,
@@ -226,14 +226,14 @@ impl<R: GpuRuntime> StreamHandle<R> {
 
 impl<R: GpuRuntime> Drop for StreamHandle<R> {
     fn drop(&mut self) {
-        // There is one handle to each stream but the default one, which closes with the device.
+        // Every stream has one handle, except for the default stream, which closes with the device.
         self.device.close_stream(&self.stream);
     }
 }
 
 #[cold]
 fn foreign(what: &str) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("the {what} is of another driver: use one made by the same device"))
+    Error::new(ErrorKind::InvalidArgument, format!("the {what} belongs to another driver: use one of the same device"))
 }
 
 impl<R: GpuRuntime> StreamBackend for StreamHandle<R> {
@@ -266,7 +266,7 @@ impl<R: GpuRuntime> StreamBackend for StreamHandle<R> {
     fn wait_event(&self, event: &Event) -> Result<()> {
         match event.downcast_ref::<GpuEvent<R>>() {
             Some(event) => event.wait(&self.device, &self.stream),
-            // Another driver's work can be waited for by the host alone.
+            // Only the host can wait for another driver's work.
             None => event.synchronize(),
         }
     }

@@ -1,4 +1,4 @@
-//! The streams of a device: which there are, how they come and go, and how one waits for another.
+//! The streams of a device: their creation and closing, and how one waits for another.
 
 use crate::capture::{self, Capture};
 use crate::device::{GpuDevice, OnDevice};
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug)]
 struct State<R: GpuRuntime> {
-    /// Streams beside the default one.
+    /// The streams other than the default one.
     live: Vec<Arc<GpuStream<R>>>,
-    /// The last points of streams that closed, until they are known to be over.
+    /// The last points of closed streams, until they are known to be done.
     closed: Vec<Point<R>>,
-    /// Captures going on.
+    /// The number of running captures.
     captures: usize,
 }
 
@@ -25,7 +25,8 @@ struct State<R: GpuRuntime> {
 #[derive(Debug)]
 pub(crate) struct Streams<R: GpuRuntime> {
     default: Arc<GpuStream<R>>,
-    /// Whether there is more than the default stream's one order: another stream, or a capture.
+    /// Whether work is ordered by more than the default stream alone: there is another stream or a
+    /// capture.
     several: AtomicBool,
     tracking: AtomicBool,
     events: Arc<EventPool<R>>,
@@ -55,7 +56,7 @@ impl<R: GpuRuntime> Streams<R> {
 }
 
 impl<R: GpuRuntime> GpuDevice<R> {
-    /// Whether everything runs in the default stream's one order.
+    /// Whether all work runs in the order of the default stream.
     #[inline]
     pub(crate) fn has_one_stream(&self) -> bool {
         !self.streams().several.load(Ordering::SeqCst)
@@ -65,7 +66,25 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.streams().tracking.load(Ordering::SeqCst)
     }
 
-    /// The stream that this thread's work on the device goes to.
+    /// Returns the stream that this thread's work on the device goes to.
+    ///
+    /// ```
+    /// use isobit_hal::Result;
+    /// use isobit_kernels::{GpuDevice, GpuRuntime, GpuStorage};
+    ///
+    /// /// Zeroes a storage on the stream that the device uses for this thread.
+    /// ///
+    /// /// # Safety
+    /// /// `x` has `bytes` bytes, and no other stream uses it.
+    /// unsafe fn zero<R: GpuRuntime>(
+    ///     device: &GpuDevice<R>,
+    ///     x: &GpuStorage<R>,
+    ///     bytes: usize,
+    /// ) -> Result<()> {
+    ///     // SAFETY: the caller guarantees that the storage has this many bytes.
+    ///     unsafe { device.runtime().set_bytes(&device.stream(), x.ptr(), 0, bytes) }
+    /// }
+    /// ```
     #[inline]
     pub fn stream(&self) -> CurrentStream<'_, R> {
         if self.has_one_stream() {
@@ -77,10 +96,10 @@ impl<R: GpuRuntime> GpuDevice<R> {
         entered.map_or_else(|| CurrentStream::default(&self.streams().default), CurrentStream::entered)
     }
 
-    /// Marks the present point of a stream.
+    /// Marks the current end of a stream.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn mark(&self, stream: &GpuStream<R>) -> Result<Point<R>> {
         let event = self.streams().events.take(self.runtime())?;
         let number = stream.next_number();
@@ -88,10 +107,10 @@ impl<R: GpuRuntime> GpuDevice<R> {
         Ok(Point { stream: stream.id(), number, event: Some(Arc::new(event)) })
     }
 
-    /// Has a stream wait for a point of another one.
+    /// Makes a stream wait for a point of another one.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn wait_for(&self, stream: &GpuStream<R>, point: &Point<R>) -> Result<()> {
         if stream.has_waited_for(point) {
             return Ok(());
@@ -117,8 +136,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         Ok(())
     }
 
-    /// A marked point of a stream, at the present or, where it is closed, at its end. `None` where
-    /// that is over.
+    /// Returns a marked point of a stream: its current end, or its last point if it is closed.
+    /// Returns `None` if that work is done.
     fn marked(&self, asker: &GpuStream<R>, id: StreamId) -> Result<Option<Point<R>>> {
         let found = self.streams().live().into_iter().find(|s| s.id() == id);
         match found {
@@ -127,8 +146,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         }
     }
 
-    /// The present point of a stream. Where it is captured and the asker is not part of that, its
-    /// last point outside the capture.
+    /// Returns the current end of a stream. If the stream is being captured and the asker is not
+    /// part of the capture, returns its last point outside the capture.
     fn present(&self, asker: &GpuStream<R>, stream: &GpuStream<R>) -> Result<Point<R>> {
         match (stream.capture(), asker.capture()) {
             (Some(theirs), own) if own.as_ref().is_none_or(|own| !Arc::ptr_eq(own, &theirs)) => {
@@ -138,10 +157,10 @@ impl<R: GpuRuntime> GpuDevice<R> {
         }
     }
 
-    /// Has a stream wait for the present of another.
+    /// Makes a stream wait for the current end of another.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn wait_present(&self, stream: &GpuStream<R>, other: &GpuStream<R>) -> Result<()> {
         if stream.id() == other.id() {
             return Ok(());
@@ -150,12 +169,12 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.wait_marked(stream, &point)
     }
 
-    /// As [`wait_present`](Self::wait_present) at a user's wish: a captured stream draws the one
-    /// that waits into its capture.
+    /// Same as [`wait_present`](Self::wait_present), requested by a user: a captured stream draws
+    /// the one that waits into its capture.
     ///
     /// # Errors
-    /// `CaptureViolation` where a captured stream would wait for one outside its capture; those of
-    /// the driver.
+    /// Returns `CaptureViolation` if a captured stream would wait for one outside its capture, or
+    /// the driver's error.
     pub(crate) fn join_streams(&self, stream: &Arc<GpuStream<R>>, other: &Arc<GpuStream<R>>) -> Result<()> {
         if stream.id() == other.id() {
             return Ok(());
@@ -165,12 +184,12 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.wait_marked(stream, &point)
     }
 
-    /// A stream is about to wait for work that belongs to a capture, or to none: it becomes part of
-    /// that capture, or refuses.
+    /// Called before a stream waits for work that belongs to a capture or to none. Makes the stream
+    /// part of that capture, or returns an error.
     ///
     /// # Errors
-    /// `CaptureViolation` where the stream belongs to another capture than the work; those of the
-    /// driver.
+    /// Returns `CaptureViolation` if the stream belongs to another capture than the work, or the
+    /// driver's error.
     pub(crate) fn meet_capture(&self, stream: &Arc<GpuStream<R>>, theirs: Option<&Arc<Capture<R>>>) -> Result<()> {
         match (stream.capture(), theirs) {
             (None, None) => Ok(()),
@@ -184,7 +203,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
     /// Makes a stream part of a capture.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn draw_into_capture(&self, stream: &Arc<GpuStream<R>>, capture: &Arc<Capture<R>>) -> Result<()> {
         let before = self.mark(stream)?;
         stream.enter_capture(capture.clone(), before);
@@ -192,17 +211,17 @@ impl<R: GpuRuntime> GpuDevice<R> {
         Ok(())
     }
 
-    /// Begins to capture a stream, after everything that was given to any stream so far: work that
-    /// is captured need not wait for that.
+    /// Starts capturing a stream, after all work enqueued on any stream so far, so captured work
+    /// does not need to wait for that work.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn begin_capture(&self, stream: &Arc<GpuStream<R>>, capture: &Arc<Capture<R>>) -> Result<()> {
         let streams = self.streams();
         {
             let mut state = streams.state.lock();
             state.captures += 1;
-            // From now on blocks of operations are looked at.
+            // From now on, the blocks of operations are tracked.
             streams.several.store(true, Ordering::SeqCst);
         }
         let begun = self.join_all(stream).and_then(|points| {
@@ -219,7 +238,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         begun
     }
 
-    /// Has a stream wait for the present of all others, which are the points given.
+    /// Makes a stream wait for the current ends of all others, and returns these points.
     fn join_all(&self, stream: &GpuStream<R>) -> Result<Vec<Point<R>>> {
         let others = self.streams().live().into_iter().filter(|other| other.id() != stream.id());
         let mut points = others.map(|other| self.present(stream, &other)).collect::<Result<Vec<_>>>()?;
@@ -228,11 +247,11 @@ impl<R: GpuRuntime> GpuDevice<R> {
         Ok(points)
     }
 
-    /// A capture is over: its streams are as they were before it.
+    /// Ends a capture and restores its streams.
     pub(crate) fn end_capture(&self, capture: &Capture<R>) {
         for stream in capture.take_members() {
             stream.leave_capture();
-            // A stream that was forked within the capture waited for nothing outside.
+            // A stream that was forked within the capture has not waited for anything outside.
             let _ = self.wait_present(&stream, self.streams().default());
             if stream.is_abandoned() {
                 self.close_stream(&stream);
@@ -243,8 +262,8 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.settle(&mut state);
     }
 
-    /// Where no other stream is left, everything runs in the order of the default one again: after
-    /// the work of those that closed.
+    /// If no other stream is left, returns to the order of the default stream, after the work of
+    /// the closed streams.
     fn settle(&self, state: &mut State<R>) {
         let streams = self.streams();
         state.closed.retain(|point| !point.is_over(self.runtime()));
@@ -257,17 +276,17 @@ impl<R: GpuRuntime> GpuDevice<R> {
         }
     }
 
-    /// A new stream after the present of another one, and after all that ran while there was one
-    /// stream.
+    /// Creates a stream that starts after the current end of another, and after all work that ran
+    /// while there was only one stream.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn fork_stream(&self, parent: &Arc<GpuStream<R>>) -> Result<Stream> {
         self.add_stream(parent, || self.runtime().new_stream())
     }
 
     /// # Errors
-    /// Those of the driver.
+    /// Returns the driver's error if the call fails.
     pub(crate) fn add_stream(
         &self,
         parent: &Arc<GpuStream<R>>,
@@ -278,7 +297,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         let stream: Arc<GpuStream<R>> = Arc::new(GpuStream::new(raw));
         {
             let mut state = streams.state.lock();
-            // Before the default stream's present is marked: see `Order::after`.
+            // Before the current end of the default stream is marked: see `Order::after`.
             streams.several.store(true, Ordering::SeqCst);
             state.live.push(stream.clone());
         }
@@ -292,7 +311,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         Ok(handle)
     }
 
-    /// The last handle to a stream is dropped. Its work goes on.
+    /// Called when the last handle to a stream is dropped. Its work continues.
     pub(crate) fn close_stream(&self, stream: &Arc<GpuStream<R>>) {
         let streams = self.streams();
         if stream.id() == streams.default.id() || !stream.abandon() {
@@ -301,7 +320,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         let mut state = streams.state.lock();
         match self.mark(stream) {
             Ok(point) => state.closed.push(point),
-            // Then only the host can wait for what it was given.
+            // In this case only the host can wait for its work.
             Err(_) => drop(self.runtime().synchronize(stream)),
         }
         state.live.retain(|s| s.id() != stream.id());
@@ -310,10 +329,10 @@ impl<R: GpuRuntime> GpuDevice<R> {
         self.runtime().close_stream(stream);
     }
 
-    /// Waits for everything that was given to any stream, but for captured ones, which run nothing.
+    /// Waits for all work on all streams, except for captured streams, which execute nothing.
     ///
     /// # Errors
-    /// The first of the work's.
+    /// Returns the first error of the work.
     pub(crate) fn wait_all(&self) -> Result<()> {
         let (runtime, mut outcome) = (self.runtime(), Ok(()));
         if self.has_one_stream() {
@@ -333,10 +352,10 @@ impl<R: GpuRuntime> GpuDevice<R> {
         outcome
     }
 
-    /// Turns the order by events on, after everything that was given to any stream so far.
+    /// Enables or disables ordering by events, after all work enqueued on any stream so far.
     pub(crate) fn track_events(&self, track: bool) {
         let streams = self.streams();
-        // Before the streams meet, so that work that they do not meet in is recorded.
+        // Before the streams are joined, so that work enqueued during the join is recorded.
         let was = streams.tracking.swap(track, Ordering::SeqCst);
         if !track || was || self.has_one_stream() {
             return;
@@ -344,7 +363,7 @@ impl<R: GpuRuntime> GpuDevice<R> {
         let live = streams.live();
         for (i, stream) in live.iter().enumerate() {
             for (_, other) in live.iter().enumerate().filter(|(j, _)| *j != i) {
-                // A driver that cannot record or wait reports that at the next operation too.
+                // If the driver cannot record or wait, the next operation reports it too.
                 let _ = self.wait_present(stream, other);
             }
         }

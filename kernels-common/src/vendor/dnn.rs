@@ -1,6 +1,5 @@
-//! A convolution as the deep-learning libraries of both vendors take it, and the plans that were
-//! made for them: asking a library which of its algorithms suits takes milliseconds, so it is asked
-//! once a problem.
+//! Convolutions as the deep-learning libraries of both vendors take them, and the cache of their
+//! plans. A library takes milliseconds to choose an algorithm, so it is asked once per problem.
 
 use crate::runtime::{Conv, DevicePtr, Scratch, Tensor4, Vendor};
 use isobit_hal::{DType, ErrorKind, Result};
@@ -9,40 +8,41 @@ use std::collections::HashMap;
 /// One operand of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConvOperand {
-    /// The sizes.
+    /// The size of each dimension.
     pub dims: [i32; 4],
-    /// Elements from one to the next along each dimension.
+    /// The stride along each dimension, in elements.
     pub strides: [i32; 4],
-    /// Bytes that the address is a multiple of, 16 at most.
+    /// The alignment of the address in bytes, at most 16.
     pub alignment: u32,
 }
 
-/// What a plan depends on: everything of a [`Conv`] but the addresses.
+/// The key of a plan: everything in a [`Conv`] except the addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConvProblem {
-    /// Of all operands.
+    /// The dtype of all operands.
     pub dtype: DType,
-    /// Whether it is the transpose: the gradient of a convolution by its input, for a library.
+    /// Whether the convolution is transposed. Libraries call this the gradient of a convolution
+    /// with respect to its input.
     pub transposed: bool,
-    /// `[n, c_in, h, w]`.
+    /// The input, `[n, c_in, h, w]`.
     pub src: ConvOperand,
-    /// `[c_out, c_in / groups, kh, kw]`, transposed `[c_in, c_out / groups, kh, kw]`: that of the
-    /// convolution which it is the transpose of.
+    /// The kernel, `[c_out, c_in / groups, kh, kw]`, or `[c_in, c_out / groups, kh, kw]` if
+    /// transposed, which is the kernel of the convolution that it transposes.
     pub kernel: ConvOperand,
-    /// `[n, c_out, h_out, w_out]`.
+    /// The output, `[n, c_out, h_out, w_out]`.
     pub dst: ConvOperand,
-    /// Along h and w.
+    /// The stride along h and w.
     pub stride: [i32; 2],
-    /// Along h and w.
+    /// The padding along h and w.
     pub padding: [i32; 2],
-    /// Along h and w.
+    /// The dilation along h and w.
     pub dilation: [i32; 2],
-    /// Groups of channels.
+    /// The number of channel groups.
     pub groups: i32,
 }
 
 fn small(n: usize) -> Result<i32, String> {
-    i32::try_from(n).map_err(|_| format!("takes no size or stride of 2^31 and more, such as {n}"))
+    i32::try_from(n).map_err(|_| format!("does not support sizes or strides of 2^31 or more, such as {n}"))
 }
 
 fn all_small<const N: usize>(values: [usize; N]) -> Result<[i32; N], String> {
@@ -57,10 +57,10 @@ impl ConvOperand {
     fn of(tensor: &Tensor4) -> Result<Self, String> {
         let Tensor4 { ptr, dims, mut strides } = *tensor;
         if dims.iter().zip(strides).any(|(&size, stride)| size > 1 && stride == 0) {
-            return Err("takes no operand that repeats elements".into());
+            return Err("does not support operands that repeat elements".into());
         }
-        // A stride along a dimension of size 1 is never used; libraries know a layout by all of
-        // them, so it becomes what it would be without gaps.
+        // The stride of a dimension of size 1 is never used, but libraries identify a layout by all
+        // strides, so it is set to that of a contiguous layout.
         for d in (0..4).rev().filter(|&d| dims[d] == 1) {
             strides[d] = if d == 3 { 1 } else { dims[d + 1] * strides[d + 1] };
         }
@@ -70,7 +70,7 @@ impl ConvOperand {
         Ok(Self { dims: all_small(dims)?, strides: all_small(strides)?, alignment })
     }
 
-    /// Whether the elements lie in row-major order without gaps.
+    /// Whether the elements are contiguous in row-major order.
     pub fn is_packed(&self) -> bool {
         let mut step = 1;
         self.dims.iter().zip(self.strides).rev().all(|(&size, stride)| {
@@ -83,7 +83,8 @@ impl ConvOperand {
 
 impl ConvProblem {
     /// # Errors
-    /// What no library takes, for a person; the library's name goes before it.
+    /// Returns a human-readable reason, to follow the library's name, if no library supports the
+    /// convolution.
     pub fn of(conv: &Conv) -> Result<Self, String> {
         Ok(Self {
             dtype: conv.dtype,
@@ -99,12 +100,30 @@ impl ConvProblem {
     }
 }
 
-/// Plans that are kept; beyond, the one that was used the longest ago goes.
+/// The maximum number of cached plans; above it, the least recently used one is dropped.
 const MOST_PLANS: usize = 1024;
 
-/// A library's way to carry one problem out.
+/// A library's plan for one problem.
+///
+/// ```
+/// use isobit_kernels::ConvPlan;
+///
+/// /// The algorithm that the library chose, as the number by which it is called.
+/// struct Plan {
+///     algorithm: i32,
+///     workspace: usize,
+/// }
+///
+/// impl ConvPlan for Plan {
+///     fn workspace_bytes(&self) -> usize {
+///         self.workspace
+///     }
+/// }
+///
+/// assert_eq!(Plan { algorithm: 1, workspace: 4096 }.workspace_bytes(), 4096);
+/// ```
 pub trait ConvPlan {
-    /// Bytes of memory that it works in.
+    /// Returns the size of its workspace in bytes.
     fn workspace_bytes(&self) -> usize;
 }
 
@@ -128,15 +147,17 @@ impl<P> Default for ConvPlans<P> {
 }
 
 impl<P: ConvPlan> ConvPlans<P> {
-    /// Carries a convolution out by its plan, which `make` makes the first time. `execute` is given
-    /// the addresses of source, kernel and destination, and of memory from `scratch`, null where
-    /// the plan works in none. Why `library` does not do it is the answer where it declines.
+    /// Runs a convolution by its plan, which `make` creates on first use. `execute` receives the
+    /// addresses of source, kernel and destination, and of a workspace from `scratch`, which is
+    /// null if the plan needs none. If the library cannot do it, returns `Declined` with `library`
+    /// and the reason.
     ///
-    /// Plans are asked for and not measured, so making one runs nothing on the device and is
-    /// allowed while a stream is captured.
+    /// Libraries choose algorithms by heuristics and not by measurement, so making a plan runs
+    /// nothing on the device and is allowed during a capture.
     ///
     /// # Errors
-    /// That of `scratch`, but for `OutOfMemory`, for which the library declines.
+    /// Returns the error of `scratch`, except for `OutOfMemory`, for which the result is
+    /// `Declined`.
     pub fn convolve(
         &mut self,
         library: &str,
@@ -159,7 +180,7 @@ impl<P: ConvPlan> ConvPlans<P> {
             bytes => match scratch(bytes) {
                 Ok(workspace) => workspace,
                 Err(e) if e.kind() == ErrorKind::OutOfMemory => {
-                    return declined(format!("wants {bytes} bytes to work in: {e}"));
+                    return declined(format!("needs a workspace of {bytes} bytes: {e}"));
                 }
                 Err(e) => return Err(e),
             },
@@ -175,10 +196,11 @@ impl<P: ConvPlan> ConvPlans<P> {
 }
 
 impl<P> ConvPlans<P> {
-    /// The plan for a problem, made the first time; or why there is none, as it was found then.
+    /// Returns the plan for a problem, which is made on first use, or the cached reason why there
+    /// is none.
     ///
     /// # Errors
-    /// That of `make`.
+    /// Returns the error of `make`.
     fn plan(&mut self, problem: &ConvProblem, make: impl FnOnce() -> Result<P, String>) -> Result<&mut P, String> {
         self.uses += 1;
         if self.plans.len() >= MOST_PLANS && !self.plans.contains_key(problem) {
@@ -190,12 +212,12 @@ impl<P> ConvPlans<P> {
         kept.plan.as_mut().map_err(|why| why.clone())
     }
 
-    /// Has a plan never used again: the library gave it and then failed with it.
+    /// Marks a plan as never to be used again, because running it failed.
     fn give_up(&mut self, problem: &ConvProblem, why: String) {
         self.plans.insert(*problem, Kept { plan: Err(why), last_used: self.uses });
     }
 
-    /// Forgets every plan, before the handle goes that they were made with.
+    /// Drops all plans. Called before the handle that they were made with is destroyed.
     pub fn clear(&mut self) {
         self.plans.clear();
     }
@@ -237,7 +259,7 @@ mod tests {
     #[test]
     fn what_no_library_takes_is_said() {
         let of = |dims, strides| ConvProblem::of(&conv(tensor(256, dims, strides)));
-        assert!(of([2, 2, 1, 9], [0, 9, 9, 1]).unwrap_err().contains("repeats"));
+        assert!(of([2, 2, 1, 9], [0, 9, 9, 1]).unwrap_err().contains("repeat"));
         assert!(of([2, 2, 1, 1 << 31], [1 << 33, 1 << 32, 1 << 31, 1]).unwrap_err().contains("2^31"));
         assert!(of([4, 2, 1, 1 << 29], [1 << 30, 1 << 29, 1 << 29, 1]).unwrap_err().contains("2^31"), "the extent");
     }
@@ -297,7 +319,7 @@ mod tests {
         };
         assert_eq!(
             with(ErrorKind::OutOfMemory).unwrap(),
-            Vendor::Declined("It wants 1 bytes to work in: short".into())
+            Vendor::Declined("It needs a workspace of 1 bytes: short".into())
         );
         assert_eq!(with(ErrorKind::CaptureViolation).unwrap_err().kind(), ErrorKind::CaptureViolation);
         let mut scratch = |_| Ok(DevicePtr(512));

@@ -1,4 +1,4 @@
-//! A batched product as the column-major BLAS libraries of both vendors take it.
+//! Batched products in the form of both vendors' column-major BLAS libraries.
 
 use crate::runtime::{Gemm, Matrix};
 use isobit_hal::DType;
@@ -7,26 +7,26 @@ use std::ffi::c_void;
 /// One operand: a column-major matrix with a leading dimension, or the transpose of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlasOperand {
-    /// The first element.
+    /// The address of the first element.
     pub ptr: *const c_void,
-    /// Whether the operand is the transpose of what lies in memory.
+    /// Whether the operand is the transpose of the matrix in memory.
     pub transposed: bool,
-    /// Elements from a column to the next of what lies in memory.
+    /// The distance between columns of the matrix in memory, in elements.
     pub leading: i32,
-    /// Elements from a matrix of the batch to the next.
+    /// The distance between matrices of the batch, in elements.
     pub batch_stride: i64,
 }
 
 /// The arguments of one call, `c = a b` in column-major terms; `c` is never transposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlasGemm {
-    /// Rows of `a` and `c`.
+    /// The number of rows of `a` and `c`.
     pub m: i32,
-    /// Columns of `b` and `c`.
+    /// The number of columns of `b` and `c`.
     pub n: i32,
-    /// Columns of `a`, rows of `b`.
+    /// The number of columns of `a` and rows of `b`.
     pub k: i32,
-    /// Matrices in the batch.
+    /// The number of matrices in the batch.
     pub batch: i32,
     /// The left operand.
     pub a: BlasOperand,
@@ -36,8 +36,8 @@ pub struct BlasGemm {
     pub c: BlasOperand,
 }
 
-/// Where alpha and beta of `c = a b` lie in host memory, in the type that a product of this dtype
-/// is computed in: one and zero.
+/// Returns the host addresses of alpha and beta for `c = a b`, which are one and zero in the type
+/// that products of this dtype are computed in.
 pub fn one_and_zero(dtype: DType) -> [*const c_void; 2] {
     static IN_F32: [f32; 2] = [1.0, 0.0];
     static IN_F64: [f64; 2] = [1.0, 0.0];
@@ -53,12 +53,12 @@ fn transposed(x: Matrix) -> Matrix {
 
 impl BlasGemm {
     /// # Errors
-    /// Why the library cannot be asked, for a person.
+    /// Returns a human-readable reason if the library does not support the product.
     pub fn of(p: &Gemm) -> Result<Self, &'static str> {
-        // A row-major product is the column-major product of the transposes in exchanged order.
+        // A row-major product is the column-major product of the transposes in reverse order.
         Self::column_major(p, p.m, p.n, [p.a, p.b, p.c])
             .or_else(|| Self::column_major(p, p.n, p.m, [transposed(p.b), transposed(p.a), transposed(p.c)]))
-            .ok_or("takes no operand with two strides above 1, nor sizes above 2^31")
+            .ok_or("does not support operands with two strides above 1, or sizes above 2^31")
     }
 
     fn column_major(p: &Gemm, m: usize, n: usize, [a, b, c]: [Matrix; 3]) -> Option<Self> {
@@ -71,7 +71,7 @@ impl BlasGemm {
 
 impl BlasOperand {
     fn of(x: Matrix, rows: usize, cols: usize) -> Option<Self> {
-        // A stride along a dimension of size 1 is never used, so it may be taken for whatever fits.
+        // The stride of a dimension of size 1 is never used, so any value will do.
         let (transposed, leading) = if (x.row_stride == 1 || rows == 1) && (x.col_stride >= rows || cols == 1) {
             (false, if cols == 1 { rows } else { x.col_stride })
         } else if (x.col_stride == 1 || cols == 1) && (x.row_stride >= cols || rows == 1) {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::runtime::DevicePtr;
 
-    /// What a column-major BLAS computes from the arguments, over buffers of small integers.
+    /// Does what a column-major BLAS does with the arguments, on buffers of small integers.
     fn blas(call: &BlasGemm, a: &[i64], b: &[i64], c: &mut [i64]) {
         let at = |x: &BlasOperand, batch: i32, row: i32, col: i32| -> usize {
             let (r, c) = if x.transposed { (col, row) } else { (row, col) };
@@ -101,8 +101,7 @@ mod tests {
         };
         for batch in 0..call.batch {
             for (i, j) in (0..call.m).flat_map(|i| (0..call.n).map(move |j| (i, j))) {
-                // The operands may have been exchanged; their addresses, 1 and 2, tell which is
-                // which.
+                // The operands may have been exchanged; their addresses, 1 and 2, identify them.
                 let buffer = |x: &BlasOperand| if x.ptr as usize == 1 { a } else { b };
                 let product = |k| buffer(&call.a)[at(&call.a, batch, i, k)] * buffer(&call.b)[at(&call.b, batch, k, j)];
                 c[at(&call.c, batch, i, j)] = (0..call.k).map(product).sum();

@@ -1,12 +1,12 @@
-//! Vendor libraries as every driver has them: looked for once in a process, optional, and named in
-//! full where they are missing.
+//! Vendor libraries: looked for once per process, optional, and reported with installation advice
+//! if missing.
 
 use crate::vendor::library_probe::is_installed;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// What looking for a library found, remembered for the life of the process.
+/// The result of looking for a library, cached for the life of the process.
 #[derive(Debug)]
 pub struct Library<T> {
     install: &'static str,
@@ -14,33 +14,34 @@ pub struct Library<T> {
 }
 
 impl<T: Copy> Library<T> {
-    /// A library that nobody has looked for. `install` says what a person does who lacks it.
+    /// Creates an entry for a library that has not been looked for yet. `install` says how to
+    /// install it.
     pub const fn new(install: &'static str) -> Self {
         Self { install, found: OnceLock::new() }
     }
 
-    /// What was found; `look` is called the first time.
+    /// Returns the library. Calls `look` the first time.
     ///
     /// # Errors
-    /// `LibraryUnavailable`, with what `look` said and what to install.
+    /// Returns `LibraryUnavailable` with the error of `look` and the installation advice.
     pub fn require(&self, look: impl FnOnce() -> Result<T, String>) -> Result<T> {
         let found = self.found.get_or_init(look);
         found.clone().map_err(|why| Error::new(ErrorKind::LibraryUnavailable, format!("{why}; {}", self.install)))
     }
 
-    /// Whether the library can be had: as it was found, else by whether one of its files is there,
-    /// else by looking for it.
+    /// Whether the library is available: by an earlier search, otherwise by whether one of its
+    /// files exists, otherwise by opening it.
     pub fn is_there(&self, files: impl IntoIterator<Item = PathBuf>, look: impl FnOnce() -> Result<T, String>) -> bool {
         match self.found.get() {
             Some(found) => found.is_ok(),
-            // Opening is the last resort where there is a library, for it may take long, and soon
-            // done where there is none.
+            // Opening is the last resort: it may take long if the library exists, and is fast if it
+            // does not.
             None => is_installed(files) || self.require(look).is_ok(),
         }
     }
 }
 
-/// The file of this process's libraries whose name begins like this, if one is loaded.
+/// Returns the path of a loaded library of this process whose file name starts with `prefix`.
 pub fn loaded_file(prefix: &str) -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     maps.lines()

@@ -1,15 +1,15 @@
-//! Whether a library is on the machine, without loading it: some take a gigabyte and seconds to
-//! open, and who lists devices uses none.
+//! Whether a library is installed, without loading it: some take a gigabyte and seconds to open,
+//! and listing devices uses none.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Where the dynamic loader looks last, by default, on the distributions of Linux.
+/// The default folders of the dynamic loader on Linux distributions, which it searches last.
 const DEFAULT_FOLDERS: [&str; 6] =
     ["/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib"];
 
-/// Whether one of the files is there: a path, or a bare name for the dynamic loader to find.
+/// Whether one of the files exists. Each is a path, or a bare name for the dynamic loader.
 pub(crate) fn is_installed(files: impl IntoIterator<Item = PathBuf>) -> bool {
     let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> =
@@ -26,8 +26,8 @@ fn is_found(file: &Path, folders: &[PathBuf], cache: &[u8]) -> bool {
     folders.iter().any(|folder| folder.join(file).is_file()) || cached(file, cache)
 }
 
-/// Whether the loader's cache names a file of that name that is still there. Its text is a row of
-/// paths, each ending in NUL.
+/// Whether the loader's cache lists a file with that name that still exists. The cache is treated
+/// as a sequence of NUL-terminated paths.
 fn cached(name: &Path, cache: &[u8]) -> bool {
     let paths = cache.split(|&byte| byte == 0).filter(|text| text.first() == Some(&b'/'));
     let mut paths = paths.map(|text| Path::new(OsStr::from_bytes(text)));

@@ -1,4 +1,4 @@
-//! What both drivers need to call libraries of their vendors: products, convolutions, handles,
+//! Code that both drivers need to call vendor libraries: products, convolutions, handles and
 //! profiler ranges.
 
 pub(crate) mod dnn;

@@ -1,9 +1,9 @@
-//! Handles of vendor libraries, one for each stream: work of two streams, and of two threads, goes
-//! through two handles at once.
+//! Handles of vendor libraries, one per stream: two streams, and two threads, use separate handles
+//! concurrently.
 //!
-//! Making a handle takes milliseconds, and destroying one waits for the whole device, which also
-//! breaks captures (`capture/capture_gate.rs`). A stream that closes therefore leaves its handle to
-//! a later one, which gets it once the work of the first is done.
+//! Creating a handle takes milliseconds. Destroying one waits for the whole device, which also
+//! invalidates captures (`capture/capture_gate.rs`). A closing stream therefore leaves its handle
+//! for reuse by a later stream, which gets it once the work of the first is done.
 
 use crate::capture::capture_gate::between_captures;
 use crate::runtime::{GpuRuntime, Vendor};
@@ -11,35 +11,50 @@ use isobit_hal::{Error, ErrorKind, Result};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 
-/// What a library keeps for the work of one stream.
+/// The handle of a library for the work of one stream.
+///
+/// ```
+/// use isobit_hal::Result;
+/// use isobit_kernels::{GpuRuntime, LibraryHandle, PerStream, Vendor};
+///
+/// /// Calls a library through the handle that belongs to a stream.
+/// fn call<R: GpuRuntime, T: LibraryHandle<R>>(
+///     handles: &PerStream<T, R::Event>,
+///     runtime: &R,
+///     stream: &R::Stream,
+///     work: impl FnOnce(&T) -> Result<()>,
+/// ) -> Result<Vendor> {
+///     handles.call(runtime, stream, |handle| work(handle).map(|()| Vendor::Done))
+/// }
+/// ```
 pub trait LibraryHandle<R: GpuRuntime>: Sized {
-    /// Opens the library where that is still to be done, and makes a handle whose work goes to a
-    /// stream.
+    /// Opens the library if needed, and creates a handle that works on `stream`.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where the library is absent; those of the library.
+    /// Returns `LibraryUnavailable` if the library is missing, or the library's error.
     fn new(runtime: &R, stream: &R::Stream) -> Result<Self>;
 
-    /// Sends its work to another stream from now on; what it was given before is done.
+    /// Moves the handle to another stream. Its earlier work is done.
     ///
     /// # Errors
-    /// Those of the library.
+    /// Returns the library's error if the call fails.
     fn move_to(&self, stream: &R::Stream) -> Result<()>;
 }
 
-/// The handles `T` of one library on one device; `E` is an event of the device's.
+/// The handles `T` of one library on one device; `E` is the device's event type.
 #[derive(Debug)]
 pub struct PerStream<T, E> {
-    /// By the vendor's handle of the stream. Streams are few.
+    /// Indexed by the vendor's handle of the stream. A linear search is enough, because there are
+    /// few streams.
     used: RwLock<Vec<(u64, Arc<T>)>>,
     spare: Mutex<Spare<T, E>>,
 }
 
 #[derive(Debug)]
 struct Spare<T, E> {
-    /// Handles of closed streams, with the end of their work.
+    /// Handles of closed streams, each with an event that marks the end of its work.
     handles: Vec<(Arc<T>, E)>,
-    /// Why there are no handles, where that was found.
+    /// The reason why no handle can be created, once known.
     absent: Option<String>,
 }
 
@@ -55,18 +70,18 @@ impl<T, E> PerStream<T, E> {
         used.iter().find(|(of, _)| *of == stream).map(|(_, handle)| handle.clone())
     }
 
-    /// The handle of a stream: its own, else a spare one that `take_over` takes, else one that
-    /// `make` makes.
+    /// Returns the handle of a stream: its own, otherwise a spare one for which `take_over` returns
+    /// true, otherwise a new one from `make`.
     ///
     /// # Errors
-    /// Those of `make`; but for `OutOfMemory` and `CaptureViolation`, which pass, the same again at
-    /// every call.
+    /// Returns the error of `make`. `OutOfMemory` and `CaptureViolation` are temporary; any other
+    /// error is returned again at every call.
     fn get(&self, stream: u64, take_over: impl Fn(&T, &E) -> bool, make: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
         if let Some(handle) = self.used(stream) {
             return Ok(handle);
         }
         let mut spare = self.spare.lock();
-        // Another thread may have made it in the meantime.
+        // Another thread may have created it in the meantime.
         if let Some(handle) = self.used(stream) {
             return Ok(handle);
         }
@@ -89,8 +104,8 @@ impl<T, E> PerStream<T, E> {
         Ok(handle)
     }
 
-    /// Keeps the handle of a closing stream for another one, where it has one; `end` gives the end
-    /// of its work, or nothing where that is not known.
+    /// Keeps the handle of a closing stream, if there is one, for another stream. `end` returns an
+    /// event that marks the end of its work, or `None` if that is unknown.
     fn retire(&self, stream: u64, end: impl FnOnce() -> Option<E>) {
         let mut used = self.used.write();
         let retired = used.iter().position(|(of, _)| *of == stream).map(|at| used.swap_remove(at).1);
@@ -114,12 +129,11 @@ impl<T, E> Drop for PerStream<T, E> {
 }
 
 impl<T, E> PerStream<T, E> {
-    /// Has the library do work on a stream. Where it has no handle for it the answer is that it
-    /// declines.
+    /// Runs library work on a stream. Returns `Declined` if no handle can be created.
     ///
     /// # Errors
-    /// Those of the work; `CaptureViolation` where the stream is captured and the library's first
-    /// handle cannot be made meanwhile.
+    /// Returns the error of the work, or `CaptureViolation` if the stream is being captured and the
+    /// library's first handle cannot be created during the capture.
     pub fn call<R>(&self, runtime: &R, stream: &R::Stream, work: impl FnOnce(&T) -> Result<Vendor>) -> Result<Vendor>
     where
         R: GpuRuntime<Event = E>,
@@ -132,7 +146,7 @@ impl<T, E> PerStream<T, E> {
         let get = || self.get(raw, take_over, make);
         let handle = match self.used(raw) {
             Some(handle) => Ok(handle),
-            // The capture of the stream itself, by whatever thread, is not waited for.
+            // This does not wait for a capture of the stream itself, whichever thread captures.
             None if matches!(runtime.is_capturing(stream), Ok(true)) => get(),
             None => between_captures(get),
         };
@@ -143,7 +157,7 @@ impl<T, E> PerStream<T, E> {
         }
     }
 
-    /// The stream closes.
+    /// Called when the stream closes.
     pub fn close<R: GpuRuntime<Event = E>>(&self, runtime: &R, stream: &R::Stream) {
         self.retire(runtime.raw_stream(stream), || {
             let end = runtime.new_ordering_event().ok()?;
@@ -152,14 +166,14 @@ impl<T, E> PerStream<T, E> {
     }
 }
 
-/// A handle that could not be made during a capture says what to do about it; an absent library
-/// stays absent.
+/// Turns the failure to create a handle during a capture into an error with advice. A missing
+/// library stays a `LibraryUnavailable` error.
 fn in_capture<R: GpuRuntime>(runtime: &R, stream: &R::Stream, error: Error) -> Error {
     if error.kind() == ErrorKind::LibraryUnavailable || !matches!(runtime.is_capturing(stream), Ok(true)) {
         return error;
     }
     let message = format!(
-        "a vendor's library was called for the first time on a stream that is captured, and could not be made ready there ({error}): run the \
+        "a vendor library was called for the first time on a captured stream and could not be initialised there ({error}): run the \
          operation once on this stream before the capture"
     );
     Error::new(ErrorKind::CaptureViolation, message).with_source(error)
@@ -193,7 +207,7 @@ mod tests {
         handles.retire(3, || unreachable!("it had none"));
         assert_eq!(get(&handles, 4, 40), 2, "that of stream 1 may still be at work");
         assert_eq!(get(&handles, 5, 50), 50);
-        // A new stream may have the number of an old one.
+        // A new stream may have the same number as a closed one.
         assert_eq!(get(&handles, 1, 60), 60);
     }
 

@@ -1,5 +1,5 @@
-//! Ranges of the host's time for the vendors' profilers, one an operation: NVTX for Nsight Systems,
-//! ROCTX for rocprof. The library that carries them is opened only where they are asked for.
+//! Ranges of host time for the vendors' profilers, one per operation: NVTX for Nsight Systems,
+//! ROCTX for rocprof. The library is opened only if ranges are requested.
 
 use crate::runtime::RangeLibrary;
 use isobit_hal::{Error, ErrorKind, Result, trace};
@@ -9,9 +9,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// `1` shows each operation as a range to the vendor's profiler, as
-/// [`DeviceOptions::with_ranges`](crate::DeviceOptions::with_ranges) does, but without failing
-/// where the library is not there. Unset, empty or `0` for none.
+/// Set to `1` to show each operation as a range in the vendor's profiler, as
+/// [`DeviceOptions::with_ranges`](crate::DeviceOptions::with_ranges) does, but without failing if
+/// the library is missing. Unset, empty or `0` disables ranges.
 pub const RANGES_VARIABLE: &str = "ISOBIT_RANGES";
 
 type Push = unsafe extern "C" fn(*const c_char) -> c_int;
@@ -22,16 +22,16 @@ type Pop = unsafe extern "C" fn() -> c_int;
 pub(crate) struct Ranges {
     push: Push,
     pop: Pop,
-    /// Keeps the two functions where they are.
+    /// Keeps the two functions loaded.
     _library: Library,
 }
 
 impl Ranges {
-    /// The library, where the option or the variable asks for it.
+    /// Opens the library if the option or the variable requests it.
     ///
     /// # Errors
-    /// `LibraryUnavailable` where the option asks for a library that is not there;
-    /// `InvalidArgument` where the variable is not understood.
+    /// Returns `LibraryUnavailable` if the option requests a library that is missing, and
+    /// `InvalidArgument` if the variable has an invalid value.
     pub(crate) fn asked_for(option: bool, driver: &str, library: Option<&RangeLibrary>) -> Result<Option<Arc<Self>>> {
         let by_variable = is_on(std::env::var_os(RANGES_VARIABLE).as_deref())?;
         if !option && !by_variable {
@@ -40,7 +40,7 @@ impl Ranges {
         let opened = library.ok_or_else(|| no_library(driver)).and_then(Self::open);
         match opened {
             Err(e) if !option => {
-                tracing::warn!(target: trace::TARGET, error = %e, "{RANGES_VARIABLE} is set, and there are no ranges");
+                tracing::warn!(target: trace::TARGET, error = %e, "{RANGES_VARIABLE} is set, but ranges are not available");
                 Ok(None)
             }
             opened => Ok(Some(Arc::new(opened?))),
@@ -50,13 +50,13 @@ impl Ranges {
     fn open(library: &RangeLibrary) -> Result<Self> {
         let unavailable = |why: String, cause: Option<libloading::Error>| {
             let message = format!(
-                "{} shows ranges in profilers, and {why}: install it, or leave with_ranges and {RANGES_VARIABLE} out",
+                "{}, which shows ranges in profilers, cannot be used, because {why}: install it, or use neither with_ranges nor {RANGES_VARIABLE}",
                 library.name
             );
             let error = Error::new(ErrorKind::LibraryUnavailable, message);
             cause.into_iter().fold(error, |error, cause| error.with_source(cause))
         };
-        // SAFETY: these libraries' initialisers only look for an attached profiler.
+        // SAFETY: the initialisers of these libraries only look for an attached profiler.
         let found =
             library.sonames.iter().find_map(|name| unsafe { Library::new(*name) }.ok().map(|found| (name, found)));
         let names = || library.sonames.join(", ");
@@ -73,21 +73,21 @@ impl Ranges {
         Ok(Self { push, pop, _library: found })
     }
 
-    /// Begins a range on this thread, which ends when what is returned is dropped.
+    /// Starts a range on this thread. It ends when the result is dropped.
     pub(crate) fn enter(self: &Arc<Self>, name: impl fmt::Display) -> Range {
-        // A name with a NUL, which no operation has, is shown up to it.
+        // A name with a NUL is cut there; no operation has one.
         let name = CString::new(name.to_string()).unwrap_or_else(|e| {
             let until = e.nul_position();
             CString::new(&e.into_vec()[..until]).unwrap_or_default()
         });
-        // SAFETY: the function of the documented type, in a library that is open; the string lives
+        // SAFETY: the function has the documented type, and its library is open. The string lives
         // during the call, and the library copies it.
         unsafe { (self.push)(name.as_ptr()) };
         Range { ranges: self.clone(), thread: PhantomData }
     }
 }
 
-/// A range that has begun.
+/// A range that has started.
 #[must_use = "the range ends when it is dropped"]
 pub(crate) struct Range {
     ranges: Arc<Ranges>,
@@ -97,7 +97,7 @@ pub(crate) struct Range {
 
 impl Drop for Range {
     fn drop(&mut self) {
-        // SAFETY: the function of the documented type, in a library that is open; it ends the
+        // SAFETY: the function has the documented type, and its library is open. It ends the
         // innermost range of this thread, which is this one.
         unsafe { (self.ranges.pop)() };
     }
@@ -117,7 +117,7 @@ fn is_on(setting: Option<&OsStr>) -> Result<bool> {
 
 #[cold]
 fn no_library(driver: &str) -> Error {
-    let message = format!("the {driver} driver knows no library that shows ranges in a profiler: leave them out");
+    let message = format!("the {driver} driver has no library that shows ranges in a profiler: disable ranges");
     Error::new(ErrorKind::LibraryUnavailable, message)
 }
 
@@ -130,12 +130,13 @@ mod tests {
 
     #[test]
     fn an_option_that_cannot_be_had_is_an_error_that_says_what_to_install() {
-        for (library, says) in [(Some(&ABSENT), "libisobit-is-not-there.so.1"), (None, "nvidia driver knows no")] {
+        for (library, says) in [(Some(&ABSENT), "libisobit-is-not-there.so.1"), (None, "nvidia driver has no library")]
+        {
             let error = Ranges::asked_for(true, "nvidia", library).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::LibraryUnavailable);
             assert!(error.message().contains(says), "{error}");
         }
-        // A library without the functions: every program of Linux has libc.
+        // A library without the functions; every Linux program has libc.
         let libc = RangeLibrary { sonames: &["libc.so.6"], push: "isobit_push", ..ABSENT };
         let error = Ranges::asked_for(true, "nvidia", Some(&libc)).unwrap_err();
         assert!(error.message().contains("libc.so.6 has no isobit_push"), "{error}");

@@ -1,5 +1,5 @@
-//! Graphs: replays give the bits of the host's own run of the step, hold what they need, stay in
-//! order with other work, and what cannot be captured is refused with the reason.
+//! Graphs: replays give the bits of the same step on the host, keep what they need alive, and stay
+//! in order with other work. Calls that cannot be captured are rejected with the reason.
 
 use super::{Device, Storage, device, fails, works};
 use isobit_hal::{
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 const ROWS: usize = 12;
 const COLS: usize = 20;
 
-/// What a step works on. The host and the device each have one.
+/// The tensors of a step. The host and the device each have one.
 struct Net<S> {
     x: S,
     y: S,
@@ -31,8 +31,8 @@ impl<D: BackendDevice<Storage = S>, S: BackendStorage<Device = D>> Net<S> {
         }
     }
 
-    /// Operations of every way to work: in place, into a given output, with memory of their own,
-    /// over strides, by the driver's own copy and fill. Values stay between -2 and 2.
+    /// Operations of every kind: in place, into a given output, with scratch memory, with strides,
+    /// and by the driver's own copy and fill. Values stay between -2 and 2.
     fn operation(&mut self, i: usize) -> Result<()> {
         let l = &Layout::contiguous([ROWS, COLS]);
         let turned = &Layout::contiguous([COLS, ROWS]).transpose(0, 1)?;
@@ -77,7 +77,7 @@ impl<D: BackendDevice<Storage = S>, S: BackendStorage<Device = D>> Net<S> {
 
 const PORTABLE: Matmul = Matmul::with_numerics(Numerics::Portable);
 
-/// A net on the device that a step and the test share, and the host's.
+/// Returns a net on the device, which a step and the test share, and one on the host.
 fn nets(device: &Device) -> (Arc<Mutex<Net<Storage>>>, Net<CpuStorage>) {
     (Arc::new(Mutex::new(Net::new(device))), Net::new(&CpuDevice))
 }
@@ -87,7 +87,7 @@ fn capture_all(device: &Device, net: &Arc<Mutex<Net<Storage>>>) -> Graph {
     device.capture(move || net.lock().unwrap().all()).unwrap()
 }
 
-/// The host does what one replay did, and both have the same bits.
+/// The host performs one replay's work, and the bits on both sides must be the same.
 #[track_caller]
 fn agree(net: &Arc<Mutex<Net<Storage>>>, host: &Net<CpuStorage>) {
     assert!(net.lock().unwrap().bits() == host.bits(), "the device's bits are not the host's");
@@ -114,7 +114,7 @@ fn a_hundred_operations_replay_with_the_bits_of_the_hosts_run() {
     }
     let after = device.counters();
     assert_eq!((after.graph_replays, after.launches), (before.graph_replays + 3, before.launches));
-    // Work of the step's own kind between replays, and replays one after the other.
+    // The step's operations run between replays, and replays run directly after each other.
     net.lock().unwrap().all().unwrap();
     for _ in 0..2 {
         graph.replay().unwrap();
@@ -135,7 +135,7 @@ fn a_graph_keeps_what_it_uses_and_gives_it_back() {
         move || {
             let held = kept.lock().unwrap();
             let input = held.as_ref().unwrap();
-            // Dropped within the step, and their memory used again there.
+            // Storages are dropped within the step, and their memory is reused there.
             let mut sum = input.affine(&l, 2.0, 0.0)?;
             for _ in 0..5 {
                 sum = sum.affine(&l, 1.0, 1.0)?;
@@ -145,7 +145,7 @@ fn a_graph_keeps_what_it_uses_and_gives_it_back() {
         }
     };
     let mut graph = device.capture(step).unwrap();
-    // The user's storage goes; others must not get its memory, which would change the result.
+    // The user's storage is dropped; others must not get its memory, which would change the result.
     drop(kept.lock().unwrap().take());
     let others: Vec<_> = (0..8).map(|_| device.storage_from_slice(&vec![9e9f32; n]).unwrap()).collect();
     graph.replay().unwrap();
@@ -153,7 +153,7 @@ fn a_graph_keeps_what_it_uses_and_gives_it_back() {
     assert_eq!(result.to_vec::<f32>().unwrap(), vec![7.5; n]);
     assert!(others.iter().all(|other| other.to_vec::<f32>().unwrap() == vec![9e9; n]));
     drop((graph, others));
-    // What the step allocated lives as long as the storage in it.
+    // The memory that the step allocated lives as long as the storage in it.
     let overwritten: Vec<_> = (0..8).map(|_| device.storage_from_slice(&vec![9e9f32; n]).unwrap()).collect();
     assert_eq!(result.to_vec::<f32>().unwrap(), vec![7.5; n]);
     drop((result, overwritten));
@@ -173,7 +173,7 @@ fn an_update_takes_new_arguments_and_an_error_leaves_the_graph_as_it_was() {
             if *fail.lock().unwrap() {
                 net.x.to_cpu_storage()?;
             }
-            // Another number of operations, so another shape of the graph.
+            // Another number of operations gives another graph topology.
             if net.factor < 0.0 { net.operation(1) } else { Ok(()) }
         }
     };
@@ -216,8 +216,8 @@ fn a_replay_is_in_order_with_the_work_of_other_streams() {
         (0..2).for_each(|_| host.all().unwrap());
         host.operation(i + 3).unwrap();
     }
-    // From another thread, whose work goes to the default stream, while this one waits for its
-    // result.
+    // Replays from another thread, whose work goes to the default stream, while this thread waits
+    // for its result.
     std::thread::scope(|scope| scope.spawn(|| graph.replay().unwrap()).join().unwrap());
     host.all().unwrap();
     agree(&net, &host);
@@ -241,7 +241,7 @@ fn streams_that_fork_and_join_in_a_capture_belong_to_it() {
             let side = main.fork()?;
             let twice = own.with_stream(&side, || a.affine(&l, 2.0, 0.0))?;
             Storage::affine_into(Affine::new(1.0, 1.0), Src::Storage(&a, &l), &mut b, &l)?;
-            // Ordered by what the operands were used for, and by hand.
+            // Ordered by the uses of the operands, and explicitly.
             own.with_stream(&side, || Storage::affine_into(Affine::new(3.0, 0.0), Src::Storage(&b, &l), &mut a, &l))?;
             let event = own.new_event()?;
             side.record(&event)?;
@@ -261,7 +261,7 @@ fn streams_that_fork_and_join_in_a_capture_belong_to_it() {
         a = 3.0 * (a + 1.0);
         assert_eq!(shared.lock().unwrap().as_ref().unwrap().to_vec::<f32>().unwrap(), vec![sum; 5000]);
     }
-    // A stream that is not joined again breaks the capture, and nothing else.
+    // A stream that is not joined invalidates the capture, and nothing else.
     let own = device.clone();
     let l = Layout::contiguous(4);
     let one = device.storage_from_slice(&[1f32; 4]).unwrap();
@@ -286,8 +286,8 @@ fn streams_that_fork_and_join_in_a_capture_belong_to_it() {
     works(&device);
 }
 
-/// Captures a step that does what it may not, after something that it may, on the default stream
-/// and on another.
+/// Captures a step that makes a forbidden call after an allowed one, on the default stream and on
+/// another.
 #[track_caller]
 fn refused(device: &Device, reason: &str, step: impl Fn(&Device, &mut Storage) -> Result<()> + Send + Clone + 'static) {
     let l = Layout::contiguous(100);
@@ -396,7 +396,7 @@ fn ids_out_of_range_in_a_replay_are_reported_with_their_operation() {
         replay([2, 1, 0]);
         device.synchronize().unwrap();
         for _ in 0..2 {
-            // Out of the gather's range alone, then of both.
+            // First an index out of range only for the gather, then for both operations.
             replay([0, 3, 1]);
             let error = fails(stream.synchronize(), ErrorKind::IndexOutOfRange);
             assert_eq!(error.op(), Some(Op::ScatterAdd { dim: 0 }.name()), "{error}");
@@ -410,7 +410,7 @@ fn ids_out_of_range_in_a_replay_are_reported_with_their_operation() {
         replay([1, 0, 2]);
         assert_eq!(out.lock().unwrap().to_vec::<f32>().unwrap(), [2.0 + 1.0, 1.0 + 2.0, 3.0 + 3.0]);
     }
-    // A fault of a replay is reported also when the graph is gone.
+    // A fault of a replay is reported even after the graph is dropped.
     ids.lock().unwrap().write_slice(0, &[9u32, 0, 0]).unwrap();
     graph.replay().unwrap();
     drop(graph);
@@ -423,7 +423,8 @@ fn ids_out_of_range_in_a_replay_are_reported_with_their_operation() {
 #[test]
 fn products_and_convolutions_of_the_vendor_and_random_numbers_are_captured() {
     let Some(device) = device() else { return };
-    // Small integers: exact in every order, so the portable result on the host is the vendor's too.
+    // Small integers are exact in any order, so the vendor's result equals the portable result on
+    // the host.
     let small = |n: usize, m: usize| (0..n).map(|i| (i % m) as f32 - 3.0).collect::<Vec<_>>();
     let (a, k) = (small(2 * 8 * 9 * 9, 7), small(4 * 8 * 3 * 3, 5));
     let run = |a: &dyn Fn(Numerics) -> Vec<f32>| [a(Numerics::Vendor), a(Numerics::Portable)];
@@ -437,7 +438,7 @@ fn products_and_convolutions_of_the_vendor_and_random_numbers_are_captured() {
     };
     let [vendor, portable] = run(&|numerics| {
         let (a, k) = (device.storage_from_slice(&a).unwrap(), device.storage_from_slice(&k).unwrap());
-        // Libraries search for plans and make handles at first use, outside of captures.
+        // Libraries search for plans and create handles at first use, outside of captures.
         a.conv2d(&image, &k, &kernel, conv(numerics)).unwrap();
         a.matmul(&lhs, &a, &rhs, Matmul::with_numerics(numerics)).unwrap();
         let out = Arc::new(Mutex::new(device.zeros(&(2 * 4 * 81 + 64).into(), DType::F32).unwrap()));
@@ -463,7 +464,7 @@ fn products_and_convolutions_of_the_vendor_and_random_numbers_are_captured() {
     let expected = expected.conv2d(&image, &filter, &kernel, conv(Numerics::Portable)).unwrap();
     assert_eq!(portable[..648], expected.to_vec::<f32>().unwrap());
 
-    // A draw's place in its sequence is that of the capture.
+    // The position of a draw in its sequence is fixed by the capture.
     let l = Layout::contiguous(1000);
     let out = Arc::new(Mutex::new(device.zeros(&1000.into(), DType::F32).unwrap()));
     for numerics in [Numerics::Portable, Numerics::Vendor] {
@@ -503,7 +504,7 @@ fn pinned_copies_are_captured_and_the_host_waits_for_replays() {
     for value in [3.0f32, 4.0, 5.0] {
         from.lock().unwrap().as_mut_slice::<f32>().unwrap().fill(value);
         graph.replay().unwrap();
-        // At once: the replay may not have begun.
+        // Immediately: the replay may not have started.
         from.lock().unwrap().as_mut_slice::<f32>().unwrap().fill(f32::NAN);
         assert_eq!(to.lock().unwrap().as_slice::<f32>().unwrap(), [2.0 * value + 1.0; 3000]);
     }
@@ -519,7 +520,7 @@ fn a_graph_outlives_its_devices_handles() {
     host.all().unwrap();
     agree(&net, &host);
     graph.replay().unwrap();
-    // Dropped while it may run.
+    // Dropped while it may be running.
     drop(graph);
     host.all().unwrap();
     agree(&net, &host);

@@ -1,5 +1,5 @@
-//! Vendor libraries on several streams and in captures, for the drivers' tests. Sums of small whole
-//! numbers are exact in any order, so every library gives the same bits.
+//! Vendor libraries on several streams and in captures, for the drivers' tests. Sums of small
+//! integers are exact in any order, so every library gives the same bits.
 
 use super::{Device, Storage, device};
 use isobit_hal::{BackendDevice, BackendStorage, Conv2d, Layout, Matmul, Numerics, Op, Src};
@@ -10,7 +10,7 @@ fn square(device: &Device, factor: usize) -> Storage {
     device.storage_from_slice(&(0..N * N).map(|i| (i * factor % 7) as f32).collect::<Vec<_>>()).unwrap()
 }
 
-/// The product of two of those, by its definition.
+/// Returns the product of two of those matrices, computed by definition.
 fn expected(a: usize, b: usize) -> Vec<f32> {
     let at = |factor: usize, row: usize, col: usize| ((row * N + col) * factor % 7) as f32;
     (0..N * N).map(|i| (0..N).map(|k| at(a, i / N, k) * at(b, k, i % N)).sum()).collect()
@@ -61,7 +61,7 @@ fn threads_on_streams_of_their_own_call_libraries_at_once() {
 #[test]
 fn a_library_whose_first_call_is_captured_is_replayed() {
     let Some(device) = device() else { return };
-    // A stream that no library has a handle for.
+    // A stream for which no library has a handle.
     let stream = device.new_stream().unwrap();
     let _entered = device.enter_stream(&stream).unwrap();
     let layout = Layout::contiguous([N, N]);
@@ -84,7 +84,7 @@ fn a_library_whose_first_call_is_captured_is_replayed() {
         let next = square(&device, factor);
         shared.lock().unwrap().0.write_slice(0, &next.to_vec::<f32>().unwrap()).unwrap();
         graph.replay().unwrap();
-        // Beside the replay, on the stream that it was captured on.
+        // Runs concurrently with the replay, on the stream that it was captured on.
         assert_eq!(product(&next, &next), expected(factor, factor));
         let scaled = shared.lock().unwrap().4.to_vec::<f32>().unwrap();
         assert!(scaled.iter().zip(expected(factor, 2)).all(|(x, y)| *x == 3.0 * y));

@@ -1,5 +1,5 @@
-//! Memory as users see it: pinned buffers, copies between devices, foreign pointers, limits, and
-//! what a failing allocation says.
+//! Memory operations of the public API: pinned buffers, copies between devices, foreign pointers,
+//! limits, and the message of a failed allocation.
 
 use super::super::{Device, Storage, device_count};
 use super::streams::is_deferred;
@@ -45,14 +45,14 @@ fn the_host_changes_a_pinned_buffer_only_after_the_device_has_read_it() {
     a.copy_from_pinned(0, &buffer, 0..4 * N).unwrap();
     buffer.as_mut_slice::<f32>().unwrap().fill(-1.0);
     assert!(is(&a.to_vec::<f32>().unwrap(), |i| i));
-    // Parts, and the way back: the bytes are there when they are looked at.
+    // Partial copies in both directions: the bytes have arrived when the host reads them.
     a.copy_from_pinned(8, &buffer, 4..12).unwrap();
     let b = a.affine(&Layout::contiguous(N), 2.0, 0.0).unwrap();
     b.copy_to_pinned(0, &mut buffer, 0..4 * N).unwrap();
     assert!(is(buffer.as_slice().unwrap(), |i| if i == 2.0 || i == 3.0 { -2.0 } else { 2.0 * i }));
     b.copy_to_pinned(4 * (N - 1), &mut buffer, 0..4).unwrap();
     assert_eq!(buffer.as_slice::<f32>().unwrap()[0], 2.0 * (N - 1) as f32);
-    // A buffer that is dropped at once is read first.
+    // A buffer that is dropped immediately is read first.
     a.copy_from_pinned(0, &pinned(&device, (0..N).map(|i| 5.0 * i as f32)), 0..4 * N).unwrap();
     drop(pinned(&device, (0..N).map(|_| 9.0)));
     assert!(is(&a.to_vec::<f32>().unwrap(), |i| 5.0 * i));
@@ -79,7 +79,7 @@ fn copies_through_one_pinned_buffer_are_in_order_over_streams_and_devices() {
         }
         assert!(is(&b.to_vec::<f32>().unwrap(), |i| 3.0 * i));
     }
-    // Memory of another kind is copied all the same.
+    // Memory of another kind is copied too.
     let mut plain = CpuDevice::new(0).unwrap().alloc_pinned(4 * N).unwrap();
     plain.as_mut_slice::<f32>().unwrap().fill(3.0);
     let mut a = ramp(&device, N);
@@ -88,7 +88,7 @@ fn copies_through_one_pinned_buffer_are_in_order_over_streams_and_devices() {
     assert_eq!(plain.as_slice::<f32>().unwrap()[N - 3..], [3.0, 999.0, 3.0]);
 }
 
-/// Copies between two devices, with work before on the one and after on both.
+/// Copies between two devices, with earlier work on one and later work on both.
 fn transfers(from: &Device, to: &Device) {
     let l = Layout::contiguous(N);
     assert!(from.can_access_peer(from));
@@ -97,7 +97,7 @@ fn transfers(from: &Device, to: &Device) {
         let mut a = ramp(from, N).affine(&l, 2.0, 1.0).unwrap();
         let mut b = to.zeros(&N.into(), DType::F32).unwrap();
         a.transfer_into(&mut b).unwrap();
-        // The source changes and goes at once, and what comes next in its place.
+        // The source changes and is dropped immediately, and other storages take its place.
         Storage::affine_into(Affine::new(0.0, -5.0), Src::InPlace, &mut a, &l).unwrap();
         drop(a);
         let refill = from.storage_from_slice(&vec![-6f32; N]).unwrap();
@@ -133,8 +133,8 @@ fn memory_of_another_librarys_is_used_and_not_freed() {
     let runtime = device.runtime();
     let raw = runtime.alloc(4 * N).unwrap();
     {
-        // SAFETY: the memory was allocated just now with room for the elements, and is freed after
-        // the storage.
+        // SAFETY: the memory was just allocated with room for the elements, and is freed after the
+        // storage is dropped.
         let mut foreign = unsafe { device.storage_from_raw(raw.0, N, DType::F32).unwrap() };
         assert_eq!(foreign.device_ptr().unwrap(), raw.0);
         foreign.write_slice(0, &(0..N).map(|i| i as f32).collect::<Vec<_>>()).unwrap();
@@ -145,7 +145,7 @@ fn memory_of_another_librarys_is_used_and_not_freed() {
         assert!(is(&foreign.affine(&l, 2.0, 0.0).unwrap().to_vec::<f32>().unwrap(), |i| -2.0 * i));
     }
     assert_eq!(device.pool_stats().in_use, 0);
-    // SAFETY: as above, and no work on it is pending after the wait.
+    // SAFETY: the memory was allocated above, and no work on it is pending after the wait.
     unsafe {
         let part = device.storage_from_raw(raw.0 + 4 * (N as u64 - 1), 1, DType::F32).unwrap();
         assert_eq!(part.to_vec::<f32>().unwrap(), [-((N - 1) as f32)]);
@@ -171,7 +171,7 @@ fn a_limit_is_kept_and_named() {
     }
     assert_eq!(device.pool_stats().in_use, 4096 + (2 << 20));
     drop(room);
-    // The cache makes room.
+    // The cache is released to make room.
     let other = device.zeros(&(5usize << 19).into(), DType::U8).unwrap();
     assert_eq!(device.pool_stats().cached, 0);
     drop(other);
@@ -200,7 +200,7 @@ fn bytes_are_read_and_written_in_parts_without_new_memory() {
     fails(a.write_slice(N - 1, &[1f32, 2.0]), ErrorKind::InvalidArgument);
     fails(a.read_slice(0, &mut [0i32]), ErrorKind::UnsupportedDtype);
     fails(a.read_bytes(2, &mut [0; 4]), ErrorKind::InvalidArgument);
-    // What another stream writes is there when it is read.
+    // The data that another stream writes is there when it is read.
     let second = device.new_stream().unwrap();
     let fill = || a.const_set(Scalar::F32(4.0), &Layout::contiguous(N));
     device.with_stream(&second, fill).unwrap();

@@ -1,6 +1,6 @@
-//! What holds on any card, for the drivers' tests: each includes this file and says which device it
-//! means. Results are the conformance suite's subject. Without a GPU each test says that it was
-//! skipped.
+//! Tests that hold on any card. Each driver includes this file and defines its device type.
+//! Numerical results are tested by the conformance suite. Without a GPU, each test reports that it
+//! was skipped.
 
 mod custom;
 mod graph;
@@ -27,7 +27,8 @@ pub fn device() -> Option<Device> {
     }
 }
 
-/// In exact mode the pool keeps nothing, and what tests of its cache expect does not hold.
+/// Whether the pool is in exact mode, in which it caches nothing and tests of its cache do not
+/// apply.
 fn pool_is_exact() -> bool {
     std::env::var_os(POOL_VARIABLE).is_some_and(|setting| !setting.is_empty())
 }
@@ -36,7 +37,7 @@ fn ramp(device: &Device, n: usize) -> Storage {
     device.storage_from_slice(&(0..n).map(|i| i as f32).collect::<Vec<_>>()).unwrap()
 }
 
-/// The device still computes.
+/// Checks that the device still computes.
 pub fn works(device: &Device) {
     let (l, a) = (Layout::contiguous(1000), ramp(device, 1000));
     let sum = a.binary(&l, &a, &l, BinaryOp::Add).unwrap().to_vec::<f32>().unwrap();
@@ -155,7 +156,7 @@ fn empty_and_rank_0_tensors_work() {
 #[test]
 fn the_vendor_multiplies_what_it_can_and_the_tree_the_rest() {
     let Some(device) = device() else { return };
-    // Small integers: exact in every order, so both must give the same.
+    // Small integers are exact in any order, so both must give the same.
     let small = |n: usize| (0..n).map(|i| (i % 7) as f32 - 3.0).collect::<Vec<_>>();
     let a = device.storage_from_slice(&small(2 * 40 * 30)).unwrap();
     let contiguous = Layout::contiguous([2, 40, 30]);
@@ -188,7 +189,7 @@ fn events_measure_time() {
     assert!(ms > 0.0 && ms < 60_000.0, "{ms} ms");
 }
 
-/// Enqueues a gather of three elements with given ids.
+/// Enqueues a gather of three elements with the given indices.
 fn gather(src: &Storage, ids: &[i64]) -> Storage {
     let ids = src.device().storage_from_slice(ids).unwrap();
     src.gather(&Layout::contiguous(src.len()), &ids, &Layout::contiguous(ids.len()), 0).unwrap()
@@ -205,7 +206,7 @@ fn ids_out_of_range_are_reported_once_each_in_order_and_the_rest_is_done() {
     let mut sums = ramp(&device, 4);
     let ids = device.storage_from_slice(&[0u8, 200, 3]).unwrap();
     sums.scatter_add_set(&l, &ids, &Layout::contiguous(3), &gather(&a, &[1, 2, 3]), &Layout::contiguous(3), 0).unwrap();
-    // Both are reported, the first one first, whichever call synchronises.
+    // Both errors are reported, the first one first, by whichever calls synchronise.
     let error = fails(good.to_cpu_storage(), ErrorKind::IndexOutOfRange);
     assert_eq!(error.op(), Some(Op::Gather { dim: 0 }.name()), "{error}");
     assert!(error.message().contains("size 4"), "{error}");

@@ -1,5 +1,5 @@
-//! Random programs over several streams, held to the host's bits: storages made, changed, read,
-//! moved through pinned memory and dropped on streams that nobody orders by hand.
+//! Random programs on several streams, compared with the host bit for bit: storages are created,
+//! changed, read, moved through pinned memory and dropped on streams without explicit ordering.
 
 use super::super::{Device, Storage};
 use super::device;
@@ -23,7 +23,7 @@ impl Random {
 const SLOTS: usize = 5;
 const SIDE: usize = 24;
 
-/// One step: what is done, to which slots, with which number.
+/// One step: the operation, its slots and its number.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     what: usize,
@@ -44,7 +44,7 @@ impl Step {
         }
     }
 
-    /// Does it on integers, whose arithmetic wraps the same everywhere.
+    /// Runs the step on integers, whose arithmetic wraps identically everywhere.
     fn run<S: BackendStorage>(self, slots: &mut [S], pinned: &mut PinnedBuffer) -> Result<()> {
         let Self { what, slots: [a, b, c], number, .. } = self;
         let square = Layout::contiguous([SIDE, SIDE]);

@@ -1,5 +1,5 @@
-//! What a driver gives below the HAL, for the drivers' tests: raw streams, events, page-locked
-//! memory, copies between devices, graphs, and what is known of a device that is not open.
+//! The runtime traits below the HAL, for the drivers' tests: raw streams, events, page-locked
+//! memory, copies between devices, graphs, and the description of a device that is not open.
 
 use super::{Device, device, fails, works};
 use crate::{device_count, devices};
@@ -9,7 +9,7 @@ use isobit_kernels::{
 };
 use std::ptr::NonNull;
 
-/// Memory and a stream of a device's own, below its pool and its streams.
+/// Memory and a stream of a device, not taken from its pool and its streams.
 struct Raw<R: GpuRuntime> {
     stream: R::Stream,
     blocks: Vec<DevicePtr>,
@@ -24,20 +24,20 @@ impl<R: GpuRuntime> Raw<R> {
     }
 
     fn set(&self, runtime: &R, block: usize, value: u8) {
-        // SAFETY: the block has as many bytes.
+        // SAFETY: the block has `BYTES` bytes.
         unsafe { runtime.set_bytes(&self.stream, self.blocks[block], value, BYTES) }.unwrap();
     }
 
     fn copy(&self, runtime: &R, to: usize, from: usize) {
-        // SAFETY: both blocks have as many bytes.
+        // SAFETY: both blocks have `BYTES` bytes.
         unsafe { runtime.copy_on_device(&self.stream, self.blocks[to], self.blocks[from], BYTES) }.unwrap();
     }
 
-    /// The one value that every byte of the block has.
+    /// Returns the value of the block's bytes, which are all equal.
     #[track_caller]
     fn value(&self, runtime: &R, block: usize) -> u8 {
         let mut bytes = vec![0; BYTES];
-        // SAFETY: the block has as many bytes.
+        // SAFETY: the block has `BYTES` bytes.
         unsafe { runtime.copy_to_host(&self.stream, &mut bytes, self.blocks[block]) }.unwrap();
         assert!(bytes.iter().all(|byte| *byte == bytes[0]), "not one value");
         bytes[0]
@@ -46,7 +46,7 @@ impl<R: GpuRuntime> Raw<R> {
     fn close(self, runtime: &R) {
         runtime.synchronize(&self.stream).unwrap();
         for block in self.blocks {
-            // SAFETY: allocated in `new`, freed once, and the stream is done.
+            // SAFETY: the block was allocated in `new` and is freed once, and the stream is done.
             unsafe { runtime.free(block) };
         }
         runtime.synchronize(&self.stream).unwrap();
@@ -60,10 +60,10 @@ fn a_foreign_stream_is_used_and_left_alone() {
     let raw = Raw::new(runtime, 1);
     let number = runtime.raw_stream(&raw.stream);
     assert_ne!(number, 0);
-    // SAFETY: a stream of this device, which lives longer.
+    // SAFETY: the stream belongs to this device and outlives `foreign`.
     let foreign = unsafe { runtime.stream_from_raw(number) }.unwrap();
     assert_eq!(runtime.raw_stream(&foreign), number);
-    // SAFETY: the block has as many bytes.
+    // SAFETY: the block has `BYTES` bytes.
     unsafe { runtime.set_bytes(&foreign, raw.blocks[0], 7, BYTES) }.unwrap();
     drop(foreign);
     assert_eq!(raw.value(runtime, 0), 7, "the stream is still there, and was the same");
@@ -82,7 +82,7 @@ fn events_order_streams_and_tell_when_they_are_reached() {
     runtime.record(&order, &one.stream).unwrap();
     runtime.record(&end, &one.stream).unwrap();
     runtime.wait_event(&other.stream, &order).unwrap();
-    // SAFETY: both blocks have as many bytes.
+    // SAFETY: both blocks have `BYTES` bytes.
     unsafe { runtime.copy_on_device(&other.stream, other.blocks[0], one.blocks[0], BYTES) }.unwrap();
     assert_eq!(other.value(runtime, 0), 3);
     runtime.synchronize_event(&order).unwrap();
@@ -102,8 +102,8 @@ fn page_locked_memory_is_copied_both_ways() {
     let [from, to]: [NonNull<u8>; 2] = [(); 2].map(|()| runtime.alloc_pinned(BYTES).unwrap());
     assert!(from.addr().get().is_multiple_of(64) && to.addr().get().is_multiple_of(64));
     let pattern: Vec<u8> = (0..BYTES).map(|i| (i * 7 % 251) as u8).collect();
-    // SAFETY: all of the memory is as large, the copies are done before it is looked at and freed,
-    // and it is freed once.
+    // SAFETY: each range has `BYTES` bytes, the copies are done before it is read and freed, and it
+    // is freed once.
     unsafe {
         from.as_ptr().copy_from_nonoverlapping(pattern.as_ptr(), BYTES);
         runtime.copy_from_pinned(&raw.stream, raw.blocks[0], from, BYTES).unwrap();
@@ -119,7 +119,7 @@ fn page_locked_memory_is_copied_both_ways() {
 #[test]
 fn devices_copy_from_each_other() {
     let Some(device) = device() else { return };
-    // Another instance of the same device, and the next one where there is one.
+    // Another instance of the same device, and the next device if there is one.
     let others = (0..device_count().unwrap().min(2)).map(|ordinal| Device::new(ordinal).unwrap());
     for other in others.filter(|other| device.runtime().can_access_peer(other.runtime())) {
         let (here, there) = (Raw::new(device.runtime(), 1), Raw::new(other.runtime(), 1));
@@ -127,7 +127,7 @@ fn devices_copy_from_each_other() {
             there.set(other.runtime(), 0, value);
             other.runtime().synchronize(&there.stream).unwrap();
             let (to, from) = (here.blocks[0], there.blocks[0]);
-            // SAFETY: both blocks have as many bytes, and the one is filled.
+            // SAFETY: both blocks have `BYTES` bytes, and the source is filled.
             unsafe { device.runtime().copy_from_peer(&here.stream, to, other.runtime(), from, BYTES) }.unwrap();
             assert_eq!(here.value(device.runtime(), 0), value, "from {}", other.location());
         }
@@ -187,7 +187,7 @@ fn a_capture_that_is_broken_says_so_and_ends() {
     let violated = |error: Error| assert!(error.native().is_some(), "{error}");
     violated(fails(runtime.end_capture(&raw.stream), ErrorKind::CaptureViolation));
 
-    // A stream that joined and was not joined again.
+    // A stream joins the capture and is not joined back.
     runtime.begin_capture(&raw.stream).unwrap();
     raw.set(runtime, 0, 1);
     runtime.record(&event, &raw.stream).unwrap();
@@ -195,7 +195,7 @@ fn a_capture_that_is_broken_says_so_and_ends() {
     forked.set(runtime, 0, 1);
     violated(fails(runtime.end_capture(&raw.stream), ErrorKind::CaptureViolation));
 
-    // Waiting for what does not run.
+    // Waiting for captured work, which does not run.
     runtime.begin_capture(&raw.stream).unwrap();
     raw.set(runtime, 0, 1);
     violated(fails(runtime.synchronize(&raw.stream), ErrorKind::CaptureViolation));
@@ -234,7 +234,7 @@ fn devices_are_known_before_they_are_opened() {
 fn the_library_that_is_there_is_told_without_being_opened() {
     let Some(device) = device() else { return };
     let told = device.info().unwrap().capabilities.vendor_matmul;
-    // What the library says when it is asked.
+    // The library's own answer.
     let a = device.storage_from_slice(&[1.5f32; 64]).unwrap();
     let layout = isobit_hal::Layout::contiguous([8, 8]);
     let product = a.matmul(&layout, &a, &layout, isobit_hal::Matmul::default()).unwrap();

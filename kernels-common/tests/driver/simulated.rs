@@ -1,24 +1,24 @@
-//! The tests of a program again, on simulated cards: what needs a card is so tested on every
-//! machine.
+//! Runs the tests of a program again on simulated cards, so that tests which need a card run on
+//! every machine.
 
 use isobit_simgpu_install::Installed;
 use std::path::Path;
 use std::process::Command;
 
-/// A vendor's simulator, and the cards that tests run on: eagerly with the caching pool; with work
-/// done as late as the interface allows, on two cards; and so with each storage an allocation of
-/// its own.
+/// A vendor's simulator and the cards that tests run on: one card, eager, with the caching pool;
+/// two cards with work deferred as far as the interface allows; and the latter with each storage as
+/// a separate allocation.
 pub struct Simulator {
     /// Builds it.
     pub install: fn() -> anyhow::Result<Installed>,
-    /// The variable that chooses the card.
+    /// The variable that selects the card.
     pub variable: &'static str,
     /// Card, `ISOBIT_SIM_DEFER`, `ISOBIT_POOL`.
     pub cards: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// Runs the calling test program once more for each simulated card, but for the test that calls
-/// this, `caller`.
+/// Runs the calling test program once more for each simulated card, without the test `caller` that
+/// calls this.
 #[track_caller]
 pub fn again(caller: &str, simulator: &Simulator) {
     let installed = (simulator.install)().expect("the simulated GPU is built");
@@ -26,7 +26,8 @@ pub fn again(caller: &str, simulator: &Simulator) {
         let mut tests = Command::new(std::env::current_exe().expect("the path of this program"));
         installed.apply(&mut tests).args(["--skip", caller, "--nocapture"]);
         tests.env(simulator.variable, card).env("ISOBIT_SIM_DEFER", deferred).env("ISOBIT_POOL", pool);
-        // The simulators bring no NVRTC, and what a test compiles stays out of the user's cache.
+        // The simulators have no NVRTC, and code that a test compiles must not go to the user's
+        // cache.
         if let Some(folder) =
             std::env::var_os("ISOBIT_NVRTC").and_then(|nvrtc| Some(Path::new(&nvrtc).parent()?.to_path_buf()))
         {

@@ -1,6 +1,6 @@
-//! The order of work on several streams. Where work is done as late as the interface allows
-//! (`ISOBIT_SIM_DEFER=1` on a simulated card), a wait that is missing gives a wrong result every
-//! time; elsewhere it only may.
+//! The order of work on several streams. If work is deferred as far as the interface allows
+//! (`ISOBIT_SIM_DEFER=1` on a simulated card), a missing wait gives a wrong result every time;
+//! elsewhere it may or may not.
 
 use super::super::{Device, Storage};
 use super::{device, fails, pool_is_exact, ramp, works};
@@ -12,7 +12,7 @@ use isobit_kernels::StreamRuntime;
 
 const N: usize = 1000;
 
-/// Whether what nobody waits for is seen undone.
+/// Whether unsynchronised work is reliably seen as not done.
 pub fn is_deferred() -> bool {
     std::env::var_os("ISOBIT_SIM_DEFER").is_some_and(|setting| setting == "1")
 }
@@ -21,7 +21,7 @@ pub fn streams(device: &Device, n: usize) -> Vec<Stream> {
     (0..n).map(|_| device.new_stream().unwrap()).collect()
 }
 
-/// How a chain orders its links, beside or instead of the device's own tracking.
+/// How a chain orders its links, in addition to or instead of the device's own tracking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Link {
     None,
@@ -29,8 +29,8 @@ enum Link {
     Event,
 }
 
-/// `2x + 1` of a ramp from 1, eight times, each on the next stream: what the last one gives at
-/// place `i`.
+/// Applies `2x + 1` eight times to a ramp from 1, each time on the next stream; returns the last
+/// result.
 fn chain(device: &Device, streams: &[Stream], link: Link) -> Vec<f32> {
     const LINKS: usize = 8;
     let l = Layout::contiguous(N);
@@ -57,7 +57,7 @@ fn chain(device: &Device, streams: &[Stream], link: Link) -> Vec<f32> {
     last
 }
 
-/// 2^8 (1 + i) + 2^8 - 1, which f32 holds exactly.
+/// Returns 2^8 (1 + i) + 2^8 - 1, which f32 represents exactly.
 fn chained() -> Vec<f32> {
     (0..N).map(|i| 256.0 * (1.0 + i as f32) + 255.0).collect()
 }
@@ -71,7 +71,7 @@ fn a_chain_over_streams_is_in_order_where_it_is_tracked_or_told_to_be() {
         for link in [Link::None, Link::Join, Link::Event] {
             assert_eq!(chain(&device, &streams, link), chained(), "{n} streams, tracked, {link:?}");
         }
-        // SAFETY: what follows orders its work by itself, or does without a right result.
+        // SAFETY: the code below orders its work itself, or does not need a correct result.
         unsafe { device.disable_event_tracking() };
         assert!(!device.is_event_tracking());
         for link in [Link::Join, Link::Event] {
@@ -112,7 +112,7 @@ fn work_of_a_stream_that_closed_comes_before_what_follows() {
         };
         let c = b.affine(&l, 2.0, 0.0).unwrap();
         assert!(c.to_vec::<f32>().unwrap().iter().enumerate().all(|(i, &x)| x == 6.0 * i as f32), "{others}");
-        // And of what the device waits for.
+        // The device also waits for the work of a closed stream.
         let short_lived = device.new_stream().unwrap();
         let event = device.new_event().unwrap();
         device.with_stream(&short_lived, || a.affine(&l, 3.0, 0.0).map(drop)).unwrap();
@@ -151,8 +151,7 @@ fn a_block_freed_on_one_stream_is_written_on_another_only_after_it_was_read() {
 #[test]
 fn memory_within_operations_is_apart_on_different_streams_also_untracked() {
     let Some(device) = device() else { return };
-    // Rows too long for one block of threads, sorted by way of memory that the operation takes from
-    // the pool.
+    // Rows too long for one block of threads: sorting them uses scratch memory from the pool.
     const LONG: usize = 20_000;
     let values: Vec<i32> = (0..LONG as i32).map(|i| (i * 7919) % 20_011).collect();
     let mut sorted = values.clone();
@@ -161,7 +160,7 @@ fn memory_within_operations_is_apart_on_different_streams_also_untracked() {
     let a = device.storage_from_slice(&values).unwrap();
     let streams = streams(&device, 3);
     device.synchronize().unwrap();
-    // SAFETY: each stream works on storages of its own, and reads one that nobody writes.
+    // SAFETY: each stream works on its own storages, and reads one that is never written.
     unsafe { device.disable_event_tracking() };
     let mut results = Vec::new();
     for _ in 0..3 {
@@ -183,7 +182,7 @@ fn a_stream_of_another_librarys_takes_its_place_among_the_others() {
     let l = Layout::contiguous(N);
     let a = ramp(&device, N).affine(&l, 2.0, 0.0).unwrap();
     {
-        // SAFETY: the stream is of the device's context and outlives the handle.
+        // SAFETY: the stream belongs to the device's context and outlives the handle.
         let external = unsafe { device.stream_from_raw(device.runtime().raw_stream(&raw)).unwrap() };
         assert_eq!(external.raw(), device.runtime().raw_stream(&raw));
         assert_ne!(external.raw(), device.default_stream().unwrap().raw());
@@ -193,7 +192,7 @@ fn a_stream_of_another_librarys_takes_its_place_among_the_others() {
         external.synchronize().unwrap();
         assert!(external.query().unwrap());
     }
-    // The handle is gone, the stream is not.
+    // The handle is dropped, the stream is not.
     device.runtime().synchronize(&raw).unwrap();
     works(&device);
 }
@@ -239,7 +238,7 @@ fn streams_and_events_of_others_are_refused_or_waited_for() {
     fails(of_first.join(&of_second), ErrorKind::DeviceMismatch);
     let event = second.new_event().unwrap();
     fails(of_first.record(&event), ErrorKind::DeviceMismatch);
-    // Another device's work can be waited for, and another driver's.
+    // Work of another device, and of another driver, can be waited for.
     of_second.record(&event).unwrap();
     of_first.wait_event(&event).unwrap();
     let host = CpuDevice::new(0).unwrap();
@@ -282,7 +281,8 @@ fn threads_read_one_storage_on_streams_of_their_own_and_another_frees_it() {
             let stream = device.new_stream()?;
             let sum = device.with_stream(&stream, || shared.binary(&l, &shared, &l, BinaryOp::Add))?;
             drop(shared);
-            // Whoever was last freed the storage; its block may now be this one.
+            // Another thread may have dropped the storage last; its block may be reused for this
+            // one.
             let mut other = device.zeros(&N.into(), DType::F32)?;
             other.const_set(Scalar::F32(-1.0), &l)?;
             let right = |(i, &x): (usize, &f32)| x == 2.0 * (2.0 * i as f32 + f32::from(round));

@@ -1,6 +1,6 @@
-//! Vendor libraries through the runtime's hooks, for the drivers' tests: each includes this file
-//! and says which device it means. What a driver adds to a library is the subject; without a GPU or
-//! the library each test says that it was skipped.
+//! Vendor libraries through the runtime's hooks. Each driver includes this file and defines its
+//! device type. The tests cover what a driver adds to a library. Without a GPU or the library, each
+//! test reports that it was skipped.
 
 use super::{Device, Storage, device_count};
 use half::{bf16, f16};
@@ -17,7 +17,7 @@ fn device() -> Option<Device> {
     }
 }
 
-/// A problem's sizes and parameters.
+/// The sizes and parameters of a problem.
 #[derive(Debug, Clone, Copy)]
 struct Problem {
     transposed: bool,
@@ -48,10 +48,10 @@ fn problems() -> Vec<Problem> {
         Problem { stride: [2, 3], padding: [0, 2], dilation: [2, 1], ..PLAIN },
         Problem { kernel: [4, 2, 3, 2], groups: 4, ..PLAIN },
         Problem { kernel: [8, 1, 3, 3], groups: 8, ..PLAIN },
-        // Over one dimension, whose length is the width.
+        // Over one dimension, which is the width.
         Problem { src: [3, 6, 1, 50], kernel: [5, 6, 1, 5], stride: [1, 2], padding: [0, 3], ..PLAIN },
         Problem { src: [1, 1, 1, 1], kernel: [1, 1, 1, 1], padding: [0, 0], ..PLAIN },
-        // More products to a sum than a warp has threads.
+        // More products per sum than a warp has threads.
         Problem { src: [1, 70, 5, 5], kernel: [3, 70, 3, 3], ..PLAIN },
         transposed,
         Problem { stride: [2, 2], output_padding: [1, 0], ..transposed },
@@ -74,12 +74,13 @@ impl Problem {
         [self.src[0], channels, size(0), size(1)]
     }
 
-    /// Each result, the sum of its products' magnitudes, and how many products it has.
+    /// Returns each result, the sum of the magnitudes of its products, and their number.
     fn exact(&self, src: &[f64], kernel: &[f64]) -> Vec<(f64, f64, usize)> {
         let result = self.result();
         let at = |d: [usize; 4], i: [usize; 4]| ((i[0] * d[1] + i[1]) * d[2] + i[2]) * d[3] + i[3];
         let mut sums = vec![(0.0, 0.0, 0); result.iter().product()];
-        // The side that the kernel slides over, and the side with an element for each place of it.
+        // The side that the kernel slides over, and the side with one element for each of its
+        // positions.
         let (wide, narrow) = if self.transposed { (result, self.src) } else { (self.src, result) };
         let group = [narrow[1] / self.groups, wide[1] / self.groups];
         for n in 0..narrow[0] {
@@ -105,7 +106,7 @@ impl Problem {
     }
 }
 
-/// Numbers that every dtype has, their storage, and what one unit in the last place of 1 is.
+/// Returns numbers that every dtype represents, their storage, and the unit in the last place of 1.
 fn operand(device: &Device, dtype: DType, len: usize, salt: usize) -> (Vec<f64>, Storage) {
     let values: Vec<f64> = (0..len).map(|i| ((i * 37 + salt * 11) % 61) as f64 / 16.0 - 1.75).collect();
     let storage = match dtype {
@@ -131,18 +132,17 @@ fn tensor(storage: &Storage, dims: [usize; 4]) -> Tensor4 {
     Tensor4 { ptr: storage.ptr(), dims, strides }
 }
 
-/// Whether the library did it; none where it is not on this machine.
+/// Whether the library did it; `None` if it is not installed.
 fn convolve(device: &Device, conv: &Conv) -> Option<Result<(), String>> {
     let mut held = Vec::new();
     let mut scratch = |bytes: usize| {
-        // SAFETY: what the library works in has no content that anything reads before it is
-        // written.
+        // SAFETY: the workspace is written before it is read.
         let memory = unsafe { device.alloc_uninit(&Shape::from(bytes), DType::U8)? };
         let ptr = memory.ptr();
         held.push(memory);
         Ok(ptr)
     };
-    // SAFETY: the tests' tensors are allocated, and the result is none of the operands.
+    // SAFETY: the tensors are allocated, and the result does not overlap the operands.
     match unsafe { device.runtime().conv(&device.stream(), conv, &mut scratch) }.unwrap() {
         Vendor::Done => Some(Ok(())),
         Vendor::Declined(why) if why.contains("not on this machine") || why.contains("was not found") => {
@@ -178,15 +178,15 @@ fn convolutions_are_within_their_bound() {
                 dilation: problem.dilation,
                 groups: problem.groups,
             };
-            // The second time it has its plan.
+            // The second run uses the cached plan.
             let mut results = Vec::new();
             for _ in 0..2 {
                 match convolve(&device, &conv) {
                     None => return,
                     Some(Ok(())) => results.push(download(&dst)),
                     Some(Err(why)) => {
-                        // MIOpen knows no convolutions of f64, cuDNN has no good transposes of f32
-                        // and f64, and which groups a library knows is its own affair.
+                        // MIOpen has no f64 convolutions, cuDNN has no good f32 and f64 transposed
+                        // convolutions, and support for groups is up to the library.
                         let wide = matches!(dtype, DType::F32 | DType::F64);
                         let may = problem.groups > 1
                             || dtype == DType::F64 && why.contains("MIOpen")
@@ -225,10 +225,10 @@ fn what_a_library_cannot_do_is_declined_and_touches_nothing() {
         groups: 1,
     };
     let Some(repeated) = convolve(&device, &conv) else { return };
-    assert!(repeated.unwrap_err().contains("repeats"));
+    assert!(repeated.unwrap_err().contains("repeat"));
     conv.src = tensor(&src, [1, 8, 1, 1]);
     conv.dst = tensor(&dst, [1, 1, 1, 1]);
-    // The kernel does not fit the source, so no such convolution has this result.
+    // The kernel does not match the source, so no such convolution has this result.
     conv.kernel.dims = [1, 8, 3, 1];
     assert!(convolve(&device, &conv).is_some_and(|declined| declined.is_err()));
     assert_eq!(download(&dst), before);
@@ -265,7 +265,7 @@ fn random_numbers_of_the_library_are_in_their_interval_and_repeat() {
                 let n = n as f64;
                 let found = numbers.iter().sum::<f64>() / n;
                 let spread = numbers.iter().map(|x| (x - found).powi(2)).sum::<f64>() / n;
-                // Seven standard deviations, and what rounding to eight bits may shift.
+                // Seven standard deviations, plus the shift that rounding to eight bits may cause.
                 assert!((found - mean).abs() < 7.0 * (variance / n).sqrt() + 1e-3, "{dtype}: mean {found}");
                 assert!((spread / variance - 1.0).abs() < 7.0 * (2.0 / n).sqrt() + 1e-3, "{dtype}: variance {spread}");
             }

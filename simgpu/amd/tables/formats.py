@@ -1,9 +1,10 @@
-"""The encodings of GFX9 and GFX11 as bit fields, for the generator to probe. Field places are those of AMD's ISA documents."""
+"""The encodings of GFX9 and GFX11 as bit fields, for the generator to probe. The positions of fields are from AMD's ISA documents."""
 
 from dataclasses import dataclass, field
 
-# How the generator writes a register, constant or literal into a field, by the kind of the field: one entry for each class of operand that the
-# field can name (V vector register, S scalar register, C inline constant, L literal). `n` is the register number that the field is given.
+# How the generator writes a register, constant or literal into a field, by the kind of the field:
+# one entry for each class of operand that the field can contain (V vector register, S scalar
+# register, C inline constant, L literal). `n` is the register number to write.
 KINDS = {
     "src9": {"V": lambda n: 256 + n, "S": lambda n: n + 4, "C": lambda n: 129, "L": lambda n: 255},
     "src8": {"S": lambda n: n, "C": lambda n: 129, "L": lambda n: 255},
@@ -14,7 +15,8 @@ KINDS = {
     "soffset": {"S": lambda n: n, "C": lambda n: 129},
 }
 
-# The register that probes put in each field: no two the same, so that LLVM's text says which field an operand comes from.
+# The register number that probes write to each field. All are different, so that LLVM's text shows
+# from which field an operand comes.
 NUMBER = {
     "Vdst": 20, "Sdst": 28, "Src0": 40, "Src1": 60, "Src2": 80, "Addr": 24, "Data0": 36, "Data1": 48, "Saddr": 52, "Srsrc": 32, "Soffset": 68,
     "Sbase": 44,
@@ -23,28 +25,28 @@ NUMBER = {
 
 @dataclass
 class Field:
-    """An operand: its name, lowest bit, width, kind, and its value where the instruction has no such operand."""
+    """An operand: its name, lowest bit, width, kind, and its value if the instruction does not have the operand."""
 
     name: str
     low: int
     width: int
     kind: str
     unused: int = 0
-    scalar_bit: int = 0  # of an SDWA source: the bit that makes it a scalar register
+    scalar_bit: int = 0  # for an SDWA source: the bit that makes it a scalar register
 
     @property
     def mask(self):
         return ((1 << self.width) - 1) << self.low | self.scalar_bit
 
     def put(self, word, cls):
-        """`word` with an operand of a class (None: no operand) in this field."""
+        """Returns `word` with an operand of a class (None: no operand) in this field."""
         value = self.unused if cls is None else KINDS[self.kind][cls](NUMBER[self.name]) & ((1 << self.width) - 1)
         return word & ~self.mask | value << self.low | (self.scalar_bit if cls in ("S", "C") else 0)
 
 
 @dataclass
 class Format:
-    """An encoding: its bits, where the opcode lies, the operands, and the fields that the decoder reads and judges itself (`controls`: mask,
+    """An encoding: its bits, the position of the opcode, the operands, and the fields that the decoder itself reads and checks (`controls`: mask,
     value in probes, and the operand that they belong to)."""
 
     encoding: str
@@ -54,9 +56,10 @@ class Format:
     op: tuple
     fields: list
     controls: list = field(default_factory=list)
-    returning: int = 0  # the bit by which an atomic returns the old value
-    variants: list = field(default_factory=lambda: [0])  # further bits to try in turn, until one gives an instruction
-    vopd: str = ""  # which half of a VOPD
+    returning: int = 0  # the bit that makes an atomic return the old value
+    # further bits to try in turn, until one gives an instruction
+    variants: list = field(default_factory=lambda: [0])
+    vopd: str = ""  # the half of a VOPD
 
 
 def bits(low, width, value=0, of=None):
@@ -112,7 +115,7 @@ def vector3(gfx9):
     d, sd = Field("Vdst", 0, 8, "reg"), Field("Sdst", 8, 7, "src8")
     s0, s1, s2 = (Field(f"Src{i}", 32 + 9 * i, 9, "src9") for i in range(3))
     base, packed = (0xD0000000, 0xD3800000) if gfx9 else (0xD4000000, 0xCC000000)
-    ones = 3 << 59 | 1 << 14  # op_sel_hi as it is where the halves are not exchanged
+    ones = 3 << 59 | 1 << 14  # the value of op_sel_hi that does not swap the halves
     for name, base, op, fields, variants in (
         ("Vop3", base, (16, 1024 if not gfx9 else 0x380), [d, s0, s1, s2, sd], [0]),
         ("Vop3p", packed, (16, 128), [d, s0, s1, s2], [ones, 1 << 14, 0]),
@@ -153,7 +156,7 @@ def memory(gfx9, gfx90a):
         if extra:
             controls.append((extra, extra, None))
         base = 0xDC000000 | segment << (14 if gfx9 else 16)
-        # FLAT has no scalar address; what is then in its bits differs by generation.
+        # FLAT has no scalar address; the value of its bits then differs by generation.
         for bits_off, c in ((0, controls), (off << 48, controls), (0, [])) if segment == 0 else ((0, controls), (0, [])):
             yield Format(name, "Plain", 8, base | bits_off, (18, 128), [vdst, addr, data0], c, returning=1 << (16 if gfx9 else 14))
     srsrc, soffset = Field("Srsrc", 48, 5, "quad"), Field("Soffset", 56, 8, "soffset")
@@ -166,7 +169,7 @@ def memory(gfx9, gfx90a):
 
 
 def formats(cpu):
-    """Every encoding of a processor. Where two give the same key, the first that LLVM accepts counts."""
+    """Yields every encoding of a processor. If two have the same key, the first one that LLVM accepts is used."""
     gfx9 = cpu != "gfx1100"
     yield from scalar(gfx9)
     yield from vector(gfx9)

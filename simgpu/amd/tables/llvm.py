@@ -1,10 +1,10 @@
-"""LLVM's AMDGPU disassembler through its C interface, and what its text says."""
+"""LLVM's AMDGPU disassembler, used through its C interface, and the parser of its text."""
 
 import ctypes
 import re
 
 _LLVM = None
-LITERAL = 0x12345678  # what follows every probe
+LITERAL = 0x12345678  # follows every probe
 
 
 def _library():
@@ -22,7 +22,7 @@ def _library():
 
 
 class Text:
-    """A disassembled instruction: its mnemonic, its operands, and all of it."""
+    """A disassembled instruction: its mnemonic, its operands, and the whole text."""
 
     def __init__(self, text):
         self.whole = text
@@ -31,7 +31,7 @@ class Text:
 
 
 def _split(rest):
-    """The operands of an instruction, without the modifiers that follow the last."""
+    """Returns the operands of an instruction, without the modifiers after the last one."""
     parts, depth, start = [], 0, 0
     for i, c in enumerate(rest):
         depth += (c in "([") - (c in ")]")
@@ -52,7 +52,7 @@ class Disassembler:
         self._text = ctypes.create_string_buffer(512)
 
     def __call__(self, word, size, literal=LITERAL):
-        """The text of `size` bytes of `word` (literals follow), or None where they are no instruction."""
+        """Returns the text of `size` bytes of `word` (followed by literals), or None if they are not an instruction."""
         data = word.to_bytes(size, "little") + literal.to_bytes(4, "little") * 3
         count = self._run(self._context, data, len(data), 0, self._text, 512)
         text = self._text.value.decode().strip().replace("\t", " ")
@@ -65,7 +65,7 @@ REGISTER = re.compile(r"^(?:sext\()?[-|]*([vsa])(?:\[(\d+):(\d+)\]|(\d+)(?:\.l)?
 
 
 def register(token):
-    """(file, number, dwords) of a register operand, or None."""
+    """Returns (file, number, dwords) of a register operand, or None."""
     match = REGISTER.match(token)
     if not match:
         return None

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the opcode tables of the decoder (`../src/isa/table/gfx9.rs`, `gfx11.rs`) from LLVM 19 alone.
+"""Generates the opcode tables of the decoder (`../src/isa/table/gfx9.rs`, `gfx11.rs`) from LLVM 19 only.
 
 Usage: make_tables.py [FOLDER]   (libLLVM.so.19.1 must be loadable: Debian's libllvm19)
 
-For every opcode of every encoding it disassembles a synthetic word whose register numbers tell the operand fields apart, and reads from the text
-which operands there are, in which order and how wide. Then it varies the word: another class of operand in each source field says what the field may
-hold; each remaining bit, flipped, says whether it must stay as it is (`fixed`: with its value), means nothing (`ignored`), or is a modifier of the
-instruction. So the tables hold what LLVM knows, for all opcodes, used or not. The output does not depend on anything but LLVM's version.
+For every opcode of every encoding, it disassembles a synthetic word with a different register number in each operand field, and reads the operands,
+their order and their width from the text. Then it varies the word. Another class of operand in each source field shows what the field may contain.
+Each remaining bit is flipped: it must keep its value (`fixed`), has no meaning (`ignored`), or is a modifier of the instruction. The tables therefore
+contain everything that LLVM knows about all opcodes, used or not. The output depends only on LLVM's version.
 """
 
 import itertools
@@ -22,7 +22,7 @@ LITERALS = {hex(LITERAL): "L", hex(LITERAL & 0xFFFF): "LT"}
 
 
 def halves(fmt, text):
-    """The operands and mnemonic that belong to the format: one half of a VOPD, else all."""
+    """Returns the mnemonic and operands that belong to the format: those of one half for a VOPD, otherwise all."""
     if not fmt.vopd:
         return text.mnemonic, text.operands
     first, second = text.whole.split(" :: ")
@@ -43,7 +43,7 @@ class Probe:
         return text and halves(self.fmt, text)
 
     def find(self):
-        """Looks for operands that make the opcode an instruction; prefers more operands, and vector registers."""
+        """Searches for operands that make the opcode an instruction; prefers more operands, and vector registers."""
         fmt = self.fmt
         optional = [f for f in fmt.fields if f.name == "Sdst" and fmt.encoding == "Vop3"]
         fields = [f for f in fmt.fields if f not in optional]
@@ -68,12 +68,12 @@ class Probe:
         return False
 
     def _shown(self, operands, fields, chosen):
-        """True where every field that was given a register shows in the text."""
+        """Whether every field that was given a register appears in the text."""
         numbers = {r[1] for r in map(register, operands) if r}
         return all(c is None or f.put(0, c) == 0 or expected(f, c) in numbers for f, c in zip(fields, chosen))
 
     def _flag_destination(self, optional, text):
-        """Whether bits 14:8 of a VOP3 are a scalar destination."""
+        """Checks whether bits 14:8 of a VOP3 are a scalar destination."""
         for f in optional:
             word = f.put(self.word, "S")
             other = self.text(word)
@@ -81,7 +81,7 @@ class Probe:
                 self.word, self.chosen[f.name], self.fields[f.name] = word, "S", f
 
     def _returning(self):
-        """Whether the bit that makes an atomic return its old value adds a destination."""
+        """Checks whether the bit that makes an atomic return its old value adds a destination."""
         self.returns = False
         fmt = self.fmt
         if not fmt.returning or self.word & fmt.returning or fmt.encoding == "Mubuf":
@@ -95,7 +95,7 @@ class Probe:
             self.word, self.chosen["Vdst"], self.returns = word, "V", True
 
     def row(self):
-        """(mnemonic, slots, fixed mask, fixed value, ignored mask)."""
+        """Returns (mnemonic, slots, fixed mask, fixed value, ignored mask)."""
         mnemonic, operands = self.text(self.word)
         used = {n: self.fields[n] for n, c in self.chosen.items() if c}
         slots, taken = [], set()
@@ -129,7 +129,7 @@ class Probe:
         raise SystemExit(f"an operand that is not understood: {token} in {self.dis(self.word, self.fmt.size).whole}")
 
     def _classes(self, index, f):
-        """What a field may hold."""
+        """Returns the classes of operands that a field may contain."""
         out = ""
         for cls in KINDS[f.kind]:
             word = f.put(self.word, cls)
@@ -159,7 +159,7 @@ class Probe:
         return found is not None and len(found[1]) > index and found[1][index] == text
 
     def _bits(self, used, mnemonic, operands):
-        """Bits that must stay, and bits that mean nothing."""
+        """Returns the bits that must keep their value, and the bits without a meaning."""
         fmt = self.fmt
         low, count = fmt.op
         known = ((1 << (count - 1).bit_length()) - 1) << low
@@ -193,8 +193,8 @@ class Probe:
         return destination and "dst_sel:" not in self.dis(self.word, self.fmt.size).whole
 
     def _strict(self, bit, same, flipped):
-        """Bits that LLVM passes over, but that are not the instruction's: op_sel where it has none, the thirteenth bit of FLAT's offset (the
-        ISA has twelve), and a negation of integers (which LLVM writes as a sign extension)."""
+        """Returns bits that LLVM ignores although the instruction does not have them: op_sel if it has none, the thirteenth bit of FLAT's offset
+        (the ISA has twelve), and a negation of integers (which LLVM writes as a sign extension)."""
         encoding = self.fmt.encoding
         return (
             encoding == "Vop3" and 11 <= bit <= 14 and same
@@ -205,12 +205,12 @@ class Probe:
 
 
 def expected(f, cls):
-    """The register number that LLVM prints for a field's probe value."""
+    """Returns the register number that LLVM prints for a field's probe value."""
     return NUMBER[f.name] + (4 if cls == "S" and f.kind in ("src9", "lane") else 0)
 
 
 def encoding_bits(fmt):
-    """Bits that say which encoding it is."""
+    """Returns the bits that identify the encoding."""
     known = {"Sop2": 0xC0000000, "Sop1": 0xFF800000, "Sopc": 0xFF800000, "Sopk": 0xF0000000, "Sopp": 0xFF800000, "Vop2": 0x80000000,
              "Vopc": 0xFE000000, "Vop1": 0xFE000000, "Vop3": 0xFC000000, "Vop3p": 0xFF800000}.get(fmt.encoding, 0xFC000000)
     if fmt.encoding in ("Flat", "Scratch", "Global"):

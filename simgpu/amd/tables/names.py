@@ -1,11 +1,11 @@
-"""Canonical names: one for an operation on every target. GFX11's where GFX9 has another for the same operation on the same operands.
+"""Canonical names: one name per operation on all targets. It is GFX11's if GFX9 has another name for the same operation on the same operands.
 
-Not unified, because the operands differ: `ds_cmpst_*` of GFX9 takes the comparand first, `ds_cmpstore_*` of GFX11 the new value.
+These are not unified, because the operands differ: `ds_cmpst_*` of GFX9 takes the comparand first, `ds_cmpstore_*` of GFX11 the new value.
 """
 
 import re
 
-# Whole names of GFX9 and what GFX11 calls them.
+# Complete names of GFX9 and the corresponding names of GFX11.
 WHOLE = {
     "v_add_u32": "v_add_nc_u32", "v_sub_u32": "v_sub_nc_u32", "v_subrev_u32": "v_subrev_nc_u32",
     "v_add_u16": "v_add_nc_u16", "v_sub_u16": "v_sub_nc_u16", "v_subrev_u16": "v_subrev_nc_u16",
@@ -22,7 +22,7 @@ WHOLE = {
     "ds_write_addtid_b32": "ds_store_addtid_b32", "ds_read_addtid_b32": "ds_load_addtid_b32",
 }
 
-# Parts of names, in turn.
+# Parts of names, replaced in this order.
 PARTS = (
     (r"^s_andn1_", "s_and_not0_"), (r"^s_andn2_", "s_and_not1_"), (r"^s_orn1_", "s_or_not0_"), (r"^s_orn2_", "s_or_not1_"),
     (r"^v_cmp(x?)_tru_", r"v_cmp\1_t_"),
@@ -39,13 +39,13 @@ _ATOMICS = {"swap": "swap_b", "cmpswap": "cmpswap_b", "add": "add_u", "sub": "su
 
 
 def base(mnemonic):
-    """The mnemonic without what tells encodings apart."""
+    """Returns the mnemonic without the parts that identify the encoding."""
     name = re.sub(r"(_e32|_e64|_e64_dpp|_dpp|_sdwa)$", "", mnemonic)
     return name.replace("v_dual_", "v_")
 
 
 def canonical(mnemonic):
-    """The canonical name of a mnemonic of LLVM's."""
+    """Returns the canonical name of one of LLVM's mnemonics."""
     name = base(mnemonic)
     if name in WHOLE:
         return WHOLE[name]
@@ -61,5 +61,5 @@ def canonical(mnemonic):
 
 
 def ties_destination(name):
-    """True where the destination is a source too, the last one."""
+    """Whether the destination is also a source, the last one."""
     return re.match(r"^v_(mac|fmac|pk_fmac|dot\dc|dot2acc)_", name) is not None

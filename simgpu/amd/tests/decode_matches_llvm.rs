@@ -1,5 +1,5 @@
-//! Every instruction of every code object of the kernel tree decodes to what LLVM's disassembler
-//! says it is.
+//! Every instruction of every code object of the kernel tree decodes to the output of LLVM's
+//! disassembler.
 
 mod llvm;
 
@@ -11,7 +11,7 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// LLVM's disassembly of a code object: address, text and words of each instruction.
+/// Returns LLVM's disassembly of a code object: address, text and words of each instruction.
 fn disassembly(code: &[u8]) -> Vec<(u64, String, Vec<u8>)> {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file can be made");
     file.write_all(code).expect("a temporary file can be written");
@@ -22,7 +22,7 @@ fn disassembly(code: &[u8]) -> Vec<(u64, String, Vec<u8>)> {
     text.lines().filter_map(instruction).collect()
 }
 
-/// A line such as `\ts_load_dword s0, s[4:5], 0x0   // 000000001900: C0020002 00000000`.
+/// Parses a line such as `\ts_load_dword s0, s[4:5], 0x0   // 000000001900: C0020002 00000000`.
 fn instruction(line: &str) -> Option<(u64, String, Vec<u8>)> {
     let (text, place) = line.strip_prefix('\t')?.split_once("// ")?;
     let (address, words) = place.split_once(": ")?;
@@ -32,7 +32,7 @@ fn instruction(line: &str) -> Option<(u64, String, Vec<u8>)> {
     Some((u64::from_str_radix(address, 16).ok()?, text, bytes.collect()))
 }
 
-/// Compares one code object; the number of instructions and their mnemonics, or the first
+/// Compares one code object. Returns the number of instructions and their mnemonics, or the first
 /// difference.
 fn compare(arch: Arch, code: &[u8]) -> Result<(usize, BTreeSet<String>), String> {
     let elf = object::File::parse(code).map_err(|error| error.to_string())?;

@@ -1,4 +1,5 @@
-//! Words that no compiler wrote: the decoder refuses them or says what LLVM says, and never panics.
+//! Random words that no compiler generated: the decoder rejects them or gives the same text as
+//! LLVM, and never panics.
 
 mod llvm;
 
@@ -6,7 +7,7 @@ use isobit_simgpu_amd::isa::{Arch, decode};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes for any instruction: a VOP3 with a literal or a permutation takes 12.
+/// Bytes for any instruction: a VOP3 with a literal or a permutation has 12.
 type Code = [u8; 16];
 
 /// A generator with a fixed seed: SplitMix64.
@@ -20,7 +21,7 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// True once in so many times.
+    /// Returns true with a probability of one in `times`.
     fn once_in(&mut self, times: u64) -> bool {
         self.next().is_multiple_of(times)
     }
@@ -34,8 +35,8 @@ impl Random {
     }
 }
 
-/// The encodings: the first word's leading bits, and how many they are. VOP2 contains VOP1 and
-/// VOPC, SOP2 the other scalar ones.
+/// Returns the encodings: the leading bits of the first word, and their number. VOP2 contains VOP1
+/// and VOPC, SOP2 the other scalar ones.
 fn encodings(arch: Arch) -> Vec<(u32, u32)> {
     let scalar = [(0x8000_0000, 2), (0xb000_0000, 4), (0xbe80_0000, 9), (0xbf00_0000, 9), (0xbf80_0000, 9)];
     let vector = [(0x7e00_0000, 7), (0x7c00_0000, 7), (0, 1)];
@@ -43,18 +44,18 @@ fn encodings(arch: Arch) -> Vec<(u32, u32)> {
     let own: &[(u32, u32)] = if arch.is_gfx9() {
         &[(0xc000_0000, 6), (0xd000_0000, 6), (0xd380_0000, 9)] // SMEM, VOP3, VOP3P
     } else {
-        // the same, and VOPD
+        // SMEM, VOP3 and VOP3P as above, and VOPD
         &[(0xf400_0000, 6), (0xd400_0000, 6), (0xcc00_0000, 9), (0xc800_0000, 6)]
     };
     [&scalar[..], &vector, &memory, own].concat()
 }
 
-/// Codes of sources that few random words have: literal, permutations, parts, constants, and the
+/// Codes of sources that are rare in random words: literal, permutations, parts, constants, and the
 /// special registers.
 const SOURCES: [u32; 18] =
     [0xff, 0xfa, 0xf9, 0xe9, 0xea, 0x7c, 0x7d, 0x7e, 0x7f, 0x6a, 0x6c, 0x66, 0xf8, 0xf0, 0xf2, 0xc1, 0x80, 0xfd];
 
-/// Literals that are constants of some type, or nearly.
+/// Literals that equal constants of some type, or almost.
 const LITERALS: [u32; 20] = [
     0x3f00_0000,
     0xbf80_0000,
@@ -78,8 +79,8 @@ const LITERALS: [u32; 20] = [
     0x8000_0000,
 ];
 
-/// A word of an encoding. Fields are random, at times with few bits set, or with a code or literal
-/// of the lists above.
+/// Returns a word of an encoding. Fields are random, sometimes with few set bits, or with a code or
+/// literal from the lists above.
 fn word(random: &mut Random, (head, bits): (u32, u32)) -> Code {
     let mut code = random.code();
     if random.once_in(3) {
@@ -110,7 +111,8 @@ fn word(random: &mut Random, (head, bits): (u32, u32)) -> Code {
     code.to_le_bytes()
 }
 
-/// Words of a target that the decoder takes, each with its text: so many of every encoding.
+/// Returns words of a target that the decoder accepts, each with its text; `of_each` for every
+/// encoding.
 fn accepted(arch: Arch, of_each: usize) -> Vec<(Vec<u8>, String)> {
     let mut random = Random(2026);
     let mut out = Vec::new();
@@ -119,7 +121,7 @@ fn accepted(arch: Arch, of_each: usize) -> Vec<(Vec<u8>, String)> {
         for _ in 0..of_each {
             let (code, inst) = loop {
                 tries += 1;
-                assert!(tries < 1000 * of_each, "{} takes hardly any word of {encoding:x?}", arch.name());
+                assert!(tries < 1000 * of_each, "{} accepts hardly any word of {encoding:x?}", arch.name());
                 let code = word(&mut random, encoding);
                 if let Ok(inst) = decode(arch, &code) {
                     break (code, inst);
@@ -131,10 +133,10 @@ fn accepted(arch: Arch, of_each: usize) -> Vec<(Vec<u8>, String)> {
     out
 }
 
-/// What LLVM says of each of some codes. An instruction that takes all of a code is one line;
-/// nothing, or several, else.
+/// Returns LLVM's text for each code. It is one line if an instruction takes the whole code,
+/// otherwise it is empty or has several lines.
 fn disassembled(arch: Arch, codes: impl Iterator<Item = Vec<u8>>) -> Vec<String> {
-    // What stands between two codes: an instruction that no code of the sample is.
+    // The separator between two codes: an instruction that is not a code of the sample.
     const BETWEEN: (&str, &str) = ("[0x7b,0x7b,0x80,0xbf]", "s_nop 0x7b7b");
     let mut input = String::new();
     for code in codes {
@@ -175,13 +177,13 @@ fn accepted_words_are_what_llvm_says() {
         assert_eq!(sample.len(), expected.len(), "LLVM has a text for every code");
         let mut differences = Vec::new();
         for ((code, found), expected) in sample.iter().zip(&expected) {
-            // An offset of zero beside an offset register is written by LLVM where its bit says
-            // that there is one: the address is the same.
+            // LLVM writes an offset of zero next to an offset register if the bit for an offset is
+            // set; the address is the same.
             if *found != expected.replace(" offset:0x0", "") {
                 differences.push(format!("{code:02x?}: LLVM {expected:?}, the decoder {found:?}"));
             }
         }
-        println!("{}: {} random words are what LLVM says", arch.name(), sample.len() - differences.len());
+        println!("{}: {} random words have the same text as LLVM's", arch.name(), sample.len() - differences.len());
         let count = differences.len();
         differences.truncate(20);
         assert!(count == 0, "{}: {count} of {}:\n{}", arch.name(), sample.len(), differences.join("\n"));
@@ -202,7 +204,7 @@ fn no_bytes_make_it_panic() {
                         0 => random.code().to_le_bytes(),
                         _ => word(&mut random, encodings[count as usize / 2 % encodings.len()]),
                     };
-                    // Whole, and cut off anywhere.
+                    // Try whole codes, and codes that are cut off at any position.
                     let end = if count % 8 < 6 { code.len() } else { (random.next() % 16) as usize };
                     match decode(arch, &code[..end]) {
                         Ok(inst) => {
@@ -218,5 +220,5 @@ fn no_bytes_make_it_panic() {
     });
     let taken = taken.into_inner();
     println!("{} random codes, of which {taken} are instructions", 3 * WORDS);
-    assert!(taken > WORDS / 2, "so few as {taken} say that the words are not those of the encodings");
+    assert!(taken > WORDS / 2, "only {taken} codes are instructions: the words are not those of the encodings");
 }

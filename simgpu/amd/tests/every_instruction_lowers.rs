@@ -1,5 +1,5 @@
 //! Every instruction of every code object of the kernel tree has a lowering for its target, with
-//! the modifiers that it has there.
+//! the modifiers that it uses there.
 
 use isobit_kernels::{IMAGES, Target};
 use isobit_simgpu_amd::exec::lower;
@@ -7,10 +7,10 @@ use isobit_simgpu_amd::isa::Arch;
 use object::{Object, ObjectSection, SectionKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What cannot be executed, by the reason, with how often and the first place.
+/// Instructions that cannot be executed, by reason, with their count and the first occurrence.
 type Faults = BTreeMap<String, (usize, String)>;
 
-/// Lowers the code of a module; the number of its instructions.
+/// Lowers the code of a module, and returns the number of its instructions.
 fn module(arch: Arch, name: &str, code: &[u8], names: &mut BTreeSet<&'static str>, faults: &mut Faults) -> usize {
     let elf = object::File::parse(code).unwrap_or_else(|e| panic!("{name} for {}: {e}", arch.name()));
     let mut count = 0;
@@ -18,7 +18,7 @@ fn module(arch: Arch, name: &str, code: &[u8], names: &mut BTreeSet<&'static str
         let text = section.data().expect("the code is in the file");
         let program = lower::program(arch, 0, text, section.address());
         for (at, step) in program.steps.iter().enumerate() {
-            // The step that is reached only by running over the end.
+            // This step is only reached by running past the end.
             if at == program.steps.len() - 1 {
                 continue;
             }
@@ -29,7 +29,7 @@ fn module(arch: Arch, name: &str, code: &[u8], names: &mut BTreeSet<&'static str
                     names.insert(inst.name);
                     names.extend(inst.second.as_ref().map(|second| second.name));
                 }
-                // The filling between functions, which no kernel reaches.
+                // The padding between functions, which no kernel reaches.
                 Some(_) if inst.name == "s_code_end" => {}
                 Some(why) => {
                     let place = || format!("{name} at {:#x}: {}", program.address_of(step), inst.display(arch));

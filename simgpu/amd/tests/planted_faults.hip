@@ -1,4 +1,5 @@
-// Kernels with one fault each, beside the same kernel without it. Every parameter takes 8 bytes.
+// Kernels with one fault each, next to the same kernel without the fault. Every parameter has 8
+// bytes.
 #define KERNEL extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(1, 256)))
 #define SHARED static __attribute__((shared))
 #define DEVICE static __attribute__((device)) inline __attribute__((always_inline))
@@ -46,7 +47,7 @@ template <bool BARRIERS> DEVICE void reduce(const u32* in, u32* out) {
 KERNEL void reduce_with_barriers(const u32* in, u32* out) { reduce<true>(in, out); }
 KERNEL void reduce_without_barriers(const u32* in, u32* out) { reduce<false>(in, out); }
 
-// Sums 256 values by waves that it takes to be 32 wide.
+// Sums 256 values under the wrong assumption that waves are 32 wide.
 KERNEL void waves_of_32(const u32* in, u32* out) {
     SHARED u32 partial[8];
     u32 x = in[index()];
@@ -94,6 +95,6 @@ template <bool ATOMIC> DEVICE void last_block(const u32* in, u32* out, u32* coun
     }
 }
 
-// Four blocks; the one that finishes last sums what all of them wrote.
+// Four blocks; the block that finishes last sums the results of all.
 KERNEL void last_block_by_atomic(const u32* in, u32* out, u32* count) { last_block<true>(in, out, count); }
 KERNEL void last_block_by_number(const u32* in, u32* out, u32* count) { last_block<false>(in, out, count); }

@@ -1,5 +1,5 @@
-//! Kernels with a fault planted in them: each is found and named, on every target, and the same
-//! kernel without it gives no finding.
+//! Tests of kernels with a planted fault: each fault is found and named on every target, and the
+//! same kernel without it has no findings.
 
 mod common;
 
@@ -20,7 +20,8 @@ fn on_every_card(test: impl Fn(&Card, Arch) + Sync) {
     });
 }
 
-/// The one kind that was found, in the kernel, at an instruction that starts with one of the names.
+/// Checks that there is only one kind of finding, in the kernel, at an instruction that starts with
+/// one of the names.
 fn only(found: &[Finding], kind: FindingKind, kernel: &str, instructions: &[&str], arch: Arch) {
     assert!(!found.is_empty(), "{kernel} on {}: nothing was found", arch.name());
     for finding in found {
@@ -66,7 +67,8 @@ fn reads_of_what_nothing_wrote() {
         let (empty, out) = (card.uninitialised(4 * N), card.uninitialised(4 * N));
         let found = card.findings("copy", blocks(N), 256, &[empty, out, N as u64]);
         only(&found, FindingKind::UninitialisedRead, "copy", &["global_load"], arch);
-        // Byte stores initialise bytes: with one missing, the word that holds it is not whole.
+        // Byte stores initialise bytes: if one is missing, the word that contains it is not fully
+        // initialised.
         assert_eq!(card.findings("store_bytes", 1, 256, &[out, empty, 255]), []);
         let found = card.findings("copy", 1, 64, &[empty, out, 64]);
         only(&found, FindingKind::UninitialisedRead, "copy", &["global_load"], arch);

@@ -1,4 +1,4 @@
-//! Prints what the check of one instruction of a wave costs, by its pattern of addresses.
+//! Prints the cost of checking one instruction of a wave, for several address patterns.
 
 use isobit_simgpu_core::check::{Access, Describe, Launch, Place, SiteCache};
 use isobit_simgpu_core::finding::Findings;
@@ -18,14 +18,14 @@ impl Describe for Names {
     }
 }
 
-/// Bytes of a buffer.
+/// Size of a buffer in bytes.
 const BUFFER: u64 = 4 << 20;
-/// Waves of a group.
+/// Waves per group.
 const WAVES: u32 = 4;
-/// Launches of which the best counts.
+/// Number of launches; the best time counts.
 const LAUNCHES: usize = 20;
 
-/// Prints the best time of a check over the launches, where lane `l` of wave `w` accesses byte
+/// Prints the best time of a check over the launches. Lane `l` of wave `w` accesses byte
 /// `address(w, l)` of a buffer.
 fn time(clock: Duration, name: &str, access: Access, bytes: u32, waves: u64, address: impl Fn(u64, u64) -> u64) {
     let memory = Memory::new(1 << 30).expect("addresses for an arena");
@@ -96,7 +96,7 @@ fn time_local(name: &str, access: Access, bytes: u32, waves: u32, address: impl 
 }
 
 fn main() {
-    // What reading the clock adds to each time.
+    // The time that reading the clock adds to each measurement.
     let clock = (0..10_000).map(|_| black_box(Instant::now()).elapsed()).min().unwrap_or_default();
     for (what, access) in [("load", Access::Load), ("store", Access::Store)] {
         time(clock, &format!("{what} 64 x 16, contiguous"), access, 16, BUFFER / 1024, |w, l| w * 1024 + l * 16);

@@ -1,5 +1,5 @@
-//! What runs the launches of a simulated card, whichever vendor's it is: host threads with their
-//! states, a clock, and a count of what was executed.
+//! Runs the launches of a simulated GPU of any vendor: host threads with their states, a clock, and
+//! a count of executed instructions.
 
 use crate::finding::{Fault, Findings};
 use crate::memory::Memory;
@@ -7,13 +7,13 @@ use crate::schedule::{Schedule, States};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The engine of one card. `S` is the state of a host thread that runs work groups.
+/// The engine of one GPU. `S` is the state of a host thread that runs work groups.
 pub struct Engine<S> {
-    /// The card's memory.
+    /// The GPU's memory.
     pub memory: Arc<Memory>,
-    /// Where wrong accesses are told.
+    /// The collector of findings.
     pub findings: Arc<Findings>,
-    /// What kernels read as the time: it advances with what is executed.
+    /// The time that kernels read; it advances with executed instructions.
     pub clock: AtomicU64,
     schedule: Schedule,
     states: States<S>,
@@ -21,13 +21,13 @@ pub struct Engine<S> {
 }
 
 impl<S: Send> Engine<S> {
-    /// An engine whose work groups run on this many host threads.
+    /// Creates an engine that runs work groups on `threads` host threads.
     ///
     /// # Errors
-    /// The host gives no threads.
+    /// Fails if the threads cannot be started.
     pub fn new(memory: Arc<Memory>, findings: Arc<Findings>, threads: usize) -> Result<Self, Fault> {
         let schedule =
-            Schedule::new(threads).map_err(|e| Fault::new(format!("no threads for the simulated GPU: {e}")))?;
+            Schedule::new(threads).map_err(|e| Fault::new(format!("cannot start the simulated GPU's threads: {e}")))?;
         Ok(Self {
             memory,
             findings,
@@ -38,16 +38,16 @@ impl<S: Send> Engine<S> {
         })
     }
 
-    /// Instructions executed since the start, times the lanes of a wave.
+    /// Returns the number of executed instructions, multiplied by the lanes of a wave.
     pub fn instructions(&self) -> u64 {
         self.instructions.load(Ordering::Relaxed)
     }
 
-    /// Runs `body` for each work group of a launch. It answers how many instructions the group's
-    /// waves of `width` lanes executed, and how it ended.
+    /// Runs `body` for each work group of a launch. `body` returns how many instructions the
+    /// group's waves of `width` lanes executed, and the group's result.
     ///
     /// # Errors
-    /// The first that a group gives.
+    /// Returns the first error of a group.
     pub fn run(
         &self,
         groups: u64,
@@ -63,7 +63,7 @@ impl<S: Send> Engine<S> {
     }
 }
 
-/// The coordinates of a linear index in a grid or a block.
+/// Returns the coordinates of a linear index in a grid or a block.
 pub fn coordinates(index: u32, extent: [u32; 3]) -> [u32; 3] {
     [index % extent[0], index / extent[0] % extent[1], index / extent[0] / extent[1]]
 }

@@ -1,26 +1,26 @@
-//! What the checks find, and the collector that keeps it until a report takes it.
+//! Findings of the checks, and the collector that keeps them until a report takes them.
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
 
-/// What was wrong.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// Bytes that belong to no live allocation, or that may not be written. The access was not
-    /// made.
+    /// An access to bytes outside every live allocation, or a write to read-only bytes. The access
+    /// was not made.
     OutOfBounds,
-    /// Bytes that nothing has written.
+    /// A read of bytes that nothing has written.
     UninitialisedRead,
-    /// Two accesses of one byte that nothing orders, of which one writes.
+    /// Two unordered accesses of one byte, at least one of which writes.
     Race,
-    /// An address that the access does not allow.
+    /// An address that is not aligned as the access requires.
     Misaligned,
-    /// A barrier that some threads of a group do not reach.
+    /// A barrier that some threads of the group do not reach.
     DivergentBarrier,
-    /// The work could not be executed to its end.
+    /// The work could not be completed.
     Fault,
 }
 
@@ -37,22 +37,22 @@ impl fmt::Display for FindingKind {
     }
 }
 
-/// One thing that was wrong, named so that a person can find it in the source.
+/// An error found by a check, described so that it can be located in the source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was wrong.
+    /// The kind of error.
     pub kind: FindingKind,
     /// The kernel, or the host operation (`copy from the host`, a library call).
     pub kernel: String,
-    /// The instruction with its place in the kernel; empty for host operations.
+    /// The instruction and its place in the kernel; empty for host operations.
     pub instruction: String,
     /// The thread and its group; empty for host operations.
     pub thread: String,
-    /// The allocation, or the local memory of the group.
+    /// The allocation, or the group's local memory.
     pub buffer: String,
     /// Bytes from the start of `buffer`; negative before it.
     pub offset: i64,
-    /// The whole of it in a sentence.
+    /// The complete finding as a sentence.
     pub message: String,
 }
 
@@ -62,14 +62,13 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Findings of one kind at one instruction of one kernel that are kept whole; the others are
-/// counted.
+/// Number of findings kept per kind, instruction and kernel; further ones are only counted.
 pub const KEPT_PER_INSTRUCTION: usize = 8;
 
 #[derive(Default)]
 struct Kept {
     findings: Vec<Finding>,
-    /// By kind, kernel and instruction: how many there were, and where the last kept one is.
+    /// By kind, kernel and instruction: the number of findings, and the index of the last kept one.
     seen: HashMap<(FindingKind, String, String), (usize, usize)>,
 }
 
@@ -78,12 +77,12 @@ struct Kept {
 pub struct Findings(Mutex<Kept>);
 
 impl Findings {
-    /// An empty collector.
+    /// Creates an empty collector.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a finding; of many alike the first [`KEPT_PER_INSTRUCTION`] are kept.
+    /// Adds a finding. Keeps the first [`KEPT_PER_INSTRUCTION`] of similar findings.
     pub fn push(&self, finding: Finding) {
         let mut kept = self.0.lock();
         let place = kept.findings.len();
@@ -96,8 +95,8 @@ impl Findings {
         }
     }
 
-    /// Takes what was found, in the order of discovery. Where more were alike than are kept, the
-    /// last of them says how many.
+    /// Takes the findings, in order of discovery. If some similar findings were not kept, the last
+    /// kept one says how many.
     pub fn take(&self) -> Vec<Finding> {
         let kept = std::mem::take(&mut *self.0.lock());
         let mut findings = kept.findings;
@@ -108,29 +107,29 @@ impl Findings {
         findings
     }
 
-    /// True where nothing was found since the last [`take`](Self::take).
+    /// Whether nothing was found since the last [`take`](Self::take).
     pub fn is_empty(&self) -> bool {
         self.0.lock().findings.is_empty()
     }
 }
 
-/// What kind of failure stopped work, as far as vendors tell them apart.
+/// The kind of failure that stopped work, as far as the vendors distinguish them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FaultKind {
-    /// Anything that is none of the others; a trap.
+    /// Any other failure, or a trap.
     #[default]
     Failed,
     /// An address that cannot be accessed.
     Address,
-    /// An address that the instruction does not allow.
+    /// An address that is not aligned as the instruction requires.
     Misaligned,
     /// An instruction that cannot be executed.
     Instruction,
-    /// An assertion of the kernel that does not hold.
+    /// A failed assertion of the kernel.
     Assert,
 }
 
-/// Why work could not be executed to its end: an instruction that is not known, a module that
+/// The reason why work could not be completed, such as an unknown instruction or a module that
 /// cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -139,17 +138,17 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault that says `message`.
+    /// Creates a fault with a message.
     pub fn new(message: impl Into<String>) -> Self {
         Self::of(FaultKind::Failed, message)
     }
 
-    /// A fault of a kind that says `message`.
+    /// Creates a fault of a kind with a message.
     pub fn of(kind: FaultKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> FaultKind {
         self.kind
     }

@@ -1,10 +1,10 @@
-//! What the simulated GPUs share: device memory that knows its allocations, checks on every access,
-//! findings, streams, and the running of work groups over threads. It knows no vendor.
+//! The vendor-independent part of the simulated GPUs: device memory that tracks its allocations,
+//! checks of every access, findings, streams, and the scheduling of work groups over threads.
 //!
 //! A simulated device gets its memory from [`memory::Memory`], whose addresses are addresses of
-//! this process. A launch makes a [`check::Launch`]; every memory instruction of a wave asks it
-//! which lanes may make the access, and makes those accesses itself. What is wrong with an access
-//! is told to [`finding::Findings`] and does not stop the kernel. Launches and copies reach a
+//! this process. A launch creates a [`check::Launch`]. Every memory instruction of a wave asks it
+//! which lanes may make the access, and makes those accesses itself. An invalid access is reported
+//! to [`finding::Findings`] and does not stop the kernel. Launches and copies are submitted to a
 //! device as work of [`queue::Queues`].
 
 pub mod check;

@@ -1,4 +1,4 @@
-//! The running of work groups over host threads.
+//! Runs work groups on host threads.
 
 use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -6,44 +6,44 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A launch that the calling thread has finished within this time is not handed to others: waking
-/// them would cost more.
+/// A launch that the calling thread finishes within this time is not shared with other threads,
+/// because waking them would cost more.
 const ALONE: Duration = Duration::from_micros(40);
-/// Groups that a thread takes at once are such a part of what is left, shared by all threads.
+/// A thread takes `1 / SHARES` of its share of the remaining groups at once.
 const SHARES: u64 = 8;
 
-/// Threads that stay, for the launches of a device.
+/// A pool of threads for the launches of a device.
 pub struct Schedule {
-    /// The threads beside the calling one; none where there is one thread only.
+    /// The threads besides the calling one; `None` for one thread.
     helpers: Option<ThreadPool>,
     threads: usize,
 }
 
 impl Schedule {
-    /// A schedule over `threads` threads, of which the one that launches is the first.
+    /// Creates a schedule for `threads` threads, including the launching thread.
     ///
     /// # Errors
     ///
-    /// The system gives no such threads.
+    /// Fails if the system cannot start the threads.
     pub fn new(threads: usize) -> Result<Self, ThreadPoolBuildError> {
         let builder = || ThreadPoolBuilder::new().num_threads(threads - 1).thread_name(|i| format!("simgpu-{}", i + 1));
         let helpers = (threads > 1).then(|| builder().build()).transpose()?;
         Ok(Self { helpers, threads: threads.max(1) })
     }
 
-    /// How many threads run groups.
+    /// Returns the number of threads that run groups.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Runs `body` once for each group below `groups`, on the calling thread and, where it takes
-    /// longer, on the others. Each thread takes the next groups in ascending order, so that a group
-    /// may wait for an earlier one. A thread works on a state from `states`, where it puts it back,
-    /// or on a new one.
+    /// Runs `body` once for each group below `groups`, on the calling thread and, for longer
+    /// launches, also on the others. Each thread takes the next groups in ascending order, so a
+    /// group may wait for an earlier one. A thread uses a state from `states` or a new one, and
+    /// puts it back afterwards.
     ///
     /// # Errors
     ///
-    /// The first that a group gives; groups that have not started then never do.
+    /// Returns the first error of a group; groups that have not started by then are skipped.
     pub fn run<S: Send, E: Send>(
         &self,
         groups: u64,
@@ -93,7 +93,7 @@ impl Schedule {
     }
 }
 
-/// States of threads between launches: what is dear to make and serves any launch.
+/// Thread states between launches: data that is expensive to create and usable for any launch.
 pub struct States<S>(Mutex<Vec<S>>);
 
 impl<S> Default for States<S> {
@@ -103,7 +103,7 @@ impl<S> Default for States<S> {
 }
 
 impl<S> States<S> {
-    /// None yet.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
@@ -126,7 +126,7 @@ struct Work<E> {
 }
 
 impl<E> Work<E> {
-    /// The next groups for one thread: many while there are many, one by one at the end.
+    /// Claims the next groups for one thread: many while many remain, one at a time at the end.
     fn claim(&self) -> Option<Range<u64>> {
         let mut from = self.next.load(Ordering::Relaxed);
         loop {

@@ -1,25 +1,26 @@
-//! The environment variables that every simulated device obeys, read once.
+//! The environment variables for all simulated devices, read once.
 
 use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-/// How a simulated device behaves.
+/// The settings of the simulated devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Host threads that run the work groups of a launch (`ISOBIT_SIM_THREADS`; by default the
-    /// processors there are).
+    /// Number of host threads that run the work groups of a launch (`ISOBIT_SIM_THREADS`; by
+    /// default the number of processors).
     pub threads: usize,
-    /// Work waits for the next synchronisation (`ISOBIT_SIM_DEFER=1`), so that a missing one shows.
+    /// Whether work waits for the next synchronisation (`ISOBIT_SIM_DEFER=1`), so that a missing
+    /// one becomes visible.
     pub defer: bool,
-    /// Units in the last place by which approximate instructions (reciprocals, roots and their
-    /// kind) are shifted (`ISOBIT_SIM_APPROX`: 0, +1 or -1).
+    /// Units in the last place by which the results of approximate instructions (reciprocals, roots
+    /// and similar) are shifted (`ISOBIT_SIM_APPROX`: 0, +1 or -1).
     pub approx: i8,
     /// Bytes of memory of the simulated devices (`ISOBIT_SIM_MEMORY`; by default 16 GiB).
     pub memory: u64,
 }
 
-/// Bytes of memory where `ISOBIT_SIM_MEMORY` says nothing.
+/// Bytes of memory if `ISOBIT_SIM_MEMORY` is not set.
 const DEFAULT_MEMORY: u64 = 16 << 30;
 
 impl Default for Settings {
@@ -30,8 +31,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings that `variables` ask for. What is wrong with a value comes second, a sentence
-    /// each; such a value leaves the default.
+    /// Parses the settings from `variables`. Also returns one sentence per invalid value, for which
+    /// the default is used.
     pub fn parse(variables: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
         let mut settings = Self::default();
         let mut errors = Vec::new();
@@ -64,8 +65,7 @@ impl Reader<'_> {
     }
 }
 
-/// The settings of this process. What is wrong with the environment is told once on the standard
-/// error.
+/// Returns the settings of this process. Invalid values are reported once on stderr.
 pub fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
@@ -77,15 +77,15 @@ pub fn settings() -> &'static Settings {
     })
 }
 
-/// The simulated cards that a vendor's variable asks for (`ISOBIT_SIM_ROCM=gfx90a,gfx1100` gives
-/// one of each), by the names in `known`; `default` where it is not set or names something else,
-/// which the standard error then says.
+/// Returns the simulated GPUs that a vendor's variable selects (`ISOBIT_SIM_ROCM=gfx90a,gfx1100`
+/// gives one of each), by the names in `known`. Returns `default` if the variable is not set or has
+/// an unknown name, which is then reported on stderr.
 pub fn cards<T: Copy>(variable: &str, known: &[(&str, T)], default: T) -> Vec<T> {
     let Ok(text) = std::env::var(variable) else { return vec![default] };
     parse_cards(&text, known).unwrap_or_else(|name| {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         eprintln!(
-            "simulated GPU: {variable}={text:?} names {name:?}, which is none of {}; the default is used",
+            "simulated GPU: {variable}={text:?} names {name:?}, which is not one of {}; the default is used",
             names.join(", ")
         );
         vec![default]

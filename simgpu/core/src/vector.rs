@@ -1,7 +1,6 @@
-//! What the fast forms of the simulators' functions are compiled for beyond what every processor
-//! has.
+//! The processor features for which the simulators' fast functions are compiled.
 
-/// Does this processor have all of it: AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT?
+/// Whether this processor has AVX2, FMA, F16C, BMI1, BMI2, LZCNT and POPCNT.
 pub fn has_vector_unit() -> bool {
     is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("fma")

@@ -1,5 +1,5 @@
-//! What tests of whole kernels share, whichever vendor's card they run on: a compiler, and memory
-//! with values in it. Each program of tests includes this file.
+//! Helpers for tests of whole kernels of both vendors: a compiler, and initialised memory. Each
+//! test program includes this file.
 
 use isobit_simgpu_core::finding::Findings;
 use isobit_simgpu_core::memory::{Kind, Memory};
@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// What clang (19 or newer, or what `ISOBIT_CLANG` names) makes of a source with these options.
+/// Compiles a source with these options with clang (19 or newer, or the one that `ISOBIT_CLANG`
+/// names).
 #[allow(dead_code, reason = "not every program of tests compiles")]
 pub fn compile(source: &Path, options: &[&str]) -> Vec<u8> {
     let out = tempfile::NamedTempFile::new().expect("a temporary file");
@@ -24,7 +25,7 @@ pub fn compile(source: &Path, options: &[&str]) -> Vec<u8> {
     panic!("no clang: install clang-19 and lld-19, or name one in ISOBIT_CLANG");
 }
 
-/// The memory of a card, and what was found.
+/// The memory of a GPU, and the findings.
 pub struct Device {
     pub memory: Arc<Memory>,
     pub findings: Arc<Findings>,
@@ -36,26 +37,26 @@ impl Device {
         Self { memory, findings: Arc::new(Findings::new()) }
     }
 
-    /// Memory that holds these values.
+    /// Allocates memory with these values.
     pub fn upload<T: bytemuck::NoUninit>(&self, values: &[T]) -> u64 {
         let bytes = bytemuck::cast_slice::<T, u8>(values);
         let at = self.uninitialised(bytes.len());
-        // SAFETY: the allocation was made just now with this size.
+        // SAFETY: the allocation was just made with this size.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
         self.memory.set_initialised(at, bytes.len(), true);
         at
     }
 
-    /// Memory that holds nothing yet.
+    /// Allocates uninitialised memory.
     pub fn uninitialised(&self, bytes: usize) -> u64 {
         self.memory.alloc(bytes, Kind::Device, "").expect("memory")
     }
 
-    /// The values at an address.
+    /// Returns the values at an address.
     pub fn download<T: bytemuck::Pod>(&self, at: u64, count: usize) -> Vec<T> {
         let bytes = count * size_of::<T>();
         assert!(self.memory.host_bounds(at, bytes, false, "download", &self.findings));
-        // SAFETY: a live allocation holds the bytes, and no launch is running.
+        // SAFETY: a live allocation contains the bytes, and no launch is running.
         let bytes = unsafe { std::slice::from_raw_parts(at as *const u8, bytes) };
         bytemuck::pod_collect_to_vec(bytes)
     }

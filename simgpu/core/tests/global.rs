@@ -1,4 +1,4 @@
-//! Accesses to global memory that are wrong in one known way each.
+//! Accesses to global memory, each with one known error.
 
 mod common;
 
@@ -14,8 +14,8 @@ fn one_element_outside_on_either_side_is_found_and_named() {
     let buffer = memory.alloc(400, Kind::Device, "out").unwrap();
     let _after = memory.alloc(1024, Kind::Device, "").unwrap();
 
-    // A hundred floats by lanes of 4 bytes: the last two lanes of the wave that reaches over the
-    // end are outside.
+    // A hundred floats, one per lane: the last two lanes of the wave that extends past the end are
+    // outside.
     let addresses: Vec<u64> = (0..64).map(|lane| buffer + 4 * (38 + lane)).collect();
     let (checked, findings) = access(&memory, Access::Store, &addresses, 4);
     assert_eq!(checked.lanes, u64::MAX >> 2);
@@ -79,7 +79,7 @@ fn memory_comes_back_uninitialised() {
         let first = memory.alloc(bytes, Kind::Device, "").unwrap();
         memory.set_initialised(first, bytes, true);
         memory.free(first).unwrap();
-        // Enough to press everything out of quarantine.
+        // Enough to push everything out of quarantine.
         let mut found = false;
         for _ in 0..rounds {
             let again = memory.alloc(bytes, Kind::Device, "").unwrap();

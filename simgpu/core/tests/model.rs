@@ -1,4 +1,4 @@
-//! Random allocations and accesses against a model that keeps a flag for each byte.
+//! Random allocations and accesses, compared with a model that has one flag per byte.
 
 mod common;
 
@@ -14,8 +14,8 @@ use std::collections::HashMap;
 enum Step {
     Alloc(usize),
     Free(Index),
-    /// Which allocation, the first byte relative to its start, and for each lane how much further,
-    /// in units of the access.
+    /// The kind of access, the allocation, the first byte relative to its start, the additional
+    /// offset of each lane in units of the access, and the size.
     Access(u8, Index, i64, Vec<i64>, u32),
     /// A whole wave in a row.
     Row(bool, Index, i64, u32),
@@ -40,7 +40,7 @@ proptest! {
     #[test]
     fn checks_agree_with_a_flag_for_each_byte(steps in prop::collection::vec(step(), 1..120)) {
         let memory = arena();
-        // Of every byte that is allocated: was it written?
+        // For every allocated byte: whether it was written.
         let mut model: HashMap<u64, bool> = HashMap::new();
         let mut live: Vec<(u64, usize)> = Vec::new();
         for step in steps {
@@ -109,7 +109,7 @@ proptest! {
             prop_assert_eq!(has(FindingKind::OutOfBounds), addresses.iter().any(|a| !inside(*a)));
             prop_assert_eq!(has(FindingKind::Misaligned), addresses.iter().any(|a| inside(*a) && !aligned(*a)));
             let made_at: Vec<u64> = addresses.iter().copied().filter(|a| made(*a)).collect();
-            // Lanes come one after the other: an atomic initialises what a later lane reads.
+            // Lanes run one after the other: an atomic initialises what a later lane reads.
             let mut unwritten = false;
             for address in made_at {
                 unwritten |= what.reads() && range(address).any(|byte| !model[&byte]);

@@ -1,5 +1,5 @@
-//! Random small programs: what the checks call a race against vector clocks over a full history of
-//! accesses.
+//! Random small programs: compares the races that the checks report with vector clocks over the
+//! full history of accesses.
 
 mod common;
 
@@ -54,8 +54,8 @@ fn program(groups: usize, atomics: bool) -> impl Strategy<Value = (Program, Vec<
     (prop::collection::vec(group, 1..=groups), prop::collection::vec(0..groups, 0..60))
 }
 
-/// A program in the order in which it is executed: the groups take turns as `turns` says, each runs
-/// its waves one after the other between barriers.
+/// Returns a program in its order of execution. The groups take turns as in `turns`; each runs its
+/// waves one after the other between barriers.
 fn executed((program, turns): &(Program, Vec<usize>)) -> Vec<(Place, Op)> {
     let mut queues: Vec<Vec<(Place, Op)>> = Vec::new();
     for (group, epochs) in program.iter().enumerate() {
@@ -88,8 +88,8 @@ fn join(clock: &mut Clock, other: &Clock) {
     }
 }
 
-/// The operations that race with an earlier one, by vector clocks of waves. `order` gives what each
-/// operation does to what.
+/// Returns the operations that race with an earlier one, by vector clocks of waves. `order` lists
+/// the operations with their places.
 fn racing(order: &[(Place, Op)]) -> BTreeSet<usize> {
     let mut clocks: HashMap<Thread, Clock> = HashMap::new();
     let mut epochs: HashMap<u32, u32> = HashMap::new();
@@ -148,7 +148,8 @@ fn found(findings: &Findings) -> BTreeSet<usize> {
     sites.collect()
 }
 
-/// What the checks of global memory find. The granules may be finer than the accesses.
+/// Returns the findings of the checks of global memory. The granules may be finer than the
+/// accesses.
 fn globally(order: &[(Place, Op)], granule: u32, atomics: bool) -> BTreeSet<usize> {
     let memory = arena();
     let base = memory.alloc(4 * WORDS as usize, Kind::Pinned, "").unwrap();
@@ -164,7 +165,7 @@ fn globally(order: &[(Place, Op)], granule: u32, atomics: bool) -> BTreeSet<usiz
     found(&findings)
 }
 
-/// What the checks of local memory find.
+/// Returns the findings of the checks of local memory.
 fn locally(order: &[(Place, Op)], granule: u32, atomics: bool) -> BTreeSet<usize> {
     let memory = arena();
     let findings = Findings::new();
@@ -186,7 +187,7 @@ fn locally(order: &[(Place, Op)], granule: u32, atomics: bool) -> BTreeSet<usize
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// With barriers alone the first race is found, and nothing is called one that is none.
+    /// With only barriers, the first race is found, and there are no false races.
     #[test]
     fn barriers(program in program(3, false), granule in prop::sample::select(vec![1u32, 2, 4])) {
         let order = executed(&program);
@@ -205,7 +206,7 @@ proptest! {
         prop_assert!(found.is_subset(&truth), "{:?} of {:?}", found, truth);
     }
 
-    /// Atomics that order excuse, and nothing is called a race that is none.
+    /// Atomics that order accesses prevent reports, and there are no false races.
     #[test]
     fn atomics(program in program(3, true)) {
         let order = executed(&program);
@@ -222,7 +223,7 @@ proptest! {
         prop_assert!(found.is_subset(&truth), "{:?} of {:?}", found, truth);
     }
 
-    /// Also where the same place stored there before, and for groups of one wave.
+    /// Also if the same place stored there before, and for groups of one wave.
     #[test]
     fn lanes_of_one_store_to_local_memory_that_meet_are_given_back(
         words in prop::collection::vec(0..24u32, LANES),
@@ -245,7 +246,7 @@ proptest! {
         prop_assert!(found(&findings).is_empty());
     }
 
-    /// Atomics count as accesses also where they order nothing, because no wave makes two.
+    /// Atomics also count as accesses if they order nothing, because no wave makes two.
     #[test]
     fn one_atomic_each_is_found_to_race(ops in prop::collection::vec((0..3u32, 0..5usize, 0..4u64), 2..6)) {
         const KINDS: [Access; 5] =

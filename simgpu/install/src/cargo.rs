@@ -1,4 +1,4 @@
-//! Cargo, asked to build the libraries and to tell where they are.
+//! Runs cargo to build the libraries and reads their paths.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -6,40 +6,40 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The file that cargo marks its target folders with.
+/// The file with which cargo marks its target folders.
 const MARK: &str = "CACHEDIR.TAG";
 
-/// The folder that cargo built this program in, so that what is built now shares its artefacts.
+/// Returns the target folder of this program, so that builds share its artefacts.
 pub fn target_dir() -> Result<PathBuf> {
     let program = std::env::current_exe().context("the path of this program")?;
     let built_in = program.ancestors().skip(1).find(|folder| folder.join(MARK).exists());
     match built_in {
         Some(folder) => Ok(folder.into()),
-        // A program that was copied elsewhere: where cargo would put it by default.
+        // The program was copied elsewhere: use cargo's default.
         None => Ok(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)),
     }
 }
 
 fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the package lies in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the package is in the workspace")
 }
 
-/// Built with the libraries: cargo unites the features of what it builds in one go, and with the
-/// report's program among it those of shared dependencies are the same as in a build of the
-/// workspace. Without it the simulators were compiled twice in a run of all tests.
+/// Built together with the libraries. Cargo unifies the features of packages that it builds
+/// together; with the conformance program, those of shared dependencies are the same as in a build
+/// of the workspace. Without it, a run of all tests compiled the simulators twice.
 const TOGETHER: &str = "isobit-conformance";
 
-/// Built with everything: the features of what packages share are the same then, whichever of them
-/// are built.
+/// Built together with every selection of packages, so that shared dependencies always have the
+/// same features.
 const FEATURES: &str = "isobit-features";
 
-/// Builds packages and gives the shared library of each, by the package's name.
+/// Builds packages and returns the shared library of each, by the package's name.
 pub fn build(packages: impl Iterator<Item = &'static str>) -> Result<HashMap<String, PathBuf>> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace()).args(["build", "--message-format", "json-render-diagnostics", "--target-dir"]);
     command.arg(target_dir()?).args(packages.chain([TOGETHER, FEATURES]).flat_map(|p| ["--package", p]));
     command.args(["--features", &["cli", "cuda", "rocm"].map(|f| format!("{TOGETHER}/{f}")).join(",")]);
-    // Its messages are read; what it says to people goes where this program's own words go.
+    // Cargo's JSON messages are read from stdout; its stderr is passed through.
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cargo does not start")?;
     if !output.status.success() {
         bail!("building the simulated GPU failed ({}): {}", output.status, words(&command));
@@ -53,7 +53,7 @@ fn words(command: &Command) -> String {
     std::iter::once(command.get_program().to_string_lossy()).chain(args).collect::<Vec<_>>().join(" ")
 }
 
-/// The package and the shared library that a message of cargo tells of.
+/// Returns the package and the shared library in a message of cargo.
 fn library(line: &str) -> Option<(String, PathBuf)> {
     let message: Value = serde_json::from_str(line).ok()?;
     let target = &message["target"];
@@ -62,12 +62,12 @@ fn library(line: &str) -> Option<(String, PathBuf)> {
         return None;
     }
     let file = message["filenames"].as_array()?.iter().filter_map(Value::as_str).find(|f| f.ends_with(".so"))?;
-    // The manifest names the package in every version of cargo, the package's id does not.
+    // In every version of cargo the manifest names the package; the package id does not.
     let manifest = Path::new(message["manifest_path"].as_str()?);
     Some((package_of(message["package_id"].as_str()?, manifest)?, file.into()))
 }
 
-/// The name of a package: the end of its id, or, where id and folder share it, the folder.
+/// Returns the name of a package: the end of its id, or the folder if the id contains only that.
 fn package_of(id: &str, manifest: &Path) -> Option<String> {
     let end = id.rsplit(['/', '#']).next()?;
     let name = end.split('@').next()?;

@@ -1,10 +1,9 @@
-//! Builds the simulated GPUs and lays their libraries out as a vendor's installation does.
+//! Builds the simulated GPUs and installs their libraries in the layout of a vendor's installation.
 //!
-//! Neither `cargo test` nor a test runner builds a sibling's `cdylib`, so whoever needs a simulator
-//! asks here: [`rocm`] and [`cuda`] run cargo for the packages, and put what they make under
-//! `<target>/simgpu`, with the sonames that programs ask for. A process that
-//! [`apply`](Installed::apply) was called on finds the simulator where it would find the vendor's
-//! libraries.
+//! Neither `cargo test` nor a test runner builds the `cdylib` of another package. So [`rocm`] and
+//! [`cuda`] run cargo for the packages and put the libraries under `<target>/simgpu`, with the
+//! sonames that programs open. A command prepared by [`apply`](Installed::apply) finds the
+//! simulator where it would find the vendor's libraries.
 
 mod cargo;
 mod library;
@@ -16,7 +15,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Tells a test that it is the process which [`Installed::child`] starts.
+/// The variable that is set in the process that [`Installed::child`] starts.
 const INSIDE: &str = "ISOBIT_SIMGPU_CHILD";
 
 /// A vendor's libraries, and how programs find them.
@@ -24,50 +23,50 @@ struct Vendor {
     /// The name of its folder.
     name: &'static str,
     libraries: &'static [Library],
-    /// The variable that names the vendor's installation, where programs ask one.
+    /// The variable that names the vendor's installation, if programs use one.
     home: Option<&'static str>,
 }
 
 const CUDA_VENDOR: Vendor = Vendor { name: "cuda", libraries: CUDA, home: None };
 const ROCM_VENDOR: Vendor = Vendor { name: "rocm", libraries: ROCM, home: Some("ROCM_PATH") };
 
-/// The libraries of a simulated GPU, built and laid out.
+/// The installed libraries of a simulated GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
     root: PathBuf,
     home: Option<&'static str>,
 }
 
-/// The simulated AMD GPU's libraries, in place of ROCm's.
+/// Builds and installs the libraries of the simulated AMD GPU, which replace ROCm's.
 ///
 /// # Errors
-/// Cargo cannot build them, or the file system refuses.
+/// Fails if cargo cannot build them or a file cannot be written.
 pub fn rocm() -> Result<Installed> {
     install([ROCM_VENDOR]).map(|[installed]| installed)
 }
 
-/// The simulated NVIDIA GPU's libraries, in place of the driver's and the toolkit's: programs find
-/// those by the library path alone.
+/// Builds and installs the libraries of the simulated NVIDIA GPU, which replace those of the driver
+/// and the toolkit. Programs find them through the library path alone.
 ///
 /// # Errors
-/// As [`rocm`].
+/// The errors of [`rocm`].
 pub fn cuda() -> Result<Installed> {
     install([CUDA_VENDOR]).map(|[installed]| installed)
 }
 
-/// The folder that holds every simulator, one folder each: what `ISOBIT_SIMGPU` names.
+/// Returns the folder that contains one folder per simulator; `ISOBIT_SIMGPU` names it.
 ///
 /// # Errors
-/// The folder cargo builds in cannot be told.
+/// Fails if cargo's target folder cannot be determined.
 pub fn folder() -> Result<PathBuf> {
     Ok(cargo::target_dir()?.join("simgpu"))
 }
 
-/// Every simulator, each in its folder of [`folder`], which is returned. One build makes them all,
-/// so that the end of one vendor's does not leave a processor without work.
+/// Builds and installs every simulator, each in its folder in [`folder`], and returns that folder.
+/// A single build makes them all, so that no processor is idle at the end of one vendor's build.
 ///
 /// # Errors
-/// As [`rocm`].
+/// The errors of [`rocm`].
 pub fn all() -> Result<PathBuf> {
     install([CUDA_VENDOR, ROCM_VENDOR])?;
     folder()
@@ -76,7 +75,8 @@ pub fn all() -> Result<PathBuf> {
 fn install<const N: usize>(vendors: [Vendor; N]) -> Result<[Installed; N]> {
     let folder = folder()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    // Several test processes come here at once: one builds and lays out, the others find it done.
+    // Several test processes may call this at once: one builds and installs, the others find it
+    // done.
     let path = folder.join(".lock");
     let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
     fs4::fs_std::FileExt::lock_exclusive(&lock).with_context(|| format!("cannot lock {}", path.display()))?;
@@ -89,18 +89,19 @@ fn install<const N: usize>(vendors: [Vendor; N]) -> Result<[Installed; N]> {
 }
 
 impl Installed {
-    /// What stands in for the vendor's installation: ROCm's is the value of `ROCM_PATH`.
+    /// Returns the folder that replaces the vendor's installation; for ROCm it is the value of
+    /// `ROCM_PATH`.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder of the libraries.
+    /// Returns the folder of the libraries.
     pub fn lib(&self) -> PathBuf {
         self.root.join("lib")
     }
 
-    /// The variables of a process that is to use the simulator, which must be set before it starts:
-    /// the loader reads its own but once.
+    /// Returns the variables for a process that uses the simulator. They must be set before it
+    /// starts, because the loader reads its variables only once.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, OsString)> {
         let mut path = self.lib().into_os_string();
         if let Some(more) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
@@ -111,17 +112,17 @@ impl Installed {
         home.into_iter().chain([("LD_LIBRARY_PATH", path)])
     }
 
-    /// Has a program that is about to start use the simulator.
+    /// Makes a command use the simulator.
     pub fn apply<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.envs(self.environment())
     }
 
-    /// The calling test program again, for one of its tests alone and with the simulator: a test
-    /// that needs it runs its child and checks that this succeeded, and does its work where
-    /// [`inside`] is true.
+    /// Returns a command that runs the calling test program again, with the simulator and only for
+    /// one test. A test that needs the simulator runs this child and checks that it succeeds; in
+    /// the child, where [`inside`] is true, it does its work.
     ///
     /// # Errors
-    /// The path of this program cannot be told.
+    /// Fails if the path of this program cannot be determined.
     pub fn child(&self, test: &str) -> Result<Command> {
         let mut command = Command::new(std::env::current_exe().context("the path of this program")?);
         command.args([test, "--exact", "--nocapture", "--include-ignored"]).env(INSIDE, "1");
@@ -130,7 +131,7 @@ impl Installed {
     }
 }
 
-/// True in the process that [`Installed::child`] starts.
+/// Whether this is the process that [`Installed::child`] starts.
 pub fn inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }

@@ -1,18 +1,17 @@
-//! Which libraries there are, under which names programs ask for them, and how they come to lie
-//! there.
+//! The list of libraries with the names under which programs open them, and their installation.
 
 use anyhow::{Context, Result, bail};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A library that stands in for a vendor's.
+/// A library that replaces a vendor's.
 pub struct Library {
-    /// The package that makes it.
+    /// The package that builds it.
     pub package: &'static str,
     /// Its file name, without a version.
     pub file: &'static str,
-    /// The versions of its soname in the releases that it stands in for.
+    /// The versions of its soname in the releases that it replaces.
     pub versions: &'static [&'static str],
 }
 
@@ -25,7 +24,7 @@ pub const ROCM: &[Library] = &[
     Library { package: "isobit-simgpu-hiprtc", file: "libhiprtc.so", versions: &["5", "6", "7"] },
 ];
 
-/// CUDA 12 and 13: a driver has one soname for all of them.
+/// CUDA 12 and 13; the driver has the same soname in both.
 pub const CUDA: &[Library] = &[
     Library { package: "isobit-simgpu-cuda", file: "libcuda.so", versions: &["1"] },
     Library { package: "isobit-simgpu-cublas", file: "libcublas.so", versions: &["12", "13"] },
@@ -33,15 +32,15 @@ pub const CUDA: &[Library] = &[
     Library { package: "isobit-simgpu-curand", file: "libcurand.so", versions: &["10"] },
 ];
 
-/// Puts what was built into a folder: each library once, and a link for each version of its soname,
-/// so that under every name it is one file, of which a process holds one instance.
+/// Installs the built libraries in a folder: each library once, with a link for each version of its
+/// soname. All names refer to the same file, so a process loads only one instance.
 pub fn lay_out(libraries: &[Library], built: &HashMap<String, PathBuf>, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for library in libraries {
         let from =
-            built.get(library.package).with_context(|| format!("{} makes no shared library", library.package))?;
+            built.get(library.package).with_context(|| format!("{} builds no shared library", library.package))?;
         if from.file_name() == Some(library.file.as_ref()) {
-            bail!("{} makes {}, which drivers would find where cargo leaves it", library.package, library.file);
+            bail!("{} builds {}, which drivers would find in cargo's target folder", library.package, library.file);
         }
         let to = folder.join(library.file);
         copy(from, &to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
@@ -53,7 +52,8 @@ pub fn lay_out(libraries: &[Library], built: &HashMap<String, PathBuf>, folder: 
     Ok(())
 }
 
-/// Copies a file unless it is there already, whole: a process that has the old one loaded keeps it.
+/// Copies a file unless an identical one exists. The file is replaced, so a process that has loaded
+/// the old one keeps it.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let content = std::fs::read(from)?;
     if std::fs::read(to).is_ok_and(|there| there == content) {
@@ -102,13 +102,13 @@ mod tests {
     fn a_library_of_the_vendors_name_is_refused_where_cargo_leaves_it() {
         let built = HashMap::from([("p".to_string(), PathBuf::from("/target/debug/libx.so"))]);
         let e = lay_out(ONE, &built, tempfile::tempdir().unwrap().path()).unwrap_err();
-        assert!(e.to_string().contains("p makes libx.so"), "{e}");
+        assert!(e.to_string().contains("p builds libx.so"), "{e}");
     }
 
     #[test]
     fn a_package_that_made_nothing_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let e = lay_out(ONE, &HashMap::new(), dir.path()).unwrap_err();
-        assert!(e.to_string().contains("p makes no shared library"), "{e}");
+        assert!(e.to_string().contains("p builds no shared library"), "{e}");
     }
 }

@@ -1,5 +1,5 @@
-//! Builds and lays out every simulated GPU, and prints the folder, for tasks that are no Rust
-//! program of this workspace.
+//! Builds and installs every simulated GPU and prints the folder, for users that are not Rust
+//! programs of this workspace.
 
 use std::process::ExitCode;
 

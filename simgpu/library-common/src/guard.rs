@@ -1,12 +1,13 @@
-//! No panic leaves a C function: unwinding into a caller that is not Rust ends the process.
+//! Stops panics in C functions, because unwinding into a caller that is not Rust aborts the
+//! process.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the body of a C function; a panic, whose message the panic hook has printed, becomes the
+/// Runs the body of a C function. A panic, whose message the panic hook prints, becomes the
 /// library's status for an internal error.
 pub fn guarded<T>(internal_error: T, body: impl FnOnce() -> T) -> T {
-    // Unwind safety: state that a panic may leave half changed lies behind mutexes, whose users
-    // take a poisoned one as it is.
+    // Unwind safety: state that a panic may leave half changed is behind mutexes that
+    // do not poison.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(internal_error)
 }
 

@@ -1,5 +1,5 @@
-//! Handles of C interfaces, checked: one that was never given out, or was destroyed, is recognised
-//! instead of followed.
+//! Checked handles of C interfaces: a handle that was never issued, or was destroyed, is detected
+//! instead of dereferenced.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -7,38 +7,38 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The handle that comes next, of whatever kind: one kind's is never another's.
+/// The next handle. It is shared by all kinds, so a handle of one kind is never valid for another.
 static NEXT: AtomicUsize = AtomicUsize::new(STEP);
 
-/// Handles are multiples of it, as the pointers would be that they pass for.
+/// Handles are multiples of this, like the pointers that they replace.
 const STEP: usize = 16;
 
-/// The live objects of one kind. A handle is a number that a library never uses twice.
+/// The live objects of one kind. A handle is a number that a library never reuses.
 #[derive(Debug)]
 pub struct Handles<T> {
     live: Mutex<BTreeMap<usize, Arc<T>>>,
 }
 
 impl<T> Handles<T> {
-    /// Without any object.
+    /// Creates an empty set.
     pub const fn new() -> Self {
         Self { live: Mutex::new(BTreeMap::new()) }
     }
 
-    /// Keeps an object and gives its handle, which is never null.
+    /// Adds an object and returns its handle, which is never null.
     pub fn insert(&self, object: T) -> *mut c_void {
         let handle = NEXT.fetch_add(STEP, Ordering::Relaxed);
         self.live.lock().insert(handle, Arc::new(object));
         std::ptr::without_provenance_mut(handle)
     }
 
-    /// The object of a handle, if that is live.
+    /// Returns the object of a handle, if the handle is live.
     pub fn get(&self, handle: *mut c_void) -> Option<Arc<T>> {
         self.live.lock().get(&handle.addr()).cloned()
     }
 
-    /// Ends a handle and gives its object, if it was live. Work under way may hold the object
-    /// longer.
+    /// Removes a handle and returns its object, if the handle was live. Work in progress may keep
+    /// the object alive.
     pub fn remove(&self, handle: *mut c_void) -> Option<Arc<T>> {
         self.live.lock().remove(&handle.addr())
     }

@@ -1,9 +1,9 @@
-//! What the libraries that stand in for a vendor's on a simulated GPU share. Each of them is a
-//! shared library with the vendor's C interface that lies beside the simulator's `libamdhip64.so`
-//! or `libcuda.so`, computes on the host what the vendor's documentation says, and does so when the
-//! stream gets there. Device addresses are host addresses, so a stand-in works on the simulated
-//! memory in place; every access is first put to the simulator, which knows what is allocated and
-//! initialised.
+//! Code shared by the libraries that replace a vendor's libraries on a simulated GPU. Each is a
+//! shared library with the vendor's C interface, located next to the simulator's `libamdhip64.so`
+//! or `libcuda.so`. It computes on the host, in stream order, what the vendor's documentation
+//! specifies. Device addresses are host addresses, so a replacement works directly on the simulated
+//! memory. It first asks the simulator to check every access, because the simulator knows what is
+//! allocated and initialised.
 
 mod guard;
 mod handles;
@@ -14,6 +14,6 @@ pub use guard::guarded;
 pub use handles::Handles;
 pub use runtime::{CUDA, HIP, Runtime, Stream, Vendor};
 
-/// Asks whether bytes of the simulated memory may be read or written, and records a finding where
-/// they may not: address, length, whether it is a write, and who asks.
+/// Checks whether bytes of the simulated memory may be read or written, and records a finding if
+/// not. Arguments: address, length, whether it is a write, and the name of the operation.
 pub type Access<'a> = dyn Fn(*const u8, usize, bool, &str) -> bool + 'a;

@@ -1,5 +1,5 @@
-//! The simulator's runtime library, HIP's or CUDA's driver: found beside the stand-in that asks,
-//! and what stand-ins need of it.
+//! The simulator's runtime library (HIP or the CUDA driver), which is next to the calling library,
+//! and the functions that the replacement libraries need from it.
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -12,14 +12,14 @@ use std::sync::OnceLock;
 #[repr(transparent)]
 pub struct Stream(pub *mut c_void);
 
-// SAFETY: a stream's handle is a name that the runtime lets any thread use.
+// SAFETY: a stream's handle is an identifier that the runtime allows any thread to use.
 unsafe impl Send for Stream {}
 // SAFETY: as above.
 unsafe impl Sync for Stream {}
 
 type HostFunction = unsafe extern "C" fn(*mut c_void);
 
-/// A vendor's runtime: where it is, and how its functions are called.
+/// A vendor's runtime: its file, and the names of its functions.
 #[derive(Debug)]
 pub struct Vendor {
     name: &'static str,
@@ -51,19 +51,19 @@ pub static CUDA: Vendor = Vendor {
 };
 
 impl Vendor {
-    /// The runtime library in the folder that this code was loaded from, opened once.
+    /// Returns the runtime library in the folder that this code was loaded from. Opens it once.
     ///
     /// # Errors
-    /// What was looked for and why it cannot serve.
+    /// Says what was searched for and why it is not usable.
     pub fn runtime(&'static self) -> Result<&'static Runtime, &'static str> {
         let runtime = self.opened.get_or_init(|| Runtime::open(self, &own_folder()?.join(self.library)));
         runtime.as_ref().map_err(String::as_str)
     }
 
     /// # Safety
-    /// `T` is the symbol's type, and is not used once the library is closed.
+    /// `T` must be the symbol's type, and must not be used after the library is closed.
     unsafe fn symbol<T: Copy>(&self, library: &Library, path: &Path, name: &str) -> Result<T, String> {
-        // SAFETY: the caller promises that `T` is the symbol's type, and is not used once the
+        // SAFETY: the caller guarantees that `T` is the symbol's type and is not used after the
         // library is closed.
         unsafe { library.get::<T>(name.as_bytes()) }
             .map(|s| *s)
@@ -71,25 +71,25 @@ impl Vendor {
     }
 }
 
-/// The functions of a runtime library that stand-ins call.
+/// The functions of a runtime library that the replacement libraries call.
 #[derive(Debug)]
 pub struct Runtime {
     launch_host_func: unsafe extern "C" fn(*mut c_void, HostFunction, *mut c_void) -> c_int,
     stream_synchronize: unsafe extern "C" fn(*mut c_void) -> c_int,
     stream_is_capturing: unsafe extern "C" fn(*mut c_void, *mut c_int) -> c_int,
     sim_access: unsafe extern "C" fn(*const c_void, usize, c_int, *const c_char) -> c_int,
-    // Closing it would unmap the functions above.
+    // Kept open, because closing it would unmap the functions above.
     _library: Library,
 }
 
 impl Runtime {
     fn open(vendor: &Vendor, path: &Path) -> Result<Self, String> {
-        // A loader knows a library by its inode, so this is the instance that the program opened
-        // under whatever name. SAFETY: the simulator's library does nothing when it is loaded.
+        // The loader identifies a library by its inode, so this is the instance that the program
+        // opened under any name. SAFETY: the simulator's library does nothing when it is loaded.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
             .map_err(|e| format!("the simulator's {} library is not at {}: {e}", vendor.name, path.display()))?;
         // SAFETY: the fields have the types that both vendors and the simulator declare for these
-        // names.
+        // symbols.
         unsafe {
             Ok(Self {
                 launch_host_func: vendor.symbol(&library, path, vendor.launch_host_func)?,
@@ -101,24 +101,23 @@ impl Runtime {
         }
     }
 
-    /// Does work when the stream gets there. Where the stream is being captured, each launch of the
-    /// graph does it again.
+    /// Runs work in stream order. If the stream is being captured, each launch of the graph runs
+    /// the work again.
     ///
     /// # Errors
-    /// The runtime's error code, where it takes no work for this stream.
+    /// Returns the runtime's error code if it does not accept work for this stream.
     pub fn enqueue(&self, stream: Stream, work: impl Fn() + Send + 'static) -> Result<(), i32> {
         let capturing = self.is_capturing(stream)?;
         let work: Box<Work> = Box::new(Box::new(work));
         let work = Box::into_raw(work);
-        // The runtime never says when a graph's last launch was, so captured work stays for the
-        // life of the process.
+        // The runtime does not report the last launch of a graph, so captured work is never freed.
         let function = if capturing { call } else { call_and_free };
-        // SAFETY: the runtime checks the stream; `work` is what the function expects, and is freed
-        // by it alone.
+        // SAFETY: the runtime checks the stream; `work` is what the function expects, and only the
+        // function frees it.
         match unsafe { (self.launch_host_func)(stream.0, function, work.cast()) } {
             0 => Ok(()),
             code => {
-                // SAFETY: from `into_raw` above, and the runtime did not take it.
+                // SAFETY: the pointer is from `into_raw` above, and the runtime did not accept it.
                 drop(unsafe { Box::from_raw(work) });
                 Err(code)
             }
@@ -128,7 +127,7 @@ impl Runtime {
     /// Waits for all work of a stream.
     ///
     /// # Errors
-    /// The runtime's error code.
+    /// Returns the runtime's error code.
     pub fn synchronize(&self, stream: Stream) -> Result<(), i32> {
         // SAFETY: the runtime checks the stream.
         match unsafe { (self.stream_synchronize)(stream.0) } {
@@ -137,20 +136,20 @@ impl Runtime {
         }
     }
 
-    /// Whether work on a stream goes into a graph that is being captured.
+    /// Whether the stream is being captured into a graph.
     ///
     /// # Errors
-    /// The runtime's error code, which there is where it knows no such stream.
+    /// Returns the runtime's error code if the stream is unknown.
     pub fn is_capturing(&self, stream: Stream) -> Result<bool, i32> {
         let mut status = 0;
-        // SAFETY: the runtime checks the stream; an out-parameter.
+        // SAFETY: the runtime checks the stream; the second argument is an out-parameter.
         match unsafe { (self.stream_is_capturing)(stream.0, &mut status) } {
             0 => Ok(status != 0),
             code => Err(code),
         }
     }
 
-    /// As [`crate::Access`].
+    /// Like [`crate::Access`].
     pub fn access(&self, pointer: *const u8, bytes: usize, write: bool, what: &str) -> bool {
         let what = CString::new(what).unwrap_or_default();
         // SAFETY: the simulator checks the range, and reads the text up to its NUL.
@@ -161,18 +160,19 @@ impl Runtime {
 type Work = Box<dyn Fn() + Send>;
 
 unsafe extern "C" fn call(work: *mut c_void) {
-    // SAFETY: the runtime passes what `enqueue` gave it, which lives as long as the process.
+    // SAFETY: the runtime passes the pointer from `enqueue`, which is valid for the life of the
+    // process.
     let work = unsafe { &*work.cast::<Work>() };
     crate::guarded((), work);
 }
 
 unsafe extern "C" fn call_and_free(work: *mut c_void) {
-    // SAFETY: the runtime passes what `enqueue` gave it, once.
+    // SAFETY: the runtime passes the pointer from `enqueue`, once.
     let work = unsafe { Box::from_raw(work.cast::<Work>()) };
     crate::guarded((), &**work);
 }
 
-/// The folder of the shared library that this code is part of.
+/// Returns the folder of the shared library that contains this code.
 fn own_folder() -> Result<PathBuf, String> {
     let mut info = libc::Dl_info {
         dli_fname: std::ptr::null(),
@@ -180,12 +180,12 @@ fn own_folder() -> Result<PathBuf, String> {
         dli_sname: std::ptr::null(),
         dli_saddr: std::ptr::null_mut(),
     };
-    // SAFETY: an address in this library, and an out-parameter.
+    // SAFETY: the arguments are an address in this library and an out-parameter.
     let found = unsafe { libc::dladdr(own_folder as *const c_void, &mut info) } != 0;
     if !found || info.dli_fname.is_null() {
         return Err("the loader does not know which file this library came from".into());
     }
-    // SAFETY: dladdr gives a string that lives as long as the library.
+    // SAFETY: dladdr returns a string that is valid as long as the library is loaded.
     let file = unsafe { CStr::from_ptr(info.dli_fname) };
     let file = Path::new(OsStr::from_bytes(file.to_bytes()));
     Ok(file.parent().unwrap_or(Path::new(".")).to_path_buf())
@@ -207,7 +207,7 @@ mod tests {
             let missing =
                 Runtime::open(vendor, &std::path::Path::new("/nonexistent").join(vendor.library)).unwrap_err();
             assert!(missing.contains("/nonexistent/lib") && missing.contains(vendor.name), "{missing}");
-            // The C library has no GPU in it.
+            // The C library does not have the functions.
             let other = Runtime::open(vendor, "libc.so.6".as_ref()).unwrap_err();
             assert!(other.contains("libc.so.6") && other.contains(symbol), "{other}");
         }

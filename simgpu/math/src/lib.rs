@@ -1,6 +1,6 @@
-//! What the simulated GPUs' libraries compute, whichever vendor's interface asks for it: both
-//! vendors document the same products and convolutions, and the same published generators. An
-//! interface checks its own arguments, and says here what they mean.
+//! The computations of the simulated GPUs' libraries. They are shared by the vendors' interfaces:
+//! both vendors document the same products and convolutions, and the same published generators. An
+//! interface checks its own arguments and translates them to the types here.
 
 pub mod convolution;
 pub mod gemm;

@@ -1,4 +1,4 @@
-//! The types that numbers are stored and computed in.
+//! The types in which numbers are stored and computed.
 
 use half::{bf16, f16};
 
@@ -6,20 +6,20 @@ mod complex;
 
 pub use complex::Complex;
 
-/// A type that sums are computed in.
+/// A type in which sums are computed.
 pub trait Compute: bytemuck::Pod + Default + PartialEq {
-    /// The sum, rounded.
+    /// Returns the rounded sum.
     fn plus(self, other: Self) -> Self;
-    /// The product, rounded.
+    /// Returns the rounded product.
     fn times(self, other: Self) -> Self;
 
-    /// The number itself where it is real.
+    /// Returns the complex conjugate; a real number is its own.
     #[inline]
     fn conjugate(self) -> Self {
         self
     }
 
-    /// Of either sign.
+    /// Whether the number is zero, of either sign.
     fn is_zero(self) -> bool {
         self == Self::default()
     }
@@ -56,15 +56,15 @@ impl Compute for i32 {
     }
 }
 
-/// A type of which factors are.
+/// A type of factors.
 pub trait Input<C>: Copy + 'static {
-    /// Exactly.
+    /// Converts exactly to the compute type.
     fn widen(self) -> C;
 }
 
-/// A type of which results are.
+/// A type of results.
 pub trait Output<C>: Input<C> {
-    /// Rounding once, to nearest even.
+    /// Rounds once, to nearest even.
     fn round(value: C) -> Self;
 }
 

@@ -1,19 +1,20 @@
-//! Memory that a library asks for to work in. What is computed here needs none, but a program must
-//! have it, and must not count on what lies there.
+//! Scratch memory that a library requires from its caller. The computations here do not use it, but
+//! a program must provide it and must not rely on its contents.
 
 use isobit_simgpu_library_common::Access;
 
-/// Overwrites the memory, which begins at an exposed address, where the simulator allows that.
+/// Overwrites the memory at an exposed address if the simulator allows it.
 ///
 /// # Safety
-/// Where the access is allowed, the memory may be written.
+/// If the access is allowed, the memory may be written.
 pub unsafe fn spoil(address: usize, bytes: usize, what: &str, access: &Access<'_>) -> bool {
     let memory = std::ptr::with_exposed_provenance_mut::<u8>(address);
     if bytes > 0 {
         if !access(memory, bytes, true, what) {
             return false;
         }
-        // SAFETY: the simulator allowed it, as the caller promises.
+        // SAFETY: the simulator allowed the access, so the memory may be written, as the caller
+        // promises.
         unsafe { memory.write_bytes(0xa5, bytes) };
     }
     true
@@ -34,7 +35,7 @@ mod tests {
                 asked.set(asked.get() + n);
                 allowed && write && what == "memory"
             };
-            // SAFETY: there are as many bytes, and none are touched at address 0.
+            // SAFETY: the buffer has at least `bytes` bytes, and none are touched at address 0.
             unsafe { spoil(if bytes == 0 { 0 } else { address }, bytes, "memory", &access) }
         };
         assert!(!spoiled(3, false) && memory == [7; 4]);

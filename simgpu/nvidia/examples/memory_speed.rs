@@ -1,5 +1,5 @@
-//! Prints what one instruction that reaches memory costs a warp, checks included, by its pattern of
-//! addresses.
+//! Prints the time that one memory instruction takes per warp, including checks, by its address
+//! pattern.
 
 use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
 use isobit_simgpu_core::finding::Findings;
@@ -24,17 +24,17 @@ impl Describe for Names {
     }
 }
 
-/// Warps that execute the instruction, each with addresses of its own.
+/// Warps that execute the instruction, each with its own addresses.
 const WARPS: usize = 4096;
 /// Bytes of global memory.
 const BYTES: usize = WARPS * LANES * 16;
-/// Launches of which the best counts.
+/// Number of launches; the best one counts.
 const LAUNCHES: usize = 30;
-/// The register with the address; data is in those before it.
+/// The register with the address; the registers before it hold data.
 const ADDRESS: u32 = 8;
 
-/// Prints the best time of an instruction, where lane `l` of warp `w` accesses byte `address(w,
-/// l)`. What is no address is data.
+/// Prints the best time of an instruction; lane `l` of warp `w` accesses byte `address(w, l)`. All
+/// other operands are data.
 fn time(name: &str, text: &str, base: impl Fn(u64) -> u64, address: impl Fn(usize, usize) -> u64) {
     let registers: Vec<Register> = (0..=ADDRESS)
         .map(|i| Register {
@@ -96,7 +96,7 @@ fn time(name: &str, text: &str, base: impl Fn(u64) -> u64, address: impl Fn(usiz
         };
         let started = Instant::now();
         for at in 0..WARPS {
-            // Setting the addresses up costs a few nanoseconds, which are in the times.
+            // The times include the setup of the addresses, which takes a few nanoseconds.
             let lanes: [u64; LANES] = std::array::from_fn(|lane| base + address(at, lane));
             // SAFETY: the two rows from here are the register's.
             unsafe { *warp.rows.as_mut_ptr().add(ADDRESS as usize).cast() = lanes };

@@ -1,4 +1,4 @@
-//! Measures the simulator on one thread: `tanh` over a mebi of elements as the tree has it, with
+//! Measures the simulator on one thread: `tanh` over 2^20 elements with the repository's kernel and
 //! all checks, and the time of a small launch.
 //!
 //! `cargo run -p isobit-simgpu-nvidia --example speed`

@@ -1,5 +1,5 @@
-//! Loads every PTX module of the kernel tree on every card, and says how long that took and what
-//! could not be loaded.
+//! Loads every PTX module of the repository's kernels on every card, and prints the time and the
+//! load errors.
 //!
 //! `cargo run -p isobit-simgpu-nvidia --example tree [folder of .ptx files]`
 
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The modules of a folder, or those that are packed.
+/// Returns the modules of a folder, or the packed ones.
 fn modules() -> Vec<(String, Vec<u8>)> {
     let Some(folder) = std::env::args().nth(1) else {
         let packed = IMAGES.iter().filter_map(|image| {

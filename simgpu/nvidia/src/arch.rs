@@ -1,4 +1,4 @@
-//! The cards that are simulated, by what PTX knows of them.
+//! The simulated cards, as far as PTX distinguishes them.
 
 /// A card's architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,10 +12,10 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// All of them.
+    /// All architectures.
     pub const ALL: [Self; 3] = [Self::Sm75, Self::Sm80, Self::Sm90];
 
-    /// The name that PTX has for it.
+    /// Returns the PTX name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sm75 => "sm_75",
@@ -24,7 +24,7 @@ impl Arch {
         }
     }
 
-    /// The compute capability, major and minor.
+    /// Returns the compute capability, major and minor.
     pub fn compute_capability(self) -> (u32, u32) {
         match self {
             Self::Sm75 => (7, 5),
@@ -33,7 +33,7 @@ impl Arch {
         }
     }
 
-    /// Bytes of shared memory that a block may have at most, with what it must opt in for.
+    /// Returns the maximum bytes of shared memory per block, including the opt-in part.
     pub fn shared_bytes(self) -> u32 {
         match self {
             Self::Sm75 => 64 << 10,

@@ -1,6 +1,6 @@
-//! A simulated NVIDIA GPU: PTX is parsed whole ([`ptx`]), lowered once to compact steps
-//! ([`lower`]), and executed by warps of 32 threads ([`exec`]) whose every access is checked.
-//! [`module`] loads what a driver would compile, [`dispatch`] launches it.
+//! A simulated NVIDIA GPU. [`ptx`] parses a complete PTX module, [`lower`] compiles it once to
+//! compact steps, and [`exec`] runs the steps in warps of 32 threads and checks every access.
+//! [`module`] loads what a driver would compile, and [`dispatch`] launches it.
 
 pub mod arch;
 pub mod dispatch;

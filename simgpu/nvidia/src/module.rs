@@ -1,5 +1,4 @@
-//! Loading PTX as a driver does: parsing, placing variables in device memory, lowering every
-//! kernel.
+//! Loads PTX as a driver does: parses it, places variables in device memory, lowers every kernel.
 
 mod layout;
 mod text;
@@ -18,43 +17,43 @@ use std::fmt;
 use std::sync::Arc;
 use variables::Variables;
 
-/// The newest major `.version` that is known.
+/// The newest supported major `.version`.
 const NEWEST: u32 = 9;
-/// Threads of a block at most.
+/// Maximum threads per block.
 pub const MAX_THREADS: u32 = 1024;
 
-/// By how many units in the last place approximate instructions (`rcp.approx`, `ex2.approx` and
-/// their kind) are shifted: -1, 0 or 1.
+/// The shift of the results of approximate instructions (`rcp.approx`, `ex2.approx` and similar) in
+/// units in the last place: -1, 0 or 1.
 pub type Approximation = i8;
 
-/// Why an image was not loaded.
+/// The reason why an image was not loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
-    /// It is no PTX text (a cubin, a fat binary, or no code at all).
+    /// The image is not PTX text (for example a cubin, a fat binary, or not code at all).
     NotPtx(String),
-    /// It is no valid PTX, or uses what is not simulated: an instruction, a modifier, a type, a
-    /// directive.
+    /// The PTX is invalid, or uses an instruction, a modifier, a type or a directive that the
+    /// simulator does not support.
     Invalid(ParseError),
-    /// It is for a newer card.
+    /// The PTX is for a newer card.
     WrongArch {
         /// The card.
         card: Arch,
         /// `.target`: 90 for `sm_90`.
         target: u32,
     },
-    /// A symbol that nothing defines.
+    /// A symbol without a definition.
     Unresolved(String),
-    /// There is no memory for its variables.
+    /// There is not enough memory for the module's variables.
     OutOfMemory(String),
 }
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotPtx(why) => write!(f, "the image is no PTX: {why}"),
+            Self::NotPtx(why) => write!(f, "the image is not PTX: {why}"),
             Self::Invalid(error) => write!(f, "{error}"),
             Self::WrongArch { card, target } => {
-                write!(f, "the PTX is for sm_{target}, and the card is {}", card.name())
+                write!(f, "the PTX is for sm_{target}, but the card is {}", card.name())
             }
             Self::Unresolved(symbol) => write!(f, "unresolved external symbol {symbol}"),
             Self::OutOfMemory(why) => write!(f, "no memory for the module's variables: {why}"),
@@ -64,7 +63,7 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// A loaded module. Unloaded when dropped with all its kernels.
+/// A loaded module. Dropping it and all its kernels unloads it.
 #[derive(Debug)]
 pub struct Module {
     kernels: HashMap<String, Arc<Kernel>>,
@@ -72,10 +71,10 @@ pub struct Module {
 }
 
 impl Module {
-    /// Loads PTX, which may end with a NUL.
+    /// Loads PTX. The text may end with a NUL.
     ///
     /// # Errors
-    /// As [`LoadError`] says.
+    /// See [`LoadError`].
     pub fn load(
         arch: Arch,
         approximation: Approximation,
@@ -97,17 +96,17 @@ impl Module {
         Ok(Self { kernels: kernels.collect::<Result<_, LoadError>>()?, globals: loading.variables.globals() })
     }
 
-    /// A kernel by its name.
+    /// Returns a kernel by name.
     pub fn kernel(&self, name: &str) -> Option<Arc<Kernel>> {
         self.kernels.get(name).cloned()
     }
 
-    /// All kernels, in no order.
+    /// Returns all kernels, in no particular order.
     pub fn kernels(&self) -> impl Iterator<Item = &Arc<Kernel>> {
         self.kernels.values()
     }
 
-    /// Address and size of a `.global` or `.const` variable.
+    /// Returns the address and size of a `.global` or `.const` variable.
     pub fn global(&self, name: &str) -> Option<(u64, u64)> {
         self.globals.get(name).copied()
     }
@@ -116,7 +115,7 @@ impl Module {
 fn check_target(arch: Arch, tree: &Tree) -> Result<(), LoadError> {
     let (major, minor) = tree.version;
     if major > NEWEST {
-        let message = format!("PTX {major}.{minor} is newer than what is simulated, which ends with {NEWEST}");
+        let message = format!("PTX {major}.{minor} is newer than the newest supported version, {NEWEST}");
         return Err(LoadError::Invalid(ParseError { line: 1, function: None, message }));
     }
     let (high, low) = arch.compute_capability();
@@ -126,7 +125,7 @@ fn check_target(arch: Arch, tree: &Tree) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// A module on its way.
+/// A module that is being loaded.
 struct Loading<'a> {
     approximation: Approximation,
     tree: &'a Tree,
@@ -163,10 +162,10 @@ impl Loading<'_> {
     }
 }
 
-/// A kernel's parameter in its argument buffer.
+/// A kernel parameter and its location in the argument buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
-    /// Bytes from the start of the buffer.
+    /// Offset in the buffer, in bytes.
     pub offset: u32,
     /// Its size in bytes.
     pub bytes: u32,
@@ -181,27 +180,27 @@ pub struct Kernel {
     pub arguments: Vec<Argument>,
     /// Bytes of static shared memory.
     pub shared_bytes: u32,
-    /// Bytes of local memory of a thread.
+    /// Bytes of local memory per thread.
     pub local_bytes: u32,
-    /// Bytes of the constant variables that it can reach.
+    /// Bytes of the constant variables that the kernel can reach.
     pub const_bytes: u32,
-    /// Threads of a block at most: what `.maxntid` or `.reqntid` allow, else 1024.
+    /// Maximum threads per block: the limit of `.maxntid` or `.reqntid`, otherwise 1024.
     pub max_threads: u32,
-    /// The shape that a block must have (`.reqntid`).
+    /// The required block shape (`.reqntid`).
     pub required_threads: Option<[u32; 3]>,
-    /// 32-bit registers that it needs at once, at most; what `CU_FUNC_ATTRIBUTE_NUM_REGS` tells
-    /// here.
+    /// The maximum number of 32-bit registers that hold values at the same time; reported as
+    /// `CU_FUNC_ATTRIBUTE_NUM_REGS`.
     pub registers: u32,
-    /// `.target` of its module: 80 for `sm_80`; what `CU_FUNC_ATTRIBUTE_PTX_VERSION` tells.
+    /// The module's `.target`: 80 for `sm_80`; reported as `CU_FUNC_ATTRIBUTE_PTX_VERSION`.
     pub ptx_version: u32,
     /// The lowered code.
     pub program: Arc<Program>,
-    /// The memory that its module's variables are in.
+    /// Keeps the memory of the module's variables alive.
     _variables: Arc<Variables>,
 }
 
 impl Kernel {
-    /// Bytes of the argument buffer.
+    /// Returns the bytes of the argument buffer.
     pub fn argument_bytes(&self) -> usize {
         self.arguments.last().map_or(0, |last| (last.offset + last.bytes) as usize)
     }

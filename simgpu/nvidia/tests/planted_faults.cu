@@ -1,4 +1,4 @@
-// Kernels with one fault each, beside the same kernel without it. Every parameter takes 8 bytes.
+// Kernels with one fault each, next to the same kernel without it. Every parameter has 8 bytes.
 #define KERNEL extern "C" __attribute__((global)) __attribute__((launch_bounds(256)))
 #define SHARED static __attribute__((shared))
 #define DEVICE static __attribute__((device)) inline __attribute__((always_inline))
@@ -42,7 +42,7 @@ template <bool BARRIERS> DEVICE void reduce(const u32* in, u32* out) {
 KERNEL void reduce_with_barriers(const u32* in, u32* out) { reduce<true>(in, out); }
 KERNEL void reduce_without_barriers(const u32* in, u32* out) { reduce<false>(in, out); }
 
-// Sums 256 values by warps that it takes to be 32 wide, as they are.
+// Sums 256 values by warps and assumes that a warp has 32 threads, which is correct.
 KERNEL void warps_of_32(const u32* in, u32* out) {
     SHARED u32 partial[8];
     u32 x = in[index()];
@@ -56,7 +56,7 @@ KERNEL void warps_of_32(const u32* in, u32* out) {
     }
 }
 
-// As if warps were 64 wide: of the two halves, the second is left out.
+// Wrongly assumes that a warp has 64 threads, and so omits the second half of the values.
 KERNEL void warps_of_64(const u32* in, u32* out) {
     SHARED u32 partial[8];
     u32 x = in[index()];
@@ -86,7 +86,7 @@ KERNEL void barrier_for_half(const u32* in, u32* out) {
     out[thread()] = in[thread()];
 }
 
-// Half of the threads return before the barrier, which all others reach.
+// Half of the threads return before the barrier; all others reach it.
 KERNEL void barrier_after_return(const u32* in, u32* out) {
     if (thread() % 2 == 0) return;
     u32 x = in[thread()];
@@ -112,6 +112,6 @@ template <bool ATOMIC> DEVICE void last_block(const u32* in, u32* out, u32* coun
     }
 }
 
-// Four blocks; the one that finishes last sums what all of them wrote.
+// Four blocks; the last one to finish sums what all of them wrote.
 KERNEL void last_block_by_atomic(const u32* in, u32* out, u32* count) { last_block<true>(in, out, count); }
 KERNEL void last_block_by_number(const u32* in, u32* out, u32* count) { last_block<false>(in, out, count); }

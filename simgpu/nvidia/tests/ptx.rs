@@ -1,6 +1,6 @@
-//! The parser with the tests that lie beside its code. It stands alone, so that it is compiled here
-//! a second time without the rest of the simulator, which is large.
+//! The parser with its unit tests. The parser is self-contained, so this file compiles it a second
+//! time without the rest of the simulator, which is large.
 
-#[allow(dead_code, reason = "what only the simulator uses of it")]
+#[allow(dead_code, reason = "parts that only the simulator uses")]
 #[path = "../src/ptx/mod.rs"]
 mod ptx;

@@ -1,33 +1,33 @@
-//! Result codes: what both vendors have, and the table that a vendor writes them down in.
+//! Result codes: those that both vendors have, and the macro for a vendor's table of codes.
 
 use std::ffi::CStr;
 use std::fmt::Debug;
 
-/// A vendor's result code, with those that shared parts answer.
+/// A vendor's result code, with the codes that shared code returns.
 pub trait ResultCode: Copy + Eq + Debug + Send + Sync + 'static {
     /// No error.
     const SUCCESS: Self;
-    /// An argument that is not allowed.
+    /// An invalid argument.
     const INVALID_VALUE: Self;
-    /// There is not so much memory.
+    /// There is not enough memory.
     const OUT_OF_MEMORY: Self;
     /// There is no such device.
     const INVALID_DEVICE: Self;
-    /// A handle that names nothing.
+    /// A handle that does not name anything.
     const INVALID_HANDLE: Self;
-    /// The call does not fit what went before.
+    /// The call is not valid in the current state.
     const ILLEGAL_STATE: Self;
-    /// What is asked about is not done yet.
+    /// The work is not finished yet.
     const NOT_READY: Self;
-    /// Work could not be executed to its end.
+    /// Work could not be completed.
     const LAUNCH_FAILURE: Self;
-    /// What is not offered.
+    /// Not supported.
     const NOT_SUPPORTED: Self;
     /// A call that a capture forbids.
     const STREAM_CAPTURE_UNSUPPORTED: Self;
-    /// The capture was made invalid before.
+    /// The capture was invalidated before.
     const STREAM_CAPTURE_INVALIDATED: Self;
-    /// Two captures would become one.
+    /// Two captures would be merged.
     const STREAM_CAPTURE_MERGE: Self;
     /// The capture began on another stream.
     const STREAM_CAPTURE_UNMATCHED: Self;
@@ -37,19 +37,19 @@ pub trait ResultCode: Copy + Eq + Debug + Send + Sync + 'static {
     const STREAM_CAPTURE_ISOLATION: Self;
     /// The legacy default stream would depend on a captured one.
     const STREAM_CAPTURE_IMPLICIT: Self;
-    /// The event never happens, for it was recorded in a capture.
+    /// The event never happens, because it was recorded in a capture.
     const CAPTURED_EVENT: Self;
     /// The capture was begun by another thread.
     const STREAM_CAPTURE_WRONG_THREAD: Self;
     /// Anything else.
     const UNKNOWN: Self;
 
-    /// The vendor's name for it.
+    /// Returns the vendor's name of the code.
     fn name(self) -> &'static CStr;
 }
 
-/// Writes down a vendor's codes: constant, the vendor's name, number, meaning. `unknown` is what
-/// the name and the meaning of a number that is no code are.
+/// Defines a vendor's codes: constant, the vendor's name, number, meaning. `unknown` gives the name
+/// and the meaning of unknown numbers.
 #[macro_export]
 macro_rules! codes {
     (
@@ -70,7 +70,7 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &'static [Self] = &[$(Self::$constant),*];
 
-            /// The name that the vendor gives it; the one for unknown codes for what is none.
+            /// Returns the vendor's name of the code, or the name for unknown codes.
             pub fn name(self) -> &'static ::std::ffi::CStr {
                 let name = match self.0 {
                     $($value => concat!(stringify!($name), "\0"),)*
@@ -79,7 +79,7 @@ macro_rules! codes {
                 ::std::ffi::CStr::from_bytes_until_nul(name.as_bytes()).unwrap_or_default()
             }
 
-            /// What it means, for people; that of unknown codes for what is none.
+            /// Returns the meaning of the code as text, or the text for unknown codes.
             pub fn meaning(self) -> &'static ::std::ffi::CStr {
                 let meaning = match self.0 {
                     $($value => concat!($meaning, "\0"),)*
@@ -88,7 +88,7 @@ macro_rules! codes {
                 ::std::ffi::CStr::from_bytes_until_nul(meaning.as_bytes()).unwrap_or_default()
             }
 
-            /// True for the vendor's codes.
+            /// Whether this is one of the vendor's codes.
             pub fn is_known(self) -> bool {
                 matches!(self.0, $($value)|*)
             }

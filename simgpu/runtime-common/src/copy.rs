@@ -1,5 +1,4 @@
-//! What a copy does: where its two ends are, what may be copied, and what becomes known of the
-//! bytes.
+//! Copies: their two ends, their checks, and their effect on the initialisation state of bytes.
 
 use crate::error::Result;
 use crate::payload::{Labelled, Payload};
@@ -13,40 +12,40 @@ use isobit_simgpu_core::queue::{StreamId, Work};
 pub struct End {
     /// The first byte.
     pub address: u64,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     pub pitch: usize,
-    /// Bytes from a layer to the next.
+    /// Bytes from one layer to the next.
     pub layer: usize,
-    /// The caller says that it is memory of a device.
+    /// Whether the caller says that it is device memory.
     pub device: bool,
 }
 
-/// A copy of rows in layers: one row of all bytes where it has one dimension.
+/// A copy of rows in layers. A one-dimensional copy is a single row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copy {
-    /// Where the bytes go.
+    /// The destination.
     pub to: End,
-    /// Where they come from.
+    /// The source.
     pub from: End,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub width: usize,
-    /// Rows of a layer.
+    /// Rows per layer.
     pub rows: usize,
-    /// Layers.
+    /// Number of layers.
     pub layers: usize,
 }
 
 /// When a copy returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// When it is made.
+    /// When the copy is done.
     Made,
-    /// When it is enqueued; but when it is made, as vendors document, where an end is host memory
-    /// that they do not know.
+    /// When the copy is enqueued; but when it is done if an end is unregistered host memory, as the
+    /// vendors document.
     Enqueued,
 }
 
-/// Where bytes are.
+/// The location of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Memory that the simulator does not know.
@@ -56,19 +55,19 @@ enum Place {
 }
 
 impl End {
-    /// An end of a copy of one row.
+    /// Creates an end of a copy of one row.
     pub fn of_bytes(address: u64, bytes: usize, device: bool) -> Self {
         Self { address, pitch: bytes, layer: bytes, device }
     }
 
-    /// An end of a copy of rows.
+    /// Creates an end of a copy of rows.
     pub fn of_rows(address: u64, pitch: usize, device: bool) -> Self {
         Self { address, pitch, layer: 0, device }
     }
 }
 
 impl Copy {
-    /// A copy of so many bytes.
+    /// Creates a copy of `bytes` bytes.
     pub fn of_bytes(to: u64, to_device: bool, from: u64, from_device: bool, bytes: usize) -> Self {
         let (to, from) = (End::of_bytes(to, bytes, to_device), End::of_bytes(from, bytes, from_device));
         Self { to, from, width: bytes, rows: 1, layers: 1 }
@@ -78,14 +77,14 @@ impl Copy {
         self.width == 0 || self.rows == 0 || self.layers == 0
     }
 
-    /// Bytes from the first to behind the last at an end, with those that are skipped; nothing
-    /// where there are not so many addresses.
+    /// Returns the number of bytes from the first to the last byte at an end, including skipped
+    /// ones, or `None` if it overflows.
     fn span(&self, end: &End) -> Option<usize> {
         let steps = end.layer.checked_mul(self.layers - 1)?.checked_add(end.pitch.checked_mul(self.rows - 1)?)?;
         steps.checked_add(self.width)
     }
 
-    /// Checks the copy; findings tell of bytes outside of allocations.
+    /// Checks the copy. Bytes outside of allocations are reported as findings.
     ///
     /// # Errors
     /// `INVALID_VALUE`.
@@ -99,10 +98,10 @@ impl Copy {
                 bail!(C, INVALID_VALUE, "the {name} is null");
             }
             let Some(span) = self.span(end).filter(|&span| address.checked_add(span as u64).is_some()) else {
-                bail!(C, INVALID_VALUE, "the {name} {address:#x} would reach beyond all addresses");
+                bail!(C, INVALID_VALUE, "the {name} {address:#x} would extend past the end of the address space");
             };
             if end.device && !machine.memory.holds(address) {
-                bail!(C, INVALID_VALUE, "the {name} {address:#x} is no device memory, as the copy says that it is");
+                bail!(C, INVALID_VALUE, "the {name} {address:#x} is not device memory, although the copy says so");
             }
             if !bounds(machine, address, span, write) {
                 bail!(C, INVALID_VALUE, "the {name} {address:#x} has no room for {span} bytes");
@@ -111,17 +110,17 @@ impl Copy {
         Ok(())
     }
 
-    /// True where an end is memory that the simulator does not know: then the copy is made before
-    /// its call returns.
+    /// Whether an end is memory that the simulator does not know; the copy is then done before the
+    /// call returns.
     pub fn is_pageable(&self, machine: &Machine) -> bool {
         let pageable = |end: &End| place(machine, end.address) == Place::Pageable;
         !self.is_empty() && (pageable(&self.to) || pageable(&self.from))
     }
 
-    /// Enqueues the copy, which was checked.
+    /// Enqueues a checked copy.
     ///
     /// # Errors
-    /// Those of captures, and of the work that a wait is for.
+    /// Returns the errors of captures, and of the work that it waits for.
     pub fn enqueue<C: ResultCode>(self, machine: &'static Machine, stream: StreamId, when: When) -> Result<(), C> {
         let capturing = machine.queues.capture_status(stream)?.1 != 0;
         machine.queues.enqueue(stream, self.work(machine))?;
@@ -131,7 +130,7 @@ impl Copy {
         Ok(())
     }
 
-    /// The work of the copy.
+    /// Returns the work of the copy.
     pub fn work(self, machine: &'static Machine) -> Work {
         Work::new(move || self.run(machine)).labelled(Payload::Copy(self))
     }
@@ -142,14 +141,14 @@ impl Copy {
         }
         let held = |end: &End, write| self.span(end).is_some_and(|span| bounds(machine, end.address, span, write));
         if !held(&self.to, true) || !held(&self.from, false) {
-            return Err(Fault::new("a copy whose memory was freed before its turn"));
+            return Err(Fault::new("the memory of a copy was freed before the copy ran"));
         }
         let places = (place(machine, self.to.address), place(machine, self.from.address));
         for (layer, row) in (0..self.layers).flat_map(|layer| (0..self.rows).map(move |row| (layer, row))) {
             let at = |end: &End| end.address + (layer * end.layer + row * end.pitch) as u64;
             let (to, from) = (at(&self.to), at(&self.from));
-            // SAFETY: ends in the arena were checked against live allocations; for the others the
-            // caller of the interface answers. The ends may overlap.
+            // SAFETY: ends in the arena were checked against live allocations; the caller of the
+            // interface is responsible for the others. The ends may overlap.
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, self.width) };
             match places {
                 (Place::Device, Place::Device) => machine.memory.copy_initialised(from, to, self.width),

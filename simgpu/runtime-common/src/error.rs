@@ -1,5 +1,5 @@
-//! What goes wrong in a call, and the border that every call crosses: a code for C, a reason for
-//! people, no panic.
+//! Errors of calls, and the boundary of every C function: it returns a code, prints a reason, and
+//! stops panics.
 
 use crate::ResultCode;
 use isobit_simgpu_core::memory::OutOfMemory;
@@ -7,7 +7,7 @@ use isobit_simgpu_core::queue::QueueError;
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A refusal: the code that the caller gets, and why.
+/// An error: the code that the caller gets, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error<C> {
     /// The vendor's code.
@@ -16,11 +16,11 @@ pub struct Error<C> {
     pub why: String,
 }
 
-/// What a call comes to.
+/// The result of a call.
 pub type Result<T, C> = std::result::Result<T, Error<C>>;
 
 impl<C> Error<C> {
-    /// A refusal.
+    /// Creates an error.
     pub fn new(code: C, why: impl Into<String>) -> Self {
         Self { code, why: why.into() }
     }
@@ -66,13 +66,13 @@ impl<C: ResultCode> From<OutOfMemory> for Error<C> {
     }
 }
 
-/// Makes a call of the interface and gives its code. A panic becomes the code for unknown errors.
-/// The reason of a refusal is printed where `log` is true; that something is not ready yet is none.
+/// Runs a call of the interface and returns its code. A panic becomes the code for unknown errors.
+/// With `log`, prints the reason of an error; `NOT_READY` is not an error.
 pub fn outcome<C: ResultCode>(name: &str, log: bool, body: impl FnOnce() -> Result<(), C>) -> C {
-    // Unwind safety: state that a panic may leave half changed lies behind mutexes, whose users
-    // take a poisoned one as it is.
+    // Unwind safety: state that a panic may leave half changed is behind mutexes, whose users
+    // ignore poisoning.
     let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        eprintln!("simulated GPU: {name}: an error of the simulator, told above");
+        eprintln!("simulated GPU: {name}: internal error of the simulator, printed above");
         Err(Error::new(C::UNKNOWN, "the simulator panicked"))
     });
     let Err(Error { code, why }) = outcome else { return C::SUCCESS };
@@ -82,13 +82,13 @@ pub fn outcome<C: ResultCode>(name: &str, log: bool, body: impl FnOnce() -> Resu
     code
 }
 
-/// Writes a result where the caller wants it.
+/// Writes a result to the caller's pointer.
 ///
 /// # Errors
-/// `to` is null.
+/// Fails if `to` is null.
 ///
 /// # Safety
-/// `to` is null or may be written.
+/// `to` must be null or writable.
 pub unsafe fn put<T, C: ResultCode>(to: *mut T, value: T, what: &str) -> Result<(), C> {
     if to.is_null() {
         bail!(C, INVALID_VALUE, "the pointer to {what} is null");
@@ -98,10 +98,10 @@ pub unsafe fn put<T, C: ResultCode>(to: *mut T, value: T, what: &str) -> Result<
     Ok(())
 }
 
-/// Writes a result where the caller wants it, unless the caller does not.
+/// Writes a result to the caller's pointer, unless it is null.
 ///
 /// # Safety
-/// `to` is null or may be written.
+/// `to` must be null or writable.
 pub unsafe fn put_if_wanted<T>(to: *mut T, value: T) {
     if !to.is_null() {
         // SAFETY: not null, and as the caller promises; C does not promise alignment.
@@ -109,13 +109,13 @@ pub unsafe fn put_if_wanted<T>(to: *mut T, value: T) {
     }
 }
 
-/// Reads what the caller points to.
+/// Reads from the caller's pointer.
 ///
 /// # Errors
-/// `from` is null.
+/// Fails if `from` is null.
 ///
 /// # Safety
-/// `from` is null or may be read.
+/// `from` must be null or readable.
 pub unsafe fn read<T: Copy, C: ResultCode>(from: *const T, what: &str) -> Result<T, C> {
     if from.is_null() {
         bail!(C, INVALID_VALUE, "the pointer to {what} is null");
@@ -124,34 +124,33 @@ pub unsafe fn read<T: Copy, C: ResultCode>(from: *const T, what: &str) -> Result
     Ok(unsafe { from.read_unaligned() })
 }
 
-/// Reads a name that the caller gives.
+/// Reads a string of the caller.
 ///
 /// # Errors
-/// `text` is null or not UTF-8.
+/// Fails if `text` is null or not UTF-8.
 ///
 /// # Safety
-/// `text` is null or a string that ends in NUL and outlives the result.
+/// `text` must be null or a NUL-terminated string that outlives the result.
 pub unsafe fn text<'a, C: ResultCode>(text: *const c_char, what: &str) -> Result<&'a str, C> {
     if text.is_null() {
         bail!(C, INVALID_VALUE, "{what} is null");
     }
-    // SAFETY: not null; the caller promises that `text` is null or a string that ends in NUL and
-    // outlives the result.
+    // SAFETY: not null; the caller guarantees a NUL-terminated string that outlives the result.
     unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Error::new(C::INVALID_VALUE, format!("{what} is not UTF-8")))
 }
 
-/// Writes a text, cut to `len` bytes with its NUL.
+/// Writes a text, truncated to `len` bytes including its NUL.
 ///
 /// # Errors
-/// `to` is null or has no room.
+/// Fails if `to` is null or has no room.
 ///
 /// # Safety
-/// `to` is null or has room for `len` bytes.
+/// `to` must be null or have room for `len` bytes.
 pub unsafe fn put_text<C: ResultCode>(to: *mut c_char, len: c_int, text: &str) -> Result<(), C> {
     let room = usize::try_from(len).ok().filter(|&room| room > 0 && !to.is_null());
     let Some(room) = room else { bail!(C, INVALID_VALUE, "the buffer is null or has no room: {len} bytes") };
     let bytes = &text.as_bytes()[..text.len().min(room - 1)];
-    // SAFETY: as many bytes and the NUL fit, and as the caller promises.
+    // SAFETY: the bytes and the NUL fit into the room that the caller guarantees.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
         to.add(bytes.len()).write(0);
@@ -164,7 +163,7 @@ mod tests {
     use super::*;
 
     crate::codes! {
-        /// A vendor's, small.
+        /// A small vendor's code.
         Code, unknown "none" "no code";
         SUCCESS vOk 0 "fine";
         INVALID_VALUE vBad 1 "bad argument";
@@ -205,8 +204,7 @@ mod tests {
     #[test]
     fn pointers_of_the_caller_are_looked_at_first() {
         let mut room = [1; 4];
-        // SAFETY: null is what is tested; the other pointers are to locals with the room that is
-        // given.
+        // SAFETY: null pointers are checked; the other pointers are to locals of the given size.
         unsafe {
             assert_eq!(put::<_, Code>(std::ptr::null_mut::<i32>(), 1, "it").unwrap_err().code, Code::INVALID_VALUE);
             assert_eq!(text::<Code>(std::ptr::null(), "it").unwrap_err().code, Code::INVALID_VALUE);

@@ -1,4 +1,4 @@
-//! Graphs and their nodes as callers hold them.
+//! Graphs and nodes that callers access through handles.
 
 use crate::error::{Error, Result, put, read};
 use crate::handles::{Handle, Kind, Table};
@@ -8,34 +8,34 @@ use isobit_simgpu_core::queue::{Graph, GraphExec, Work};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// A graph that callers hold, and the handles of those of its nodes that were asked for.
+/// A graph with a handle, and the handles of its nodes that were requested.
 #[derive(Debug)]
 pub struct GraphHandle {
     graph: Mutex<(Graph, Vec<Option<u64>>)>,
 }
 
-/// A node that callers hold.
+/// A node with a handle.
 #[derive(Debug, Clone)]
 pub struct NodeHandle {
-    /// The graph that it is of.
+    /// Its graph.
     pub graph: Arc<GraphHandle>,
-    /// Its number there.
+    /// Its number in the graph.
     pub node: usize,
 }
 
-/// What an update of an executable graph came to, numbered as both vendors do.
+/// The result of updating an executable graph, with the numbers of both vendors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ExecUpdate {
-    /// Done.
+    /// The update was made.
     Success = 0,
     /// The graph has other nodes or edges.
     TopologyChanged = 2,
-    /// A node is of another kind.
+    /// A node has a different kind.
     NodeTypeChanged = 3,
 }
 
-/// Everything of graphs that has a handle.
+/// All graphs, nodes and executable graphs, by handle.
 #[derive(Debug)]
 pub struct Graphs {
     graphs: Table<GraphHandle>,
@@ -44,37 +44,37 @@ pub struct Graphs {
 }
 
 impl GraphHandle {
-    /// Looks at, or changes, the graph.
+    /// Runs a function on the graph.
     pub fn with<T>(&self, body: impl FnOnce(&mut Graph) -> T) -> T {
         body(&mut self.graph.lock().0)
     }
 }
 
 impl NodeHandle {
-    /// What the node does.
+    /// Returns what the node does.
     ///
     /// # Errors
-    /// It does nothing that nodes are known for.
+    /// Fails if the node's work has no payload.
     pub fn payload<C: ResultCode>(&self) -> Result<Payload, C> {
         let payload = self.graph.with(|graph| graph.work(self.node).and_then(Payload::of).cloned());
-        payload.ok_or_else(|| Error::new(C::INVALID_VALUE, "a node of no kind that the interface has"))
+        payload.ok_or_else(|| Error::new(C::INVALID_VALUE, "the node has a kind that the interface does not have"))
     }
 
-    /// What the node comes after.
+    /// Returns the nodes that this one depends on.
     pub fn after(&self) -> Vec<usize> {
         self.graph.with(|graph| graph.after(self.node).unwrap_or_default().to_vec())
     }
 
-    /// The nodes that come after this one.
+    /// Returns the nodes that depend on this one.
     pub fn before(&self) -> Vec<usize> {
         let follows = |graph: &Graph, n: usize| graph.after(n).is_some_and(|after| after.contains(&self.node));
         self.graph.with(|graph| (0..graph.len()).filter(|&n| follows(graph, n)).collect())
     }
 
-    /// Gives the node other work of the same kind.
+    /// Replaces the node's work by other work of the same kind.
     ///
     /// # Errors
-    /// It is of another kind.
+    /// Fails if the work has a different kind.
     pub fn replace<C: ResultCode>(&self, work: Work) -> Result<(), C> {
         self.graph.with(|graph| {
             same_kind(graph.work(self.node), &work)?;
@@ -82,22 +82,22 @@ impl NodeHandle {
         })
     }
 
-    /// Gives the node's copy in an executable graph other work of the same kind, from the next
-    /// launch on.
+    /// Replaces the work of the node's copy in an executable graph by other work of the same kind,
+    /// from the next launch on.
     ///
     /// # Errors
-    /// It is of another kind.
+    /// Fails if the work has a different kind.
     pub fn replace_in<C: ResultCode>(&self, exec: &GraphExec, work: Work) -> Result<(), C> {
         same_kind(exec.graph().work(self.node), &work)?;
         exec.set_work(self.node, work).map_err(|error| Error::new(C::INVALID_VALUE, error.to_string()))
     }
 }
 
-/// Refuses to make work of one kind another.
+/// Fails if the kinds of work differ.
 fn same_kind<C: ResultCode>(old: Option<&Work>, new: &Work) -> Result<(), C> {
     let number = |work| Payload::of(work).map(Payload::number);
     if old.and_then(number) != number(new) {
-        bail!(C, INVALID_VALUE, "the node is of another kind");
+        bail!(C, INVALID_VALUE, "the node has a different kind");
     }
     Ok(())
 }
@@ -109,42 +109,42 @@ impl Default for Graphs {
 }
 
 impl Graphs {
-    /// Gives a graph its handle.
+    /// Adds a graph and returns its handle.
     pub fn insert(&self, graph: Graph) -> Handle {
         self.graphs.add(Arc::new(GraphHandle { graph: Mutex::new((graph, Vec::new())) }))
     }
 
-    /// The graph that a handle names.
+    /// Returns the graph of a handle.
     ///
     /// # Errors
-    /// It names none.
+    /// Fails if the handle is not a graph.
     pub fn graph<C: ResultCode>(&self, handle: Handle) -> Result<Arc<GraphHandle>, C> {
-        let unknown = || Error::new(C::INVALID_VALUE, format!("{handle:p} is no graph"));
+        let unknown = || Error::new(C::INVALID_VALUE, format!("{handle:p} is not a graph"));
         self.graphs.get(handle).ok_or_else(unknown)
     }
 
-    /// The node that a handle names.
+    /// Returns the node of a handle.
     ///
     /// # Errors
-    /// It names none.
+    /// Fails if the handle is not a node.
     pub fn node<C: ResultCode>(&self, handle: Handle) -> Result<Arc<NodeHandle>, C> {
-        let unknown = || Error::new(C::INVALID_VALUE, format!("{handle:p} is no node of a graph"));
+        let unknown = || Error::new(C::INVALID_VALUE, format!("{handle:p} is not a node of a graph"));
         self.nodes.get(handle).ok_or_else(unknown)
     }
 
-    /// The executable graph that a handle names.
+    /// Returns the executable graph of a handle.
     ///
     /// # Errors
-    /// It names none.
+    /// Fails if the handle is not an executable graph.
     pub fn exec<C: ResultCode>(&self, handle: Handle) -> Result<Arc<GraphExec>, C> {
-        let unknown = || Error::new(C::INVALID_VALUE, format!("{handle:p} is no executable graph"));
+        let unknown = || Error::new(C::INVALID_VALUE, format!("{handle:p} is not an executable graph"));
         self.execs.get(handle).ok_or_else(unknown)
     }
 
-    /// The work of a graph as a node of another.
+    /// Returns work that runs a graph as a node of another graph.
     ///
     /// # Errors
-    /// There is no such graph.
+    /// Fails if there is no such graph.
     pub fn child<C: ResultCode>(&self, handle: Handle) -> Result<Work, C> {
         let graph = self.graph(handle)?.with(|graph| graph.clone());
         Ok(graph.as_work().labelled(Payload::Child(graph)))
@@ -153,7 +153,7 @@ impl Graphs {
     /// Destroys a graph and the handles of its nodes.
     ///
     /// # Errors
-    /// There is no such graph.
+    /// Fails if there is no such graph.
     pub fn destroy<C: ResultCode>(&self, handle: Handle) -> Result<(), C> {
         let graph = self.graph(handle)?;
         self.graphs.remove(handle);
@@ -161,20 +161,20 @@ impl Graphs {
         Ok(())
     }
 
-    /// Makes a graph that can be launched.
+    /// Creates an executable graph.
     ///
     /// # Errors
-    /// There is no such graph.
+    /// Fails if there is no such graph.
     pub fn instantiate<C: ResultCode>(&self, handle: Handle) -> Result<Handle, C> {
         let exec = self.graph(handle)?.with(|graph| GraphExec::new(graph));
         Ok(self.execs.add(Arc::new(exec)))
     }
 
-    /// Gives an executable graph what the nodes of a graph do, which must be alike; else changes
-    /// nothing, and says why and which node does not fit.
+    /// Updates an executable graph with the work of a graph of the same structure. If the structure
+    /// differs, changes nothing and returns the reason and the first node that differs.
     ///
     /// # Errors
-    /// There is no such graph.
+    /// Fails if there is no such graph.
     pub fn update<C: ResultCode>(&self, exec: Handle, handle: Handle) -> Result<(ExecUpdate, Handle), C> {
         let (exec, graph) = (self.exec(exec)?, self.graph(handle)?);
         let (old, new, null) = (exec.graph(), graph.with(|graph| graph.clone()), std::ptr::null_mut());
@@ -192,17 +192,17 @@ impl Graphs {
         Ok((ExecUpdate::Success, null))
     }
 
-    /// Destroys an executable graph. Launches that are pending go on.
+    /// Destroys an executable graph. Pending launches continue.
     ///
     /// # Errors
-    /// There is no such graph.
+    /// Fails if there is no such graph.
     pub fn destroy_exec<C: ResultCode>(&self, handle: Handle) -> Result<(), C> {
         self.exec(handle)?;
         self.execs.remove(handle);
         Ok(())
     }
 
-    /// The handle of a node, the same whenever it is asked for.
+    /// Returns the handle of a node, which is always the same.
     pub fn node_handle(&self, graph: &Arc<GraphHandle>, node: usize) -> Handle {
         let mut locked = graph.graph.lock();
         let nodes = locked.0.len();
@@ -212,15 +212,15 @@ impl Graphs {
         *handles[node].get_or_insert_with(make) as Handle
     }
 
-    /// The handles of nodes.
+    /// Returns the handles of nodes.
     pub fn node_handles(&self, graph: &Arc<GraphHandle>, nodes: impl IntoIterator<Item = usize>) -> Vec<Handle> {
         nodes.into_iter().map(|node| self.node_handle(graph, node)).collect()
     }
 
-    /// The handles of all nodes of a graph, or of those that come after none.
+    /// Returns the handles of all nodes of a graph, or only of its roots.
     ///
     /// # Errors
-    /// There is no such graph.
+    /// Fails if there is no such graph.
     pub fn nodes<C: ResultCode>(&self, handle: Handle, roots: bool) -> Result<Vec<Handle>, C> {
         let graph = self.graph(handle)?;
         let is_root = |graph: &Graph, n: usize| graph.after(n).is_some_and(<[_]>::is_empty);
@@ -228,13 +228,14 @@ impl Graphs {
         Ok(self.node_handles(&graph, nodes))
     }
 
-    /// Adds work to a graph after other nodes of it.
+    /// Adds work to a graph after other nodes of the graph.
     ///
     /// # Errors
-    /// A null pointer, or a handle that names no node of the graph.
+    /// Fails for a null pointer, or a handle that is not a node of the graph.
     ///
     /// # Safety
-    /// `to` is null or has room for a handle; `after` is null or points to `count` handles.
+    /// `to` must be null or have room for a handle; `after` must be null or point to `count`
+    /// handles.
     pub unsafe fn add<C: ResultCode>(
         &self,
         to: *mut Handle,
@@ -249,29 +250,29 @@ impl Graphs {
         }
         let mut nodes = Vec::with_capacity(count);
         for index in 0..count {
-            // SAFETY: the caller promises that `to` is null or has room for a handle; `after` is
-            // null or points to `count` handles.
+            // SAFETY: not null; the caller guarantees that `after` points to `count` handles.
             let handle = unsafe { after.add(index).read_unaligned() };
             match self.nodes.get(handle).filter(|node| Arc::ptr_eq(&node.graph, &graph)) {
                 Some(node) => nodes.push(node.node),
-                None => bail!(C, INVALID_VALUE, "{handle:p} is no node of the graph"),
+                None => bail!(C, INVALID_VALUE, "{handle:p} is not a node of the graph"),
             }
         }
         let added = graph.with(|graph| graph.add(work, &nodes));
         let node = added.map_err(|error| Error::new(C::INVALID_VALUE, error.to_string()))?;
-        // SAFETY: not null; the caller promises that `to` is null or has room for a handle; `after`
-        // is null or points to `count` handles.
+        // SAFETY: not null; the caller guarantees that `to` has room for a handle.
         unsafe { put(to, self.node_handle(&graph, node), "the node") }
     }
 }
 
-/// Writes as many handles as there is room for, nulls behind them, and how many there are.
+/// Writes as many handles as there is room for, fills the rest with nulls, and writes the number of
+/// handles.
 ///
 /// # Errors
-/// `count` is null.
+/// Fails if `count` is null.
 ///
 /// # Safety
-/// `count` is null or holds how many handles `to` has room for, unless that is null.
+/// `count` must be null or valid. Unless `to` is null, `count` must hold the number of handles that
+/// `to` has room for.
 pub unsafe fn list<C: ResultCode>(to: *mut Handle, count: *mut usize, handles: &[Handle]) -> Result<(), C> {
     // SAFETY: the caller promises that `count` is null or holds how many handles `to` has room for,
     // unless that is null.
@@ -279,7 +280,7 @@ pub unsafe fn list<C: ResultCode>(to: *mut Handle, count: *mut usize, handles: &
     if !to.is_null() {
         for index in 0..room {
             let handle = handles.get(index).copied().unwrap_or(std::ptr::null_mut());
-            // SAFETY: below the room that the caller gives.
+            // SAFETY: the index is within the room that the caller guarantees.
             unsafe { to.add(index).write_unaligned(handle) };
         }
     }

@@ -1,14 +1,14 @@
-//! Handles: numbers that stand for what they name, never used twice, so that a stale one is known.
+//! Handles: numbers that identify objects and are never reused, so that a stale handle is detected.
 
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// What C holds of a stream, an event, a module and the like. It is never followed.
+/// The C representation of a stream, an event, a module and so on. It is never dereferenced.
 pub type Handle = *mut c_void;
 
-/// The things of one kind, by handle.
+/// The objects of one kind, by handle.
 #[derive(Debug)]
 pub struct Table<T> {
     entries: RwLock<Entries<T>>,
@@ -20,7 +20,8 @@ struct Entries<T> {
     next: u64,
 }
 
-/// Apart from each other, so that the handle of one kind is none of another.
+/// The first handle of each kind. They are far apart, so that a handle of one kind is never valid
+/// for another.
 #[derive(Debug, Clone, Copy)]
 #[repr(u64)]
 pub enum Kind {
@@ -32,13 +33,13 @@ pub enum Kind {
     Graph = 3 << 40,
     /// A node of a graph.
     Node = 4 << 40,
-    /// A graph that can be launched.
+    /// An executable graph.
     Exec = 5 << 40,
-    /// What a program registered.
+    /// A fat binary that a program registered.
     FatBinary = 6 << 40,
     /// A context.
     Context = 7 << 40,
-    /// A pool of memory.
+    /// A memory pool.
     Pool = 8 << 40,
     /// Code that no context has loaded yet.
     Library = 9 << 40,
@@ -47,12 +48,12 @@ pub enum Kind {
 }
 
 impl<T> Table<T> {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn new(kind: Kind) -> Self {
         Self { entries: RwLock::new(Entries { live: HashMap::new(), next: kind as u64 }) }
     }
 
-    /// Gives a thing its handle.
+    /// Adds an object and returns its handle.
     pub fn add(&self, thing: Arc<T>) -> Handle {
         let mut entries = self.entries.write();
         entries.next += 16;
@@ -61,23 +62,23 @@ impl<T> Table<T> {
         handle as Handle
     }
 
-    /// What a handle names.
+    /// Returns the object of a handle.
     pub fn get(&self, handle: Handle) -> Option<Arc<T>> {
         self.entries.read().live.get(&(handle as u64)).cloned()
     }
 
-    /// Takes what a handle names, which is stale from then on.
+    /// Removes and returns the object of a handle. The handle is stale from then on.
     pub fn remove(&self, handle: Handle) -> Option<Arc<T>> {
         self.entries.write().live.remove(&(handle as u64))
     }
 
-    /// The handle of a thing.
+    /// Returns the handle of the object for which `is_it` is true.
     pub fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<Handle> {
         let entries = self.entries.read();
         entries.live.iter().find(|(_, thing)| is_it(thing)).map(|(&handle, _)| handle as Handle)
     }
 
-    /// Removes whatever `gone` is true for.
+    /// Removes all objects for which `gone` is true.
     pub fn remove_if(&self, gone: impl Fn(&T) -> bool) {
         self.entries.write().live.retain(|_, thing| !gone(thing));
     }

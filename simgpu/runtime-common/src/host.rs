@@ -1,4 +1,4 @@
-//! Functions of the host in stream order.
+//! Host functions in stream order.
 
 use crate::error::Result;
 use crate::handles::Handle;
@@ -7,18 +7,18 @@ use crate::{ResultCode, bail};
 use isobit_simgpu_core::queue::Work;
 use std::ffi::c_void;
 
-/// A function of the host that a stream calls. It must not call the interface of the device.
+/// A host function that a stream calls. It must not call the interface of the device.
 pub type HostFn = unsafe extern "C" fn(*mut c_void);
 
-/// A function of the host that a stream calls with the state of its work before.
+/// A host function that a stream calls with the status of its earlier work.
 pub type StreamCallback<C> = unsafe extern "C" fn(Handle, C, *mut c_void);
 
-/// A pointer that the caller of the interface answers for.
+/// A pointer for which the caller of the interface is responsible.
 #[derive(Debug, Clone, Copy)]
 struct Data(*mut c_void);
 
-// SAFETY: it is only handed on to the function that came with it, which vendors call from threads
-// of their own.
+// SAFETY: it is only passed to the function that came with it, which real drivers also call from
+// their own threads.
 unsafe impl Send for Data {}
 // SAFETY: as above.
 unsafe impl Sync for Data {}
@@ -29,7 +29,7 @@ impl Data {
     }
 }
 
-/// A call that a node of a graph makes.
+/// The call of a host node of a graph.
 #[derive(Debug, Clone, Copy)]
 pub struct HostCall {
     /// The function.
@@ -38,31 +38,32 @@ pub struct HostCall {
 }
 
 impl HostCall {
-    /// What the function is called with.
+    /// Returns the argument of the function.
     pub fn data(&self) -> *mut c_void {
         self.data.get()
     }
 }
 
-/// The work of calling a function.
+/// Returns work that calls a function.
 ///
 /// # Errors
-/// There is none.
+/// Fails if the function is null.
 pub fn work<C: ResultCode>(func: Option<HostFn>, data: *mut c_void) -> Result<Work, C> {
     let Some(func) = func else { bail!(C, INVALID_VALUE, "the function is null") };
     let call = HostCall { func, data: Data(data) };
     let work = Work::new(move || {
-        // SAFETY: whoever gave the function to the interface answers for it and its argument.
+        // SAFETY: the caller of the interface is responsible for the function and its argument.
         unsafe { (call.func)(call.data()) };
         Ok(())
     });
     Ok(work.labelled(Payload::Host(Some(call))))
 }
 
-/// The work of calling a function with the stream and success; after a failure it is not called.
+/// Returns work that calls a function with the stream and the success code. After a failure it is
+/// not called.
 ///
 /// # Errors
-/// There is none, or the flags are not 0.
+/// Fails if the function is null or the flags are not 0.
 pub fn callback<C: ResultCode>(
     func: Option<StreamCallback<C>>,
     stream: Handle,
@@ -74,7 +75,7 @@ pub fn callback<C: ResultCode>(
     };
     let (stream, data) = (Data(stream), Data(data));
     let work = Work::new(move || {
-        // SAFETY: whoever gave the function to the interface answers for it and its argument.
+        // SAFETY: the caller of the interface is responsible for the function and its argument.
         unsafe { func(stream.get(), C::SUCCESS, data.get()) };
         Ok(())
     });

@@ -1,9 +1,8 @@
-//! What the runtime libraries of simulated GPUs share: HIP's and CUDA's were made alike, so that
-//! most of what stands behind their functions is one thing. It knows no vendor's names; codes come
-//! through [`ResultCode`], by which every refusal here is the vendor's own.
+//! Code shared by the runtime libraries of the simulated GPUs. HIP and CUDA have similar
+//! interfaces, so most of their implementation is the same. This crate contains no vendor names;
+//! errors use the vendor's codes through [`ResultCode`].
 //!
-//! The functions that C calls, their names and the rules of one vendor alone stay with the library
-//! of that vendor.
+//! The C functions, their names and vendor-specific rules are in the library of each vendor.
 
 pub mod arguments;
 pub mod capture;

@@ -1,4 +1,5 @@
-//! What is simulated: memory, findings and queues, and the parts of allocation that know no vendor.
+//! The simulated machine: memory, findings and queues, and the vendor-independent parts of
+//! allocation.
 
 use crate::error::{Error, Result};
 use crate::{ResultCode, bail};
@@ -10,23 +11,23 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The simulated devices of a process, but for the processors on them.
+/// The simulated devices of a process, except their processors.
 pub struct Machine {
     /// The memory of all devices.
     pub memory: Arc<Memory>,
-    /// What was found.
+    /// The findings.
     pub findings: Arc<Findings>,
-    /// Work.
+    /// The queues of work.
     pub queues: Queues,
-    /// Memory of the host that was registered: its length by its start.
+    /// Registered host memory: its length by its start.
     registered: Mutex<BTreeMap<u64, u64>>,
 }
 
 impl Machine {
-    /// A machine with the settings of the process, whose queues have as many devices.
+    /// Creates a machine with the settings of the process and queues for `devices` devices.
     ///
     /// # Errors
-    /// The host gives no addresses for the memory, which becomes the code that is given.
+    /// Returns `not_initialised` if the address range for the memory cannot be reserved.
     pub fn new<C>(devices: usize, not_initialised: C) -> Result<Self, C> {
         let settings = settings();
         let memory = Memory::new(settings.memory).map_err(|error| {
@@ -47,16 +48,16 @@ impl Machine {
     /// Allocates memory of a kind.
     ///
     /// # Errors
-    /// There is not so much; a capture forbids it.
+    /// Fails if there is not enough memory or a capture forbids it.
     pub fn allocate<C: ResultCode>(&self, bytes: usize, kind: Kind) -> Result<u64, C> {
         self.queues.refuse_in_capture()?;
         Ok(self.memory.alloc(bytes, kind, if kind == Kind::Pinned { "host memory" } else { "" })?)
     }
 
-    /// Frees memory of a kind when all work is done: what is pending may use it.
+    /// Frees memory of a kind after waiting for all work, because pending work may use it.
     ///
     /// # Errors
-    /// No such memory starts there; a capture forbids it.
+    /// Fails if no such memory starts there or a capture forbids it.
     pub fn release<C: ResultCode>(&self, address: u64, kind: Kind) -> Result<(), C> {
         self.queues.refuse_in_capture()?;
         self.starts(address, kind)?;
@@ -64,31 +65,31 @@ impl Machine {
         self.memory.free(address).map_err(|error| Error::new(C::INVALID_VALUE, error.to_string()))
     }
 
-    /// The live allocation of a kind that starts at an address.
+    /// Returns the live allocation of a kind that starts at an address.
     ///
     /// # Errors
-    /// None does. Allocations of no bytes do not exist, so that whatever is not found is stale or
-    /// foreign.
+    /// Fails if none starts there. Allocations of zero bytes do not exist, so an address that is
+    /// not found is stale or foreign.
     pub fn starts<C: ResultCode>(&self, address: u64, kind: Kind) -> Result<Arc<Allocation>, C> {
         match self.memory.find(address) {
             Some(found) if found.base == address && found.kind == kind => Ok(found),
             Some(found) => {
-                bail!(C, INVALID_VALUE, "{address:#x} is not the start of {kind:?} memory; it lies in {found}")
+                bail!(C, INVALID_VALUE, "{address:#x} is not the start of {kind:?} memory; it is in {found}")
             }
             None => bail!(C, INVALID_VALUE, "no allocation starts at {address:#x}"),
         }
     }
 
-    /// The live allocation that holds an address.
+    /// Returns the live allocation that contains an address.
     ///
     /// # Errors
-    /// None does, which becomes the code that is given.
+    /// Returns `missing` if there is none.
     pub fn find<C>(&self, address: u64, missing: C) -> Result<Arc<Allocation>, C> {
         let found = self.memory.find(address);
-        found.ok_or_else(|| Error::new(missing, format!("no allocation holds {address:#x}")))
+        found.ok_or_else(|| Error::new(missing, format!("no allocation contains {address:#x}")))
     }
 
-    /// Tells that a launch could not be executed to its end.
+    /// Reports that a launch could not be completed.
     pub fn tell_fault(&self, kernel: &str, fault: &Fault) {
         eprintln!("simulated GPU: the launch of {kernel} failed: {fault}");
         self.findings.push(Finding {
@@ -102,8 +103,8 @@ impl Machine {
         });
     }
 
-    /// Registers memory of the host, whose copies then need not be made before their calls return.
-    /// False where a part of it is registered already.
+    /// Registers host memory, so that copies of it need not finish before their calls return.
+    /// Returns false if a part of it is already registered.
     pub fn register(&self, start: u64, bytes: u64) -> bool {
         let mut registered = self.registered.lock();
         let before = registered.range(..start.saturating_add(bytes)).next_back();
@@ -114,12 +115,12 @@ impl Machine {
         free
     }
 
-    /// Forgets registered memory that starts at an address. False where none does.
+    /// Unregisters the memory that starts at an address. Returns false if there is none.
     pub fn unregister(&self, start: u64) -> bool {
         self.registered.lock().remove(&start).is_some()
     }
 
-    /// Start and length of the registered memory that holds an address.
+    /// Returns start and length of the registered memory that contains an address.
     pub fn registered_at(&self, address: u64) -> Option<(u64, u64)> {
         let registered = self.registered.lock();
         let (&start, &bytes) = registered.range(..=address).next_back()?;

@@ -1,4 +1,4 @@
-//! What a node of a graph is, which captured work carries with it too.
+//! The kind and parameters of a graph node, which captured work also has.
 
 use crate::copy::Copy;
 use crate::host::HostCall;
@@ -17,16 +17,16 @@ pub enum Payload {
     Copy(Copy),
     /// A set.
     Set(Set),
-    /// A call of the host, where it is one that nodes can have.
+    /// A host call; `Some` if it is one that nodes can have.
     Host(Option<HostCall>),
-    /// A graph as a whole.
+    /// A whole graph.
     Child(Graph),
     /// Nothing.
     Empty,
 }
 
 impl Payload {
-    /// The kind of the node, which both vendors number alike.
+    /// Returns the number of the node's kind, which is the same for both vendors.
     pub fn number(&self) -> c_int {
         match self {
             Self::Kernel(_) => 0,
@@ -38,12 +38,12 @@ impl Payload {
         }
     }
 
-    /// What work does, where it was labelled.
+    /// Returns the payload of labelled work.
     pub fn of(work: &Work) -> Option<&Self> {
         work.payload.as_ref().and_then(|payload| payload.downcast_ref())
     }
 
-    /// The launch, if it is one.
+    /// Returns the launch, if it is one.
     pub fn kernel<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         match self {
             Self::Kernel(prepared) => prepared.clone().downcast().ok(),
@@ -52,9 +52,9 @@ impl Payload {
     }
 }
 
-/// Work that knows what it does.
+/// Work with a payload.
 pub trait Labelled {
-    /// With what it does.
+    /// Attaches the payload.
     #[must_use]
     fn labelled(self, payload: Payload) -> Self;
 }

@@ -1,5 +1,5 @@
-//! What was executed and found, and accesses of libraries that stand in for the vendor's: what
-//! stands behind the simulator's own functions.
+//! The implementation of the simulator's own functions: the report of findings and executed
+//! instructions, and the checks for the libraries that replace the vendor's.
 
 use crate::Machine;
 use isobit_simgpu_core::finding::{Finding, Findings};
@@ -9,25 +9,25 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-/// What [`write`] writes, as JSON.
+/// The JSON that [`write`] writes.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
-    /// Executed since the start of the process, times the lanes of a wave.
+    /// Instructions since the start of the process, multiplied by the lanes of a wave.
     instructions: u64,
-    /// Since the last report that was given.
+    /// Findings since the last report.
     findings: &'a [Finding],
 }
 
-/// Taken from the collector, but not given yet because the buffer was too small.
+/// Findings taken from the collector but not returned yet, because the buffer was too small.
 static KEPT: Mutex<Vec<Finding>> = Mutex::new(Vec::new());
 
-/// Writes a report, as JSON without a NUL, and forgets the findings in it. `of` gives the findings
-/// and the number of instructions, or nothing where the simulator could not be started, and is
-/// called where a panic does no harm. Answers how many bytes the report has; where `length` is
-/// less, nothing is written and nothing forgotten. Answers 0 where there is no simulator.
+/// Writes a report, as JSON without a NUL, and drops the findings in it. `of` returns the findings
+/// and the number of instructions, or `None` if the simulator could not be started; a panic in it
+/// is caught. Returns the size of the report in bytes; if `length` is less, nothing is written or
+/// dropped. Returns 0 if there is no simulator.
 ///
 /// # Safety
-/// `buffer` is null or has room for `length` bytes.
+/// `buffer` must be null or have room for `length` bytes.
 pub unsafe fn write<'a>(of: impl FnOnce() -> Option<(&'a Findings, u64)>, buffer: *mut c_char, length: usize) -> usize {
     let written = catch_unwind(AssertUnwindSafe(|| {
         let Some((findings, instructions)) = of() else { return 0 };
@@ -35,7 +35,7 @@ pub unsafe fn write<'a>(of: impl FnOnce() -> Option<(&'a Findings, u64)>, buffer
         kept.extend(findings.take());
         let Ok(json) = serde_json::to_vec(&Report { instructions, findings: &kept }) else { return 0 };
         if !buffer.is_null() && json.len() <= length {
-            // SAFETY: as many bytes fit, and as the caller promises.
+            // SAFETY: the bytes fit into the room that the caller guarantees.
             unsafe { std::ptr::copy_nonoverlapping(json.as_ptr(), buffer.cast(), json.len()) };
             kept.clear();
         }
@@ -44,16 +44,15 @@ pub unsafe fn write<'a>(of: impl FnOnce() -> Option<(&'a Findings, u64)>, buffer
     written.unwrap_or(0)
 }
 
-/// Gives the findings of the process, once there are any.
+/// Returns the findings of the process, once there is a collector.
 type Source = fn() -> Option<&'static Findings>;
 
-/// Has what nobody asked for told on the standard error when the process ends: a program that knows
-/// nothing of the simulator shows it too. The first source that is given counts.
+/// Prints findings that nobody took to stderr when the process ends, so that programs that do not
+/// know the simulator also show them. Only the first source is used.
 pub fn tell_at_exit(source: Source) {
     static SOURCE: OnceLock<Source> = OnceLock::new();
     extern "C" fn tell() {
-        // A panic in a function that the C library calls would abort the process instead of ending
-        // it.
+        // A panic in an exit handler would abort the process.
         let _ = catch_unwind(|| {
             let Some(findings) = SOURCE.get().and_then(|source| source()) else { return };
             let kept = std::mem::take(&mut *KEPT.lock());
@@ -66,22 +65,22 @@ pub fn tell_at_exit(source: Source) {
         });
     }
     if SOURCE.set(source).is_ok() {
-        // SAFETY: the function is the library's that this is part of, which is never unloaded (its
-        // build script sees to that). If it cannot be registered, nothing is told.
+        // If the handler cannot be registered, nothing is printed. SAFETY: the function belongs to
+        // this library, which is never unloaded (its build script ensures that).
         unsafe { libc::atexit(tell) };
     }
 }
 
-/// Findings that are told one by one at the end.
+/// Maximum number of findings printed at exit.
 const TOLD_AT_EXIT: usize = 20;
 
-/// Checks an access of a library to device memory, in the function that a stream calls: that one
-/// live allocation holds the bytes and, where they are read, that they were written. Bytes that are
-/// written count as written from then on. Host memory may always be accessed. Answers 0 where the
-/// access may be made; otherwise a finding names `what`. `of` is called where a panic does no harm.
+/// Checks an access of a library to device memory, from a function that a stream calls: one live
+/// allocation must contain the bytes, and bytes that are read must have been written. Written bytes
+/// count as initialised from then on. Host memory may always be accessed. Returns 0 if the access
+/// may be made; otherwise reports a finding that names `what`. A panic in `of` is caught.
 ///
 /// # Safety
-/// `what` is null or a string that ends in NUL.
+/// `what` must be null or a NUL-terminated string.
 pub unsafe fn access<'a>(
     of: impl FnOnce() -> Option<&'a Machine>,
     address: *const c_void,
@@ -103,15 +102,15 @@ pub unsafe fn access<'a>(
     c_int::from(!may.unwrap_or(false))
 }
 
-/// Declares the simulator's own functions, which a vendor's library has beside the vendor's:
-/// `isobit_sim_report`, `isobit_sim_access`, and what tells at the end of the process. The first
-/// expression gives the process's [`Machine`] as an `Option<&'static Machine>`, the second the
-/// number of instructions that its cards have executed.
+/// Declares the simulator's own functions, which a vendor's library has in addition to the
+/// vendor's: `isobit_sim_report`, `isobit_sim_access`, and the exit handler. The first expression
+/// is the process's [`Machine`] as an `Option<&'static Machine>`, the second the number of
+/// instructions that its GPUs have executed.
 #[macro_export]
 macro_rules! report_functions {
     ($machine:expr, $instructions:expr) => {
-        /// Writes a report of all cards; [`write`]($crate::report::write) says how. Answers 0
-        /// before the interface is initialised.
+        /// Writes a report of all GPUs; see [`write`]($crate::report::write). Returns 0 before the
+        /// interface is initialised.
         ///
         /// # Safety
         /// `buffer` is null or has room for `length` bytes.
@@ -125,13 +124,12 @@ macro_rules! report_functions {
             unsafe { $crate::report::write(of, buffer, length) }
         }
 
-        /// Has what nobody asked for told when the process ends.
+        /// Prints findings that nobody took when the process ends.
         pub(crate) fn tell_at_exit() {
             $crate::report::tell_at_exit(|| $machine.map(|machine| &*machine.findings));
         }
 
-        /// Checks an access of a library to device memory; [`access`]($crate::report::access) says
-        /// how.
+        /// Checks an access of a library to device memory; see [`access`]($crate::report::access).
         ///
         /// # Safety
         /// `what` is null or a string that ends in NUL.

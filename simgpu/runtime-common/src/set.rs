@@ -1,4 +1,4 @@
-//! Setting memory to a repeated value.
+//! Sets memory to a repeated value.
 
 use crate::error::Result;
 use crate::payload::{Labelled, Payload};
@@ -11,35 +11,34 @@ use isobit_simgpu_core::queue::{StreamId, Work};
 pub struct Set {
     /// The first byte.
     pub to: u64,
-    /// What elements are set to.
+    /// The value of the elements.
     pub value: u32,
-    /// Bytes of an element.
+    /// Bytes per element.
     pub size: usize,
-    /// Bytes of a row, a multiple of `size`.
+    /// Bytes per row, a multiple of `size`.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
-    /// From a row to the next.
+    /// Bytes from one row to the next.
     pub pitch: usize,
 }
 
 const WHAT: &str = "set of device memory";
 
 impl Set {
-    /// A set of `count` elements.
+    /// Creates a set of `count` elements.
     ///
     /// # Errors
-    /// They are more than there are addresses.
+    /// Fails if the size overflows.
     pub fn of_elements<C: ResultCode>(to: u64, value: u32, size: usize, count: usize) -> Result<Self, C> {
         let Some(width) = count.checked_mul(size) else { bail!(C, INVALID_VALUE, "{count} elements of {size} bytes") };
         Ok(Self { to, value, size, width, rows: 1, pitch: width })
     }
 
-    /// A set of rows of elements; the pitch of a single row has no meaning.
+    /// Creates a set of rows of elements; the pitch of a single row is ignored.
     ///
     /// # Errors
-    /// Elements of another size than 1, 2 or 4 bytes, rows that overlap, more than there are
-    /// addresses.
+    /// Fails if elements do not have 1, 2 or 4 bytes, if rows overlap, or if the size overflows.
     pub fn of_rows<C: ResultCode>(
         to: u64,
         pitch: usize,
@@ -49,7 +48,7 @@ impl Set {
         rows: usize,
     ) -> Result<Self, C> {
         if !matches!(size, 1 | 2 | 4) {
-            bail!(C, INVALID_VALUE, "elements of {size} bytes; they have 1, 2 or 4");
+            bail!(C, INVALID_VALUE, "elements have {size} bytes, but must have 1, 2 or 4");
         }
         let one = Self::of_elements(to, value, size, count)?;
         let pitch = if rows > 1 { pitch } else { one.width };
@@ -63,7 +62,7 @@ impl Set {
         if self.width == 0 || self.rows == 0 { 0 } else { self.pitch * (self.rows - 1) + self.width }
     }
 
-    /// Checks the destination; a finding tells of bytes outside of allocations.
+    /// Checks the destination. Bytes outside of allocations are reported as a finding.
     ///
     /// # Errors
     /// `INVALID_VALUE`.
@@ -73,18 +72,18 @@ impl Set {
         }
         let size = self.size as u64;
         if self.to == 0 || !self.to.is_multiple_of(size) || (self.rows > 1 && !self.pitch.is_multiple_of(self.size)) {
-            bail!(C, INVALID_VALUE, "the destination {:#x} or its pitch is null or no multiple of {size}", self.to);
+            bail!(C, INVALID_VALUE, "the destination {:#x} or its pitch is null or not a multiple of {size}", self.to);
         }
         if !machine.memory.host_bounds(self.to, self.span(), true, WHAT, &machine.findings) {
-            bail!(C, INVALID_VALUE, "no allocation holds the {} bytes at {:#x}", self.span(), self.to);
+            bail!(C, INVALID_VALUE, "no allocation contains the {} bytes at {:#x}", self.span(), self.to);
         }
         Ok(())
     }
 
-    /// Enqueues the set, which was checked.
+    /// Enqueues a checked set.
     ///
     /// # Errors
-    /// Those of captures, and of the work that a wait is for.
+    /// Returns the errors of captures, and of the work that it waits for.
     pub fn enqueue<C: ResultCode>(self, machine: &'static Machine, stream: StreamId, wait: bool) -> Result<(), C> {
         machine.queues.enqueue(stream, self.work(machine))?;
         if wait {
@@ -93,22 +92,22 @@ impl Set {
         Ok(())
     }
 
-    /// The work of the set.
+    /// Returns the work of the set.
     pub fn work(self, machine: &'static Machine) -> Work {
         Work::new(move || self.run(machine)).labelled(Payload::Set(self))
     }
 
     fn run(&self, machine: &Machine) -> std::result::Result<(), Fault> {
         if !machine.memory.host_bounds(self.to, self.span(), true, WHAT, &machine.findings) {
-            return Err(Fault::new("a set whose memory was freed before its turn"));
+            return Err(Fault::new("the memory of a set was freed before the set ran"));
         }
         if self.span() == 0 {
             return Ok(());
         }
         for row in 0..self.rows {
             let to = self.to + (row * self.pitch) as u64;
-            // SAFETY: a live allocation holds the row, checked above; nothing else has a reference
-            // into the arena.
+            // SAFETY: a live allocation contains the row, as checked above; nothing else has a
+            // reference into the arena.
             let bytes = unsafe { std::slice::from_raw_parts_mut(to as *mut u8, self.width) };
             let value = self.value.to_le_bytes();
             if self.size == 1 {

@@ -1,11 +1,12 @@
-//! What the tests of the vendors' interfaces share: each program includes this file beside its
-//! `Code` and `isobit_sim_report`, and calls the functions as C does, over one simulator in its
+//! Helpers for the tests of the vendors' interfaces. Each test program includes this file next to
+//! its `Code` and `isobit_sim_report`, and calls the functions as C does, with one simulator in its
 //! process.
 
 use super::{Code, isobit_sim_report};
 use parking_lot::{Mutex, MutexGuard};
 
-/// Tests of one program run one at a time: they share findings, devices, and the rules of captures.
+/// Makes the tests of one program run one at a time, because they share findings, devices and the
+/// state of captures.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock();
@@ -13,7 +14,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     guard
 }
 
-/// Sets the simulator up before its first use in the process of the test.
+/// Configures the simulator before its first use in the test process.
 pub fn configure(variables: &[(&str, &str)]) {
     for (name, value) in variables {
         // SAFETY: called at the start of the only test of its program, before anything else runs.
@@ -27,27 +28,27 @@ pub fn ok(code: Code) {
     assert_eq!(code, Code::SUCCESS, "{}", code.name().to_string_lossy());
 }
 
-/// A pointer to write to, and what was written.
+/// Calls a function with an out-parameter, asserts success, and returns the written value.
 #[track_caller]
 pub fn get<T>(call: impl FnOnce(*mut T) -> Code) -> T {
     let mut value = std::mem::MaybeUninit::zeroed();
     ok(call(value.as_mut_ptr()));
-    // SAFETY: the call succeeded, so that it was written; only integers and pointers, floats and
-    // structures of them are asked for.
+    // SAFETY: the call succeeded, so the value was written; only integers, pointers, floats and
+    // structures of these are used.
     unsafe { value.assume_init() }
 }
 
-/// The simulator's report since the last one.
+/// Returns the simulator's report since the last one.
 pub fn report() -> serde_json::Value {
-    // SAFETY: a null buffer only asks for the size.
+    // SAFETY: a null buffer only queries the size.
     let bytes = unsafe { isobit_sim_report(std::ptr::null_mut(), 0) };
     let mut json = vec![0u8; bytes + 4096];
-    // SAFETY: the buffer has the size that is given.
+    // SAFETY: the buffer has the given size.
     let written = unsafe { isobit_sim_report(json.as_mut_ptr().cast(), json.len()) };
     serde_json::from_slice(&json[..written]).expect("the report is JSON")
 }
 
-/// The kinds of the findings since the last report.
+/// Returns the kinds of the findings since the last report.
 pub fn kinds() -> Vec<String> {
     let report = report();
     let findings = report["findings"].as_array().expect("findings are a list");

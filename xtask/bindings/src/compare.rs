@@ -1,39 +1,39 @@
-//! The comparison: what ours say and what theirs say, both named where they differ.
+//! Compares our declarations with those of the headers. Messages name both where they differ.
 
 use crate::declarations::Declarations;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Functions that agree.
+    /// Number of functions that agree.
     pub functions: usize,
-    /// Constants that agree.
+    /// Number of constants that agree.
     pub constants: usize,
-    /// Sizes and offsets that agree.
+    /// Number of sizes and offsets that agree.
     pub layouts: usize,
-    /// What these headers do not have, and need not.
+    /// Optional items that these headers do not have.
     pub absent: Vec<String>,
-    /// What differs.
+    /// The differences.
     pub mismatches: Vec<String>,
 }
 
 impl Report {
-    /// The absent ones, for the end of a line.
+    /// Returns the absent items as text for the end of a line.
     pub fn absent_text(&self) -> String {
-        if self.absent.is_empty() { String::new() } else { format!("; this release has no {}", self.absent.join(", ")) }
+        if self.absent.is_empty() { String::new() } else { format!("; this release lacks {}", self.absent.join(", ")) }
     }
 }
 
-/// Holds every declaration of ours against theirs.
+/// Compares every declaration of ours with theirs.
 pub fn compare(ours: &Declarations, theirs: &Declarations) -> Report {
     let mut report = Report::default();
     for (name, function) in &ours.functions {
         let declared = ours.signature(function);
         match theirs.functions.get(name).map(|f| theirs.signature(f)) {
             Some(header) if header == declared => report.functions += 1,
-            Some(header) => report.mismatches.push(format!("{name}: declared {declared}, the header has {header}")),
+            Some(header) => report.mismatches.push(format!("{name}: declared {declared}, but the header has {header}")),
             None if !function.required => report.absent.push(name.clone()),
-            None => report.mismatches.push(format!("{name}: declared {declared}, the header has no such function")),
+            None => report.mismatches.push(format!("{name}: declared {declared}, but the header has no such function")),
         }
     }
     for (name, (ty, value)) in &ours.constants {
@@ -42,8 +42,8 @@ pub fn compare(ours: &Declarations, theirs: &Declarations) -> Report {
             Some((t, v)) if v == value && theirs.resolved(t) == ours.resolved(ty) => report.constants += 1,
             Some((t, v)) => report
                 .mismatches
-                .push(format!("declared {declared}, the header has {name}: {} = {v}", theirs.resolved(t))),
-            // Enums grow: an older release has not every value of a newer one.
+                .push(format!("declared {declared}, but the header has {name}: {} = {v}", theirs.resolved(t))),
+            // Enums grow: an older release lacks some values of a newer one.
             None => report.absent.push(name.clone()),
         }
     }
@@ -51,7 +51,7 @@ pub fn compare(ours: &Declarations, theirs: &Declarations) -> Report {
         match theirs.layouts.get(name) {
             Some(header) if header == bytes => report.layouts += 1,
             Some(header) => {
-                report.mismatches.push(format!("{name}: declared at {bytes} bytes, the header has it at {header}"))
+                report.mismatches.push(format!("{name}: declared as {bytes} bytes, but the header has {header}"))
             }
             None => report.absent.push(name.clone()),
         }
@@ -138,7 +138,7 @@ mod tests {
         ] {
             assert!(OURS.contains(right), "{right}");
             let report = report(&OURS.replace(right, wrong));
-            assert!(!report.mismatches.is_empty(), "{wrong} went unseen");
+            assert!(!report.mismatches.is_empty(), "{wrong} was not detected");
             let all = report.mismatches.join("\n");
             assert!(told.iter().all(|t| all.contains(t)), "{wrong}: {all}");
         }

@@ -1,5 +1,4 @@
-//! What a set of declarations says, in one form for both sides, with types resolved to what the ABI
-//! knows.
+//! A set of declarations in the same form for both sides, with types resolved to their ABI types.
 
 use std::collections::BTreeMap;
 use syn::{ReturnType, Type};
@@ -11,25 +10,25 @@ pub struct Function {
     pub arguments: Vec<Type>,
     /// Type of the result.
     pub result: ReturnType,
-    /// False for one that some releases lack.
+    /// Whether every release has it.
     pub required: bool,
 }
 
-/// Everything that one side declares.
+/// All declarations of one side.
 #[derive(Debug, Clone, Default)]
 pub struct Declarations {
-    /// Types that stand for others.
+    /// Type aliases.
     pub aliases: BTreeMap<String, Type>,
     /// Functions.
     pub functions: BTreeMap<String, Function>,
-    /// Constants: type and value.
+    /// Constants, with type and value.
     pub constants: BTreeMap<String, (Type, i128)>,
-    /// Bytes: the size of `struct`, the offset of `struct::field`.
+    /// Sizes of `struct` and offsets of `struct::field`, in bytes.
     pub layouts: BTreeMap<String, u64>,
 }
 
 impl Declarations {
-    /// Takes another's in.
+    /// Adds the declarations of `other`.
     pub fn add(&mut self, other: Self) {
         self.aliases.extend(other.aliases);
         self.functions.extend(other.functions);
@@ -37,8 +36,8 @@ impl Declarations {
         self.layouts.extend(other.layouts);
     }
 
-    /// A type as the ABI knows it: names of integers are integers, `const` makes no difference, an
-    /// object that is only pointed to is its name.
+    /// Returns the ABI form of a type. Aliases of integers become integers, `const` is ignored, and
+    /// an object that is only used through pointers is its name.
     pub fn resolved(&self, ty: &Type) -> String {
         match ty {
             Type::Ptr(pointer) => format!("*{}", self.resolved(&pointer.elem)),
@@ -59,12 +58,12 @@ impl Declarations {
                     (None, other) => other.into(),
                 }
             }
-            // Neither side has others; a new kind shows as a mismatch.
+            // Neither side has other kinds; a new kind shows as a mismatch.
             other => format!("{:?}", std::mem::discriminant(other)),
         }
     }
 
-    /// A function's type as the ABI knows it.
+    /// Returns the ABI form of a function's type.
     pub fn signature(&self, function: &Function) -> String {
         let arguments: Vec<_> = function.arguments.iter().map(|a| self.resolved(a)).collect();
         let result = match &function.result {
@@ -75,7 +74,7 @@ impl Declarations {
     }
 }
 
-/// The functions of foreign items.
+/// Returns the name and the declaration of a foreign function.
 pub fn function(item: &syn::ForeignItemFn, required: bool) -> (String, Function) {
     let arguments = item.sig.inputs.iter().filter_map(|argument| match argument {
         syn::FnArg::Typed(typed) => Some((*typed.ty).clone()),

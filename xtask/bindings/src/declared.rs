@@ -1,4 +1,4 @@
-//! Reading the -sys crates: Rust source with the three macros of `hip_sys`.
+//! Reads the -sys crates: Rust source with the three macros of `hip_sys`.
 
 use crate::declarations::{Declarations, function};
 use anyhow::{Result, anyhow, bail};
@@ -20,7 +20,7 @@ impl Parse for Library {
         input.parse::<Ident>()?;
         let about;
         braced!(about in input);
-        // Where the library is looked for is no business of a header's.
+        // Headers do not say where the library is searched for.
         about.parse::<TokenStream>()?;
         let mut library = Self { required: Vec::new(), optional: Vec::new() };
         while !input.is_empty() {
@@ -79,7 +79,7 @@ impl Parse for Handles {
     }
 }
 
-/// What a source file declares.
+/// Returns the declarations of a source file.
 pub fn read(source: &str) -> Result<Declarations> {
     let mut found = Declarations::default();
     for item in syn::parse_file(source)?.items {
@@ -108,7 +108,7 @@ pub fn read(source: &str) -> Result<Declarations> {
                             found.aliases.insert(handle.to_string(), syn::parse_quote!(*mut #object));
                         }
                     }
-                    other => bail!("the macro {other}! is none of those that declare something"),
+                    other => bail!("the macro {other}! is not one of the declaring macros"),
                 }
             }
             _ => {}
@@ -117,8 +117,8 @@ pub fn read(source: &str) -> Result<Declarations> {
     Ok(found)
 }
 
-/// `const R0600: PropertiesLayout = PropertiesLayout { size: .., arch_name: .. }`, the layouts of
-/// `hipDeviceProp_t`.
+/// Reads the layouts of `hipDeviceProp_t` from `const R0600: PropertiesLayout = PropertiesLayout {
+/// size: .., arch_name: .. }`.
 fn layout(found: &mut Declarations, item: &syn::ItemConst) -> Result<()> {
     let Expr::Struct(value) = &*item.expr else { return Ok(()) };
     for field in &value.fields {

@@ -1,25 +1,25 @@
-//! Reading official headers, through bindgen.
+//! Reads official headers through bindgen.
 
 use crate::declarations::{Declarations, function};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 use syn::{Expr, ForeignItem, Item, Lit};
 
-/// What a header is written in.
+/// The language of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// C.
     C,
-    /// C++: the header includes what C cannot read.
+    /// C++, because the header includes C++ headers.
     Cpp,
 }
 
-/// The declarations of a header that `wanted` has too, and the types they need.
+/// Returns the declarations of a header that `wanted` also has, and the types they need.
 pub fn read(include: &[PathBuf], header: &str, language: Language, wanted: &Declarations) -> Result<Declarations> {
     let mut builder = bindgen::Builder::default()
         .header_contents("wrapper.h", &format!("#include <stdbool.h>\n#include <{header}>\n"))
         .clang_args(include.iter().map(|folder| format!("-I{}", folder.display())))
-        // Two names of one choice: before and since ROCm 5.
+        // The same option has two names: one before ROCm 5 and one since.
         .clang_args(["-D__HIP_PLATFORM_AMD__", "-D__HIP_PLATFORM_HCC__"])
         .prepend_enum_name(false)
         .layout_tests(true)
@@ -35,7 +35,8 @@ pub fn read(include: &[PathBuf], header: &str, language: Language, wanted: &Decl
     for name in wanted.constants.keys() {
         builder = builder.allowlist_var(name);
     }
-    // The enums of the wanted constants come with the functions that take them, or by these names.
+    // The enums of the wanted constants are included with the functions that take them, or by these
+    // names.
     for (ty, _) in wanted.constants.values() {
         if let syn::Type::Path(path) = ty
             && let Some(last) = path.path.segments.last()
@@ -44,10 +45,10 @@ pub fn read(include: &[PathBuf], header: &str, language: Language, wanted: &Decl
         }
     }
     let text = builder.generate().with_context(|| format!("{header} cannot be read"))?.to_string();
-    parse(&text).with_context(|| format!("what bindgen made of {header} is not understood"))
+    parse(&text).with_context(|| format!("cannot parse bindgen's output for {header}"))
 }
 
-/// What bindgen's output declares.
+/// Returns the declarations in bindgen's output.
 pub fn parse(text: &str) -> Result<Declarations> {
     let mut found = Declarations { layouts: layouts(text), ..Declarations::default() };
     for item in syn::parse_file(text)?.items {
@@ -55,7 +56,8 @@ pub fn parse(text: &str) -> Result<Declarations> {
             Item::Type(alias) => {
                 found.aliases.insert(alias.ident.to_string(), *alias.ty);
             }
-            // An enum whose tag and name differ: `pub use self::rocblas_status_ as rocblas_status`.
+            // An enum with different tag and name: `pub use self::rocblas_status_ as
+            // rocblas_status`.
             Item::Use(item) => {
                 if let syn::UseTree::Path(path) = &item.tree
                     && let syn::UseTree::Rename(renamed) = &*path.tree
@@ -80,7 +82,7 @@ pub fn parse(text: &str) -> Result<Declarations> {
             _ => {}
         }
     }
-    // ROCm 5 has one layout under the plain name; from 6 on that is called R0000.
+    // ROCm 5 has one layout, under the plain name; since ROCm 6 that layout is called R0000.
     if !found.layouts.contains_key("hipDeviceProp_tR0600") {
         let old: Vec<_> = found.layouts.iter().filter(|(fact, _)| fact.starts_with("hipDeviceProp_t")).collect();
         let renamed: Vec<_> =
@@ -91,8 +93,8 @@ pub fn parse(text: &str) -> Result<Declarations> {
     Ok(found)
 }
 
-/// Sizes and offsets, which bindgen writes as assertions: `["Size of T"][size_of::<T>() - 8usize]`,
-/// `["Offset of field: T::f"][.. - 4usize]`.
+/// Returns sizes and offsets, which bindgen writes as assertions: `["Size of T"][size_of::<T>() -
+/// 8usize]`, `["Offset of field: T::f"][.. - 4usize]`.
 fn layouts(text: &str) -> std::collections::BTreeMap<String, u64> {
     let words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut facts = std::collections::BTreeMap::new();

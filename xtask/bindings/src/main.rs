@@ -1,6 +1,6 @@
-//! Compares what the -sys crates of ROCm declare with what the official headers say: every
-//! function's signature, every constant, every layout. `cargo xtask bindings --check` finds the
-//! headers and starts this; it is a package of its own because bindgen takes a while to build.
+//! Compares the declarations of the ROCm -sys crates with the official headers: the signature of
+//! every function, every constant, every layout. `cargo xtask bindings --check` finds the headers
+//! and starts this program. It is a separate package because bindgen takes a while to build.
 
 mod compare;
 mod declarations;
@@ -16,8 +16,8 @@ use std::process::ExitCode;
 /// Compares the -sys crates with official headers.
 #[derive(Parser)]
 struct Cli {
-    /// Folders that hold hip/, rocblas/, miopen/ and rocrand/; the first that has a header gives
-    /// it.
+    /// Folders that contain hip/, rocblas/, miopen/ and rocrand/. A header is read from the first
+    /// folder that has it.
     #[arg(long, required = true)]
     include: Vec<PathBuf>,
     /// The folder of the -sys crates.
@@ -25,7 +25,7 @@ struct Cli {
     crates: PathBuf,
 }
 
-/// A header and the files that declare what is called of it.
+/// A header and the files with our declarations of it.
 struct Interface {
     name: &'static str,
     header: &'static str,
@@ -69,17 +69,17 @@ const INTERFACES: [Interface; 5] = [
 fn read(crates: &Path, file: &str) -> Result<Declarations> {
     let path = crates.join(file);
     let text = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-    declared::read(&text).with_context(|| format!("{} is not understood", path.display()))
+    declared::read(&text).with_context(|| format!("cannot parse {}", path.display()))
 }
 
 fn main() -> Result<ExitCode> {
     let cli = Cli::parse();
-    // Streams are HIP's in every other interface.
+    // All other interfaces use the streams of HIP.
     let handles = read(&cli.crates, "hip-sys/src/hip.rs")?.aliases;
     let (mut compared, mut wrong) = (0, 0);
     for interface in &INTERFACES {
         let Some(root) = cli.include.iter().find(|root| root.join(interface.header).is_file()) else {
-            println!("{:<8} not compared: {} is in none of the folders", interface.name, interface.header);
+            println!("{:<8} not compared: no folder contains {}", interface.name, interface.header);
             continue;
         };
         let mut ours = Declarations { aliases: handles.clone(), ..Declarations::default() };
@@ -104,10 +104,10 @@ fn main() -> Result<ExitCode> {
         wrong += report.mismatches.len();
     }
     if compared == 0 {
-        anyhow::bail!("none of the headers was found");
+        anyhow::bail!("no header was found");
     }
     if wrong > 0 {
-        println!("{wrong} declarations differ from the headers: correct them in {}", cli.crates.display());
+        println!("{wrong} declarations differ from the headers; correct them in {}", cli.crates.display());
     }
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,4 +1,4 @@
-//! No code, only dependencies: cargo unites the features of what it builds in one go, and so builds
-//! a package again where another selection asks for other features of something deep below it.
-//! Whoever builds this package too gets the same features each time, and so compiles nothing twice:
-//! not for the report, the tests, one package's tests, the lints or the examples.
+//! This package has only dependencies, no code. Cargo unifies the features of all packages that it
+//! builds together, so a different selection of packages may rebuild a package with other features.
+//! Building this package too gives the same features each time, so nothing is compiled twice for
+//! the report, the tests, the tests of one package, the lints or the examples.

@@ -1,20 +1,20 @@
-//! What this machine knows of registries, mirrors, proxies and certificates, which a bare root must
-//! know too to reach them.
+//! This machine's settings for registries, mirrors, proxies and certificates, which a bare root
+//! needs to reach them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The release of Debian that the root is of.
+/// The Debian release of the root.
 pub const SUITE: &str = "bookworm";
 
-/// The variables that a command in the root has, of those of this process.
+/// Returns the variables of this process that a command in the root gets.
 pub fn variables(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     all.filter(|(name, _)| name.to_str().is_some_and(is_about_networks)).collect()
 }
 
 fn is_about_networks(name: &str) -> bool {
-    // Cargo gives its own process many more variables, which say where that one is.
+    // Cargo sets many more variables for this process, which describe its own location.
     let cargo = ["CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_", "CARGO_REGISTRY_", "CARGO_SOURCE_"];
     let certificates = ["SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO"];
     let secret = ["TOKEN", "PASSWORD", "SECRET", "CREDENTIAL"];
@@ -25,8 +25,8 @@ fn is_about_networks(name: &str) -> bool {
     wanted && !secret.iter().any(|word| name.contains(word))
 }
 
-/// Files and folders that are copied into the root, and their places there, where the user's own
-/// folder is `there`.
+/// Returns the files and folders to copy into the root, and their places there. `there` is the
+/// user's home folder in the root.
 pub fn files(there: &Path) -> Vec<(PathBuf, PathBuf)> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let cargo_home = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
@@ -45,7 +45,8 @@ pub fn files(there: &Path) -> Vec<(PathBuf, PathBuf)> {
     files
 }
 
-/// What tells apt of proxies and certificates; other settings are those of this machine's packages.
+/// Returns apt's configuration files about proxies and certificates. Other settings apply only to
+/// this machine's packages.
 pub fn apt_settings() -> Vec<PathBuf> {
     let files = std::fs::read_dir("/etc/apt/apt.conf.d").into_iter().flatten().flatten().map(|entry| entry.path());
     files.filter(|file| std::fs::read_to_string(file).is_ok_and(|text| is_about_fetching(&text))).collect()
@@ -58,8 +59,8 @@ fn is_about_fetching(text: &str) -> bool {
         .any(|line| line.starts_with("acquire") && !line.contains("gzipindexes") && !line.contains("languages"))
 }
 
-/// Lines of a `sources.list` for the root, with the mirrors by which this machine has the release;
-/// none where it has none.
+/// Returns lines of a `sources.list` for the root, with the mirrors that this machine uses for the
+/// release; empty if it has none.
 pub fn sources() -> Vec<String> {
     let mut files = vec![PathBuf::from("/etc/apt/sources.list")];
     let more = std::fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten();
@@ -70,7 +71,8 @@ pub fn sources() -> Vec<String> {
     texts.flat_map(|text| of_release(&text)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The lines of one file, in either of its two forms, that are about the release and its updates.
+/// Returns the lines of one file, in either of its two formats, that are about the release and its
+/// updates.
 fn of_release(text: &str) -> Vec<String> {
     let ours = [SUITE.to_string(), format!("{SUITE}-updates"), format!("{SUITE}-security")];
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! `cargo xtask bare`: both commands of the README where there is nothing but Rust, a C linker and
+//! `cargo xtask bare`: runs both commands of the README on a system with only Rust, a C linker and
 //! a fresh clone.
 
 mod host;
@@ -16,27 +16,27 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
 use std::time::{Instant, SystemTime};
 
-/// What was asked for.
+/// The options of the task.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Tasks of xtask; none for both of the README.
+    /// Tasks of xtask to run; if empty, both of the README.
     pub only: Vec<String>,
-    /// A command instead.
+    /// A command to run instead.
     pub command: Vec<String>,
-    /// Debian packages that are there too.
+    /// Additional Debian packages.
     pub with: Vec<String>,
-    /// Where the root is made.
+    /// The folder of the root.
     pub root: Option<PathBuf>,
-    /// The root stays.
+    /// Whether to keep the root.
     pub keep: bool,
-    /// As an ordinary user.
+    /// Whether to run as an ordinary user.
     pub user: bool,
-    /// Without network.
+    /// Whether to run without network.
     pub no_network: bool,
 }
 
 impl Options {
-    /// The commands that run, one after the other while they succeed.
+    /// Returns the commands to run, one after the other until one fails.
     fn commands(&self) -> Vec<Vec<String>> {
         if !self.command.is_empty() {
             return vec![self.command.clone()];
@@ -47,10 +47,11 @@ impl Options {
     }
 }
 
-/// Makes the root and runs the commands in it; the exit code is that of the first that fails.
+/// Makes the root and runs the commands in it. Returns the exit code of the first command that
+/// fails.
 pub fn run(options: &Options) -> Result<ExitCode> {
     if !setup::is_root() {
-        bail!("only root may make a bare root: `sudo -E env PATH=\"$PATH\" cargo xtask bare`");
+        bail!("making a bare root requires root: `sudo -E env PATH=\"$PATH\" cargo xtask bare`");
     }
     let folder = target_dir().join("bare");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -59,7 +60,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let root = Root::new(place, options.user, !options.no_network)?;
     let result = in_root(options, &root, &log);
     log.say(&match options.keep {
-        true => "the root stays where it is".into(),
+        true => "the root is kept".into(),
         false => root
             .remove()
             .map_or_else(|e| format!("the root could not be removed: {e:#}"), |()| "the root is removed".into()),
@@ -94,14 +95,14 @@ fn in_root(options: &Options, root: &Root, log: &Log) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A command as the table of steps shows it.
+/// Returns a command as the table of steps shows it.
 fn name(words: &[String]) -> String {
     let all = words.join(" ");
     let short: String = all.chars().take(40).collect();
     if short.len() < all.len() { format!("{short}…") } else { short }
 }
 
-/// What is printed, in a file too.
+/// Prints messages and also writes them to a file.
 struct Log {
     path: PathBuf,
     file: Mutex<File>,
@@ -116,7 +117,7 @@ impl Log {
     }
 
     fn keep(&self, text: &str) {
-        // What cannot be logged was printed.
+        // Ignored: the text was also printed.
         let _ = self.file.lock().expect("nothing panics here").write_all(text.as_bytes());
     }
 
@@ -125,7 +126,7 @@ impl Log {
         self.keep(&format!("{line}\n"));
     }
 
-    /// Runs a command to its end, prints and keeps what it says, and gives its exit code.
+    /// Runs a command to its end, prints and logs its output, and returns its exit code.
     fn run(&self, command: &mut Command) -> Result<u8> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("`unshare` of util-linux does not start")?;
@@ -141,7 +142,7 @@ impl Log {
     fn copy(&self, mut from: impl Read, mut to: impl Write) {
         let mut chunk = [0; 4096];
         while let Ok(count @ 1..) = from.read(&mut chunk) {
-            // A terminal or disk that takes no more is no reason to stop the command.
+            // A closed terminal or a full disk does not stop the command.
             let _ = to.write_all(&chunk[..count]).and_then(|()| to.flush());
             let _ = self.file.lock().expect("nothing panics here").write_all(&chunk[..count]);
         }

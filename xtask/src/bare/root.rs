@@ -1,4 +1,4 @@
-//! A minimal Debian root: how it is made, and how commands run in it.
+//! Makes a minimal Debian root and runs commands in it.
 
 use super::host::{self, SUITE};
 use crate::setup;
@@ -8,19 +8,19 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What there is beside what Debian calls required: a C linker, and the certificates of registries.
+/// Packages beyond Debian's required ones: a C linker, and certificates for the registries.
 const INCLUDED: [&str; 3] = ["ca-certificates", "gcc", "libc6-dev"];
 
-/// Where Rust lies in the root.
+/// The folder of Rust in the root.
 const RUST: &str = "/opt/rust";
 
 /// The ordinary user of `--user`.
 const USER: &str = "developer";
 
-/// What of a toolchain is no documentation.
+/// The folders of a toolchain other than documentation.
 const TOOLCHAIN: [&str; 3] = ["bin", "lib", "libexec"];
 
-/// A root. Its mounts are those of the processes that run in it, and go with them.
+/// A root. Its mounts belong to the processes that run in it and disappear with them.
 pub struct Root {
     folder: PathBuf,
     user: bool,
@@ -28,7 +28,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// In a folder that must be empty, or not be there yet.
+    /// Creates a root in a folder that must be empty or not exist yet.
     pub fn new(folder: PathBuf, user: bool, network: bool) -> Result<Self> {
         if std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
             bail!("{} is not empty: remove it, or name another folder with --root", folder.display());
@@ -38,17 +38,17 @@ impl Root {
         Ok(Self { folder, user, network })
     }
 
-    /// The folder of the user who runs commands, as the root calls it.
+    /// Returns the home folder of the user who runs commands, as a path in the root.
     fn home(&self) -> PathBuf {
         if self.user { Path::new("/home").join(USER) } else { "/root".into() }
     }
 
-    /// A place in the root as this machine calls it.
+    /// Converts a path in the root to a path on this machine.
     fn outside(&self, inside: impl AsRef<Path>) -> PathBuf {
         self.folder.join(inside.as_ref().strip_prefix("/").unwrap_or(inside.as_ref()))
     }
 
-    /// Debian, with what this machine knows of mirrors and proxies.
+    /// Installs Debian, with this machine's mirrors and proxies.
     pub fn install_debian(&self, with: &[String]) -> Result<()> {
         let included = INCLUDED.into_iter().map(String::from).chain(with.iter().cloned()).collect::<Vec<_>>().join(",");
         let sources = host::sources();
@@ -69,13 +69,13 @@ impl Root {
         quietly(&mut make)
     }
 
-    /// The toolchain that runs this, registries' settings, and the user.
+    /// Installs the toolchain of this process, copies the registry settings, and creates the user.
     pub fn install_rust(&self) -> Result<()> {
-        let toolchain = version("rustc", "--print=sysroot").context("rustc does not tell its folder")?;
+        let toolchain = version("rustc", "--print=sysroot").context("rustc does not print its sysroot")?;
         for program in ["cargo", "rustc", "cargo-clippy", "cargo-fmt"] {
             let path = Path::new(&toolchain).join("bin").join(program);
             if !path.exists() {
-                bail!("{} is not there: `rustup component add clippy rustfmt`", path.display());
+                bail!("{} is missing: run `rustup component add clippy rustfmt`", path.display());
             }
         }
         let there = self.outside(RUST);
@@ -93,9 +93,9 @@ impl Root {
         }
         for (from, to) in host::files(&self.home()) {
             let to = self.outside(to);
-            let folder = to.parent().context("a file in the root lies in a folder")?;
+            let folder = to.parent().context("a file in the root has a parent folder")?;
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            // Links to files of this machine are followed; what the root has already is replaced.
+            // Follows links to files of this machine and replaces files that the root already has.
             let mut copy = Command::new("cp");
             copy.args(["--recursive", "--dereference", "--remove-destination", "--no-target-directory"]);
             quietly(copy.args([&from, &to]))?;
@@ -103,7 +103,7 @@ impl Root {
         Ok(())
     }
 
-    /// A fresh clone of what is committed.
+    /// Clones the committed state.
     pub fn clone_head(&self) -> Result<()> {
         let from = format!("file://{}", shell::root().display());
         quietly(
@@ -121,7 +121,7 @@ impl Root {
         self.home().join("isobit")
     }
 
-    /// A command in the clone. What it mounts and starts goes with it, however it ends.
+    /// Returns a command that runs in the clone. Its mounts and child processes end with it.
     pub fn command(&self, words: &[String]) -> Command {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--pid", "--fork", "--kill-child"]);
@@ -147,13 +147,13 @@ impl Root {
         own.into_iter().chain(host::variables(std::env::vars_os())).collect()
     }
 
-    /// Removes it. Only what is on its own file system, whatever may be mounted there.
+    /// Removes the root, but nothing on other file systems that are mounted in it.
     pub fn remove(self) -> Result<()> {
         quietly(Command::new("rm").args(["-rf", "--one-file-system"]).arg(&self.folder))
     }
 }
 
-/// Mounts what every Linux has, and starts what follows in the root.
+/// Mounts /proc, /sys and /dev, and starts the following command in the root.
 const MOUNT: &str = "mount -t proc proc \"$1/proc\"; mount --rbind /sys \"$1/sys\"; mount --rbind /dev \"$1/dev\"; shift; exec chroot \"$@\"";
 
 fn assigned((name, value): (OsString, OsString)) -> OsString {

@@ -1,19 +1,19 @@
-//! A new program that depends on the packages, built without clang and without a network, measured,
-//! and run on both simulated GPUs.
+//! Builds a new program that depends on the packages, without clang and without a network, measures
+//! the build, and runs the program on both simulated GPUs.
 
 use crate::shell::{self, cargo, root, target_dir};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a program asks for that runs on every card.
+/// The dependency options of a program that runs on every GPU.
 const EVERYTHING: &str = "features = [\"cuda\", \"rocm\"]";
 
-/// What it asks for that brings the code of the targets of development alone.
+/// The dependency options for only the code of the development targets.
 const DEVELOPMENT: &str =
     "default-features = false, features = [\"cuda\", \"rocm\", \"sm_80\", \"gfx90a\", \"gfx1100\"]";
 
-/// Builds the program in both profiles, prints what that costs, and runs it.
+/// Builds the program in both profiles, prints the cost, and runs it.
 pub fn run(registry: &Path) -> Result<()> {
     let folder = target_dir().join("proof");
     if folder.exists() {
@@ -50,7 +50,7 @@ struct Program {
 }
 
 impl Program {
-    /// Says what it takes of the packages.
+    /// Writes the manifest with the dependency options.
     fn depends(&self, features: &str) -> Result<()> {
         let version = env!("CARGO_PKG_VERSION");
         let manifest = format!(
@@ -60,7 +60,8 @@ impl Program {
         write(&self.folder, "Cargo.toml", &manifest)
     }
 
-    /// Builds it as its user would who has no clang; what that took, and how large it is.
+    /// Builds the program as a user without clang would. Returns a line with the build time and the
+    /// size of the program.
     fn build(&self, what: &str, args: &[&str]) -> Result<String> {
         let mut build = cargo();
         build.current_dir(&self.folder).args(["build", "--offline"]).args(args);
@@ -76,14 +77,14 @@ impl Program {
         let cost = cpu_seconds()? - before;
         let profile = if args.is_empty() { "debug" } else { "release" };
         let size = std::fs::metadata(self.binary(profile))?.len();
-        Ok(format!("{what}: {cost:.0} CPU-seconds, a program of {:.1} MB", size as f64 / 1e6))
+        Ok(format!("{what}: {cost:.0} CPU-seconds, program size {:.1} MB", size as f64 / 1e6))
     }
 
     fn binary(&self, profile: &str) -> PathBuf {
         self.folder.join("target").join(profile).join("proof")
     }
 
-    /// Runs it on a simulated GPU of each vendor.
+    /// Runs the program on a simulated GPU of each vendor.
     fn runs(&self, profile: &str) -> Result<()> {
         let output = cargo()
             .args(["run", "--quiet", "--package", "isobit-simgpu-install"])
@@ -96,7 +97,7 @@ impl Program {
             let vendor = simulators.join(vendor);
             let mut program = Command::new(self.binary(profile));
             program.arg(device).env("LD_LIBRARY_PATH", vendor.join("lib")).env("ROCM_PATH", &vendor);
-            // What it compiles itself would be no proof of what it carries.
+            // Code compiled at run time would hide missing packed code.
             program.env("ISOBIT_COMPILE_CACHE", "").env("ISOBIT_CLANG", "none");
             shell::run(&mut program).with_context(|| format!("the program does not run on the simulated {device}"))?;
         }
@@ -104,14 +105,15 @@ impl Program {
     }
 }
 
-/// What the programs that this one started and waited for have used, with those that they did.
+/// Returns the CPU time of all child processes that this process waited for, including their
+/// children.
 fn cpu_seconds() -> Result<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat").context("CPU time is read from /proc")?;
-    children(&stat).context("/proc/self/stat is not as expected")
+    let stat = std::fs::read_to_string("/proc/self/stat").context("cannot read the CPU time from /proc")?;
+    children(&stat).context("/proc/self/stat has an unexpected format")
 }
 
-/// The 16th and 17th number of the line, in hundredths of a second. A program's name is in
-/// parentheses and may have anything in it.
+/// Returns the sum of the 16th and 17th number of the line, which are in hundredths of a second.
+/// The program's name is in parentheses and may contain any characters.
 fn children(stat: &str) -> Option<f64> {
     let mut after_name = stat.rsplit_once(')')?.1.split_whitespace().skip(13);
     let mut next = || after_name.next()?.parse::<f64>().ok();

@@ -1,5 +1,5 @@
-//! A registry of files: the packages just made, and of others those that they depend on, in the
-//! form that cargo calls `local-registry`. A program that depends on the packages builds from it
+//! A registry of files with the new packages and all packages that they depend on, in the format
+//! that cargo calls `local-registry`. A program that depends on the packages can be built from it
 //! without a network.
 
 use crate::shell::{cargo, root, target_dir};
@@ -8,32 +8,32 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// A package that is published, or that one which is depends on.
+/// A published package, or a dependency of one.
 #[derive(Debug)]
 pub struct Package {
     pub name: String,
     version: String,
-    /// Made in this workspace.
+    /// Whether it is a package of this workspace.
     pub ours: bool,
-    /// What cargo says of it.
+    /// Its metadata from cargo.
     metadata: Value,
 }
 
 impl Package {
-    /// Its file in a registry.
+    /// Returns its file name in a registry.
     pub fn file(&self) -> String {
         format!("{}-{}.crate", self.name, self.version)
     }
 
-    /// Whether it carries the compiled kernels of an architecture.
+    /// Whether it contains the compiled kernels of an architecture.
     pub fn is_data(&self) -> bool {
         self.metadata["links"].as_str().is_some_and(|links| links.starts_with("isobit_kernels_"))
     }
 
-    /// Its line in a registry's index.
+    /// Returns its line in a registry's index.
     fn line(&self, checksum: &str) -> Value {
-        // Those of tests too, which nobody resolves: a feature may name one, and names what is not
-        // there otherwise.
+        // Includes dev-dependencies, although they are not resolved: a feature may name one and
+        // would otherwise refer to a missing dependency.
         let dependencies: Vec<Value> =
             self.metadata["dependencies"].as_array().into_iter().flatten().map(dependency).collect();
         json!({
@@ -51,7 +51,7 @@ impl Package {
     }
 }
 
-/// A dependency as an index names it.
+/// Converts a dependency to the format of an index.
 fn dependency(of: &Value) -> Value {
     let (name, package) = match &of["rename"] {
         Value::Null => (&of["name"], &Value::Null),
@@ -69,8 +69,8 @@ fn dependency(of: &Value) -> Value {
     })
 }
 
-/// Every package of the workspace that may be published, and every one that the lock file takes
-/// from a registry.
+/// Returns every package of the workspace that may be published, and every package that the lock
+/// file takes from a registry.
 pub fn packages() -> Result<Vec<Package>> {
     let output =
         cargo().args(["metadata", "--format-version", "1", "--locked"]).output().context("cargo does not start")?;
@@ -81,12 +81,12 @@ pub fn packages() -> Result<Vec<Package>> {
         let ours = metadata["source"].is_null();
         Package { name: text("name"), version: text("version"), ours, metadata: metadata.clone() }
     };
-    let packages = metadata["packages"].as_array().context("cargo's metadata names no packages")?.iter();
+    let packages = metadata["packages"].as_array().context("cargo's metadata has no packages")?.iter();
     // `publish = false` is an empty list of registries.
     Ok(packages.filter(|p| p["publish"].as_array().is_none_or(|to| !to.is_empty())).map(package).collect())
 }
 
-/// Makes the registry anew from what cargo packed into a folder, and gives its path.
+/// Recreates the registry from the packages in a folder, and returns its path.
 pub fn make(made: &Path, packages: &[Package]) -> Result<PathBuf> {
     let registry = target_dir().join("registry");
     if registry.exists() {
@@ -114,21 +114,22 @@ pub fn make(made: &Path, packages: &[Package]) -> Result<PathBuf> {
     Ok(registry)
 }
 
-/// The file of a package from elsewhere, which cargo fetched to build this.
+/// Returns the file of an external package, which cargo downloaded for this build.
 fn fetched(package: &Package) -> Result<PathBuf> {
     let manifest = Path::new(package.metadata["manifest_path"].as_str().context("a package has a manifest")?);
-    // <home>/registry/src/<registry>/<package>/Cargo.toml, and beside src the files as they came.
+    // The manifest is <home>/registry/src/<registry>/<package>/Cargo.toml; the downloaded files are
+    // in <home>/registry/cache.
     let source = manifest.ancestors().nth(2).context("it lies in cargo's home")?;
     let (name, home) = (source.file_name(), source.ancestors().nth(2));
     let (name, home) = name.zip(home).context("it lies in cargo's home")?;
     let file = home.join("cache").join(name).join(package.file());
     if !file.exists() {
-        bail!("{} is not there, from which cargo unpacked {}: run `cargo fetch`", file.display(), package.name);
+        bail!("{} is missing, from which cargo unpacked {}: run `cargo fetch`", file.display(), package.name);
     }
     Ok(file)
 }
 
-/// The checksums of the lock file, by name and version.
+/// Returns the checksums of the lock file, by name and version.
 fn locked() -> Result<HashMap<(String, String), String>> {
     let lock = std::fs::read_to_string(root().join("Cargo.lock")).context("Cargo.lock cannot be read")?;
     Ok(checksums(&lock))
@@ -145,7 +146,7 @@ fn checksums(lock: &str) -> HashMap<(String, String), String> {
     lock.split("[[package]]").filter_map(entry).collect()
 }
 
-/// Where the lines of a package lie in an index: folders of its first letters.
+/// Returns the path of a package's lines in an index, in folders named by its first letters.
 fn place(name: &str) -> PathBuf {
     let name = name.to_lowercase();
     match name.len() {
@@ -155,7 +156,7 @@ fn place(name: &str) -> PathBuf {
     }
 }
 
-/// By the program of that name, which every Linux has.
+/// Computes the checksum with the program `sha256sum`, which every Linux has.
 fn sha256(file: &Path) -> Result<String> {
     let output = std::process::Command::new("sha256sum").arg(file).output().context("sha256sum does not start")?;
     ensure!(output.status.success(), "sha256sum: {}", String::from_utf8_lossy(&output.stderr));

@@ -1,4 +1,4 @@
-//! Debian's packages: installed where this user may, or unpacked into the target folder.
+//! Debian packages: installs them if this user may, or unpacks them into the target folder.
 
 use super::policy::{self, Facts, Outcome};
 use crate::shell::{quietly, run, target_dir, version};
@@ -11,17 +11,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static YES: AtomicBool = AtomicBool::new(false);
 
-/// What `--yes` says.
+/// Records whether `--yes` was given.
 pub fn answer_yes(yes: bool) {
     YES.store(yes, Ordering::Relaxed);
 }
 
-/// True where `CI` says that nobody looks on, and that nothing may be left out.
+/// Whether this runs in CI (`CI` is set), where nobody can answer and nothing may be skipped.
 pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|ci| !ci.is_empty() && ci != "false" && ci != "0")
 }
 
-/// What is known of this machine and user.
+/// Collects the facts about this machine and user.
 pub fn facts() -> Facts {
     static FACTS: OnceLock<Facts> = OnceLock::new();
     *FACTS.get_or_init(|| {
@@ -42,13 +42,13 @@ pub fn facts() -> Facts {
     })
 }
 
-/// True where the user is root.
+/// Whether the user is root.
 pub fn is_root() -> bool {
     version("id", "-u").is_some_and(|id| id == "0")
 }
 
-/// Installs packages in one go where this user may or agrees; else says what to run. True where
-/// they were installed.
+/// Installs the packages with one command if the user may and agrees; otherwise prints the command.
+/// Returns whether they were installed.
 pub fn install(packages: &[&str]) -> Result<bool> {
     let facts = facts();
     let apt: &[&str] = match policy::decide(facts) {
@@ -61,7 +61,7 @@ pub fn install(packages: &[&str]) -> Result<bool> {
         }
     };
     let mut update = apt_get(apt);
-    // Lists that cannot be fetched are no reason to stop where those that are there serve.
+    // The existing package lists may suffice if new ones cannot be downloaded.
     if let Err(e) = run(update.args(["update", "-qq"])) {
         eprintln!("note: {e:#}");
     }
@@ -71,8 +71,8 @@ pub fn install(packages: &[&str]) -> Result<bool> {
 
 fn apt_get(words: &[&str]) -> Command {
     let mut command = Command::new(words[0]);
-    // `sudo` passes variables on only where it is told to, and `-qq` with `-y` asks nothing that
-    // has no default.
+    // `sudo` passes variables on only if configured to; `-qq` with `-y` asks only questions that
+    // have a default.
     command.args(&words[1..]).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
     if words.contains(&"-n") || words.len() == 1 {
         command.stdin(Stdio::null());
@@ -88,8 +88,8 @@ fn agrees(packages: &[&str]) -> Result<bool> {
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// A file of a Debian package that is unpacked into the target folder rather than installed, so
-/// that what it depends on stays away: `librocrand1` would bring the real HIP.
+/// A file of a Debian package that is unpacked into the target folder instead of installed. This
+/// avoids its dependencies: `librocrand1` would install the real HIP.
 #[derive(Debug, Clone, Copy)]
 pub struct Unpacked {
     /// The package.
@@ -108,22 +108,22 @@ pub const ROCRAND_HEADERS: Unpacked = Unpacked { package: "librocrand-dev", file
 pub const ROCRAND: Unpacked = Unpacked { package: "librocrand1", file: "usr/lib/x86_64-linux-gnu/librocrand.so.1" };
 
 impl Unpacked {
-    /// Where the file lies once the package is unpacked.
+    /// Returns the path of the file after unpacking.
     pub fn path(self) -> PathBuf {
         target_dir().join("debian").join(self.file)
     }
 
-    /// The file, from the package if it is not there yet.
+    /// Returns the file. Downloads and unpacks the package if necessary.
     ///
     /// # Errors
-    /// Why it cannot be had.
+    /// Returns an error if the package cannot be downloaded or unpacked, or lacks the file.
     pub fn get(self) -> Result<PathBuf> {
         let path = self.path();
         if path.exists() {
             return Ok(path);
         }
         if !facts().apt {
-            bail!("Debian's package {} is needed, and there is no apt-get here", self.package);
+            bail!("Debian's package {} is needed, but this machine has no apt-get", self.package);
         }
         self.unpack().with_context(|| format!("Debian's package {}", self.package))?;
         if !path.exists() {
@@ -134,13 +134,12 @@ impl Unpacked {
 
     fn unpack(self) -> Result<()> {
         let folder = target_dir().join("debian");
-        // A folder of its own, so that another process does not unpack what this one is still
-        // downloading.
+        // A separate folder per process, so that no other process unpacks a file that is still
+        // being downloaded.
         let own = folder.join(format!("{}.{}", self.package, std::process::id()));
         std::fs::create_dir_all(&own).with_context(|| format!("cannot make {}", own.display()))?;
         let download = || quietly(Command::new("apt-get").args(["download", "-qq", self.package]).current_dir(&own));
-        // A machine whose lists of packages are absent or old, as in a container, may be able to
-        // fetch them.
+        // Package lists may be missing or old, as in a container: download them and try again.
         download().or_else(|e| {
             let apt: &[&str] = match policy::decide(facts()) {
                 Outcome::Install => &["apt-get"],

@@ -1,5 +1,5 @@
-//! What tasks need beside Rust: found in a version that serves, or installed. What cannot be had is
-//! told, and the task goes on without.
+//! Finds or installs the tools that tasks need besides Rust. If a tool is not available, a note is
+//! printed and the task continues without it.
 
 mod apt;
 pub mod policy;
@@ -15,10 +15,11 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use tool::Asked;
 
-/// Names NVIDIA's run-time compiler for simulated NVIDIA GPUs, which have no stand-in for it.
+/// The variable that names NVRTC for simulated NVIDIA GPUs, which do not replace it.
 pub const NVRTC_VARIABLE: &str = "ISOBIT_NVRTC";
 
-/// Names the disassembler that the decoder of the simulated AMD GPU is held to.
+/// The variable that names the disassembler with which the decoder of the simulated AMD GPU is
+/// compared.
 const OBJDUMP_VARIABLE: &str = "ISOBIT_LLVM_OBJDUMP";
 
 /// A program or library of the system.
@@ -32,15 +33,15 @@ pub enum Need {
     Objdump,
     /// Reads C headers.
     Libclang,
-    /// Fetches packages of PyPI.
+    /// Downloads packages from PyPI.
     Pip,
 }
 
 impl Need {
-    /// Every one, as the doctor tells of them.
+    /// All tools, in the order in which the doctor shows them.
     pub const ALL: [Self; 5] = [Self::Clang, Self::Lld, Self::Objdump, Self::Libclang, Self::Pip];
 
-    /// How people call it.
+    /// Returns its usual name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clang => "clang",
@@ -51,7 +52,7 @@ impl Need {
         }
     }
 
-    /// The Debian package that brings it.
+    /// Returns the Debian package that contains it.
     pub fn package(self) -> &'static str {
         match self {
             Self::Clang => "clang-19",
@@ -62,28 +63,26 @@ impl Need {
         }
     }
 
-    /// What comes of it where it cannot be had.
+    /// Returns the consequence of not having it.
     pub fn without(self) -> &'static str {
         match self {
             Self::Clang => {
                 "kernel sources are packed uncompiled: devices compile what they use, and no AMD GPU can be simulated"
             }
             Self::Lld => "kernels for AMD GPUs are not compiled, and none can be simulated",
-            Self::Objdump => "the decoder of the simulated AMD GPU is not held to LLVM's disassembler",
-            Self::Libclang => "the bindings of ROCm are not compared with its headers",
-            Self::Pip => {
-                "NVIDIA's NVRTC cannot be fetched, so that a simulated NVIDIA GPU compiles no kernels of a user's own"
-            }
+            Self::Objdump => "the decoder of the simulated AMD GPU is not compared with LLVM's disassembler",
+            Self::Libclang => "the ROCm bindings are not compared with the headers",
+            Self::Pip => "NVIDIA's NVRTC cannot be downloaded, so a simulated NVIDIA GPU cannot compile user kernels",
         }
     }
 
-    /// Whether this machine has one that serves.
+    /// Looks for a usable version on this machine.
     pub fn ask(self) -> Asked {
         match self {
             Self::Clang => tool::clang(),
             Self::Lld => match tool::clang() {
                 Ok(clang) => tool::lld(&clang.program),
-                Err(_) => Err("without a clang there is nothing to link".into()),
+                Err(_) => Err("there is no clang whose output it could link".into()),
             },
             Self::Objdump => tool::objdump(),
             Self::Libclang => tool::libclang(),
@@ -92,8 +91,8 @@ impl Need {
     }
 }
 
-/// Packages that bring what is missing; the linker's as well as its compiler's, which is missing
-/// first.
+/// Returns the packages of the missing tools. If clang is missing, this includes the linker, whose
+/// check needs clang.
 fn packages(missing: &[Need], needs: &[Need]) -> Vec<&'static str> {
     let wanted = |need: &&Need| {
         missing.contains(need) || **need == Need::Lld && needs.contains(&Need::Lld) && missing.contains(&Need::Clang)
@@ -101,12 +100,12 @@ fn packages(missing: &[Need], needs: &[Need]) -> Vec<&'static str> {
     needs.iter().filter(wanted).map(|need| need.package()).collect()
 }
 
-/// Finds what is needed, installs what is missing where this user may, and tells cargo how it came
-/// out. Gives what is still missing.
+/// Finds the needed tools, installs missing ones if this user may, and sets variables for cargo
+/// accordingly. Returns the tools that are still missing.
 ///
 /// # Errors
-/// A compiler that was named does not serve; in CI, apt-get fails. What is merely not to be had is
-/// no error.
+/// Fails if a compiler named by the user is not usable, or if apt-get fails in CI. A tool that is
+/// not available is not an error.
 pub fn ensure(needs: &[Need]) -> Result<Vec<Need>> {
     let chosen = std::env::var_os("ISOBIT_CLANG").is_some_and(|named| named == "none");
     let missing = |needs: &[Need]| -> Vec<Need> {
@@ -115,7 +114,7 @@ pub fn ensure(needs: &[Need]) -> Result<Vec<Need>> {
     if needs.contains(&Need::Clang)
         && let (Some(named), Err(why)) = (std::env::var_os("ISOBIT_CLANG").filter(|_| !chosen), tool::clang())
     {
-        bail!("ISOBIT_CLANG={} does not serve: {why}", named.display());
+        bail!("ISOBIT_CLANG={} is not usable: {why}", named.display());
     }
     let mut lacking = missing(needs);
     if !lacking.is_empty() {
@@ -127,15 +126,15 @@ pub fn ensure(needs: &[Need]) -> Result<Vec<Need>> {
         match install(&packages(&lacking, needs)) {
             Ok(false) => {}
             Ok(true) => lacking = missing(needs),
-            Err(e) if is_ci() => return Err(e).context("packages that are needed could not be installed"),
+            Err(e) if is_ci() => return Err(e).context("required packages could not be installed"),
             Err(e) => eprintln!("note: {e:#}"),
         }
     }
     for need in &lacking {
-        eprintln!("note: without {} {}", need.name(), need.without());
+        eprintln!("note: without {}, {}", need.name(), need.without());
     }
     tell(needs, &lacking);
-    // Chosen or not, no kernels are compiled.
+    // No kernels are compiled, even if that was the user's choice.
     lacking.extend(needs.iter().filter(|need| chosen && need.compiles()));
     Ok(lacking)
 }
@@ -146,8 +145,8 @@ impl Need {
     }
 }
 
-/// Tells every later cargo which compiler and disassembler serve, where it would not find them
-/// itself.
+/// Sets variables for every later cargo that name compiler and disassembler, if cargo would not
+/// find them itself.
 fn tell(needs: &[Need], lacking: &[Need]) {
     if needs.contains(&Need::Clang) && std::env::var_os("ISOBIT_CLANG").is_none() {
         let found = tool::clang().map(|tool| tool.program).unwrap_or_else(|_| "none".into());
@@ -165,18 +164,18 @@ fn tell(needs: &[Need], lacking: &[Need]) {
     }
 }
 
-/// What compiles the kernels.
+/// Makes the compilers of the kernels available.
 pub fn ensure_clang() -> Result<()> {
     ensure(&[Need::Clang, Need::Lld]).map(drop)
 }
 
-/// What reads headers.
+/// Makes libclang available.
 pub fn ensure_libclang() -> Result<()> {
     ensure(&[Need::Libclang]).map(drop)
 }
 
-/// NVIDIA's assembler, which tells registers and spills without a GPU; where it cannot be had, that
-/// is told.
+/// Returns NVIDIA's assembler, which reports registers and spills without a GPU. Prints a note if
+/// it is not available.
 pub fn ensure_ptxas() -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     let found = ensure(&[Need::Pip]).and_then(|_| PTXAS.get());
@@ -187,22 +186,22 @@ pub fn ensure_ptxas() -> Option<PathBuf> {
     usable.map_err(|e| eprintln!("note: {e:#}")).ok()
 }
 
-/// Something that is fetched while other work goes on.
+/// A download in the background.
 pub struct Fetched<T>(JoinHandle<Result<T>>);
 
 impl<T: Send + 'static> Fetched<T> {
-    /// Starts.
+    /// Starts the download.
     pub fn start(get: impl FnOnce() -> Result<T> + Send + 'static) -> Self {
         Self(std::thread::spawn(get))
     }
 
-    /// Waits for it.
+    /// Waits for the download.
     pub fn wait(self) -> Result<T> {
         self.0.join().expect("fetching does not panic")
     }
 }
 
-/// Fetches the sources of every crate, so that a registry which cannot be reached is told before
+/// Downloads the sources of every crate, so that an unreachable registry is reported before
 /// anything is built.
 pub fn fetch_crates() -> Result<()> {
     let host = shell::version("rustc", "--print=host-tuple");
@@ -224,7 +223,7 @@ mod tests {
         let needs = [Need::Clang, Need::Lld, Need::Objdump, Need::Pip];
         assert_eq!(packages(&[Need::Objdump], &needs), ["llvm-19"]);
         assert_eq!(packages(&[Need::Clang, Need::Lld, Need::Pip], &needs), ["clang-19", "lld-19", "python3-pip"]);
-        // A linker may be there, and of the version of an older clang.
+        // A linker may exist, but with the version of an older clang.
         assert_eq!(packages(&[Need::Clang], &needs), ["clang-19", "lld-19"]);
         assert_eq!(packages(&[Need::Clang], &[Need::Clang]), ["clang-19"]);
         assert!(packages(&[], &needs).is_empty());

@@ -1,36 +1,36 @@
-//! Who may install packages, and what is said where nobody may.
+//! Decides whether packages may be installed, and what to print otherwise.
 
-/// What there is to decide by.
+/// The facts that the decision is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// `apt-get` is there.
+    /// Whether `apt-get` exists.
     pub apt: bool,
-    /// The user is root.
+    /// Whether the user is root.
     pub root: bool,
-    /// `CI` is set, or `--yes` was given.
+    /// Whether `CI` is set or `--yes` was given.
     pub agreed: bool,
-    /// Somebody can be asked.
+    /// Whether the user can be asked on a terminal.
     pub terminal: bool,
-    /// There is a `sudo`.
+    /// Whether `sudo` exists.
     pub sudo: bool,
-    /// It asks for no password.
+    /// Whether `sudo` works without a password.
     pub sudo_is_free: bool,
 }
 
-/// What is done about missing packages.
+/// What to do about missing packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// They are installed, by this user.
+    /// Install them as this user.
     Install,
-    /// They are installed with `sudo -n`.
+    /// Install them with `sudo -n`.
     InstallWithSudo,
-    /// The user is asked, and then they are installed with `sudo`.
+    /// Ask the user, then install them with `sudo`.
     Ask,
-    /// The command is printed, and the task goes on without them.
+    /// Print the command and continue without them.
     Tell,
 }
 
-/// Decides.
+/// Decides what to do.
 pub fn decide(facts: Facts) -> Outcome {
     match facts {
         Facts { apt: false, .. } => Outcome::Tell,
@@ -41,7 +41,7 @@ pub fn decide(facts: Facts) -> Outcome {
     }
 }
 
-/// What tells which packages are missing, and how to get them.
+/// Returns a message about which packages are missing and how to install them.
 pub fn told(facts: Facts, packages: &[&str]) -> String {
     let (are, them) = if let [_] = packages { ("is", "it") } else { ("are", "them") };
     let list = packages.join(", ");
@@ -53,12 +53,12 @@ pub fn told(facts: Facts, packages: &[&str]) -> String {
         );
     }
     let why = match facts {
-        Facts { sudo: false, .. } => format!("only root may install {them}: as root, run"),
+        Facts { sudo: false, .. } => format!("only root can install {them}: as root, run"),
         Facts { agreed: true, .. } => "sudo asks for a password. Run".into(),
-        _ => "this task installs nothing unasked. Run".into(),
+        _ => "this task installs nothing without asking. Run".into(),
     };
     let command = if facts.sudo { format!("sudo apt-get install {words}") } else { format!("apt-get install {words}") };
-    let or = if facts.sudo && facts.sudo_is_free { "\n  or give `--yes`" } else { "" };
+    let or = if facts.sudo && facts.sudo_is_free { "\n  or pass `--yes`" } else { "" };
     format!("{list} {are} missing, and {why}\n    {command}{or}")
 }
 
@@ -76,12 +76,12 @@ mod tests {
             (NOBODY, Outcome::Tell),
             (Facts { root: true, ..NOBODY }, Outcome::Install),
             (Facts { root: true, apt: false, ..NOBODY }, Outcome::Tell),
-            // sudo without a password is no consent.
+            // sudo without a password is not consent.
             (sudo, Outcome::Tell),
             (Facts { agreed: true, ..sudo }, Outcome::InstallWithSudo),
             (Facts { agreed: true, terminal: true, ..sudo }, Outcome::InstallWithSudo),
             (Facts { agreed: true, apt: false, ..sudo }, Outcome::Tell),
-            // sudo -n fails where it wants a password, and CI has nobody to ask.
+            // sudo -n fails if it needs a password, and CI cannot ask anyone.
             (Facts { agreed: true, sudo_is_free: false, ..sudo }, Outcome::Tell),
             (Facts { agreed: true, terminal: true, sudo_is_free: false, ..sudo }, Outcome::Tell),
             (Facts { terminal: true, ..sudo }, Outcome::Ask),
@@ -102,7 +102,7 @@ mod tests {
         assert!(sudo.contains("clang-19 is missing") && sudo.contains("sudo apt-get install clang-19"), "{sudo}");
         assert!(!sudo.contains("--yes"), "{sudo}");
         let free = told(Facts { sudo: true, sudo_is_free: true, ..NOBODY }, &packages);
-        assert!(free.contains("installs nothing unasked") && free.contains("--yes"), "{free}");
+        assert!(free.contains("installs nothing without asking") && free.contains("--yes"), "{free}");
         let ci = told(Facts { sudo: true, agreed: true, ..NOBODY }, &packages);
         assert!(ci.contains("sudo asks for a password"), "{ci}");
         let elsewhere = told(Facts { apt: false, ..NOBODY }, &packages);

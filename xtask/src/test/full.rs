@@ -1,4 +1,5 @@
-//! The long proofs of `cargo xtask test --full`, beyond the tests that are otherwise ignored.
+//! The long tests of `cargo xtask test --full`, in addition to the tests that are otherwise
+//! ignored.
 
 use super::{BINDINGS, GROUPS, Tests, features_of, package, shifted};
 use crate::kernels::{ALL_CUDA, ALL_ROCM};
@@ -7,7 +8,7 @@ use crate::{bindings, conformance};
 use anyhow::Result;
 use std::path::Path;
 
-/// Runs them.
+/// Runs the long tests.
 pub fn run(tests: &mut Tests, simulators: &Path) -> Result<()> {
     tests.steps.run("documentation", documentation)?;
     tests.steps.run("lints and tests of the bindings' check", || {
@@ -22,7 +23,7 @@ pub fn run(tests: &mut Tests, simulators: &Path) -> Result<()> {
         }
         Ok(())
     })?;
-    // What surrounds the operations once more where a missing wait gives a wrong result.
+    // Runs the groups once more in a mode in which a missing wait gives a wrong result.
     tests.steps.run("deferred work", || {
         let mut deferred = conformance::program(simulators);
         deferred.env("ISOBIT_SIM_DEFER", "1").args(["--devices", "sim-cuda,sim-rocm:gfx90a", "--ops", GROUPS, "--out"]);
@@ -37,12 +38,12 @@ fn documentation() -> Result<()> {
     shell::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// Every architecture that a package carries compiles, and those that can be simulated but are not
-/// by default pass. In a target folder of its own: another choice of architectures would have the
-/// next build of a developer start again.
+/// Compiles for every published architecture, and tests those that can be simulated but are not by
+/// default. Uses a separate target folder, because a different set of architectures would cause a
+/// developer's next build to start from scratch.
 fn every_architecture() -> Result<()> {
     let folder = target_dir().join("every-architecture");
-    // Compiled kernels are told apart by their content, so that what is there already serves.
+    // The cache identifies compiled kernels by content, so existing ones can be reused.
     let cache = std::env::var_os("ISOBIT_KERNEL_CACHE").unwrap_or_else(|| target_dir().join("kernels").into());
     let archs = [("ISOBIT_CUDA_ARCHS", ALL_CUDA.into()), ("ISOBIT_ROCM_ARCHS", ALL_ROCM.into())];
     let simulators = conformance::build_in(&folder, &[&archs[..], &[("ISOBIT_KERNEL_CACHE", cache)]].concat())?;

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: what must hold before a commit, and with `--full` the long proofs that run
-//! nightly.
+//! `cargo xtask test`: the tests that must pass before a commit, and with `--full` the long tests
+//! that run nightly.
 
 mod full;
 mod package;
@@ -19,10 +19,10 @@ use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What was asked for.
+/// The options of the task.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Also the long proofs.
+    /// Whether to run the long tests too.
     pub full: bool,
     /// Only the tests whose name contains this.
     pub filter: Option<String>,
@@ -30,28 +30,28 @@ pub struct Options {
     pub packages: Vec<String>,
 }
 
-/// Compares with headers that few machines have, and shares no code with the rest: the long proofs
-/// lint, test and run it.
+/// Compares with headers that few machines have, and shares no code with the rest; only the long
+/// tests lint, test and run it.
 const BINDINGS: &str = "isobit-bindings";
 
-/// Its tests run a model of 90 MB, which the long proofs fetch.
+/// Its tests run a model of 90 MB, which only the long tests download.
 const EMBED: &str = "isobit-embed";
 
-/// Results that would differ first if they depended on a card's approximations of reciprocals,
-/// roots, exponentials and their kind.
+/// Operations whose results would differ first if they depended on a GPU's approximations of
+/// reciprocals, roots, exponentials and similar functions.
 const APPROXIMATED: &str = "div,rem,pow,recip,sqrt,rsqrt,exp,log,sin,tanh,gelu,softmax,layer_norm,avg_pool2d";
 
-/// Every group of what surrounds the operations.
+/// Selects all groups.
 const GROUPS: &str = "device.";
 
-/// Runs all checks, or only the tests that are asked for.
+/// Runs all checks, or only the selected tests.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let mut tests = Tests::default();
     let result = match (&options.filter, &options.packages[..]) {
         (None, []) => tests.all(options.full),
         (filter, packages) => {
             if options.full {
-                bail!("--full is everything; --filter and --package are less");
+                bail!("--full runs everything, so it cannot be combined with --filter or --package");
             }
             select::run(&mut tests, filter.as_deref(), packages)
         }
@@ -60,15 +60,15 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     result
 }
 
-/// The checks, as they go.
+/// The state of the checks.
 #[derive(Default)]
 struct Tests {
     steps: Steps,
-    /// What did not run, and why.
+    /// What was skipped, and why.
     left_out: Vec<String>,
 }
 
-/// What is fetched while the rest is built.
+/// A download that runs during the build.
 struct Fetching {
     what: &'static str,
     variable: Option<&'static str>,
@@ -87,7 +87,7 @@ impl Tests {
             Ok(ready)
         })?;
         self.steps.run("formatting", || shell::run(cargo().args(["fmt", "--all", "--check"])))?;
-        // Tests ask for the simulators themselves; built here once, they find them done.
+        // The tests build the simulators themselves; building them here once makes that a no-op.
         let simulators = self.steps.run("build of the report and the simulated GPUs", conformance::build)?;
         self.steps.run("lints", lints)?;
         let compiled = !lacking.iter().any(|need| matches!(need, Need::Clang | Need::Lld));
@@ -107,25 +107,25 @@ impl Tests {
         if compiled {
             self.simulated(full, &simulators)?;
         } else {
-            self.left_out.push("what runs on simulated GPUs: no kernels were compiled".into());
+            self.left_out.push("everything that runs on simulated GPUs: no kernels were compiled".into());
         }
         self.steps.run("doctor", || doctor::run().map(drop))?;
         self.steps.run("report", || hand_over(conformance::program(&simulators).arg("--quick")))
     }
 
-    /// The packages whose tests run, and their features.
+    /// Returns cargo arguments for the packages to test and their features.
     fn selection(&mut self, full: bool, compiled: bool) -> Result<Vec<String>> {
         let mut excluded = vec![BINDINGS.to_string()];
         if !full {
             excluded.push(EMBED.into());
             self.left_out.push(format!("the tests of {EMBED}, whose model is 90 MB: `cargo xtask test -p {EMBED}`"));
-            self.left_out.push("the long proofs: `cargo xtask test --full`".into());
+            self.left_out.push("the long tests: `cargo xtask test --full`".into());
         }
         if !compiled {
             let packages = package::all(shell::root())?;
             let uncompiled = packages.iter().filter(|p| p.needs(&packages).tools.contains(&Need::Clang));
             let names: Vec<String> = uncompiled.map(|package| package.name.clone()).collect();
-            self.left_out.push(format!("the tests of {}, which run compiled kernels", names.join(", ")));
+            self.left_out.push(format!("the tests of {}, which need compiled kernels", names.join(", ")));
             excluded.extend(names);
         }
         let kept: Vec<&str> = package::ALL.iter().copied().filter(|p| !excluded.iter().any(|e| e == p)).collect();
@@ -135,7 +135,7 @@ impl Tests {
         Ok(selection)
     }
 
-    /// What is run on simulated GPUs beside the tests and the report.
+    /// Runs the checks on simulated GPUs other than the tests and the report.
     fn simulated(&mut self, full: bool, simulators: &Path) -> Result<()> {
         let matrix = || shell::run(conformance::program(simulators).args(["--matrix", "--check"]));
         self.steps.run("support matrix", matrix)?;
@@ -147,25 +147,25 @@ impl Tests {
 
     fn tell_what_was_left_out(&self) {
         if !self.left_out.is_empty() {
-            eprintln!("\nleft out");
+            eprintln!("\nskipped");
             self.left_out.iter().for_each(|what| eprintln!("  {what}"));
         }
     }
 }
 
-/// The set-up of some tests.
+/// The result of the set-up.
 struct Ready {
     lacking: Vec<Need>,
     fetching: Vec<Fetching>,
 }
 
-/// Installs what is missing and starts what is fetched.
+/// Installs missing tools and starts downloads.
 fn set_up(needs: &Needs, left_out: &mut Vec<String>) -> Result<Ready> {
     let lacking = setup::ensure(&needs.tools)?;
     if setup::is_ci()
         && let [first, ..] = lacking[..]
     {
-        bail!("CI is set, where nothing may be left out, and without {} {}", first.name(), first.without());
+        bail!("nothing may be skipped when CI is set, but without {}, {}", first.name(), first.without());
     }
     left_out.extend(lacking.iter().map(|need| format!("{}: without {}", need.without(), need.name())));
     let no_pip = lacking.contains(&Need::Pip);
@@ -181,14 +181,15 @@ fn set_up(needs: &Needs, left_out: &mut Vec<String>) -> Result<Ready> {
     Ok(Ready { lacking, fetching })
 }
 
-/// Every package is held to the lints but the one that shares no code with the rest.
+/// Lints every package except the one that shares no code with the rest.
 fn lints() -> Result<()> {
     let mut clippy = cargo();
     clippy.args(["clippy", "--workspace", "--all-targets", "--exclude", BINDINGS]).args(features_of(package::ALL));
     shell::run(clippy.args(["--", "--deny", "warnings"]))
 }
 
-/// Waits for what is fetched: the variables that name it. What could not be had is left out.
+/// Waits for the downloads and returns the variables that name them. Failed downloads are recorded
+/// in `left_out`.
 fn finish(fetching: Vec<Fetching>, left_out: &mut Vec<String>) -> Vec<(&'static str, PathBuf)> {
     let mut variables = Vec::new();
     for Fetching { what, variable, fetched } in fetching {
@@ -200,8 +201,8 @@ fn finish(fetching: Vec<Fetching>, left_out: &mut Vec<String>) -> Vec<(&'static 
     variables
 }
 
-/// No result may depend on which approximation a card's reciprocals and roots give, nor on work
-/// being done before it is waited for. The long proofs show it for every operation.
+/// Checks for some operations that no result depends on a GPU's approximation of reciprocals and
+/// roots, or on work being done before it is waited for. The long tests check every operation.
 fn briefly_shifted(simulators: &Path) -> Result<()> {
     let with_groups = format!("{APPROXIMATED},{GROUPS}");
     for (approximation, deferred, ops) in [("+1", "0", APPROXIMATED), ("-1", "1", &with_groups)] {
@@ -210,7 +211,8 @@ fn briefly_shifted(simulators: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The report's program on simulated GPUs of another behaviour, which a real one might have.
+/// Returns a command for the conformance program on simulated GPUs with a different behaviour that
+/// a real GPU could have.
 fn shifted(simulators: &Path, approximation: &str, deferred: &str, args: &[&str]) -> Command {
     let mut shifted = conformance::program(simulators);
     shifted.env("ISOBIT_SIM_APPROX", approximation).env("ISOBIT_SIM_DEFER", deferred);

@@ -1,15 +1,15 @@
-//! The packages of the workspace: where they are, what they stand on, and what their tests need.
+//! The packages of the workspace: their folders, their dependencies, and what their tests need.
 
 use crate::setup::Need;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Built with whatever is built, so that shared packages have the same features each time and
+/// Built together with every selection, so that shared packages always have the same features and
 /// nothing is compiled twice.
 pub const FEATURES_CRATE: &str = "isobit-features";
 
-/// Every driver is built, whatever this machine has.
+/// Every driver is built, independent of this machine's devices.
 const FEATURES: [&str; 17] = [
     "isobit/cuda",
     "isobit/rocm",
@@ -33,7 +33,8 @@ const FEATURES: [&str; 17] = [
 /// The packages that have features.
 pub const ALL: &[&str] = &["isobit", "isobit-kernels", "isobit-conformance", "isobit-embed"];
 
-/// The arguments that choose the features of some packages, which must be among what is built.
+/// Returns the arguments that select the features of some packages, which must be part of the
+/// build.
 pub fn features_of(packages: &[&str]) -> Vec<String> {
     let of_these = |feature: &&&str| packages.iter().any(|package| feature.split('/').next() == Some(package));
     let chosen: Vec<&str> = FEATURES.iter().filter(of_these).copied().collect();
@@ -47,14 +48,14 @@ pub struct Package {
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,
-    /// The names of what it depends on, under which the workspace knows them.
+    /// The names of its dependencies in the workspace.
     dependencies: BTreeSet<String>,
 }
 
-/// Every package of the workspace.
+/// Returns every package of the workspace.
 ///
 /// # Errors
-/// A manifest cannot be read.
+/// Fails if a manifest cannot be read.
 pub fn all(root: &Path) -> Result<Vec<Package>> {
     let read = |folder: &Path| {
         let manifest = folder.join("Cargo.toml");
@@ -65,7 +66,7 @@ pub fn all(root: &Path) -> Result<Vec<Package>> {
     folders.map(|folder| Ok(package(&read(&folder)?, folder))).collect()
 }
 
-/// The folders of `workspace.members`, which stand a line each.
+/// Returns the folders of `workspace.members`, which are listed one per line.
 fn members(manifest: &str) -> Vec<String> {
     let list = manifest.lines().skip_while(|line| line.trim() != "members = [").skip(1);
     list.take_while(|line| line.trim() != "]").filter_map(|line| Some(line.split('"').nth(1)?.to_string())).collect()
@@ -104,7 +105,8 @@ pub struct Needs {
 }
 
 impl Package {
-    /// Read off what it depends on; only what no dependency tells is listed by name.
+    /// Returns the needs, derived from the dependencies; needs that no dependency implies are
+    /// listed by package name.
     pub fn needs(&self, all: &[Package]) -> Needs {
         let stands_on = self.closure(all);
         let kernels = stands_on.contains("isobit-kernels") || self.name == "isobit-kernels";

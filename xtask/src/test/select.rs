@@ -1,5 +1,5 @@
-//! `cargo xtask test --filter NAME` and `--package`: the packages and targets that hold such a
-//! test, with no more set up than they need.
+//! `cargo xtask test --filter NAME` and `--package`: selects the packages and targets that contain
+//! such tests, and sets up only what they need.
 
 use super::package::{self, FEATURES_CRATE, Needs, Package, features_of};
 use super::{Tests, finish, set_up};
@@ -10,20 +10,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Tests of one package.
+/// The selected tests of one package.
 #[derive(Debug)]
 struct Chosen<'a> {
     package: &'a Package,
-    /// Arguments that choose targets; none for all.
+    /// The selected targets; empty for all.
     targets: BTreeSet<Target>,
 }
 
 /// A target of a package that has tests.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
-    /// The library, or the program, and the tests in it.
+    /// The unit tests of the library or the program.
     Source,
-    /// A file or folder of `tests`.
+    /// A file or folder in `tests`.
     Test(String),
 }
 
@@ -33,7 +33,7 @@ pub fn run(tests: &mut Tests, filter: Option<&str>, packages: &[String]) -> Resu
     for name in packages {
         if !all.iter().any(|package| package.name == *name) {
             let names: Vec<&str> = all.iter().map(|package| package.name.as_str()).collect();
-            bail!("{name} is no package of the workspace; there are {}", names.join(", "));
+            bail!("{name} is not a package of the workspace; the packages are {}", names.join(", "));
         }
     }
     let among = all.iter().filter(|package| packages.is_empty() || packages.contains(&package.name));
@@ -75,8 +75,8 @@ fn both(a: Needs, b: Needs) -> Needs {
     }
 }
 
-/// Documentation's examples run where a whole package is asked for; they have no names to filter
-/// by.
+/// Returns the cargo arguments for some targets. Doc tests run only if a whole package is selected;
+/// they have no names to filter by.
 fn arguments(package: &Package, targets: &BTreeSet<Target>) -> Vec<String> {
     let is_library = package.folder.join("src/lib.rs").exists();
     let arguments = targets.iter().flat_map(|target| match target {
@@ -87,7 +87,8 @@ fn arguments(package: &Package, targets: &BTreeSet<Target>) -> Vec<String> {
     arguments.collect()
 }
 
-/// Packages that hold a test with the filter in its name, and where.
+/// Returns the packages that have a test with the filter in its name, and the targets with these
+/// tests.
 fn holding<'a>(packages: impl Iterator<Item = &'a Package>, filter: &str) -> Result<Vec<Chosen<'a>>> {
     let mut chosen = Vec::new();
     for package in packages {
@@ -108,8 +109,8 @@ fn holding<'a>(packages: impl Iterator<Item = &'a Package>, filter: &str) -> Res
     Ok(chosen)
 }
 
-/// The targets of a package and the files of each, with files of other packages that it takes in by
-/// `#[path]`.
+/// Returns the targets of a package and their files, including files of other packages that are
+/// included with `#[path]`.
 fn targets_of(folder: &Path) -> Result<Vec<(Target, Vec<PathBuf>)>> {
     let mut targets = vec![(Target::Source, sources(&folder.join("src"))?)];
     for entry in std::fs::read_dir(folder.join("tests")).into_iter().flatten() {
@@ -118,7 +119,7 @@ fn targets_of(folder: &Path) -> Result<Vec<(Target, Vec<PathBuf>)>> {
         if path.join("main.rs").exists() {
             targets.push((Target::Test(name), sources(&path)?));
         } else if path.extension().is_some_and(|e| e == "rs") {
-            // Folders without a main file are modules of any of the files: each may take them in.
+            // Folders without a main file are modules that any of the files may include.
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             let mut files = vec![path.clone()];
             for module in modules(&text) {
@@ -143,7 +144,7 @@ fn targets_of(folder: &Path) -> Result<Vec<(Target, Vec<PathBuf>)>> {
     Ok(targets)
 }
 
-/// Every Rust file below a folder.
+/// Returns every Rust file below a folder.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten() {
@@ -157,18 +158,18 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The files that `#[path = "…"]` names.
+/// Returns the files that `#[path = "…"]` names.
 fn paths(text: &str) -> impl Iterator<Item = &str> {
     text.split("#[path = \"").skip(1).filter_map(|rest| rest.split('"').next())
 }
 
-/// The names of `mod name;`.
+/// Returns the names in `mod name;` declarations.
 fn modules(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'))
 }
 
-/// Whether a file has a test whose full name may contain the filter: its own name does, or that of
-/// a module does, or that of its file. Too many are no harm, for cargo filters again.
+/// Whether a file has a test whose full name may contain the filter: the test's name, a module's
+/// name or the file's name contains it. Too many matches do no harm, because cargo filters again.
 fn has_test(place: &str, text: &str, filter: &str) -> bool {
     if !["#[test]", "proptest!", "_test!"].iter().any(|mark| text.contains(mark)) {
         return false;

@@ -1,5 +1,5 @@
-//! That nothing is compiled twice: whatever the tasks build, shared packages have one set of
-//! features.
+//! Tests that nothing is compiled twice: shared packages have the same features in the builds of
+//! all tasks.
 
 use super::package::{ALL, FEATURES_CRATE, features_of};
 use super::{BINDINGS, EMBED, Tests};
@@ -7,8 +7,8 @@ use crate::conformance;
 use crate::shell::cargo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Each package of a selection with the features that it is built with, of which there are several
-/// where macros use it too.
+/// Returns each package of a selection with its set of features; there are several sets if macros
+/// use the package too.
 fn packages(edges: &str, selection: &[&str], features: &[String]) -> BTreeMap<String, BTreeSet<String>> {
     let mut tree = cargo();
     tree.args(["tree", "--edges", edges, "--prefix", "none", "--format", "{p}|{f}"]).args(selection).args(features);
@@ -43,14 +43,14 @@ fn no_package_is_compiled_for_the_report_and_with_other_features_for_the_tests()
         for (package, features) in packages("normal,build,dev", selection, &features) {
             let known = report.get(&package);
             for features in features.into_iter().filter(|f| known.is_some_and(|known| !known.contains(f))) {
-                differences.insert(format!("{package}: {what} asks for {features}; the report for {known:?}"));
+                differences.insert(format!("{package}: {what} builds it with {features}, the report with {known:?}"));
             }
         }
     }
     let differences: Vec<String> = differences.into_iter().collect();
     assert!(
         differences.is_empty(),
-        "name the missing features in xtask/features/Cargo.toml:\n{}",
+        "add the missing features to xtask/features/Cargo.toml:\n{}",
         differences.join("\n")
     );
 }

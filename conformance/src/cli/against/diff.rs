@@ -1,10 +1,10 @@
-//! The digests of two builds, cell by cell and case by case.
+//! Compares the digests of two builds, cell by cell and case by case.
 
 use isobit::Numerics;
 use isobit_conformance::run::{CellDigests, DeviceDigests, Digests};
 use std::collections::{BTreeMap, HashSet};
 
-/// What tells a cell from its siblings, as both builds name it.
+/// What identifies a cell in both builds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     pub op: String,
@@ -23,13 +23,13 @@ impl Key {
 pub enum Kind {
     /// The same inputs gave another result.
     Results,
-    /// The earlier build has it, this one does not.
+    /// Only the earlier build has the cell.
     Lost,
-    /// Its inputs are others, so that the results say nothing.
+    /// The inputs changed, so the results cannot be compared.
     Cases,
-    /// A vendor's library gave another result, which no version promises.
+    /// A vendor's library gave another result, which no numerics version promises to keep.
     Vendor,
-    /// This build has it, the earlier one did not.
+    /// Only this build has the cell.
     Added,
 }
 
@@ -42,43 +42,43 @@ impl Kind {
 pub struct Change {
     pub kind: Kind,
     pub cell: Key,
-    /// The cases that show it; none for a cell that only one build has.
+    /// The number of cases that differ; 0 for a cell that only one build has.
     pub cases: usize,
-    /// The index of the first of them.
+    /// The index of the first of these cases.
     pub first: usize,
 }
 
-/// Who has a device.
+/// Which of the runs have a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
     Both,
-    /// The earlier run alone: its cells are lost.
+    /// Only the earlier run: its cells are lost.
     Earlier,
-    /// The later run alone: its cells are added.
+    /// Only the later run: its cells are added.
     Later,
 }
 
-/// A device in both runs.
+/// The comparison of one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     pub id: String,
     pub presence: Presence,
-    /// The cells that both have.
+    /// The number of cells that both runs have.
     pub compared: usize,
-    /// Those of them in which nothing differs.
+    /// The number of cells in which nothing differs.
     pub same: usize,
     pub changes: Vec<Change>,
 }
 
 impl Device {
-    /// Cells that differ so.
+    /// Returns the number of changes of the given kind.
     pub fn count(&self, kind: Kind) -> usize {
         self.changes.iter().filter(|c| c.kind == kind).count()
     }
 }
 
-/// Compares the devices and cells that are `wanted`. Runs of unequal length are compared as far as
-/// both were to go.
+/// Compares the devices and cells that the filters accept. If the runs have different lengths, only
+/// the cases planned in both are compared.
 pub fn devices(
     old: &Digests,
     new: &Digests,
@@ -105,7 +105,7 @@ pub fn devices(
         .collect()
 }
 
-/// The cells of a device that ran. One that is refused has no case, and is as if it were not there.
+/// Returns the cells that ran on a device. A refused cell has no cases and counts as absent.
 fn index(device: &Option<DeviceDigests>) -> BTreeMap<Key, &CellDigests> {
     let cells = device.iter().flat_map(|d| &d.cells);
     cells.filter(|c| !c.cases.is_empty()).map(|c| (Key::of(c), c)).collect()
@@ -133,7 +133,8 @@ fn compare(
     out.changes.extend(added.map(|key| whole(Kind::Added, key)));
 }
 
-/// How a cell that both have differs. A case that one did not come to has no result there.
+/// Returns how a cell that both runs have differs. A case that one run did not reach has no result
+/// there.
 fn changed(key: &Key, old: &CellDigests, new: &CellDigests, cases: usize) -> Vec<Change> {
     let results = if key.numerics == Some(Numerics::Vendor) { Kind::Vendor } else { Kind::Results };
     let mut found: BTreeMap<Kind, (usize, usize)> = BTreeMap::new();
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
     use isobit_conformance::report::{Build, DeviceRow, SCHEMA};
 
-    /// A cell, as its name with dtypes and numerics, its cases and their results.
+    /// A cell: its name, numerics, cases and results.
     type Given<'a> = (&'a str, Option<Numerics>, &'a [&'a str], &'a [&'a str]);
 
     fn run(cases: u64, devices: &[(&str, &[Given<'_>])]) -> Digests {
@@ -210,8 +211,8 @@ mod tests {
                     ("exp", PLAIN, &["a", "b", "c"], &["1", "x", "y"]),
                     ("matmul", VENDOR, &["a", "b", "c"], &["1", "2", "z"]),
                     ("new", PLAIN, &["a"], &["1"]),
-                    // The first case is another, whose result may differ; the last is the same, and
-                    // its result may not.
+                    // The first case has other inputs, so its result may differ; the last case has
+                    // the same inputs, so its result may not.
                     ("sin", PLAIN, &["other", "b", "c"], &["7", "2", "8"]),
                 ],
             )],
@@ -235,11 +236,11 @@ mod tests {
         let old = run(3, &[("cpu", &[cell])]);
         let lost = run(3, &[("cpu", &[("exp", PLAIN, &["a", "b"], &["1", ""])])]);
         assert_eq!(shown(&diff(&old, &lost)[0]), [(Kind::Results, "exp", 2, 1)]);
-        // A cell that a device refuses has no case at all.
+        // A cell that a device refuses has no cases at all.
         let refused = run(3, &[("cpu", &[("exp", PLAIN, &[], &[])])]);
         assert_eq!(shown(&diff(&old, &refused)[0]), [(Kind::Lost, "exp", 0, 0)]);
         assert_eq!(shown(&diff(&refused, &old)[0]), [(Kind::Added, "exp", 0, 0)]);
-        // A shorter run is compared as far as it goes.
+        // Only the cases of the shorter run are compared.
         let shorter = run(2, &[("cpu", &[("exp", PLAIN, &["a", "b"], &["1", "2"])])]);
         assert_eq!((diff(&old, &shorter)[0].same, diff(&shorter, &old)[0].same), (1, 1));
     }

@@ -1,5 +1,5 @@
-//! `--against`: the digests of two builds for one seed. What a build changed in the bits of results
-//! is found here, and what it lost.
+//! `--against`: compares the digests of two builds for one seed. It finds which result bits changed
+//! and which cells were lost.
 
 mod diff;
 mod show;
@@ -21,15 +21,15 @@ use std::path::{Path, PathBuf};
 /// One of the two runs.
 #[derive(Debug)]
 pub struct Side {
-    /// What a person calls it.
+    /// The name shown to the user.
     label: String,
-    /// The path as an argument, for commands.
+    /// The path as a command-line argument.
     path: String,
     build: Build,
     cases: u64,
 }
 
-/// What the comparison found.
+/// The result of the comparison.
 #[derive(Debug)]
 pub struct Comparison {
     old: Side,
@@ -38,19 +38,19 @@ pub struct Comparison {
     devices: Vec<Device>,
 }
 
-/// What it comes to.
+/// The verdict of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// No result changed, nothing was lost, and every case is the one it was.
+    /// No result changed, no cell was lost, and every case is the same.
     Same,
-    /// Results changed, and the versions of the numerics say so.
+    /// Results changed, and the numerics version changed too.
     Announced,
     /// Anything else.
     Different,
 }
 
 impl Comparison {
-    /// True where both builds know their version of the numerics, and it is not the same.
+    /// Whether both builds record their numerics version and the versions differ.
     fn announces(&self) -> bool {
         let versions = [&self.old, &self.new].map(|side| side.build.numerics_version);
         versions.iter().all(Option::is_some) && versions[0] != versions[1]
@@ -66,7 +66,7 @@ impl Comparison {
         }
     }
 
-    /// Prints it; true where nothing differs that was not announced.
+    /// Prints the comparison. Returns true if nothing differs that was not announced.
     pub fn show(&self, verbose: bool) -> bool {
         let view = View { color: std::io::stdout().is_terminal(), verbose };
         print!("{}", show::text(self, view));
@@ -74,8 +74,8 @@ impl Comparison {
     }
 }
 
-/// The earlier run that this one is compared with, read before anything runs: the later run may
-/// write over its file.
+/// The earlier run with which this one is compared. It is read before anything runs, because the
+/// later run may overwrite its file.
 #[derive(Debug)]
 pub struct Earlier {
     side: Side,
@@ -84,10 +84,10 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// The run of a folder, or of a file of digests.
+    /// Reads the run from a folder or from a file of digests.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Fails if the run cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         let digests = read_digests(path)?;
         let label = path.display().to_string();
@@ -95,25 +95,24 @@ impl Earlier {
         Ok(Self { side, file: digests_of(path), digests })
     }
 
-    /// Refuses what a run that is about to start could not be compared with: another seed, and the
-    /// digests that it would write over.
+    /// Refuses a comparison that cannot work, before the run starts: another seed, or digests that
+    /// the run would overwrite.
     ///
     /// # Errors
-    /// The seeds differ; the earlier run lies where this one goes.
+    /// Fails if the seeds differ, if the run would overwrite the earlier one, or if no cell is
+    /// selected.
     pub fn admits(&self, args: &Args, cells: &[&Cell]) -> Result<()> {
         self.is_of(args.seed)?;
         let place = |path: &Path| path.canonicalize().ok();
         let here = place(&args.out.join(Digests::FILE));
         if here.is_some() && here == place(&self.file) {
             bail!(
-                "this run would write over {}, with which it is to be compared: --out names another folder",
+                "this run would overwrite {}, with which it is to be compared: choose another folder with --out",
                 self.side.label
             );
         }
         if cells.is_empty() {
-            bail!(
-                "--against compares cells, and the filters leave none: groups of what surrounds the operations have no digests"
-            );
+            bail!("--against compares cells, but the filters select none: groups have no digests");
         }
         Ok(())
     }
@@ -121,22 +120,22 @@ impl Earlier {
     /// Refuses a run of another seed, in which no case is the same.
     ///
     /// # Errors
-    /// The seeds differ.
+    /// Fails if the seeds differ.
     fn is_of(&self, seed: u64) -> Result<()> {
         match self.digests.seed == seed {
             true => Ok(()),
             false => bail!(
-                "{} is of seed {}, and the other run of seed {seed}: no case of the two is the same",
+                "{} has seed {}, but the other run has seed {seed}: they have no case in common",
                 self.side.label,
                 self.digests.seed
             ),
         }
     }
 
-    /// Compares it with a later run, as far as the filters go.
+    /// Compares it with a later run, for the devices and cells that pass the filters.
     ///
     /// # Errors
-    /// Nothing is left to compare.
+    /// Fails if nothing is left to compare.
     pub fn with(self, args: &Args, new: &Digests, label: &str, cells: &[&Cell]) -> Result<Comparison> {
         let Earlier { side: old, digests, .. } = self;
         let asked = args.devices.iter().map(|id| devices::canonical(id)).collect::<Result<HashSet<_>>>()?;
@@ -146,7 +145,7 @@ impl Earlier {
         if devices.iter().all(|d| d.compared == 0) {
             let ids = |run: &Digests| run.devices.iter().map(|d| d.device.id.as_str()).collect::<Vec<_>>().join(", ");
             bail!(
-                "no cell of a device that both runs have is left to compare: {} has {}, {label} has {}",
+                "nothing to compare: no selected cell ran on the same device in both runs; {} has {}, {label} has {}",
                 old.label,
                 ids(&digests),
                 ids(new)
@@ -157,7 +156,7 @@ impl Earlier {
     }
 }
 
-/// The cells that the filters let through, those included that only the other build has.
+/// The cells that pass the filters, including those that only the other build has.
 struct Wanted<'a> {
     args: &'a Args,
     known: HashSet<Key>,
@@ -185,11 +184,11 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Two runs that are there already: nothing runs. True where nothing differs that was not
+/// Compares two existing runs; nothing runs. Returns true if nothing differs that was not
 /// announced.
 ///
 /// # Errors
-/// One of them cannot be read; they are of other seeds; the filters leave nothing.
+/// Fails if a run cannot be read, the seeds differ, or the filters leave nothing to compare.
 pub fn folders(args: &Args, old: &Path, new: &Path) -> Result<bool> {
     let cells = select::cells(args)?;
     let (old, digests) = (Earlier::read(old)?, read_digests(new)?);

@@ -1,5 +1,5 @@
-//! What `--against` prints: counts first, then the cells that differ with the first case that shows
-//! it, and the verdict.
+//! The output of `--against`: the counts, then the cells that differ with the first case that shows
+//! it, then the verdict.
 
 use super::diff::{Change, Device, Key, Kind, Presence};
 use super::{Comparison, Verdict};
@@ -9,13 +9,14 @@ use isobit_conformance::report::terminal::{Style, View, paint, plain};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A changed recipe changes many cells: without `--verbose` so many of each kind are named.
+/// A changed recipe changes many cells: without `--verbose`, at most this number of each kind is
+/// listed.
 const MOST: usize = 8;
 
-/// Where a cell that is run again leaves its report, beside that of the whole run.
+/// The folder for the report of a repeated cell, beside the report of the whole run.
 const RERUN: &str = "target/conformance-rerun";
 
-/// The summary.
+/// Returns the summary.
 pub fn text(found: &Comparison, view: View) -> String {
     let mut out = String::new();
     let numerics = |version: Option<u32>| version.map_or("not recorded".to_string(), |v| v.to_string());
@@ -30,10 +31,10 @@ pub fn text(found: &Comparison, view: View) -> String {
         false => writeln!(out, "numerics version {} after {}", versions[1], versions[0]),
     };
     let _ = match old.cases == new.cases {
-        true => writeln!(out, "seed {}, {} cases a cell", found.seed, old.cases),
+        true => writeln!(out, "seed {}, {} cases per cell", found.seed, old.cases),
         false => writeln!(
             out,
-            "seed {}; {} cases a cell after {}, of which the first {} are compared",
+            "seed {}; {} cases per cell after {}; the first {} are compared",
             found.seed,
             new.cases,
             old.cases,
@@ -58,7 +59,7 @@ fn heading(kind: Kind) -> &'static str {
     }
 }
 
-/// A line a device: how many cells differ how.
+/// Returns a table with one line per device: the number of cells for each kind of difference.
 fn table(found: &Comparison, view: View) -> String {
     let columns = ["compared", "same", "results\nchanged", "lost", "cases\nchanged", "vendor\nchanged", "added"];
     let row = |d: &Device| {
@@ -74,7 +75,8 @@ struct Named<'a> {
     devices: Vec<&'a str>,
 }
 
-/// The cells that differ so, each once for all devices, the first case of any device foremost.
+/// Returns the cells with this kind of difference, each once for all devices, with the earliest
+/// differing case of any device.
 fn named(devices: &[Device], kind: Kind) -> Vec<Named<'_>> {
     let mut cells: BTreeMap<&Key, Named<'_>> = BTreeMap::new();
     for device in devices.iter().filter(|d| d.presence == Presence::Both) {
@@ -102,7 +104,7 @@ fn cells(out: &mut String, found: &Comparison, kind: Kind, view: View) {
     if cells.is_empty() && devices.is_empty() {
         return;
     }
-    let outside = if kind == Kind::Vendor { " (no version promises them)" } else { "" };
+    let outside = if kind == Kind::Vendor { " (no numerics version promises them)" } else { "" };
     let _ = writeln!(out, "\n{}{outside}:", paint(heading(kind), Style::Bold, view.color));
     for device in devices {
         let who = if kind == Kind::Lost { "later" } else { "earlier" };
@@ -118,7 +120,7 @@ fn cells(out: &mut String, found: &Comparison, kind: Kind, view: View) {
             continue;
         }
         let cases = if change.cases == 1 { "1 case".to_string() } else { format!("{} cases", change.cases) };
-        let _ = writeln!(out, ": {cases}, the first of index {}", change.first);
+        let _ = writeln!(out, ": {cases}, the first at index {}", change.first);
         if matches!(kind, Kind::Results | Kind::Vendor) {
             let cell = (op.as_str(), dtypes.as_str(), *numerics);
             let rerun = select::rerun(devices[0], cell, found.seed, change.first as u64);
@@ -126,11 +128,11 @@ fn cells(out: &mut String, found: &Comparison, kind: Kind, view: View) {
         }
     }
     if let Some(more) = cells.len().checked_sub(most).filter(|&n| n > 0) {
-        let _ = writeln!(out, "  and {more} cells more, with --verbose");
+        let _ = writeln!(out, "  and {more} more cells, shown with --verbose");
     }
 }
 
-/// What it comes to, in a line.
+/// Returns the verdict as one line.
 fn verdict(found: &Comparison, view: View) -> String {
     let count = |kind| found.devices.iter().map(|d| d.count(kind)).sum::<usize>();
     let counted = |kind| match count(kind) {

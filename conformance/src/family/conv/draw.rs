@@ -1,5 +1,5 @@
-//! Shapes and parameters: channels around the tiles' sides, sums around the segments of 256,
-//! windows that hang over the edges, phases without taps.
+//! Shapes and parameters: channels around the tile sizes, sums around the segments of 256, windows
+//! that extend over the edges, and phases without taps.
 
 use super::Setup;
 use crate::case::Params;
@@ -7,7 +7,7 @@ use crate::family::{Family, layouts};
 use crate::generate::{Draw, Drawn, Plan};
 use isobit_hal::Op;
 
-/// Multiplications in a case.
+/// The number of multiplications in a case.
 const BUDGET: usize = 1 << 19;
 
 const CHANNELS_IN: &[usize] = &[1, 1, 2, 3, 4, 5, 8, 16, 29, 33, 64, 65, 128];
@@ -30,7 +30,7 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, plan: &Plan) -> Drawn {
         *left /= size;
         size
     };
-    // One tap for every output: the convolution that is a plain product.
+    // One tap for every output: the convolution is then a plain product.
     let pointwise = draw.chance(12);
     let each = |draw: &mut Draw, choices: &[usize], plain: usize| -> Vec<usize> {
         (0..rank).map(|_| if pointwise { plain } else { draw.one_of(choices) }).collect()
@@ -45,7 +45,7 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, plan: &Plan) -> Drawn {
     setup.groups = fit(draw, &mut left, GROUPS);
     let mut batch = fit(draw, &mut left, &[1, 1, 2, 2, 3, 5]);
 
-    // The outputs share what is left of the budget.
+    // The outputs share the remaining budget.
     let most = if rank == 2 { left.isqrt() } else { left };
     let mut sizes = Vec::with_capacity(rank);
     for (d, &taps) in taps.iter().enumerate().take(rank) {
@@ -60,7 +60,7 @@ pub(super) fn draw(draw: &mut Draw, op: &Op, plan: &Plan) -> Drawn {
             let whole = (size - 1) * setup.stride[d] + extent + setup.output_padding[d] + 1;
             setup.padding[d] = setup.padding[d].min(whole / 2);
         } else {
-            // At least one window, and now and then an input of nothing but padding.
+            // At least one window, and sometimes an input that consists only of padding.
             let least = (extent + 1).saturating_sub(2 * setup.padding[d]);
             size = if least == 0 && draw.chance(10) { 0 } else { size.max(least).max(1) };
         }

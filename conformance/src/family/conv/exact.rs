@@ -1,4 +1,5 @@
-//! A convolution as a batch of products: each group of each image by itself, the input unfolded.
+//! A convolution as a batch of products: each group of each image separately, with the input
+//! unfolded.
 
 use super::Setup;
 use crate::compare::Product;
@@ -15,7 +16,7 @@ struct Line {
 }
 
 impl Line {
-    /// The input that an output meets through a tap.
+    /// Returns the input element that an output reads through a tap.
     fn met(&self, transposed: bool, output: usize, tap: usize) -> Option<usize> {
         let tap = tap * self.dilation;
         let met = if transposed {
@@ -28,14 +29,14 @@ impl Line {
     }
 }
 
-/// The product whose elements are the results in logical order. What an output meets nothing
-/// through takes part as 0.
+/// Returns the product whose elements are the results in logical order. A tap that reads outside
+/// the input contributes 0.
 pub(super) fn product(setup: &Setup, call: &VendorCall<'_>) -> Product {
     let ([src, kernel], [x, weights]) =
         ([&call.input_dims[0], &call.input_dims[1]], [&call.inputs[0], &call.inputs[1]]);
     let result = call.op.result_shape(&[&src.as_slice().into(), &kernel.as_slice().into()]);
     let result = result.expect("hal took the shapes").expect("the inputs' shapes make the result's");
-    // In one dimension the first of the two is of size 1.
+    // In one dimension, the first of the two has size 1.
     let rank = setup.rank();
     let line = |d: usize| match d.checked_sub(2 - rank) {
         None => Line { size: 1, taps: 1, outputs: 1, stride: 1, padding: 0, dilation: 1 },

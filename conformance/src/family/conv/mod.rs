@@ -1,5 +1,5 @@
-//! Convolutions and their transposes. A case's shape is `[batch, input channels of a group, output
-//! channels of a group, input sizes.., taps..]`.
+//! Convolutions and transposed convolutions. The shape of a case is `[batch, input channels of a
+//! group, output channels of a group, input sizes.., taps..]`.
 
 mod draw;
 mod exact;
@@ -13,7 +13,7 @@ use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, DType, Numeri
 
 pub(super) struct ConvFamily;
 
-/// The parameters of any of the four, a number a spatial dimension.
+/// The parameters of any of the four operations, one number per spatial dimension.
 #[derive(Debug, Clone)]
 struct Setup {
     transposed: bool,
@@ -51,7 +51,7 @@ impl Setup {
         self.stride.len()
     }
 
-    /// By the names that golden vectors use, too.
+    /// Returns the parameters under the names that golden vectors also use.
     fn named(&self) -> Named {
         let named = Named::default()
             .with_sizes("stride", &self.stride)
@@ -61,7 +61,7 @@ impl Setup {
         if self.transposed { named.with_sizes("output_padding", &self.output_padding) } else { named }
     }
 
-    /// The dimensions of an input of a shape.
+    /// Returns the dimensions of an input for a shape.
     fn input_dims(&self, shape: &[usize], input: usize) -> Vec<usize> {
         let (&[batch, channels_in, channels_out], space) = shape.split_first_chunk().expect("a shape of the family");
         let (sizes, taps) = space.split_at(self.rank());
@@ -73,8 +73,7 @@ impl Setup {
     }
 }
 
-/// Sets the parameters that are named. Those that suit nothing, as a shrunk case may have, are
-/// hal's to refuse.
+/// Sets the named parameters. hal refuses invalid ones, which a shrunk case may have.
 macro_rules! with_named {
     ($op:expr, $params:ident) => {{
         let mut op = $op;
@@ -125,17 +124,17 @@ impl Family for ConvFamily {
     }
 }
 
-/// A distribution for a vendor's library: without infinities unless they are allowed, and in f16
-/// such that no result overflows.
+/// Restricts a distribution for a vendor's library: no infinities unless they are allowed, and in
+/// f16 no result that overflows.
 fn for_vendor(dist: Dist, dtype: DType, infinite: bool) -> Dist {
     let f16 = dtype == DType::F16;
     match dist {
-        // A library need not multiply what lies outside the input: infinite weights would tell. And
-        // it may multiply the channels of other groups by 0, as cuDNN does in its matrix units:
-        // infinite elements would.
+        // A library need not multiply elements outside the input, which infinite weights would
+        // reveal. It may multiply the channels of other groups by 0, as cuDNN does in its matrix
+        // units, which infinite elements would reveal.
         Dist::Sparse if f16 || !infinite => Dist::Few,
-        // cuDNN 9 on an H200 gives 0 for some results of f16 below -65504, where others are minus
-        // infinity.
+        // cuDNN 9 on an H200 gives 0 for some f16 results below -65504, and minus infinity for
+        // others.
         Dist::Uniform { scale } if f16 => Dist::Uniform { scale: scale.min(1) },
         Dist::Integers { bits } if f16 => Dist::Integers { bits: bits.min(2) },
         Dist::Exponents { low, high } if f16 => Dist::Exponents { low, high: high.min(2) },

@@ -1,5 +1,5 @@
-//! What is computed element by element: fills, copies, casts, functions of one and two arguments
-//! and with parameters, comparisons, choices.
+//! Elementwise operations: fills, copies, casts, functions of one and two arguments and with
+//! parameters, comparisons, and selections.
 
 mod params;
 
@@ -55,7 +55,7 @@ impl Family for ElementwiseFamily {
     fn draw(&self, draw: &mut Draw, cell: &Cell, plan: &Plan, index: u64) -> Drawn {
         let op = cell.operation.op();
         let inputs = op.inputs();
-        // An input may be the destination where they have one dtype.
+        // An input may be the destination if both have the same dtype.
         let dst_dtype = cell.dst_dtype();
         let may: Vec<bool> = (0..inputs).map(|i| op.takes_dst(i) && cell.dtypes[i] == dst_dtype).collect();
         let mut in_place = vec![false; inputs];

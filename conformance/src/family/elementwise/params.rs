@@ -1,5 +1,5 @@
-//! Parameters of calls: values to fill with, ordinary numbers, and those at which an operation
-//! changes its course.
+//! Parameters of calls: values to fill with, ordinary numbers, and numbers at which an operation
+//! changes its behaviour.
 
 use crate::case::{Params, Real};
 use crate::cells::Cell;

@@ -1,6 +1,6 @@
-//! Random numbers: ordinary intervals and those with few values or none in the dtype, places in the
-//! sequence at the edges of the generator's blocks and of its counter, and what a library drew,
-//! which is held to its distribution.
+//! Random numbers: ordinary intervals, intervals with few values or none in the dtype, positions in
+//! the sequence at the edges of the generator's blocks and of its counter, and numbers from a
+//! library, which are checked against their distribution.
 
 mod statistics;
 
@@ -13,8 +13,8 @@ use isobit_hal::{Op, RandNormal, RandUniform};
 
 pub(super) struct RandomFamily;
 
-/// A 64-bit number as two of 32 bits, the low one first: a parameter is an f64, which does not hold
-/// more than 53.
+/// Splits a 64-bit number into two of 32 bits, the low one first: a parameter is an f64, which
+/// represents only 53 bits.
 fn halves(x: u64) -> [f64; 2] {
     [f64::from(x as u32), f64::from((x >> 32) as u32)]
 }
@@ -35,12 +35,12 @@ fn interval(draw: &mut Draw) -> [f64; 2] {
         [-1.0, 1.0],
         wide,
         wide,
-        // No value, one, and a few, in the narrower dtypes at least.
+        // No value, one value and a few values, at least in the narrower dtypes.
         [x, x],
         [1.0001, 1.0002],
         [1.0, 1.0 + 2f64.powi(-9)],
         [0.1, 0.101],
-        // Beyond the range of f16, and of f32; a difference that overflows.
+        // Beyond the range of f16 and of f32; a difference that overflows.
         [-1e5, 1e5],
         [-3e38, 3e38],
         [-1e-44, 1e-44],
@@ -88,7 +88,7 @@ impl Family for RandomFamily {
             4,
             offset,
             offset * 4,
-            // The counter's words carry over, and the sequence begins again.
+            // The counter's words carry over, and the sequence wraps around.
             (1 << 34) - 6,
             u64::MAX - 6,
         ]);

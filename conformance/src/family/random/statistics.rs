@@ -1,19 +1,21 @@
-//! What a library drew, whose numbers are its own: each must be one that the distribution has, and
-//! all together must be distributed so.
+//! Checks what a library drew. The library has its own numbers: each must be possible for the
+//! distribution, and all together must follow it.
 //!
-//! The distance of their distribution function from the true one (Kolmogorov and Smirnov) is below
-//! a bound that numbers of this distribution pass but once in 10^9 (Dvoretzky, Kiefer and
-//! Wolfowitz; Massart 1990: P(D > d) <= 2 exp(-2 n d^2)), and of many numbers so are the errors of
-//! mean and variance. Numbers that were rounded to a dtype count up to the middle between
-//! neighbours.
+//! The distance of their distribution function from the true one (Kolmogorov and Smirnov) must stay
+//! below a bound that numbers of this distribution exceed only once in 10^9 (Dvoretzky, Kiefer and
+//! Wolfowitz; Massart 1990: P(D > d) <= 2 exp(-2 n d^2)). With many numbers, the errors of mean and
+//! variance must stay below such a bound too. Numbers that were rounded to a dtype count up to the
+//! middle between neighbours.
 
 use crate::case::{Format, format_of, power_of_two};
 use crate::compare::{Comparison, Difference, bits_at, show};
 use isobit_hal::{DType, Op};
 
-/// Numbers from which mean and variance are looked at: sums of so many are normally distributed.
+/// The smallest count for which mean and variance are checked: sums of this many numbers are
+/// normally distributed.
 const MANY: usize = 1000;
-/// Standard deviations that an estimate may be off: more comes once in 10^9.
+/// The number of standard deviations that an estimate may be off: a larger error occurs once in
+/// 10^9.
 const DEVIATIONS: f64 = 6.2;
 /// The logarithm of 2 * 10^9, for the bound on the distance.
 const LOG: f64 = 21.416_413;
@@ -34,7 +36,7 @@ impl Distribution {
         }
     }
 
-    /// The probability of numbers up to `x`.
+    /// Returns the probability of numbers up to `x`.
     fn up_to(self, x: f64) -> f64 {
         match self {
             Self::Uniform { lo, up, .. } if lo < up => ((x - lo) / (up - lo)).clamp(0.0, 1.0),
@@ -46,7 +48,7 @@ impl Distribution {
         }
     }
 
-    /// Mean, variance, and the fourth central moment.
+    /// Returns the mean, the variance, and the fourth central moment.
     fn moments(self) -> [f64; 3] {
         match self {
             Self::Uniform { lo, up, .. } => [0.5 * lo + 0.5 * up, (up - lo).powi(2) / 12.0, (up - lo).powi(4) / 80.0],
@@ -54,7 +56,7 @@ impl Distribution {
         }
     }
 
-    /// Whether a number is one that there are.
+    /// Whether the distribution contains the number.
     fn has(self, x: f64) -> bool {
         match self {
             Self::Uniform { ends: [first, last], .. } => first <= x && x <= last,
@@ -62,7 +64,7 @@ impl Distribution {
         }
     }
 
-    /// A magnitude that numbers do not exceed, for the error of computing them.
+    /// Returns the largest magnitude of the numbers, for the error of computing them.
     fn size(self) -> f64 {
         match self {
             Self::Uniform { lo, up, .. } => lo.abs().max(up.abs()),
@@ -71,7 +73,7 @@ impl Distribution {
     }
 }
 
-/// Holds numbers, elements in logical order, to the distribution of their operation.
+/// Checks numbers, with the elements in logical order, against the distribution of their operation.
 pub(super) fn compare(op: &Op, dtype: DType, got: &[u8]) -> Comparison {
     let format = format_of(dtype).expect("random numbers are floats");
     let distribution = Distribution::of(op, dtype);
@@ -85,7 +87,7 @@ pub(super) fn compare(op: &Op, dtype: DType, got: &[u8]) -> Comparison {
     };
     for (i, &x) in numbers.iter().enumerate() {
         if !distribution.has(x) {
-            fault(i, format!("a number of {op}"));
+            fault(i, format!("a number that {op} can return"));
         }
     }
     if numbers.iter().all(|&x| distribution.has(x)) {
@@ -101,8 +103,8 @@ pub(super) fn compare(op: &Op, dtype: DType, got: &[u8]) -> Comparison {
     found
 }
 
-/// The number at which the distribution function of the numbers is too far from the true one, and
-/// how far.
+/// Returns the number at which the numbers' distribution function is too far from the true one, and
+/// the reason.
 fn off_distribution(
     distribution: Distribution,
     dtype: DType,
@@ -110,8 +112,8 @@ fn off_distribution(
     numbers: &[f64],
 ) -> Option<(usize, String)> {
     let compute = format_of(dtype.compute()).expect("the compute type of a float is one");
-    // Computing a number may move it by units of the compute type, across the middle between two of
-    // the dtype.
+    // Computing a number may move it by a few ulps of the compute type, and thus past the middle
+    // between two numbers of the dtype.
     let slack = 4.0 * compute.ulp_at(distribution.size());
     let n = numbers.len() as f64;
     let bound = (LOG / (2.0 * n)).sqrt();
@@ -122,8 +124,8 @@ fn off_distribution(
         let x = numbers[index];
         let half = 0.5 * format.ulp_at(x);
         let is_end = |end: usize| matches!(distribution, Distribution::Uniform { ends, .. } if x == ends[end]);
-        // The probability of what is rounded to lesser numbers, and of that together with what is
-        // rounded to this one.
+        // The probability of values that are rounded to smaller numbers, and of those together with
+        // the values that are rounded to this one.
         let less = match x {
             _ if is_end(0) || x == f64::NEG_INFINITY => [0.0; 2],
             f64::INFINITY => [distribution.up_to(most), distribution.up_to(most + format.ulp_at(most))],
@@ -140,7 +142,8 @@ fn off_distribution(
             let share = share as f64 / n;
             let counts = if of == "below" { is_first } else { is_last };
             if counts && (share < low - bound || share > high + bound) {
-                let why = format!("a share of {low} to {high}, ± {bound}, of numbers {of} this one, not {share}");
+                let why =
+                    format!("a share of {low} to {high}, ± {bound}, of the numbers {of} this one, instead of {share}");
                 return Some((index, why));
             }
         }
@@ -148,11 +151,11 @@ fn off_distribution(
     None
 }
 
-/// Why mean or variance are not those of the distribution.
+/// Returns the reason if mean or variance do not match the distribution.
 fn off_moments(distribution: Distribution, format: &Format, numbers: &[f64]) -> Option<String> {
     let n = numbers.len() as f64;
     let [mean, variance, fourth] = distribution.moments();
-    // Rounding moves what lies near, and cuts off what lies beyond a range.
+    // Rounding moves values near a boundary, and cuts off values beyond a range.
     let size = distribution.size();
     let rounding = format.ulp_at(size);
     let largest = format.to_f64(format.max_finite());
@@ -162,13 +165,13 @@ fn off_moments(distribution: Distribution, format: &Format, numbers: &[f64]) -> 
     let found = numbers.iter().sum::<f64>() / n;
     let allowed = DEVIATIONS * (variance / n).sqrt() + rounding;
     if (found - mean).abs() > allowed {
-        return Some(format!("a mean of {mean} ± {allowed}, not {found}"));
+        return Some(format!("a mean of {mean} ± {allowed}, instead of {found}"));
     }
     let spread = numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
-    // Rounding adds the variance of the rounding error, and may correlate with the number.
+    // Rounding adds the variance of the rounding error, which may correlate with the number.
     let allowed = DEVIATIONS * ((fourth - variance * variance) / n).sqrt() + 2.0 * rounding * variance.sqrt();
     if (spread - variance).abs() > allowed.max(power_of_two(-1000)) {
-        return Some(format!("a variance of {variance} ± {allowed}, not {spread}"));
+        return Some(format!("a variance of {variance} ± {allowed}, instead of {spread}"));
     }
     None
 }
@@ -221,8 +224,8 @@ mod tests {
         assert!(!f32s(&uniform, &mapped(|x| x * 0.9)), "a part of the interval");
         assert!(!f32s(&uniform, &mapped(|x| 0.5 + (x - 0.5) * 0.95)), "too narrow");
         assert!(!f32s(&uniform, &[0.25; 100]), "always the same");
-        // One element alone: the end of the interval, a number beyond it, a NaN, one that was not
-        // written.
+        // A single wrong element: the end of the interval, a number beyond it, a NaN, and one that
+        // was not written.
         for wrong in [1.0, -1e-30, f32::NAN, f32::INFINITY] {
             let mut numbers = numbers.clone();
             numbers[77] = wrong;

@@ -1,5 +1,5 @@
-//! The report on one screen: a table of all pairs, what did not pass, what ran where, totals, and
-//! where the files are.
+//! Formats the report for one screen: a table of all pairs, what did not pass, the devices that
+//! ran, the totals, and the paths of the files.
 
 mod paint;
 mod table;
@@ -16,17 +16,17 @@ use std::fmt::Write;
 /// How a report is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct View {
-    /// The reader shows colours.
+    /// Whether the terminal shows colours.
     pub color: bool,
-    /// Also the table of every pair, and everything that did not pass, however much it is.
+    /// Whether to show the table of every pair, and everything that did not pass without a limit.
     pub verbose: bool,
 }
 
-/// A fault of one kernel shows in every operation that uses it: what does not fit a screen is in
-/// the files, and shown on request.
+/// The most failures, findings and reasons shown without `--verbose`. A fault of one kernel shows
+/// in every operation that uses it; the files contain the rest.
 const MOST: usize = 10;
 
-/// What the screen shows of a report.
+/// Returns the screen output for a report.
 pub fn terminal(report: &Report, written: Option<&Written>, view: View) -> String {
     let matrix = Matrix::of(report);
     let mut out = String::new();
@@ -45,17 +45,17 @@ pub fn terminal(report: &Report, written: Option<&Written>, view: View) -> Strin
     totals(&mut out, report, view);
     if let Some(w) = written {
         let beside = [&w.json, &w.junit].map(|path| path.file_name().unwrap_or_default().to_string_lossy());
-        let _ = writeln!(out, "{}, and {} beside it", w.html.display(), beside.join(" and "));
+        let _ = writeln!(out, "{}, with {} beside it", w.html.display(), beside.join(" and "));
     }
     out
 }
 
-/// Whether a pair has a table of its own.
+/// Whether a pair has its own table.
 fn has_table(pair: &Pair<'_>, view: View) -> bool {
     view.verbose || pair.counts.keys().any(|state| state.is_failure())
 }
 
-/// What the numbers and the symbols of the tables mean.
+/// Returns the legend of the tables' numbers and symbols.
 fn legend(matrix: &Matrix<'_>, merged: &Merged<'_>, view: View) -> String {
     let tallies = merged.families.iter().flat_map(|family| &family.tallies);
     let unsupported = |tally: &Tally| (tally.unsupported > 0).then_some(State::Unsupported);
@@ -69,12 +69,12 @@ fn legend(matrix: &Matrix<'_>, merged: &Merged<'_>, view: View) -> String {
         .collect();
     let of = match matrix.pairs.len() {
         1 => String::new(),
-        n => format!(", the worst of {n} pairs; accuracies within their bounds aside"),
+        n => format!(", the worst of {n} pairs (without passing accuracy checks)"),
     };
     format!("operations of each family and dtype{of}:\n  {}", symbols.join("  "))
 }
 
-/// An error in ulps, short.
+/// Formats an error in ulps briefly.
 pub(super) fn ulps(ulp: f64) -> String {
     match ulp {
         0.0 => "0".into(),
@@ -85,7 +85,7 @@ pub(super) fn ulps(ulp: f64) -> String {
     }
 }
 
-/// How many of so many are shown.
+/// Returns how many of `all` entries are shown.
 fn most(view: View, all: usize) -> usize {
     if view.verbose { all } else { all.min(MOST) }
 }
@@ -93,11 +93,11 @@ fn most(view: View, all: usize) -> usize {
 fn more(out: &mut String, view: View, all: usize, what: &str) {
     let hidden = all - most(view, all);
     if hidden > 0 {
-        let _ = writeln!(out, "  and {hidden} {what} more, in the files and with --verbose");
+        let _ = writeln!(out, "  and {hidden} more {what}, in the files and with --verbose");
     }
 }
 
-/// What failed and each finding of a check, with a command that repeats it.
+/// Prints the failures and the findings of the checks, each with a command that repeats it.
 fn failures(out: &mut String, report: &Report, view: View) {
     let color = view.color;
     let failed: Vec<&ResultRow> = report.results.iter().filter(|r| State::of(r).is_failure()).collect();
@@ -120,7 +120,8 @@ fn failures(out: &mut String, report: &Report, view: View) {
     more(out, view, report.findings.len(), "findings");
 }
 
-/// Cells that did not pass and need not: a line for those of a device that have one reason.
+/// Prints the cells that did not pass and need not: one line for the cells of a device with the
+/// same reason.
 fn excused(out: &mut String, report: &Report, view: View) {
     let mut groups: Vec<(State, &str, &str, Vec<&ResultRow>)> = Vec::new();
     for row in &report.results {
@@ -146,25 +147,25 @@ fn excused(out: &mut String, report: &Report, view: View) {
     more(out, view, groups.len(), "reasons");
 }
 
-/// So much of a reason takes two lines.
+/// The length of a reason that fits two lines.
 const BRIEF: usize = 180;
 
-/// The beginning of a long reason; on request all of it.
+/// Shortens a long reason, except with `--verbose`.
 fn brief(reason: &str, view: View) -> String {
     match reason.char_indices().nth(BRIEF) {
-        Some((end, _)) if !view.verbose => format!("{} ... (--verbose says it all)", &reason[..end]),
+        Some((end, _)) if !view.verbose => format!("{} ... (--verbose shows it all)", &reason[..end]),
         _ => reason.to_string(),
     }
 }
 
-/// What ran, and what did not with its reason.
+/// Prints the devices that ran, and those that did not run with their reasons.
 fn devices(out: &mut String, report: &Report, view: View) {
     let name = |d: &super::DeviceRow| match d.simulated || d.driver == "cpu" || d.name.is_empty() {
         true => d.id.clone(),
         false => format!("{} ({})", d.id, d.name),
     };
     let ran: Vec<_> = report.devices.iter().map(name).collect();
-    let how = format!("seed {}, {} cases a cell, {:.1} s", report.seed, report.cases, report.duration_s);
+    let how = format!("seed {}, {} cases per cell, {:.1} s", report.seed, report.cases, report.duration_s);
     let (label, how) = (paint("ran", Style::Bold, view.color), paint(&how, Style::Dim, view.color));
     let _ = writeln!(out, "{label}      {}  {how}", ran.join(", "));
     for device in &report.not_run {

@@ -1,20 +1,20 @@
-//! Colours of the terminal, where the reader shows them.
+//! Terminal colours, if the terminal shows them.
 
 use crate::report::matrix::State;
 use comfy_table::Color;
 
-/// How a piece of text is to look.
+/// The style of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// What to read first.
+    /// Emphasized text.
     Bold,
-    /// What to read last.
+    /// Secondary text.
     Dim,
-    /// In a state's colour.
+    /// The colour of a state.
     State(State),
 }
 
-/// The colour of a state in tables.
+/// Returns the colour of a state in tables.
 pub(super) fn color_of(state: State) -> Color {
     match state {
         State::Exact => Color::Green,
@@ -26,7 +26,7 @@ pub(super) fn color_of(state: State) -> Color {
     }
 }
 
-/// Text in SGR escapes, where they are wanted.
+/// Wraps the text in SGR escapes if `color` is set.
 pub fn paint(text: &str, style: Style, color: bool) -> String {
     let code = match style {
         Style::Bold => "1",

@@ -1,4 +1,4 @@
-//! The tables of the terminal: the one of all pairs, and that of a pair.
+//! The tables of the terminal: the table of all pairs, and the table of one pair.
 
 use super::paint::color_of;
 use super::{View, ulps};
@@ -6,7 +6,7 @@ use crate::report::matrix::{Cell, Line, Matrix, Pair, State};
 use crate::report::merged::Merged;
 use comfy_table::{Attribute, CellAlignment, ContentArrangement, LineStyle, Row, Table, TableStyle};
 
-/// A rule under the header and none else.
+/// A rule under the header and no other lines.
 const RULED: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 fn ruled<'a>(columns: impl Iterator<Item = &'a str>, view: View) -> Table {
@@ -22,7 +22,7 @@ fn ruled<'a>(columns: impl Iterator<Item = &'a str>, view: View) -> Table {
     table
 }
 
-/// The table as text: names to the left, numbers to the right.
+/// Formats the table as text: names aligned left, numbers aligned right.
 fn aligned(mut table: Table) -> String {
     for (i, column) in table.column_iter_mut().enumerate() {
         if i == 0 {
@@ -34,7 +34,7 @@ fn aligned(mut table: Table) -> String {
     table.trim_fmt()
 }
 
-/// A line a name, with numbers.
+/// Formats a table with one line of numbers per name.
 pub fn plain<const N: usize>(
     columns: [&str; N],
     rows: impl IntoIterator<Item = (String, [usize; N])>,
@@ -47,7 +47,7 @@ pub fn plain<const N: usize>(
     aligned(table)
 }
 
-/// All pairs: a line a family.
+/// Formats the table of all pairs, with one line per family.
 pub fn merged(merged: &Merged<'_>, view: View) -> String {
     let mut table = ruled(merged.columns.iter().copied(), view);
     for family in &merged.families {
@@ -61,10 +61,10 @@ pub fn merged(merged: &Merged<'_>, view: View) -> String {
     aligned(table)
 }
 
-/// A pair: a line a family, and under it one for each operation that did not pass. Without
-/// `verbose` only families in which something fails.
+/// Formats the table of one pair: one line per family, followed by one for each operation that did
+/// not pass. Without `verbose`, only the families with a failure are shown.
 pub fn pair(matrix: &Matrix<'_>, pair: &Pair<'_>, view: View) -> String {
-    // Columns that the pair has nothing in only cost width.
+    // Columns in which the pair has no cell are left out to save width.
     let used: Vec<usize> = (0..matrix.columns.len())
         .filter(|&c| pair.lines.iter().any(|l| !matches!(l.cells[c].state, State::Undefined | State::NotRun)))
         .collect();
@@ -75,7 +75,7 @@ pub fn pair(matrix: &Matrix<'_>, pair: &Pair<'_>, view: View) -> String {
         }
         table.add_row(row(lines[0].family, lines, &used, Attribute::Bold));
         for ops in lines.chunk_by(|a, b| a.op == b.op) {
-            // A family of one operation says it all in its own line.
+            // For a family of one operation, the family's line is enough.
             if ops.len() < lines.len() && states(ops).any(|s| s <= State::ExpectedFailure) {
                 table.add_row(row(&format!("  {}", ops[0].op), ops, &used, Attribute::Reset));
             }
@@ -88,8 +88,8 @@ fn states<'a>(lines: &'a [Line<'_>]) -> impl Iterator<Item = State> + 'a {
     lines.iter().flat_map(|l| &l.cells).map(|c| c.state)
 }
 
-/// One line of a pair's table over several of the matrix: in each column how many cells, and the
-/// worst of them.
+/// Formats one line of a pair's table, which covers several lines of the matrix: each column shows
+/// the number of cells and their worst state.
 fn row(name: &str, lines: &[Line<'_>], used: &[usize], attribute: Attribute) -> Row {
     let mut row = Row::new();
     row.add_cell(comfy_table::Cell::new(name).add_attribute(attribute));

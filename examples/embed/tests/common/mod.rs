@@ -1,10 +1,10 @@
-//! Where tests find the model.
+//! Finds the model for tests.
 
 use isobit_embed::folder;
 use std::path::PathBuf;
 
-/// The model's folder; none where it was not fetched. `cargo xtask test -p isobit-embed` and
-/// `--full` fetch it, so that there it is an error.
+/// Returns the model's folder, or `None` if it was not downloaded. `cargo xtask test -p
+/// isobit-embed` and `--full` download it, so there a missing model is an error.
 pub fn model() -> Option<PathBuf> {
     match folder::find(None) {
         Ok(folder) => Some(folder),

@@ -1,28 +1,28 @@
-//! One spatial dimension of a convolution: which inputs an output sees through which taps of the
+//! One spatial dimension of a convolution: which input each output reads through which tap of the
 //! kernel.
 //!
-//! The outputs of a transposed convolution fall into phases, as many as the stride: those of one
-//! phase meet the same taps, and over them it is a plain convolution with a stride of 1 whose taps
-//! walk backwards. A plain convolution has one phase.
+//! The outputs of a transposed convolution fall into `stride` phases. The outputs of one phase use
+//! the same taps; over them the operation is a plain convolution with a stride of 1 whose taps run
+//! backwards. A plain convolution has one phase.
 
 use std::ops::Range;
 
-/// The outputs of one phase. Positions are in wrapping arithmetic: those before the input wrap to
-/// numbers that no input is as large as.
+/// The outputs of one phase. Positions use wrapping arithmetic: a position before the input wraps
+/// to a number larger than any input size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
     /// Size of the input.
     pub size: usize,
-    /// Outputs of the phase: how many, which the first is, and how far from one to the next.
+    /// Outputs of the phase: their number, the first one, and the step from one to the next.
     pub outputs: usize,
     pub first_output: usize,
     pub output_step: usize,
-    /// Taps of the kernel that the phase meets, likewise.
+    /// Taps of the kernel that the phase uses: their number, the first one, and the step.
     pub taps: usize,
     pub first_tap: usize,
     pub tap_step: usize,
-    /// Where the first output meets the input through the first tap, and how far on the next output
-    /// and the next tap do.
+    /// Input position of the first output and the first tap, and the steps to the next output and
+    /// to the next tap.
     pub position: usize,
     pub per_output: usize,
     pub per_tap: usize,
@@ -41,7 +41,7 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 impl Axis {
-    /// The dimension of a plain convolution.
+    /// Returns the single phase of a plain convolution.
     pub fn plain(size: usize, taps: usize, outputs: usize, w: Window) -> Self {
         Self {
             size,
@@ -57,8 +57,8 @@ impl Axis {
         }
     }
 
-    /// The phases of the dimension of a transposed convolution, which has `outputs` in all. Output
-    /// `o` meets input `i` through tap `t` where `o + padding = i * stride + t * dilation`.
+    /// Returns the phases of a transposed convolution with `outputs` outputs in total. Output `o`
+    /// reads input `i` through tap `t` if `o + padding = i * stride + t * dilation`.
     pub fn phases(size: usize, taps: usize, outputs: usize, w: Window) -> Vec<Self> {
         let common = gcd(w.stride, w.dilation);
         let tap_step = w.stride / common;
@@ -66,7 +66,7 @@ impl Axis {
             let from = first_output + w.padding;
             let meets = |&t: &usize| from % w.stride == t * w.dilation % w.stride;
             let first_tap = (0..taps.min(tap_step)).find(meets);
-            // A multiple of the stride, in either direction.
+            // A multiple of the stride, positive or negative.
             let away = first_tap.map_or(0, |t| t * w.dilation);
             let position =
                 if from >= away { (from - away) / w.stride } else { ((away - from) / w.stride).wrapping_neg() };
@@ -86,18 +86,18 @@ impl Axis {
         (0..w.stride.min(outputs)).map(phase).collect()
     }
 
-    /// The input that an output meets through a tap, both counted within the phase; none where that
-    /// is at least the size.
+    /// Returns the input position that an output reads through a tap, both counted within the
+    /// phase. A position of at least `size` lies outside the input.
     pub fn at(&self, output: usize, tap: usize) -> usize {
         let to_output = self.position.wrapping_add(output.wrapping_mul(self.per_output));
         to_output.wrapping_add(tap.wrapping_mul(self.per_tap))
     }
 
-    /// Which of `count` outputs from a first one meet an input through a tap: they follow one
-    /// another.
+    /// Returns which of `count` outputs, starting at `output`, read an element of the input through
+    /// a tap. They are consecutive.
     pub fn inside(&self, output: usize, count: usize, tap: usize) -> Range<usize> {
         let first = self.at(output, tap);
-        // From before the input it takes so many outputs to reach it.
+        // The position lies before the input: skip the outputs up to its start.
         let start = match first {
             _ if first < self.size => 0,
             _ if (first as isize) < 0 => first.wrapping_neg().div_ceil(self.per_output),
@@ -110,7 +110,7 @@ impl Axis {
         start..count.min(start + (self.size - from).div_ceil(self.per_output))
     }
 
-    /// The output of the operation that an output of the phase is.
+    /// Returns the index, in the whole result, of an output of the phase.
     pub fn output(&self, output: usize) -> usize {
         self.first_output + output * self.output_step
     }

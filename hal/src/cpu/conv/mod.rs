@@ -1,6 +1,7 @@
-//! Convolutions and their transposes, as `docs/numerics/conv.md` defines them: matrix products of
-//! the kernel, rows of which are output channels, and of what each output sees of the input,
-//! unfolded panel by panel as the product is computed.
+//! Convolutions and transposed convolutions, as `docs/numerics/conv.md` defines them. They are
+//! computed as matrix products: the rows of the left operand are the kernel's output channels, and
+//! the columns of the right one hold the input elements that each output reads. That operand is
+//! unfolded panel by panel while the product is computed.
 
 mod axis;
 
@@ -14,7 +15,7 @@ use std::ops::Range;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// A tensor of images: strides of batch, channel, h and w.
+/// The strides of a tensor of images: batch, channel, h and w.
 #[derive(Clone, Copy)]
 struct Strides {
     offset: usize,
@@ -23,29 +24,29 @@ struct Strides {
     space: [usize; 2],
 }
 
-/// A stretch of outputs along w, one of those that the columns of a block are cut into.
+/// A run of consecutive outputs along w. The columns of a block are cut into such runs.
 struct Run {
-    /// Its first column, and how many it has.
+    /// The first column and the number of columns.
     column: usize,
     len: usize,
     image: usize,
-    /// Its first output within the phase.
+    /// The first output, counted within the phase.
     h: usize,
     w: usize,
 }
 
-/// The problem in two spatial dimensions, of which the first is of size 1 for those in one.
+/// The problem in two spatial dimensions. For a 1-D convolution the first one has size 1.
 struct Problem {
     batch: usize,
     groups: usize,
-    /// Channels of a group.
+    /// Input and output channels per group.
     channels_in: usize,
     channels_out: usize,
     src: Strides,
     dst: Strides,
-    /// Of the kernel: batch is a group's stride, channel that of the output's channels.
+    /// Strides of the kernel: `batch` is the stride of groups, `channel` that of output channels.
     kernel: Strides,
-    /// From an input channel to the next, in the kernel.
+    /// The kernel's stride of input channels.
     kernel_in: usize,
     /// The phases of h and w.
     phases: [Vec<Axis>; 2],
@@ -106,8 +107,8 @@ impl Problem {
         }
     }
 
-    /// Cuts columns, which count outputs of a phase image by image in row-major order, into
-    /// stretches.
+    /// Cuts columns into runs. Columns count the outputs of a phase image by image, in row-major
+    /// order.
     fn runs(&self, [h, w]: [&Axis; 2], columns: Range<usize>) -> Vec<Run> {
         let mut runs = Vec::new();
         let mut column = columns.start;
@@ -121,7 +122,8 @@ impl Problem {
         runs
     }
 
-    /// What the outputs of a block see of the input: for each k of a range, a value an output.
+    /// Packs the input elements that the outputs of a block read: for each k of a range, one value
+    /// per output.
     fn pack_image<T: Element<Compute: Tiled>>(
         &self,
         src: &[T],
@@ -160,7 +162,7 @@ impl Problem {
         }
     }
 
-    /// The weights of a block of output channels for a range of k.
+    /// Packs the weights of a block of output channels for a range of k.
     fn pack_kernel<T: Element<Compute: Tiled>>(
         &self,
         kernel: &[T],
@@ -174,12 +176,13 @@ impl Problem {
         let taps = h.first_tap * at_h + w.first_tap * at_w;
         let shape = [self.channels_in, h.taps, w.taps];
         let strides = [self.kernel_in, h.tap_step.wrapping_mul(at_h), w.tap_step.wrapping_mul(at_w)];
-        let walk = Layout::new(shape, strides.as_slice(), 0).map(|l| collapse(&[&l])).expect("a stride a dimension");
+        let walk =
+            Layout::new(shape, strides.as_slice(), 0).map(|l| collapse(&[&l])).expect("one stride per dimension");
         let base = self.kernel.offset + group * self.kernel.batch + taps;
         for row in 0..panels.lines {
             let from = &raw const kernel[base + (first + row) * self.kernel.channel];
-            // SAFETY: every weight that the walk names from the channel's first is an element of
-            // the kernel, whose layout was validated to lie in the buffer.
+            // SAFETY: every weight that the walk visits, starting from the channel's first, is an
+            // element of the kernel, whose layout was validated to lie in the buffer.
             let values =
                 line.load(k.len(), |out| unsafe { gather(from, &walk.dims, &walk.strides[0], k.clone(), out) });
             panels.set_line(row, values);
@@ -190,8 +193,7 @@ impl Problem {
         let destination = Destination(dst.as_mut_ptr());
         let [phases_h, phases_w] = &self.phases;
         let columns = |h: &Axis, w: &Axis| self.batch * h.outputs * w.outputs;
-        // The first phases have the most outputs; among the blocks of the others some have nothing
-        // to do.
+        // The first phases have the most outputs, so the other phases may have blocks with no work.
         let tiles_m = self.channels_out.div_ceil(MC);
         let most = columns(&phases_h[0], &phases_w[0]);
         let tiles_n = most.div_ceil(NC);
@@ -199,7 +201,7 @@ impl Problem {
         let deepest = self.channels_in * taps(phases_h) * taps(phases_w);
 
         let task = |scratch: &mut Scratch<T>, index: usize| {
-            // The whole of `destination`, not its pointer alone, is what may be shared.
+            // Capture `destination` itself: the struct is `Sync`, its raw pointer alone is not.
             let destination = &destination;
             let (rest, j) = (index / tiles_n, index % tiles_n * NC);
             let (rest, i) = (rest / tiles_m, rest % tiles_m * MC);

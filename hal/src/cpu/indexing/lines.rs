@@ -1,4 +1,4 @@
-//! Setting and adding along lines, in ascending order.
+//! Scatter operations: setting and adding elements along lines, in ascending order.
 
 use super::{Faults, Ids, Input, Read, Shared, at_zero, offsets, start};
 use crate::cpu::CpuStorage;
@@ -7,20 +7,21 @@ use crate::cpu::element::Element;
 use crate::cpu::walk::parallel;
 use crate::{Dims, Layout, collapse};
 
-/// Neighbouring lines that are worked on together: as many as make long accesses of short ones.
+/// Number of neighbouring lines processed together, so that short memory accesses combine into long
+/// ones.
 const LINES: usize = 16;
 
-/// A scatter as lines along its dimension, which share no destination.
+/// A scatter as a set of lines along its dimension. No two lines share a destination element.
 pub(super) struct Lines<'a, T> {
     dst: Shared<T>,
     ids: Ids,
     src: Read<T>,
-    /// The other dimensions, and what each of destination, ids and source moves by along them.
+    /// The other dimensions, and the strides of destination, ids and source along them.
     dims: Dims,
     strides: [Dims; 3],
-    /// The same along the dimension.
+    /// The strides of destination, ids and source along the dimension.
     step: [usize; 3],
-    /// Sources of a line, and its destinations.
+    /// Source elements per line, and destination elements per line.
     n: usize,
     size: usize,
     faults: &'a Faults,
@@ -46,7 +47,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
             ids: Ids::new(ids),
             src: Read(start(src, src_layout)),
             dims: walk.dims,
-            strides: std::array::from_fn(|_| strides.next().expect("one set of strides a layout")),
+            strides: std::array::from_fn(|_| strides.next().expect("one set of strides per layout")),
             step: layouts.map(|l| l.stride()[dim]),
             n: src_layout.dims()[dim],
             size: dl.dims()[dim],
@@ -54,8 +55,8 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
         }
     }
 
-    /// Calls `body` with groups of neighbouring lines: the offsets of each line's first element in
-    /// destination, ids and source.
+    /// Calls `body` with groups of neighbouring lines, given as the offsets of each line's first
+    /// element in destination, ids and source.
     fn groups(&self, body: &(dyn Fn([&[usize]; 3]) + Sync)) {
         let count: usize = self.dims.iter().product();
         if self.n == 0 {
@@ -73,7 +74,8 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
         });
     }
 
-    /// Where source `k` of a line goes, given the offset of the line's ids.
+    /// Returns the position that source element `k` of a line goes to, given the offset of the
+    /// line's ids.
     fn place(&self, ids: usize, k: usize) -> Option<usize> {
         let at = ids + k * self.step[1];
         // SAFETY: the layout was validated to lie in the buffer of ids, which is borrowed and not
@@ -82,18 +84,19 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
         self.faults.place(id, self.ids.padding, self.size, at)
     }
 
-    /// The value of source `k` of a line, given the offset of the line's source.
+    /// Returns source element `k` of a line, given the offset of the line's source.
     fn value(&self, src: usize, k: usize) -> T {
         // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written.
         unsafe { *self.src.at(src + k * self.step[2]) }
     }
 
-    /// An element of a line of the destination.
+    /// Returns a pointer to an element of a line of the destination.
     fn target(&self, dst: usize, place: usize) -> *mut T {
         self.dst.at(dst + place * self.step[0])
     }
 
-    /// The last source of a destination stays, since they are written in order.
+    /// Sets the elements. If several sources have one destination, the last one stays, because they
+    /// are written in order.
     pub(super) fn set(&self) {
         self.groups(&|[dst, ids, src]| {
             for k in 0..self.n {
@@ -101,7 +104,7 @@ impl<'a, T: bytemuck::Pod + Send + Sync> Lines<'a, T> {
                     if let Some(place) = self.place(ids[line], k) {
                         // SAFETY: the place is inside the dimension, so the element lies in the
                         // validated layout; other threads have other lines, whose elements are
-                        // others, as the destination was validated not to overlap itself.
+                        // different, because the destination was validated not to overlap itself.
                         unsafe { *self.target(dst[line], place) = self.value(src[line], k) };
                     }
                 }
@@ -129,7 +132,7 @@ impl<T: Element> Lines<'_, T> {
                         summed.push((place, line));
                         // SAFETY: the place is inside the dimension, so the element lies in the
                         // validated layout; other threads have other lines, whose elements are
-                        // others, as the destination was validated not to overlap itself.
+                        // different, because the destination was validated not to overlap itself.
                         let before = unsafe { *self.target(dst[line], place) };
                         sums[at] = T::load(&[before], &mut [T::Compute::ZERO])[0];
                     }

@@ -1,8 +1,9 @@
-//! Indexing: elements taken from, set at and added to positions that a tensor of ids names.
+//! Indexing: taking elements from, setting them at, and adding to the positions given by a tensor
+//! of ids.
 //!
-//! Ids that every slice shares (`index_select`, `index_add`) are ids of the full shape, broadcast.
-//! Additions go line by line along the dimension, in ascending order, into sums of the compute
-//! type; a line's sums start from the destination and are rounded once, when all is added.
+//! One-dimensional ids (`index_select`, `index_add`) are broadcast to the full shape. Additions go
+//! line by line along the dimension, in ascending order, into sums of the compute type. A line's
+//! sums start from the destination's elements and are rounded once, at the end.
 
 mod lines;
 mod take;
@@ -16,15 +17,17 @@ use std::ops::Range;
 
 type Input<'a> = (&'a CpuStorage, &'a Layout);
 
-/// A tensor of ids, read one by one: what is indexed is compiled once for all of their types.
+/// A tensor of ids, read one at a time, so that the indexing code is compiled once for all id
+/// dtypes.
 struct Ids {
     base: *const u8,
     dtype: DType,
-    /// The mark of an element that is left out.
+    /// The id that marks padding, for which the element is skipped.
     padding: Option<i64>,
 }
 
-// SAFETY: it points into ids that the operation borrows, and nothing is written through it.
+// SAFETY: it points into ids that the operation borrows, and nothing is written through the
+// pointer.
 unsafe impl Sync for Ids {}
 
 impl Ids {
@@ -35,19 +38,19 @@ impl Ids {
             DType::U32 => Some(u32::MAX.into()),
             _ => Some(i64::MAX),
         };
-        // A layout without elements may have any offset, and none of its elements is touched.
+        // An empty layout may have any offset; none of its elements is accessed.
         let base = ids.as_bytes().as_ptr().wrapping_add(layout.start_offset() * dtype.size_in_bytes());
         Self { base, dtype, padding }
     }
 
-    /// The id at an offset from the first.
+    /// Returns the id at an offset from the first one.
     ///
     /// # Safety
-    /// It is one of the layout.
+    /// The offset must be that of an element of the layout.
     #[inline]
     unsafe fn at(&self, offset: usize) -> i64 {
         // SAFETY: the layout was validated to lie in the buffer, which is borrowed and not written;
-        // the caller names one of its elements.
+        // the caller passes the offset of one of its elements.
         unsafe {
             match self.dtype {
                 DType::U8 => (*self.base.wrapping_add(offset)).into(),
@@ -58,7 +61,7 @@ impl Ids {
     }
 }
 
-/// The first id out of range, in the order of the ids, whichever thread found it.
+/// The first id out of range in the order of the ids, whichever thread found it.
 #[derive(Default)]
 struct Faults(Mutex<Option<(usize, i64)>>);
 
@@ -71,8 +74,8 @@ impl Faults {
         }
     }
 
-    /// The position that an id names among `size`; none for padding, and for what is out of range,
-    /// which is kept for the report. `at` is the id's place in the order of the ids.
+    /// Returns the position of an id in a dimension of `size`; `None` for padding and for an id out
+    /// of range, which is recorded for the error. `at` is the id's place in the order of the ids.
     #[inline]
     fn place(&self, id: i64, padding: Option<i64>, size: usize, at: usize) -> Option<usize> {
         if padding == Some(id) {
@@ -88,39 +91,39 @@ impl Faults {
     fn report(self, op: &Op, dim: usize, size: usize) -> Result<()> {
         let Some((_, id)) = self.0.into_inner() else { return Ok(()) };
         let message = format!(
-            "{op}: the id {id} lies outside dimension {dim}, which has size {size}; its element was left out, the others are done. \
-             u32::MAX and i64::MAX mark elements that are left out without an error"
+            "{op}: the id {id} lies outside dimension {dim}, which has size {size}; its element was skipped, the others were processed. \
+             u32::MAX and i64::MAX mark elements that are skipped without an error"
         );
         Err(Error::new(ErrorKind::IndexOutOfRange, message).with_op(op))
     }
 }
 
-/// Ids of one dimension as ids of a full shape, of which dimension `dim` has as many.
+/// Broadcasts one-dimensional ids to a shape whose dimension `dim` has their length.
 fn spread(ids: &Layout, shape: &[usize], dim: usize) -> Layout {
     let mut stride = Dims::from_elem(0, shape.len());
     stride[dim] = ids.stride()[0];
-    Layout::new(Dims::from_slice(shape), stride, ids.start_offset()).expect("one stride a dimension")
+    Layout::new(Dims::from_slice(shape), stride, ids.start_offset()).expect("one stride per dimension")
 }
 
-/// The layout of the elements at position 0 of a dimension, in a given shape: the dimension does
-/// not move.
+/// Returns the layout of the elements at position 0 of dimension `dim`, broadcast to a shape: the
+/// dimension gets stride 0.
 fn at_zero(layout: &Layout, shape: &[usize], dim: usize) -> Layout {
     let mut stride = Dims::from_slice(layout.stride());
     stride[dim] = 0;
-    Layout::new(Dims::from_slice(shape), stride, layout.start_offset()).expect("one stride a dimension")
+    Layout::new(Dims::from_slice(shape), stride, layout.start_offset()).expect("one stride per dimension")
 }
 
-/// The first element of a layout. One without elements may have any offset, and none of its
-/// elements is touched.
+/// Returns a pointer to the first element of a layout. An empty layout may have any offset; none of
+/// its elements is accessed.
 fn start<T: bytemuck::Pod>(storage: &CpuStorage, layout: &Layout) -> *const T {
     storage.as_bytes().as_ptr().cast::<T>().wrapping_add(layout.start_offset())
 }
 
-/// A pointer that threads share.
+/// A destination pointer that threads share.
 struct Shared<T>(*mut T);
 
-// SAFETY: it points into a destination that the operation borrows alone, and of which threads write
-// disjoint elements, as each function says.
+// SAFETY: it points into a destination that the operation borrows exclusively, and threads write
+// disjoint elements of it, as each function argues.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
@@ -128,16 +131,17 @@ impl<T> Shared<T> {
         Self(dst.as_bytes_mut().as_mut_ptr().cast::<T>().wrapping_add(layout.start_offset()))
     }
 
-    /// The place of an element; as a method, so that closures capture the whole.
+    /// Returns a pointer to an element. It is a method so that closures capture the whole struct.
     fn at(&self, offset: usize) -> *mut T {
         self.0.wrapping_add(offset)
     }
 }
 
-/// Source pointers that threads share to read.
+/// A source pointer that threads share for reading.
 struct Read<T>(*const T);
 
-// SAFETY: it points into a source that the operation borrows, and nothing is written through it.
+// SAFETY: it points into a source that the operation borrows, and nothing is written through the
+// pointer.
 unsafe impl<T: Sync> Sync for Read<T> {}
 
 impl<T> Read<T> {
@@ -146,7 +150,7 @@ impl<T> Read<T> {
     }
 }
 
-/// The offsets of a stretch of a walk's elements.
+/// Writes the offsets of a range of a walk's elements to `out`.
 fn offsets(dims: &[usize], strides: &[usize], range: Range<usize>, out: &mut [usize]) {
     let stride = strides.last().copied().unwrap_or(1);
     let mut done = 0;
@@ -171,15 +175,15 @@ pub(super) fn index_select(
     take(&Op::IndexSelect { dim }, dim, src, (ids.0, &spread), dst, dl)
 }
 
-/// Elements of `src` at the places that ids of the result's shape name.
+/// Takes the elements of `src` at the positions given by ids of the result's shape.
 fn take(op: &Op, dim: usize, src: Input<'_>, ids: Input<'_>, dst: &mut CpuStorage, dl: &Layout) -> Result<()> {
     let faults = Faults::default();
     dispatch_size!(dst.dtype(), T => take::take::<T>(dim, src, ids, dst, dl, &faults));
     faults.report(op, dim, src.1.dims()[dim])
 }
 
-/// `ScatterSet`, `ScatterAdd` and `IndexAdd` into a destination that has the first operand's
-/// elements already.
+/// Runs `ScatterSet`, `ScatterAdd` and `IndexAdd` into a destination that already holds the first
+/// operand's elements.
 pub(super) fn scatter(op: &Op, ids: Input<'_>, src: Input<'_>, dst: &mut CpuStorage, dl: &Layout) -> Result<()> {
     let faults = Faults::default();
     let spread_ids;

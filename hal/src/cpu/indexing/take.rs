@@ -1,4 +1,4 @@
-//! Taking elements from positions, block by block through the result, or slice by slice where a
+//! Taking elements from positions: block by block through the result, or slice by slice if a whole
 //! slice has one id.
 
 use super::{Faults, Ids, Input, Read, Shared, at_zero, offsets, start};
@@ -6,7 +6,7 @@ use crate::cpu::CpuStorage;
 use crate::cpu::walk::{BLOCK, parallel};
 use crate::{Layout, collapse};
 
-/// Elements of a source at the places that ids of the result's shape name.
+/// Takes the elements of a source at the positions given by ids of the result's shape.
 pub(super) fn take<T: bytemuck::Pod + Send + Sync>(
     dim: usize,
     (src, src_layout): Input<'_>,
@@ -21,7 +21,7 @@ pub(super) fn take<T: bytemuck::Pod + Send + Sync>(
     let (src, ids) = (Read(start::<T>(src, src_layout)), Ids::new(ids));
     let (dst, dims) = (Shared::<T>::of(dst, dl), &walk.dims[..]);
     let [to, from_ids, from] = [0, 1, 2].map(|i| &walk.strides[i][..]);
-    // Slices that lie without gaps on both sides, each of one id, move whole.
+    // Slices with one id each that are contiguous on both sides are copied whole.
     let (outer, run) = match dims.split_last() {
         Some((&run, outer)) if (to[outer.len()], from_ids[outer.len()], from[outer.len()]) == (1, 0, 1) => (outer, run),
         _ => (dims, 1),
@@ -43,7 +43,7 @@ pub(super) fn take<T: bytemuck::Pod + Send + Sync>(
                 match faults.place(id, ids.padding, size, range.start + i) {
                     // SAFETY: the id is inside the dimension, so the run lies in the validated
                     // layout of the source; the destination was validated to lie in its buffer and
-                    // not to overlap itself, so that no other run has these places.
+                    // not to overlap itself, so no other run has these elements.
                     Some(at) => unsafe { std::ptr::copy_nonoverlapping(src.at(base[i] + at * step), to, run) },
                     // SAFETY: as above.
                     None => (0..run).for_each(|j| unsafe { *to.add(j) = T::zeroed() }),

@@ -1,19 +1,19 @@
 //! Conversions into f16 and bf16 that round once, to nearest even, from the exact value of an f64
 //! or an integer.
 //!
-//! [`half`]'s own `from_f64` does not: `f16::from_f64` rounds to f32 first where the processor has
-//! F16C and elsewhere drops the lower 32 bits before it looks for ties, as `bf16::from_f64` does
-//! everywhere. Its `from_f32` rounds once, and is what these functions end in. (For f8e4m3 see
-//! `F8E4M3::from_f64`.)
+//! [`half`]'s own `from_f64` does not round once: `f16::from_f64` rounds to f32 first if the
+//! processor has F16C, and otherwise drops the lower 32 bits before it checks for ties, as
+//! `bf16::from_f64` always does. Its `from_f32` does round once, and the callers apply it to the
+//! results of these functions. (For f8e4m3 see `F8E4M3::from_f64`.)
 //!
 //! [`half`]: https://docs.rs/half
 
-/// The f32 that rounds to f16, bf16 and f8e4m3 as `x` itself would: `x` cut to f32's precision,
-/// with the last bit set if anything was cut.
+/// Returns the f32 that rounds to f16, bf16 and f8e4m3 as `x` itself would: `x` truncated to f32's
+/// precision, with the last bit set if any nonzero bit was cut.
 ///
 /// This is rounding to odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums:
 /// proved algorithms using rounding to odd", 2008): a later rounding to at least two bits fewer
-/// gives what one rounding of `x` gives.
+/// gives the same result as a single rounding of `x`.
 #[inline(always)]
 pub fn odd_f32_from_f64(x: f64) -> f32 {
     let nearest = x as f32;
@@ -22,8 +22,8 @@ pub fn odd_f32_from_f64(x: f64) -> f32 {
     f32::from_bits(cut | u32::from(back != x))
 }
 
-/// The f32 that rounds to f16, bf16 and f8e4m3 as `x` itself would: at least the 10 leading bits of
-/// `x`, with the last bit set if anything was cut.
+/// Returns the f32 that rounds to f16, bf16 and f8e4m3 as `x` itself would: at least the 10 leading
+/// bits of `x`, with the last bit set if any nonzero bit was cut.
 #[inline(always)]
 pub fn odd_f32_from_i64(x: i64) -> f32 {
     let magnitude = x.unsigned_abs();
@@ -38,7 +38,7 @@ pub fn odd_f32_from_i64(x: i64) -> f32 {
     };
     let cut = magnitude >> shift;
     let odd = cut as u32 | u32::from(cut << shift != magnitude);
-    // Both factors and the product are exact: `odd` has 24 bits at most.
+    // Both factors and the product are exact: `odd` has at most 24 bits.
     let value = odd as f32 * f32::from_bits((127 + shift) << 23);
     if x < 0 { -value } else { value }
 }

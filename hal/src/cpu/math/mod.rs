@@ -1,4 +1,4 @@
-//! The recipes of the transcendentals, written from `docs/numerics/` and from nothing else.
+//! The recipes of the transcendental functions, written only from `docs/numerics/`.
 
 pub mod convert;
 pub mod f32;

@@ -1,5 +1,5 @@
-//! e^x of what is at most 0, as `docs/numerics/norm.md` has it: f32's and f64's own recipes, and
-//! one for the narrow floats that need not mind positive arguments.
+//! e^x for x <= 0, as `docs/numerics/norm.md` defines it: the usual recipes of f32 and f64, and one
+//! for the narrow floats that need not handle positive arguments.
 
 use super::super::math::narrow;
 use super::super::math_dispatch::Recipes;
@@ -8,7 +8,7 @@ use half::{bf16, f16};
 
 /// A dtype that has a softmax.
 pub(super) trait ExpDown: Recipes {
-    /// e^x for x of at most 0; a NaN stays one.
+    /// Returns e^x for x <= 0; NaN stays NaN.
     fn exp_down(x: Self::Compute) -> Self::Compute;
 }
 

@@ -1,6 +1,6 @@
-//! Softmax and norms over the last dimension, whose sums go in the order of reductions. A row is
-//! widened into a buffer, computed in place, and rounded on its way out; a row of many segments is
-//! the work of several threads.
+//! Softmax and norms over the last dimension. Their sums follow the order of reductions. A row is
+//! widened into a buffer, computed in place, and rounded when it is written; several threads share
+//! a row of many segments.
 
 mod exp;
 mod rows;
@@ -61,13 +61,13 @@ fn softmax_row<T: ExpDown<Compute: Recipes<Compute = T::Compute> + FloatCompute>
     }
 }
 
-/// `1 / sqrt(mean of squares + eps)`.
+/// Returns `1 / sqrt(mean of squares + eps)`.
 fn scale<C: FloatCompute>(x: &mut [C], eps: f64) -> C {
     let mean = fold(x, &|_| (), square, Compute::add).div(C::from_count(x.len()));
     C::ONE.div(mean.add(C::from_parameter(eps)).sqrt())
 }
 
-/// Reduces a row, after `before` has done its part with each segment, in the order of section 8 of
+/// Applies `before` to each segment of a row, then reduces the row in the order of section 8 of
 /// `docs/numerics.md`. `first` and `combine` must be `#[inline(always)]`.
 fn fold<C: Compute>(
     x: &mut [C],
@@ -88,7 +88,7 @@ fn fold<C: Compute>(
     reduce_segments(values, &mut Lanes::new(), combine).expect("a row has segments")
 }
 
-/// Calls `f` with stretches of a row and their starts.
+/// Calls `f` with parts of a row and the index at which each starts.
 fn in_parts<C: Compute>(x: &mut [C], f: &(dyn Fn(usize, &mut [C]) + Sync)) {
     if x.len() <= SEGMENT {
         return f(0, x);
@@ -111,7 +111,7 @@ fn exponential<T: ExpDown>(x: T::Compute, _: usize) -> T::Compute {
     T::exp_down(x)
 }
 
-/// Applies a function in place.
+/// A loop that applies a function in place.
 struct InPlace<'a, C, F>(&'a mut [C], F);
 
 impl<C: Compute, F: Function<1, C, C>> Kernel for InPlace<'_, C, F> {
@@ -147,7 +147,7 @@ impl<C: Compute> Function<1, C, C> for Times<C> {
     }
 }
 
-/// e^(x - the largest).
+/// e^(x - m), with m the maximum of the row.
 struct Exponential<T: Element>(T::Compute);
 
 impl<T: Element> Clone for Exponential<T> {
@@ -164,10 +164,10 @@ impl<T: ExpDown> Function<1, T::Compute, T::Compute> for Exponential<T> {
     }
 }
 
-/// `x * scale * weight`, or, with a bias, one fma for the last product and the sum.
+/// `x * scale * weight`; with a bias, one fma computes the last product and the sum.
 struct Weigh<'a, C> {
     x: &'a mut [C],
-    /// Where they start in the row.
+    /// Index in the row at which they start.
     start: usize,
     scale: C,
     weight: &'a [C],

@@ -1,4 +1,5 @@
-//! Rows along the last dimension of any layout: each widened into a buffer, and rounded from it.
+//! Rows along the last dimension of any layout: each row is widened into a buffer, and rounded when
+//! it is written.
 
 use super::super::element::Element;
 use super::super::reduce::SEGMENT;
@@ -7,14 +8,14 @@ use super::{CpuStorage, Input};
 use crate::{Collapsed, Layout, collapse};
 use rayon::prelude::*;
 
-/// Elements below which splitting over threads costs more than it saves.
+/// Below this number of elements, splitting over threads costs more than it saves.
 const SERIAL: usize = 16_384;
 
-/// A source and a destination, of which a row of one becomes the same row of the other.
+/// A source and a destination; each row of the source becomes the same row of the destination.
 pub(super) struct Rows<'a, T> {
     src: *const T,
     dst: *mut T,
-    /// Elements of a row, and how far apart they are in both.
+    /// Elements per row, and their strides in source and destination.
     n: usize,
     strides: [usize; 2],
     /// The other dimensions.
@@ -23,23 +24,23 @@ pub(super) struct Rows<'a, T> {
     borrows: std::marker::PhantomData<(&'a T, &'a mut T)>,
 }
 
-// SAFETY: the pointers are into a source that is borrowed and read, and a destination that is
-// borrowed alone, of which threads write disjoint elements.
+// SAFETY: the pointers point into a source that is borrowed and only read, and a destination that
+// is borrowed exclusively and of which threads write disjoint elements.
 unsafe impl<T: Sync + Send> Sync for Rows<'_, T> {}
 
 impl<'a, T: Element> Rows<'a, T> {
-    /// Of operands that [`crate::validate`] has accepted.
+    /// Creates the rows of operands that [`crate::validate`] has accepted.
     pub fn new((src, sl): Input<'a>, dst: &'a mut CpuStorage, dl: &Layout) -> Self {
         let outer = |layout: &Layout| {
             let rank = layout.dims().len() - 1;
-            Layout::new(&layout.dims()[..rank], &layout.stride()[..rank], 0).expect("one stride a dimension")
+            Layout::new(&layout.dims()[..rank], &layout.stride()[..rank], 0).expect("one stride per dimension")
         };
         let last = |layout: &Layout| *layout.stride().last().expect("validated to have a last dimension");
         let (from, to) = (outer(sl), outer(dl));
         let src = src.as_slice::<T>().expect("the dtype was dispatched on").as_ptr();
         let dst = dst.as_mut_slice::<T>().expect("the dtype was dispatched on").as_mut_ptr();
         Self {
-            // A layout without elements may have any offset, and none of its elements is touched.
+            // An empty layout may have any offset; none of its elements is accessed.
             src: src.wrapping_add(sl.start_offset()),
             dst: dst.wrapping_add(dl.start_offset()),
             n: *sl.dims().last().expect("as above"),
@@ -50,7 +51,7 @@ impl<'a, T: Element> Rows<'a, T> {
         }
     }
 
-    /// Calls `row` with every row in the compute type, of which it makes the result.
+    /// Calls `row` with every row in the compute type; `row` replaces it with the result.
     pub fn run(&self, row: &(dyn Fn(&mut [T::Compute]) + Sync)) {
         if self.n == 0 {
             return;
@@ -72,7 +73,7 @@ impl<'a, T: Element> Rows<'a, T> {
         });
     }
 
-    /// Where a row starts in source and destination.
+    /// Returns the offsets at which a row starts in source and destination.
     fn offsets(&self, row: usize) -> [usize; 2] {
         [0, 1].map(|operand| {
             let mut offset = 0;
@@ -106,8 +107,8 @@ impl<'a, T: Element> Rows<'a, T> {
             let range = start + i * BLOCK..start + i * BLOCK + x.len();
             let base = self.dst.wrapping_add(row);
             if self.strides[1] == 1 {
-                // SAFETY: the layout was validated to lie in the buffer, which is borrowed alone,
-                // and not to overlap itself; no other row or part has these elements.
+                // SAFETY: the layout was validated to lie in the buffer, which is borrowed
+                // exclusively, and not to overlap itself; no other row or part has these elements.
                 let elements = unsafe { std::slice::from_raw_parts_mut(base.add(range.start), range.len()) };
                 T::store(elements, &mut wide, |y| y.copy_from_slice(x));
             } else {
@@ -120,7 +121,7 @@ impl<'a, T: Element> Rows<'a, T> {
     }
 }
 
-/// A parameter's elements in the compute type.
+/// Returns a parameter's elements in the compute type.
 pub(super) fn widened<T: Element>((storage, layout): Input<'_>) -> Vec<T::Compute> {
     let n = layout.elem_count();
     let from = storage.as_slice::<T>().expect("the dtype was validated").as_ptr().wrapping_add(layout.start_offset());

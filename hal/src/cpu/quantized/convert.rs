@@ -1,4 +1,4 @@
-//! `quantize` and `dequantize`: a block at a time.
+//! `quantize` and `dequantize`, one block at a time.
 
 use super::super::element::Codec;
 use super::super::vector::{Kernel, vectorised};
@@ -8,12 +8,12 @@ use super::rows::{Rows, RowsMut};
 use crate::GgmlDType;
 use std::marker::PhantomData;
 
-/// The most bytes of a block.
+/// Largest block size in bytes.
 const BYTES: usize = GgmlDType::Q8K.block_bytes();
-/// Blocks that a thread takes at a time.
+/// Number of blocks that a thread takes at a time.
 const GROUP: usize = 32;
 
-/// Writes a block: its numbers, or NaN where an element is not finite.
+/// Writes a block, which encodes NaN if an element is not finite.
 #[inline(always)]
 pub(super) fn quantize_block<F: Format>(x: &[f32], block: &mut [u8]) {
     if x.iter().all(|v| v.is_finite()) {
@@ -49,11 +49,11 @@ impl<F: Format> Kernel for Unpack<'_, F> {
     }
 }
 
-/// The integers times their factors, and the summands added.
+/// A loop that multiplies the integers by their factors and adds the summands.
 struct Scaled<'a> {
     q: &'a [i8],
     scales: &'a [Scale],
-    /// Elements of a sub-block.
+    /// Elements per sub-block.
     sub: usize,
     has_summands: bool,
     out: &'a mut [f32],
@@ -74,15 +74,15 @@ impl Kernel for Scaled<'_> {
     }
 }
 
-/// What a format's functions are once compiled: all loops over blocks call them.
+/// The compiled functions of a format, which all loops over blocks call.
 #[derive(Clone, Copy)]
 pub(super) struct Functions {
     pub format: GgmlDType,
-    /// Elements of a sub-block.
+    /// Elements per sub-block.
     pub sub: usize,
     pub summand: Summand,
     quantize: fn(&[f32], &mut [u8]),
-    /// Reads the integers of a block, and its scales.
+    /// Reads the integers and the scales of a block.
     pub unpack: fn(&[u8], &mut [i8], &mut [Scale]),
 }
 
@@ -105,7 +105,7 @@ impl Functions {
         vectorised(Scaled { q, scales, sub: self.sub, has_summands: self.summand != Summand::None, out });
     }
 
-    /// Calls `body` with the row and the place in it of every block, in parallel.
+    /// Calls `body` with the row of every block and the block's index in it, in parallel.
     fn blocks(&self, rows: usize, elements: usize, body: &(dyn Fn(usize, usize) + Sync)) {
         let blocks = elements / self.format.block_size();
         parallel(rows * blocks, GROUP, &|range| range.for_each(|i| body(i / blocks, i % blocks)));

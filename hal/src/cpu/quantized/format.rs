@@ -1,9 +1,9 @@
-//! What a block format is to the operations: the integers of a block, the factors they are
-//! multiplied with, and the way back.
+//! The interface of a block format: reading the integers of a block and their scales, and
+//! quantizing a block.
 
 use crate::GgmlDType;
 
-/// What a sub-block's integers are multiplied with, and what is added to the products.
+/// The factor that multiplies the integers of a sub-block, and the summand added to the products.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Scale {
     pub factor: f32,
@@ -11,48 +11,48 @@ pub(super) struct Scale {
     pub summand: f32,
 }
 
-/// Whether a format has summands, and what of q8_1 activations they are multiplied with.
+/// Whether a format has summands, and which sum of q8_1 activations multiplies them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Summand {
     None,
-    /// The sum `s` that their block holds.
+    /// The sum `s` stored in the activations' block.
     OfBlock,
-    /// The sum of their own integers over the sub-block.
+    /// The sum of the activations' integers over the sub-block.
     OfSubBlock,
 }
 
-/// The most integers of a block, and the segment of k that products add up by.
+/// Largest number of integers per block, and the length of the segments of k in products.
 pub(super) const SEGMENT: usize = 256;
-/// The most sub-blocks in them.
+/// Largest number of sub-blocks in a segment.
 pub(super) const SUB_BLOCKS: usize = 16;
 
-/// A format. Blocks are slices of their length in bytes; functions are `#[inline(always)]`, to be
-/// compiled into vectorised loops.
+/// A format. A block is a slice of its length in bytes. The functions must be `#[inline(always)]`,
+/// so that they are compiled into vectorised loops.
 pub(super) trait Format {
     const FORMAT: GgmlDType;
     /// Elements of a sub-block.
     const SUB: usize;
     const SUMMAND: Summand;
-    /// Where `d` lies.
+    /// Byte offset of `d`.
     const D: usize;
 
-    /// Reads the scales, one a sub-block.
+    /// Reads the scales, one per sub-block.
     fn scales(block: &[u8], out: &mut [Scale]);
 
-    /// Reads the integers, one an element.
+    /// Reads the integers, one per element.
     fn integers(block: &[u8], out: &mut [i8]);
 
-    /// Writes finite elements.
+    /// Quantizes a block of finite elements.
     fn quantize(x: &[f32], block: &mut [u8]);
 }
 
-/// An f16 of a block, widened.
+/// Reads an f16 of a block, widened.
 #[inline(always)]
 pub(super) fn half_at(block: &[u8], at: usize) -> f32 {
     half::f16::from_le_bytes([block[at], block[at + 1]]).to_f32()
 }
 
-/// Rounds a number to an f16 of a block.
+/// Rounds a number to f16 and writes it to a block.
 #[inline(always)]
 pub(super) fn put_half(block: &mut [u8], at: usize, v: f32) {
     block[at..at + 2].copy_from_slice(&half::f16::from_f32(v).to_le_bytes());

@@ -1,4 +1,4 @@
-//! The twelve formats by their names.
+//! The twelve formats by name.
 
 use super::k_quants_32::Q4KOrQ5K;
 use super::legacy_quants::LegacyQuant;

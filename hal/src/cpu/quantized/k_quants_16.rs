@@ -6,7 +6,7 @@ use super::search::{NOTHING, Tries, search_q3, search_scale};
 use super::super_blocks::{levels, refine, runs, search};
 use crate::GgmlDType;
 
-/// Two bits of each element: four runs share their bytes.
+/// Writes two bits of each element; four runs of 32 elements share their bytes.
 #[inline(always)]
 fn pair(bytes: &[u8], run: usize, l: usize) -> u8 {
     bytes[run / 4 * 32 + l] >> (run % 4 * 2) & 3
@@ -132,7 +132,7 @@ impl Q6K {
     const PAIRS: usize = 128;
     const SCALES: usize = 192;
 
-    /// The byte and the shift of an element's low nibble.
+    /// Returns the byte and the shift of an element's low nibble.
     #[inline(always)]
     fn nibble(run: usize, l: usize) -> (usize, usize) {
         (run / 4 * 64 + run % 2 * 32 + l, run % 4 / 2 * 4)

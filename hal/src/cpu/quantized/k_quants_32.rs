@@ -5,7 +5,7 @@ use super::search::Tries;
 use super::super_blocks::{levels, refine, runs, search};
 use crate::GgmlDType;
 
-/// q4_K, and q5_K with a fifth bit.
+/// q4_K, or q5_K if there is a fifth bit.
 pub(super) struct Q4KOrQ5K<const FIFTH: bool>;
 
 impl<const FIFTH: bool> Q4KOrQ5K<FIFTH> {
@@ -14,7 +14,7 @@ impl<const FIFTH: bool> Q4KOrQ5K<FIFTH> {
     const FIFTH_BITS: usize = 16;
     const NIBBLES: usize = if FIFTH { 48 } else { 16 };
 
-    /// The scale and the minimum of a sub-block, 6 bits each.
+    /// Returns the scale and the minimum of a sub-block, 6 bits each.
     #[inline(always)]
     fn six_bits(packed: &[u8], j: usize) -> [u8; 2] {
         if j < 4 {

@@ -4,16 +4,16 @@ use super::format::{Format, Scale, Summand, half_at, put_half};
 use super::rounding::{extremes, inverse, top, trunc};
 use crate::GgmlDType;
 
-/// Integers of so many levels, from 0 up with a minimum, or around 0.
+/// Integers with `LEVELS` levels: from 0 upwards if there is a minimum, otherwise around 0.
 pub(super) struct LegacyQuant<const LEVELS: u8, const MINIMUM: bool>;
 
 impl<const LEVELS: u8, const MINIMUM: bool> LegacyQuant<LEVELS, MINIMUM> {
     const FIFTH_BITS: usize = if MINIMUM { 4 } else { 2 };
     const NIBBLES: usize = Self::FIFTH_BITS + if LEVELS == 32 { 4 } else { 0 };
-    /// How the integer 0 is written.
+    /// The stored value of the integer 0.
     const ZERO: u8 = if MINIMUM { 0 } else { LEVELS / 2 };
 
-    /// The fifth bits, one an element.
+    /// Returns the fifth bits, one per element.
     #[inline(always)]
     fn fifth_bits(block: &[u8]) -> u32 {
         if LEVELS != 32 {
@@ -23,7 +23,7 @@ impl<const LEVELS: u8, const MINIMUM: bool> LegacyQuant<LEVELS, MINIMUM> {
         u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]])
     }
 
-    /// Writes levels, one an element.
+    /// Writes the levels, one per element.
     #[inline(always)]
     fn put(block: &mut [u8], level: impl Fn(usize) -> u8) {
         let mut fifth = 0u32;

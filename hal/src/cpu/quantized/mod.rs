@@ -1,5 +1,5 @@
 //! Quantized matrices: the block formats of GGUF and the products with them, as
-//! `docs/numerics/quantized.md` says.
+//! `docs/numerics/quantized.md` defines them.
 
 mod convert;
 mod format;
@@ -44,7 +44,8 @@ pub(super) fn dequantize(format: GgmlDType, src: Input<'_>, dst: &mut CpuStorage
     }
 }
 
-/// Products of groups of rows; `share` rows of results in a row have one row of activations.
+/// Computes the products of groups of rows. `share` consecutive rows of results use one row of
+/// activations.
 fn product(op: QMatmul, weight: Input<'_>, x: Input<'_>, groups: &[Group], share: usize, dst: &RowsMut<'_>) {
     let codec = Codec::of(x.0.dtype());
     let (x, weights) = (Rows::new(x), Rows::new(weight));
@@ -62,7 +63,7 @@ fn product(op: QMatmul, weight: Input<'_>, x: Input<'_>, groups: &[Group], share
         let mut rounded = [0u32; product::COLUMNS];
         let rounded = &mut bytemuck::cast_slice_mut(&mut rounded)[..values.len() * codec.size];
         codec.round(values, rounded);
-        // SAFETY: every row is in one group at most, and a tile has these columns of it alone.
+        // SAFETY: every row is in at most one group, and only one tile has these columns of it.
         unsafe { dst.write(row, column, rounded) };
     };
     Product { functions: functions(op.format), weights, n, k, activations, share, store: &store }.run(groups);
@@ -108,20 +109,22 @@ pub(super) fn qmatmul_id(
         }
     }
     let groups: Vec<Group> = chosen_by.into_iter().map(|(expert, rows)| Group { first: expert * n, rows }).collect();
-    // Where a token has one row of activations, its rows of results share it.
+    // If a token has one row of activations, its rows of results share it.
     let share = if *rows_of_x == 1 { *top } else { 1 };
     if dl.elem_count() > 0 {
         let zeros = vec![0; n * dst.dtype().size_in_bytes()];
         let dst = RowsMut::new(dst, dl);
         product(op, weight, x, &groups, share, &dst);
-        // SAFETY: the products are done, and they had other rows.
+        // SAFETY: the products are finished, and they wrote other rows.
         without.iter().for_each(|&row| unsafe { dst.write(row, 0, &zeros) });
     }
     match wrong {
         None => Ok(()),
         Some(id) => Err(Error::new(
             ErrorKind::IndexOutOfRange,
-            format!("qmatmul_id: expert {id} of {experts}; its rows are 0 (an id of {PADDING} is padding)"),
+            format!(
+                "qmatmul_id: expert {id} does not exist, there are {experts}; its rows are set to 0 (the id {PADDING} marks padding)"
+            ),
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! The activations of a product, dense and ready: widened to f32, or quantized to q8_1.
+//! The activations of a product, prepared as dense rows: widened to f32, or quantized to q8_1.
 
 use super::super::element::Codec;
 use super::super::vector::{Kernel, vectorised};
@@ -10,10 +10,10 @@ use super::q8::scaled_sum;
 use super::rows::Rows;
 use rayon::prelude::*;
 
-/// Elements of a block.
+/// Elements per block.
 pub(super) const BLOCK: usize = 32;
 
-/// A block of q8_1 as products use it.
+/// A q8_1 block in the form that products use.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     pub q: [i8; BLOCK],
@@ -28,7 +28,7 @@ impl Block {
     const ZERO: Self = Self { q: [0; BLOCK], d: 0.0, s: 0.0, halves: [0.0; 2] };
 }
 
-/// Quantizes a row.
+/// A loop that quantizes a row.
 struct ToQ8_1<'a>(&'a [f32], &'a mut [Block]);
 
 impl Kernel for ToQ8_1<'_> {
@@ -51,7 +51,7 @@ impl Kernel for ToQ8_1<'_> {
     }
 }
 
-/// Rows of values, filled in parallel.
+/// Allocates rows of values and fills them in parallel.
 fn filled<V: Copy + Send + Sync>(rows: usize, len: usize, zero: V, fill: &(dyn Fn(usize, &mut [V]) + Sync)) -> Vec<V> {
     let mut values = vec![zero; rows * len];
     if len != 0 {
@@ -60,7 +60,7 @@ fn filled<V: Copy + Send + Sync>(rows: usize, len: usize, zero: V, fill: &(dyn F
     values
 }
 
-/// The rows widened to f32.
+/// Returns the rows widened to f32.
 pub(super) fn widened(x: &Rows<'_>, codec: Codec) -> Vec<f32> {
     let k = x.len();
     filled(x.count(), k, 0.0, &|row, out| {
@@ -71,7 +71,7 @@ pub(super) fn widened(x: &Rows<'_>, codec: Codec) -> Vec<f32> {
     })
 }
 
-/// The rows in blocks.
+/// Returns the rows quantized to blocks.
 pub(super) fn quantized(x: &[f32], k: usize) -> Vec<Block> {
     let blocks = k / BLOCK;
     filled(x.len().checked_div(k).unwrap_or(0), blocks, Block::ZERO, &|row, out| {

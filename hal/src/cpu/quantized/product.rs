@@ -1,6 +1,6 @@
-//! Products with quantized matrices: tiles of a few rows of weights and many of activations, a
-//! segment of k at a time. Each result's sum runs in the order of `docs/numerics/quantized.md`,
-//! whatever tile it is in.
+//! Products with quantized matrices. They work on tiles of a few rows of weights and many rows of
+//! activations, one segment of k at a time. Each result is summed in the order of
+//! `docs/numerics/quantized.md`, whatever tile it is in.
 
 use super::super::vector::{Kernel, vectorised};
 use super::super::walk::parallel;
@@ -9,16 +9,17 @@ use super::format::{SEGMENT, SUB_BLOCKS, Scale, Summand};
 use super::operand::{BLOCK, Block};
 use super::rows::Rows;
 
-/// Rows of weights of a tile: two AVX registers of results.
+/// Rows of weights per tile: two AVX registers of results.
 pub(super) const COLUMNS: usize = 16;
-/// Rows of activations of a tile: what they add up stays in the first-level cache.
+/// Rows of activations per tile: their sums stay in the L1 cache.
 const ROWS: usize = 64;
 /// Rows of activations whose sums stay in registers.
 const TOGETHER: usize = 4;
-/// The most bytes of a segment of a row of weights: 8 blocks of q8_1, or one of q8_K.
+/// Largest size in bytes of a segment of a row of weights: 8 blocks of q8_1 have 288, one block of
+/// q8_K has 292.
 const SEGMENT_BYTES: usize = 292;
 
-/// The results of a tile, a line for each row of activations.
+/// The results of a tile, one line per row of activations.
 type Sums = [[f32; COLUMNS]; ROWS];
 
 /// Dense rows of activations of k elements, ready for a product.
@@ -28,7 +29,7 @@ pub(super) enum Activations<'a> {
     Q8_1(&'a [Block]),
 }
 
-/// Rows of activations that meet one matrix: rows of the weights from `first` on.
+/// Rows of activations that are multiplied by one matrix: the rows of the weights from `first` on.
 pub(super) struct Group {
     pub first: usize,
     pub rows: Vec<usize>,
@@ -38,13 +39,13 @@ pub(super) struct Group {
 pub(super) struct Product<'a> {
     pub functions: Functions,
     pub weights: Rows<'a>,
-    /// Rows of a matrix.
+    /// Rows per matrix.
     pub n: usize,
     pub k: usize,
     pub activations: Activations<'a>,
-    /// The row of activations of a row of results is its number divided by this.
+    /// A row of results uses the row of activations with its index divided by `share`.
     pub share: usize,
-    /// Takes the row, the first column and the results.
+    /// Receives the row, the first column and the results.
     pub store: &'a (dyn Fn(usize, usize, &[f32]) + Sync),
 }
 
@@ -88,7 +89,7 @@ impl Product<'_> {
     }
 }
 
-/// A segment of k of a tile.
+/// One segment of k of a tile.
 struct Segment<'a> {
     functions: Functions,
     weights: &'a [[u8; SEGMENT_BYTES]],
@@ -101,7 +102,7 @@ struct Segment<'a> {
 }
 
 impl Segment<'_> {
-    /// Adds the segment's value of a row; the first segment's is taken as it is.
+    /// Adds the segment's values of a row; the first segment overwrites.
     #[inline(always)]
     fn add(&mut self, i: usize, value: &[f32; COLUMNS]) {
         if self.start == 0 {
@@ -111,7 +112,7 @@ impl Segment<'_> {
         }
     }
 
-    /// Calls `f` with every block of a row of weights and its place in the segment.
+    /// Calls `f` with every block of a row of weights and its index in the segment.
     fn blocks(&self, column: usize, f: &mut dyn FnMut(&[u8], usize)) {
         let (size, bytes) = (self.functions.format.block_size(), self.functions.format.block_bytes());
         for b in 0..self.depth / size {
@@ -148,17 +149,17 @@ impl Segment<'_> {
     }
 }
 
-/// Activations as they come, and the weights dequantized.
+/// Float activations, with dequantized weights.
 struct Floats<'a>(Segment<'a>, &'a [f32], &'a Panel);
 
-/// The weights of a segment, those of one place in k side by side.
+/// The weights of a segment; those with the same k are adjacent.
 type Panel = [[f32; COLUMNS]; SEGMENT];
 
-/// The chains of a few rows of activations.
+/// Computes the fma chains of a few rows of activations.
 #[inline(always)]
 fn chains<const N: usize>(rows: [&[f32]; N], panel: &[[f32; COLUMNS]]) -> [[f32; COLUMNS]; N] {
-    // Side by side like the weights, so that the loop below steps through two arrays and its sums
-    // stay in registers.
+    // Interleave them like the weights, so that the loop below steps through two arrays and its
+    // sums stay in registers.
     let mut x = [[0.0; N]; SEGMENT];
     for (r, row) in rows.iter().enumerate() {
         x.iter_mut().zip(&row[..panel.len()]).for_each(|(x, &v)| x[r] = v);
@@ -195,43 +196,44 @@ impl Kernel for Floats<'_> {
     }
 }
 
-/// Activations of q8_1, and the weights as integers in sub-blocks of `SUB`, with what adds a
+/// q8_1 activations, the weights as integers in sub-blocks of `SUB`, and the function that adds a
 /// sub-block's summand.
 struct Integers<'a, const SUB: usize, A>(Segment<'a>, &'a [Block], &'a [Row; COLUMNS], A);
 
-/// Of formats without summands.
+/// Adds nothing, for formats without summands.
 #[inline(always)]
 fn no_summand(sum: f32, _: Scale, _: &Block, _: usize) -> f32 {
     sum
 }
 
-/// Summands of the sum that a block holds.
+/// Adds the summand times the sum stored in the activations' block.
 #[inline(always)]
 fn of_block(sum: f32, scale: Scale, x: &Block, _: usize) -> f32 {
     scale.summand.mul_add(x.s, sum)
 }
 
-/// Summands of the sum of a sub-block's own integers.
+/// Adds the summand times the sum of the activations' integers over the sub-block.
 #[inline(always)]
 fn of_sub_block(sum: f32, scale: Scale, x: &Block, sub: usize) -> f32 {
     scale.summand.mul_add(x.halves[sub], sum)
 }
 
-/// A segment of a row of weights.
+/// One segment of a row of weights.
 #[derive(Clone, Copy)]
 struct Row {
     q: [i8; SEGMENT],
     scales: [Scale; SUB_BLOCKS],
 }
 
-/// The sum of products of bytes. It wraps only where i32 would, which 32 products never reach.
+/// Returns the sum of products of bytes. It wraps only if i32 overflows, which 32 products never
+/// reach.
 #[inline(always)]
 fn dot(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).fold(0i32, |sum, (&a, &b)| sum.wrapping_add(i32::from(a) * i32::from(b)))
 }
 
 impl Row {
-    /// The segment's value against a row of activations.
+    /// Returns the segment's value for a row of activations.
     #[inline(always)]
     fn value<const SUB: usize>(&self, x: &[Block], add: impl Fn(f32, Scale, &Block, usize) -> f32) -> f32 {
         let subs = BLOCK / SUB;

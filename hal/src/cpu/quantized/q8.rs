@@ -1,17 +1,17 @@
-//! q8_0, q8_1 and q8_K: integers of a byte each.
+//! q8_0, q8_1 and q8_K: integers of one byte each.
 
 use super::format::{Format, Scale, Summand, half_at, put_half};
 use super::rounding::{away, even, inverse, top};
 use crate::GgmlDType;
 
-/// 32 integers with one scale; with their scaled sum beside it in q8_1.
+/// 32 integers with one scale, and in q8_1 also their scaled sum.
 pub(super) struct Q8<const SUM: bool>;
 
 impl<const SUM: bool> Q8<SUM> {
     const INTEGERS: usize = if SUM { 4 } else { 2 };
 }
 
-/// The scaled sum of a q8_1 block.
+/// Returns the scaled sum of a q8_1 block.
 #[inline(always)]
 pub(super) fn scaled_sum(block: &[u8]) -> f32 {
     half_at(block, 2)
@@ -55,7 +55,7 @@ impl<const SUM: bool> Format for Q8<SUM> {
     }
 }
 
-/// q8_K: 256 integers with one f32 scale, and the sums of each 16.
+/// q8_K: 256 integers with one f32 scale, and the sum of every 16 integers.
 pub(super) struct Q8K;
 
 const INTEGERS: usize = 4;

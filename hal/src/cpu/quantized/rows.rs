@@ -1,14 +1,14 @@
-//! The rows of an operand, in any layout: stretches of the last dimension, read from and written to
-//! where they are.
+//! The rows of an operand, in any layout. Parts of a row (along the last dimension) are read and
+//! written in place.
 
 use super::super::walk::{for_runs, gather_bits, scatter_bits};
 use crate::{CpuStorage, Layout};
 use std::marker::PhantomData;
 
-/// The offsets of rows, in logical order, and the stride along them.
+/// The offsets of the rows, in logical order, and the stride within a row.
 struct Places {
-    /// None where rows are empty: offset and strides may be anything then, their number too, and no
-    /// element is touched.
+    /// Empty if rows are empty: then offset, strides and the number of rows may be anything, and no
+    /// element is accessed.
     starts: Vec<usize>,
     count: usize,
     len: usize,
@@ -41,7 +41,7 @@ impl Places {
     }
 }
 
-/// Rows to read, by the bytes of their elements.
+/// Rows to read, as bytes.
 pub(super) struct Rows<'a> {
     base: *const u8,
     size: usize,
@@ -49,11 +49,11 @@ pub(super) struct Rows<'a> {
     borrow: PhantomData<&'a CpuStorage>,
 }
 
-// SAFETY: it stands for a shared borrow of the buffer.
+// SAFETY: it represents a shared borrow of the buffer.
 unsafe impl Sync for Rows<'_> {}
 
 impl<'a> Rows<'a> {
-    /// The rows of a validated operand.
+    /// Creates the rows of a validated operand.
     pub fn new((storage, layout): (&'a CpuStorage, &Layout)) -> Self {
         let (size, buffer) = (storage.dtype().size_in_bytes(), storage.as_bytes());
         assert!(layout.required_len().is_some_and(|n| n <= buffer.len() / size), "validated to lie in its buffer");
@@ -68,18 +68,18 @@ impl<'a> Rows<'a> {
         self.places.len
     }
 
-    /// Reads a stretch of a row: as many elements as `out` has bytes for.
+    /// Reads part of a row, as many elements as fit `out`.
     pub fn read(&self, row: usize, column: usize, out: &mut [u8]) {
         let n = out.len() / self.size;
         let start = self.places.at(row, column, n);
         let base = self.base.wrapping_add(start * self.size);
-        // SAFETY: the elements are some of a layout that was shown to lie in the buffer, which is
+        // SAFETY: the elements belong to a layout that was checked to lie in the buffer, which is
         // borrowed; `out` has room for them.
         unsafe { gather_bits(self.size, base, &[n], &[self.places.stride], 0..n, out.as_mut_ptr()) };
     }
 }
 
-/// Rows to write, by the bytes of their elements.
+/// Rows to write, as bytes.
 pub(super) struct RowsMut<'a> {
     base: *mut u8,
     size: usize,
@@ -87,12 +87,12 @@ pub(super) struct RowsMut<'a> {
     borrow: PhantomData<&'a mut CpuStorage>,
 }
 
-// SAFETY: it stands for the only borrow of the buffer, and `write` asks of its callers that threads
-// write disjoint elements.
+// SAFETY: it represents the only borrow of the buffer, and `write` requires that threads write
+// disjoint elements.
 unsafe impl Sync for RowsMut<'_> {}
 
 impl<'a> RowsMut<'a> {
-    /// The rows of a validated destination.
+    /// Creates the rows of a validated destination.
     pub fn new(storage: &'a mut CpuStorage, layout: &Layout) -> Self {
         let size = storage.dtype().size_in_bytes();
         let buffer = storage.as_bytes_mut();
@@ -108,16 +108,17 @@ impl<'a> RowsMut<'a> {
         self.places.len
     }
 
-    /// Writes a stretch of a row: the elements whose bytes these are.
+    /// Writes part of a row; `values` are the bytes of its elements.
     ///
     /// # Safety
-    /// No other thread may write elements of the stretch meanwhile.
+    /// No other thread may write these elements at the same time.
     pub unsafe fn write(&self, row: usize, column: usize, values: &[u8]) {
         let n = values.len() / self.size;
         let start = self.places.at(row, column, n);
         let base = self.base.wrapping_add(start * self.size);
-        // SAFETY: the elements are some of a layout that was shown to lie in the buffer, which is
-        // borrowed alone; no element has two places, and no other thread writes these.
+        // SAFETY: the elements belong to a layout that was checked to lie in the buffer, which is
+        // borrowed exclusively; the layout does not overlap itself, and no other thread writes
+        // these elements.
         unsafe { scatter_bits(self.size, values.as_ptr(), base, &[n], &[self.places.stride], 0..n) };
     }
 }

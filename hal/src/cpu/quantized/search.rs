@@ -1,23 +1,23 @@
-//! The searches for the scale (and the minimum) of a sub-block that lose least:
-//! `docs/numerics/quantized.md` section 3, word for word. Every sum runs in ascending order and
-//! nothing is contracted.
+//! The searches for the scale (and the minimum) of a sub-block with the least error, exactly as
+//! `docs/numerics/quantized.md` section 3 defines them. Every sum runs in ascending order, and
+//! nothing is contracted to an fma.
 
 use super::rounding::{even, extremes, top};
 
-/// The most elements of a sub-block.
+/// Largest number of elements per sub-block.
 const MOST: usize = 32;
 
-/// Below it a sub-block counts as zeros.
+/// A sub-block whose magnitudes are all below this counts as zeros.
 pub(super) const NOTHING: f32 = 1e-15;
 
-/// How a scale with a minimum is sought.
+/// Parameters of the search for a scale with a minimum.
 pub(super) struct Tries {
-    /// The greatest integer.
+    /// The largest integer.
     pub last: i32,
     pub from: f32,
     pub step: f32,
     pub tries: i32,
-    /// Whether errors count squared, not by magnitude.
+    /// Whether errors are squared instead of taken by magnitude.
     pub squared: bool,
 }
 
@@ -35,7 +35,7 @@ impl Tries {
         })
     }
 
-    /// Finds the integers, their scale, and the number to subtract.
+    /// Returns the integers, their scale, and the minimum to subtract.
     #[inline(always)]
     pub fn search(&self, x: &[f32], weights: &[f32], q: &mut [i8]) -> (f32, f32) {
         let n = x.len();
@@ -80,8 +80,8 @@ impl Tries {
     }
 }
 
-/// The sums of `x * x * x * q` and of `x * x * q * q`, whose quotient is the best scale for given
-/// integers.
+/// Returns the sums of `x * x * x * q` and of `x * x * q * q`. Their quotient is the best scale for
+/// the given integers.
 #[inline(always)]
 fn weighted(x: &[f32], q: &[i8]) -> (f32, f32) {
     let level = |i: usize| f32::from(q[i]);
@@ -93,7 +93,7 @@ fn around_zero(x: &[f32], inverse: f32, reach: i32, q: &mut [i8]) {
     q.iter_mut().zip(x).for_each(|(q, v)| *q = even(inverse * v, -reach, reach - 1) as i8);
 }
 
-/// The integers from -32 to 31 of a sub-block, and their scale.
+/// Returns the integers (-32 to 31) of a sub-block, and their scale.
 #[inline(always)]
 pub(super) fn search_scale(x: &[f32], q: &mut [i8]) -> f32 {
     const REACH: i32 = 32;
@@ -120,8 +120,8 @@ pub(super) fn search_scale(x: &[f32], q: &mut [i8]) -> f32 {
     scale
 }
 
-/// The integers from -4 to 3 of a sub-block, moved one at a time while that makes their best scale
-/// fit better, and that scale.
+/// Returns the integers (-4 to 3) of a sub-block, and their scale. The integers are changed one at
+/// a time as long as the best scale for them fits better.
 #[inline(always)]
 pub(super) fn search_q3(x: &[f32], q: &mut [i8]) -> f32 {
     const REACH: i32 = 4;

@@ -1,11 +1,11 @@
-//! What the formats of 256 integers with quantized scales have in common.
+//! Shared parts of the formats with 256 integers and quantized scales.
 
 use super::format::{Format, SEGMENT, SUB_BLOCKS, Scale};
 use super::rounding::even;
 use super::search::Tries;
 
-/// Calls `f` for every element in order with the run of 32 that it is in, its place there, and its
-/// integer.
+/// Calls `f` for every element in order, with the index of its run of 32, its position in the run,
+/// and its integer.
 #[inline(always)]
 pub(super) fn runs<'a>(q: impl Iterator<Item = &'a mut [i8]>, mut f: impl FnMut(usize, usize, &mut i8)) {
     for (run, q) in q.enumerate() {
@@ -13,7 +13,7 @@ pub(super) fn runs<'a>(q: impl Iterator<Item = &'a mut [i8]>, mut f: impl FnMut(
     }
 }
 
-/// Scales or minima as integers from 0 to `last`; returns the step.
+/// Quantizes scales or minima to integers from 0 to `last`; returns the step.
 #[inline(always)]
 pub(super) fn levels(values: &[f32], last: u8, out: &mut [u8]) -> f32 {
     let greatest = values.iter().fold(0.0, |g, &v| if v > g { v } else { g });
@@ -22,8 +22,8 @@ pub(super) fn levels(values: &[f32], last: u8, out: &mut [u8]) -> f32 {
     greatest / f32::from(last)
 }
 
-/// Quantizes the elements once more, with the scales that the block holds; sub-blocks whose factor
-/// is 0 keep what they have.
+/// Quantizes the elements again with the scales stored in the block. Sub-blocks whose factor is 0
+/// keep their integers.
 #[inline(always)]
 pub(super) fn refine<F: Format>(x: &[f32], block: &[u8], q: &mut [i8], lo: i32, hi: i32) {
     let mut scales = [Scale::default(); SUB_BLOCKS];
@@ -36,7 +36,7 @@ pub(super) fn refine<F: Format>(x: &[f32], block: &[u8], q: &mut [i8], lo: i32, 
     }
 }
 
-/// A scale and a minimum for every sub-block, and the integers.
+/// Finds a scale and a minimum for every sub-block, and the integers.
 #[inline(always)]
 pub(super) fn search<const SUB: usize>(
     x: &[f32],

@@ -1,5 +1,5 @@
 //! Random numbers: element `i` is number `offset + i` of a seed's sequence, whatever the layout.
-//! Recipe: `docs/numerics/random.md`.
+//! `docs/numerics/random.md` gives the recipe.
 
 mod normal;
 mod philox;
@@ -17,31 +17,30 @@ use uniform::Uniform;
 
 pub use philox::block;
 
-/// A type that random numbers are computed in.
+/// A type in which random numbers are computed.
 trait Real: Compute {
-    /// Numbers that a block of the generator gives.
+    /// Numbers per block of the generator.
     const PER_BLOCK: u64;
-    /// The sequence of its own within a seed.
+    /// The stream of the type within a seed.
     const STREAM: u32;
-    /// The finite ends of its range.
+    /// The lowest and the highest finite value.
     const LOWEST: f64;
     const LARGEST: f64;
 
-    /// A uniform number of `[0, 1)` from the words of a block, `number` of which is wanted, in each
-    /// lane.
+    /// Returns the uniform number in `[0, 1)` at index `number` of a block, for one lane.
     fn unit(words: &Words, number: usize, lane: usize) -> Self;
 
-    /// A pair of standard normal numbers, pair `pair` of a block.
+    /// Returns pair `pair` of the standard normal numbers of a block, for one lane.
     fn normal_pair(words: &Words, pair: usize, lane: usize) -> [Self; 2];
 }
 
-/// What the generator's words become.
+/// The distribution into which the generator's words are transformed.
 trait Distribution<C>: Copy + Sync {
-    /// The numbers of one block, in a lane.
+    /// Writes the numbers of one block, for one lane.
     fn numbers(self, words: &Words, lane: usize, out: &mut [C]);
 }
 
-/// Numbers from `first` on into a slice.
+/// A loop that draws numbers into a slice, from number `first` on.
 struct Draw<'a, C, D> {
     seed: u64,
     first: u64,
@@ -56,7 +55,7 @@ impl<C: Real, D: Distribution<C>> Kernel for Draw<'_, C, D> {
     fn run(self) {
         let per_block = C::PER_BLOCK as usize;
         let group = per_block * LANES;
-        // The group that holds the first number begins before it.
+        // The group that holds the first number may begin before it.
         let mut skip = (self.first % group as u64) as usize;
         let mut block = (self.first - skip as u64) / C::PER_BLOCK;
         let (mut numbers, mut done) = ([C::ZERO; 4 * LANES], 0);
@@ -67,7 +66,7 @@ impl<C: Real, D: Distribution<C>> Kernel for Draw<'_, C, D> {
             }
             let n = (group - skip).min(self.out.len() - done);
             self.out[done..done + n].copy_from_slice(&numbers[skip..skip + n]);
-            // Numbers are counted modulo 2^64, so blocks modulo a fraction of that.
+            // Numbers are counted modulo 2^64, so blocks are counted modulo 2^64 / PER_BLOCK.
             block = block.wrapping_add(LANES as u64) & (u64::MAX / C::PER_BLOCK);
             (skip, done) = (0, done + n);
         }
@@ -94,7 +93,7 @@ fn draw<T: Element>(
     });
 }
 
-/// Calls a function with the type of a dtype that random numbers have.
+/// Calls a function with the Rust type of a dtype that random numbers support.
 macro_rules! of_dtype {
     ($dtype:expr, $T:ident => $call:expr) => {
         match $dtype {
@@ -114,7 +113,7 @@ macro_rules! of_dtype {
                 type $T = f64;
                 $call
             }
-            other => unreachable!("{other} was refused"),
+            other => unreachable!("validation rejected {other}"),
         }
     };
 }

@@ -1,11 +1,11 @@
-//! Normal numbers from the generator's words, by the transform of Box and Muller with short
-//! polynomials of its own.
+//! Normal numbers from the generator's words, by the transform of Box and Muller (1958), with short
+//! polynomials made for it.
 
 use super::philox::Words;
 use super::{Distribution, Real};
 use crate::cpu::math::f64::log;
 
-/// Of a mean and a standard deviation.
+/// The normal distribution with a mean and a standard deviation.
 #[derive(Clone, Copy)]
 pub(super) struct Normal<C> {
     mean: C,
@@ -28,7 +28,7 @@ impl<C: Real> Distribution<C> for Normal<C> {
     }
 }
 
-/// -2 log(1 + f) / f from -1/3 to 1/3.
+/// Polynomial for -2 log(1 + f) / f, f from -1/3 to 1/3.
 const LOG: [f32; 9] = [
     f32::from_bits(0xbe8f_a0fa),
     f32::from_bits(0x3e9d_9242),
@@ -40,9 +40,9 @@ const LOG: [f32; 9] = [
     f32::from_bits(0x3f7f_ffeb),
     -2.0,
 ];
-/// -2 log 2, for an exponent in the place that it has in an f32.
+/// -2 log 2, scaled for an exponent that stands in the exponent bits of an f32.
 const LOG2: f32 = f32::from_bits(0xb431_7218);
-/// sin(t pi/2) / t and cos(t pi/2) by powers of t^2, from -1/2 to 1/2.
+/// Polynomials for sin(t pi/2) / t and cos(t pi/2) in powers of t^2, t from -1/2 to 1/2.
 const SIN: [f32; 4] = [
     f32::from_bits(0xbb96_c99b),
     f32::from_bits(0x3da3_2f49),
@@ -72,7 +72,7 @@ const COS_F64: [f64; 8] = [
     1.0,
 ];
 
-/// The polynomial of these coefficients, the highest power's first.
+/// Evaluates a polynomial whose coefficients start with the highest power.
 #[inline(always)]
 fn horner<C: Real>(x: C, coefficients: &[C]) -> C {
     let mut value = coefficients[0];
@@ -82,18 +82,18 @@ fn horner<C: Real>(x: C, coefficients: &[C]) -> C {
     value
 }
 
-/// -2 log(a / 2^32) of the odd number that `a` makes.
+/// Returns -2 log(v / 2^32) with v = `a | 1`.
 #[inline(always)]
 fn square_of_radius(a: u32) -> f32 {
     let v = ((a | 1) as f32).to_bits();
-    // The exponent of a / 2^32 with a significand from 2/3 to 4/3.
+    // The exponent of v / 2^32 for a significand from 2/3 to 4/3.
     let exponent = v.wrapping_sub(0x4f2a_aaab) & 0xff80_0000;
     let f = f32::from_bits(v.wrapping_sub(exponent).wrapping_sub(0x1000_0000)) - 1.0;
     (exponent as i32 as f32).mul_add(LOG2, f * horner(f, &LOG))
 }
 
-/// The coordinates of a point at a radius: in the quarter around one of the four half-axes, as
-/// `swap` and the radius's sign say, at `t` quarters.
+/// Returns the coordinates of a point at the given radius. `swap` and the sign of the radius choose
+/// one of the four half-axes; `t` is the angle from it in quarter turns.
 #[inline(always)]
 fn on_circle<C: Real>(radius: C, swap: bool, t: C, sin: &[C], cos: &[C]) -> [C; 2] {
     let z = t.mul(t);
@@ -122,7 +122,7 @@ impl Real for f32 {
     }
 }
 
-/// Two words as one of 64 bits, the first of them low.
+/// Joins two words into one of 64 bits; the first is the low one.
 #[inline(always)]
 fn wide(words: &Words, number: usize, lane: usize) -> u64 {
     u64::from(words[2 * number + 1][lane]) << 32 | u64::from(words[2 * number][lane])

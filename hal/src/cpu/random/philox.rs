@@ -1,14 +1,14 @@
-//! Philox4x32-10 of Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3*
-//! (SC11), for several blocks at a time.
+//! Philox4x32-10 (Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3*,
+//! SC'11), for several blocks at a time.
 
-/// Blocks that are made at a time: inner loops go over them.
+/// Number of blocks computed at a time, by the inner loops.
 pub(super) const LANES: usize = 16;
 
 /// The four words of each block.
 pub(super) type Words = [[u32; LANES]; 4];
 
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
-/// What the key grows by from round to round: the golden ratio, and the root of 3 less 1.
+/// Added to the key after each round: the fractional bits of the golden ratio and of sqrt(3).
 const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 const ROUNDS: usize = 10;
 
@@ -32,7 +32,7 @@ fn rounds(mut counter: Words, mut key: [u32; 2]) -> Words {
     counter
 }
 
-/// Successive blocks of a seed's stream.
+/// Returns successive blocks of a seed's stream.
 #[inline(always)]
 pub(super) fn blocks(seed: u64, stream: u32, first: u64) -> Words {
     let numbers: [u64; LANES] = std::array::from_fn(|lane| first + lane as u64);
@@ -40,7 +40,7 @@ pub(super) fn blocks(seed: u64, stream: u32, first: u64) -> Words {
     rounds(counter, [seed as u32, (seed >> 32) as u32])
 }
 
-/// The block of any counter and key.
+/// Returns the block of an arbitrary counter and key.
 pub fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     rounds(counter.map(|c| [c; LANES]), key).map(|words| words[LANES - 1])
 }

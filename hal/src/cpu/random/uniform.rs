@@ -3,7 +3,8 @@
 use super::philox::Words;
 use super::{Distribution, Real};
 
-/// From `lo` to `up`, kept between the smallest and the largest value that a result may have.
+/// The uniform distribution from `lo` to `up`. Results are clamped to the smallest and the largest
+/// value of the dtype in the interval.
 #[derive(Clone, Copy)]
 pub(super) struct Uniform<C> {
     lo: C,
@@ -23,7 +24,7 @@ impl<C: Real> Distribution<C> for Uniform<C> {
     fn numbers(self, words: &Words, lane: usize, out: &mut [C]) {
         for (i, x) in out.iter_mut().enumerate() {
             let u = C::unit(words, i, lane);
-            // Both products apart, for the difference of the ends may overflow.
+            // Two separate products, because `up - lo` may overflow.
             let between = u.affine(self.up, u.neg().affine(self.lo, self.lo));
             let [first, last] = self.ends;
             let from_first = if between < first { first } else { between };

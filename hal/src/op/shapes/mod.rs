@@ -1,5 +1,5 @@
-//! Which shape each operation gives, and which shapes of operands suit it: asked before anything
-//! runs, by every driver alike.
+//! The shape of each operation's result and the checks of its operands' shapes. Every driver runs
+//! them before it executes anything.
 
 mod quantized;
 mod windows;
@@ -17,16 +17,16 @@ fn invalid(message: String) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// The dimension is there.
+/// Returns the size of a dimension, or an error if the shape does not have it.
 fn dimension(op: &Op, shape: &Shape, dim: usize) -> Result<usize> {
     let size = shape.dims().get(dim).copied();
-    size.ok_or_else(|| invalid(format!("{op}: dimension {dim} of a tensor of rank {}", shape.rank())))
+    size.ok_or_else(|| invalid(format!("{op}: dimension {dim} is out of range for a tensor of rank {}", shape.rank())))
 }
 
-/// The last dimension, for operations along it.
+/// Returns the size of the last dimension, for operations that work along it.
 fn last(op: &Op, shape: &Shape) -> Result<usize> {
     let size = shape.dims().last().copied();
-    size.ok_or_else(|| invalid(format!("{op} works along the last dimension, and a tensor of rank 0 has none")))
+    size.ok_or_else(|| invalid(format!("{op} works along the last dimension, but a tensor of rank 0 has none")))
 }
 
 fn rank(op: &Op, what: &str, shape: &Shape, rank: usize) -> Result<()> {
@@ -36,7 +36,7 @@ fn rank(op: &Op, what: &str, shape: &Shape, rank: usize) -> Result<()> {
     Err(mismatch(format!("{op} takes {what} of rank {rank}, not {shape}")))
 }
 
-/// A shape with one dimension of another size.
+/// Returns the shape with one dimension resized.
 fn with_dim(shape: &Shape, dim: usize, size: usize) -> Shape {
     let mut dims: Dims = shape.dims().into();
     dims[dim] = size;
@@ -46,7 +46,9 @@ fn with_dim(shape: &Shape, dim: usize, size: usize) -> Shape {
 fn all_equal(op: &Op, shapes: &[&Shape]) -> Result<Shape> {
     let Some((&first, rest)) = shapes.split_first() else { return Ok(Shape::default()) };
     match rest.iter().find(|&&s| s != first) {
-        Some(other) => Err(mismatch(format!("{op} of {first} and {other}: broadcast the layouts to one shape first"))),
+        Some(other) => Err(mismatch(format!(
+            "{op}: the shapes {first} and {other} differ; broadcast the layouts to one shape first"
+        ))),
         None => Ok(first.clone()),
     }
 }
@@ -55,7 +57,7 @@ fn reduce(reduce: &Reduce, src: &Shape) -> Result<Shape> {
     let op = reduce.op;
     for (i, &d) in reduce.dims.iter().enumerate() {
         if d >= src.rank() {
-            return Err(invalid(format!("{op}: dimension {d} of a tensor of rank {}", src.rank())));
+            return Err(invalid(format!("{op}: dimension {d} is out of range for a tensor of rank {}", src.rank())));
         }
         if reduce.dims[..i].contains(&d) {
             return Err(invalid(format!("{op}: dimension {d} is named twice")));
@@ -66,11 +68,11 @@ fn reduce(reduce: &Reduce, src: &Shape) -> Result<Shape> {
     if count == 0 && op.needs_elements() && result.elem_count() > 0 {
         let dims = reduce.dims.as_slice();
         return Err(invalid(format!(
-            "{op} over no elements has no value: the shape is {src}, the dimensions {dims:?}"
+            "{op} over zero elements has no value: the shape is {src}, the reduced dimensions are {dims:?}"
         )));
     }
     if op.is_arg() && count > u32::MAX as usize {
-        return Err(invalid(format!("{op} over {count} elements: the u32 index ends at {}", u32::MAX)));
+        return Err(invalid(format!("{op} over {count} elements: a u32 index is at most {}", u32::MAX)));
     }
     Ok(result)
 }
@@ -91,8 +93,8 @@ fn matmul(lhs: &Shape, rhs: &Shape) -> Result<Shape> {
     Ok(dims.into())
 }
 
-/// The operands of a scatter: as many source elements as ids, within the other dimensions of what
-/// is scattered into.
+/// Checks a scatter: ids and source have one shape, which fits into the destination in every
+/// dimension except `dim`.
 fn scatter(op: &Op, to: &Shape, ids: &Shape, src: &Shape, dim: usize) -> Result<Shape> {
     dimension(op, to, dim)?;
     if ids != src {
@@ -102,13 +104,13 @@ fn scatter(op: &Op, to: &Shape, ids: &Shape, src: &Shape, dim: usize) -> Result<
     Ok(to.clone())
 }
 
-/// Ids stay within the tensor they count in, other dimensions than `dim`.
+/// Checks that ids have the tensor's rank and fit into it in every dimension except `dim`.
 fn within(op: &Op, ids: &Shape, tensor: &Shape, dim: usize) -> Result<()> {
     let fits = |d: usize| d == dim || ids.dims()[d] <= tensor.dims()[d];
     if ids.rank() == tensor.rank() && (0..ids.rank()).all(fits) {
         return Ok(());
     }
-    Err(mismatch(format!("{op}: ids {ids} reach beyond {tensor} in another dimension than {dim}")))
+    Err(mismatch(format!("{op}: ids {ids} must have the rank of {tensor} and may exceed it only in dimension {dim}")))
 }
 
 fn rope(op: &Op, form: super::RopeForm, x: &Shape, cos: &Shape, sin: &Shape) -> Result<Shape> {
@@ -119,61 +121,68 @@ fn rope(op: &Op, form: super::RopeForm, x: &Shape, cos: &Shape, sin: &Shape) -> 
     let fits = |s: &Shape| s.dims() == half || s.dims() == [batch, half[0], half[1]];
     if !d.is_multiple_of(2) || !fits(cos) || cos != sin {
         return Err(mismatch(format!(
-            "{op} of {x} takes an even last dimension, and cos and sin of {half:?}, with the batch in front or not; they are {cos} and {sin}"
+            "{op} of {x} takes an even last dimension, and cos and sin of shape {half:?}, with or without a leading batch dimension; they are {cos} and {sin}"
         )));
     }
     Ok(x.clone())
 }
 
 impl Op {
-    /// The shape of the result for inputs of given shapes; none where the call itself says it
-    /// (fills, random numbers).
+    /// Returns the shape of the result for inputs of the given shapes; `None` if the call itself
+    /// determines the shape (fills, random numbers).
     ///
     /// # Errors
-    /// `ShapeMismatch` where the shapes do not go together; `InvalidArgument` where parameters do
-    /// not suit them.
+    /// `ShapeMismatch` if the shapes do not fit together; `InvalidArgument` if the parameters do
+    /// not fit the shapes.
     pub fn result_shape(&self, inputs: &[&Shape]) -> Result<Option<Shape>> {
         let shape = match (self, inputs) {
             (Op::Fill(_), _) => return Ok(None),
             (Op::RandUniform(op), _) => {
                 if !(op.lo.is_finite() && op.up.is_finite() && op.lo <= op.up) {
                     let (lo, up) = (op.lo, op.up);
-                    return Err(invalid(format!("{self} in [{lo}, {up}): an interval of finite numbers is wanted")));
+                    return Err(invalid(format!(
+                        "{self} in [{lo}, {up}): the limits must be finite and lo must not exceed up"
+                    )));
                 }
                 return Ok(None);
             }
             (Op::RandNormal(op), _) => {
                 if !(op.mean.is_finite() && op.std.is_finite() && op.std >= 0.0) {
                     let (mean, std) = (op.mean, op.std);
-                    return Err(invalid(format!("{self} of mean {mean} and deviation {std}: finite ones are wanted")));
+                    return Err(invalid(format!(
+                        "{self} of mean {mean} and standard deviation {std}: both must be finite and the deviation not negative"
+                    )));
                 }
                 return Ok(None);
             }
             (Op::Reduce(op), [src]) => reduce(op, src)?,
             (Op::Matmul(_), [lhs, rhs]) => matmul(lhs, rhs)?,
             (Op::Triangle(_), [src]) if src.rank() < 2 => {
-                return Err(mismatch(format!("{self} is of matrices: {src} has fewer than two dimensions")));
+                return Err(mismatch(format!("{self} takes matrices, but {src} has fewer than two dimensions")));
             }
             (Op::CumSum(op), [src]) => dimension(self, src, op.dim).map(|_| (*src).clone())?,
             (Op::Softmax | Op::LogSoftmax | Op::Sort(_), [src]) => last(self, src).map(|_| (*src).clone())?,
             (Op::ArgSort(_), [src]) => {
                 let n = last(self, src)?;
                 if n > u32::MAX as usize {
-                    return Err(invalid(format!("{self} of {n} elements: the u32 index ends at {}", u32::MAX)));
+                    return Err(invalid(format!("{self} of {n} elements: a u32 index is at most {}", u32::MAX)));
                 }
                 (*src).clone()
             }
             (Op::TopK(op) | Op::ArgTopK(op), [src]) => {
                 let n = last(self, src)?;
                 if op.k > n || n > u32::MAX as usize {
-                    return Err(invalid(format!("{self}: the first {} of {n} elements", op.k)));
+                    return Err(invalid(format!(
+                        "{self}: k is {}, but the row has {n} elements; k is at most the size of the row, which must fit a u32",
+                        op.k
+                    )));
                 }
                 with_dim(src, src.rank() - 1, op.k)
             }
             (Op::RmsNorm { .. } | Op::LayerNorm { .. }, [src, parameters @ ..]) => {
                 let n = last(self, src)?;
                 if let Some(other) = parameters.iter().find(|p| p.dims() != [n]) {
-                    return Err(mismatch(format!("{self} of {src} takes parameters of [{n}], not {other}")));
+                    return Err(mismatch(format!("{self} of {src} takes parameters of shape [{n}], not {other}")));
                 }
                 (*src).clone()
             }
@@ -194,7 +203,7 @@ impl Op {
                 rank(self, "ids", ids, 1)?;
                 if **src != with_dim(to, *dim, ids.dims()[0]) {
                     return Err(mismatch(format!(
-                        "{self}: {ids} ids for dimension {dim} of {to}, and a source of {src}"
+                        "{self}: a source of {src} does not fit ids {ids} for dimension {dim} of {to}"
                     )));
                 }
                 (*to).clone()
@@ -220,8 +229,8 @@ impl Op {
         Ok(Some(shape))
     }
 
-    /// The dtype of the result for inputs of given dtypes; none where the call itself says it
-    /// (fills, random numbers, casts, dequantization).
+    /// Returns the dtype of the result for inputs of the given dtypes; `None` if the call itself
+    /// determines the dtype (fills, random numbers, casts, dequantization).
     pub fn result_dtype(&self, inputs: &[DType]) -> Option<DType> {
         match self {
             Op::Fill(_) | Op::RandUniform(_) | Op::RandNormal(_) | Op::Cast | Op::Dequantize(_) => None,

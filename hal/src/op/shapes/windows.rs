@@ -1,20 +1,21 @@
-//! Shapes that windows over the last dimensions give: convolutions, pooling, upsampling.
+//! Result shapes of operations with windows over the last dimensions: convolutions, pooling,
+//! upsampling.
 
 use super::{invalid, mismatch, rank};
 use crate::op::{Op, Pool2d};
 use crate::{Dims, Result, Shape};
 
-/// The spatial parameters of a convolution, whatever its rank.
+/// The spatial parameters of a convolution of any rank.
 pub(super) struct Windows<'a> {
     pub stride: &'a [usize],
     pub padding: &'a [usize],
     pub dilation: &'a [usize],
-    /// Of a transposed one.
+    /// `Some` for a transposed convolution.
     pub output_padding: Option<&'a [usize]>,
     pub groups: usize,
 }
 
-/// The parameters of one.
+/// Builds the [`Windows`] of a convolution's parameters.
 macro_rules! windows {
     ($params:ident, $output_padding:expr) => {
         windows::Windows {
@@ -40,21 +41,21 @@ pub(super) fn conv(op: &Op, src: &Shape, kernel: &Shape, w: &Windows<'_>) -> Res
         )));
     }
     let (channels, k) = (src.dims()[1], kernel.dims());
-    // A transposed kernel has the input's channels first, and the groups divide the others.
+    // A transposed kernel has c_in first, and its second dimension is c_out / groups.
     let (wanted, out) = match w.output_padding {
         None => (k[1].saturating_mul(w.groups), k[0]),
         Some(_) => (k[0], k[1].saturating_mul(w.groups)),
     };
     if channels != wanted || !channels.is_multiple_of(w.groups) || !out.is_multiple_of(w.groups) {
         return Err(mismatch(format!(
-            "{op}: the input {src} has {channels} channels, the kernel {kernel} with {} groups takes {wanted} and gives {out}; groups divide both",
+            "{op}: the input {src} has {channels} channels, but the kernel {kernel} with {} groups takes {wanted} and gives {out}; both must be multiples of the groups",
             w.groups
         )));
     }
     let mut dims: Dims = [src.dims()[0], out].as_slice().into();
     for d in 0..spatial {
         let (size, taps) = (src.dims()[d + 2], k[d + 2]);
-        let too_large = || invalid(format!("{op}: the sizes {src} and {kernel} with this padding leave no window"));
+        let too_large = || invalid(format!("{op}: no window of {kernel} fits into {src} with this padding"));
         let extent = taps.checked_sub(1).and_then(|t| t.checked_mul(w.dilation[d])).ok_or_else(too_large)?;
         let padding = w.padding[d].checked_mul(2).ok_or_else(too_large)?;
         let out = match w.output_padding {
@@ -87,7 +88,7 @@ pub(super) fn pool(op: &Op, src: &Shape, p: &Pool2d) -> Result<Shape> {
     let mut dims: Dims = src.dims()[..2].into();
     for d in 0..2 {
         if src.dims()[d + 2] == 0 {
-            return Err(invalid(format!("{op} of {src}: there is nothing to take windows of")));
+            return Err(invalid(format!("{op} of {src}: the last two dimensions must not be empty")));
         }
         if p.padding[d] > p.kernel[d] / 2 {
             return Err(invalid(format!(
@@ -110,7 +111,7 @@ pub(super) fn upsample(op: &Op, src: &Shape, size: &[usize], scale: &[Option<f64
     let mut dims: Dims = src.dims()[..2].into();
     for (d, &to) in size.iter().enumerate() {
         if src.dims()[d + 2] == 0 && to > 0 {
-            return Err(invalid(format!("{op} of {src} to {size:?}: there is nothing to enlarge")));
+            return Err(invalid(format!("{op} of {src} to {size:?}: the input has no elements to enlarge")));
         }
         if scale[d].is_some_and(|s| s.is_nan() || s <= 0.0 || s.is_infinite()) {
             return Err(invalid(format!("{op}: the scale factors {scale:?} must be positive numbers")));

@@ -10,7 +10,7 @@ fn same_bits(what: impl std::fmt::Debug, run: impl Fn() -> CpuStorage) {
     assert_eq!(canonical(&fast), canonical(&slow), "{what:?}");
 }
 
-/// Random bits, and values of moderate size, which random bits seldom are.
+/// Random bits, and values of moderate size, which random bits rarely give.
 fn values(rng: &mut Rng, dtype: DType, n: usize) -> CpuStorage {
     let mut x = CpuStorage::from_bytes(dtype, &rng.bits::<u8>(n * dtype.size_in_bytes())).unwrap();
     if dtype.is_float() {

@@ -1,4 +1,4 @@
-//! Casts against rounding by integers.
+//! Compares casts with rounding done in integer arithmetic.
 
 use super::oracle::{Exact, assert_value, round, value};
 use super::*;
@@ -11,7 +11,7 @@ fn cast<S: WithDType, D: WithDType>(data: &[S]) -> Vec<D> {
 
 const FLOATS: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
 
-/// Values on and beside the ties of every format, in f64.
+/// Values at and next to the ties of every format, in f64.
 fn around_ties(rng: &mut Rng) -> Vec<f64> {
     let mut values = vec![
         0.0,

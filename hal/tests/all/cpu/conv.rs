@@ -1,5 +1,5 @@
-//! Convolutions against the rule of `docs/numerics/conv.md`, written out output by output, and
-//! transposed ones against their definition as a sum over inputs.
+//! Compares convolutions with the rule of `docs/numerics/conv.md`, computed output by output, and
+//! transposed convolutions with their definition as a sum over inputs.
 
 use super::*;
 use half::bf16;
@@ -11,7 +11,7 @@ use isobit_hal::{Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Op, Src};
 struct Setup {
     batch: usize,
     groups: usize,
-    /// Of a group, in and out.
+    /// Input and output channels per group.
     channels: [usize; 2],
     size: [usize; 2],
     taps: [usize; 2],
@@ -73,7 +73,7 @@ impl Setup {
         }
     }
 
-    /// The same in one dimension, the second.
+    /// The same parameters in one dimension, taken from the second one.
     fn op1d(&self) -> Op {
         let [stride, padding, dilation, output_padding] =
             [self.stride, self.padding, self.dilation, self.output_padding].map(|p| [p[1]]);
@@ -98,8 +98,8 @@ impl Setup {
         [self.batch, self.groups * self.channels[1], out(0), out(1)]
     }
 
-    /// The input position that an output meets through a tap, which may lie outside; none where the
-    /// tap is no part of its sequence.
+    /// Returns the input position that an output reads through a tap, which may lie outside the
+    /// input; `None` if the tap is not part of the output's sequence.
     fn position(&self, d: usize, output: usize, tap: usize) -> Option<i64> {
         let [output, tap, stride, padding, dilation] =
             [output, tap, self.stride[d], self.padding[d], self.dilation[d]].map(|v| v as i64);
@@ -111,7 +111,7 @@ impl Setup {
         }
     }
 
-    /// The rule: for every output its sequence of factors, in order, to a value.
+    /// The rule: collects the factors of every output in order, and computes a value from them.
     fn by_the_rule<T: Copy>(&self, x: &[T], k: &[T], zero: T, result: impl Fn(&[(T, T)]) -> T) -> Vec<T> {
         let [batch, channels, out_h, out_w] = self.dst();
         let ([cin, cout], [size_h, size_w]) = (self.channels, self.size);
@@ -139,7 +139,7 @@ impl Setup {
     }
 }
 
-/// Section 9 of the numerics for one result.
+/// Computes one result as section 9 of `docs/numerics.md` defines it.
 fn segments<C: Copy>(factors: &[(C, C)], zero: C, fma: fn(C, C, C) -> C, add: fn(C, C) -> C) -> C {
     let values = factors.chunks(256).map(|s| s.iter().fold(zero, |p, &(a, b)| fma(a, b, p)));
     values.reduce(add).unwrap_or(zero)
@@ -259,8 +259,8 @@ fn narrow_floats_accumulate_in_f32_and_f64_in_f64() {
     }
 }
 
-/// Small integers are summed exactly in any order: each input spreads to the outputs that its taps
-/// reach.
+/// Sums of small integers are exact in any order, so each input can be spread to the outputs that
+/// its taps reach.
 #[test]
 fn a_transpose_is_what_its_inputs_spread() {
     let mut rng = Rng(64);
@@ -300,8 +300,8 @@ fn padding_takes_part_as_zeros() {
     let at = |x: f32, w: [f32; 3]| vec::<f32>(&apply(&op, &storage(&[x]), &l, &storage(&w), &k))[0];
     assert_eq!(at(2.0, [5.0, 3.0, 7.0]), 6.0);
     assert!(at(2.0, [f32::INFINITY, 3.0, 7.0]).is_nan(), "infinity times a zero of the padding");
-    // An underflow to -0 becomes +0 with the zero that follows it, or stays with a negative
-    // weight's.
+    // An underflow to -0 becomes +0 when a product of +0 follows, and stays -0 when a product of -0
+    // (a negative weight) follows.
     let tiny = 1e-30f32;
     assert_eq!(at(-tiny, [0.0, tiny, 1.0]).to_bits(), 0);
     assert_eq!(at(-tiny, [0.0, tiny, -1.0]).to_bits(), (-0f32).to_bits());
@@ -313,11 +313,11 @@ fn nothing_to_sum_is_zero() {
     let (xl, kl) = (Layout::contiguous([2, 0, 3, 3]), Layout::contiguous([4, 0, 2, 2]));
     let got = apply(&Op::Conv2d(Conv2d::default()), &x, &xl, &x, &kl);
     assert_same(&vec::<bf16>(&got), &[bf16::ZERO; 2 * 4 * 2 * 2]);
-    // Outputs between the reach of the taps.
+    // Outputs that no tap reaches.
     let op = Op::ConvTranspose1d(ConvTranspose1d::default().with_stride([3]));
     let (l, k) = (Layout::contiguous([1, 1, 2]), Layout::contiguous([1, 1, 1]));
     assert_same(&vec::<f32>(&apply(&op, &storage(&[2f32, 3.0]), &l, &storage(&[5f32]), &k)), &[10.0, 0.0, 0.0, 15.0]);
-    // An input of no width between paddings.
+    // An input of width 0 between paddings.
     let op = Op::Conv1d(Conv1d::default().with_padding([2]));
     let got = apply(
         &op,

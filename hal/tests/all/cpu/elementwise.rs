@@ -1,4 +1,5 @@
-//! Arithmetic against wide integers, exact rationals and tables copied from the specification.
+//! Compares arithmetic with wide integers, exact rationals and tables copied from the
+//! specification.
 
 use super::oracle::{Exact, assert_value, round, value};
 use super::*;
@@ -14,7 +15,7 @@ fn binary<T: WithDType>(op: BinaryOp, x: &[T], y: &[T]) -> Vec<T> {
     vec(&storage(x).binary(&l, &storage(y), &l, op).unwrap())
 }
 
-/// What each integer operation gives before it wraps, or after where that is the same.
+/// The result of each integer operation before wrapping, or after wrapping if that is the same.
 fn integer(op: BinaryOp, x: i128, y: i128, wrap: impl Fn(i128) -> i128) -> i128 {
     match op {
         BinaryOp::Add => x + y,
@@ -47,12 +48,12 @@ fn integer(op: BinaryOp, x: i128, y: i128, wrap: impl Fn(i128) -> i128) -> i128 
             }
             _ => 0,
         },
-        // By the digits of the exponent, most significant first.
+        // Goes through the digits of the exponent, most significant first.
         BinaryOp::Pow => (0..64).rev().fold(1, |r, bit| {
             let square = wrap(r * r);
             if y >> bit & 1 == 1 { wrap(square * x) } else { square }
         }),
-        other => panic!("{other} is not written here"),
+        other => panic!("no expected value for {other}"),
     }
 }
 
@@ -113,7 +114,8 @@ fn integers_compute_modulo_their_width() {
     check! { u8 i8 u32 i16 i32 i64 }
 }
 
-/// Every pair of f8e4m3; random ones of the others, close enough to interact.
+/// Every pair of f8e4m3 values; random pairs of the other dtypes, close enough in magnitude to
+/// interact.
 fn float_pairs<T: WithDType>(rng: &mut Rng) -> (Vec<T>, Vec<T>) {
     if T::DTYPE == DType::F8E4M3 {
         let (x, y): (Vec<u8>, Vec<u8>) = (0..=u16::MAX).map(|i| ((i >> 8) as u8, i as u8)).unzip();
@@ -126,8 +128,9 @@ fn float_pairs<T: WithDType>(rng: &mut Rng) -> (Vec<T>, Vec<T>) {
     (bytemuck::pod_collect_to_vec(&x), bytemuck::pod_collect_to_vec(&y))
 }
 
-/// Sums and products of two narrow floats are exact in f64, or (a sum of bf16 far apart, a
-/// quotient) so long that rounding it first changes nothing.
+/// Sums and products of two narrow floats are exact in f64, or have so many digits that rounding to
+/// f64 first does not change the result (quotients, and sums of bf16 values of very different
+/// magnitude).
 #[test]
 fn narrow_arithmetic_is_f32_arithmetic_rounded() {
     fn check<T: WithDType>() {
@@ -151,8 +154,8 @@ fn narrow_arithmetic_is_f32_arithmetic_rounded() {
     check::<F8E4M3>();
 }
 
-/// recip, sqrt and sqr of every narrow float are what one rounding of the exact value gives (f64's
-/// own result is close enough to it), but for the squares of bf16 that are subnormal in f32.
+/// recip, sqrt and sqr of every narrow float equal a single rounding of the exact value (f64's own
+/// result is close enough to it), except the squares of bf16 that are subnormal in f32.
 #[test]
 fn narrow_roots_and_reciprocals_are_correctly_rounded() {
     fn check<T: WithDType>(x: &[T]) {
@@ -176,7 +179,8 @@ fn narrow_roots_and_reciprocals_are_correctly_rounded() {
     check::<F8E4M3>(bytemuck::cast_slice(&(0..=255u8).collect::<Vec<_>>()));
 }
 
-/// The remainder by integers: both operands are multiples of the finer one's unit.
+/// Computes the remainder with integers: both operands are multiples of the smaller unit of the
+/// two.
 #[test]
 fn remainders_are_exact() {
     fn check<T: WithDType>(x: &[T], y: &[T]) {
@@ -216,7 +220,7 @@ fn remainders_are_exact() {
 const NAN: f64 = f64::NAN;
 const INF: f64 = f64::INFINITY;
 
-/// Runs a table of values that every float dtype holds; f8e4m3 is left out where infinities matter.
+/// Runs a table of values that every float dtype can represent; skips f8e4m3 if infinities matter.
 fn for_each_float(f: impl Fn(DType, &dyn Fn(&[f64]) -> CpuStorage, &dyn Fn(&CpuStorage) -> Vec<f64>)) {
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let make = |v: &[f64]| storage(v).to_dtype(&Layout::contiguous(v.len()), dtype).unwrap();
@@ -271,11 +275,12 @@ fn unary_edges_are_those_of_the_contract() {
         let root = read(&make(&[-0.0, -1.0, 4.0, INF]).unary(&Layout::contiguous(4), Sqrt).unwrap());
         assert_same(&root, &[-0.0, NAN, 2.0, INF]);
     });
-    // The largest floats below one half, and the first where every value is an integer.
+    // The largest floats below one half, and the smallest ones from which every value is an
+    // integer.
     let edge = [0.49999997f32, -0.49999997, 8388607.5, -8388607.5, 8388609.0, 4194303.5];
     assert_same(&unary(Round, &edge), &[0.0, -0.0, 8388608.0, -8388608.0, 8388609.0, 4194304.0]);
     assert_same(&unary(Round, &[0.49999999999999994f64, 4503599627370495.5]), &[0.0, 4503599627370496.0]);
-    // f8e4m3 saturates where the others give infinities.
+    // f8e4m3 saturates; the other dtypes give infinities.
     assert_same(&unary(Recip, &[F8E4M3::ZERO, F8E4M3::NEG_ZERO]), &[F8E4M3::MAX, F8E4M3::MIN]);
 }
 
@@ -314,19 +319,19 @@ fn comparisons_follow_ieee() {
     assert_eq!(vec::<u8>(&x.cmp(&l, &y, &l, CmpOp::Gt).unwrap()), [1, 0]);
 }
 
-/// `x * mul + add` where product and sum together need more digits than the format has.
+/// `x * mul + add` with a product and a sum that together need more digits than the format has.
 #[test]
 fn affine_rounds_once() {
     let l = Layout::contiguous(1);
     let x = 1.0 + 2f32.powi(-12);
-    // (1 + 2^-12)^2 - 1 = 2^-11 + 2^-24 exactly; the product alone would lose the 2^-24.
+    // (1 + 2^-12)^2 - 1 = 2^-11 + 2^-24 exactly; a rounded product would lose the 2^-24.
     let got: Vec<f32> = vec(&storage(&[x]).affine(&l, x.into(), -1.0).unwrap());
     assert_same(&got, &[2f32.powi(-11) + 2f32.powi(-24)]);
     // The parameter is rounded to f32 first: 1 + 2^-30 becomes 1.
     let got: Vec<f32> = vec(&storage(&[1e9f32]).affine(&l, 1.0 + 2f64.powi(-30), 0.0).unwrap());
     assert_same(&got, &[1e9]);
-    // Not to the narrow dtype: 2049 is no f16, and 0.5 * 2049 rounds to 1024.5, which f16 rounds to
-    // 1024.
+    // It is not rounded to the narrow dtype: f16 cannot represent 2049, and 0.5 * 2049 is 1024.5,
+    // which f16 rounds to 1024.
     let got: Vec<f16> = vec(&storage(&[f16::from_f32(0.5)]).affine(&l, 2049.0, 0.0).unwrap());
     assert_same(&got, &[f16::from_f32(1024.0)]);
     let got: Vec<f64> = vec(&storage(&[-0.0f64]).affine(&l, 1.0, 0.0).unwrap());

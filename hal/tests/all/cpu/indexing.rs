@@ -1,10 +1,10 @@
-//! Indexing against the definitions of `docs/numerics/indexing.md`, element by element.
+//! Compares indexing with the definitions of `docs/numerics/indexing.md`, element by element.
 
 use super::*;
 use half::f16;
 use isobit_hal::{Dims, ErrorKind, Op, Src};
 
-/// Every index of a shape, in row-major order.
+/// Returns every index of a shape, in row-major order.
 fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
     dims.iter().fold(vec![vec![]], |all, &d| {
         all.into_iter().flat_map(|index| (0..d).map(move |i| [&index[..], &[i]].concat())).collect()
@@ -21,8 +21,8 @@ fn with(index: &[usize], dim: usize, at: usize) -> Vec<usize> {
     index
 }
 
-/// Layouts of a shape with the size of the buffer each needs: plain, transposed, stepped with an
-/// offset, and where elements may repeat, broadcast.
+/// Returns layouts of a shape with the buffer size that each needs: plain, transposed, stepped with
+/// an offset and, if elements may repeat, broadcast.
 fn layouts(dims: &[usize], may_repeat: bool) -> Vec<(Layout, usize)> {
     let plain = Layout::contiguous(dims);
     let reversed: Vec<usize> = dims.iter().rev().copied().collect();
@@ -51,7 +51,8 @@ const CASES: [(&[usize], usize, usize); 8] = [
     (&[2, 2100], 1, 70),
 ];
 
-/// The definitions: what becomes of `dst`, given for each element that moves where it goes.
+/// Computes the expected destination by the definitions, which say for each moved element where it
+/// goes.
 #[test]
 fn every_operation_does_what_it_says_in_every_layout() {
     let mut rng = Rng(60);
@@ -116,13 +117,13 @@ fn ids_of_one_dimension_serve_every_slice() {
 #[test]
 fn sums_of_narrow_floats_are_rounded_once_and_integers_wrap() {
     let l = |n: usize| Layout::contiguous(n);
-    // 2048 + 1 is 2048 in f16: step by step nothing would change.
+    // 2048 + 1 is 2048 in f16: if each step were rounded to f16, nothing would change.
     let mut dst = storage(&[f16::from_f32(2048.0), f16::from_f32(-0.0)]);
     let ones = storage(&[f16::ONE; 4]);
     dst.scatter_add_set(&l(2), &storage(&[0u8; 4]), &l(4), &ones, &l(4), 0).unwrap();
     assert_eq!(vec::<f16>(&dst), [f16::from_f32(2052.0), f16::from_f32(-0.0)]);
     assert!(vec::<f16>(&dst)[1].is_sign_negative(), "nothing was added there");
-    // In f32 the order shows: 2^24 + 1 stays 2^24.
+    // In f32 the order is visible: 2^24 + 1 stays 2^24.
     for (order, want) in [([16_777_216f32, 1.0, 1.0], 16_777_216.0), ([1.0, 1.0, 16_777_216.0], 16_777_218.0)] {
         let mut dst = storage(&[0f32]);
         dst.scatter_add_set(&l(1), &storage(&[0u32; 3]), &l(3), &storage(&order), &l(3), 0).unwrap();
@@ -134,10 +135,11 @@ fn sums_of_narrow_floats_are_rounded_once_and_integers_wrap() {
     let nan = f16::from_bits(0x7d2a);
     let mut dst = storage(&[nan, f16::ONE]);
     dst.scatter_add_set(&l(2), &storage(&[1u8]), &l(1), &storage(&[f16::ONE]), &l(1), 0).unwrap();
-    assert_eq!(vec::<f16>(&dst)[0].to_bits(), nan.to_bits(), "what nothing is added to keeps its bits");
+    assert_eq!(vec::<f16>(&dst)[0].to_bits(), nan.to_bits(), "an element that nothing is added to keeps its bits");
 }
 
-/// Whatever is wrong with an id, the rest is done; the error names the first of them.
+/// If some ids are wrong, the other elements are still processed; the error names the first wrong
+/// id.
 #[track_caller]
 fn out_of_range(result: Result<()>, id: &str) {
     let error = result.expect_err("an id is out of range");

@@ -1,9 +1,9 @@
-//! Every layout, in and out of place, against the buffer index of each logical element.
+//! Compares every layout, in place and out of place, with the buffer index of each logical element.
 
 use super::*;
 use isobit_hal::{Affine, BinaryOp, CmpOp, Copy2d, Shape, Src, UnaryOp};
 
-/// A layout of a shape in a buffer of its own: permuted, with gaps, an offset, steps.
+/// Draws a layout of a shape in its own buffer: permuted, with gaps, an offset and steps.
 fn scattered(rng: &mut Rng, shape: &[usize]) -> (Layout, usize) {
     let rank = shape.len();
     let mut order: Vec<usize> = (0..rank).collect();
@@ -156,7 +156,7 @@ fn where_cond_takes_every_condition_and_layout() {
             }
         }
     }
-    // The destination as its own condition.
+    // The destination is also the condition.
     let mut dst = storage(&[0u8, 1, 2]);
     let (l, yes, no) = (Layout::contiguous(3), storage(&[10u8, 11, 12]), storage(&[20u8, 21, 22]));
     CpuStorage::where_cond_into(Src::InPlace, Src::Storage(&yes, &l), Src::Storage(&no, &l), &mut dst, &l).unwrap();
@@ -203,7 +203,7 @@ fn rank_0_and_zero_sizes_work_in_every_form() {
             assert_eq!(x.unary(&layout, UnaryOp::Neg).unwrap().len(), x.len());
             assert_eq!(x.to_dtype(&layout, DType::F64).unwrap().len(), x.len());
         }
-        // Nothing is touched, so the offset may be anything.
+        // No element is accessed, so the offset may be anything.
         let far = Layout::contiguous_with_offset([0], usize::MAX);
         let x = CpuDevice.zeros(&Shape::from(0), dtype).unwrap();
         assert!(x.try_clone(&far).unwrap().is_empty());

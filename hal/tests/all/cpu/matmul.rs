@@ -1,10 +1,11 @@
-//! The portable matrix product against the rule of `docs/numerics.md` section 9, written out.
+//! Compares the portable matrix product with a literal implementation of `docs/numerics.md` section
+//! 9.
 
 use super::*;
 use half::f16;
 use isobit_hal::Matmul;
 
-/// Section 9 for one result: `a` and `b` along k.
+/// Computes one result as section 9 defines it; `a` and `b` are the operands along k.
 fn by_the_rule<C: Copy>(a: &[C], b: &[C], zero: C, fma: fn(C, C, C) -> C, add: fn(C, C) -> C) -> C {
     let segments =
         a.chunks(256).zip(b.chunks(256)).map(|(a, b)| a.iter().zip(b).fold(zero, |p, (&a, &b)| fma(a, b, p)));
@@ -69,7 +70,7 @@ fn any_strides_and_batches() {
         let want = product(&x, &a, &y, &b);
         let got = storage(&x).matmul(&a, &storage(&y), &b, Matmul::default()).unwrap();
         assert_same(&vec::<f32>(&got), &want);
-        // Into a destination that is transposed and has gaps.
+        // The destination is transposed and has gaps.
         let n = b.dims()[3];
         let wide = Layout::contiguous([2, 3, n, 45]).narrow(3, 2, 40).unwrap().transpose(2, 3).unwrap();
         let mut dst = storage(&vec![9f32; 2 * 3 * n * 45]);
@@ -111,7 +112,7 @@ fn edges() {
     let times =
         |a: f32, b: f32| vec::<f32>(&storage(&[a]).matmul(&one, &storage(&[b]), &one, Matmul::default()).unwrap())[0];
     assert_eq!(times(-0.0, 1.0).to_bits(), 0, "a segment starts from +0");
-    assert!(times(0.0, f32::INFINITY).is_nan(), "no zero is skipped");
+    assert!(times(0.0, f32::INFINITY).is_nan(), "a factor of zero is not skipped");
     let none = storage::<f16>(&[]);
     let (a, b) = (Layout::contiguous([2, 0]), Layout::contiguous([0, 2]));
     assert_same(&vec::<f16>(&none.matmul(&a, &none, &b, Matmul::default()).unwrap()), &[f16::ZERO; 4]);

@@ -1,5 +1,5 @@
-//! Tests of the CPU driver. Expected values come from the specification by other arithmetic than
-//! the driver's: wide integers, exact rationals, a literal transcription of a rule.
+//! Tests of the CPU driver. Expected values come from the specification, by a different arithmetic
+//! than the driver's: wide integers, exact rationals, or a literal implementation of a rule.
 
 mod baseline;
 mod cast;
@@ -22,7 +22,8 @@ use isobit_hal::{
     BackendDevice, BackendStorage, CpuDevice, CpuStorage, DType, Layout, Result, Scalar, WithDType, dispatch_dtype,
 };
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): enough for test data, and the same everywhere.
+/// SplitMix64 (Steele, Lea and Flood, 2014): good enough for test data, and the same on every
+/// machine.
 struct Rng(u64);
 
 impl Rng {
@@ -38,13 +39,13 @@ impl Rng {
         (self.next() % n as u64) as usize
     }
 
-    /// Any bits: NaNs, infinities, subnormals and extremes among them.
+    /// Returns values with random bits, including NaNs, infinities, subnormals and extremes.
     fn bits<T: bytemuck::Pod>(&mut self, n: usize) -> Vec<T> {
         let bytes: Vec<u8> = (0..n * size_of::<T>()).map(|_| self.next() as u8).collect();
         bytemuck::pod_collect_to_vec(&bytes)
     }
 
-    /// Floats of moderate size and both signs.
+    /// Returns floats of moderate size and both signs.
     fn floats(&mut self, n: usize) -> Vec<f32> {
         (0..n).map(|_| (self.next() >> 40) as f32 / (1u64 << 23) as f32 - 1.0).collect()
     }
@@ -58,7 +59,7 @@ fn vec<T: WithDType>(storage: &CpuStorage) -> Vec<T> {
     storage.to_vec().unwrap()
 }
 
-/// Bits of a storage with every NaN made one.
+/// Returns the bits of a storage, with every NaN replaced by one NaN.
 fn canonical(storage: &CpuStorage) -> Vec<u64> {
     dispatch_dtype!(storage.dtype(), T => {
         #[allow(clippy::eq_op)]
@@ -66,7 +67,7 @@ fn canonical(storage: &CpuStorage) -> Vec<u64> {
     })
 }
 
-/// Equal but for the bits of NaNs.
+/// Asserts that the values are equal except for the bits of NaNs.
 #[track_caller]
 fn assert_same<T: WithDType>(got: &[T], want: &[T]) {
     assert_eq!(got.len(), want.len());

@@ -1,5 +1,5 @@
-//! Softmax and the norms against the recipe of `docs/numerics/norm.md`, written out word by word,
-//! and against the truth in f64.
+//! Compares softmax and the norms with a literal implementation of the recipes of
+//! `docs/numerics/norm.md`, and with the true values in f64.
 
 use super::reduce::by_the_rule;
 use super::*;
@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use isobit_hal::F8E4M3;
 use isobit_hal::cpu::internals::{f32 as single, f64 as double, narrow};
 
-/// A dtype, by its conversions to and from what its rows are computed in.
+/// A dtype, with its conversions to and from its compute type.
 trait Dtype: WithDType {
     type C: Copy + PartialOrd + Into<f64>;
     fn wide(self) -> Self::C;
@@ -33,8 +33,8 @@ dtypes! {
     F8E4M3 f32 F8E4M3::to_f32, F8E4M3::from_f32, narrow_exp;
 }
 
-/// The page's recipe of e^x for narrow floats, with the last two products as one scaling by steps
-/// of 2.
+/// The page's recipe of e^x for narrow floats. The last two products are one scaling by a power of
+/// 2, in f64.
 fn narrow_exp(x: f32) -> f32 {
     let x = if x < -104.0 { -104.0 } else { x };
     let n = (f64::from(x) * f64::from(0x00b8_aa3b) / f64::from(1 << 23)).round_ties_even() as f32;
@@ -44,7 +44,7 @@ fn narrow_exp(x: f32) -> f32 {
     (f64::from(p) * 2f64.powi(n as i32)) as f32
 }
 
-/// What the page says of one row, for a compute type.
+/// Implements the recipes of the page for one row, for a compute type.
 macro_rules! rules {
     ($module:ident $c:ident $log:path) => {
         mod $module {
@@ -129,7 +129,7 @@ fn every_length_is_by_the_rule() {
     }
 }
 
-/// Values that spread over all of e^x, and any bits at all.
+/// Values that cover the whole range of e^x, and random bits.
 #[test]
 fn extremes_are_by_the_rule() {
     let mut rng = Rng(71);
@@ -158,7 +158,7 @@ fn extremes_are_by_the_rule() {
 #[test]
 fn edges() {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
-    // What is masked with -infinity is exactly 0, and a row of nothing else has no answer.
+    // An element masked with -infinity gives exactly 0, and a row that is fully masked gives NaN.
     assert_same(&softmax(&[0.0, -inf, 0.0], false), &[0.5, 0.0, 0.5]);
     assert_same(&softmax(&[-inf, -inf], false), &[nan, nan]);
     assert_same(&softmax(&[inf, 0.0], false), &[nan, nan]);
@@ -169,18 +169,17 @@ fn edges() {
     assert_same(&softmax(&[3.0, nan], true), &[nan, nan]);
     let half: Vec<bf16> = [0.0, -inf, -200.0].map(bf16::from_f32).into();
     assert_same(&softmax(&half, false), &[1.0, 0.0, 0.0].map(bf16::from_f32));
-    // f8e4m3 has no infinities: -448 is as far from 448 as its values get, and log_softmax ends
-    // there.
+    // f8e4m3 has no infinities: -448 and 448 are its extremes, and log_softmax saturates there.
     let eight: Vec<F8E4M3> = [448.0, -448.0].map(F8E4M3::from_f32).into();
     assert_same(&softmax(&eight, true), &[0.0, -448.0].map(F8E4M3::from_f32));
-    // Nothing to divide by: 0 / 0, unless eps keeps the root from 0.
+    // The result is 0 / 0, unless eps keeps the root from being 0.
     assert_same(&rms(&[0.0f32, 0.0], &[1.0, 1.0], 0.0), &[nan, nan]);
     assert_same(&rms(&[0.0f32, -0.0], &[1.0, 1.0], 1e-5), &[0.0, -0.0]);
     assert_same(&rms(&[inf, 1.0], &[1.0, 1.0], 1e-5), &[nan, 0.0]);
     assert_same(&layer(&[5.0f32], &[2.0], &[3.0], 1e-5), &[3.0]);
     assert_same(&layer(&[5.0f32], &[2.0], &[3.0], 0.0), &[nan]);
     assert_same(&layer(&[inf, 1.0], &[1.0, 1.0], &[0.0, 0.0], 1e-5), &[nan, nan]);
-    // A negative sum under the root.
+    // The sum under the root is negative.
     assert_same(&rms(&[1.0f32, 1.0], &[1.0, 1.0], -2.0), &[nan, nan]);
 }
 
@@ -192,7 +191,7 @@ fn rows_of_any_layout() {
     let w = rng.floats(2 * n);
     let every_other = Layout::new(n, &[2][..], 1).unwrap();
     let weight: Vec<f32> = (0..n).map(|i| w[2 * i + 1]).collect();
-    // Element [r, i] at i * rows + r, and one row again and again.
+    // Element [r, i] is at i * rows + r; then one row is broadcast.
     for (layout, at) in [
         (Layout::new((rows, n), &[1, rows][..], 0).unwrap(), &(|r, i| i * rows + r) as &dyn Fn(usize, usize) -> usize),
         (Layout::new((rows, n), &[0, 1][..], 5).unwrap(), &|_, i| 5 + i),
@@ -207,7 +206,7 @@ fn rows_of_any_layout() {
             assert_same(&norm[r * n..(r + 1) * n], &in_f32::rms(&row, &weight, EPS));
         }
     }
-    // Into a transposed destination, in whose gaps nothing is written.
+    // The destination is transposed, and nothing may be written into its gaps.
     let mut dst = storage(&vec![9.0f32; 2 * rows * n]);
     let into = Layout::new((rows, n), &[2, 2 * rows][..], 1).unwrap();
     let (source, from) = (storage(&x), Layout::contiguous((rows, n)));
@@ -219,14 +218,14 @@ fn rows_of_any_layout() {
         let written: Vec<f32> = (0..n).map(|i| got[1 + 2 * r + 2 * rows * i]).collect();
         assert_same(&written, &in_f32::softmax(&x[r * n..(r + 1) * n], true));
     }
-    // No rows, and rows of nothing.
+    // Zero rows, and rows of zero elements.
     for shape in [(0, 5), (5, 0)] {
         let empty = storage::<f32>(&[]).softmax_last_dim(&Layout::contiguous(shape)).unwrap();
         assert_eq!(empty.len(), 0);
     }
 }
 
-/// The bounds of the page, against f64.
+/// Checks the bounds of the page against f64.
 #[test]
 fn within_the_bounds() {
     let mut rng = Rng(73);
@@ -245,7 +244,7 @@ fn within_the_bounds() {
     }
 }
 
-/// Of e^x alone: every f32 step of its domain would be 1.1 * 10^9 arguments; these are every 997th.
+/// Checks e^x itself. Its domain has 1.1 * 10^9 f32 arguments; this takes every 997th.
 #[test]
 fn the_narrow_exponential() {
     let (mut worst, mut bits) = (0f64, 0x8000_0000u32);

@@ -1,8 +1,8 @@
-//! Rounding of exact values by integers, as the specifications of the formats say it.
+//! Rounds exact values with integer arithmetic, as the specifications of the formats define it.
 
 use isobit_hal::{DType, Scalar};
 
-/// Precision, exponent of the unit of the subnormals, largest finite value, and whether overflow
+/// Precision, exponent of the subnormals' unit, largest finite value, and whether overflow
 /// saturates.
 fn format(dtype: DType) -> (u32, i32, f64, bool) {
     match dtype {
@@ -11,7 +11,7 @@ fn format(dtype: DType) -> (u32, i32, f64, bool) {
         DType::BF16 => (8, -133, f32::from_bits(0x7f7f_0000).into(), false),
         DType::F32 => (24, -149, f32::MAX.into(), false),
         DType::F64 => (53, -1074, f64::MAX, false),
-        _ => panic!("{dtype} is no float"),
+        _ => panic!("{dtype} is not a float"),
     }
 }
 
@@ -30,7 +30,7 @@ impl From<i128> for Exact {
 }
 
 impl Exact {
-    /// A finite float's value.
+    /// Returns the value of a finite float.
     pub fn of(v: f64) -> Self {
         let bits = v.to_bits();
         let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, u128::from(bits & ((1 << 52) - 1)));
@@ -38,7 +38,7 @@ impl Exact {
         Self { negative: v.is_sign_negative(), m, e }
     }
 
-    /// The nearest value of a format, ties to even.
+    /// Returns the nearest value of a format, ties to even.
     pub fn round(self, dtype: DType) -> f64 {
         let (precision, unit, max, saturates) = format(dtype);
         let digits = 128 - self.m.leading_zeros() as i32;
@@ -60,7 +60,7 @@ impl Exact {
     }
 }
 
-/// `m * 2^e` where it is a float or overflows, in steps that are exact.
+/// Returns `m * 2^e`, which must be a float or overflow, in exact steps.
 fn scale(m: u128, e: i32) -> f64 {
     let mut v = m as f64;
     let mut e = e;
@@ -77,7 +77,7 @@ fn scale(m: u128, e: i32) -> f64 {
     v
 }
 
-/// Any finite or infinite f64 or NaN, rounded to a format.
+/// Rounds any f64, including infinities and NaN, to a format.
 pub fn round(v: f64, dtype: DType) -> f64 {
     if v.is_nan() {
         v
@@ -88,7 +88,7 @@ pub fn round(v: f64, dtype: DType) -> f64 {
     }
 }
 
-/// The exact value of a scalar of floats.
+/// Returns the exact value of a float scalar.
 pub fn value(scalar: Scalar) -> f64 {
     match scalar {
         Scalar::F8E4M3(v) => v.to_f32().into(),
@@ -96,7 +96,7 @@ pub fn value(scalar: Scalar) -> f64 {
         Scalar::BF16(v) => v.to_f64(),
         Scalar::F32(v) => v.into(),
         Scalar::F64(v) => v,
-        _ => panic!("no float"),
+        _ => panic!("not a float"),
     }
 }
 

@@ -1,12 +1,12 @@
-//! Random numbers: the generator against its published vectors, the maps against exact arithmetic,
-//! the numbers against their distributions.
+//! Compares the random generator with its published vectors, the maps to numbers with exact
+//! arithmetic, and the numbers with their distributions.
 
 use super::vec;
 use half::{bf16, f16};
 use isobit_hal::cpu::internals::block;
 use isobit_hal::*;
 
-/// `kat_vectors` of Random123, the authors' own library: counter, key, block.
+/// `kat_vectors` of Random123, the library of Philox's authors: counter, key, block.
 const KNOWN: [([u32; 4], [u32; 2], [u32; 4]); 3] = [
     ([0; 4], [0; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
     ([u32::MAX; 4], [u32::MAX; 2], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]),
@@ -38,7 +38,8 @@ fn normal(mean: f64, std: f64, seed: u64, offset: u64) -> Op {
     Op::RandNormal(RandNormal::new(mean, std).at(seed, offset))
 }
 
-/// The word of a seed's stream that a number of 32 bits takes, or the two of one of 64.
+/// Returns the word of a seed's stream that a 32-bit number uses, or the two words of a 64-bit
+/// number.
 fn word(seed: u64, number: u64) -> u32 {
     let at = number / 4;
     block([at as u32, (at >> 32) as u32, 0, 0], [seed as u32, (seed >> 32) as u32])[(number % 4) as usize]
@@ -66,7 +67,8 @@ fn units_are_the_leading_bits_of_their_words() {
     }
 }
 
-/// Cosine or sine of a word's angle times the radius of another, by the system's library in f64.
+/// The cosine or sine of one word's angle times the radius of the other word, in f64 by the
+/// system's math library.
 fn box_muller(u: f64, quarter: f64, swap: bool, minus: bool, odd: bool) -> f64 {
     let radius = (-2.0 * u.ln()).sqrt();
     let angle = quarter * std::f64::consts::FRAC_PI_2;
@@ -128,14 +130,14 @@ fn an_element_is_a_function_of_seed_and_place() {
         let part: Vec<f32> = draw(&normal(0.0, 1.0, 77, offset as u64), n);
         assert_eq!(part, all[offset..offset + n], "{n} from {offset} on");
     }
-    // Row by row, whatever the strides.
+    // The numbers go row by row, whatever the strides.
     let layout = Layout::new([50, 100], &[1usize, 50][..], 7).unwrap();
     let mut dst = CpuDevice.zeros(&5010.into(), DType::F32).unwrap();
     CpuStorage::apply_into(&normal(0.0, 1.0, 77, 0), &[], &mut dst, &layout).unwrap();
     let scattered: Vec<f32> = vec(&dst);
     assert!((0..5000).all(|i| scattered[7 + i / 100 + i % 100 * 50] == all[i]));
     assert_eq!(scattered[..7], [0.0; 7]);
-    // Numbers of 64 bits have words of their own.
+    // 64-bit numbers use a separate stream of words.
     let long: Vec<f64> = draw(&uniform(0.0, 1.0, 77, 0), 100);
     let short: Vec<f32> = draw(&uniform(0.0, 1.0, 77, 0), 400);
     assert!(long.iter().all(|x| short.iter().all(|y| (x - f64::from(*y)).abs() > 1e-7)));
@@ -146,7 +148,7 @@ fn in_interval<T: WithDType + Into<f64>>(lo: f64, up: f64) {
     let numbers: Vec<f64> = draw::<T>(&uniform(lo, up, 3, 0), 20_000).into_iter().map(Into::into).collect();
     let (least, most) = numbers.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), &x| (l.min(x), m.max(x)));
     assert!(ends[0] <= least && most <= ends[1], "{} [{lo}, {up}): {least} to {most}", T::DTYPE);
-    // So coarse that the last value is among so many numbers.
+    // bf16 is so coarse that the last value occurs among 20,000 numbers.
     if T::DTYPE == DType::BF16 {
         assert_eq!(most, ends[1], "[{lo}, {up})");
     }
@@ -171,7 +173,8 @@ fn no_number_leaves_its_interval() {
     }
 }
 
-/// The distance of sorted numbers' distribution function from a true one.
+/// Returns the largest distance between the empirical distribution function of the numbers and a
+/// true one.
 fn kolmogorov_smirnov(mut numbers: Vec<f64>, up_to: impl Fn(f64) -> f64) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let n = numbers.len() as f64;
@@ -179,7 +182,7 @@ fn kolmogorov_smirnov(mut numbers: Vec<f64>, up_to: impl Fn(f64) -> f64) -> f64 
     numbers.iter().enumerate().map(distance).fold(0.0, f64::max)
 }
 
-/// Beyond it lies one of 10^9 samples of a million numbers.
+/// One in 10^9 samples of a million numbers exceeds this distance.
 const FAR: f64 = 0.003_3;
 
 /// The standard normal distribution function: a series near 0, a continued fraction in the tails
@@ -216,7 +219,7 @@ fn numbers_have_their_distributions() {
         let got = moment(&normal, k);
         assert!((got - want).abs() < 6.0 * (variance / n).sqrt(), "normal, moment {k}: {got}");
     }
-    // Neighbours, the two of a pair and those of one block do not know of each other.
+    // Neighbours, the two numbers of a pair, and the numbers of one block are uncorrelated.
     for lag in [1, 2, 3, 4, 8, 64] {
         let product = |numbers: &[f64], mean: f64| {
             numbers.iter().zip(&numbers[lag..]).map(|(x, y)| (x - mean) * (y - mean)).sum::<f64>() / n
@@ -224,10 +227,10 @@ fn numbers_have_their_distributions() {
         let (u, z) = (product(&uniform, 0.5) * 12.0, product(&normal, 0.0));
         assert!(u.abs() < 6.0 / n.sqrt() && z.abs() < 6.0 / n.sqrt(), "lag {lag}: {u} {z}");
     }
-    // Squares of a pair's numbers would tell a wrong radius or angle.
+    // The squares of a pair's numbers would reveal a wrong radius or angle.
     let squares = normal.chunks(2).map(|p| (p[0] * p[0] - 1.0) * (p[1] * p[1] - 1.0)).sum::<f64>() / (n / 2.0);
     assert!(squares.abs() < 6.0 * 2.0 / (n / 2.0).sqrt(), "{squares}");
-    // Tails, as many as there should be, within six standard deviations of a count.
+    // The number of values in the tails, within six standard deviations of the count.
     for at in [2.0, 3.0, 4.0, 4.5] {
         let want = n * 2.0 * normal_up_to(-at);
         let got = normal.iter().filter(|x| x.abs() > at).count() as f64;
@@ -236,7 +239,7 @@ fn numbers_have_their_distributions() {
     assert!(normal.iter().all(|x| x.abs() < 6.67));
 }
 
-/// The one test that uses the device's own sequence, which the process has one of.
+/// The only test that uses the device's own sequence, because the process has only one.
 #[test]
 fn a_device_goes_on_in_its_sequence() {
     CpuDevice.set_seed(1234).unwrap();
@@ -244,12 +247,12 @@ fn a_device_goes_on_in_its_sequence() {
     let next = |n: usize| vec::<f32>(&CpuDevice.rand_uniform(&n.into(), DType::F32, 0.0, 1.0).unwrap());
     let (first, second) = (next(6), next(4));
     let all: Vec<f32> = draw(&uniform(0.0, 1.0, 1234, 0), 12);
-    // The second draw begins with the next whole block of four.
+    // The second draw starts at the next multiple of four.
     assert_eq!((&first[..], &second[..]), (&all[..6], &all[8..]));
     let normals = vec::<f64>(&CpuDevice.rand_normal(&3.into(), DType::F64, 1.0, 2.0).unwrap());
     assert_eq!(normals, draw::<f64>(&normal(1.0, 2.0, 1234, 12), 3));
     CpuDevice.set_seed(1234).unwrap();
-    assert_eq!(next(6), first, "a seed begins its sequence again");
+    assert_eq!(next(6), first, "setting the seed restarts the sequence");
     assert!(CpuDevice.rand_uniform(&3.into(), DType::F32, 1.0, 0.0).is_err());
     assert!(CpuDevice.rand_uniform(&3.into(), DType::F32, 0.0, f64::INFINITY).is_err());
     assert!(CpuDevice.rand_normal(&3.into(), DType::F32, 0.0, -1.0).is_err());

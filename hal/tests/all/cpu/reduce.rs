@@ -1,10 +1,10 @@
-//! Reductions against the rule of `docs/numerics.md` section 8, written out word by word.
+//! Compares reductions with a literal implementation of `docs/numerics.md` section 8.
 
 use super::*;
 use half::{bf16, f16};
 use isobit_hal::{Reduce, ReduceOp};
 
-/// Section 8, step by step.
+/// Implements section 8 step by step.
 pub(super) fn by_the_rule<A: Copy>(sequence: &[A], f: &dyn Fn(A, A) -> A) -> A {
     let mut values = Vec::new();
     for segment in sequence.chunks(65_536) {
@@ -46,7 +46,7 @@ fn sums_products_and_means_keep_the_order() {
         assert_same(&reduce::<f32, f32>(ReduceOp::Prod, &factors, &l, &[0]), &[by_the_rule(&factors, &|a, b| a * b)]);
         let wide: Vec<f64> = x.iter().map(|&v| f64::from(v) / 3.0).collect();
         assert_same(&reduce::<f64, f64>(ReduceOp::Sum, &wide, &l, &[0]), &[by_the_rule(&wide, &|a, b| a + b)]);
-        // Narrow floats: f32 throughout, rounded at the end.
+        // Narrow floats are computed in f32 and rounded at the end.
         let half: Vec<f16> = x.iter().map(|&v| f16::from_f32(v * 100.0)).collect();
         let sum = by_the_rule(&half.iter().map(|v| v.to_f32()).collect::<Vec<_>>(), &|a, b| a + b);
         assert_same(&reduce::<f16, f16>(ReduceOp::Sum, &half, &l, &[0]), &[f16::from_f32(sum)]);
@@ -60,7 +60,7 @@ fn sums_products_and_means_keep_the_order() {
     }
 }
 
-/// More segments than one segment holds need 2^32 elements; the levels above are given values
+/// A second level of segments needs 2^32 elements, so the values of segments are passed in
 /// directly.
 #[test]
 fn segments_reduce_again() {
@@ -72,7 +72,7 @@ fn segments_reduce_again() {
     }
 }
 
-/// Any dimensions of any layout: the sequence is the row-major order of the reduced ones.
+/// For any dimensions of any layout, the sequence is the row-major order of the reduced dimensions.
 #[test]
 fn any_dimensions_of_any_layout() {
     let mut rng = Rng(42);
@@ -89,8 +89,7 @@ fn any_dimensions_of_any_layout() {
         for set in 0..16usize {
             let mut reduced: Vec<usize> = (0..4).filter(|d| set >> d & 1 == 1).collect();
             let kept: Vec<usize> = (0..4).filter(|d| set >> d & 1 == 0).collect();
-            // Both orders of the same elements, by a permutation that puts the reduced dimensions
-            // last.
+            // Compares with the same elements in an order whose reduced dimensions come last.
             let order: Vec<usize> = kept.iter().chain(&reduced).copied().collect();
             let elements: Vec<f32> = layout.permute(&order).unwrap().strided_index().map(|i| x[i]).collect();
             let count: usize = reduced.iter().map(|&d| layout.dims()[d]).product();
@@ -142,12 +141,12 @@ fn extremes_with_nan_and_zeros() {
     let nan = f32::NAN;
     let arg = |op, x: &[f32]| reduce::<f32, u32>(op, x, &Layout::contiguous(x.len()), &[0])[0];
     let value = |op, x: &[f32]| reduce::<f32, f32>(op, x, &Layout::contiguous(x.len()), &[0])[0];
-    // A zero of either sign ties by value, so the first goes; the values themselves are ordered.
+    // +0 and -0 tie by value, so the first one is chosen; min and max themselves order them.
     assert_eq!(arg(ReduceOp::ArgMin, &[1.0, 0.0, -0.0]), 1);
     assert_eq!(arg(ReduceOp::ArgMax, &[-1.0, -0.0, 0.0]), 1);
     assert_eq!(value(ReduceOp::Min, &[0.0, -0.0, 0.0]).to_bits(), (-0f32).to_bits());
     assert_eq!(value(ReduceOp::Max, &[-0.0, 0.0, -0.0]).to_bits(), 0f32.to_bits());
-    // Positions in and across lanes and segments.
+    // Positions within and across lanes and segments.
     for (n, at) in
         [(3, vec![1, 2]), (1000, vec![700, 188]), (70_000, vec![69_999, 256]), (200_000, vec![66_000, 131_073])]
     {

@@ -1,10 +1,10 @@
-//! Running sums against the rule of `docs/numerics/shape.md` section 6, from the digits of each
-//! element's number.
+//! Compares cumulative sums with the rule of `docs/numerics/shape.md` section 6, computed from the
+//! base-16 digits of each element's index.
 
 use super::*;
 use half::f16;
 
-/// The total of a run of a level: 16 to the power of `level + 1` elements from `first` on.
+/// Returns the total of a run of a level: 16 to the power of `level + 1` elements from `first` on.
 fn total<A: Copy>(x: &[A], first: usize, level: u32, add: &dyn Fn(A, A) -> A) -> A {
     let part = |i: usize| match level {
         0 => x[first + i],
@@ -13,11 +13,12 @@ fn total<A: Copy>(x: &[A], first: usize, level: u32, add: &dyn Fn(A, A) -> A) ->
     (1..16).fold(part(0), |sum, i| add(sum, part(i)))
 }
 
-/// Element `i` of the result: step 2 and 3, one element at a time.
+/// Returns element `i` of the result, by steps 2 and 3.
 fn by_the_rule<A: Copy>(x: &[A], i: usize, add: &dyn Fn(A, A) -> A) -> A {
     let mut before: Option<A> = None;
     for level in (0..8).rev() {
-        // A complete run of the level has so many elements; those before `i` in the run above.
+        // `size` is the number of elements in a complete run of the level. Count those before `i`
+        // within the run of the next level.
         let size = 16usize.pow(level + 1);
         let above = i / (16 * size) * (16 * size);
         let runs = (i - above) / size;

@@ -1,6 +1,5 @@
-//! Pooling, upsampling, triangles, fused additions, clamp and rotary embedding against
-//! `docs/numerics/shape.md`, element by element: what the definition says of one result, for every
-//! result.
+//! Compares pooling, upsampling, triangles, fused additions, clamp and rotary embedding with
+//! `docs/numerics/shape.md`: applies the definition to each result separately.
 
 use super::*;
 use half::f16;
@@ -9,8 +8,8 @@ use isobit_hal::{
     UpsampleNearest1d, UpsampleNearest2d,
 };
 
-/// What the elements of `[1, c, h, w]` give for windows, as `f` makes one result of them in
-/// row-major order and the count.
+/// Applies `f` to every window of `[1, c, h, w]`: it receives the elements in row-major order and
+/// the count, and returns one result.
 fn windows<T: Copy, R>(x: &[T], [c, h, w]: [usize; 3], p: Pool2d, f: impl Fn(Vec<T>, usize) -> R) -> Vec<R> {
     let out = |d: usize, size: usize| (size + 2 * p.padding[d] - p.kernel[d]) / p.stride[d] + 1;
     let mut results = Vec::new();
@@ -69,7 +68,7 @@ fn windows_are_averaged_in_row_major_order() {
 fn windows_have_maxima() {
     let mut rng = Rng(92);
     let (dims, l) = ([3, 7, 9], Layout::contiguous([1, 3, 7, 9]));
-    // Few values, zeros of both signs and NaN among them.
+    // A few distinct values, including +0, -0 and NaN.
     let x: Vec<f32> = (0..189).map(|_| [-1.0, -0.0, 0.0, -2.5, f32::NEG_INFINITY, f32::NAN][rng.below(6)]).collect();
     let key =
         |v: f32| if v.is_nan() { i64::MAX } else { i64::from((v * 4.0) as i32) * 2 - i64::from(v.is_sign_negative()) };
@@ -88,7 +87,7 @@ fn windows_of_nothing_are_refused() {
     let pool = Pool2d::new([2, 1]).with_padding([1, 0]);
     let error = x.avg_pool2d(&Layout::contiguous([1, 1, 0, 3]), pool).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
-    // As wide as can be: over one element it covers that, over more its end cannot be counted.
+    // The widest window: over one element it covers that element; over more its end overflows.
     for widest in [[usize::MAX, 1], [1, usize::MAX]] {
         let pool = Pool2d::new(widest).with_padding(widest.map(|k| k / 2));
         let got = storage(&[3f32]).max_pool2d(&Layout::contiguous([1, 1, 1, 1]), pool).unwrap();
@@ -116,7 +115,7 @@ fn nearest_neighbours_are_at_the_positions_of_the_rule() {
         let plane: Vec<u8> = (0..3 * from).map(|i| i as u8).collect();
         let mut op = UpsampleNearest2d::new([to, 3]);
         op.scale[0] = factor;
-        // Turned: rows lie side by side.
+        // Transposed: rows lie side by side.
         let turned = Layout::contiguous([1, 1, 3, from]).transpose(2, 3).unwrap();
         let got = storage(&plane).upsample_nearest2d(&turned, op).unwrap();
         let want: Vec<u8> = (0..3 * to).map(|i| plane[i % 3 * from + place(i / 3)]).collect();
@@ -181,7 +180,7 @@ fn triangles_keep_one_side_of_the_diagonal() {
             let mut own = storage(&x);
             CpuStorage::apply_into(&op, &[Src::InPlace], &mut own, &l).unwrap();
             assert_same(&vec::<i16>(&own), &want);
-            // Columns of every third element, of a matrix that lies turned.
+            // Columns of every third element of a transposed matrix.
             let wide = Layout::contiguous([2, 21, 5]).step(1, 3).unwrap().transpose(1, 2).unwrap();
             let mut spread = storage(&vec![-1i16; 210]);
             CpuStorage::apply_into(&op, &[(&storage(&x), &l).into()], &mut spread, &wide).unwrap();
@@ -230,7 +229,7 @@ fn clamps_stay_between_their_limits() {
     let four = Layout::contiguous(4);
     assert_same(&vec::<u8>(&bytes.clamp(&four, 2.9, 200.7).unwrap()), &[2, 3, 200, 200]);
     assert_same(&vec::<u8>(&bytes.clamp(&four, -5.0, f64::NAN).unwrap()), &[0; 4]);
-    // A limit that bf16 does not have is rounded with the result.
+    // A limit that bf16 cannot represent is rounded with the result.
     let narrow = storage(&[half::bf16::from_f32(9.0)]);
     let limited = narrow.clamp(&Layout::contiguous(1), 0.0, 1.0 / 3.0).unwrap();
     assert_same(&vec::<half::bf16>(&limited), &[half::bf16::from_f32(1.0 / 3.0)]);

@@ -1,5 +1,6 @@
-//! Sorting against its definition: the positions are a permutation in which each element may stand
-//! before the next, and of equal ones the earlier stands first. There is only one such permutation.
+//! Compares sorting with its definition: the positions are a permutation in which each element may
+//! come before the next, and of equal elements the earlier one comes first. There is only one such
+//! permutation.
 
 use super::oracle::value;
 use super::*;
@@ -7,7 +8,7 @@ use half::{bf16, f16};
 use isobit_hal::{Dims, Op, Sort, TopK};
 use std::cmp::Ordering;
 
-/// The order of two values as docs/numerics/sort.md says it.
+/// Returns the order of two values as `docs/numerics/sort.md` defines it.
 fn order(a: Scalar, b: Scalar) -> Ordering {
     let integer = |s: Scalar| match s {
         Scalar::U8(v) => Some(i128::from(v)),
@@ -43,7 +44,7 @@ fn bits<T: WithDType>(v: &[T]) -> Vec<u64> {
     v.iter().map(|x| x.to_scalar().to_bits()).collect()
 }
 
-/// Positions, values and the first of them, for a row in one piece.
+/// Checks positions, values and the top elements of a contiguous row.
 #[track_caller]
 fn check_row<T: WithDType>(row: &[T], sort: Sort) {
     let (n, layout, src) = (row.len(), Layout::contiguous(row.len()), storage(row));
@@ -67,8 +68,8 @@ fn both<T: WithDType>(row: &[T]) {
     check_row(row, Sort::descending());
 }
 
-/// Any bits of every dtype: NaNs with payloads and both zeros among them; and few values, so that
-/// most are equal.
+/// Random bits of every dtype, including NaNs with payloads and both zeros; and a few distinct
+/// values, so that most are equal.
 #[test]
 fn every_dtype_sorts_stably() {
     let mut rng = Rng(90);
@@ -84,7 +85,7 @@ fn every_dtype_sorts_stably() {
     }
 }
 
-/// Long enough to be sorted, and selected from, on several threads.
+/// Long enough that several threads sort and select.
 #[test]
 fn long_rows_sort_alike() {
     let mut rng = Rng(91);
@@ -126,7 +127,7 @@ fn any_layout_and_only_the_last_dimension() {
         let rank = layout.dims().len();
         let n = layout.dims()[rank - 1];
         let rows = layout.elem_count() / n;
-        // Results go to every second place of a buffer, the last dimension outermost.
+        // Results go to every second element of a buffer, the last dimension outermost.
         let mut strides = Dims::from_elem(0, rank);
         let mut step = 2;
         for d in std::iter::once(rank - 1).chain(0..rank - 1).rev() {
@@ -149,7 +150,7 @@ fn any_layout_and_only_the_last_dimension() {
             for (row, positions) in elements.chunks(n).zip(positions.chunks(n)) {
                 assert_sorted(row, positions, sort);
             }
-            assert!(got.iter().step_by(2).all(|&v| v == u32::MAX), "written beside the destination");
+            assert!(got.iter().step_by(2).all(|&v| v == u32::MAX), "wrote outside the destination");
         }
     }
 }

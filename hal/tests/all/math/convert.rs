@@ -1,9 +1,9 @@
-//! Conversions that round once.
+//! Tests conversions that round once.
 
 use isobit_hal::cpu::internals::convert::*;
 
-/// What rounding `x` once to `digits` digits gives, within the normal range: to the nearest, ties
-/// to even, in integers.
+/// Rounds `x` once to `digits` binary digits in integer arithmetic: to nearest, ties to even,
+/// within the normal range.
 fn once(x: i128, digits: u32) -> i128 {
     let magnitude = x.unsigned_abs();
     let shift = (128 - magnitude.leading_zeros()).saturating_sub(digits);
@@ -13,7 +13,7 @@ fn once(x: i128, digits: u32) -> i128 {
     x.signum() * ((kept + u128::from(up)) << shift) as i128
 }
 
-/// Integers on, and one to either side of, every tie of an 8-bit and an 11-bit significand at every
+/// Integers at every tie of an 8-bit and an 11-bit significand, and their two neighbours, for every
 /// exponent.
 fn around_ties() -> impl Iterator<Item = i64> {
     [8u32, 11].into_iter().flat_map(|digits| {
@@ -27,7 +27,7 @@ fn around_ties() -> impl Iterator<Item = i64> {
     })
 }
 
-/// Rounds an f32 to bf16's eight digits by the sum that carries, valid for finite values.
+/// Rounds an f32 to the eight digits of bf16 by an addition that carries; valid for finite values.
 fn to_bf16(x: f32) -> f32 {
     let bits = x.to_bits();
     f32::from_bits((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff_0000)
@@ -44,7 +44,7 @@ fn integers_round_once() {
 fn f64_rounds_once() {
     for x in around_ties().filter(|x| x.unsigned_abs() < 1 << 53) {
         for scale in [2f64.powi(-160), 1.0, 2f64.powi(60)] {
-            // Where bf16 is subnormal too, its unit being 2^-133.
+            // Values that are also subnormal in bf16, whose unit is 2^-133.
             let exact = x as f64 * scale;
             let odd = odd_f32_from_f64(exact);
             let unit = 2f64.powi(-133);

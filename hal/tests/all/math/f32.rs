@@ -1,5 +1,5 @@
-//! The edges that no sampling would meet, from IEEE 754-2019 9.2 and C Annex F; accuracy is the
-//! conformance suite's.
+//! Tests special cases that random sampling would miss, from IEEE 754-2019 section 9.2 and C Annex
+//! F. The conformance suite tests the accuracy.
 
 use isobit_hal::cpu::internals::f32::*;
 

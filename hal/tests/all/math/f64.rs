@@ -1,5 +1,5 @@
-//! Every recipe against the true values of `conformance/golden/f64_truth.bin`, whose script says
-//! how it was made and what its bytes mean. The bounds are those of `docs/numerics/f64.md`.
+//! Compares every recipe with the true values in `conformance/golden/f64_truth.bin`; the script
+//! that made the file describes its format. The bounds are those of `docs/numerics/f64.md`.
 
 use isobit_hal::cpu::internals::f64::*;
 
@@ -8,7 +8,7 @@ enum Function {
     Two(fn(f64, f64) -> f64),
 }
 
-/// The function of a name and its bound in ulps.
+/// Returns the function with a given name and its bound in ulps.
 fn function(name: &str) -> (Function, f64) {
     use Function::{One, Two};
     match name {
@@ -36,11 +36,11 @@ fn function(name: &str) -> (Function, f64) {
         "recip" => (One(recip), 0.501),
         "pow" => (Two(pow), 4.0),
         "elu" => (Two(elu), 4.0),
-        _ => panic!("the truth has a function `{name}` that this test does not know"),
+        _ => panic!("f64_truth.bin has an unknown function `{name}`"),
     }
 }
 
-/// Takes numbers off the front of the file.
+/// Takes numbers from the front of the file.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -59,7 +59,7 @@ impl Reader<'_> {
     }
 }
 
-/// How far `result` is from the true value, in ulps; infinite where the two differ in kind.
+/// Returns the error of `result` in ulps; infinite if it and the true value differ in kind.
 fn error(result: f64, hi: f64, rest: f32, e: i16) -> f64 {
     let must_equal = hi.is_nan() || hi.is_infinite() || (hi == 0.0 && rest == 0.0);
     if must_equal || result.is_nan() {
@@ -69,7 +69,7 @@ fn error(result: f64, hi: f64, rest: f32, e: i16) -> f64 {
     if result.is_sign_negative() != hi.is_sign_negative() {
         return f64::INFINITY;
     }
-    // 2^e, which may be subnormal; both are halved so that 2^1024 can stand for an infinite result.
+    // 2^e may be subnormal. Both are halved, so that 2^1024 can represent an infinite result.
     let ulp = if e < -1021 { f64::from_bits(1 << (e + 1074)) } else { f64::from_bits(((e + 1023) as u64) << 52) };
     let half = |x: f64| if x.is_infinite() { 2f64.powi(1023).copysign(x) } else { 0.5 * x };
     let difference = if result.is_infinite() { 2.0 * ((half(result) - half(hi)) / ulp) } else { (result - hi) / ulp };

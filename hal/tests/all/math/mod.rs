@@ -1,4 +1,4 @@
-//! The recipes of the transcendentals by themselves.
+//! Tests the recipes of the transcendental functions directly.
 
 mod convert;
 mod f32;

@@ -1,15 +1,15 @@
-//! Every input of every type against the f64 functions of the standard library, which share nothing
-//! with the recipes and decide every case: no value that they give is within 2⁻⁵⁰ of its size of a
-//! tie, but where a tie is exact or said so below.
+//! Compares every input of every type with the f64 functions of the standard library, which share
+//! no code with the recipes. They decide every case: none of their values is within a relative
+//! distance of 2⁻⁵⁰ of a tie, except for exact ties and the cases noted below.
 
 use isobit_hal::cpu::internals::narrow::{self, *};
 
-/// A type under test: its values by their codes, and its rounding.
+/// A type under test: its values by code, and its rounding.
 struct Format {
     name: &'static str,
     fraction_bits: u32,
     exponent_bits: u32,
-    /// E4M3: no infinities, one NaN, the largest value for whatever is larger.
+    /// Whether the type is E4M3: no infinities, one NaN, and larger values saturate.
     saturates: bool,
 }
 
@@ -22,7 +22,7 @@ impl Format {
         (1 << (self.exponent_bits - 1)) - 1
     }
 
-    /// Every code's value, by the definition of the format.
+    /// Returns the value of every code, by the definition of the format.
     fn values(&self) -> impl Iterator<Item = f32> + '_ {
         let magnitudes = 1u32 << (self.fraction_bits + self.exponent_bits);
         (0..2 * magnitudes).map(move |code| {
@@ -43,7 +43,7 @@ impl Format {
         })
     }
 
-    /// The value of the format nearest to `x`, ties to even.
+    /// Returns the value of the format nearest to `x`, ties to even.
     fn round(&self, x: f64) -> f64 {
         let exponent = (x.abs().to_bits() >> 52) as i32 - 1023;
         let unit = 2f64.powi(exponent.max(1 - self.bias()) - self.fraction_bits as i32);
@@ -65,13 +65,14 @@ impl Format {
             let got = self.round(recipe(x).into());
             let want = self.round(truth(x.into()));
             let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
-            assert!(same, "{name}({x:e}) of {}: {got:e}, and truly {want:e}", self.name);
+            assert!(same, "{name}({x:e}) of {}: got {got:e}, expected {want:e}", self.name);
         }
     }
 }
 
-/// x times its share σ, half of it near 0. There the sum's second term is beyond f64's reach of the
-/// first, but breaks the tie of an odd subnormal's half: upwards, as it is positive.
+/// Returns x times its share σ, which is about half of x near 0. There the second term of the sum
+/// is too small for f64 to add to the first, but it breaks the tie of half an odd subnormal:
+/// upwards, because it is positive.
 fn share(x: f64, sigma: f64) -> f64 {
     if x == f64::NEG_INFINITY {
         return -0.0;
@@ -114,15 +115,15 @@ check! {
     silu: |x| share(x, 1.0 / (1.0 + (-x).exp()));
     gelu: |x| {
         let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
-        // (1 + tanh u) / 2 without its cancellation.
+        // (1 + tanh u) / 2 without cancellation.
         share(x, 1.0 / (1.0 + (-2.0 * u).exp()))
     };
     erf: erf_truth;
     gelu_erf: |x| share(x, phi_truth(x));
 }
 
-/// erf by its power series up to 3 (Abramowitz and Stegun 7.1.6, all terms positive), by the tail
-/// beyond.
+/// erf by its power series up to 3 (Abramowitz and Stegun 7.1.6, all terms positive), and by the
+/// tail above 3.
 fn erf_truth(x: f64) -> f64 {
     if x.is_nan() {
         return x;
@@ -142,13 +143,13 @@ fn erf_truth(x: f64) -> f64 {
     value.copysign(x)
 }
 
-/// erfc from 2 on by its continued fraction (Abramowitz and Stegun 7.1.14).
+/// erfc for x >= 2 by its continued fraction (Abramowitz and Stegun 7.1.14).
 fn erfc_tail(a: f64) -> f64 {
     let fraction = (1..=300).rev().fold(a, |below, k| a + f64::from(k) / 2.0 / below);
     (-a * a).exp() / (fraction * std::f64::consts::PI.sqrt())
 }
 
-/// The normal distribution's share below x.
+/// The normal distribution function at x.
 fn phi_truth(x: f64) -> f64 {
     let a = x.abs() / std::f64::consts::SQRT_2;
     let below = if a < 2.0 { (1.0 - erf_truth(a)) / 2.0 } else { erfc_tail(a) / 2.0 };
@@ -157,7 +158,7 @@ fn phi_truth(x: f64) -> f64 {
 
 type Recipe = fn(f32, f32) -> f32;
 
-/// Annex F of C, and the error where it says nothing: 1 ulp.
+/// Special cases of C's Annex F; all other results within 1 ulp.
 #[test]
 fn pow() {
     let formats: [(&Format, Recipe); 3] =
@@ -179,7 +180,7 @@ fn pow() {
                 let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
                 let near =
                     got.is_finite() && (got - truth).abs() <= 2f64.powi(-(format.fraction_bits as i32)) * truth.abs();
-                assert!(same || near, "pow({x:e}, {y:e}) of {}: {got:e}, and truly {truth:e}", format.name);
+                assert!(same || near, "pow({x:e}, {y:e}) of {}: got {got:e}, expected {truth:e}", format.name);
             }
         }
     }
@@ -191,7 +192,7 @@ fn elu() {
         let truth = if x > 0.0 { x.into() } else { 1.25 * f64::from(x).exp_m1() };
         let got = F16_FORMAT.round(narrow::elu::<F16>(x, 1.25).into());
         let unit = (truth.abs() * 2f64.powi(-10)).max(2f64.powi(-24));
-        assert!(got == truth || (got - truth).abs() <= unit, "elu({x:e}): {got:e}, and truly {truth:e}");
+        assert!(got == truth || (got - truth).abs() <= unit, "elu({x:e}): got {got:e}, expected {truth:e}");
     }
     assert_eq!(narrow::elu::<F16>(f32::NEG_INFINITY, 2.0), -2.0);
 }

@@ -1,9 +1,9 @@
-//! The file that compiled kernels are kept in, one for each architecture: an index that is read at
-//! once, and packed code that is unpacked a frame at a time, so that the first use of an operation
-//! unpacks a part of its family and no more.
+//! The file format of compiled kernels. There is one file per architecture: an index that is read
+//! at once, and compressed code that is unpacked one frame at a time. The first use of an operation
+//! therefore unpacks only a part of its family.
 //!
-//! All numbers are little-endian. A *text* is its length (u32) and as many bytes of UTF-8; a *hash*
-//! is the XXH3-128 of some bytes.
+//! All numbers are little-endian. A *text* is its length (u32) followed by that number of bytes of
+//! UTF-8; a *hash* is the XXH3-128 hash of some bytes.
 //!
 //! | part | bytes |
 //! |---|---|
@@ -14,16 +14,20 @@
 //! | header | architecture, compiler, flags (texts); the dictionary; the frames; the modules |
 //! | body | the dictionary, then the frames |
 //!
-//! The header says of the dictionary its length (u32, 0 for none) and hash. The frames are counted
-//! (u32), and each has an offset in the body (u64), its packed and unpacked length (u32 each),
-//! whether it needs the dictionary (u8) and the hash of its packed bytes. The modules are counted
-//! (u32) and sorted by name, and each has a name (text), its [identity](Module::identity), its
-//! frame (u32), and offset and length in what the frame unpacks to (u32 each).
+//! The header contains, in this order:
 //!
-//! Frames and dictionary are Zstandard's. Every offset and length is checked when the header is
-//! read, and every hash before the bytes are used, so that a damaged file is an error.
+//! - The dictionary: its length (u32, 0 if there is none) and its hash.
+//! - The number of frames (u32). Each frame has its offset in the body (u64), its packed and
+//!   unpacked lengths (u32 each), whether it needs the dictionary (u8), and the hash of its packed
+//!   bytes.
+//! - The number of modules (u32), sorted by name. Each module has its name (text), its
+//!   [identity](Module::identity), its frame (u32), and its offset and length in the unpacked frame
+//!   (u32 each).
 //!
-//! Compiled into the library, into the build script, and into the tool that packs releases.
+//! Frames and the dictionary are in Zstandard format. Every offset and length is checked when the
+//! header is read, and every hash before the bytes are used, so a damaged file is an error.
+//!
+//! This module is compiled into the library, the build script and the tool that packs releases.
 
 mod reader;
 mod unpack;
@@ -33,23 +37,23 @@ pub use writer::Writer;
 
 use std::fmt;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: [u8; 8] = *b"ISOBITKC";
 
-/// The version that is written, and the only one that is read.
+/// The version that is written, and the only one that can be read.
 const VERSION: u32 = 1;
 
-/// The bytes before the header.
+/// The number of bytes before the header.
 const PREFIX: usize = 32;
 
-/// A file whose header was read and checked.
+/// An archive whose header has been read and checked.
 #[derive(Debug, Clone)]
 pub struct Archive<'a> {
     /// The architecture, such as `sm_80`.
     pub arch: &'a str,
     /// The compiler and its version.
     pub compiler: &'a str,
-    /// Its flags, those of the architecture included.
+    /// Its flags, including those of the architecture.
     pub flags: &'a str,
     dictionary: &'a [u8],
     dictionary_hash: u128,
@@ -57,35 +61,35 @@ pub struct Archive<'a> {
     modules: Vec<Module<'a>>,
 }
 
-/// A piece that is unpacked at once.
+/// A part of the archive that is unpacked at once.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    /// The packed bytes, not yet checked: [`Archive::packed`] does.
+    /// The packed bytes, not yet checked; [`Archive::packed`] checks them.
     packed: &'a [u8],
     hash: u128,
-    /// How many bytes it unpacks to.
+    /// The number of bytes after unpacking.
     pub unpacked: usize,
-    /// It was packed with the dictionary.
+    /// Whether it was packed with the dictionary.
     pub with_dictionary: bool,
 }
 
-/// Where a module lies.
+/// The location of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Module<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// The hash of the sources and flags that it was compiled from: code may be taken for sources
-    /// of the same identity.
+    /// The hash of the sources and flags that it was compiled from. Code can be reused for sources
+    /// with the same identity.
     pub identity: u128,
     /// The frame that holds it.
     pub frame: usize,
-    /// The first byte in the unpacked frame.
+    /// The offset in the unpacked frame.
     pub offset: usize,
-    /// How many bytes.
+    /// The number of bytes.
     pub len: usize,
 }
 
-/// Why a file is not what it should be.
+/// The reason why a file is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damaged(pub String);
 

@@ -1,8 +1,8 @@
-//! Reading an archive: every offset and length is checked against what is there.
+//! Reads an archive. Every offset and length is checked against the actual sizes.
 
 use super::{Archive, Damaged, Frame, MAGIC, Module, PREFIX, VERSION, hash};
 
-/// What is left of a header.
+/// The unread rest of a header.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
@@ -26,29 +26,29 @@ impl<'a> Cursor<'a> {
 
     fn text(&mut self) -> Result<&'a str, Damaged> {
         let len = self.u32()?;
-        std::str::from_utf8(self.take(len)?).map_err(|_| Damaged("a name is not text".into()))
+        std::str::from_utf8(self.take(len)?).map_err(|_| Damaged("a name is not UTF-8".into()))
     }
 }
 
 impl<'a> Archive<'a> {
-    /// Reads the header of a file.
+    /// Parses the header of a file.
     ///
     /// # Errors
-    /// It is not such a file, one of another version, or damaged.
+    /// Returns an error if the file is not an archive, has another version, or is damaged.
     pub fn parse(file: &'a [u8]) -> Result<Self, Damaged> {
         let mut prefix = Cursor(file);
         if prefix.array()? != MAGIC {
-            return Err(Damaged("it does not begin as one".into()));
+            return Err(Damaged("its magic number is wrong".into()));
         }
         let version = prefix.u32()?;
         if version != VERSION as usize {
-            return Err(Damaged(format!("its format is {version}, this program reads {VERSION}")));
+            return Err(Damaged(format!("its format version is {version}, this program reads version {VERSION}")));
         }
         let (header_len, header_hash) = (prefix.u32()?, prefix.hash()?);
         debug_assert_eq!(file.len() - prefix.0.len(), PREFIX);
         let header = prefix.take(header_len)?;
         if hash(header) != header_hash {
-            return Err(Damaged("its header has another hash".into()));
+            return Err(Damaged("the hash of its header does not match".into()));
         }
         let (mut header, body) = (Cursor(header), prefix.0);
         let (arch, compiler, flags) = (header.text()?, header.text()?, header.text()?);
@@ -62,39 +62,39 @@ impl<'a> Archive<'a> {
         Ok(Self { arch, compiler, flags, dictionary, dictionary_hash, frames, modules })
     }
 
-    /// The module of a name.
+    /// Returns the module with a name.
     pub fn find(&self, name: &str) -> Option<&Module<'a>> {
         self.modules.binary_search_by_key(&name, |m| m.name).ok().map(|i| &self.modules[i])
     }
 
-    /// Every module, by name.
+    /// Returns every module, sorted by name.
     pub fn modules(&self) -> &[Module<'a>] {
         &self.modules
     }
 
-    /// A frame by its position, which is that of a module of this archive.
+    /// Returns a frame by its index, which must be that of a module of this archive.
     pub fn frame(&self, frame: usize) -> &Frame<'a> {
         &self.frames[frame]
     }
 
-    /// The packed bytes of a frame, checked.
+    /// Checks and returns the packed bytes of a frame.
     ///
     /// # Errors
-    /// They are damaged.
+    /// Returns an error if they are damaged.
     pub fn packed(&self, frame: usize) -> Result<&'a [u8], Damaged> {
         let Frame { packed, hash: expected, .. } = self.frames[frame];
-        if hash(packed) == expected { Ok(packed) } else { Err(Damaged("a frame has another hash".into())) }
+        if hash(packed) == expected { Ok(packed) } else { Err(Damaged("the hash of a frame does not match".into())) }
     }
 
-    /// The dictionary, checked; empty where there is none.
+    /// Checks and returns the dictionary; it is empty if there is none.
     ///
     /// # Errors
-    /// It is damaged.
+    /// Returns an error if it is damaged.
     pub fn dictionary(&self) -> Result<&'a [u8], Damaged> {
         if hash(self.dictionary) == self.dictionary_hash {
             Ok(self.dictionary)
         } else {
-            Err(Damaged("its dictionary has another hash".into()))
+            Err(Damaged("the hash of its dictionary does not match".into()))
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Unpacking a frame.
+//! Unpacks frames.
 
 use super::{Archive, Damaged};
 use ruzstd::decoding::{Dictionary, FrameDecoder};
 
 impl Archive<'_> {
-    /// What a frame unpacks to.
+    /// Unpacks a frame.
     ///
     /// # Errors
-    /// It, or the dictionary, is damaged.
+    /// Returns an error if the frame or the dictionary is damaged.
     pub fn unpack(&self, frame: usize) -> Result<Vec<u8>, Damaged> {
         let broken = |e: String| Damaged(format!("a frame cannot be unpacked: {e}"));
         let packed = self.packed(frame)?;

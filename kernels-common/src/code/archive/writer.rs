@@ -1,9 +1,9 @@
-//! Writing an archive from frames that are packed already: the build script packs fast, the tool of
-//! releases packs well.
+//! Writes an archive from packed frames. The build script packs for speed, the release tool for
+//! size.
 
 use super::{MAGIC, PREFIX, VERSION, hash};
 
-/// An archive in the making.
+/// An archive that is being written.
 #[derive(Debug, Default)]
 pub struct Writer {
     dictionary: Vec<u8>,
@@ -13,16 +13,16 @@ pub struct Writer {
     modules: Vec<(String, [u8; MODULE])>,
 }
 
-/// The bytes of a module's line after its name: identity, frame, offset, length.
+/// The number of bytes that describe a module after its name: identity, frame, offset, length.
 const MODULE: usize = 16 + 3 * 4;
 
 impl Writer {
-    /// An archive whose frames may use a dictionary; empty for none.
+    /// Starts an archive whose frames may use a dictionary, which is empty for none.
     pub fn new(dictionary: &[u8]) -> Self {
         Self { dictionary: dictionary.to_vec(), body: dictionary.to_vec(), ..Self::default() }
     }
 
-    /// Adds a frame and returns its position.
+    /// Adds a frame and returns its index.
     pub fn frame(&mut self, packed: &[u8], unpacked: usize, with_dictionary: bool) -> usize {
         self.frames.extend((self.body.len() as u64).to_le_bytes());
         self.frames.extend(number(packed.len()));
@@ -34,7 +34,7 @@ impl Writer {
         self.frame_count - 1
     }
 
-    /// Adds a module that a frame holds.
+    /// Adds a module that is part of a frame.
     pub fn module(&mut self, name: &str, identity: u128, frame: usize, offset: usize, len: usize) {
         let mut line = [0; MODULE];
         line[..16].copy_from_slice(&identity.to_le_bytes());
@@ -44,7 +44,7 @@ impl Writer {
         self.modules.push((name.into(), line));
     }
 
-    /// The file.
+    /// Returns the content of the file.
     pub fn finish(mut self, arch: &str, compiler: &str, flags: &str) -> Vec<u8> {
         let mut header = Vec::new();
         for part in [arch, compiler, flags] {

@@ -1,28 +1,28 @@
-//! Binaries that come from outside. A driver is given their address alone and finds their end by
-//! what stands in them, so a file that is cut short, or is something else, must not get that far.
+//! Checks binaries that users provide. A driver receives only their address and finds their end
+//! from their content, so a truncated or unrelated file must not reach it.
 
 use crate::code::target::Target;
 use isobit_hal::{Error, ErrorKind, Result};
 use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _};
 use object::{LittleEndian, elf::FileHeader64};
 
-/// `e_machine` of AMD GPUs, and of NVIDIA's.
+/// The ELF `e_machine` values of AMD and NVIDIA GPUs.
 const EM_AMDGPU: u16 = 224;
 const EM_CUDA: u16 = 190;
 
-/// What several code objects are bundled behind:
+/// The magic at the start of a bundle of code objects:
 /// <https://clang.llvm.org/docs/ClangOffloadBundler.html>
 const BUNDLE: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED_BUNDLE: &[u8] = b"CCOB";
 
-/// What a fat binary of NVIDIA's begins with.
+/// The magic at the start of an NVIDIA fat binary.
 const FAT_BINARY: &[u8] = &0xba55_ed50_u32.to_le_bytes();
 
-/// The part of a file that a driver can be given.
+/// Returns the part of a file that can be passed to the driver.
 ///
 /// # Errors
-/// `InvalidArgument` for what is no code of the vendor's, or is not whole; `KernelMissing` for a
-/// bundle without code for the device.
+/// Returns `InvalidArgument` if the file is not code of this vendor or is incomplete, and
+/// `KernelMissing` if a bundle has no code for the device.
 pub(super) fn loadable<'a>(target: Target, arch: &str, file: &'a [u8]) -> Result<&'a [u8]> {
     match target {
         Target::Amdgcn if file.starts_with(BUNDLE) => {
@@ -43,7 +43,7 @@ fn invalid(message: String) -> Error {
     Error::new(ErrorKind::InvalidArgument, message)
 }
 
-/// An ELF file for a machine, of which every header and section lies inside it.
+/// Checks that this is an ELF file for `machine` and that every header and section lies inside it.
 fn whole_elf(file: &[u8], machine: u16, what: &str) -> Result<()> {
     let endian = LittleEndian;
     let header = FileHeader64::<LittleEndian>::parse(file)
@@ -60,12 +60,12 @@ fn whole_elf(file: &[u8], machine: u16, what: &str) -> Result<()> {
         whole.then_some(())
     };
     inside().ok_or_else(|| {
-        invalid(format!("the binary is {what} of which a part is missing: its headers name bytes beyond its end"))
+        invalid(format!("the binary is {what} that is truncated: its headers refer to bytes beyond its end"))
     })
 }
 
-/// A fat binary: magic, version and the header's size in 16 bits each, the size of what follows in
-/// 64.
+/// Checks a fat binary: a magic number (32 bits), a version and the header's size (16 bits each),
+/// and the size of the data after the header (64 bits).
 fn whole_fat_binary(file: &[u8]) -> Result<()> {
     let size = || {
         let header = u16::from_le_bytes(file.get(6..8)?.try_into().ok()?);
@@ -74,14 +74,14 @@ fn whole_fat_binary(file: &[u8]) -> Result<()> {
     };
     match size() {
         Some(size) if (16..=file.len()).contains(&size) => Ok(()),
-        _ => Err(invalid("the binary is a fat binary of which a part is missing".into())),
+        _ => Err(invalid("the binary is a fat binary that is truncated".into())),
     }
 }
 
-/// The code object of a bundle that fits an architecture; of several the one made for most of its
-/// features.
+/// Returns the code object of a bundle that fits an architecture. If several fit, returns the one
+/// that specifies the most features.
 fn unbundle<'a>(arch: &str, file: &'a [u8]) -> Result<&'a [u8]> {
-    let entries = entries(file).ok_or_else(|| invalid("the bundle of code objects is not whole".into()))?;
+    let entries = entries(file).ok_or_else(|| invalid("the bundle of code objects is truncated".into()))?;
     let fitting = entries.iter().filter(|(id, _)| fits(id, arch)).max_by_key(|(id, _)| id.matches(':').count());
     fitting.map(|(_, object)| *object).ok_or_else(|| {
         let found: Vec<_> = entries.iter().filter_map(|(id, _)| processor(id)).collect();
@@ -90,7 +90,8 @@ fn unbundle<'a>(arch: &str, file: &'a [u8]) -> Result<&'a [u8]> {
     })
 }
 
-/// Names and contents: a count, then offset, size, length of the name and the name of each.
+/// Returns the names and contents of the entries. The format is a count, and for each entry the
+/// offset, the size, the length of the name, and the name.
 fn entries(file: &[u8]) -> Option<Vec<(&str, &[u8])>> {
     let mut rest = &file[BUNDLE.len()..];
     let number = |rest: &mut &[u8]| -> Option<usize> {
@@ -109,14 +110,14 @@ fn entries(file: &[u8]) -> Option<Vec<(&str, &[u8])>> {
     Some(found)
 }
 
-/// The processor with its features in the name of an entry:
+/// Returns the processor and its features from the name of an entry, such as
 /// `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
 fn processor(id: &str) -> Option<&str> {
     id.contains("amdgcn").then(|| id.find("gfx").map(|at| &id[at..])).flatten()
 }
 
-/// Whether code for an entry runs on a device: the same processor, and features that the device has
-/// so too.
+/// Whether the code of an entry runs on a device: the processor must be the same, and each feature
+/// that the entry specifies must have the same setting on the device.
 fn fits(id: &str, arch: &str) -> bool {
     let Some(code) = processor(id) else { return false };
     let mut device = arch.split(':');
@@ -178,13 +179,13 @@ mod tests {
         refused(Target::Amdgcn, b"CCOB\x02\0", "--no-offload-compress");
         let fat = |body: u64| [FAT_BINARY, &[1, 0, 16, 0], &body.to_le_bytes(), &[0; 8]].concat();
         assert!(loadable(Target::Nvptx, "sm_80", &fat(8)).is_ok());
-        refused(Target::Nvptx, &fat(9), "fat binary of which a part is missing");
-        refused(Target::Nvptx, &fat(u64::MAX), "fat binary of which a part is missing");
+        refused(Target::Nvptx, &fat(9), "fat binary that is truncated");
+        refused(Target::Nvptx, &fat(u64::MAX), "fat binary that is truncated");
         let Some(object) = IMAGES.iter().find_map(|i| i.code_for(Target::Amdgcn, "gfx90a")) else { return };
         assert_eq!(loadable(Target::Amdgcn, "gfx90a", &object).unwrap(), object);
         refused(Target::Nvptx, &object, "it is for ELF machine 224");
         for end in (64..object.len()).step_by(97) {
-            refused(Target::Amdgcn, &object[..end], "a part is missing");
+            refused(Target::Amdgcn, &object[..end], "truncated");
         }
     }
 }

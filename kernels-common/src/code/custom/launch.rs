@@ -1,5 +1,5 @@
-//! The launch of a kernel with arguments of a user's: checked, packed, and in order with the work
-//! of other streams on its storages.
+//! Launches kernels with arguments from users: checks and packs the arguments, and orders the
+//! launch with the work of other streams on its storages.
 
 use super::GpuFunc;
 use crate::launch::Arg;
@@ -9,10 +9,10 @@ use crate::stream::dependencies::{self, Access, Operands};
 use isobit_hal::{BackendStorage, Error, ErrorKind, Func, KernelArg, LaunchConfig, Result, validate};
 use smallvec::SmallVec;
 
-/// As [`BackendStorage::launch`].
+/// See [`BackendStorage::launch`].
 ///
 /// # Safety
-/// As there.
+/// See [`BackendStorage::launch`].
 pub(crate) unsafe fn launch<R: GpuRuntime>(
     func: &Func,
     config: LaunchConfig,
@@ -34,8 +34,8 @@ pub(crate) unsafe fn launch<R: GpuRuntime>(
     let values = packed.args();
     let function = own.kernel.function();
     dependencies::with(device, &operands(args), |stream| {
-        // SAFETY: the arguments were checked as far as the code tells of them, and the caller
-        // answers for the rest.
+        // SAFETY: the arguments were checked as far as the code describes its parameters; the
+        // caller guarantees the rest.
         unsafe { device.runtime().launch(stream, function, &config, &values)? };
         device.count_launch(stream);
         Ok(())
@@ -52,10 +52,10 @@ fn operands<'a, R: GpuRuntime>(args: &'a [KernelArg<'_, GpuStorage<R>>]) -> Oper
     args.iter().filter_map(operand).collect()
 }
 
-/// The values of arguments, each aligned to words.
+/// The values of the arguments, each aligned to a word.
 struct Packed {
     words: SmallVec<[u64; 16]>,
-    /// Where each begins.
+    /// The index of each argument's first word.
     starts: SmallVec<[usize; 16]>,
 }
 
@@ -82,7 +82,7 @@ impl Packed {
     }
 
     fn args(&self) -> SmallVec<[Arg<'_>; 16]> {
-        // A structure without members has no words, and may begin where the words end.
+        // An empty structure has no words, so it may start at the end of `words`.
         self.starts.iter().map(|&start| Arg::new(&self.words[start..])).collect()
     }
 }

@@ -1,5 +1,5 @@
-//! Kernels of a user's own, and those of the tree by name: found by content in memory, compiled or
-//! loaded where they are not there yet.
+//! Custom kernels, and kernels of the tree by name. Loaded modules are found by their content in
+//! memory, and compiled or loaded if missing.
 
 mod binary;
 mod launch;
@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use twox_hash::XxHash3_128;
 
-/// A kernel on a GPU: what a [`Func`] of these drivers is.
+/// A kernel on a GPU: the implementation of [`Func`] in the GPU drivers.
 #[derive(Debug)]
 pub struct GpuFunc<R: GpuRuntime> {
     device: GpuDevice<R>,
@@ -34,7 +34,8 @@ impl<R: GpuRuntime> GpuFunc<R> {
         Func::from_backend(Arc::new(Self { device: device.clone(), kernel }))
     }
 
-    /// The driver's own function, for those who launch by themselves. Valid as long as `self`.
+    /// Returns the driver's own function, for code that launches it directly. It is valid as long
+    /// as `self`.
     pub fn function(&self) -> R::Function {
         self.kernel.function()
     }
@@ -58,10 +59,11 @@ impl<R: GpuRuntime> FuncBackend for GpuFunc<R> {
     }
 }
 
-/// A module in the making or made: whoever wants it while it is compiled waits for it.
+/// A module that is loaded or being loaded. Threads that need a module while it is being compiled
+/// wait for it.
 type Slot<R> = Arc<Mutex<Option<Arc<LoadedModule<R>>>>>;
 
-/// The modules that a device's users gave it, by the hash of what they gave.
+/// The modules that users loaded on a device, by the hash of their input.
 #[derive(Debug)]
 pub(crate) struct CustomModules<R: GpuRuntime>(Mutex<HashMap<u128, Slot<R>>>);
 
@@ -72,10 +74,10 @@ impl<R: GpuRuntime> Default for CustomModules<R> {
 }
 
 impl<R: GpuRuntime> CustomModules<R> {
-    /// A kernel of a module, which is made if this content was not given before.
+    /// Returns a kernel of a module. Creates the module if this content has not been loaded before.
     ///
     /// # Errors
-    /// As [`BackendDevice::get_or_load_custom_func`].
+    /// Same as [`BackendDevice::get_or_load_custom_func`].
     pub(crate) fn kernel(
         &self,
         (runtime, counts): (&R, &Counts),
@@ -112,14 +114,14 @@ fn load<R: GpuRuntime>(runtime: &R, counts: &Counts, module: &str, code: KernelC
             if text.contains('\0') {
                 return Err(Error::new(
                     ErrorKind::InvalidArgument,
-                    "the PTX has a NUL: give the text without the one at its end",
+                    "the PTX contains a NUL: pass the text without a trailing NUL",
                 ));
             }
             LoadedModule::load(runtime, Code::Ptx(&[text.as_bytes(), b"\0"].concat()))
         }
         KernelCode::Ptx(_) => {
             let message = format!(
-                "PTX is NVIDIA's, the device is {}: give the kernel as source, which every vendor's compiler takes, or as a code object",
+                "PTX is for NVIDIA GPUs, the device is {}: pass the kernel as source, which every vendor's compiler accepts, or as a code object",
                 runtime.arch()
             );
             Err(Error::new(ErrorKind::InvalidArgument, message))
@@ -128,14 +130,14 @@ fn load<R: GpuRuntime>(runtime: &R, counts: &Counts, module: &str, code: KernelC
             LoadedModule::load(runtime, Code::Object(binary::loadable(R::TARGET, runtime.arch(), file)?))
         }
         other => {
-            let message = format!("the {} driver does not know code of the kind {other:?}", R::DRIVER);
+            let message = format!("the {} driver does not support code of kind {other:?}", R::DRIVER);
             Err(Error::new(ErrorKind::UnsupportedOp, message))
         }
     }
 }
 
-/// The hash of all that the code of a module is made from, but for what is one device's anyway.
-/// Names are no part of it.
+/// Returns the hash of everything that determines a module's code, except for properties of the
+/// device. Names are not included.
 fn content(code: KernelCode<'_>) -> u128 {
     let mut hasher = XxHash3_128::new();
     let mut add = |part: &[u8]| {
@@ -146,7 +148,7 @@ fn content(code: KernelCode<'_>) -> u128 {
         KernelCode::Source(source) => {
             add(b"source");
             add(source.text.as_bytes());
-            // Counted, so that a header cannot be taken for an option.
+            // The count is hashed too, so that a header cannot be confused with an option.
             add(&source.headers.len().to_le_bytes());
             source
                 .headers

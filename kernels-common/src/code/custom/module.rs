@@ -1,5 +1,5 @@
-//! A loaded module of either origin, the tree's or a user's: its kernels by name, with what its
-//! code says of them.
+//! A loaded module of the tree or of a user: its kernels by name, each with the metadata from its
+//! code.
 
 use crate::code::kernel_metadata::{self, Described};
 use crate::code::target::Code;
@@ -9,33 +9,34 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many names a message lists.
+/// The maximum number of names that a message lists.
 const LISTED: usize = 20;
 
-/// A kernel with what its code says of it.
+/// A kernel with the metadata from its code.
 #[derive(Debug)]
 pub(crate) struct Kernel<R: GpuRuntime> {
     function: R::Function,
     pub(super) name: String,
     pub(super) described: Option<Described>,
-    /// Bytes of dynamic shared memory that launches were let ask for.
+    /// The bytes of dynamic shared memory that launches may currently request.
     shared: Mutex<u32>,
-    /// Keeps the function valid.
+    /// Keeps `function` valid.
     _module: Arc<R::Module>,
 }
 
 impl<R: GpuRuntime> Kernel<R> {
-    /// The driver's function, valid as long as `self`.
+    /// Returns the driver's function, which is valid as long as `self`.
     pub(crate) fn function(&self) -> R::Function {
         self.function
     }
 
-    /// Lets launches ask for the dynamic shared memory of a configuration.
+    /// Allows launches to request the dynamic shared memory of a configuration.
     pub(super) fn allow_shared(&self, runtime: &R, config: &LaunchConfig) -> Result<()> {
         if config.shared_bytes == 0 {
             return Ok(());
         }
-        // Held while the driver is asked, so that no other thread lowers what this one has raised.
+        // The lock is held during the driver call, so that no other thread lowers the limit that
+        // this thread has raised.
         let mut allowed = self.shared.lock();
         if config.shared_bytes > *allowed {
             runtime.allow_dynamic_shared(self.function, config.shared_bytes)?;
@@ -45,7 +46,7 @@ impl<R: GpuRuntime> Kernel<R> {
     }
 }
 
-/// A module that a device has loaded, kept for the device's life.
+/// A module that a device has loaded and keeps until it closes.
 #[derive(Debug)]
 pub(crate) struct LoadedModule<R: GpuRuntime> {
     pub(crate) module: Arc<R::Module>,
@@ -54,19 +55,19 @@ pub(crate) struct LoadedModule<R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> LoadedModule<R> {
-    /// Loads code.
+    /// Loads code as a module.
     ///
     /// # Errors
-    /// As [`ModuleRuntime::load_module`](crate::ModuleRuntime::load_module).
+    /// Same as [`ModuleRuntime::load_module`](crate::ModuleRuntime::load_module).
     pub(crate) fn load(runtime: &R, code: Code<'_>) -> Result<Self> {
         let module = Arc::new(runtime.load_module(code)?);
         Ok(Self { module, described: kernel_metadata::kernels(code), kernels: Mutex::default() })
     }
 
-    /// A kernel of the module.
+    /// Returns a kernel of the module.
     ///
     /// # Errors
-    /// `KernelMissing`, naming those that are there.
+    /// Returns `KernelMissing`, listing the kernels of the module.
     pub(crate) fn kernel(&self, runtime: &R, name: &str) -> Result<Arc<Kernel<R>>> {
         let mut kernels = self.kernels.lock();
         if let Some(kernel) = kernels.get(name) {
@@ -91,7 +92,7 @@ impl<R: GpuRuntime> LoadedModule<R> {
             more => format!(" and {more} more"),
         };
         let message = format!(
-            "the module has no kernel {name}; it has {}{more}. A name is looked for as the code has it: declare the kernel extern \"C\"",
+            "the module has no kernel {name}; it has {}{more}. Names must match the compiled code: declare the kernel extern \"C\"",
             names.join(", ")
         );
         Error::new(ErrorKind::KernelMissing, message).with_kernel(name).with_source(cause)

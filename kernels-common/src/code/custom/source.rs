@@ -1,5 +1,5 @@
-//! From source to code: the headers that it may include, the compiler, and what of that is kept on
-//! disk.
+//! Compiles source to code: collects the headers it may include, calls the compiler, and caches the
+//! result on disk.
 
 use crate::code::rtc::{CompileCache, RtcSource};
 use crate::code::table;
@@ -9,16 +9,16 @@ use isobit_hal::{Error, ErrorKind, KernelSource, Result, trace};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// Names a folder of kernel sources that stand in for the embedded ones: every module is compiled
-/// from them on the device, so that a changed kernel is tried without a build. A file that is not
-/// there is taken from the embedded sources.
+/// Names a folder of kernel sources that replace the embedded ones: every module is compiled from
+/// them on the device, so a changed kernel can be tried without a build. Files that are missing
+/// there are taken from the embedded sources.
 pub const SOURCES_VARIABLE: &str = "ISOBIT_KERNEL_SOURCES";
 
 pub(crate) fn sources_folder() -> Option<PathBuf> {
     std::env::var_os(SOURCES_VARIABLE).map(PathBuf::from)
 }
 
-/// Every source of the tree, by the name it is included by.
+/// Returns every source of the tree, by the name under which it is included.
 pub(crate) fn tree_headers() -> Result<Vec<(&'static str, Cow<'static, str>)>> {
     let folder = sources_folder();
     let other = |name: &str| std::fs::read_to_string(folder.as_ref()?.join(name)).ok();
@@ -26,7 +26,7 @@ pub(crate) fn tree_headers() -> Result<Vec<(&'static str, Cow<'static, str>)>> {
     Ok(embedded.map(|(name, text)| (*name, other(name).map_or(Cow::from(text), Cow::from))).collect())
 }
 
-/// Code for a source, found on disk or compiled.
+/// Returns the code for a source, from the disk cache or newly compiled.
 pub(crate) fn compile<R: GpuRuntime>(runtime: &R, counts: &Counts, source: &RtcSource<'_>) -> Result<Vec<u8>> {
     let compiler = runtime.compiler()?;
     let (name, arch, mut compiled) = (source.name, runtime.arch(), false);
@@ -47,11 +47,11 @@ pub(crate) fn compile<R: GpuRuntime>(runtime: &R, counts: &Counts, source: &RtcS
     Ok(code)
 }
 
-/// Code for a user's source, with the tree's headers beside its own.
+/// Returns the code for a user's source. The tree's headers are available in addition to its own.
 ///
 /// # Errors
-/// `InvalidArgument` for two headers of one name or a text with a NUL; `LibraryUnavailable` where
-/// there is no compiler; `CompileFailed` with its log.
+/// Returns `InvalidArgument` if two headers have the same name or a text has a NUL,
+/// `LibraryUnavailable` if there is no compiler, and `CompileFailed` with the compiler's log.
 pub(super) fn compile_custom<R: GpuRuntime>(
     runtime: &R,
     counts: &Counts,
@@ -61,7 +61,7 @@ pub(super) fn compile_custom<R: GpuRuntime>(
     let own: Vec<(&str, &str)> = source.headers.iter().map(|(name, text)| (&**name, &**text)).collect();
     for (i, (name, _)) in own.iter().enumerate() {
         if own[..i].iter().any(|(other, _)| other == name) {
-            let message = format!("the source {} has two headers {name}: give each a name of its own", source.name);
+            let message = format!("the source {} has two headers named {name}: header names must differ", source.name);
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
     }
@@ -74,15 +74,16 @@ pub(super) fn compile_custom<R: GpuRuntime>(
     compile(runtime, counts, &RtcSource { name, text: &source.text, headers: &headers, options: &options })
 }
 
-/// Whether an option makes the compiler read files, which may change without the source's changing:
-/// what it made is then not kept on disk.
+/// Whether an option makes the compiler read files. They may change while the source stays the
+/// same, so the result is not cached on disk.
 fn reads_files(option: &str) -> bool {
     let flags =
         ["-I", "--include-path", "-include", "--pre-include", "-pre-include", "-i", "--options-file", "-optf", "@"];
     flags.iter().any(|flag| option.starts_with(flag))
 }
 
-/// The compiler's refusal with the first thing it said; the whole log is the cause.
+/// Turns the compiler's error into one that shows its first error line. The whole log is the source
+/// of the error.
 #[cold]
 fn rejected(error: Error, name: &str, arch: &str, compiler: &str) -> Error {
     let log = std::error::Error::source(&error).map(ToString::to_string);

@@ -1,5 +1,6 @@
-//! The kernels of an AMD code object: the note of its ELF file, a map in msgpack. "Code Object
-//! Metadata": <https://llvm.org/docs/AMDGPUUsage.html#code-object-metadata>
+//! Reads the kernels of an AMD code object from a note of its ELF file, which contains a map in
+//! msgpack format. See "Code Object Metadata":
+//! <https://llvm.org/docs/AMDGPUUsage.html#code-object-metadata>
 
 use super::Described;
 use isobit_hal::kernel::{KernelParam, ParamKind};
@@ -10,7 +11,8 @@ use rmpv::Value;
 /// The type of the note that holds the metadata.
 const NT_AMDGPU_METADATA: u32 = 32;
 
-/// Every kernel that the note describes; `None` where there is none, or it is not understood.
+/// Returns every kernel that the note describes, or `None` if there is no note or it cannot be
+/// parsed.
 pub(super) fn kernels(object: &[u8]) -> Option<Vec<Described>> {
     let root = note(object)?;
     get(&root, "amdhsa.kernels")?.as_array()?.iter().map(kernel).collect()
@@ -44,14 +46,14 @@ fn value_kind(arg: &Value) -> Option<&str> {
     get(arg, ".value_kind")?.as_str()
 }
 
-/// Whether the compiler added an argument, which the driver fills in.
+/// Whether the compiler added this argument, which the driver then fills in.
 fn is_hidden(arg: &Value) -> bool {
     value_kind(arg).is_some_and(|kind| kind.starts_with("hidden_"))
 }
 
 fn param(arg: &Value) -> Option<KernelParam> {
     let size = usize::try_from(get(arg, ".size")?.as_u64()?).ok()?;
-    // Whether a number or a structure, the metadata does not tell.
+    // The metadata does not distinguish numbers from structures.
     let kind = if value_kind(arg)? == "global_buffer" { ParamKind::Pointer } else { ParamKind::Bytes };
     Some(KernelParam { size, kind })
 }
@@ -72,8 +74,8 @@ mod tests {
                 for entry in KERNELS.iter().filter(|e| e.module == i) {
                     let kernel = found.iter().find(|k| k.name == entry.symbol);
                     let kernel = kernel.unwrap_or_else(|| panic!("{} of {} is missing", entry.symbol, image.name));
-                    // Each kernel of the tree writes somewhere, and declares the blocks that it is
-                    // made for.
+                    // Each kernel of the tree writes to at least one pointer, and declares the
+                    // block size that it is compiled for.
                     assert!(kernel.params.iter().any(|p| p.kind == ParamKind::Pointer && p.size == 8), "{kernel:?}");
                     assert!(kernel.max_threads.is_some_and(|n| (32..=1024).contains(&n)), "{kernel:?}");
                     described += 1;
@@ -91,7 +93,7 @@ mod tests {
             Some(code) => code,
             None => return,
         };
-        // Any byte may be wrong: what comes back is nothing or something, never a panic.
+        // Any byte may be wrong: parsing returns some result or none, but never panics.
         for at in 0..damaged.len().min(4096) {
             damaged[at] ^= 0xff;
             let _ = kernels(&damaged);

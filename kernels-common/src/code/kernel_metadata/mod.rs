@@ -1,6 +1,6 @@
-//! What compiled code says of its kernels: their names, their parameters, how many threads a block
-//! may have. PTX says it in its text, AMD code objects in a note; a cubin says nothing that is
-//! documented, and its kernels are launched unchecked.
+//! Reads kernel metadata from compiled code: names, parameters, and the maximum number of threads
+//! per block. PTX contains it in its text, AMD code objects in a note. Cubins have no documented
+//! metadata, so their kernels are launched unchecked.
 
 mod amd;
 mod ptx;
@@ -8,19 +8,19 @@ mod ptx;
 use crate::code::target::Code;
 use isobit_hal::kernel::KernelParam;
 
-/// What code says of one of its kernels.
+/// The metadata of one kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Described {
     /// The symbol.
     pub(crate) name: String,
-    /// Its parameters in order, those that the compiler adds left out.
+    /// Its parameters in order, without those that the compiler adds.
     pub(crate) params: Vec<KernelParam>,
-    /// The threads that its blocks may have, where it was compiled for so many at most.
+    /// The maximum number of threads per block, if the kernel was compiled with one.
     pub(crate) max_threads: Option<u32>,
 }
 
-/// The kernels in code, in its order; none where it does not say, and code that cannot be read is
-/// the driver's to refuse.
+/// Returns the kernels in the order of the code. Returns none if the code has no metadata; invalid
+/// code is left for the driver to reject.
 pub(crate) fn kernels(code: Code<'_>) -> Vec<Described> {
     match code {
         Code::Ptx(text) => ptx::kernels(&String::from_utf8_lossy(text)),
@@ -34,7 +34,8 @@ mod tests {
     use crate::code::table::{IMAGES, KERNELS};
     use crate::code::target::Target;
 
-    /// Two formats, written by two compilers' back ends from one source, say the same.
+    /// The two formats, written by two compiler back ends from the same source, describe the same
+    /// kernels.
     #[test]
     fn both_formats_say_the_same_of_the_tree() {
         let mut compared = 0;

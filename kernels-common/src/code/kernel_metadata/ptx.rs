@@ -1,15 +1,16 @@
-//! The kernels of a PTX text: its `.entry` directives. PTX ISA, "Kernel Function Parameters" and
-//! "Performance-Tuning Directives": <https://docs.nvidia.com/cuda/parallel-thread-execution/>
+//! Reads the kernels of a PTX text from its `.entry` directives. See "Kernel Function Parameters"
+//! and "Performance-Tuning Directives" in the PTX ISA:
+//! <https://docs.nvidia.com/cuda/parallel-thread-execution/>
 
 use super::Described;
 use isobit_hal::kernel::{KernelParam, ParamKind};
 use std::borrow::Cow;
 
-/// Every kernel that the text declares; what is no PTX has none.
+/// Returns every kernel that the text declares; none if the text is not PTX.
 pub(super) fn kernels(text: &str) -> Vec<Described> {
     let text = without_comments(text);
-    // A compiler that marks addresses marks each of them, so in its code what is not marked is
-    // none.
+    // If a compiler marks any address, it marks all of them, so an unmarked parameter in its code
+    // is not an address.
     let marks_addresses = text.contains(".ptr");
     let mut found: Vec<Described> = Vec::new();
     for (at, word) in text.match_indices(".entry") {
@@ -26,7 +27,7 @@ pub(super) fn kernels(text: &str) -> Vec<Described> {
     found
 }
 
-/// The text without what a reader alone sees.
+/// Returns the text without comments.
 fn without_comments(text: &str) -> Cow<'_, str> {
     if !text.contains("//") && !text.contains("/*") {
         return text.into();
@@ -49,7 +50,7 @@ fn without_comments(text: &str) -> Cow<'_, str> {
     kept.into()
 }
 
-/// The kernel that stands behind `.entry`.
+/// Parses the kernel after `.entry`.
 fn kernel(text: &str, marks_addresses: bool) -> Option<Described> {
     let text = text.trim_start();
     let end = text.find(|c: char| c.is_whitespace() || "({;".contains(c)).unwrap_or(text.len());
@@ -66,12 +67,12 @@ fn kernel(text: &str, marks_addresses: bool) -> Option<Described> {
     Some(Described { name: name.into(), params, max_threads: threads(".maxntid").or_else(|| threads(".reqntid")) })
 }
 
-/// One parameter: `.param .u64 .ptr .global .align 4 name`, `.param .f32 name`, `.param .align 8
-/// .b8 name[24]`.
+/// Parses one parameter: `.param .u64 .ptr .global .align 4 name`, `.param .f32 name`, `.param
+/// .align 8 .b8 name[24]`.
 fn param(text: &str, marks_addresses: bool) -> Option<KernelParam> {
     let is_pointer = text.split_whitespace().any(|word| word == ".ptr");
     let (one, kind) = text.split_whitespace().find_map(scalar)?;
-    // The name is last, and the number of elements of an array behind it.
+    // The name is last, followed by the number of elements if the parameter is an array.
     let elements = match text.rsplit_once('[') {
         Some((_, count)) => Some(number(count.trim_end().strip_suffix(']')?)?),
         None => None,
@@ -85,7 +86,7 @@ fn param(text: &str, marks_addresses: bool) -> Option<KernelParam> {
     Some(KernelParam { size: one.checked_mul(elements.unwrap_or(1))?, kind })
 }
 
-/// Size and kind of a type.
+/// Returns the size and the kind of a type.
 fn scalar(word: &str) -> Option<(usize, ParamKind)> {
     Some(match word {
         ".u8" | ".s8" => (1, ParamKind::Integer),
@@ -97,14 +98,14 @@ fn scalar(word: &str) -> Option<(usize, ParamKind)> {
         ".b8" => (1, ParamKind::Bytes),
         ".b16" | ".f16" | ".bf16" => (2, ParamKind::Bytes),
         ".b32" | ".f16x2" | ".bf16x2" | ".tf32" => (4, ParamKind::Bytes),
-        // Untyped words of an address's width hold addresses too.
+        // Untyped words of pointer width may hold addresses too.
         ".b64" => (8, ParamKind::Integer),
         ".b128" => (16, ParamKind::Bytes),
         _ => return None,
     })
 }
 
-/// A number as PTX writes one.
+/// Parses a number in PTX syntax.
 fn number(text: &str) -> Option<usize> {
     let text = text.trim().trim_end_matches('U');
     match text.strip_prefix("0x") {
@@ -113,7 +114,8 @@ fn number(text: &str) -> Option<usize> {
     }
 }
 
-/// The threads of a directive that has them along x and, where they are written, y and z.
+/// Returns the number of threads of a directive, which gives the size along x and optionally along
+/// y and z.
 fn threads(directives: &str, name: &str) -> Option<u32> {
     let (_, rest) = directives.split_once(name)?;
     let rest = rest.split('.').next()?;
@@ -129,7 +131,7 @@ mod tests {
         kernel.params.iter().map(|p| (p.size, p.kind)).collect()
     }
 
-    // As NVRTC 13.5 wrote it of (const float *, long long, float, double, f16, struct of 24 bytes,
+    // Output of NVRTC 13.5 for (const float *, long long, float, double, f16, struct of 24 bytes,
     // char, short, unsigned).
     const NVRTC: &str = "
 //

@@ -1,4 +1,4 @@
-// Every transcendental of f32. Recipes and bounds: docs/numerics/f32.md.
+// All transcendental functions of f32. Recipes and bounds: docs/numerics/f32.md.
 #pragma once
 #include "device_lib/math/f32_activations.cuh"
 #include "device_lib/math/f32_erf.cuh"

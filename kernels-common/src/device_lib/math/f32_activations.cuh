@@ -6,7 +6,7 @@
 namespace isobit::math {
 namespace f32 {
 
-// An exponent u + u_low is n ln 2 + r; t holds n.
+// Splits an exponent u + u_low into n ln 2 + r; t holds n.
 struct Exponent {
     float t, r;
 };
@@ -21,7 +21,7 @@ ISOBIT_FN Exponent exponent(float u, float u_low) {
     return {t, fma(n, -LN2_HI, u) + fma(n, -LN2_LO, u_low)};
 }
 
-// x / (1 + exp(e)) for exponents from -30 to 86, the denominator kept with its error.
+// x / (1 + exp(e)) for exponents from -30 to 86. The rounding error of the denominator is kept.
 ISOBIT_FN float logistic(float x, Exponent e) {
     float s = scale_of(e.t);
     float q = exp_slope(e.r);
@@ -33,13 +33,14 @@ ISOBIT_FN float logistic(float x, Exponent e) {
     w = recip_step(w, fma(-low, w, fma(-d, w, 1.0f)));
     return x * w;
 }
-// The same from 60 to 130, where the 1 does not count; a subnormal result is rounded at the end.
+// The same for exponents from 60 to 130, where the 1 is negligible. A subnormal result is rounded
+// at the end.
 ISOBIT_FN float logistic_far(float x, Exponent e) {
     float s = from_bits((191u << 23) - (to_bits(e.t) << 23));
     return x * fma(exp_slope(-e.r), -e.r * s, s) * 0x1p-64f;
 }
 
-// The exponent -x (A + B x^2) of gelu, A = 2 sqrt(2/pi), B = 0.044715 A, in two parts.
+// The exponent -x (A + B x^2) of gelu in two parts, with A = 2 sqrt(2/pi) and B = 0.044715 A.
 ISOBIT_FN Exponent gelu_exponent(float x) {
     float h = x * x;
     float h_low = fma(x, x, -h);
@@ -77,8 +78,8 @@ ISOBIT_FN float gelu(float x) {
     return y;
 }
 
-// x Phi(x): with g = |x| Phi(-|x|) = exp(-x^2/2) y G, y = |x| / (|x| + 2.5), it is -g for x < 0 and
-// x - g otherwise.
+// x Phi(x). With g = |x| Phi(-|x|) = exp(-x^2/2) y G and y = |x| / (|x| + 2.5), the result is -g
+// for x < 0 and x - g otherwise.
 ISOBIT_FN float gelu_erf(float x) {
     float a = f32::at_most(abs(x), 15.0f);
     float half = 0.5f * a;
@@ -99,7 +100,7 @@ ISOBIT_FN float gelu_erf(float x) {
     q = fma(q, u, 0x1.17f1ccp-3f);
     q = fma(q, u, 0x1.042704p-1f);
     q = fma(q, u, -0x1.dd50eep-1f);
-    // the last two roundings are kept: they cost more than 0.4 ulp each
+    // Keeps the last two rounding errors: they cost more than 0.4 ulp each.
     float c = fma(q, u, 0x1.869ba8p-1f);
     float c_low = fma(q, u, 0x1.869ba8p-1f - c);
     float first = c * power.r;

@@ -1,18 +1,18 @@
-// What the f32 recipes share: exponent scaling, the argument reduction and polynomial of exp, and
-// reciprocals and reciprocal square roots by Newton's method from integer estimates. The estimates
-// replace the division and the square root where a recipe can use an error term: the same length on
-// both vendors as IEEE division, and no slow-path branch. Recipes and constants:
+// Shared parts of the f32 recipes: exponent scaling, the argument reduction and polynomial of exp,
+// and reciprocals and reciprocal square roots by Newton's method from integer estimates. The
+// estimates replace division and square root if a recipe can use an error term: they are as long as
+// an IEEE division on both vendors, and have no slow-path branch. Recipes and constants:
 // docs/numerics/f32.md.
 #pragma once
 #include "device_lib/base.cuh"
 
 namespace isobit::math::f32 {
 
-// From bits: NVRTC has no built-in for either.
+// Built from bits, because NVRTC has no builtin for either.
 ISOBIT_FN float inf() { return from_bits(0x7f800000u); }
 ISOBIT_FN float nan() { return from_bits(0x7fc00000u); }
 
-// Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits of the sum.
+// Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits of the sum.
 ISOBIT_CONST float ROUNDER = 0x1.8p23f;
 ISOBIT_CONST float LOG2_E = 0x1.715476p0f;
 // ln 2 in two parts; the first has 15 bits, so its product with an exponent is exact.
@@ -21,14 +21,14 @@ ISOBIT_CONST float LN2_LO = 0x1.7f7d1cp-20f;
 ISOBIT_CONST float PIO2_HI = 0x1.921fb6p0f;
 ISOBIT_CONST float PIO2_LO = -0x1.777a5cp-25f;
 
-// Clamps that let NaN through.
+// Clamps that pass NaN through.
 ISOBIT_FN float at_least(float x, float lo) { return x < lo ? lo : x; }
 ISOBIT_FN float at_most(float x, float hi) { return x > hi ? hi : x; }
 
 // 2^n for the rounded t = n + ROUNDER, -126 <= n + bias <= 127; bias is added to the exponent.
 ISOBIT_FN float scale_of(float t, i32 bias = 0) { return from_bits((to_bits(t) << 23) + (u32)((127 + bias) << 23)); }
 
-// v * 2^n where 2^n itself may be out of range: v is scaled in two steps, and rounded at most once.
+// v * 2^n when 2^n itself may be out of range: v is scaled in two steps and rounded at most once.
 struct Scale {
     float first, second;
 };
@@ -67,8 +67,8 @@ ISOBIT_FN float exp2m1_poly(float r) {
     return fma(r, 0x1.62e43p-1f, r * q);
 }
 
-// An estimate of 1/d, relative error below 0.0506, for |d| from 2^-125 to 2^126 (the sign bit
-// passes through the subtraction); then each step cubes the error.
+// An estimate of 1/d with a relative error below 0.0506, for |d| from 2^-125 to 2^126 (the sign bit
+// passes through the subtraction). Each `recip_step` then cubes the error.
 ISOBIT_FN float recip_estimate(float d) { return from_bits(0x7ef31000u - to_bits(d)); }
 ISOBIT_FN float recip_step(float w, float e) { return fma(w, fma(e, e, e), w); }
 // 1/d with a relative error below 2^-12.
@@ -77,8 +77,9 @@ ISOBIT_FN float recip_rough(float d) {
     return recip_step(w, fma(-d, w, 1.0f));
 }
 
-// 1/sqrt(z), relative error below 2^-15.3, for normal z: an integer estimate and one cubic step, a
-// minimax fit of (1 - e)^-1/2 for the e of the estimate. A zero gives a finite number.
+// 1/sqrt(z) with a relative error below 2^-15.3, for normal z: an integer estimate and one cubic
+// step, a minimax fit of (1 - e)^-1/2 for the errors e of the estimate. For zero the result is
+// finite.
 ISOBIT_FN float rsqrt_rough(float z) {
     float y = from_bits(0x5f360000u - (to_bits(z) >> 1));
     float e = fma(-(z * y), y, 1.0f);

@@ -4,7 +4,7 @@
 
 namespace isobit::math {
 
-// x + x p(x^2) below 1; 1 - 2^(|x| q(|x|)) above, where q approximates log2(erfc(x)) / x.
+// x + x p(x^2) below 1; from 1 on 1 - 2^(|x| q(|x|)), where q approximates log2(erfc(x)) / x.
 ISOBIT_FN float erf(float x) {
     float a = abs(x);
     float z = x * x;

@@ -23,8 +23,8 @@ ISOBIT_FN float exp2(float x) {
 
 namespace f32 {
 
-// exp(x) - 1 for x from -18 to 88: 2^n (1 + r + r^2 q) - 1, with the leading 2^n r + (2^n - 1) kept
-// with its error: it cancels when n is -1 or 1.
+// exp(x) - 1 for x from -18 to 88: 2^n (1 + r + r^2 q) - 1. Keeps the rounding error of the leading
+// 2^n r + (2^n - 1), because it cancels when n is -1 or 1.
 ISOBIT_FN float expm1_below(float x) {
     float t = fma(x, LOG2_E, ROUNDER);
     float n = t - ROUNDER;
@@ -42,7 +42,7 @@ ISOBIT_FN float expm1_below(float x) {
 
 ISOBIT_FN float expm1(float x) {
     float y = copysign(f32::expm1_below(f32::at_least(x, -18.0f)), x);
-    // the 1 does not count
+    // The 1 is negligible.
     if (x > 88.0f) y = exp(x);
     return y;
 }

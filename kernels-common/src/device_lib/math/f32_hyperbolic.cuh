@@ -5,8 +5,8 @@
 namespace isobit::math {
 namespace f32 {
 
-// a = n ln 2 + high + low, with cosh - 1 and sinh - high of the remainder, and the scales 2^(n-1)
-// and 2^(-n-1); for a to 44.
+// Writes a, up to 44, as n ln 2 + high + low. Holds cosh - 1 and sinh - high of the remainder, and
+// the scales 2^(n-1) and 2^(-n-1).
 struct Hyperbolic {
     float high, c, s, up, down;
 };
@@ -25,7 +25,7 @@ ISOBIT_FN Hyperbolic hyperbolic(float a) {
     u32 k = to_bits(t) << 23;
     return {high, c, s, from_bits(k + (126u << 23)), from_bits((126u << 23) - k)};
 }
-// exp(a) / 2 for a above 44, where exp(-a) does not count.
+// exp(a) / 2 for a above 44, where exp(-a) is negligible.
 ISOBIT_FN float half_exp(float a) {
     a = at_most(a, 90.0f);
     float t = fma(a, LOG2_E, ROUNDER);
@@ -57,7 +57,8 @@ ISOBIT_FN float cosh(float x) {
     return y;
 }
 
-// An odd polynomial below 0.6; 1 - 2 / (exp(2 |x|) + 1) above, the denominator kept with its error.
+// An odd polynomial below 0.6; from there on 1 - 2 / (exp(2 |x|) + 1), keeping the rounding error
+// of the denominator.
 ISOBIT_FN float tanh(float x) {
     float a = abs(x);
     float z = x * x;

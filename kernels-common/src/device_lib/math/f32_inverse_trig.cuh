@@ -5,8 +5,8 @@
 namespace isobit::math {
 namespace f32 {
 
-// asin(s) = s + s p for s <= 1/2, or for |x| > 1/2 the half angle: s = sqrt((1 - |x|) / 2), kept
-// with its error.
+// asin(s) = s + s p. For |x| <= 1/2, s is |x|. For |x| > 1/2 it is the sine of the half angle,
+// sqrt((1 - |x|) / 2), and its rounding error is kept.
 struct Arc {
     float s, tail;
     bool half;
@@ -56,7 +56,7 @@ ISOBIT_FN float atan(float x) {
     float d = f32::at_most(a, 0x1p60f);
     float w = f32::recip_rough(d);
     w = f32::recip_step(w, fma(-d, w, 1.0f));
-    // the error of w times its weight 1 / (1 + w^2), which matters near w = 1 alone
+    // The error of w times its weight 1 / (1 + w^2), which matters only near w = 1.
     float low = 0.5f * fma(-d, w, 1.0f);
     float t = inverse ? -w : a;
     float z = t * t;
@@ -68,11 +68,11 @@ ISOBIT_FN float atan(float x) {
     q = fma(q, z, -0x1.24211ap-3f);
     q = fma(q, z, 0x1.9991ecp-3f);
     q = fma(q, z, -0x1.55553ep-2f);
-    // atan(a), or pi/2 - atan(1/a)
+    // atan(a), or pi/2 - atan(1/a).
     float u = f32::PIO2_HI - w;
     float u_low = ((f32::PIO2_HI - u) - w) + (f32::PIO2_LO - low);
-    // u_low goes in as -u_low d, to be multiplied by t = -1/d: one rounding fewer than a sum of
-    // three
+    // Adds u_low as -u_low d, which is then multiplied by t = -1/d: one rounding fewer than a sum
+    // of three.
     float p = fma(q, z, inverse ? -(u_low * d) : 0.0f);
     return copysign(fma(t, p, inverse ? u : a), x);
 }

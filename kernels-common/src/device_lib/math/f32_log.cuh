@@ -30,15 +30,15 @@ ISOBIT_FN float log_tail(float f) {
     return fma(q, f, -0.5f);
 }
 
-// e ln 2 + log(1 + f + f_low); f_low, not zero for f near -0.29 alone, counts by 1 / (1 + f). The
-// leading e ln 2 + f is kept with its error.
+// e ln 2 + log(1 + f + f_low). f_low is nonzero only for f near -0.29, and has the weight 1 / (1 +
+// f). The rounding error of the leading e ln 2 + f is kept.
 ISOBIT_FN float log_join(float e, float f, float f_low) {
     float u = fma(e, LN2_HI, f);
     float error = fma(e, LN2_HI, -u) + f;
     return u + fma(f * f, log_tail(f), fma(e, LN2_LO, fma(1.4140625f, f_low, error)));
 }
 
-// The edges of a logarithm whose pole is at x = pole: y elsewhere.
+// The special values of a logarithm with its pole at x = pole; returns y for all other x.
 ISOBIT_FN float log_edges(float x, float pole, float y) {
     y = x < inf() ? y : x;
     y = x < pole ? nan() : y;
@@ -70,7 +70,7 @@ ISOBIT_FN float log2(float x) {
     return f32::log_edges(x, 0.0f, u + (error + fma(f * f, q, low)));
 }
 
-// 1 + x only chooses the exponent e; f + low = 2^-e x + (2^-e - 1).
+// 1 + x only determines the exponent e; f + low = 2^-e x + (2^-e - 1).
 ISOBIT_FN float log1p(float x) {
     u32 e = (to_bits(1.0f + x) - 0x3f2aaaabu) & 0xff800000u;
     float scaled = from_bits(to_bits(x) - e);

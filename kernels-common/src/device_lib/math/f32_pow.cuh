@@ -1,4 +1,4 @@
-// pow of f32: exp2(y log2 |x|) with the logarithm and the product in two parts. Recipe and bound:
+// pow of f32: exp2(y log2 |x|), with the logarithm and the product in two parts. Recipe and bound:
 // docs/numerics/f32.md.
 #pragma once
 #include "device_lib/math/f32_core.cuh"
@@ -6,7 +6,7 @@
 namespace isobit::math {
 namespace f32 {
 
-// y log2(a) as high + low for normal a, and the exponent of a; `rounder` less ROUNDER is subtracted
+// y log2(a) as high + low for normal a, and the exponent of a. `rounder` - ROUNDER is subtracted
 // from the exponent of a.
 struct Product {
     float high, low, exponent;
@@ -15,8 +15,8 @@ ISOBIT_FN Product times_log2(float a, float y, float rounder) {
     u32 bits = to_bits(a);
     u32 k = (u32)((i32)(bits - 0x3f322d0eu) >> 23) + 0x4b400000u;
     float m = from_bits(bits - (k << 23));
-    // m = c (1 + s) / (1 - s) for one of three c, with log2 c a multiple of 2^-14 to within 2^-34;
-    // by fma, which costs half of selects
+    // m = c (1 + s) / (1 - s) for one of three c, with log2 c a multiple of 2^-14 to within 2^-34.
+    // c is computed by fma, which costs half as much as selects.
     float j = fma(m, 0x1.f9999ap1f, ROUNDER - 4.0f) - ROUNDER;
     float c = fma(j, fma(j, 0x1.d9d78p-6f, 0x1.e829p-3f), 1.0f);
     float exponent = from_bits(k) - rounder;
@@ -34,7 +34,7 @@ ISOBIT_FN Product times_log2(float a, float y, float rounder) {
     float q = fma(0x1.298938p-3f, z, 0x1.99943cp-3f);
     q = fma(q, z, 0x1.555556p-2f);
     float tail = fma(r * z, q, s_low);
-    // 2/ln 2 is multiplied with y first: that is done once where y is the same for a whole launch
+    // Multiplies 2/ln 2 with y first: this is done only once if y is the same for a whole launch.
     float scaled = y * 0x1.715476p1f;
     float scaled_low = fma(y, 0x1.4ae0cp-25f, fma(y, 0x1.715476p1f, -scaled));
     float u = y * base;
@@ -59,14 +59,15 @@ ISOBIT_FN Power power_parts(Product p) {
     return {t, r, q};
 }
 
-// What a negative base multiplies |x|^y by.
+// The factor of |x|^y for a negative base.
 ISOBIT_FN float power_sign(float y) {
     float half = 0.5f * y;
     float sign = floor(half) == half ? 1.0f : -1.0f;
     return floor(y) == y ? sign : nan();
 }
 
-// pow in full: x of any kind, results near and past the ends of the range, and IEEE 754-2019 9.2.1.
+// The complete pow: any x, results near and beyond the ends of the range, and the special values of
+// IEEE 754-2019 9.2.1.
 ISOBIT_FN float pow_edges(float x, float y) {
     float a = abs(x);
     bool small = a < 0x1p-126f;
@@ -81,7 +82,7 @@ ISOBIT_FN float pow_edges(float x, float y) {
     result = a == 0.0f || a == inf() || abs(y) >= 0x1p40f ? (up ? inf() : 0.0f) : result;
     result = a == 1.0f ? 1.0f : result;
     float sign = power_sign(y);
-    // a sign that is NaN leaves zeros and infinities as they are
+    // A sign that is NaN does not change zeros and infinities.
     bool keep = is_nan(sign) && (a == 0.0f || a == inf());
     result = (to_bits(x) >> 31) != 0 && !keep ? result * sign : result;
     result = is_nan(x) || is_nan(y) ? x + y : result;
@@ -90,9 +91,10 @@ ISOBIT_FN float pow_edges(float x, float y) {
 
 } // namespace f32
 
-// Negative bases take no branch: they are common. Results outside 2^-120 .. 2^120 and x near the
-// ends of the range, zero, infinite or NaN do (the exponent tells them all), and with them every y
-// that is large, infinite or NaN (x = 1 apart, where a finite y gives 1 without).
+// Negative bases are common and take no branch. A branch handles results outside 2^-120 .. 2^120,
+// and x that is near the ends of the range, zero, infinite or NaN; the exponent identifies all of
+// these. It therefore also handles every y that is large, infinite or NaN, except for x = 1, where
+// a finite y gives 1 without the branch.
 ISOBIT_FN float pow(float x, float y) {
     f32::Product l = f32::times_log2(abs(x), y, f32::ROUNDER);
     f32::Power p = f32::power_parts(l);

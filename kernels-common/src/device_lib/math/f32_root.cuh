@@ -5,7 +5,7 @@
 namespace isobit::math {
 namespace f32 {
 
-// 1/sqrt(z) for normal z: one more step of Newton's, with the error of z y^2 taken exactly.
+// 1/sqrt(z) for normal z: one more Newton step, with the exact error of z y^2.
 ISOBIT_FN float rsqrt_normal(float z) {
     float y = rsqrt_rough(z);
     float h = z * y;
@@ -15,8 +15,8 @@ ISOBIT_FN float rsqrt_normal(float z) {
 
 } // namespace f32
 
-// Negative numbers are common, and take no branch; zeros, subnormal and infinite numbers and NaN
-// are rare.
+// Negative numbers are common and take no branch. Zeros, subnormals, infinities and NaN are rare
+// and take one.
 ISOBIT_FN float rsqrt(float x) {
     float y = f32::rsqrt_normal(x);
     y = x < 0.0f ? f32::nan() : y;

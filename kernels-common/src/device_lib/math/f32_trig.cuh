@@ -11,8 +11,8 @@ struct Angle {
     u32 k;
 };
 
-// Three-part reduction (Cody and Waite): exact first product, second with its error, for |x| <
-// 2^17.
+// Three-part reduction (Cody and Waite) for |x| < 2^17: the first product is exact, and the error
+// of the second is kept.
 ISOBIT_FN Angle reduce_small(float a) {
     float t = fma(a, 0x1.45f306p-1f, ROUNDER);
     float n = t - ROUNDER;
@@ -23,11 +23,11 @@ ISOBIT_FN Angle reduce_small(float a) {
     return {high, ((r - high) - p) + low, to_bits(t)};
 }
 
-// 2/pi in binary, from weight 2^7 down; 224 bits serve the largest f32.
+// 2/pi in binary, from the bit of weight 2^7 down; 224 bits are enough for the largest f32.
 ISOBIT_TABLE u32 TWO_OVER_PI[7] = {0x00a2f983u, 0x6e4e4415u, 0x29fc2757u, 0xd1f534ddu, 0xc0db6295u, 0x993c4390u, 0x41fe5163u};
 
-// Payne and Hanek's reduction for |x| >= 2^17: the 96 bits of 2/pi whose product with the mantissa
-// decides x mod 2 pi.
+// Payne and Hanek's reduction for |x| >= 2^17: uses the 96 bits of 2/pi whose product with the
+// mantissa determines x mod 2 pi.
 ISOBIT_FN Angle reduce_large(float a) {
     u32 bits = to_bits(a);
     u32 at = (bits >> 23) - 144u;
@@ -87,7 +87,7 @@ ISOBIT_FN float cos(float x) {
     return f32::flip(y, (p.k + 1u) << 30);
 }
 
-// tan(high + low), or for odd k its reciprocal, the tangent being in two parts.
+// tan(high + low) in two parts, or for odd k its reciprocal.
 ISOBIT_FN float tan(float x) {
     f32::Angle p = f32::reduce(abs(x));
     float z = p.high * p.high;
@@ -97,7 +97,7 @@ ISOBIT_FN float tan(float x) {
     q = fma(q, z, 0x1.ba5f7ep-5f);
     q = fma(q, z, 0x1.11105cp-3f);
     q = fma(q, z, 0x1.555556p-2f);
-    // the derivative 1 + tan^2 at low's place, roughly
+    // The factor of low approximates the derivative 1 + tan^2.
     float tail = fma(p.high * z, q, p.low * fma(1.5f, z, 1.0f));
     float t = p.high + tail;
     float t_low = tail - (t - p.high);

@@ -1,4 +1,4 @@
-// Every f64 recipe.
+// All transcendental functions of f64.
 #pragma once
 
 #include "device_lib/math/f64_activations.cuh"

@@ -1,6 +1,6 @@
 // gelu (tanh form), gelu_erf, silu, sigmoid and elu in f64. The far negative tails are products
-// with an exponential whose argument is carried as a pair, and the power of two is applied last, so
-// that the tails stay accurate down to subnormals.
+// with an exponential whose argument is a pair. The power of two is applied last, so that the tails
+// stay accurate down to subnormals.
 #pragma once
 
 #include "device_lib/math/f64_exp.cuh"
@@ -9,8 +9,8 @@ namespace isobit::math {
 
 namespace f64 {
 
-// x / (1 + E) where E = exp(-(v + v_lo)), v >= 0; or, below, where the sigmoid's argument is
-// negative, x E / (1 + E).
+// x / (1 + E) with E = exp(-(v + v_lo)), v >= 0. If `below`, the sigmoid's argument is negative,
+// and the result is x E / (1 + E).
 ISOBIT_FN double logistic(double v, double v_lo, bool below, double x) {
     const Exp e = exp_parts(-v, -v_lo);
     const double p = e.r + e.tail;
@@ -29,8 +29,8 @@ ISOBIT_FN double size_at_most(double x, double limit) {
     return ax > limit ? limit : ax;
 }
 
-// v, which has the sign of x, zeros too; and beyond the limit what x times a sigmoid tends to, -0
-// or x.
+// v with the sign of x, also for zeros. Beyond the limit, returns what x times a sigmoid tends to:
+// -0 or x.
 ISOBIT_FN double gate_edges(double x, double limit, double v) {
     return x < -limit ? -0.0 : x > limit ? x : copysign(v, x);
 }
@@ -50,7 +50,7 @@ ISOBIT_FN double silu(double x) {
 
 ISOBIT_FN double gelu(double x) {
     using namespace f64;
-    // x sigmoid(2u), 2u = x (c0 + c1 x^2) with c0 = 2 sqrt(2/pi), c1 = 0.044715 c0, all as pairs
+    // x sigmoid(2u), 2u = x (c0 + c1 x^2) with c0 = 2 sqrt(2/pi), c1 = 0.044715 c0, all as pairs.
     const double a = size_at_most(x, 24.0);
     const Pair xx = two_prod(a, a);
     const Pair t = two_prod(0x1.2444f2a4d8b4bp-4, xx.hi);
@@ -64,7 +64,7 @@ ISOBIT_FN double gelu(double x) {
 
 ISOBIT_FN double gelu_erf(double x) {
     using namespace f64;
-    // Phi(-a) = exp(-a^2/2) F(t) / (a + 4) with t = (a - 4)/(a + 4)
+    // Phi(-a) = exp(-a^2/2) F(t) / (a + 4) with t = (a - 4)/(a + 4).
     const double a = size_at_most(x, 40.0);
     const Pair aa = two_prod(a, a);
     const Exp e = exp_parts(-0.5 * aa.hi, -0.5 * aa.lo);
@@ -80,7 +80,7 @@ ISOBIT_FN double gelu_erf(double x) {
                             0x1.1232ceec6e605p-20, 0x1.2377e26ae3d0dp-22, -0x1.4cb275163155cp-23,
                             -0x1.6d1f17f44c39fp-24, 0x1.ca10a593a839bp-27, 0x1.4cb8e84f97234p-26, 0x1.f964b07831a49p-30,
                             -0x1.5112ef3f3e479p-29, -0x1.7d947993bd73cp-31);
-    // The rounding of F's last step is kept and put back in the division by a + 4.
+    // Keeps the rounding error of F's last step and adds it in the division by a + 4.
     const double f = fma(b, t, GELU_F0);
     const double f_lo = fma(b, t, GELU_F0 - f);
     const double g0 = f * w;

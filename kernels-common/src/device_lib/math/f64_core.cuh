@@ -1,5 +1,5 @@
-// What the f64 recipes stand on: exact sums and products, polynomial evaluation, scaling by powers
-// of two, and the exponential that exp, the hyperbolics, the activations, erf and pow share.
+// Shared parts of the f64 recipes: exact sums and products, polynomial evaluation, scaling by
+// powers of two, and the exponential used by exp, the hyperbolics, the activations, erf and pow.
 // docs/numerics/f64.md states every recipe.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace isobit::math::f64 {
 
-// adding it rounds to an integer, left in the low bits of the sum
+// Adding this constant rounds to an integer, which is then in the low bits of the sum.
 ISOBIT_CONST double MAGIC = 0x1.8p52;
 ISOBIT_CONST double LOG2E = 0x1.71547652b82fep0;
 ISOBIT_CONST double LN2_HI = 0x1.62e42fefa39efp-1;
@@ -23,7 +23,7 @@ struct Pair {
 ISOBIT_FN double infinity() { return from_bits(0x7ff0000000000000ull); }
 ISOBIT_FN double not_a_number() { return from_bits(0x7ff8000000000000ull); }
 
-// Exact where |a| >= |b| or a is zero.
+// Exact if |a| >= |b| or a is zero.
 ISOBIT_FN Pair fast_two_sum(double a, double b) {
     const double s = a + b;
     return {s, b - (s - a)};
@@ -40,7 +40,7 @@ ISOBIT_FN Pair two_prod(double a, double b) {
     return {p, fma(a, b, -p)};
 }
 
-// Horner's scheme, coefficients from the constant term upwards.
+// Horner's scheme, with coefficients from the constant term upwards.
 ISOBIT_FN double horner(double, double c) { return c; }
 template <class... Rest>
 ISOBIT_FN double horner(double x, double c, Rest... rest) {
@@ -53,7 +53,7 @@ ISOBIT_FN u32 magic_int(double t) { return (u32)to_bits(t); }
 // 2^n for n from -1022 to 1023 (n taken modulo 2^32).
 ISOBIT_FN double pow2(u32 n) { return from_bits((u64)(n + 1023u) << 52); }
 
-// v * 2^n in two steps, of which only the last can round.
+// v * 2^n in two steps; only the last one can round.
 ISOBIT_FN double scale(double v, u32 n) {
     const u32 half = (u32)((i32)n >> 1);
     return v * pow2(half) * pow2(n - half);
@@ -73,7 +73,7 @@ ISOBIT_FN double exp_tail(double r, double c) {
     return fma(x * x, fma(x, p, 0.5), c);
 }
 
-// exp(x + lo). The subtraction that leaves r is exact for every |x| below 2^20.
+// exp(x + lo). The subtraction that gives r is exact for every |x| below 2^20.
 ISOBIT_FN Exp exp_parts(double x, double lo) {
     const double t = fma(x, LOG2E, MAGIC);
     const double k = t - MAGIC;
@@ -91,8 +91,8 @@ ISOBIT_FN Exp exp2_parts(double x, double lo) {
 
 ISOBIT_FN double exp_significand(Exp e) { return 1.0 + (e.r + e.tail); }
 
-// (exp(x) - 1) / 4 for x from -40 to 710.5: the quarter leaves room for sinh and cosh up to their
-// own overflow.
+// (exp(x) - 1) / 4 for x from -40 to 710.5. The factor 1/4 keeps this finite up to the overflow of
+// sinh and cosh.
 ISOBIT_FN Pair expm1_quarter(double x) {
     const Exp e = exp_parts(x, 0.0);
     const double s = pow2(e.n - 2u);

@@ -1,4 +1,4 @@
-// erf in f64: an odd polynomial below 1; beyond it 1 - exp(-L), L = -log(erfc).
+// erf in f64: an odd polynomial below 1; from 1 on 1 - exp(-L), L = -log(erfc).
 #pragma once
 
 #include "device_lib/math/f64_core.cuh"

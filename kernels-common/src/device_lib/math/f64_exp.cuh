@@ -23,7 +23,7 @@ ISOBIT_FN double expm1(double x) {
     using namespace f64;
     const Pair q = expm1_quarter(x);
     const double v = 4.0 * (q.hi + q.lo);
-    // Below 2^-54 the answer is x, and the quarter of a subnormal would lose bits.
+    // Below 2^-54 the result is x; a quarter of a subnormal would lose bits.
     return abs(x) < 0x1p-54 ? x : x < -40.0 ? -1.0 : x > 710.0 ? infinity() : v;
 }
 

@@ -1,4 +1,4 @@
-// sinh, cosh and tanh in f64, all from (exp(|x|) - 1) / 4 held as a pair, with one division.
+// sinh, cosh and tanh in f64, all from (exp(|x|) - 1) / 4 as a pair, with one division.
 #pragma once
 
 #include "device_lib/math/f64_core.cuh"

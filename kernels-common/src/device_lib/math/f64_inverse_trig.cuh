@@ -7,7 +7,7 @@ namespace isobit::math {
 
 namespace f64 {
 
-// (asin(v)/v - 1) / v^2 as a function of z = v^2, z up to 1/4
+// (asin(v)/v - 1) / v^2 as a function of z = v^2, for z up to 1/4.
 ISOBIT_FN double asin_poly(double z) {
     return horner(z, 0x1.5555555555556p-3, 0x1.3333333332da2p-4, 0x1.6db6db6e48603p-5, 0x1.f1c71c11deeap-6,
                   0x1.6e8bb37521acap-6, 0x1.1c4d112ced722p-6, 0x1.c9d30ac3ce59bp-7, 0x1.78010220135eap-7,
@@ -21,8 +21,8 @@ ISOBIT_FN double asin(double x) {
     using namespace f64;
     const double ax = abs(x);
     const bool small = ax <= 0.5;
-    // Beyond 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x)/2)). A root of a negative number is the NaN
-    // of |x| > 1.
+    // Above 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x)/2)). For |x| > 1 the square root of a
+    // negative number gives the NaN.
     const double z = small ? ax * ax : 0.5 * (1.0 - ax);
     const double v = small ? -ax : 2.0 * sqrt(z);
     const double u = v * z * asin_poly(z);
@@ -46,7 +46,7 @@ ISOBIT_FN double acos(double x) {
 
 ISOBIT_FN double atan(double x) {
     using namespace f64;
-    // Beyond 2^60 the answer no longer moves.
+    // Above 2^60 the result no longer changes.
     const double ax = abs(x) > 0x1p60 ? 0x1p60 : abs(x);
     const bool middle = ax > 0x1.a827999fcef32p-2; // sqrt(2) - 1
     const bool large = ax > 0x1.3504f333f9de6p1;   // sqrt(2) + 1

@@ -7,8 +7,8 @@ namespace isobit::math {
 
 namespace f64 {
 
-// ln 2 with eleven zero bits below, so that a product with any exponent is exact; and the rest of
-// it.
+// ln 2 with its lowest eleven bits zero, so that a product with any exponent is exact; and the
+// remainder of ln 2.
 ISOBIT_CONST double LN2_SHORT = 0x1.62e42fefa38p-1;
 ISOBIT_CONST double LN2_REST = 0x1.ef35793c7673p-45;
 ISOBIT_CONST double LOG2E_LO = 0x1.777d0ffda0d24p-56;
@@ -17,8 +17,8 @@ struct Split {
     double k, m;
 };
 
-// x positive, finite; bias is what the exponent field is read against (1023, more where x was
-// scaled up).
+// x must be positive and finite. `bias` is subtracted from the exponent field: 1023, or more if x
+// was scaled up.
 ISOBIT_FN Split log_split(double x, double bias) {
     const u64 b = to_bits(x) + 0x0009'5f62'0000'0000ull;
     return {from_bits(0x4330000000000000ull | (b >> 52)) - (0x1p52 + bias),
@@ -30,7 +30,7 @@ ISOBIT_FN Split log_split(double x) {
     return log_split(small ? x * 0x1p54 : x, small ? 1077.0 : 1023.0);
 }
 
-// log(1 + f) - f, for f from -0.293 to 0.4143
+// log(1 + f) - f, for f from -0.293 to 0.4143.
 ISOBIT_FN double log_tail(double f) {
     const double s = f / (2.0 + f);
     const double z = s * s;
@@ -40,7 +40,7 @@ ISOBIT_FN double log_tail(double f) {
     return fma(s, h + r, -h);
 }
 
-// The value for what is not a positive finite number.
+// Returns v for a positive finite x, and the special value for any other x.
 ISOBIT_FN double log_edges(double x, double v) {
     return x > 0.0 && x < infinity() ? v : x == 0.0 ? -infinity() : x > 0.0 ? x : not_a_number();
 }
@@ -70,7 +70,7 @@ ISOBIT_FN double log1p(double x) {
     using namespace f64;
     const Pair u = two_sum(1.0, x);
     const Split a = log_split(u.hi, 1023.0);
-    // What rounding 1 + x lost, brought to the scale of f. With an exponent of zero x is f itself.
+    // The part that rounding 1 + x lost, on the scale of f. If the exponent is zero, f is x itself.
     const double down = a.k > 1000.0 ? 0.0 : pow2(0u - magic_int(a.k + MAGIC));
     const bool near = a.k == 0.0;
     const double f = near ? x : a.m - 1.0;

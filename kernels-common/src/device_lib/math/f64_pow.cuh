@@ -1,4 +1,4 @@
-// pow in f64: the base 2 logarithm to some 66 bits as a pair, then the exponential of the product.
+// pow in f64: the base 2 logarithm to about 66 bits as a pair, then the exponential of the product.
 #pragma once
 
 #include "device_lib/math/f64_log.cuh"
@@ -49,8 +49,8 @@ ISOBIT_FN double pow(double x, double y) {
     double v = scale(exp_significand(e), e.n);
     v = p.hi > 1030.0 ? infinity() : p.hi < -1080.0 ? 0.0 : v;
 
-    // Zero, infinity and an infinite exponent: the answer is 0, 1 or infinity by which side of 1
-    // the base lies.
+    // Zero, infinity and an infinite exponent: the result is 0, 1 or infinity, depending on which
+    // side of 1 the base lies.
     const bool edge = ax == 0.0 || ax == infinity() || abs(y) == infinity();
     const double limit = ax == 1.0 ? 1.0 : (ax > 1.0) == (y > 0.0) ? infinity() : 0.0;
     v = edge ? limit : v;

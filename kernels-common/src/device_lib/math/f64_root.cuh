@@ -7,8 +7,8 @@ namespace isobit::math {
 
 ISOBIT_FN double recip(double x) { return 1.0 / x; }
 
-// 1 / sqrt(x) with one Newton step, whose residual 1 - x r^2 is taken with the product's rounding
-// put back.
+// 1 / sqrt(x) with one Newton step. The rounding error of the product is added back to its residual
+// 1 - x r^2.
 ISOBIT_FN double rsqrt(double x) {
     using namespace f64;
     const double r = 1.0 / sqrt(x);

@@ -7,7 +7,7 @@ namespace isobit::math {
 
 namespace f64 {
 
-// sin(r + lo) and cos(r + lo) for |r| up to pi/4 and a little over.
+// sin(r + lo) and cos(r + lo) for |r| up to slightly more than pi/4.
 ISOBIT_FN double sin_kernel(Pair r) {
     const double z = r.hi * r.hi;
     const double p = horner(z, -0x1.5555555555555p-3, 0x1.1111111110c83p-7, -0x1.a01a019ea130ap-13, 0x1.71de37b1ca273p-19,

@@ -1,5 +1,5 @@
-// Reduction of an f64 angle to r + lo within pi/4 and the quadrant it lies in: three-part pi/2 up
-// to 2^30, and for larger arguments Payne and Hanek's method in 64-bit integers.
+// Reduces an f64 angle to r + lo within pi/4 and its quadrant: with a three-part pi/2 up to 2^30,
+// and for larger arguments with Payne and Hanek's method in 64-bit integers.
 #pragma once
 
 #include "device_lib/math/f64_core.cuh"
@@ -24,8 +24,8 @@ ISOBIT_TABLE u64 TWO_OVER_PI_BITS[20] = {
     0x4f463f669e5fea2dull, 0x7527bac7ebe5f17bull, 0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull, 0x56033046fc7b6babull,
 };
 
-// The upper half of a 128-bit product, from 32-bit pieces: no compiler's own name for it is shared
-// by all of them.
+// The upper half of a 128-bit product, from 32-bit pieces, because no builtin for it has the same
+// name in all compilers.
 ISOBIT_FN u64 mul_high(u64 a, u64 b) {
     const u64 a0 = a & 0xffffffffull, a1 = a >> 32, b0 = b & 0xffffffffull, b1 = b >> 32;
     const u64 low = a0 * b0;
@@ -34,15 +34,15 @@ ISOBIT_FN u64 mul_high(u64 a, u64 b) {
     return a1 * b1 + (mid >> 32) + (cross >> 32);
 }
 
-// hi 2^-64 + lo 2^-128 as a pair, from four conversions that are exact.
+// hi 2^-64 + lo 2^-128 as a pair, from four exact conversions.
 ISOBIT_FN Pair fraction(u64 hi, u64 lo) {
     const Pair a = fast_two_sum((double)(u32)(hi >> 32) * 0x1p-32, (double)(u32)hi * 0x1p-64);
     const double b = (double)(u32)(lo >> 32) * 0x1p-96 + (double)(u32)lo * 0x1p-128;
     return fast_two_sum(a.hi, a.lo + b);
 }
 
-// For |x| from 2^30 up. With x = m 2^e, the product of m and 192 bits of 2/pi is taken modulo
-// 2^192, which stands for 4: bits of 2/pi before those only add multiples of 4, and those after
+// For |x| from 2^30 up. With x = m 2^e, computes the product of m and 192 bits of 2/pi modulo
+// 2^192, which represents 4. Bits of 2/pi before those only add multiples of 4, and bits after them
 // change nothing above 2^-125.
 ISOBIT_FN Reduced trig_reduce_large(double x) {
     const u64 b = to_bits(x) & 0x7fffffffffffffffull;
@@ -51,15 +51,15 @@ ISOBIT_FN Reduced trig_reduce_large(double x) {
     const u32 word = at >> 6, bit = at & 63u;
     const u64 w0 = TWO_OVER_PI_BITS[word], w1 = TWO_OVER_PI_BITS[word + 1u];
     const u64 w2 = TWO_OVER_PI_BITS[word + 2u], w3 = TWO_OVER_PI_BITS[word + 3u];
-    // A shift by 64 is undefined, hence the shift in two steps.
+    // Shifts in two steps, because a shift by 64 is undefined.
     const u64 g0 = (w0 << bit) | ((w1 >> 1) >> (63u - bit));
     const u64 g1 = (w1 << bit) | ((w2 >> 1) >> (63u - bit));
     const u64 g2 = (w2 << bit) | ((w3 >> 1) >> (63u - bit));
     const u64 low = m * g1;
     const u64 p1 = low + mul_high(m, g2);
     const u64 p0 = m * g0 + mul_high(m, g1) + (p1 < low ? 1ull : 0ull);
-    // Two integer bits, then the fraction; from a half upwards it belongs to the next quadrant, as
-    // a negative one.
+    // Two integer bits, then the fraction. A fraction of at least a half belongs to the next
+    // quadrant, with a negative sign.
     u64 hi = (p0 << 2) | (p1 >> 62);
     u64 lo = p1 << 2;
     const bool up = (hi >> 63) != 0ull;
@@ -77,7 +77,7 @@ ISOBIT_FN Reduced trig_reduce_large(double x) {
 
 ISOBIT_FN Reduced trig_reduce(double x) {
     if (!(abs(x) < 0x1p30)) {
-        // Infinities and NaNs have no quadrant.
+        // Infinities and NaN have no quadrant.
         return abs(x) < infinity() ? trig_reduce_large(x) : Reduced{0u, {not_a_number(), not_a_number()}};
     }
     const double t = fma(x, TWO_OVER_PI, MAGIC);

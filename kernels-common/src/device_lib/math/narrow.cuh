@@ -1,6 +1,6 @@
-// Every transcendental of f16, bf16 and f8e4m3: `isobit::narrow::name<T>(x)` takes the exact value
-// of the input and returns an f32 that rounds, once, to the correctly rounded value in T.
-// docs/numerics/narrow.md holds the recipes and their proof.
+// All transcendental functions of f16, bf16 and f8e4m3. `isobit::narrow::name<T>(x)` takes the
+// exact value of the input and returns an f32 that rounds, once, to the correctly rounded value in
+// T. docs/numerics/narrow.md has the recipes and their proof.
 #pragma once
 #include "device_lib/math/narrow_activations.cuh"
 #include "device_lib/math/narrow_common.cuh"

@@ -5,18 +5,18 @@
 
 namespace isobit::narrow {
 
-// What the products x * share(x) end in. Two things are left to do near 0, where the result is x/2
-// plus a little: an odd number of least subnormals halves to a tie, broken upwards by that little,
-// which f32 does not hold (`nudge`, far below half a unit of any other result, stands for it); and
-// the nudge must not turn -0 into 0.
+// The last step of the products x * share(x). Two cases need care near 0, where the result is x/2
+// plus a small term. An odd number of least subnormals halves to a tie, which the small term breaks
+// upwards; f32 cannot hold that term, so `nudge`, far below half a unit of any other result, stands
+// in for it. And the nudge must not turn -0 into 0.
 template <typename T>
 ISOBIT_FN float times_share(float value, float share, float x) {
     float nudge = is_wide<T> ? 0x1p-140f : 0x1p-47f;
     return with_sign(fma(value, share, nudge), x);
 }
 
-// 1 / (1 + e^-x) from e^-x = p 2^k, where t holds k and the bias. For bf16 numerator and
-// denominator are 2^-32 of that: e^92, which its least subnormals need, is beyond f32.
+// 1 / (1 + e^-x) from e^-x = p 2^k, where t holds k and the bias. For bf16 the numerator and the
+// denominator are scaled by 2^-32, because e^92, which its least subnormals need, overflows f32.
 template <typename T>
 ISOBIT_CONST float SHARE_UNIT = is_wide<T> ? 0x1p-32f : 1.0f;
 template <typename T>
@@ -37,8 +37,8 @@ ISOBIT_FN float sigmoid(float x) {
         float p = horner(r, -0x1.0f891p-7f, 0x1.5733c6p-5f, -0x1.55665cp-3f, 0x1.ffff34p-2f, -0x1.ffffdp-1f, 1.0f);
         return share_of<T>(p, t);
     } else {
-        // Beside the ties at x = +-3/1024 and their like, which the true value misses by x^3/48,
-        // this errs to the safe side.
+        // Near the ties at x = +-3/1024 and similar inputs, which the true value misses by x^3/48,
+        // this errs on the safe side.
         ExpSplit s = exp_split(-at_most(abs(x), 30.0f));
         float z = s.scale * horner(
             s.r, 0x1.0f9d14p-7f, 0x1.574d48p-5f, 0x1.555b6ep-3f, 0x1.fffc1ap-2f, 0x1.ffffe8p-1f, 0x1.000004p+0f);
@@ -58,7 +58,7 @@ ISOBIT_FN float silu(float x) {
     return times_share<T>(x, share_of<T>(p, t), x);
 }
 
-// x / (1 + e^(-2u)), 2u = sqrt(8/pi) (x + 0.044715 x^3).
+// x / (1 + e^(-2u)), with 2u = sqrt(8/pi) (x + 0.044715 x^3).
 template <typename T>
 ISOBIT_FN float gelu(float x) {
     x = moved<T>(x, -0x1.5fp-10f, -0x1.5f1p-10f);
@@ -73,7 +73,7 @@ ISOBIT_FN float gelu(float x) {
     return times_share<T>(x, share_of<T>(p, t), x);
 }
 
-// x Phi(x), Phi(-a) = e^(-a^2/2) N(a) / D(a).
+// x Phi(x), with Phi(-a) = e^(-a^2/2) N(a) / D(a).
 template <typename T>
 ISOBIT_FN float gelu_erf(float x) {
     float a = at_most(abs(x), is_wide<T> ? 14.0f : 5.75f);

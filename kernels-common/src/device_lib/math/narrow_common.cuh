@@ -1,13 +1,13 @@
-// What the recipes of the narrow types share: f32 building blocks shorter than the f32 functions'
-// own, because a result needs just enough digits to round correctly to 11 (f16) or 8 (bf16) bits.
-// docs/numerics/narrow.md states every recipe.
+// Shared parts of the recipes of the narrow types. These f32 building blocks are shorter than those
+// of the f32 functions, because a result needs only enough digits to round correctly to 11 (f16) or
+// 8 (bf16) bits. docs/numerics/narrow.md states every recipe.
 #pragma once
 #include "device_lib/narrow_types.cuh"
 
 namespace isobit::narrow {
 
-// bf16 has f32's exponents: its recipes guard against overflow and underflow where those of f16 and
-// f8e4m3 need not.
+// bf16 has the exponent range of f32, so its recipes guard against overflow and underflow; those of
+// f16 and f8e4m3 need no guard.
 template <typename T>
 constexpr bool is_wide = false;
 template <>
@@ -20,7 +20,7 @@ constexpr bool is_f16<f16> = true;
 
 ISOBIT_FN float infinity() { return from_bits(0x7f800000u); }
 
-// A NaN x stays one: the usual minimum or maximum instruction would drop it.
+// A NaN x stays NaN; the usual minimum or maximum instruction would drop it.
 #if defined(ISOBIT_PTX70) && defined(__clang__) && defined(__NVPTX__)
 ISOBIT_FN float at_most(float x, float limit) { return __nvvm_fmin_nan_f(x, limit); }
 ISOBIT_FN float at_least(float x, float limit) { return __nvvm_fmax_nan_f(x, limit); }
@@ -29,8 +29,9 @@ ISOBIT_FN float at_most(float x, float limit) { return x > limit ? limit : x; }
 ISOBIT_FN float at_least(float x, float limit) { return x < limit ? limit : x; }
 #endif
 
-// A few results of f16 lie nearer to a tie than an f32's unit, so that the recipe in f32 cannot
-// tell the side: their inputs are moved a little towards it. bf16 and f8e4m3 have none.
+// A few f16 results are closer to a rounding tie than one unit of f32, so the f32 recipe cannot
+// decide the side. Their inputs are moved slightly towards the correct side. bf16 and f8e4m3 have
+// no such results.
 template <typename T>
 ISOBIT_FN float moved(float x, float hard, float to) {
     if constexpr (is_f16<T>) {
@@ -46,26 +47,26 @@ ISOBIT_FN float with_sign(float x, float sign) {
 }
 ISOBIT_FN u32 sign_of(float x) { return to_bits(x) & 0x80000000u; }
 
-// The polynomial with these coefficients, from the highest power down, in Horner's order with an
-// fma a step.
+// The polynomial with these coefficients, from the highest power down, by Horner's scheme with one
+// fma per step.
 ISOBIT_FN float horner(float, float value) { return value; }
 template <typename... Rest>
 ISOBIT_FN float horner(float x, float value, float next, Rest... rest) {
     return horner(x, fma(value, x, next), rest...);
 }
 
-// 1.5 * 2^23: adding it rounds to an integer, which then stands in the low bits.
+// 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits.
 ISOBIT_CONST float MAGIC = 0x1.8p23f;
-// The same plus the exponent's bias: shifted left by 23, the sum's bits are the power of two of the
-// integer.
+// The same plus the exponent bias: shifted left by 23, the bits of the sum are two to the power of
+// that integer.
 ISOBIT_CONST float MAGIC_BIASED = 0x1.8p23f + 127.0f;
 
-// 2^k from the sum k + MAGIC_BIASED, for -127 < k < 128. It is multiplied, not added to an exponent
-// field, so that a NaN beside it stays one.
+// 2^k from the sum k + MAGIC_BIASED, for -127 < k < 128. Recipes multiply by it, instead of adding
+// to an exponent field, so that a NaN factor stays NaN.
 ISOBIT_FN float power_of_two(float biased) { return from_bits(to_bits(biased) << 23); }
 
-// 1/d to 2^-24 or so, for |d| from 2^-125 to 2^125: a first guess by the bits, 5 % off, then a step
-// of the third order and one of the second. An IEEE division costs twice as much.
+// 1/d to about 2^-24, for |d| from 2^-125 to 2^125: an estimate from the bits with 5 % error, then
+// one third-order and one second-order step. An IEEE division costs twice as much.
 ISOBIT_FN float reciprocal(float d) {
     float y = from_bits(0x7ef31000u - to_bits(d));
     float e = fma(-d, y, 1.0f);

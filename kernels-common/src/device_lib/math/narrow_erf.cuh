@@ -4,8 +4,8 @@
 
 namespace isobit::narrow {
 
-// x P(x^2 / 3.5 - 1) as far as 2.65, from where on erf rounds to 1 in f16. The shifted variable
-// keeps the sum well conditioned.
+// x P(x^2 / 3.5 - 1) up to 2.65, from where on erf rounds to 1 in f16. The shifted variable keeps
+// the sum well conditioned.
 template <typename T>
 ISOBIT_FN float erf(float x) {
     float a = at_most(abs(x), 2.65f);

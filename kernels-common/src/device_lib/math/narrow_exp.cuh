@@ -7,8 +7,8 @@ namespace isobit::narrow {
 ISOBIT_CONST float LOG2_E = 0x1.715476p+0f;
 ISOBIT_CONST float LN_2 = 0x1.62e43p-1f;
 
-// x = k ln 2 + r, with scale = 2^k, for |x| < 87. One constant is enough for ln 2: it is off by
-// 2^-29 of k.
+// x = k ln 2 + r, with scale = 2^k, for |x| < 87. One constant is enough for ln 2: its error is
+// 2^-29 times k.
 struct ExpSplit {
     float r;
     float scale;
@@ -19,8 +19,8 @@ ISOBIT_FN ExpSplit exp_split(float x) {
     return ExpSplit{fma(t - MAGIC_BIASED, -LN_2, x), power_of_two(t)};
 }
 
-// e^(x/2) for |x| < 174: its square reaches every power that bf16 has, subnormals included, with
-// one rounding more.
+// e^(x/2) for |x| < 174. Its square reaches every power in the range of bf16, subnormals included,
+// at the cost of one more rounding.
 ISOBIT_FN float exp_half(float x) {
     float t = fma(x, 0.5f * LOG2_E, MAGIC_BIASED);
     float r = fma(t - MAGIC_BIASED, -2.0f * LN_2, x);
@@ -44,7 +44,7 @@ ISOBIT_FN float exp(float x) {
 
 template <typename T>
 ISOBIT_FN float exp2(float x) {
-    // Of x for f16; of x/2 for bf16, then squared.
+    // exp2 of x for f16; of x/2 for bf16, squared afterwards.
     float half = is_wide<T> ? 0.5f : 1.0f;
     if constexpr (is_wide<T>) {
         x = at_least(at_most(x, 140.0f), -140.0f);
@@ -59,7 +59,7 @@ ISOBIT_FN float exp2(float x) {
     return is_wide<T> ? p * p : p;
 }
 
-// 2^k (e^r - 1) + (2^k - 1): no cancellation, and r alone where k = 0.
+// 2^k (e^r - 1) + (2^k - 1): nothing cancels, and for k = 0 only the term in r is left.
 template <typename T>
 ISOBIT_FN float expm1(float x) {
     float within = at_least(at_most(x, is_wide<T> ? 88.8f : 20.0f), -20.0f);
@@ -68,10 +68,10 @@ ISOBIT_FN float expm1(float x) {
     float r = fma(t - offset, -LN_2, within);
     float q = horner(r, 0x1.11231cp-7f, 0x1.56fa44p-5f, 0x1.55591cp-3f, 0x1.fffebp-2f, 0x1p+0f);
     q = q * r;
-    // For bf16 it is 2^(k-1), so that k = 128 has one, too.
+    // For bf16 the scale is 2^(k-1), so that k = 128 is representable too.
     float scale = power_of_two(t);
     float value = fma(scale, q, scale - (is_wide<T> ? 0.5f : 1.0f));
-    // The sign is x's, -0's included.
+    // The result has the sign of x, also for -0.
     return with_sign(is_wide<T> ? 2.0f * value : value, x);
 }
 

@@ -6,8 +6,8 @@
 namespace isobit::narrow {
 
 // e^x and e^-x share one reduction x = k ln 2 + r and one pair of polynomials, even and odd: e^x =
-// 2^k (even + odd), e^-x = 2^-k (even - odd). Near 0, where k = 0, sinh is the odd one: nothing
-// cancels.
+// 2^k (even + odd), e^-x = 2^-k (even - odd). Near 0, where k = 0, sinh is the odd polynomial, so
+// nothing cancels.
 struct HyperbolicSplit {
     float even;  // cosh(r)
     float odd;   // sinh(r)
@@ -18,7 +18,7 @@ struct HyperbolicSplit {
 template <typename T>
 ISOBIT_FN HyperbolicSplit hyperbolic_split(float x) {
     float magnitude = at_most(abs(x), is_wide<T> ? 89.5f : 20.0f);
-    // 2^(k-1), for bf16 2^(k-2), stands in t's low bits.
+    // The low bits of t hold 2^(k-1), or 2^(k-2) for bf16.
     float offset = is_wide<T> ? MAGIC_BIASED - 2.0f : MAGIC_BIASED - 1.0f;
     float t = fma(magnitude, LOG2_E, offset);
     float r = fma(t - offset, -LN_2, magnitude);
@@ -49,7 +49,7 @@ ISOBIT_FN float cosh(float x) {
     return is_wide<T> ? 2.0f * value : value;
 }
 
-// x P(x^2) / Q(x^2) as far as 4.55, from where on tanh rounds to 1 in f16.
+// x P(x^2) / Q(x^2) up to 4.55, from where on tanh rounds to 1 in f16.
 template <typename T>
 ISOBIT_FN float tanh(float x) {
     float a = at_most(abs(x), 4.55f);

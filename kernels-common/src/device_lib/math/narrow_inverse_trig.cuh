@@ -7,7 +7,7 @@ namespace isobit::narrow {
 
 ISOBIT_CONST float HALF_PI = 0x1.921fb6p+0f;
 
-// Up to 1/2, a P(a^2). Above, asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)); none above 1.
+// Up to 1/2: a P(a^2). Above: asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)). Above 1: NaN.
 template <typename T>
 ISOBIT_FN float asin(float x) {
     float a = abs(x);
@@ -19,7 +19,8 @@ ISOBIT_FN float asin(float x) {
     return a > 1.0f ? infinity() - infinity() : value;
 }
 
-// pi/2 - asin(x), but for x beyond 1/2 and -1/2 with the root: 2 asin(...) and pi - 2 asin(...).
+// pi/2 - asin(x). For |x| > 1/2 uses the square root: 2 asin(...), or pi - 2 asin(...) for negative
+// x.
 template <typename T>
 ISOBIT_FN float acos(float x) {
     x = moved<T>(x, -0x1.2bcp-4f, -0x1.2bbp-4f);

@@ -5,7 +5,7 @@
 
 namespace isobit::narrow {
 
-// x = 2^k (1 + f) with 1 + f between the square roots of 1/2 and 2.
+// x = 2^k (1 + f), with 1 + f between the square roots of 1/2 and 2.
 struct LogSplit {
     float k;
     float f;
@@ -15,7 +15,7 @@ template <typename T>
 ISOBIT_FN LogSplit log_split(float x) {
     float bias = 0.0f;
     if constexpr (is_wide<T>) {
-        // f32's own subnormals.
+        // Scales up f32 subnormals, which bf16 shares.
         bool tiny = x < 0x1p-126f;
         x = tiny ? x * 0x1p64f : x;
         bias = tiny ? -64.0f : 0.0f;
@@ -25,14 +25,14 @@ ISOBIT_FN LogSplit log_split(float x) {
     return LogSplit{fma((float)(i32)exponent, 0x1p-23f, bias), f};
 }
 
-// The logarithm at the pole, -inf, and below, NaN. `x` is the argument shifted so that 0
-// is the pole.
+// The special values of a logarithm: -inf at the pole and NaN below it. `x` is the argument,
+// shifted so that the pole is at 0.
 ISOBIT_FN float log_edges(float x, float value) {
     return x > 0.0f ? value : (x == 0.0f ? -infinity() : infinity() - infinity());
 }
 
-// Infinity and NaN as they are: the fma adds less than half a unit of a narrow type to anything
-// else.
+// Passes infinity and NaN through: the fma adds less than half a unit of a narrow type to any other
+// value.
 ISOBIT_FN float log_top(float x, float value) { return fma(x, 0x1p-149f, value); }
 
 template <typename T>
@@ -61,7 +61,7 @@ ISOBIT_FN float log1p(float x) {
     x = moved<T>(x, 0x1.80cp-8f, 0x1.80dp-8f);
     float u = 1.0f + x;
     u32 exponent = (to_bits(u) - 0x3f3504f3u) & 0xff800000u;
-    // f = 2^-k (1 + x) - 1 exactly, from x itself: u has lost digits of a small x.
+    // f = 2^-k (1 + x) - 1 exactly, from x itself, because u has lost digits of a small x.
     float f;
     if constexpr (is_wide<T>) {
         // 2^(2-k), since 2^-128 would be subnormal.
@@ -72,12 +72,12 @@ ISOBIT_FN float log1p(float x) {
         f = fma(x, scale, scale - 1.0f);
     }
     float k = (float)(i32)exponent * 0x1p-23f;
-    // The sign is x's, -0's included.
+    // The result has the sign of x, also for -0.
     float q = horner(
         f, 0x1.660ee2p-4f, -0x1.251406p-3f, 0x1.317e22p-3f, -0x1.535a3cp-3f, 0x1.98d336p-3f, -0x1.0004bp-2f,
         0x1.5556f2p-2f, -0x1.fffffap-2f);
     float value = fma(k, LN_2, fma(f * f, q, f));
-    // f is a NaN at infinity.
+    // At infinity f is NaN.
     return with_sign(log_edges(u, u < infinity() ? value : u), x);
 }
 

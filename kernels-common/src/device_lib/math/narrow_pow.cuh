@@ -6,9 +6,8 @@
 
 namespace isobit::narrow {
 
-// 2^(y log2 |x|), with the edges of C's Annex F. Here the result may be 1 ulp off, so both
-// polynomials are shorter than those of log2 and exp2: they are off by 2^-19 and 2^-18 of their
-// values.
+// 2^(y log2 |x|), with the special values of C's Annex F. The result may be 1 ulp off, so both
+// polynomials are shorter than those of log2 and exp2: their relative errors are 2^-19 and 2^-18.
 template <typename T>
 ISOBIT_FN float pow(float x, float y) {
     float a = abs(x);
@@ -17,10 +16,10 @@ ISOBIT_FN float pow(float x, float y) {
         s.f, 0x1.5f6f62p-3f, -0x1.13c69cp-2f, 0x1.2ecd1p-2f, -0x1.6fff66p-2f, 0x1.ec295ap-2f, -0x1.71569p-1f,
         0x1.71548ep+0f);
     float log = fma(s.f, q, s.k);
-    // -inf at 0; infinity and NaN as they are.
+    // -inf at 0; infinity and NaN stay as they are.
     log = to_bits(a) - 1u < 0x7f7fffffu ? log : (a - 1.0f) * infinity();
     float t = a == 1.0f || y == 0.0f ? 0.0f : y * log;
-    // For bf16 of half the exponent, squared later.
+    // For bf16, exponentiates half of t and squares the result later.
     float half = is_wide<T> ? 0.5f : 1.0f;
     float limit = is_wide<T> ? 140.0f : 30.0f;
     t = at_least(at_most(t, limit), -limit);
@@ -34,7 +33,7 @@ ISOBIT_FN float pow(float x, float y) {
     bool integer = rint(y) == y;
     bool odd = integer && rint(0.5f * y) != 0.5f * y;
     value = xor_sign(value, sign_of(x) & (odd ? 0x80000000u : 0u));
-    // A NaN y is no integer either.
+    // A NaN y is not an integer either.
     return x < 0.0f && a < infinity() && !integer ? infinity() - infinity() : value;
 }
 

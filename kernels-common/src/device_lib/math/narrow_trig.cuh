@@ -4,8 +4,7 @@
 
 namespace isobit::narrow {
 
-// 2^e / (2 pi) for e from 9 to 120, without its integer part, in units of 2^-64 (rounded to
-// nearest).
+// The fractional part of 2^e / (2 pi) for e from 9 to 120, in units of 2^-64 (rounded to nearest).
 ISOBIT_TABLE u64 TURNS[112] = {
     0x7cc1b727220a94feull, 0xf9836e4e441529fcull, 0xf306dc9c882a53f8ull, 0xe60db9391054a7f1ull,
     0xcc1b727220a94fe1ull, 0x9836e4e441529fc2ull, 0x306dc9c882a53f85ull, 0x60db9391054a7f0aull,
@@ -37,22 +36,22 @@ ISOBIT_TABLE u64 TURNS[112] = {
     0xee06db14acc9e21dull, 0xdc0db6295993c439ull, 0xb81b6c52b3278872ull, 0x7036d8a5664f10e4ull,
 };
 
-// A bf16 from 2^16 on is an eight-bit integer times a power of two: the integer's product with the
-// power's part of a turn, dropping whole turns in the wrap of 64 bits, is the argument in turns
-// with at least 56 digits after the point.
+// A bf16 of at least 2^16 is an 8-bit integer times a power of two. The product of that integer and
+// the fraction of a turn that the power makes is the argument in turns, with at least 56 bits after
+// the point; 64-bit wrapping drops the whole turns.
 ISOBIT_FN u64 turns(float magnitude) {
     u32 bits = to_bits(magnitude);
     return (u64)((bits >> 16 & 0x7fu) | 0x80u) * TURNS[(bits >> 23) - 143u];
 }
 
-// A reduced argument r and the number of quarter or half turns taken away, modulo what matters, in
-// the low bits of `count`.
+// A reduced argument r. The low bits of `count` hold the number of quarter or half turns removed,
+// modulo the relevant power of two.
 struct TrigSplit {
     float r;
     u32 count;
 };
 
-// |x| - count * unit, for `unit` of pi or pi/2 in two constants.
+// x| - count * unit, where `unit` is pi or pi/2 as two constants.
 ISOBIT_FN TrigSplit trig_split(float k, u32 count, float magnitude, float unit_high, float unit_low) {
     float r = fma(k, -unit_high, magnitude);
     return TrigSplit{fma(k, -unit_low, r), count};
@@ -67,7 +66,7 @@ ISOBIT_FN float sin(float x) {
     if constexpr (is_wide<T>) {
         if (magnitude >= 0x1p16f && magnitude < infinity()) {
             u64 turn = turns(magnitude);
-            // To the nearest half turn, which is 2^63.
+            // Rounds to the nearest half turn, which is 2^63.
             s.count = (u32)((turn + (1ull << 62)) >> 63);
             s.r = (float)(i64)(turn << 1) * 0x1.921fb6p-63f;
         }
@@ -85,7 +84,7 @@ ISOBIT_FN float cos(float x) {
     TrigSplit s = trig_split((t - MAGIC) + 0.5f, to_bits(t), magnitude, 0x1.921fb6p+1f, -0x1.777a5cp-24f);
     if constexpr (is_wide<T>) {
         if (magnitude >= 0x1p16f && magnitude < infinity()) {
-            // A quarter turn on, cos is the sine.
+            // Shifted by a quarter turn, cos is the sine.
             u64 turn = turns(magnitude) + (1ull << 62);
             s.count = (u32)((turn + (1ull << 62)) >> 63) ^ 1u;
             s.r = (float)(i64)(turn << 1) * 0x1.921fb6p-63f;
@@ -96,7 +95,7 @@ ISOBIT_FN float cos(float x) {
     return xor_sign(p * s.r, ~(s.count << 31) & 0x80000000u);
 }
 
-// A quotient for |r| <= pi/4, upside down in odd quarters.
+// A quotient for |r| <= pi/4, inverted in odd quarters.
 template <typename T>
 ISOBIT_FN float tan(float x) {
     float magnitude = abs(x);

@@ -1,8 +1,8 @@
-//! The pool over memory that is kept in books.
+//! Tests the pool with a mock allocator.
 
 use super::*;
 
-/// Hands out addresses, and remembers which blocks are live with their sizes.
+/// A mock allocator: hands out addresses and remembers the live blocks with their sizes.
 #[derive(Debug, Default)]
 struct Books(Mutex<BTreeMap<u64, usize>>);
 
@@ -42,7 +42,7 @@ fn the_pool_keeps_what_is_given_back() {
     let (pool, books) = (Pool::<()>::new(false), Books::default());
     for _ in 0..3 {
         let (ptr, class, uses) = pool.alloc(&books, 1000, |_| true).unwrap();
-        // SAFETY: from `alloc`, given back once.
+        // SAFETY: the block is from `alloc` and is freed once.
         unsafe { pool.free(&books, ptr, class, uses) };
     }
     assert_eq!((pool.stats().misses, pool.stats().hits, pool.stats().cached), (1, 2, 1024));
@@ -57,7 +57,7 @@ fn in_exact_mode_each_block_is_its_own_and_goes_back_at_once() {
         let (ptr, class, uses) = pool.alloc(&books, bytes, |_| true).unwrap();
         assert_eq!(books.0.lock().get(&ptr.0), Some(&bytes));
         assert_eq!(pool.stats().in_use, bytes as u64);
-        // SAFETY: from `alloc`, given back once.
+        // SAFETY: the block is from `alloc` and is freed once.
         unsafe { pool.free(&books, ptr, class, uses) };
         assert!(books.0.lock().is_empty());
     }
@@ -72,11 +72,11 @@ fn a_limit_counts_what_is_in_use_and_cached() {
     let (pool, books) = (Pool::<()>::new(false), Books::default());
     let alloc = |bytes| pool.alloc(&books, bytes, |_| true).map(|(ptr, class, ())| (ptr, class));
     let (kept, given) = (alloc(4096).unwrap(), alloc(8192).unwrap());
-    // SAFETY: from `alloc`, given back once.
+    // SAFETY: the block is from `alloc` and is freed once.
     unsafe { pool.free(&books, given.0, given.1, ()) };
     pool.set_limit(&books, 4096 + 8192);
     assert_eq!((pool.stats().in_use, pool.stats().cached), (4096, 8192));
-    // The cache makes room for another size.
+    // The cache is released to make room for another size.
     let second = alloc(2048).unwrap();
     assert_eq!((pool.stats().in_use, pool.stats().cached), (4096 + 2048, 0));
     let peak = pool.stats().peak;
@@ -86,11 +86,11 @@ fn a_limit_counts_what_is_in_use_and_cached() {
         assert!(error.message().contains(part), "{part}: {error}");
     }
     assert_eq!((pool.stats().in_use, pool.stats().peak), (6144, peak), "a refused request leaves no trace");
-    // SAFETY: as above.
+    // SAFETY: the block is from `alloc` and is freed once.
     unsafe { pool.free(&books, kept.0, kept.1, ()) };
     pool.set_limit(&books, 2048);
     assert_eq!((pool.stats().in_use, pool.stats().cached), (2048, 0), "what is cached gives way to a lower limit");
-    // SAFETY: as above.
+    // SAFETY: the block is from `alloc` and is freed once.
     unsafe { pool.free(&books, second.0, second.1, ()) };
     assert_eq!(pool.stats().cached, 2048);
     pool.set_limit(&books, u64::MAX);
@@ -102,7 +102,7 @@ fn a_block_that_suits_is_preferred() {
     let (pool, books) = (Pool::<u8>::new(false), Books::default());
     let blocks: Vec<_> = (0..3).map(|_| pool.alloc(&books, 1000, |_| true).unwrap()).collect();
     for (uses, (ptr, class, _)) in (0..).zip(&blocks) {
-        // SAFETY: from `alloc`, given back once.
+        // SAFETY: the block is from `alloc` and is freed once.
         unsafe { pool.free(&books, *ptr, *class, uses) };
     }
     assert_eq!(pool.alloc(&books, 1000, |&uses| uses == 0).unwrap(), (blocks[0].0, blocks[0].1, 0));

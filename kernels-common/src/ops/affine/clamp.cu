@@ -1,4 +1,4 @@
-// min(max(x, low), high), with limits in the compute type.
+// min(max(x, low), high), with the limits in the compute type.
 #include "device_lib/arith.cuh"
 #include "device_lib/elementwise.cuh"
 

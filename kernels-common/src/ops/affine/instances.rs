@@ -1,18 +1,18 @@
-//! Two kernels for each operation and dtype: affine and clamp for every dtype, powf and elu for
-//! floats. Of integers that differ in their sign alone, the unsigned ones have `affine`.
+//! Two kernels per operation and dtype: affine and clamp for every dtype, powf and elu for floats.
+//! Signed integers share the `affine` kernels of the unsigned ones.
 
 use super::{recipes, without_sign};
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// `affine` and `clamp` as keys number them; powf and elu are 1 and 2.
+/// The numbers of `affine` and `clamp` in keys; powf and elu are 1 and 2.
 pub const AFFINE: usize = 0;
 /// See [`AFFINE`].
 pub const CLAMP: usize = 3;
 
-/// The dtype under whose key the kernels are: a product and a sum of integers are the same bits
-/// with a sign or without.
+/// Returns the dtype whose key the kernels have: a product or a sum of integers has the same bits
+/// whether they are signed or not.
 pub fn carrier(op: usize, dtype: DType) -> DType {
     if op == AFFINE { without_sign(dtype) } else { dtype }
 }

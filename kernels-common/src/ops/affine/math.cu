@@ -1,5 +1,5 @@
-// powf and elu: transcendentals with a parameter in the compute type, over the recipes of the
-// module's prelude.
+// powf and elu: transcendental functions with a parameter in the compute type. They use the recipes
+// of the module's prelude.
 #include "device_lib/elementwise.cuh"
 
 namespace isobit::with_parameter {

@@ -8,7 +8,7 @@ use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
-/// The number of the operation in keys, and the kernels.
+/// Returns the kernels, with the operation's number in keys.
 fn kernels(op: &Op, dtype: DType) -> Kernels {
     let (number, unroll) = match op {
         Op::Powf(_) => (1, recipe_unroll(dtype)),
@@ -19,13 +19,14 @@ fn kernels(op: &Op, dtype: DType) -> Kernels {
     Kernels::new(Key::new(Family::Affine, number, &[carrier(number, dtype)], Key::CONTIGUOUS), unroll)
 }
 
-/// The kernels that the operation may launch for these dtypes.
+/// Returns the kernels that the operation may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     kernels(op, dtypes[0]).keys()
 }
 
-/// A parameter as the kernels take it: rounded to the compute type of a float, cast to an integer
-/// (truncated, saturated, NaN to 0). In the low bytes, as the machine is little-endian.
+/// Returns a parameter in the form that the kernels take: rounded to the compute type of a float,
+/// or cast to an integer (truncated, saturated, NaN to 0). The value is in the low bytes, because
+/// the device is little-endian.
 fn parameter(value: f64, dtype: DType) -> u64 {
     match dtype {
         DType::U8 => (value as u8).into(),

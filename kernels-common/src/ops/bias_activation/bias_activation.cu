@@ -1,5 +1,5 @@
-// Functions of sums, over the recipes of the module's prelude. The sum is rounded to the dtype, as
-// `add` rounds it.
+// Activations of sums, with the recipes of the module's prelude. The sum is rounded to the dtype,
+// as `add` does.
 #include "device_lib/arith.cuh"
 #include "device_lib/elementwise.cuh"
 

@@ -1,5 +1,5 @@
-//! Three kernels for each function and float: dense operands, rows and repeated elements, any
-//! layout.
+//! Three kernels per function and float dtype: for dense operands, for rows and repeated elements,
+//! and for any layout.
 
 use super::recipes;
 use crate::key::{Family, Key};

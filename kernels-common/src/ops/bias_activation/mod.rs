@@ -1,4 +1,4 @@
-//! Functions of sums.
+//! Activations of sums (bias + activation).
 
 use crate::key::{Family, Key};
 use crate::launch::elementwise::{Kernels, recipe_unroll, run};
@@ -10,7 +10,7 @@ fn kernels(op: Activation, dtype: DType) -> Kernels {
     Kernels::with_rows(Key::new(Family::BiasActivation, op.index(), &[dtype], Key::CONTIGUOUS), recipe_unroll(dtype))
 }
 
-/// The kernels that the operation may launch for these dtypes.
+/// Returns the kernels that the operation may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     match op {
         &Op::AddActivation(op) => kernels(op, dtypes[0]).keys(),

@@ -1,4 +1,4 @@
-// The binary operations that IEEE 754 or integer arithmetic determines.
+// The binary operations whose results IEEE 754 or integer arithmetic determines exactly.
 #include "device_lib/arith.cuh"
 #include "ops/binary/binary.cuh"
 

@@ -1,5 +1,5 @@
-//! Three kernels for each operation and dtype, dense operands in modules of their own. Of integers
-//! that differ in their sign alone, the unsigned ones have those that wrap.
+//! Three kernels per operation and dtype; those for dense operands have their own modules. Signed
+//! integers share the wrapping kernels of the unsigned ones.
 
 use super::{recipes, without_sign};
 use crate::key::{Family, Key};
@@ -8,8 +8,8 @@ use isobit_hal::{BinaryOp, DType};
 
 use BinaryOp::*;
 
-/// The dtype under whose key the kernels are: sums, differences and products of integers are the
-/// same bits with a sign or without.
+/// Returns the dtype whose key the kernels have: sums, differences and products of integers have
+/// the same bits whether they are signed or not.
 pub fn carrier(op: BinaryOp, dtype: DType) -> DType {
     if matches!(op, Add | Sub | Mul) { without_sign(dtype) } else { dtype }
 }
@@ -17,8 +17,8 @@ pub fn carrier(op: BinaryOp, dtype: DType) -> DType {
 /// Adds the family's modules.
 pub fn add(modules: &mut Vec<Module>) {
     for &dtype in DType::ALL {
-        // Those of one module are compiled together when one of them is wanted: the long ones stand
-        // alone.
+        // All kernels of a module are compiled together when one of them is needed, so kernels with
+        // long code have their own modules.
         modules.extend(pair("arith", dtype, "ops/binary/exact.cu", &[Add, Sub, Mul, Div, Maximum, Minimum]));
         modules.extend(pair("rem", dtype, "ops/binary/exact.cu", &[Rem]));
         let pow = pair("pow", dtype, "ops/binary/pow.cu", &[Pow]);

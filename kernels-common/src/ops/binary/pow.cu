@@ -1,4 +1,4 @@
-// pow, over the recipe of the module's prelude. Its code is long, so a thread takes one pack at a
+// pow, with the recipe of the module's prelude. Its code is long, so a thread takes one pack at a
 // time.
 #include "ops/binary/binary.cuh"
 

@@ -1,22 +1,22 @@
-//! Every dtype to every other: a module for each source, and two kernels for each pair. The same
-//! dtype is a copy, and integers that differ in their sign alone share the kernels in which it
-//! changes no bit.
+//! Casts from every dtype to every other: one module per source dtype, two kernels per pair. A cast
+//! to the same dtype is a copy. Signed and unsigned integers share a kernel if the sign changes no
+//! bit of the result.
 
 use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// The pair under whose key the kernels are. To an integer of its size or less an integer is cut
-/// short, to a longer one its own sign decides what is put before it; the sign of what it becomes
-/// is never asked for.
+/// Returns the pair whose key the kernels have. An integer cast to its own size or less is
+/// truncated; cast to a larger size, its own sign decides how it is extended. The signedness of the
+/// target never matters.
 pub fn carriers(from: DType, to: DType) -> (DType, DType) {
     if !from.is_int() || !to.is_int() {
         return (from, to);
     }
     let cut = to.size_in_bytes() <= from.size_in_bytes();
     match (if cut { without_sign(from) } else { from }, without_sign(to)) {
-        // The same dtype has no kernels.
+        // Casts to the same dtype have no kernels.
         (DType::U8, DType::U8) => (DType::I8, DType::U8),
         (DType::U32, DType::U32) => (DType::I32, DType::U32),
         pair => pair,

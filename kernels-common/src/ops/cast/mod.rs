@@ -1,4 +1,4 @@
-//! Converting between dtypes.
+//! Casts between dtypes.
 
 use crate::key::{Family, Key};
 use crate::launch::elementwise::{Kernels, dtype_of, run};
@@ -13,7 +13,7 @@ fn kernels(from: DType, to: DType) -> Kernels {
     Kernels::new(Key::new(Family::Cast, 0, &[from, to], Key::CONTIGUOUS), 2)
 }
 
-/// The kernels that the operation may launch for these dtypes.
+/// Returns the kernels that the operation may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     match dtypes {
         &[from, to] if from != to => kernels(from, to).keys(),

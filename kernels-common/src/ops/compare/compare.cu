@@ -1,10 +1,10 @@
-// Comparisons: 0 or 1 for each pair. Narrow floats compare by their exact values in f32, and C++'s
-// operators are IEEE's: with a NaN only `ne` holds.
+// Comparisons: 0 or 1 for each pair. Narrow floats are compared by their exact values in f32. C++'s
+// operators follow IEEE 754: if an operand is NaN, only `ne` is true.
 #include "device_lib/elementwise.cuh"
 
 namespace isobit::compare {
 
-// A functor for each operation, named as the operation.
+// A functor for each operation, named after it.
 #define ISOBIT_COMPARISON(NAME, OPERATOR)                                                                              \
     template <typename T>                                                                                              \
     struct NAME {                                                                                                      \

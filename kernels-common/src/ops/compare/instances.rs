@@ -1,12 +1,13 @@
-//! Three kernels for each comparison and dtype, dense operands in a module of their own. `lt` and
-//! `le` have none: they are `gt` and `ge` of exchanged operands, NaNs included.
+//! Three kernels per comparison and dtype; those for dense operands have their own module. `lt` and
+//! `le` have no kernels: they are `gt` and `ge` with the operands exchanged, which also holds for
+//! NaN.
 
 use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{CmpOp, DType};
 
-/// The comparison that has kernels, and whether it takes the operands in the other order.
+/// Returns the comparison that has kernels, and whether its operands must be exchanged.
 pub fn exchanged(op: CmpOp) -> (CmpOp, bool) {
     match op {
         CmpOp::Lt => (CmpOp::Gt, true),
@@ -15,7 +16,7 @@ pub fn exchanged(op: CmpOp) -> (CmpOp, bool) {
     }
 }
 
-/// The dtype under whose key the kernels are: whether the bits of two integers are equal does not
+/// Returns the dtype whose key the kernels have: whether two integers have equal bits does not
 /// depend on their sign.
 pub fn carrier(op: CmpOp, dtype: DType) -> DType {
     if matches!(op, CmpOp::Eq | CmpOp::Ne) { without_sign(dtype) } else { dtype }

@@ -12,7 +12,7 @@ fn kernels(op: CmpOp, dtype: DType) -> Kernels {
     Kernels::with_rows(Key::new(Family::Compare, op.index(), &[carrier(op, dtype)], Key::CONTIGUOUS), 2)
 }
 
-/// The kernels that the operation may launch for these dtypes.
+/// Returns the kernels that the operation may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     match op {
         &Op::Cmp(op) => kernels(op, dtypes[0]).keys(),

@@ -1,16 +1,16 @@
-//! One spatial dimension of a convolution, for all of its outputs or some: what the kernels are
-//! told of it.
+//! The kernel parameters of one spatial dimension of a convolution, for all of its outputs or a
+//! part of them.
 
 use crate::launch::index::Divisor;
 use isobit_hal::{Error, ErrorKind, Result};
 use std::mem::offset_of;
 use std::ops::Range;
 
-/// A dimension as the call has it.
+/// A dimension as the caller describes it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     pub transposed: bool,
-    /// Of the input, the kernel and the result.
+    /// The size of the input; `taps` is that of the kernel, `outputs` that of the result.
     pub size: usize,
     pub taps: usize,
     pub outputs: usize,
@@ -19,7 +19,7 @@ pub(super) struct Window {
     pub dilation: usize,
 }
 
-/// `ConvAxis` of the kernels.
+/// The layout of the kernels' `ConvAxis`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Axis {
@@ -39,30 +39,30 @@ const _: () = assert!(size_of::<Axis>() == 56);
 const _: () = assert!(offset_of!(Axis, position) == 12 && offset_of!(Axis, stride) == 16);
 const _: () = assert!(offset_of!(Axis, per_phase) == 32);
 
-/// Some outputs of a dimension.
+/// A part of the outputs along a dimension.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub axis: Axis,
-    /// The first input that any of them may see; positions count from there.
+    /// The first input that any of the outputs may see. Positions are counted from it.
     pub first_input: usize,
-    /// How far from there a position may lie, inside the input or outside.
+    /// How far from `first_input` a position may lie, inside or outside the input.
     pub reach: usize,
-    /// Phases, and outputs of the one that has the most.
+    /// The number of phases. `per_phase` is the number of outputs in the largest phase.
     pub phases: usize,
     pub per_phase: usize,
-    /// Taps that a phase meets at most.
+    /// The largest number of taps that a phase meets.
     pub taps: usize,
 }
 
-/// Positions and sizes stay below this, so that sums of two of them fit an i32.
+/// Positions and sizes stay below this limit, so that the sum of two of them fits an i32.
 const MOST: i128 = 1 << 29;
 
 fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// `x` with `a x = 1` modulo `n`, for numbers that have no common divisor (the extended algorithm
-/// of Euclid); 0 modulo 1.
+/// Returns `x` with `a x = 1` modulo `n`, for coprime numbers (the extended Euclidean algorithm);
+/// returns 0 modulo 1.
 fn inverse(a: i128, n: i128) -> i128 {
     let (mut r, mut x) = ((n, a.rem_euclid(n)), (0, 1));
     while r.1 != 0 {
@@ -74,17 +74,18 @@ fn inverse(a: i128, n: i128) -> i128 {
 }
 
 impl Window {
-    /// The outputs of a range, which is not empty.
+    /// Returns the parameters for a range of outputs, which must not be empty.
     ///
     /// # Errors
-    /// `InvalidArgument` where one output sees inputs too far apart for the kernels.
+    /// `InvalidArgument` if one output sees inputs that are too far apart for the kernels.
     pub fn part(&self, outputs: &Range<usize>) -> Result<Part> {
         let [first, count, taps] = [outputs.start, outputs.len(), self.taps].map(|n| n as i128);
         let [size, mut stride, padding] = [self.size, self.stride, self.padding].map(|n| n as i128);
-        // What a single output or tap never steps by is of no account.
+        // A stride or dilation that is never applied, because there is one output or one tap, is
+        // ignored.
         let dilation = if taps == 1 { 1 } else { self.dilation as i128 };
         let extent = (taps - 1) * dilation;
-        // Positions count from the first input that is seen, or one before it.
+        // Positions count from the first input that is seen, or from the one before it.
         let (position, first_input, reach);
         if self.transposed {
             let from = first + padding;
@@ -101,7 +102,7 @@ impl Window {
             let from = first * self.stride as i128 - padding;
             let seen = (count - 1) * stride + extent;
             first_input = from.clamp(0, size);
-            // From where nothing is seen, it does not matter how far away the input is.
+            // If nothing is seen from there, the distance to the input does not matter.
             position = if first_input == size { 0 } else { (from - first_input).max(-1 - seen) };
             reach = seen + 1;
         }
@@ -109,8 +110,8 @@ impl Window {
             return Err(Error::new(
                 ErrorKind::InvalidArgument,
                 format!(
-                    "a kernel of {} taps with stride {} and dilation {} reaches over more than 2^29 positions of a dimension, which is more \
-                     than GPU kernels count; the CPU computes it",
+                    "a kernel of {} taps with stride {} and dilation {} spans 2^29 or more positions of a dimension, which is too many \
+                     for the GPU kernels; the CPU backend supports it",
                     self.taps, self.stride, self.dilation
                 ),
             ));
@@ -145,8 +146,8 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// `conv_line` of conv.cuh for every phase: for each output and tap of a part the input
-    /// position, none where the phase does not meet the tap.
+    /// Mirrors `conv_line` of conv.cuh for every phase: the input position for each output and tap
+    /// of a part, or `None` if the phase does not meet the tap.
     fn met(part: &Part, transposed: bool) -> Vec<Vec<Option<i64>>> {
         let a = &part.axis;
         let [count, taps, stride] = [a.outputs, a.taps, a.stride].map(i64::from);

@@ -1,10 +1,10 @@
-// What the kernels of convolutions share: the problem, and how outputs and taps meet the input. A
-// convolution is a product of matrices: its rows are outputs of all images, its columns the
-// channels of a group that are computed, and k counts input channels and taps, row-major.
+// Shared code of the convolution kernels: the problem description, and how outputs and taps meet
+// the input. A convolution is a matrix product: its rows are the outputs of all images, its columns
+// are the output channels of a group, and k counts input channels and taps, row-major.
 //
-// The outputs of a transposed convolution fall into phases, as many as the stride along each
-// dimension: those of one phase meet the same taps, and over them it is a plain convolution with a
-// stride of 1 whose taps walk backwards. A plain convolution has one phase.
+// The outputs of a transposed convolution fall into phases; their number along each dimension is
+// the stride. All outputs of one phase meet the same taps, and on those taps the phase is a plain
+// convolution with stride 1 whose taps run backwards. A plain convolution has one phase.
 #pragma once
 
 #include "device_lib/index.cuh"
@@ -12,60 +12,58 @@
 
 namespace isobit {
 
-// The host's `Axis` in conv/axis.rs: one spatial dimension.
+// One spatial dimension; the host's `Axis` in conv/axis.rs.
 struct ConvAxis {
-    // Of the input, and of the outputs; below 2^30.
+    // Of the input and of the outputs; below 2^30.
     u32 size, outputs;
     u32 taps;
-    // Where the first output meets the input through the first tap. Transposed: the first output,
-    // counted with the padding that is cut off.
+    // Where the first output meets the input through the first tap. For a transposed convolution:
+    // the first output, counted with the padding that is cut off.
     i32 position;
     u32 stride, dilation;
-    // Transposed: the greatest common divisor of stride and dilation, and with both divided by it
-    // the inverse of the dilation modulo the stride.
+    // For a transposed convolution: the greatest common divisor of stride and dilation; and, with
+    // both divided by it, the inverse of the dilation modulo the stride.
     u32 common, inverse;
-    // Outputs of the first phase, which has the most, and phases.
+    // Outputs of the first phase, which has the most, and the number of phases.
     Divisor per_phase, phases;
 };
 
-// As in ops/conv/axis.rs.
+// Must match ops/conv/axis.rs.
 static_assert(sizeof(ConvAxis) == 56);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvAxis, position) == 12 && ISOBIT_OFFSET(ConvAxis, stride) == 16);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(ConvAxis, per_phase) == 32);
 
-// The host's `Problem` in conv/launch.rs. Strides count elements; those of h and w are at [0] and
-// [1].
+// The host's `Conv` in conv/launch.rs. Strides count elements; index 0 is h and index 1 is w.
 struct Conv {
     ConvAxis axis[2];
     u32 transposed;
-    // Of a group.
+    // Per group.
     u32 channels_in, channels_out;
-    // Outputs of a phase in all images, as if each phase had as many as the first.
+    // Outputs of a phase in all images, as if each phase had as many as the first one.
     u32 outputs;
-    // Blocks along channels and along outputs; segments of k that this launch computes apart, 1
-    // where it computes whole results.
+    // Blocks along channels and along outputs. `segments` is the number of segments of k that this
+    // launch computes separately, 1 if it computes complete results.
     Divisor channel_tiles, output_tiles, segments;
-    // Nonzero: four weights along k, four results along w can be moved at once.
+    // Nonzero if four weights along k, or four results along w, can be moved at once.
     u32 kernel_vectors, dst_vectors;
-    // Nonzero: weights that follow each other along k are nearer than those of neighbouring
-    // channels.
+    // Nonzero if neighbours along k are closer in the weights than neighbouring channels.
     u32 along_k;
     u64 src_image, src_group, src_channel, src_space[2];
     u64 kernel_group, kernel_out, kernel_in, kernel_space[2];
     u64 dst_image, dst_group, dst_channel, dst_space[2];
 };
 
-// As in ops/conv/launch.rs.
+// Must match ops/conv/launch.rs.
 static_assert(sizeof(Conv) == 296);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, transposed) == 112 && ISOBIT_OFFSET(Conv, channel_tiles) == 128);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Conv, kernel_vectors) == 164 && ISOBIT_OFFSET(Conv, src_image) == 176);
 
-// What a block works on. `unit` counts groups and phases.
+// The work of a block. `unit` counts groups and phases.
 struct ConvBlock {
     u32 channel_tile, output_tile, segment, unit, group, phase[2];
 };
 
-// The quotient, and in `n` the remainder.
+// Returns the quotient and leaves the remainder in `n`.
 ISOBIT_FN u32 take(u32 &n, const Divisor &d) {
     const u32 q = divide(n, d);
     n -= q * d.size;
@@ -84,8 +82,8 @@ ISOBIT_FN ConvBlock conv_block(const Conv &p) {
     return b;
 }
 
-// A dimension within a phase: which taps it meets, and where the first output meets the input
-// through the first of them.
+// A dimension within a phase: which taps the phase meets, and where its first output meets the
+// input through the first of them.
 struct ConvLine {
     u32 tap, tap_step, taps;
     i32 position, per_output, per_tap;
@@ -95,7 +93,7 @@ struct ConvLine {
 ISOBIT_FN ConvLine conv_line(const ConvAxis &a, bool transposed, u32 phase) {
     if (!transposed)
         return ConvLine{0, 1, a.taps, a.position, (i32)a.stride, (i32)a.dilation, 0, 1};
-    // Output o meets input i through tap t where o = i * stride + t * dilation.
+    // Output o meets input i through tap t if o = i * stride + t * dilation.
     const u32 o = (u32)a.position + phase;
     const u32 tap_step = a.stride / a.common, rest = o % a.stride;
     const u32 first = (u32)((u64)(rest / a.common) * a.inverse % tap_step);
@@ -107,12 +105,12 @@ ISOBIT_FN ConvLine conv_line(const ConvAxis &a, bool transposed, u32 phase) {
     return line;
 }
 
-// Products that a result of a phase sums.
+// The number of products that each result of a phase sums.
 ISOBIT_FN u64 conv_k(const Conv &p, const ConvLine &h, const ConvLine &w) {
     return (u64)p.channels_in * h.taps * w.taps;
 }
 
-// An output: its number in its phase along h and w, and whether there is one at all.
+// An output: its position in its phase along h and w, and whether it exists.
 struct ConvOutput {
     u32 image, h, w;
     bool inside;
@@ -129,26 +127,26 @@ ISOBIT_FN ConvOutput conv_output(const Conv &p, const ConvLine &h, const ConvLin
     return at;
 }
 
-// Where a result of the group's first channel goes.
+// The offset of a result of the group's first channel.
 ISOBIT_FN u64 conv_dst(const Conv &p, const ConvLine &h, const ConvLine &w, const ConvOutput &at) {
     return at.image * p.dst_image + (u64)(h.output + at.h * h.output_step) * p.dst_space[0] +
            (u64)(w.output + at.w * w.output_step) * p.dst_space[1];
 }
 
-// A number that no position within the input reaches when it is added to one, and that no sum of a
-// position and another one equals.
+// A position outside the input. Adding a position inside the input to it never gives a position
+// inside, and no sum of a position and another one equals it.
 ISOBIT_CONST i32 CONV_OUTSIDE = -0x7fffffff - 1;
 
-// Where segment `segment` of a result keeps its value, until all are added.
+// Where segment `segment` of a result keeps its value until all segments are added.
 template <typename C>
 ISOBIT_FN C *conv_partial(const Conv &p, C *partial, u32 unit, u32 segments, u32 segment, u32 channel, u32 output) {
     return partial + (((u64)unit * segments + segment) * p.channels_out + channel) * p.outputs + output;
 }
 
-// The products of a launch's segment: where it starts, and how many they are.
+// The products of a launch's segment: the first one and their number.
 struct ConvPart {
     u64 start, count;
-    // False where the phase has fewer segments than others.
+    // False if the phase has fewer segments than other phases.
     bool any;
 };
 

@@ -1,12 +1,13 @@
-// Convolutions with few channels to compute in a group, depthwise ones among them: a thread takes R
-// channels of P outputs. It walks channels and taps in order and unfolds nothing, for any strides.
+// Convolutions with few output channels per group, including depthwise ones. A thread computes R
+// channels of P outputs. It walks channels and taps in order, without unfolding the input, for any
+// strides.
 #include "ops/conv/conv.cuh"
 
 namespace isobit {
 
 ISOBIT_CONST u32 CONV_THIN_BLOCK = 128;
 
-// How the place of a factor moves from a tap, a row of taps and a channel to the next.
+// How a factor's offset changes from one tap, one row of taps and one channel to the next.
 struct ConvSteps {
     u64 tap, row, channel;
 };
@@ -40,8 +41,7 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
         at_w[j] = o.inside ? at_w[j] : CONV_OUTSIDE;
     }
 
-    // The first channel and tap of the part, whose numbers there are none of where there are no
-    // taps.
+    // The first channel and tap of the part. Both are 0 if there are no taps.
     const u64 taps = (u64)h.taps * w.taps;
     const u64 first_channel = part.start == 0 ? 0 : part.start / taps;
     const u64 in_channel = part.start - first_channel * taps;
@@ -136,8 +136,8 @@ ISOBIT_FN void conv_thin(const T *src, const T *kernel, T *dst, compute_t<T> *pa
     }
 }
 
-// Adds the segments of each result, of which the launch before computed so many apart: a block
-// takes a strip of the outputs of one channel.
+// Adds the segments of each result, of which the previous launch computed `apart` separately. A
+// block takes a strip of the outputs of one channel.
 template <typename T>
 ISOBIT_FN void conv_segments(T *dst, const compute_t<T> *partial, const Conv &p, u32 apart) {
     using C = compute_t<T>;
@@ -149,7 +149,7 @@ ISOBIT_FN void conv_segments(T *dst, const compute_t<T> *partial, const Conv &p,
     const ConvOutput o = conv_output(p, h, w, output);
     if (!o.inside)
         return;
-    // The first segment's value is there for a phase without taps, too.
+    // The first segment has a value even for a phase without taps.
     const u32 segments = k == 0 ? 1 : (u32)((k + PRODUCT_SEGMENT - 1) / PRODUCT_SEGMENT);
     C sum = nothing<C>();
 #pragma unroll 4

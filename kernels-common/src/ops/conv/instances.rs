@@ -1,4 +1,4 @@
-//! Kernels of the portable convolutions, for each float that they are for.
+//! Kernels of the portable convolutions, for each supported float dtype.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -6,14 +6,14 @@ use isobit_hal::DType;
 
 /// Tiles of 128 outputs by 64 channels.
 pub const TILE: u8 = 0;
-/// A thread one channel of four outputs.
+/// One channel of four outputs per thread.
 pub const THIN: u8 = 1;
-/// A thread four channels of two outputs.
+/// Four channels of two outputs per thread.
 pub const THIN_4: u8 = 2;
-/// The sum of segments that were computed apart.
+/// The sum of segments that were computed separately.
 pub const SEGMENTS: u8 = 3;
 
-/// The dtypes that have convolutions.
+/// The dtypes that convolutions support.
 pub const DTYPES: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// Adds the modules.
@@ -22,7 +22,7 @@ pub fn add(modules: &mut Vec<Module>) {
         let ty = dtype.as_str();
         let key = |variant| Key::new(Family::Conv, 0, &[dtype], variant);
         let mut tile = Module::new(format!("conv_{dtype}"), "ops/conv/tile.cu");
-        // Blocks that share a multiprocessor's registers.
+        // The number of blocks that share the registers of a multiprocessor.
         let [resident, strips_4] = if dtype == DType::F64 { ["1", "4"] } else { ["2", "5"] };
         tile.kernel(key(TILE), format!("conv_{dtype}_tile"), "ISOBIT_CONV_TILE", &[ty, resident]);
         modules.push(tile);

@@ -1,5 +1,5 @@
-//! The portable convolution: cut into parts that one launch can count, each by the kernel that
-//! suits it.
+//! The portable convolution: splits a problem into parts that fit one launch, and picks the kernel
+//! for each part.
 
 use super::axis::{Axis, Part, Window};
 use crate::args;
@@ -14,22 +14,23 @@ use isobit_hal::{DType, Result};
 use std::mem::offset_of;
 use std::ops::Range;
 
-/// Products that are summed apart.
+/// Products per segment.
 const SEGMENT: usize = 256;
-/// Channels of a group from which tiles are used.
+/// Channels per group from which tiles are used.
 const TILE_FROM: usize = 16;
-/// Blocks of a launch, of at most 256 threads; segments aside, which are only cut apart where there
-/// are few.
+/// The largest number of blocks in a launch, of at most 256 threads each. Segments do not count:
+/// they are only computed separately if there are few blocks.
 const MOST_BLOCKS: usize = 1 << 23;
-/// Outputs of a launch are counted in 31 bits, with the last block's overhang.
+/// Limit for the outputs of a launch: with the overhang of the last block they are counted in 31
+/// bits.
 const MOST_OUTPUTS: usize = 1 << 30;
 
 pub(super) fn key(dtype: DType, variant: u8) -> Key {
     Key::new(Family::Conv, 0, &[dtype], variant)
 }
 
-/// A tensor's first element, and the strides of images (or none), groups, the channels of a group,
-/// and h and w.
+/// A tensor's first element, and the strides of images (if it has any), groups, the channels of a
+/// group, h and w.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tensor {
     pub ptr: DevicePtr,
@@ -45,25 +46,25 @@ impl Tensor {
     }
 }
 
-/// A convolution with no dimension of the result 0, in two spatial dimensions, of which the first
-/// is of size 1 for those over one.
+/// A convolution in two spatial dimensions whose result is not empty. For 1d convolutions the first
+/// spatial dimension has size 1.
 pub(super) struct Problem<'a, R: GpuRuntime> {
     pub device: &'a GpuDevice<R>,
     pub dtype: DType,
     pub transposed: bool,
     pub images: usize,
     pub groups: usize,
-    /// Of a group; at least 1.
+    /// Per group; at least 1.
     pub channels_in: usize,
     pub channels_out: usize,
     pub windows: [Window; 2],
     pub src: Tensor,
-    /// Channels are the output's, images the input's channels.
+    /// Its channels are the output channels, its images the input channels.
     pub kernel: Tensor,
     pub dst: Tensor,
 }
 
-/// `Conv` of the kernels.
+/// The layout of the kernels' `Conv`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Conv {
@@ -87,7 +88,7 @@ const _: () = assert!(size_of::<Conv>() == 296);
 const _: () = assert!(offset_of!(Conv, transposed) == 112 && offset_of!(Conv, channel_tiles) == 128);
 const _: () = assert!(offset_of!(Conv, kernel_vectors) == 164 && offset_of!(Conv, src) == 176);
 
-/// How a kernel divides results among blocks.
+/// How a kernel divides the results among blocks.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     variant: u8,
@@ -101,13 +102,13 @@ const STRIPS: Shape = Shape { variant: THIN, channels: 1, outputs: 512, threads:
 const STRIPS_4: Shape = Shape { variant: THIN_4, channels: 4, outputs: 256, threads: 128 };
 const SUMS: Shape = Shape { variant: SEGMENTS, channels: 1, outputs: 128, threads: 128 };
 
-/// Groups, images, and outputs along h and w.
+/// Ranges of groups, images, and outputs along h and w.
 type Ranges = [Range<usize>; 4];
 
 impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
-    /// Every element of the three tensors is allocated, and the result overlaps neither itself nor
-    /// its inputs.
+    /// Every element of the three tensors must be allocated, and the result must overlap neither
+    /// itself nor its inputs.
     pub unsafe fn portable(&self) -> Result<()> {
         let [h, w] = self.windows.map(|w| 0..w.outputs);
         // SAFETY: the caller promises that every element of the three tensors is allocated, and the
@@ -115,10 +116,10 @@ impl<R: GpuRuntime> Problem<'_, R> {
         unsafe { self.ranges([0..self.groups, 0..self.images, h, w]) }
     }
 
-    /// Some of the results, in two halves where they are too many for one launch.
+    /// Computes a part of the results. Splits it in two halves if it is too large for one launch.
     ///
     /// # Safety
-    /// As [`portable`](Self::portable).
+    /// Same as [`portable`](Self::portable).
     unsafe fn ranges(&self, ranges: Ranges) -> Result<()> {
         let [groups, images, h, w] = [0, 1, 2, 3].map(|d| ranges[d].len());
         let parts = [self.windows[0].part(&ranges[2]), self.windows[1].part(&ranges[3])];
@@ -143,7 +144,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 for half in [ranges[d].start..middle, middle..ranges[d].end] {
                     let mut part = ranges.clone();
                     part[d] = half;
-                    // SAFETY: a part of it: the caller promises what `portable` asks.
+                    // SAFETY: a part of the problem, for which the caller promises what `portable`
+                    // requires.
                     unsafe { self.ranges(part)? };
                 }
                 Ok(())
@@ -152,14 +154,14 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 let [h, w] = parts;
                 let parts = [h?, w?];
                 let (shape, outputs, units) = launch.unwrap_or((STRIPS_4, 1, 1));
-                // SAFETY: as above.
+                // SAFETY: same as above.
                 unsafe { self.launch(shape, &ranges, &parts, outputs, units) }
             }
         }
     }
 
-    /// Tiles where there are channels enough and every output's first position is counted in 31
-    /// bits; none where that takes fewer images.
+    /// Chooses tiles if there are enough channels and every output's first position fits 31 bits.
+    /// Returns `None` if positions only fit with fewer images.
     fn shape(&self, images: usize, [h, w]: [&Part; 2]) -> Option<Shape> {
         let [along_h, along_w] = self.src.space;
         let far =
@@ -174,7 +176,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     }
 
     /// # Safety
-    /// As [`portable`](Self::portable).
+    /// Same as [`portable`](Self::portable).
     unsafe fn launch(
         &self,
         shape: Shape,
@@ -191,7 +193,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let (kernel, dst) = (from(&self.kernel, 0, [0, 0]), from(&self.dst, image, [h, w]));
 
         let blocks = |s: Shape| self.channels_out.div_ceil(s.channels) * outputs.div_ceil(s.outputs) * units;
-        // Where results alone do not fill the card, each segment of k is a block's own work.
+        // If the results alone do not fill the GPU, each segment of k gets its own block.
         let limits = self.device.runtime().limits();
         let enough = match shape.variant {
             TILE => limits.multiprocessors as usize,
@@ -208,15 +210,15 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let launch =
             |s: Shape, blocks: usize| Launch::linear(key(self.dtype, s.variant), blocks as u32, s.threads as u32);
         let (first, second) = (launch(shape, blocks(shape) * apart), launch(SUMS, blocks(SUMS)));
-        // SAFETY: the caller promises valid tensors, and `partial` has a place for each segment's
-        // value of each result.
+        // SAFETY: the caller promises valid tensors, and `partial` has space for the value of every
+        // segment of every result.
         unsafe { first.on(self.device, args![src.ptr, kernel.ptr, dst.ptr, to, conv])? };
         if partial.is_none() {
             return Ok(());
         }
         let sums = self.conv(SUMS, [src, kernel, dst], parts, outputs, 1);
-        // SAFETY: as above; the values are all written before, in stream order, and go back to the
-        // pool afterwards.
+        // SAFETY: same as above; all values are written earlier in stream order, and the scratch
+        // memory returns to the pool afterwards.
         unsafe { second.on(self.device, args![dst.ptr, to, sums, apart as u32]) }
     }
 
@@ -229,13 +231,13 @@ impl<R: GpuRuntime> Problem<'_, R> {
         apart: usize,
     ) -> Conv {
         let [h, w] = parts;
-        // Four elements are moved at once, in pieces of 16 bytes at most.
+        // Four elements are moved at once, in pieces of at most 16 bytes.
         let bytes = (4 * self.dtype.size_in_bytes()).min(16) as u64;
         let fits =
             |ptr: DevicePtr, strides: &[usize]| ptr.0.is_multiple_of(bytes) && strides.iter().all(|s| s % 4 == 0);
         let k = |tensor: &Tensor| [tensor.image, tensor.space[0], tensor.space[1]];
         let taps = self.windows.map(|w| w.taps);
-        // Along k without gaps, where sizes of 1 say nothing.
+        // Contiguous along k; the strides of dimensions of size 1 do not matter.
         let runs = [(self.channels_in, taps[0] * taps[1]), (taps[0], taps[1]), (taps[1], 1)];
         let along = runs.iter().zip(k(&kernel)).all(|(&(size, step), stride)| size == 1 || stride == step);
         let one_phase = h.phases * w.phases == 1 && !self.transposed;

@@ -1,4 +1,4 @@
-//! Convolutions and their transposes.
+//! Convolutions and transposed convolutions.
 
 mod axis;
 mod launch;
@@ -15,7 +15,7 @@ use axis::Window;
 use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Result, Scalar, Src};
 use launch::{Problem, Tensor, key};
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let own = [TILE, THIN, THIN_4, SEGMENTS].map(|variant| key(dtypes[0], variant));
     own.into_iter().chain(matmul::keys(&Op::Matmul(Default::default()), dtypes)).collect()
@@ -39,12 +39,12 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     };
     let device = dst.device();
     let numerics = op.numerics().unwrap_or_else(|| device.default_numerics());
-    // SAFETY: the layouts were validated against their buffers; the destination's is borrowed
-    // mutably, so it is none of the inputs', and its layout names no element twice.
+    // SAFETY: the layouts were validated against their buffers. The destination is borrowed
+    // mutably, so it is not one of the inputs, and its layout names no element twice.
     unsafe {
         if numerics == Numerics::Vendor {
-            // cuDNN reads a kernel with gaps as if it had none, and MIOpen takes no such. The copy
-            // goes back to the pool afterwards, in stream order.
+            // cuDNN reads a strided kernel as if it were contiguous, and MIOpen rejects strided
+            // kernels. The copy returns to the pool afterwards, in stream order.
             let packed = if kernel_layout.is_contiguous() { None } else { Some(kernel.try_clone(kernel_layout)?) };
             let plain = Layout::contiguous(kernel_layout.shape());
             let asked = match &packed {
@@ -67,7 +67,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
 }
 
-/// The parameters over two dimensions.
+/// The parameters in two dimensions.
 struct Parameters {
     transposed: bool,
     stride: [usize; 2],
@@ -115,7 +115,7 @@ fn vendor_problem<R: GpuRuntime>(
         Tensor4 {
             ptr: storage.ptr().at(storage.dtype(), layout.start_offset()),
             dims: two(layout.dims(), 1),
-            // As if without gaps, where there is one.
+            // The stride that a contiguous added dimension would have.
             strides: two(
                 layout.stride(),
                 layout.dims()[2..].iter().zip(&layout.stride()[2..]).map(|(n, s)| n * s).sum(),
@@ -136,8 +136,8 @@ fn vendor_problem<R: GpuRuntime>(
     }
 }
 
-/// Input and output channels of a group, and the kernel with its channels in this order: those of
-/// the result, and as images those of the input.
+/// Returns the input and output channels of a group, and the kernel as a tensor whose channels are
+/// those of the result and whose images are those of the input.
 fn of_group(conv: &Conv) -> (usize, usize, Tensor) {
     let Tensor4 { ptr, dims: [first, second, ..], strides: [a, b, h, w] } = conv.kernel;
     let (each, space) = (first / conv.groups, [h, w]);
@@ -147,9 +147,9 @@ fn of_group(conv: &Conv) -> (usize, usize, Tensor) {
     }
 }
 
-/// The product of matrices that a convolution is whose kernel has one tap for every output to see
-/// its own input through: the same sums in the same order. None where it is none, or the outputs
-/// lie so that they are no columns.
+/// Returns the matrix product that is equal to a convolution whose kernel has one tap, through
+/// which every output sees its own input: the sums and their order are the same. Returns `None` for
+/// other convolutions, or if the outputs are not laid out as columns.
 fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<matmul::Problem<'a, R>> {
     let one_tap = conv.kernel.dims[2..] == [1, 1] && conv.stride == [1, 1] && conv.padding == [0, 0];
     if !one_tap || conv.src.dims[2..] != conv.dst.dims[2..] {
@@ -168,7 +168,8 @@ fn product<'a, R: GpuRuntime>(device: &'a GpuDevice<R>, conv: &Conv) -> Option<m
             _ => None,
         }
     };
-    // Outputs of all images are columns together where they lie so, else image by image.
+    // The outputs of all images form one set of columns if their layout allows it, else one set per
+    // image.
     let together = merged(0);
     let columns = together.or_else(|| merged(2))?;
     let mut batch = IndexDims::<3>::new();

@@ -1,12 +1,12 @@
-// Convolutions in the tiles of the product: 128 outputs by 64 channels a block. The input is
-// unfolded as it is fetched: a thread keeps its four outputs for all k, and where each k leads
-// stands in a table in shared memory that the block renews with every segment.
+// Convolutions in the tiles of the matrix product: 128 outputs by 64 channels per block. The input
+// is unfolded while it is fetched. A thread keeps its four outputs for all k; a table in shared
+// memory, which the block refills for every segment, holds the offsets that belong to each k.
 #include "ops/conv/conv.cuh"
 #include "ops/matmul/tile.cuh"
 
 namespace isobit {
 
-// Where the k's of a segment lead, from an output's first position in the input and from a
+// The offsets for the k's of a segment, from an output's first position in the input and from a
 // channel's first weight.
 struct ConvTable {
     u64 src[PRODUCT_SEGMENT], kernel[PRODUCT_SEGMENT];
@@ -17,7 +17,7 @@ static_assert(TILE_BLOCK == PRODUCT_SEGMENT, "a thread makes one entry");
 ISOBIT_FN void fill_table(ConvTable &table, const Conv &p, const ConvLine &h, const ConvLine &w, u64 k, u64 end) {
     const u32 i = thread_x();
     k += i;
-    // Beyond the last k the input is outside.
+    // Beyond the last k, the position is outside the input.
     table.h[i] = CONV_OUTSIDE;
     table.w[i] = 0;
     table.src[i] = 0;
@@ -37,9 +37,9 @@ ISOBIT_FN void fill_table(ConvTable &table, const Conv &p, const ConvLine &h, co
                       (u64)(w.tap + tap_w * w.tap_step) * p.kernel_space[1];
 }
 
-// A thread's part of a tile of the unfolded input: a quarter of the tile's outputs lie between two
-// of its four, so that neighbouring threads have neighbouring outputs, and rows of k lie between
-// its parts.
+// A thread's part of a tile of the unfolded input. Its four outputs are a quarter of the tile
+// apart, so that neighbouring threads have neighbouring outputs; its parts are ROWS rows of k
+// apart.
 template <typename T, typename C>
 struct ImagePart {
     static constexpr u32 APART = TILE_M / 4, ROWS = TILE_BLOCK / APART, PARTS = TILE_K<C> / ROWS;
@@ -85,8 +85,8 @@ struct ImagePart {
     }
 };
 
-// A thread's part of a tile of weights that are not four neighbours along k: neighbouring threads
-// along k or along the channels.
+// A thread's part of a tile of weights if four neighbours along k cannot be loaded at once.
+// Neighbouring threads are neighbours along k or along the channels.
 template <typename T, typename C>
 struct KernelPart {
     static constexpr u32 K = TILE_K<C>, EACH = K * TILE_N / TILE_BLOCK;
@@ -127,7 +127,7 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
     __shared__ ConvTable table;
 
     const ConvBlock block = conv_block(p);
-    // In shared memory, as registers are scarce while the sums are in them.
+    // In shared memory, because registers are scarce while they hold the sums.
     __shared__ ConvLine lines[2];
     if (thread_x() == 0) {
         lines[0] = conv_line(p.axis[0], p.transposed != 0, block.phase[0]);
@@ -147,7 +147,7 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
     TilePart<T, C, TILE_N> weights;
     const auto fetch = [&](u64 at) {
         const u32 in_segment = (u32)at % PRODUCT_SEGMENT;
-        // The block's last fetch from the table was before its last barrier.
+        // The block's last fetch from the table came before its last barrier.
         if (in_segment == 0) {
             fill_table(table, p, h, w, part.start + at, part.start + part.count);
             barrier();
@@ -185,14 +185,14 @@ ISOBIT_FN void conv_tile(const T *src, const T *kernel, T *dst, compute_t<T> *pa
             const u32 c = channel + TilePlace::col(place, j);
             if (c >= p.channels_out)
                 continue;
-            // A sum of no products is +0.
+            // An empty sum is +0.
             const C result = part.count == 0 ? (C)0 : sum[i][j];
             if (apart)
                 *conv_partial(p, partial, block.unit, p.segments.size, block.segment, c, row) = result;
             else if (p.dst_vectors == 0)
                 to[c * p.dst_channel] = from_compute<T>(result);
             else if (i % 4 == 0) {
-                // Four outputs of one row of the image.
+                // Four outputs in one row of the image.
                 constexpr int AT_ONCE = sizeof(T) > 4 ? 2 : 4;
 #pragma unroll
                 for (int l = 0; l < 4; l += AT_ONCE) {

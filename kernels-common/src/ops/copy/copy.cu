@@ -1,4 +1,4 @@
-// Copies elements from any layout to any other.
+// Copies elements between any two layouts.
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
 #include "device_lib/vector.cuh"
@@ -6,7 +6,7 @@
 namespace isobit {
 
 ISOBIT_CONST u32 COPY_BLOCK = 256;
-// Elements a thread has under way at once.
+// Elements that a thread has in flight at once.
 ISOBIT_CONST u32 COPY_EACH = 4;
 
 template <typename T>
@@ -27,19 +27,19 @@ ISOBIT_FN void copy(const T *src, T *dst, const Index<2> &index, u32 n) {
             dst[place[e].at[1]] = value[e];
 }
 
-// Runs of elements that are adjacent on both sides, wherever they begin: the host's `Runs` in
-// copy/mod.rs. A thread finds the place of its run once for all that it takes of it; with a place
-// for each element, f16 rows of odd length took 3 times the memory's time.
+// Runs of elements that are adjacent on both sides, at any start address: the host's `Runs` in
+// copy/mod.rs. A thread computes the position of its run once for all elements that it copies. With
+// one position per element, f16 rows of odd length took 3 times the memory-bound time.
 struct Runs {
     Index<2> outer;
     u32 count;
     u32 length;
-    // Parts of a run, each the work of a row of threads, which are 2 to `across_shift`.
+    // Parts of a run. A group of 2^across_shift threads copies each part.
     Divisor parts;
     u32 across_shift;
 };
 
-// As in ops/copy/mod.rs.
+// Must match ops/copy/mod.rs.
 static_assert(sizeof(Runs) == 256);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Runs, count) == 232 && ISOBIT_OFFSET(Runs, parts) == 240);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Runs, across_shift) == 252);

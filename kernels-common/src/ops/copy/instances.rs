@@ -1,25 +1,25 @@
-//! One kernel for each size of element: a copy moves bits, whatever they mean.
+//! One kernel per element size: a copy moves bits, whatever their dtype.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// Any layout to any layout.
+/// Copies from any layout to any layout.
 pub const STRIDED: u8 = 0;
-/// Strided, in units of 16 bytes (under the key of the 8-byte dtype).
+/// The same in units of 16 bytes (under the key of the 8-byte dtype).
 pub const STRIDED_16: u8 = 1;
-/// Two dimensions exchanged, element by element.
+/// Exchanges two dimensions, element by element.
 pub const TILE: u8 = 2;
-/// Two dimensions exchanged, in vectors: [`vector`] elements.
+/// Exchanges two dimensions, in vectors of [`vector`] elements.
 pub const TILE_VECTOR: u8 = 3;
 
-/// Runs of adjacent elements that no larger unit divides or aligns.
+/// Copies runs of adjacent elements that do not divide into, or are not aligned to, larger units.
 pub const RUNS: u8 = 4;
 
-/// A dtype for each size of element.
+/// One dtype for each element size.
 pub const CARRIERS: [DType; 4] = [DType::U8, DType::I16, DType::U32, DType::I64];
 
-/// The elements that a thread moves at a time through a tile of vectors.
+/// Returns the number of elements that a thread moves at a time through a tile of vectors.
 pub const fn vector(size: usize) -> usize {
     match size {
         1 => 8,

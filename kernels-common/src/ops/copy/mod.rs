@@ -1,4 +1,4 @@
-//! Moving elements between layouts.
+//! Copies between layouts.
 
 use crate::args;
 use crate::device::GpuDevice;
@@ -12,20 +12,20 @@ use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 use crate::manifest::instances::copy::{CARRIERS, RUNS, STRIDED, STRIDED_16, TILE, TILE_VECTOR, vector};
 use std::mem::offset_of;
 
-/// Elements a block of the strided kernel moves.
+/// Elements per block of the strided kernel.
 const BLOCK_ELEMENTS: usize = 1024;
-/// Elements of one launch: indices stay below 2^31 with the last block's overhang.
+/// The most elements of one launch: with the last block's overhang, indices stay below 2^31.
 const MOST: usize = 1 << 30;
-/// Threads of every block, and elements that one takes of a run, as in copy.cu.
+/// Threads per block, and elements of a run per thread; must match copy.cu.
 const BLOCK: usize = 256;
 const RUN_EACH: usize = 8;
-/// Elements from which a run is worth a kernel's attention: half of what the fewest threads take,
-/// which fill a warp.
+/// The shortest run for which the runs kernel is worthwhile: half of what the smallest group of
+/// threads, a warp, takes.
 const RUN_FROM: usize = 128;
-/// Sizes from which a tile pays.
+/// The smallest dimension sizes for which a tile is worthwhile.
 const TILE_FROM: usize = 16;
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let from = CARRIERS.iter().position(|c| c.size_in_bytes() == dtypes[0].size_in_bytes()).unwrap_or(0);
     let variants = [STRIDED, TILE, TILE_VECTOR, RUNS];
@@ -49,16 +49,16 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let to = dst.ptr().at(dst.dtype(), dst_layout.start_offset());
     let dims = dst_layout.dims().iter().zip(src_layout.stride()).zip(dst_layout.stride());
     let dims = dims.map(|((&size, &s), &d)| Dim { size, stride: [s, d] }).collect();
-    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed
-    // mutably.
+    // SAFETY: both layouts were validated against their buffers, which are distinct, because one is
+    // borrowed mutably.
     unsafe { copy_walk(dst.device(), dst.dtype().size_in_bytes(), from, to, dims) }
 }
 
 /// Copies the elements of a walk over two tensors (source, destination), of `size` bytes each.
 ///
 /// # Safety
-/// Every element of the walk is allocated in both; the two do not overlap, and no element of the
-/// destination comes twice.
+/// Every element of the walk must be allocated in both tensors. The two must not overlap, and no
+/// element of the destination may occur twice.
 pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
     device: &GpuDevice<R>,
     mut size: usize,
@@ -70,10 +70,10 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
     if let [.., Dim { size: run, stride: [1, 1] }] = dims[..] {
         let outer = &dims[..dims.len() - 1];
         if outer.is_empty() {
-            // SAFETY: the caller promises a valid walk, which is one run.
+            // SAFETY: the caller promises a valid walk, which is a single run.
             return unsafe { device.runtime().copy_on_device(&device.stream(), to, from, run * size) };
         }
-        // Runs that both sides hold without gaps move in the largest units that divide and align
+        // Runs that are contiguous on both sides move in the largest units that divide and align
         // them.
         let steps = outer.iter().fold(0, |all, d| all | d.stride[0] | d.stride[1]) | run;
         let low = (steps as u64 * size as u64) | from.0 | to.0;
@@ -91,14 +91,14 @@ pub(crate) unsafe fn copy_walk<R: GpuRuntime>(
         let from = DevicePtr(from.0 + (src * size) as u64);
         let to = DevicePtr(to.0 + (dst * size) as u64);
         if let Some((blocks, runs)) = runs(dims, size) {
-            // SAFETY: the caller promises a valid walk; elements behind a run's end are not
-            // touched.
+            // SAFETY: the caller promises a valid walk; the kernel does not access elements after
+            // the end of a run.
             return unsafe { Launch::linear(key(size, RUNS), blocks, BLOCK as u32).on(device, args![from, to, runs]) };
         }
         match tiles(dims, size, from, to) {
             Some((variant, blocks, tiles)) => {
-                // SAFETY: the caller promises a valid walk; a tile's elements beyond its dimensions
-                // are not touched.
+                // SAFETY: the caller promises a valid walk; the kernel does not access elements of
+                // a tile beyond its dimensions.
                 unsafe { Launch::linear(key(size, variant), blocks, 256).on(device, args![from, to, tiles]) }
             }
             None => {
@@ -119,8 +119,8 @@ fn key(size: usize, variant: u8) -> Key {
     }
 }
 
-/// The walk in the order in which the destination lies: a copy has no order of its own, and this
-/// one writes along runs and merges most.
+/// Returns the walk in the order of the destination's memory. The order of a copy does not matter;
+/// this one writes along runs and merges the most dimensions.
 fn in_order(mut dims: IndexDims<2>) -> IndexDims<2> {
     dims.sort_by_key(|d| std::cmp::Reverse((d.stride[1], d.stride[0])));
     let mut merged = IndexDims::new();
@@ -128,7 +128,7 @@ fn in_order(mut dims: IndexDims<2>) -> IndexDims<2> {
     merged
 }
 
-/// `Runs` of the kernels.
+/// The layout of the kernels' `Runs`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Runs {
@@ -143,8 +143,9 @@ const _: () = assert!(size_of::<Runs>() == 256);
 const _: () = assert!(offset_of!(Runs, count) == 232 && offset_of!(Runs, parts) == 240);
 const _: () = assert!(offset_of!(Runs, across_shift) == 252);
 
-/// Blocks and parameters of a copy of long runs, which are adjacent on both sides. Units of 16
-/// bytes need no such care: few share the cost of a place.
+/// Returns the blocks and parameters for a copy of long runs, which are adjacent on both sides.
+/// Units of 16 bytes do not need this kernel: there are few of them, and so few positions to
+/// compute.
 fn runs(dims: &[Dim<2>], size: usize) -> Option<(u32, Runs)> {
     let (&Dim { size: length, stride }, outer) = dims.split_last()?;
     if stride != [1, 1] || length < RUN_FROM || size > 8 {
@@ -164,7 +165,7 @@ fn runs(dims: &[Dim<2>], size: usize) -> Option<(u32, Runs)> {
     Some((blocks as u32, parameters))
 }
 
-/// `Tiles` of the kernels.
+/// The layout of the kernels' `Tiles`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Tiles {
@@ -183,9 +184,9 @@ const _: () = assert!(size_of::<Tiles>() == 296);
 const _: () = assert!(offset_of!(Tiles, a_tiles) == 8 && offset_of!(Tiles, src_a) == 32);
 const _: () = assert!(offset_of!(Tiles, batch) == 64);
 
-/// Variant, blocks and parameters of a copy through tiles, where the neighbours of source and
-/// destination lie along different dimensions that are both long enough. `dims` are in the
-/// destination's order.
+/// Returns the variant, blocks and parameters of a copy through tiles, if the innermost dimensions
+/// of source and destination differ and both are long enough. `dims` are in the destination's
+/// order.
 fn tiles(dims: &[Dim<2>], size: usize, from: DevicePtr, to: DevicePtr) -> Option<(u8, u32, Tiles)> {
     let (b, rest) = dims.split_last()?;
     let near = (0..rest.len()).filter(|&d| rest[d].stride[0] != 0).min_by_key(|&d| rest[d].stride[0])?;

@@ -1,6 +1,6 @@
-// Copies between layouts whose nearest neighbours lie along different dimensions, through tiles in
-// shared memory, so that both reading and writing go along neighbours. Dimension A is the source's
-// near one, B the destination's.
+// Copies between layouts with different innermost dimensions, through tiles in shared memory, so
+// that reads and writes both access neighbours. Dimension A is the source's innermost one, B the
+// destination's.
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
 #include "device_lib/vector.cuh"
@@ -20,7 +20,7 @@ struct Tiles {
     Index<2> batch;
 };
 
-// As in ops/copy/mod.rs.
+// Must match ops/copy/mod.rs.
 static_assert(sizeof(Tiles) == 296);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, a_tiles) == 8 && ISOBIT_OFFSET(Tiles, src_a) == 32);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, batch) == 64);
@@ -40,8 +40,8 @@ ISOBIT_FN Tile tile_of_block(const Tiles &tiles, u32 side) {
                 offsets_of(tiles.batch, batch)};
 }
 
-// Element by element. Narrow elements take a word each in shared memory, and rows of an odd number
-// of words meet no bank twice.
+// Element by element. Narrow elements take one word each in shared memory, and rows with an odd
+// number of words cause no bank conflicts.
 template <typename T>
 ISOBIT_FN void transpose(const T *src, T *dst, const Tiles &tiles) {
     constexpr u32 SIDE = 64, ROWS = 4, EACH = SIDE / ROWS;
@@ -67,9 +67,9 @@ ISOBIT_FN void transpose(const T *src, T *dst, const Tiles &tiles) {
             dst[(y + i * ROWS) * tiles.dst_a] = (T)shared[x * (SIDE + 1) + y + i * ROWS];
 }
 
-// A thread turns K x K elements in registers and moves vectors of K everywhere, shared memory
-// included: there the columns of vectors are exchanged by exclusive or, so that neither side meets
-// a bank twice. `src_a` and `dst_b` are 1, and all else is a multiple of K.
+// A thread transposes K x K elements in registers and moves vectors of K everywhere, also in shared
+// memory. There an exclusive or permutes the columns of vectors, so that neither side has bank
+// conflicts. `src_a` and `dst_b` are 1, and everything else is a multiple of K.
 template <typename T, int K>
 ISOBIT_FN void transpose_vector(const T *src, T *dst, const Tiles &tiles) {
     constexpr u32 VECTORS = 16, SIDE = VECTORS * K;

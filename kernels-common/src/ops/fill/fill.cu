@@ -1,4 +1,4 @@
-// Sets elements to one value.
+// Sets all elements to one value.
 #include "device_lib/elementwise.cuh"
 
 namespace isobit {

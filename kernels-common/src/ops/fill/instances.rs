@@ -1,10 +1,10 @@
-//! One kernel for each size of element: a fill moves bits, whatever they mean.
+//! One kernel per element size: a fill writes bits, whatever their dtype.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// Adds the module of fills.
+/// Adds the fill module.
 pub fn add(modules: &mut Vec<Module>) {
     let mut module = Module::new("fill", "ops/fill/fill.cu");
     for (dtype, ty) in [(DType::U8, "u8"), (DType::I16, "u16"), (DType::U32, "u32"), (DType::I64, "u64")] {

@@ -1,4 +1,4 @@
-//! Setting elements to one value.
+//! Fills: sets all elements to one value.
 
 use crate::device::OnDevice;
 use crate::key::{Family, Key};
@@ -12,7 +12,7 @@ fn kernels(dtype: DType) -> Kernels {
     Kernels::new(Key::new(Family::Fill, 0, &[carrier(dtype)], Key::CONTIGUOUS), 1)
 }
 
-/// The kernels that a fill may launch.
+/// Returns the kernels that a fill may launch.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     kernels(dtypes[0]).keys()
 }
@@ -28,7 +28,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     if bits == 0
         && let Some((start, end)) = layout.contiguous_offsets()
     {
-        // Zeros need no module: the driver sets bytes at full speed.
+        // Zeros need no module: the driver's memset runs at full speed.
         let bytes = (end - start) * dtype.size_in_bytes();
         if bytes == 0 {
             return Ok(());
@@ -38,6 +38,6 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         return unsafe { device.runtime().set_bytes(&device.stream(), dst.ptr().at(dtype, start), 0, bytes) }
             .on_device(device);
     }
-    // Little-endian, so that the first bytes are the value in any width.
+    // The bits are little-endian, so the first bytes hold the value for every element size.
     run_fill(kernels(dtype), dst, layout, &[Arg::new(&bits)])
 }

@@ -1,5 +1,5 @@
-// Elements at positions along a dimension, in any layout: one unit of up to 16 bytes at a time,
-// each with its own id.
+// Elements at positions along a dimension, in any layout: units of up to 16 bytes, each with its
+// own id.
 #include "device_lib/ids.cuh"
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
@@ -8,20 +8,20 @@
 namespace isobit {
 
 ISOBIT_CONST u32 GATHER_BLOCK = 256;
-// Elements a thread has under way at once.
+// Elements that a thread has in flight at once.
 ISOBIT_CONST u32 GATHER_EACH = 4;
 
 // The host's `Gather`.
 struct Gather {
     // Destination, ids, and the source at position 0.
     Index<3> index;
-    // Positions, and units from one to the next.
+    // The number of positions, and the units from one to the next.
     u64 size;
     u64 step;
     u32 n;
 };
 
-// As in ops/indexing/gather.rs.
+// Must match ops/indexing/gather.rs.
 static_assert(sizeof(Gather) == 320);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Gather, size) == 296 && ISOBIT_OFFSET(Gather, n) == 312);
 

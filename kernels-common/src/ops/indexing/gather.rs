@@ -1,4 +1,4 @@
-//! Taking elements from positions: which kernel, and its parameters.
+//! Gathers elements at positions: chooses the kernel and its parameters.
 
 use super::{id_strides, in_order};
 use crate::args;
@@ -11,20 +11,21 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, LaunchConfig, Layout, Op, Result, Src};
 use std::mem::offset_of;
 
-/// Elements a block of the kernel for any layout takes.
+/// Elements per block of the kernel for any layout.
 const BLOCK_ELEMENTS: usize = 1024;
-/// Elements of one launch: indices stay below 2^31 with the last block's overhang.
+/// The most elements of one launch: with the last block's overhang, indices stay below 2^31.
 const MOST: usize = 1 << 30;
-/// Threads of a block that holds a line, as in staged.cu.
+/// Threads of a block that holds a line; must match staged.cu.
 const STAGED_BLOCK: usize = 256;
-/// Bytes of a line that a block may hold: as many as leave a multiprocessor its threads.
+/// The longest line in bytes that a block may hold, so that shared memory does not limit the number
+/// of threads on a multiprocessor.
 const STAGED_BYTES: usize = 32 << 10;
-/// Ids of a line from which holding it pays.
+/// Ids per line from which holding the line is worthwhile.
 const STAGED_FROM: usize = 256;
-/// Blocks of a launch, so that threads stay below 2^32.
+/// The most blocks of a launch, so that threads stay below 2^32.
 const MOST_BLOCKS: usize = (1 << 24) - 1;
 
-/// `Gather` of the kernels.
+/// The layout of the kernels' `Gather`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Gather {
@@ -37,7 +38,7 @@ struct Gather {
 const _: () = assert!(size_of::<Gather>() == 320);
 const _: () = assert!(offset_of!(Gather, size) == 296 && offset_of!(Gather, n) == 312);
 
-/// `Staged` of the kernels.
+/// The layout of the kernels' `Staged`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Staged {
@@ -56,7 +57,7 @@ const _: () = assert!(size_of::<Staged>() == 344);
 const _: () = assert!(offset_of!(Staged, size) == 296 && offset_of!(Staged, dst_step) == 304);
 const _: () = assert!(offset_of!(Staged, parts) == 320 && offset_of!(Staged, part) == 332);
 
-/// Operands, where their first elements are, and what their elements weigh.
+/// The operands, the addresses of their first elements, and the dtype of the ids.
 struct Operands<'a, R: GpuRuntime> {
     dst: &'a GpuStorage<R>,
     /// Destination, ids, source.
@@ -99,27 +100,28 @@ pub(super) fn take<R: GpuRuntime>(
     let bytes = size.saturating_mul(dst.dtype().size_in_bytes());
     let many = (STAGED_FROM.max(size / 4)..MOST).contains(&along.size);
     if step == 1 && nearest && (1..=STAGED_BYTES).contains(&bytes) && many {
-        // SAFETY: the layouts were validated against their buffers; ids are checked by the kernel.
+        // SAFETY: the layouts were validated against their buffers; the kernel checks the ids.
         return unsafe { operands.staged(size, along, in_order(lines)) };
     }
     let mut dims = lines;
     dims.push(along);
-    // SAFETY: as above.
+    // SAFETY: same as above.
     unsafe { operands.any(size, step, in_order(dims)) }
 }
 
 impl<R: GpuRuntime> Operands<'_, R> {
-    /// Any layout: `dims` are those of the destination, with the source at position 0.
+    /// Gathers in any layout. `dims` are the dimensions of the destination, with the source at
+    /// position 0.
     ///
     /// # Safety
-    /// Every element of the walk is allocated in destination and ids, and in the source at each of
-    /// the `size` positions, `step` apart.
+    /// Every element of the walk must be allocated in destination and ids, and in the source at
+    /// each of the `size` positions, which are `step` apart.
     unsafe fn any(&self, size: usize, mut step: usize, mut dims: IndexDims<3>) -> Result<()> {
         let mut unit = self.dst.dtype().size_in_bytes();
         let last = dims.len().saturating_sub(1);
         if let [outer @ .., Dim { size: run, stride: [1, 0, 1] }] = &mut dims[..] {
-            // Runs of one id, which both sides hold without gaps, move in the largest units that
-            // divide and align them.
+            // Runs with a single id that are contiguous on both sides move in the largest units
+            // that divide and align them.
             let steps = outer.iter().fold(step | *run, |all, d| all | d.stride[0] | d.stride[2]);
             let low = (steps * unit) as u64 | self.at[0].0 | self.at[2].0;
             let by = (1usize << low.trailing_zeros().min(4)).max(unit) / unit;
@@ -140,22 +142,23 @@ impl<R: GpuRuntime> Operands<'_, R> {
             let parameters = Gather { index: Index::new(dims), size: size as u64, step: step as u64, n: n as u32 };
             let [dst, ids, src] = self.moved(offset, unit);
             let launch = Launch::linear(key, n.div_ceil(BLOCK_ELEMENTS) as u32, 256);
-            // SAFETY: a part of it: the caller promises that every element of the walk is allocated
-            // in destination and ids, and in the source at each of the `size` positions, `step`
-            // apart.
+            // SAFETY: this is a part of the walk, for which the caller promises that every element
+            // is allocated in destination and ids, and in the source at each of the `size`
+            // positions, `step` apart.
             unsafe { launch.on(self.dst.device(), args![src, ids, dst, parameters, self.flag]) }
         })
     }
 
-    /// Lines of the source without gaps, which a block can hold.
+    /// Gathers from contiguous lines of the source that fit a block's shared memory.
     ///
     /// # Safety
-    /// As [`any`](Self::any), with a `step` of 1.
+    /// Same as [`any`](Self::any), with a `step` of 1.
     unsafe fn staged(&self, size: usize, along: Dim<3>, lines: IndexDims<3>) -> Result<()> {
         let unit = self.dst.dtype().size_in_bytes();
         let id = self.ids.size_in_bytes();
         let ids_pack = (16 / id).min(8);
-        // A block takes at least as many ids as it holds elements, in whole packs of its threads.
+        // A block takes at least as many ids as it holds elements, rounded up to whole packs per
+        // thread.
         let part = size.clamp(2048, 1 << 20).next_multiple_of(STAGED_BLOCK * 8).min(along.size.next_multiple_of(16));
         let parts = along.size.div_ceil(part);
         let aligned = |o: usize, bytes: usize, size: usize| {
@@ -183,12 +186,14 @@ impl<R: GpuRuntime> Operands<'_, R> {
             let [dst, ids, src] = self.moved(offset, unit);
             let mut config = LaunchConfig::linear((count(lines) * parts) as u32, STAGED_BLOCK as u32);
             config.shared_bytes = (size * unit) as u32;
-            // SAFETY: a part of it: the caller promises what `any` asks, with a `step` of 1.
+            // SAFETY: this is a part of the walk, for which the caller promises what `any`
+            // requires, with a `step` of 1.
             unsafe { Launch { key, config }.on(self.dst.device(), args![src, ids, dst, parameters, self.flag]) }
         })
     }
 
-    /// The operands from other first elements, values being counted in units of `unit` bytes.
+    /// Returns the addresses of the operands moved by an offset, for values in units of `unit`
+    /// bytes.
     fn moved(&self, offset: [usize; 3], unit: usize) -> [DevicePtr; 3] {
         let sizes = [unit, self.ids.size_in_bytes(), unit];
         std::array::from_fn(|o| DevicePtr(self.at[o].0 + (offset[o] * sizes[o]) as u64))

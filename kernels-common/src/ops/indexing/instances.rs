@@ -1,71 +1,71 @@
-//! What moves bits has a kernel for each size of element, what adds one for each kind of value, and
-//! both one for each dtype of ids.
+//! Kernels that move bits exist once per element size, and kernels that add exist once per kind of
+//! value. Both exist for each dtype of ids.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// One element, or one unit of a run, to an id.
+/// One id per element, or per unit of a run.
 pub const GATHER: u8 = 0;
-/// As [`GATHER`], in units of 16 bytes (under the key of the 8-byte dtype).
+/// Same as [`GATHER`], in units of 16 bytes (under the key of the 8-byte dtype).
 pub const GATHER_16: u8 = 1;
-/// Lines of the source through shared memory.
+/// Lines of the source, through shared memory.
 pub const STAGED: u8 = 2;
-/// Setting along lines, through shared memory.
+/// Sets elements along lines, through shared memory.
 pub const LINES_SET: u8 = 3;
-/// Adding along lines, in shared memory.
+/// Adds along lines, in shared memory.
 pub const LINES_ADD: u8 = 4;
-/// The destination of each source.
+/// Computes the destination of each source as a sort key.
 pub const KEYS: u8 = 5;
-/// Digits of the keys in each tile.
+/// Counts the digits of the keys in each tile.
 pub const COUNT: u8 = 6;
-/// Sums of those.
+/// Sums those counts.
 pub const SCAN: u8 = 7;
-/// Every key into its place.
+/// Moves every key to its place.
 pub const PLACE: u8 = 8;
-/// Setting from sorted sources.
+/// Sets elements from sorted sources.
 pub const SORTED_SET: u8 = 9;
-/// As [`SORTED_SET`], in units of 16 bytes.
+/// Same as [`SORTED_SET`], in units of 16 bytes.
 pub const SORTED_SET_16: u8 = 10;
-/// Adding from sorted sources.
+/// Adds from sorted sources.
 pub const SORTED_ADD: u8 = 11;
-/// As [`SORTED_ADD`], in packs of 16 bytes.
+/// Same as [`SORTED_ADD`], in packs of 16 bytes.
 pub const SORTED_ADD_PACKS: u8 = 12;
 
 /// The dtypes of ids.
 pub const IDS: [DType; 3] = [DType::U8, DType::U32, DType::I64];
 
-/// A dtype for each size of element, for what moves bits.
+/// One dtype for each element size, for kernels that move bits.
 const CARRIERS: [(DType, &str); 4] = [(DType::U8, "u8"), (DType::I16, "u16"), (DType::U32, "u32"), (DType::I64, "u64")];
 const UNIT_16: &str = "vector_detail::words4";
 
-/// The dtype under whose key the kernels are that move elements of a size.
+/// Returns the dtype whose key the kernels have that move elements of a size.
 pub fn carrier(size: usize) -> DType {
     CARRIERS[size.trailing_zeros() as usize].0
 }
 
-/// The dtype under whose key the kernels are that add elements of a dtype: integers wrap alike,
-/// whether they have a sign or not.
+/// Returns the dtype whose key the kernels have that add elements of a dtype: signed and unsigned
+/// integers wrap to the same bits.
 pub fn summand(dtype: DType) -> DType {
     if dtype.is_float() { dtype } else { carrier(dtype.size_in_bytes()) }
 }
 
-/// The key of a kernel for values and ids.
+/// Returns the key of a kernel for values and ids.
 pub const fn with_ids(variant: u8, values: DType, ids: DType) -> Key {
     Key::new(Family::Indexing, 0, &[values, ids], variant)
 }
 
-/// The key of a kernel for values alone.
+/// Returns the key of a kernel for values only.
 pub const fn of_values(variant: u8, values: DType) -> Key {
     Key::new(Family::Indexing, 0, &[values], variant)
 }
 
-/// The key of a kernel of the sort; [`KEYS`] is one for each dtype of ids.
+/// Returns the key of a kernel of the sort; [`KEYS`] has one for each dtype of ids.
 pub const fn of_sort(variant: u8, ids: &[DType]) -> Key {
     Key::new(Family::Indexing, 0, ids, variant)
 }
 
-/// Adds the modules of indexing.
+/// Adds the indexing modules.
 pub fn add(modules: &mut Vec<Module>) {
     for ids in IDS {
         let mut gather = Module::new(format!("gather_{ids}"), "ops/indexing/gather.cu");

@@ -1,5 +1,5 @@
-// A scatter as lines along its dimension, which share no destination: which of them are a block's,
-// and where they lie.
+// A scatter as lines along its dimension. Lines share no destination. This file determines which
+// lines belong to a block, and where they lie.
 #pragma once
 
 #include "device_lib/ids.cuh"
@@ -9,43 +9,43 @@
 
 namespace isobit {
 
-// The host's `Lines`. A block has a range of the destinations of a strip of neighbouring lines: a
-// power of two of them, of which the last strip may lack some.
+// The host's `Lines`. A block has a range of the destinations of a strip of neighbouring lines. The
+// number of lines in a strip is a power of two; the last strip may have fewer.
 struct Lines {
-    // Strips begin at these places in destination, ids and source; from a line to the next is a
-    // step across, from an element to the next a step along.
+    // Where strips begin in destination, ids and source. `across` is the step from one line to the
+    // next, `along` the step from one element to the next.
     Index<3> groups;
     u64 across[3];
     u64 along[3];
-    // Sources of a line, and its destinations.
+    // Sources per line, and destinations per line.
     u64 n;
     u64 size;
-    // Lines of a group, and strips they are cut into.
+    // Lines per group, and the number of strips that they are divided into.
     u32 lines;
     u32 across_shift;
     Divisor strips;
-    // Ranges that the destinations are cut into, and how many of a line's are in one.
+    // Ranges that the destinations are divided into, and the destinations of a line per range.
     Divisor ranges;
     u32 range;
-    // Whether a block's destinations are one line's, lie without gaps and begin at multiples of 16
-    // bytes.
+    // Whether a block's destinations belong to one line, are contiguous, and begin at multiples of
+    // 16 bytes.
     u32 vectors;
 };
 
-// As in ops/indexing/lines.rs.
+// Must match ops/indexing/lines.rs.
 static_assert(sizeof(Lines) == 400);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Lines, across) == 296 && ISOBIT_OFFSET(Lines, lines) == 360);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Lines, strips) == 368 && ISOBIT_OFFSET(Lines, range) == 392);
 
-// What one thread needs of it: its line, which is that of every element it meets.
+// What one thread needs: its line, to which all of its elements belong.
 struct Line {
     // The first element in destination, ids and source.
     u64 at[3];
     bool exists;
-    // Its place among the strip's lines, and the place of the thread's first element along it.
+    // The position of the line in the strip, and that of the thread's first element along the line.
     u32 column;
     u32 row;
-    // From one element of the thread to its next.
+    // The distance from one element of the thread to its next.
     u32 rows;
     // The block's destinations.
     u64 low;
@@ -71,7 +71,7 @@ ISOBIT_FN Line line_of(const Lines &l, u32 block) {
     return line;
 }
 
-// Whether an id names one of the block's destinations.
+// Whether an id selects one of the block's destinations.
 template <typename I>
 ISOBIT_FN bool is_ours(I id, const Lines &l, const Line &line, bool &fault) {
     return is_inside(id, l.size, fault) && (u64)id - line.low < line.range;

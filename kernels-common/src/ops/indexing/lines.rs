@@ -1,4 +1,4 @@
-//! Scatters along lines: blocks have ranges of the destinations of neighbouring lines in shared
+//! Scatters along lines: blocks hold ranges of the destinations of neighbouring lines in shared
 //! memory.
 
 use super::scatter::Scatter;
@@ -10,19 +10,19 @@ use crate::runtime::GpuRuntime;
 use isobit_hal::{BackendStorage, DType, LaunchConfig, Result};
 use std::mem::offset_of;
 
-/// Threads of a block, as in lines_set.cu and lines_add.cu.
+/// Threads per block; must match lines_set.cu and lines_add.cu.
 const SET_BLOCK: usize = 256;
 const ADD_BLOCK: usize = 64;
-/// Bytes of shared memory for a block's destinations.
+/// Bytes of shared memory for the destinations of a block.
 const SHARED: usize = 32 << 10;
-/// Bytes of neighbours that one access of memory brings.
+/// Bytes that one memory access transfers.
 const SECTOR: usize = 32;
-/// Blocks of a launch, so that threads stay below 2^32.
+/// The most blocks of a launch, so that threads stay below 2^32.
 const MOST_BLOCKS: usize = (1 << 24) - 1;
-/// Sources of a line whose places, and one more, are numbers of 32 bits.
+/// The most sources per line, so that a position plus one fits 32 bits.
 const MOST_SOURCES: usize = 1 << 31;
 
-/// `Lines` of the kernels.
+/// The layout of the kernels' `Lines`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Lines {
@@ -43,8 +43,8 @@ const _: () = assert!(size_of::<Lines>() == 400);
 const _: () = assert!(offset_of!(Lines, across) == 296 && offset_of!(Lines, lines) == 360);
 const _: () = assert!(offset_of!(Lines, strips) == 368 && offset_of!(Lines, range) == 392);
 
-/// How the lines are shared out: the dimensions of all, and how many neighbours along the last of
-/// them, and destinations of each, a block has.
+/// How the lines are divided: the dimensions of all lines, and the neighbouring lines along the
+/// last dimension, and destinations of each, per block.
 pub(super) struct Strips {
     dims: IndexDims<3>,
     across: usize,
@@ -55,20 +55,21 @@ pub(super) struct Strips {
 }
 
 impl Strips {
-    /// Ranges that a line's destinations are cut into.
+    /// Returns the number of ranges that the destinations of a line are divided into.
     pub(super) fn ranges(&self) -> usize {
         self.size.div_ceil(self.range).max(1)
     }
 
-    /// Blocks in all.
+    /// Returns the total number of blocks.
     pub(super) fn blocks(&self) -> usize {
         (count(&self.dims) / self.across).max(1).saturating_mul(self.ranges())
     }
 }
 
 impl<R: GpuRuntime> Scatter<'_, R> {
-    /// Shares out the lines of some dimensions, of which the last lies nearest. Where elements of
-    /// one line are nearer than those of neighbours (`nearest`), a block has one line.
+    /// Divides the lines of some dimensions, the last of which is the innermost, among blocks. If
+    /// elements of one line are closer than those of neighbouring lines (`nearest`), a block has
+    /// one line.
     pub(super) fn strips(&self, mut dims: IndexDims<3>, nearest: bool) -> Strips {
         if dims.is_empty() {
             dims.push(Dim { size: 1, stride: [0; 3] });
@@ -81,12 +82,13 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             (false, true) => dtype.size_in_bytes().max(DType::F32.size_in_bytes()),
             (false, false) => dtype.size_in_bytes(),
         };
-        // A range holds whole packs, so that each begins as aligned as the first.
+        // A range holds whole packs, so that every range has the alignment of the first one.
         Strips { dims, across, range: SHARED / held / across, size: self.size, held }
     }
 
     /// # Safety
-    /// Every element of the lines is allocated, and no element of the destination comes twice.
+    /// Every element of the lines must be allocated, and no element of the destination may occur
+    /// twice.
     pub(super) unsafe fn along_lines(&self, strips: Strips) -> Result<()> {
         let dtype = self.dst.dtype();
         let unit = dtype.size_in_bytes();
@@ -120,15 +122,15 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             parameters.strips = Divisor::new(strips);
             let mut config = LaunchConfig::linear((count(groups) * strips * ranges) as u32, block as u32);
             config.shared_bytes = (range * across * held) as u32;
-            // Setting keeps the places of sources in 32 bits; parts of longer lines go one after
-            // the other.
+            // Setting keeps the positions of sources in 32 bits; longer lines are split into parts
+            // that run one after the other.
             let most = if self.sets { MOST_SOURCES } else { self.n };
             for first in (0..self.n).step_by(most) {
                 let begin = std::array::from_fn(|o| offset[o] + if o == 0 { 0 } else { first * self.along[o] });
                 let [dst, ids, src] = self.moved(begin, unit);
                 parameters.n = (self.n - first).min(most) as u64;
-                // SAFETY: a part of it: the caller promises that every element of the lines is
-                // allocated, and no element of the destination comes twice.
+                // SAFETY: this is a part of the lines, for which the caller promises that every
+                // element is allocated and no element of the destination occurs twice.
                 unsafe { Launch { key, config }.on(self.dst.device(), args![dst, ids, src, parameters, self.flag])? };
             }
             Ok(())

@@ -1,6 +1,7 @@
-// Adding at positions along lines, in the order of the source: a block keeps the sums of its
-// destinations in shared memory, and takes the sources in steps of one a thread. Sources of a step
-// that go to one destination go to one bucket, and one thread adds all of a bucket, in their order.
+// Adds at positions along lines, in the order of the source. A block keeps the sums of its
+// destinations in shared memory and takes the sources in steps of one source per thread. All
+// sources of a step with the same destination fall into the same bucket, and one thread adds a
+// whole bucket in order.
 #include "device_lib/arith.cuh"
 #include "device_lib/bits.cuh"
 #include "ops/indexing/lines.cuh"
@@ -8,14 +9,14 @@
 namespace isobit {
 
 ISOBIT_CONST u32 ADD_BLOCK = 64;
-// Steps whose elements are on their way from memory while those before are added.
+// Steps whose elements are being loaded while earlier steps are added.
 ISOBIT_CONST u32 ADD_AHEAD = 4;
 ISOBIT_CONST u32 BUCKET_BITS = 7;
 ISOBIT_CONST u32 BUCKETS = 1u << BUCKET_BITS;
 ISOBIT_CONST u32 MASK_WORDS = ADD_BLOCK / WORD_BITS;
 
-// Ids often have a common factor, so a bucket is chosen by the high bits of a product (2^32 over
-// the golden ratio).
+// Ids often have a common factor, so the high bits of a product (with 2^32 over the golden ratio)
+// choose the bucket.
 ISOBIT_FN u32 bucket_of(u32 key) { return key * 0x9e3779b1u >> (WORD_BITS - BUCKET_BITS); }
 
 // The threads of a step whose elements share a bucket.
@@ -30,7 +31,7 @@ struct Members {
         return all != 0;
     }
 
-    // Takes the first one out.
+    // Removes and returns the first member.
     ISOBIT_FN u32 next(Members &m) {
         u32 first = 0;
         bool found = false;
@@ -45,9 +46,9 @@ struct Members {
     }
 };
 
-// What a block shares beside its sums. A step's elements are read until the next barrier, so there
-// are two of them in turn; its masks are cleared after the next barrier and used again after the
-// one that follows, so there are three.
+// What the threads of a block share besides the sums. A step's elements are read until the next
+// barrier, so there are two buffers in turn. A step's masks are cleared after the next barrier and
+// used again after the one that follows, so there are three.
 template <typename C>
 struct Step {
     C values[2][ADD_BLOCK];
@@ -55,14 +56,14 @@ struct Step {
     u32 masks[3][BUCKETS][MASK_WORDS];
 };
 
-// A thread's place among the buffers of the steps, and the bucket that it answers for.
+// A thread's position among the buffers of the steps, and the bucket that it adds.
 struct Turn {
     u32 pair;
     u32 masks;
     u32 *to_clear;
 };
 
-// Adds the elements of a step, at most one a thread, to the sums that their keys name.
+// Adds the elements of a step, at most one per thread, to the sums that their keys select.
 template <typename C>
 ISOBIT_FN void add_step(C *sum, Step<C> &step, Turn &turn, bool present, u32 key, C value) {
     const u32 me = thread_x();
@@ -105,8 +106,8 @@ ISOBIT_FN void add_step(C *sum, Step<C> &step, Turn &turn, bool present, u32 key
     turn.masks = turn.masks == 2 ? 0 : turn.masks + 1;
 }
 
-// What a sum becomes in the destination. A NaN that was there keeps its bits, which the compute
-// type may have changed: nothing may have been added.
+// Rounds a sum for the destination. A NaN that was there before keeps its bits, which the compute
+// type may have changed, because possibly nothing was added to it.
 template <typename T>
 ISOBIT_FN T rounded(compute_t<T> sum, const T &before) {
     if constexpr (is_narrow<T>)
@@ -118,7 +119,7 @@ ISOBIT_FN T rounded(compute_t<T> sum, const T &before) {
 template <typename T>
 ISOBIT_CONST u32 LINE_PACK = 16 / sizeof(T) < 8 ? 16 / sizeof(T) : 8;
 
-// The destinations, widened, in the block's sums.
+// Loads the destinations into the block's sums, in the compute type.
 template <typename T>
 ISOBIT_FN void begin_sums(compute_t<T> *sum, const T *dst, const Lines &l, const Line &line) {
     constexpr u32 V = LINE_PACK<T>;
@@ -139,7 +140,7 @@ ISOBIT_FN void begin_sums(compute_t<T> *sum, const T *dst, const Lines &l, const
             sum[d << l.across_shift | line.column] = to_compute(dst[d * l.along[0]]);
 }
 
-// The reverse, rounded.
+// The reverse: rounds the sums and stores them.
 template <typename T>
 ISOBIT_FN void finish_sums(const compute_t<T> *sum, T *dst, const Lines &l, const Line &line) {
     constexpr u32 V = LINE_PACK<T>;

@@ -1,18 +1,18 @@
-// Setting elements at positions along lines: for each destination of a block the last of its
-// sources is found in shared memory, then moved.
+// Sets elements at positions along lines: finds the last source of each destination of a block in
+// shared memory, then moves it.
 #include "ops/indexing/lines.cuh"
 
 namespace isobit {
 
 ISOBIT_CONST u32 SET_BLOCK = 256;
-// Elements a thread has under way at once.
+// Elements that a thread has in flight at once.
 ISOBIT_CONST u32 SET_EACH = 4;
 
 template <typename T, typename I>
 ISOBIT_FN void lines_set(T *dst, const I *ids, const T *src, const Lines &l, u32 *flag) {
     extern __shared__ vector_detail::words4 shared_words[];
-    // For each destination one more than the place of its last source, so that 0 is none. The host
-    // sees to it that places fit.
+    // For each destination, one more than the position of its last source, so that 0 means none.
+    // The host ensures that positions fit.
     u32 *last = (u32 *)shared_words;
     const Line line = line_of(l, SET_BLOCK);
     const u32 all = line.range << l.across_shift, n = (u32)l.n;
@@ -38,7 +38,7 @@ ISOBIT_FN void lines_set(T *dst, const I *ids, const T *src, const Lines &l, u32
     }
     report_fault(flag, fault);
     barrier();
-    // A thread stays with its line: a step of the block is a multiple of the lines.
+    // A thread stays on its line, because the block's step is a multiple of the number of lines.
     dst += line.at[0] + line.low * l.along[0];
     src += line.at[2];
 #pragma unroll 1

@@ -1,10 +1,10 @@
-//! Indexing: elements taken from positions that ids name, and set at or added to them.
+//! Indexing: takes elements at positions given by ids, and sets or adds elements at such positions.
 //!
-//! Taking has a kernel for any layout, and one that holds a line of the source in shared memory.
-//! Setting and adding go along lines, which share no destination, in shared memory where a line's
-//! destinations fit; otherwise, and where whole slices share an id, the sources are sorted by
-//! destination first. Whatever the way, sources that meet are taken in their own order, so that the
-//! bits are the same.
+//! Gathering has a kernel for any layout, and one that holds a line of the source in shared memory.
+//! Scattering (set and add) works along lines, which share no destination, in shared memory if the
+//! destinations of a line fit. If they do not fit, or if whole slices share an id, the sources are
+//! first sorted by destination. Every path processes sources with the same destination in their own
+//! order, so all paths give the same bits.
 
 mod gather;
 mod lines;
@@ -20,7 +20,7 @@ use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{DType, Layout, Op, Result, Src};
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let (values, ids) = (dtypes[dtypes.len() - 1], dtypes[dtypes.len() - if is_taking(op) { 2 } else { 3 }]);
     let size = values.size_in_bytes();
@@ -63,8 +63,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
 }
 
-/// The strides of ids in the shape that an operation works in: those of one dimension are the same
-/// for all else.
+/// Returns the strides of the ids in the shape in which an operation works. One-dimensional ids are
+/// the same along all other dimensions.
 fn id_strides(layout: &Layout, op: &Op, dim: usize, rank: usize) -> isobit_hal::Dims {
     match op {
         Op::IndexSelect { .. } | Op::IndexAdd { .. } => {
@@ -76,8 +76,8 @@ fn id_strides(layout: &Layout, op: &Op, dim: usize, rank: usize) -> isobit_hal::
     }
 }
 
-/// Dimensions whose order is of no meaning, in the order in which the destination lies, its
-/// neighbours last.
+/// Sorts dimensions, whose order does not matter, by the order of the destination's memory,
+/// innermost last.
 fn in_order<const OPERANDS: usize>(mut dims: IndexDims<OPERANDS>) -> IndexDims<OPERANDS> {
     dims.sort_by_key(|d: &Dim<OPERANDS>| std::cmp::Reverse(d.stride));
     let mut merged = IndexDims::new();

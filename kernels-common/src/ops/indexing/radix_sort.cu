@@ -1,6 +1,6 @@
-// The sources of a scatter in the order of their destinations, and in their own order where those
-// are equal: a stable radix sort of 8 bits a pass. A pass counts the digits of each tile, sums the
-// counts over the tiles of each digit, and puts every element into its place.
+// Sorts the sources of a scatter by destination and keeps their order if destinations are equal: a
+// stable radix sort with 8 bits per pass. A pass counts the digits of each tile, sums the counts
+// over the tiles of each digit, and moves every element to its place.
 #include "device_lib/bits.cuh"
 #include "device_lib/ids.cuh"
 #include "device_lib/index.cuh"
@@ -9,25 +9,25 @@
 namespace isobit {
 
 ISOBIT_CONST u32 ORDER_BLOCK = 256;
-// Elements of a tile, as in order.rs.
+// Elements per tile; must match radix_sort.rs.
 ISOBIT_CONST u32 ORDER_TILE = 2048;
-// As many digits as threads.
+// One digit per thread.
 ISOBIT_CONST u32 DIGITS = ORDER_BLOCK;
 ISOBIT_CONST u32 ORDER_WORDS = ORDER_BLOCK / WORD_BITS;
 
-// The host's `Keys`: lines of `n` ids, which count along `size` destinations each. Less than 2^31
-// of both in all.
+// The host's `Keys`: lines of `n` ids, each with `size` destinations along it. Fewer than 2^31 ids
+// and destinations in total.
 struct Keys {
     Index<3> lines;
     u64 step;
     Divisor n;
     u32 size;
     u32 count;
-    // The key of what goes nowhere: one more than all others.
+    // The key of sources without a destination: one more than all other keys.
     u32 nowhere;
 };
 
-// As in ops/indexing/order.rs.
+// Must match ops/indexing/radix_sort.rs.
 static_assert(sizeof(Keys) == 328);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Keys, step) == 296 && ISOBIT_OFFSET(Keys, n) == 304);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Keys, size) == 316);
@@ -47,7 +47,7 @@ ISOBIT_FN void order_keys(const I *ids, u32 *keys, u32 *order, const Keys &k, u3
 
 ISOBIT_FN u32 digit_of(u32 key, u32 shift) { return key >> shift & (DIGITS - 1); }
 
-// How often each digit is in a tile: `counts[digit][tile]`.
+// Counts each digit in a tile: `counts[digit][tile]`.
 ISOBIT_FN void order_count(const u32 *keys, u32 *counts, u32 n, u32 shift) {
     __shared__ u32 count[DIGITS];
     count[thread_x()] = 0;
@@ -61,8 +61,8 @@ ISOBIT_FN void order_count(const u32 *keys, u32 *counts, u32 n, u32 shift) {
     counts[(u64)thread_x() * grid_dim_x() + block_x()] = count[thread_x()];
 }
 
-// The sum of `x` over the threads before among `width` neighbours, a power of two; `total` is that
-// over all of them.
+// The sum of `x` over the preceding threads among `width` neighbours, a power of two; `total` is
+// the sum over all of them.
 ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
     const u32 me = thread_x(), lane = me & (width - 1);
     u32 sum = x;
@@ -81,8 +81,8 @@ ISOBIT_FN u32 sum_before(u32 x, u32 *shared, u32 width, u32 &total) {
     return sum - x;
 }
 
-// Makes the counts of a digit, which 2^log_width threads have, those of the tiles before, and gives
-// their sum.
+// Replaces the counts of a digit, which 2^log_width threads share, with sums over the preceding
+// tiles, and writes their total.
 ISOBIT_FN void order_scan(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {
     __shared__ u32 shared[ORDER_BLOCK];
     const u32 width = 1u << log_width, lane = thread_x() & (width - 1);
@@ -102,8 +102,8 @@ ISOBIT_FN void order_scan(u32 *counts, u32 *totals, u32 tiles, u32 log_width) {
         totals[digit] = before;
 }
 
-// Puts the elements of a tile into their places. Of the threads of a step that have one digit,
-// those before count.
+// Moves the elements of a tile to their places. Among the threads of a step with the same digit,
+// the number of preceding threads gives the place.
 ISOBIT_FN void order_place(const u32 *keys, const u32 *order, u32 *keys_out, u32 *order_out, const u32 *counts,
                            const u32 *totals, u32 n, u32 shift) {
     __shared__ u32 masks[DIGITS][ORDER_WORDS];

@@ -1,4 +1,4 @@
-//! The sources of a scatter sorted by destination, stably, on the device.
+//! Sorts the sources of a scatter by destination on the device (stable).
 
 use super::scatter::Scatter;
 use crate::args;
@@ -10,12 +10,12 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Result};
 use std::mem::offset_of;
 
-/// Threads of a block, elements of a tile and bits of a digit, as in order.cu.
+/// Threads per block, elements per tile and bits per digit; must match radix_sort.cu.
 const BLOCK: usize = 256;
 const TILE: usize = 2048;
 const DIGIT_BITS: u32 = 8;
 
-/// `Keys` of the kernels.
+/// The layout of the kernels' `Keys`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Keys {
@@ -31,8 +31,8 @@ const _: () = assert!(size_of::<Keys>() == 328);
 const _: () = assert!(offset_of!(Keys, step) == 296 && offset_of!(Keys, n) == 304);
 const _: () = assert!(offset_of!(Keys, size) == 316);
 
-/// Sources in the order of their keys, and of themselves where those are equal. A key numbers the
-/// destinations of all lines, `nowhere` after them.
+/// Sources sorted by key, and by position if keys are equal. A key is the number of a destination
+/// among those of all lines; `nowhere` follows the last one.
 pub(super) struct Order<R: GpuRuntime> {
     pub(super) keys: GpuStorage<R>,
     pub(super) sources: GpuStorage<R>,
@@ -41,11 +41,11 @@ pub(super) struct Order<R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Scatter<'_, R> {
-    /// Sorts the sources of lines that begin at an offset; less than 2^31 sources and destinations
-    /// in all.
+    /// Sorts the sources of the lines that begin at an offset. There must be fewer than 2^31
+    /// sources and destinations in total.
     ///
     /// # Safety
-    /// Every id of the lines is allocated.
+    /// Every id of the lines must be allocated.
     pub(super) unsafe fn order(&self, lines: &[Dim<3>], offset: [usize; 3]) -> Result<Order<R>> {
         let device = self.dst.device();
         let (sources, nowhere) = (count(lines) * self.n, count(lines) * self.size);
@@ -55,7 +55,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         let tiles = sources.div_ceil(TILE);
         let (counts, totals) = (scratch(tiles << DIGIT_BITS)?, scratch(1 << DIGIT_BITS)?);
         let (n, tile_count) = (sources as u32, tiles as u32);
-        // Threads that a digit's tiles are shared out to: of a few tiles one block sums all digits.
+        // Threads that share the tiles of a digit. If there are few tiles, one block sums several
+        // digits.
         let width = tiles.next_power_of_two().min(BLOCK);
         let log_width = width.ilog2();
         let parameters = Keys {
@@ -71,14 +72,14 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             |variant, ids: &[DType], blocks: usize| Launch::linear(of_sort(variant, ids), blocks as u32, BLOCK as u32);
         let (keys, order) = (from.0.ptr(), from.1.ptr());
         let arguments = args![ids, keys, order, parameters, self.flag];
-        // SAFETY: the caller promises valid ids, and there is a place for each key.
+        // SAFETY: the caller promises valid ids, and there is space for every key.
         unsafe { launch(KEYS, &[self.ids], sources.div_ceil(BLOCK)).on(device, arguments)? };
         let bits = usize::BITS - nowhere.leading_zeros();
         for shift in (0..bits).step_by(DIGIT_BITS as usize) {
             let ((keys, order), (keys_to, order_to)) = ((from.0.ptr(), from.1.ptr()), (to.0.ptr(), to.1.ptr()));
             let (counts, totals) = (counts.ptr(), totals.ptr());
-            // SAFETY: the scratch has a place for every key, for the digits of every tile, and for
-            // their sums.
+            // SAFETY: the scratch memory has space for every key, for the digits of every tile, and
+            // for their sums.
             unsafe {
                 launch(COUNT, &[], tiles).on(device, args![keys, counts, n, shift])?;
                 launch(SCAN, &[], (width << DIGIT_BITS) / BLOCK)

@@ -1,4 +1,4 @@
-//! Setting at and adding to positions: which way to go.
+//! Sets or adds elements at positions: chooses the kernels.
 
 use super::{id_strides, in_order};
 use crate::launch::index::{Dim, IndexDims, count};
@@ -7,32 +7,33 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
-/// Ranges of a line's destinations up to which each range reads all of the line's ids.
+/// The most ranges of a line's destinations for which every range reads all ids of the line.
 const MOST_RANGES: usize = 8;
-/// Sources of a line up to which a block is soon done with them, however few the blocks are.
+/// The most sources per line that a block processes quickly, even if there are few blocks.
 const SHORT: usize = 8192;
-/// Destinations that a source may cost: those of a line are all read and written.
+/// The most destinations per source: all destinations of a line are read and written.
 const SPARSE: usize = 16;
 
-/// A scatter into a destination that has the first operand's elements: what is done at each
-/// position, and where it all lies.
+/// A scatter into a destination that already holds the first operand's elements: the action at each
+/// position, and the location of all operands.
 pub(super) struct Scatter<'a, R: GpuRuntime> {
     pub(super) dst: &'a GpuStorage<R>,
-    /// Whether sources replace what is there, or add to it.
+    /// Whether sources replace the destination's elements, instead of being added to them.
     pub(super) sets: bool,
     pub(super) ids: DType,
     /// The first elements of destination, ids and source.
     pub(super) at: [DevicePtr; 3],
-    /// From an element of a line to the next, in each.
+    /// The step from one element of a line to the next, in each.
     pub(super) along: [usize; 3],
-    /// Sources of a line, and its destinations.
+    /// Sources per line; `size` is the number of destinations per line.
     pub(super) n: usize,
     pub(super) size: usize,
     pub(super) flag: DevicePtr,
 }
 
 impl<R: GpuRuntime> Scatter<'_, R> {
-    /// The operands from other first elements, values being counted in units of `unit` bytes.
+    /// Returns the addresses of the operands moved by an offset, for values in units of `unit`
+    /// bytes.
     pub(super) fn moved(&self, offset: [usize; 3], unit: usize) -> [DevicePtr; 3] {
         let sizes = [unit, self.ids.size_in_bytes(), unit];
         std::array::from_fn(|o| DevicePtr(self.at[o].0 + (offset[o] * sizes[o]) as u64))
@@ -71,21 +72,22 @@ pub(super) fn scatter<R: GpuRuntime>(
     };
     let others = (0..rank).filter(|&d| d != dim && src_layout.dims()[d] != 1);
     let others: IndexDims<3> = others.map(|d| Dim { size: src_layout.dims()[d], stride: strides(d) }).collect();
-    // SAFETY: the layouts were validated against their buffers, the destination's is its own, and
-    // ids are checked by the kernels.
+    // SAFETY: the layouts were validated against their buffers, the destination has its own buffer,
+    // and the kernels check the ids.
     unsafe { scatter.run(others) }
 }
 
 impl<R: GpuRuntime> Scatter<'_, R> {
     /// # Safety
-    /// Every element of the lines is allocated, and no element of the destination comes twice.
+    /// Every element of the lines must be allocated, and no element of the destination may occur
+    /// twice.
     unsafe fn run(&self, others: IndexDims<3>) -> Result<()> {
         let nearest = others.iter().all(|d| d.stride[0] >= self.along[0]);
         let (slice, lines): (IndexDims<3>, IndexDims<3>) = others.iter().copied().partition(|d| d.stride[1] == 0);
         let can_sort = self.n < 1 << 31 && self.size < (1 << 31) - 1;
         if can_sort && !slice.is_empty() && !nearest {
             // SAFETY: the caller promises that every element of the lines is allocated, and no
-            // element of the destination comes twice.
+            // element of the destination occurs twice.
             return unsafe { self.sorted(&in_order(lines), slice) };
         }
         let strips = self.strips(in_order(others.clone()), nearest);
@@ -94,13 +96,13 @@ impl<R: GpuRuntime> Scatter<'_, R> {
         let dense = self.size / SPARSE <= self.n.max(SHORT / SPARSE);
         if !can_sort || (enough && dense && strips.ranges() <= MOST_RANGES) {
             // SAFETY: the caller promises that every element of the lines is allocated, and no
-            // element of the destination comes twice.
+            // element of the destination occurs twice.
             return unsafe { self.along_lines(strips) };
         }
-        // With an id of its own for every element a slice is one element.
+        // If every element has its own id, a slice is one element.
         let (slice, lines) = if count(&slice) > 1 && !nearest { (slice, lines) } else { (IndexDims::new(), others) };
         // SAFETY: the caller promises that every element of the lines is allocated, and no element
-        // of the destination comes twice.
+        // of the destination occurs twice.
         unsafe { self.sorted(&in_order(lines), slice) }
     }
 }

@@ -1,5 +1,5 @@
-// Sources in the order of their destinations, as order.cu leaves them, and the slices that each of
-// them moves.
+// Sources sorted by destination, as radix_sort.cu leaves them, and the slices that each of them
+// moves.
 #pragma once
 
 #include "device_lib/index.cuh"
@@ -9,27 +9,27 @@ namespace isobit {
 
 ISOBIT_CONST u32 SORTED_BLOCK = 256;
 
-// The host's `Sorted`. Units are packs of elements where a kernel moves packs.
+// The host's `Sorted`. If a kernel moves packs, units are packs of elements.
 struct Sorted {
     // Destination, ids and source of a line, and of the units of a slice.
     Index<3> lines;
     Index<2> slice;
-    // From an element of a line to the next, in destination and source.
+    // The step from one element of a line to the next, in destination and source.
     u64 dst_step;
     u64 src_step;
-    // Sources and destinations of a line.
+    // Sources and destinations per line.
     Divisor n;
     Divisor size;
-    // Sources, and the key of those that go nowhere.
+    // The number of sources, and the key of sources without a destination.
     u32 count;
     u32 nowhere;
-    // Units of a slice; a row of 2 to `across_shift` threads takes a strip of them.
+    // Units per slice; a group of 2^across_shift threads takes a strip of them.
     u32 width;
     u32 across_shift;
     Divisor strips;
 };
 
-// As in ops/indexing/sorted.rs.
+// Must match ops/indexing/sorted.rs.
 static_assert(sizeof(Sorted) == 600);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, slice) == 296 && ISOBIT_OFFSET(Sorted, dst_step) == 528);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Sorted, n) == 544 && ISOBIT_OFFSET(Sorted, count) == 568);

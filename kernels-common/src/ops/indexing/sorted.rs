@@ -1,5 +1,5 @@
-//! Scatters from sorted sources: slices that share an id move together, in the largest units that
-//! suit them.
+//! Scatters from sorted sources: slices that share an id move together, in the largest possible
+//! units.
 
 use super::in_order;
 use super::radix_sort::Order;
@@ -14,14 +14,14 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use isobit_hal::{BackendStorage, DType, Result};
 use std::mem::offset_of;
 
-/// Threads of a block, as in sorted.cuh.
+/// Threads per block; must match sorted.cuh.
 const BLOCK: usize = 256;
-/// Sources and destinations of one sort.
+/// The most sources and destinations of one sort.
 const MOST: usize = (1 << 31) - 1;
-/// Blocks of a launch, so that threads stay below 2^32.
+/// The most blocks of a launch, so that threads stay below 2^32.
 const MOST_BLOCKS: usize = (1 << 24) - 1;
 
-/// `Sorted` of the kernels.
+/// The layout of the kernels' `Sorted`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Sorted {
@@ -44,18 +44,18 @@ const _: () = assert!(offset_of!(Sorted, n) == 544 && offset_of!(Sorted, count) 
 const _: () = assert!(offset_of!(Sorted, strips) == 584);
 
 impl<R: GpuRuntime> Scatter<'_, R> {
-    /// `slice` are the dimensions along which all elements have one id.
+    /// Scatters sorted sources. `slice` are the dimensions along which all elements share one id.
     ///
     /// # Safety
-    /// Every element of the lines and slices is allocated, and no element of the destination comes
-    /// twice.
+    /// Every element of the lines and slices must be allocated, and no element of the destination
+    /// may occur twice.
     pub(super) unsafe fn sorted(&self, lines: &[Dim<3>], slice: IndexDims<3>) -> Result<()> {
         let slice = slice.into_iter().map(|d| Dim { size: d.size, stride: [d.stride[0], d.stride[2]] }).collect();
         let slice = in_order::<2>(slice);
         let most = MOST / self.n.max(self.size).max(1);
         split(lines, most.max(1), [0; 3], &mut |lines, offset| {
-            // SAFETY: a part of it: the caller promises that every element of the lines and slices
-            // is allocated, and no element of the destination comes twice.
+            // SAFETY: this is a part of the lines, for which the caller promises that every element
+            // of the lines and slices is allocated and no element of the destination occurs twice.
             unsafe {
                 let order = self.order(lines, offset)?;
                 self.move_slices(&order, lines, offset, &slice)
@@ -64,7 +64,7 @@ impl<R: GpuRuntime> Scatter<'_, R> {
     }
 
     /// # Safety
-    /// As [`sorted`](Self::sorted), and `order` is that of the lines.
+    /// Same as [`sorted`](Self::sorted), and `order` must be the order of these lines.
     unsafe fn move_slices(
         &self,
         order: &Order<R>,
@@ -81,7 +81,7 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             let steps = outer.iter().fold(steps, |all, d| all | d.stride[0] | d.stride[1]);
             let low = (steps * unit) as u64 | dst.0 | src.0;
             let largest = (1usize << low.trailing_zeros().min(4)).max(unit);
-            // Sums come in whole packs or alone.
+            // Sums are computed in full packs of 16 bytes, or element by element.
             let by = if self.sets || largest == 16 { largest / unit } else { 1 };
             outer.iter_mut().for_each(|d| d.stride = d.stride.map(|s| s / by));
             lines.iter_mut().for_each(|d| (d.stride[0], d.stride[2]) = (d.stride[0] / by, d.stride[2] / by));
@@ -121,8 +121,8 @@ impl<R: GpuRuntime> Scatter<'_, R> {
             let at = |start: DevicePtr, units: usize| DevicePtr(start.0 + (units * unit) as u64);
             let (to, from, keys, sources) = (at(dst, to), at(src, from), order.keys.ptr(), order.sources.ptr());
             let launch = Launch::linear(key, (groups * strips) as u32, BLOCK as u32);
-            // SAFETY: a part of what the caller promises, and the order has a key and a source for
-            // each item.
+            // SAFETY: this is a part of what the caller promises, and the order has a key and a
+            // source for each item.
             unsafe { launch.on(self.dst.device(), args![to, from, keys, sources, parameters]) }
         })
     }

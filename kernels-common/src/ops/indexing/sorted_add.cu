@@ -1,11 +1,11 @@
-// Adding from sorted sources: a thread adds all that go to one place, in their order.
+// Adds from sorted sources: one thread adds all sources of a destination, in order.
 #include "device_lib/arith.cuh"
 #include "device_lib/vector.cuh"
 #include "ops/indexing/sorted.cuh"
 
 namespace isobit {
 
-// Sources under way at once.
+// Sources in flight at once.
 ISOBIT_CONST u32 SORTED_AHEAD = 4;
 
 template <typename T, int V>

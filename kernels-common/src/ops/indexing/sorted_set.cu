@@ -1,4 +1,4 @@
-// Setting from sorted sources: the last one of each destination moves.
+// Sets elements from sorted sources: only the last source of each destination is moved.
 #include "device_lib/vector.cuh"
 #include "ops/indexing/sorted.cuh"
 

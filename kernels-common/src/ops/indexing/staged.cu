@@ -1,6 +1,6 @@
-// Elements at positions along a dimension in which the source has no gaps: a block holds a line of
-// the source in shared memory, where accesses in any order cost little, so that global memory sees
-// streams alone.
+// Elements at positions along a dimension in which the source is contiguous. A block holds a line
+// of the source in shared memory, where random access is cheap, so that all accesses to global
+// memory are sequential.
 #include "device_lib/ids.cuh"
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
@@ -9,33 +9,33 @@
 namespace isobit {
 
 ISOBIT_CONST u32 STAGED_BLOCK = 256;
-// Packs of ids that a thread has under way at once.
+// Packs of ids that a thread has in flight at once.
 ISOBIT_CONST u32 STAGED_EACH = 4;
 
 // The host's `Staged`.
 struct Staged {
     // The lines of destination, ids and source.
     Index<3> lines;
-    // Positions of a line, and ids.
+    // Positions per line, and ids per line.
     u32 size;
     u32 n;
     u64 dst_step;
     u64 ids_step;
-    // Parts of a line's ids, each the work of a block, and ids of a part: whole packs.
+    // Parts of a line's ids, one per block, and the ids per part (whole packs).
     Divisor parts;
     u32 part;
-    // Whether the lines of the source begin at multiples of 16 bytes, and ids and destination can
-    // move in packs.
+    // Whether the lines of the source begin at multiples of 16 bytes, and whether ids and
+    // destination can move in packs.
     u32 src_vectors;
     u32 vectors;
 };
 
-// As in ops/indexing/gather.rs.
+// Must match ops/indexing/gather.rs.
 static_assert(sizeof(Staged) == 344);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Staged, size) == 296 && ISOBIT_OFFSET(Staged, dst_step) == 304);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Staged, parts) == 320 && ISOBIT_OFFSET(Staged, part) == 332);
 
-// Ids of a pack: 16 bytes of them.
+// Ids per pack: 16 bytes, at most 8 ids.
 template <typename I>
 ISOBIT_CONST u32 IDS_PACK = sizeof(I) == 1 ? 8 : 16 / sizeof(I);
 
@@ -54,7 +54,7 @@ ISOBIT_FN void stage(const T *src, T *line, u32 size, bool vectors) {
     barrier();
 }
 
-// As `store`, in as many accesses as it takes.
+// Same as `store`, in as many accesses as needed.
 template <int V, typename T>
 ISOBIT_FN void store_pack(T *to, const Pack<V, T> &value) {
     constexpr int AT_ONCE = V * (int)sizeof(T) > 16 ? 16 / (int)sizeof(T) : V;

@@ -1,6 +1,5 @@
-// The product where one side is short: a thread takes one column of the results and R rows of it,
-// and as many threads as k has segments work on one result where there are too few results to fill
-// the card.
+// The matrix product if one side is short: a thread computes R rows of one column of the results.
+// If there are too few results to fill the GPU, each segment of k of a result has its own thread.
 #include "ops/matmul/product.cuh"
 
 namespace isobit {
@@ -10,7 +9,7 @@ ISOBIT_CONST u32 THIN_BLOCK = 128;
 template <typename T, u32 R>
 ISOBIT_FN void matmul_thin(const T *a, const T *b, T *c, compute_t<T> *partial, const Product &p) {
     using C = compute_t<T>;
-    // Elements of k under way at once, in vectors of four.
+    // Elements of k in flight at once, in vectors of four.
     constexpr u32 DEPTH = 8, AT_ONCE = sizeof(T) > 4 ? 2 : 4;
     const ProductBlock block = product_block(p);
     const u32 col = block.n_tile * THIN_BLOCK + thread_x();
@@ -84,7 +83,7 @@ ISOBIT_FN void matmul_thin(const T *a, const T *b, T *c, compute_t<T> *partial, 
         }
 }
 
-// Adds the segments of each result. `n_tiles` are strips of a row, `m_tiles` rows.
+// Adds the segments of each result. `n_tiles` counts strips of a row, `m_tiles` counts rows.
 template <typename T>
 ISOBIT_FN void matmul_segments(T *c, const compute_t<T> *partial, const Product &p, u32 segments) {
     using C = compute_t<T>;

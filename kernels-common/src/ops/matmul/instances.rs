@@ -1,4 +1,4 @@
-//! Kernels of the portable product, for each float.
+//! Kernels of the portable matrix product, for each float dtype.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -6,17 +6,17 @@ use isobit_hal::DType;
 
 /// Tiles of 128 x 64 results.
 pub const TILE: u8 = 0;
-/// A thread a result, or four below one another.
+/// One result per thread, or for [`THIN_4`] four in a column.
 pub const THIN: u8 = 1;
-/// As [`THIN`].
+/// Like [`THIN`], with four results per thread.
 pub const THIN_4: u8 = 2;
-/// The sum of segments that were computed apart.
+/// The sum of segments that were computed separately.
 pub const SEGMENTS: u8 = 3;
 
-/// The dtypes that have products.
+/// The dtypes that matrix products support.
 pub const DTYPES: [DType; 5] = [DType::F8E4M3, DType::F16, DType::BF16, DType::F32, DType::F64];
 
-/// Adds the modules of products.
+/// Adds the matrix product modules.
 pub fn add(modules: &mut Vec<Module>) {
     for dtype in DTYPES {
         let ty = match dtype {

@@ -13,16 +13,16 @@ use isobit_hal::{BackendDevice, BackendStorage, DType, Layout, Numerics, Op, Res
 use crate::manifest::instances::matmul::{SEGMENTS, THIN, THIN_4, TILE};
 use std::mem::offset_of;
 
-/// Elements of k in a segment.
+/// Elements of k per segment.
 const SEGMENT: usize = 256;
-/// Results of a tile, and columns of a block of the thin kernel.
+/// Results per tile along m and n, and columns per block of the thin kernel.
 const TILE_M: usize = 128;
 const TILE_N: usize = 64;
 const THIN_COLUMNS: usize = 128;
 /// Rows and columns from which tiles are used.
 const TILE_FROM: usize = 16;
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     [TILE, THIN, THIN_4, SEGMENTS].map(|variant| key(dtypes[0], variant)).into()
 }
@@ -70,8 +70,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         batch,
     };
     let numerics = matmul.numerics.unwrap_or_else(|| device.default_numerics());
-    // SAFETY: the layouts were validated against their buffers; the destination's is borrowed
-    // mutably, so it is none of the inputs', and its layout names no element twice.
+    // SAFETY: the layouts were validated against their buffers. The destination is borrowed
+    // mutably, so it is not one of the inputs, and its layout names no element twice.
     unsafe {
         if numerics == Numerics::Vendor && dtype != DType::F8E4M3 && problem.vendor(op)? {
             return Ok(());
@@ -80,7 +80,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
 }
 
-/// A matrix: its first element, and from a row and from a column to the next.
+/// A matrix: the address of its first element, and its row and column strides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operand {
     pub ptr: DevicePtr,
@@ -98,7 +98,7 @@ impl Operand {
     }
 }
 
-/// `c = a b`, with no dimension 0, over a batch with strides of a, b and c.
+/// `c = a b` with no empty dimension, over a batch with strides of a, b and c.
 pub(super) struct Problem<'a, R: GpuRuntime> {
     pub device: &'a GpuDevice<R>,
     pub dtype: DType,
@@ -111,7 +111,7 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
     pub batch: IndexDims<3>,
 }
 
-/// `Product` of the kernels.
+/// The layout of the kernels' `Product`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Product {
@@ -136,11 +136,11 @@ const _: () = assert!(offset_of!(Product, a_vectors) == 80 && offset_of!(Product
 const _: () = assert!(offset_of!(Product, batch) == 120);
 
 impl<R: GpuRuntime> Problem<'_, R> {
-    /// Whether the vendor's library took it. One call serves one batch dimension; of several the
-    /// longest.
+    /// Runs the product in the vendor's library; returns whether the library took it. One call
+    /// covers one batch dimension; if there are several, the longest.
     ///
     /// # Safety
-    /// Every element is allocated, and `c` overlaps neither itself nor its inputs.
+    /// Every element must be allocated, and `c` must overlap neither itself nor its inputs.
     unsafe fn vendor(&self, op: &Op) -> Result<bool> {
         let mut outer = self.batch.clone();
         let longest = (0..outer.len()).max_by_key(|&d| outer[d].size);
@@ -163,12 +163,12 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 b: matrix(self.b, b, inner.stride[1]),
                 c: matrix(self.c, c, inner.stride[2]),
             };
-            // What is declined once is declined for every part, and the portable kernel overwrites
-            // what was done.
+            // If the library declines one part, it declines every part, and the portable kernel
+            // overwrites the results of earlier parts.
             if took {
                 let outcome = self.device.call_vendor(|runtime, stream, scratch| {
-                    // SAFETY: a part of it: the caller promises that every element is allocated,
-                    // and `c` overlaps neither itself nor its inputs.
+                    // SAFETY: this is a part of the problem, for which the caller promises that
+                    // every element is allocated, and `c` overlaps neither itself nor its inputs.
                     unsafe { runtime.gemm(stream, &gemm, scratch) }
                 })?;
                 took = self.device.vendor_took(op, outcome);
@@ -179,9 +179,10 @@ impl<R: GpuRuntime> Problem<'_, R> {
     }
 
     /// # Safety
-    /// As [`vendor`](Self::vendor).
+    /// Same as [`vendor`](Self::vendor).
     pub(super) unsafe fn portable(mut self) -> Result<()> {
-        // Threads go along n; where that is the short side, the transposed product is the same.
+        // Threads run along n. If n is the short side, the transposed product gives the same
+        // result.
         let thin = self.m.min(self.n) < TILE_FROM;
         if if thin { self.n < self.m } else { self.c.col > self.c.row } {
             (self.m, self.n) = (self.n, self.m);
@@ -190,7 +191,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 d.stride.swap(0, 1);
             }
         }
-        // Sides of 2^24 and more are cut, so that blocks and indices stay in 32 bits.
+        // Splits sides of 2^24 and more, so that blocks and indices fit 32 bits.
         const SIDE: usize = 1 << 24;
         for m0 in (0..self.m).step_by(SIDE) {
             for n0 in (0..self.n).step_by(SIDE) {
@@ -200,8 +201,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
                 } else {
                     TILE_N
                 }));
-                // At most 2^23 blocks of 256 threads, segments aside, which are only cut apart
-                // where there are few.
+                // At most 2^23 blocks of 256 threads. Segments do not count: they are only computed
+                // separately if there are few blocks.
                 let most = ((1 << 23) / results).max(1);
                 split(&self.batch, most, [0; 3], &mut |batch, [a, b, c]| {
                     let part = Problem {
@@ -213,7 +214,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
                         batch: batch.into(),
                         ..self
                     };
-                    // SAFETY: a part of it: the caller promises what `vendor` asks.
+                    // SAFETY: this is a part of the problem, for which the caller promises what
+                    // `vendor` requires.
                     unsafe { part.launch(thin) }
                 })?;
             }
@@ -222,7 +224,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     }
 
     /// # Safety
-    /// As [`vendor`](Self::vendor).
+    /// Same as [`vendor`](Self::vendor).
     unsafe fn launch(&self, thin: bool) -> Result<()> {
         let batches = count(&self.batch);
         let (variant, m_side, n_side, threads) = match (thin, self.m) {
@@ -232,8 +234,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
         };
         let (m_tiles, n_tiles) = (self.m.div_ceil(m_side), self.n.div_ceil(n_side));
         let blocks = m_tiles * n_tiles * batches;
-        // Where results alone do not fill the card twice over, each segment of k is a block's own
-        // work.
+        // If the results alone do not fill the GPU, each segment of k gets its own block.
         let limits = self.device.runtime().limits();
         let enough = (limits.multiprocessors * limits.max_threads_per_multiprocessor) as usize / threads;
         let enough = if thin { enough } else { limits.multiprocessors as usize };
@@ -246,8 +247,8 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let partial = (apart > 1).then(|| self.device.alloc(values, DType::U8)).transpose()?;
         let to = partial.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let launch = Launch::linear(key(self.dtype, variant), (blocks * apart) as u32, threads as u32);
-        // SAFETY: the caller promises valid matrices, and `partial` has a place for each segment's
-        // value of each result.
+        // SAFETY: the caller promises valid matrices, and `partial` has space for the value of
+        // every segment of every result.
         unsafe { launch.on(self.device, args![self.a.ptr, self.b.ptr, self.c.ptr, to, product])? };
         if partial.is_none() {
             return Ok(());
@@ -258,13 +259,13 @@ impl<R: GpuRuntime> Problem<'_, R> {
         product.n_tiles = Divisor::new(strips);
         let blocks = (batches * self.m * strips) as u32;
         let launch = Launch::linear(key(self.dtype, SEGMENTS), blocks, THIN_COLUMNS as u32);
-        // SAFETY: as above; the values are all written before, in stream order, and go back to the
-        // pool afterwards.
+        // SAFETY: same as above; all values are written earlier in stream order, and the scratch
+        // memory returns to the pool afterwards.
         unsafe { launch.on(self.device, args![self.c.ptr, to, product, apart as u32]) }
     }
 
     fn product(&self, m_tiles: usize, n_tiles: usize, apart: usize) -> Product {
-        // Vectors are of four elements, loaded in pieces of 16 bytes at most.
+        // Vectors have four elements and are loaded in pieces of at most 16 bytes.
         let bytes = (4 * self.dtype.size_in_bytes()).min(16);
         let fits = |o: &Operand, stride: usize, which: usize| {
             let steps = self.batch.iter().fold(stride, |all, d| all | d.stride[which]);

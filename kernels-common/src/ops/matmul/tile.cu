@@ -1,4 +1,4 @@
-// The product of matrices in tiles.
+// The matrix product in tiles.
 #include "ops/matmul/product.cuh"
 #include "ops/matmul/tile.cuh"
 

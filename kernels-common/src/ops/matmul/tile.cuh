@@ -1,7 +1,7 @@
-// Tiles of 128 x 64 results a block, 8 x 4 a thread, for products of matrices and for convolutions.
-// Tiles of both operands pass through shared memory, two at a time: one is used while the next
-// comes in. A thread holds a segment's values and the sums so far, so 8 x 8 would not leave
-// registers for two blocks at once.
+// Tiles of 128 x 64 results per block, 8 x 4 per thread, for matrix products and convolutions.
+// Tiles of both operands pass through shared memory, double-buffered: one is used while the next is
+// loaded. A thread holds the values of a segment and the sums so far, so 8 x 8 results per thread
+// would not leave enough registers for two blocks at once.
 #pragma once
 
 #include "ops/matmul/segments.cuh"
@@ -9,19 +9,20 @@
 namespace isobit {
 
 ISOBIT_CONST u32 TILE_M = 128, TILE_N = 64, TILE_BLOCK = 256, THREAD_M = 8, THREAD_N = 4;
-// Four words more a row of shared memory: vectors stay aligned, and rows start at other banks.
+// Four extra words per row of shared memory: vectors stay aligned, and rows start at different
+// banks.
 ISOBIT_CONST u32 TILE_PAD = 4;
 template <typename C>
 ISOBIT_CONST u32 TILE_K = 64 / sizeof(C);
 
-// A thread's part of a tile of SIDE x TILE_K elements, on its way: vectors of four along k or along
-// the side.
+// A thread's part of a tile of SIDE x TILE_K elements while it is loaded: vectors of four along k
+// or along the side.
 template <typename T, typename C, u32 SIDE>
 struct TilePart {
     static constexpr u32 K = TILE_K<C>;
     static constexpr u32 PARTS = (SIDE * K / 4 + TILE_BLOCK - 1) / TILE_BLOCK;
-    // As they were loaded: widened here, each load would be waited for instead of the products that
-    // run meanwhile.
+    // In the type in which they are loaded. Widening them here would wait for each load, instead of
+    // running the products in the meantime.
     T value[PARTS][4];
 
     struct Place {
@@ -94,7 +95,7 @@ ISOBIT_FN void keep_tile(const TilePart<T, C, SIDE> &tile, C *shared, bool along
     }
 }
 
-// Four neighbours in shared memory.
+// Loads four neighbours from shared memory.
 template <typename C>
 ISOBIT_FN void four(C *to, const C *from) {
     constexpr int AT_ONCE = 16 / sizeof(C);
@@ -107,18 +108,18 @@ ISOBIT_FN void four(C *to, const C *from) {
     }
 }
 
-// Words of shared memory for two stages of both operands' tiles.
+// Words of shared memory for two stages of the tiles of both operands.
 template <typename C>
 ISOBIT_CONST u32 TILE_STAGE = TILE_K<C> *(TILE_M + TILE_PAD + TILE_N + TILE_PAD);
 template <typename C>
 ISOBIT_CONST u32 TILE_WORDS = 2 * TILE_STAGE<C> * sizeof(C) / 16;
 
-// The results of a thread. A warp covers 8 x 4 threads' results, so that its reads of shared memory
-// meet each bank once.
+// The position of a thread's results. A warp covers the results of 8 x 4 threads, so that its reads
+// of shared memory have no bank conflicts.
 struct TilePlace {
     u32 x, y;
 
-    // Of a result, within the tile.
+    // Row and column of a result in the tile.
     ISOBIT_FN u32 row(const TilePlace &at, u32 i) { return at.y * 4 + i % 4 + i / 4 * (TILE_M / 2); }
     ISOBIT_FN u32 col(const TilePlace &at, u32 j) { return at.x * 4 + j; }
 };
@@ -130,9 +131,10 @@ ISOBIT_FN TilePlace tile_place() {
                      patch / PATCHES_X * PATCH_Y + in_patch / PATCH_X};
 }
 
-// The sums of a thread's results over `k` products. `fetch(at)` brings the factors from `at` on
-// into registers and `keep(a, b)` from there into the tiles of both operands; all threads of the
-// block call them together. Beyond k the factors must be -0 and +0, whose product changes nothing.
+// The sums of a thread's results over `k` products. `fetch(at)` loads the factors from `at` on into
+// registers, and `keep(a, b)` moves them from there into the tiles of both operands; all threads of
+// the block call them together. Beyond k the factors must be -0 and +0, whose product changes
+// nothing.
 template <typename C, typename Fetch, typename Keep>
 ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TilePlace &place, u64 k, const Fetch &fetch,
                             const Keep &keep) {
@@ -149,7 +151,7 @@ ISOBIT_FN void tile_product(C (&sum)[THREAD_M][THREAD_N], C *shared, const TileP
     keep(shared, shared + A_TILE);
     barrier();
     u32 stage = 0;
-    // So many tiles along k that 32 bits count them.
+    // The number of tiles along k fits 32 bits.
     const u32 steps = (u32)((k + K - 1) / K);
 #pragma unroll 1
     for (u32 step = 1; step <= steps; step++) {

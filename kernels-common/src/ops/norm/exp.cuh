@@ -1,4 +1,4 @@
-// e^x for x of at most 0, as softmax wants it: a NaN stays one, and -infinity gives 0. Recipes:
+// e^x for x of at most 0, as softmax needs it: NaN stays NaN, and -infinity gives 0. Recipes:
 // docs/numerics/norm.md.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace isobit {
 
-// Below it e^x rounds to 0 in f32.
+// Below this value e^x rounds to 0 in f32.
 ISOBIT_CONST float NORM_EXP_LEAST = -104.0f;
 
 ISOBIT_FN float exp_limited(float x) {
@@ -21,8 +21,8 @@ ISOBIT_FN float exp_limited(float x) {
 #endif
 }
 
-// f32's exp, without what positive arguments need. The scale is 2^64 too much, which keeps it
-// normal; the last factor rounds, once.
+// The f32 exp without the parts for positive arguments. The scale is 2^64 times too large, which
+// keeps it normal; the last factor corrects that and rounds once.
 ISOBIT_FN float exp_down(float x, type_tag<float>) {
     using namespace math::f32;
     x = exp_limited(x);

@@ -1,29 +1,29 @@
-//! Two modules for each dtype, softmax and the norms by themselves: rows that fit registers, by
-//! their length, and long rows.
+//! Two modules per dtype, one for softmax and one for the norms. Each has kernels for rows that fit
+//! in registers, by row length, and kernels for long rows.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// The operations, as keys number them.
+/// The numbers of the operations in keys.
 pub const SOFTMAX: usize = 0;
 pub const LOG_SOFTMAX: usize = 1;
 pub const RMS_NORM: usize = 2;
 pub const LAYER_NORM: usize = 3;
 
-/// Passes over the segments of long rows, and the one that writes; below are the variants of
-/// [`shapes`], by their position.
+/// The passes over the segments of long rows, and the pass that writes. Smaller variants are
+/// indices into [`shapes`].
 pub const FIRST: u8 = 16;
 pub const SECOND: u8 = 17;
 pub const WRITE: u8 = 18;
 
-/// What a thread of a row in registers holds: elements of each of so many lanes. With the rows of
-/// 256 elements that it has, that is the most elements a row can have.
+/// The part of a row that a thread holds in registers: `elements` elements of each of its `lanes`
+/// lanes. A row has 256 lanes, so it has at most `256 * elements` elements.
 #[derive(Debug, Clone, Copy)]
 pub struct RowShape {
     pub lanes: usize,
     pub elements: usize,
-    /// Threads of a block at most.
+    /// The maximum number of threads per block.
     pub block: usize,
 }
 
@@ -31,9 +31,9 @@ const fn shape(lanes: usize, elements: usize, block: usize) -> RowShape {
     RowShape { lanes, elements, block }
 }
 
-/// For rows of up to 256, 1024, 2048, 4096, 8192 and, but for f64, 16384 elements. Of the longest
-/// ones a thread has few lanes, so that it holds no more than 64 words; of the shortest as many as
-/// lie in 16 bytes, up to 8.
+/// Returns the shapes for rows of up to 256, 1024, 2048, 4096, 8192 and, except for f64, 16384
+/// elements. For the longest rows a thread has few lanes, so that it holds at most 64 words. For
+/// the shortest rows it has as many lanes as fit in 16 bytes, up to 8.
 pub fn shapes(dtype: DType) -> &'static [RowShape] {
     const F64: &[RowShape] =
         &[shape(2, 1, 128), shape(2, 4, 128), shape(2, 8, 128), shape(2, 16, 128), shape(1, 32, 256)];
@@ -57,7 +57,7 @@ const fn others(lanes_of_short: usize) -> [RowShape; 6] {
     ]
 }
 
-/// The key of a kernel.
+/// Returns the key of a kernel.
 pub const fn key(op: usize, dtype: DType, variant: u8) -> Key {
     Key::new(Family::Norm, op, &[dtype], variant)
 }

@@ -1,5 +1,5 @@
-// Rows that are too long for registers: a pass over segments for each value that a row needs, and
-// one that writes. A block has LONG_THREADS threads, of two lanes each.
+// Rows that are too long for registers: one pass over segments for each value that a row needs, and
+// one pass that writes. A block has LONG_THREADS threads with two lanes each.
 #pragma once
 
 #include "ops/norm/norm.cuh"
@@ -7,19 +7,19 @@
 namespace isobit {
 
 ISOBIT_CONST u32 LONG_LANES = 2, LONG_THREADS = NORM_LANES / LONG_LANES;
-// Vectors that a thread has under way.
+// Vectors that a thread has in flight.
 ISOBIT_CONST u32 LONG_DEPTH = 8;
-// Elements of a part that is written.
+// Elements of a part that a block writes.
 ISOBIT_CONST u32 LONG_PART = 4096;
 
-// A stretch of a row.
+// A contiguous part of a row.
 struct Span {
     u32 row;
     u64 start;
     u32 length;
 };
 
-// Of the parts of every row, each of `size` elements, that of this block.
+// The part of this block, if every row is divided into parts of `size` elements.
 ISOBIT_FN Span span_of(const Norm &p, u32 size) {
     Span s;
     s.row = divide(block_x(), p.parts);
@@ -29,8 +29,8 @@ ISOBIT_FN Span span_of(const Norm &p, u32 size) {
     return s;
 }
 
-// Folds what `Value` makes of the elements of a segment, in the order of sums. It may depend on
-// what an earlier pass found for each row.
+// Folds the results of `Value` for the elements of a segment, in the order of sums. `Value` may
+// depend on what an earlier pass found for each row.
 template <typename Value, typename T>
 ISOBIT_FN void fold_segment(const T *src, const compute_t<T> *of_rows, compute_t<T> *segments, const Norm &p) {
     using C = compute_t<T>;
@@ -71,7 +71,8 @@ ISOBIT_FN void fold_segment(const T *src, const compute_t<T> *of_rows, compute_t
         segments[block_x()] = value;
 }
 
-// Writes what `f` makes of the elements of a part, which it is given with their number in the row.
+// Writes the results of `f` for the elements of a part. `f` also gets each element's index in the
+// row.
 template <typename T, typename F>
 ISOBIT_FN void write_part(const T *src, T *dst, const Span &s, const Norm &p, const F &f) {
     constexpr u32 V = LONG_LANES;

@@ -1,5 +1,5 @@
-//! Rows that no block holds: a pass over their segments for each value that they need, then one
-//! that writes.
+//! Rows that do not fit in a block: one pass over their segments for each value that they need,
+//! then one pass that writes.
 
 use super::{Call, LANES};
 use crate::args;
@@ -11,18 +11,19 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{DType, ReduceOp, Result};
 
-/// Elements of a segment of the order of sums.
+/// Elements per segment in the order of sums.
 const SEGMENT: usize = 65_536;
-/// As in long.cuh: elements that a block writes, lanes of a thread, and so threads of a block.
+/// Elements that a block writes, lanes per thread, and the resulting threads per block; must match
+/// long.cuh.
 const PART: usize = 4096;
 const LONG_LANES: usize = 2;
 const THREADS: usize = LANES / LONG_LANES;
 
 impl<R: GpuRuntime> Call<'_, R> {
     /// # Safety
-    /// As [`run`](Self::run).
+    /// Same as [`run`](Self::run).
     pub(super) unsafe fn run_long(&self, rows: &[Dim<2>]) -> Result<()> {
-        // SAFETY: as the caller promises, for each pass.
+        // SAFETY: the caller promises what each pass requires.
         unsafe {
             match self.op {
                 SOFTMAX | LOG_SOFTMAX => {
@@ -43,11 +44,12 @@ impl<R: GpuRuntime> Call<'_, R> {
         }
     }
 
-    /// A value of each row, of the compute type. `found` is what an earlier pass gave, where the
-    /// kernel takes it.
+    /// Computes one value per row, in the compute type. `found` is the result of an earlier pass,
+    /// if the kernel takes it.
     ///
     /// # Safety
-    /// As [`run`](Self::run), and `found` has a value for each row, or is not read.
+    /// Same as [`run`](Self::run). In addition, `found` must have a value for each row, unless it
+    /// is not read.
     unsafe fn value(
         &self,
         rows: &[Dim<2>],
@@ -64,27 +66,27 @@ impl<R: GpuRuntime> Call<'_, R> {
         norm.parts = Divisor::new(segments);
         norm.team_shift = THREADS.ilog2();
         let launch = Launch::linear(key(op, self.dtype, pass), items as u32, THREADS as u32);
-        // SAFETY: the caller promises valid source and `found`; there is a place for the value of
+        // SAFETY: the caller promises valid source and `found`; there is space for the value of
         // every segment.
         unsafe { launch.on(self.device, args![self.src, found, values.ptr(), norm])? };
         if segments == 1 {
             return Ok(values);
         }
         let results = self.device.alloc(count(rows), compute)?;
-        // SAFETY: both were allocated just now, for so many values.
+        // SAFETY: both were allocated just above, with the required number of values.
         unsafe { reduce_rows(self.device, fold, compute, values.ptr(), results.ptr(), [count(rows), segments])? };
         Ok(results)
     }
 
     /// # Safety
-    /// As [`run`](Self::run), and each of `found` has a value for each row.
+    /// Same as [`run`](Self::run). In addition, each of `found` must have a value for each row.
     unsafe fn write(&self, rows: &[Dim<2>], found: &[DevicePtr]) -> Result<()> {
         let parts = self.n.div_ceil(PART);
         let mut norm = self.norm(rows, LONG_LANES);
         norm.parts = Divisor::new(parts);
         norm.team_shift = THREADS.ilog2();
-        // SAFETY: the caller promises what `run` asks, and each of `found` has a value for each
-        // row.
+        // SAFETY: the caller promises what `run` requires, and that each of `found` has a value for
+        // each row.
         unsafe { self.launch(key(self.op, self.dtype, WRITE), count(rows) * parts, THREADS, found, &norm) }
     }
 }

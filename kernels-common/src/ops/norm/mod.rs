@@ -1,5 +1,5 @@
-//! softmax, log_softmax, rms_norm and layer_norm over the last dimension: which kernel a row's
-//! length calls for, and the layouts that kernels take.
+//! softmax, log_softmax, rms_norm and layer_norm over the last dimension: chooses the kernel for
+//! the length of a row, and makes the layouts that kernels take.
 
 mod long;
 
@@ -16,13 +16,13 @@ use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 use smallvec::SmallVec;
 use std::mem::offset_of;
 
-/// Lanes of the order of sums.
+/// The number of lanes in the order of sums.
 const LANES: usize = 256;
-/// Threads that one launch may have: a number of a thread is below 2^31 with the overhang of the
-/// last block.
+/// The most threads of one launch: with the overhang of the last block, thread numbers stay below
+/// 2^31.
 const MOST_THREADS: usize = 1 << 30;
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let dtype = dtypes[0];
     let passes: &[(usize, u8)] = match number(op) {
@@ -34,7 +34,7 @@ pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     rows.chain(passes.iter().map(|&(op, variant)| key(op, dtype, variant))).collect()
 }
 
-/// An operation, as keys number it.
+/// Returns the number of an operation in keys.
 fn number(op: &Op) -> usize {
     match op {
         Op::Softmax => SOFTMAX,
@@ -80,15 +80,16 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     split(&rows, call.most_rows(), [0, 0], &mut |rows, [src, dst]| {
         let at = |ptr: DevicePtr, offset: usize| DevicePtr(ptr.0 + (offset * size) as u64);
         let part = Call { src: at(call.src, src), dst: at(call.dst, dst), parameters: call.parameters.clone(), ..call };
-        // SAFETY: the layouts were validated against their buffers, of which the destination is
-        // borrowed mutably; where elements of a row were not adjacent, the buffers are compact ones
-        // of as many elements.
+        // SAFETY: the layouts were validated against their buffers, and the destination is borrowed
+        // mutably. If the elements of a row were not adjacent, the buffers are compact ones with
+        // the same number of elements.
         unsafe { part.run(rows) }
     })?;
     to.copy_out(dst, dst_layout)
 }
 
-/// A tensor whose last dimension is without gaps: itself, or a compact buffer in its place.
+/// A tensor that is contiguous along its last dimension: the tensor itself, or a compact buffer in
+/// its place.
 struct Adjacent<R: GpuRuntime> {
     ptr: DevicePtr,
     strides: SmallVec<[usize; 6]>,
@@ -111,8 +112,8 @@ impl<R: GpuRuntime> Adjacent<R> {
         if let Some(compact) = &this.compact {
             let from = storage.ptr().at(storage.dtype(), layout.start_offset());
             let dims = walk(layout, layout.stride(), &this.strides);
-            // SAFETY: the layout was validated against its buffer, and the other buffer has as many
-            // elements.
+            // SAFETY: the layout was validated against its buffer, and the compact buffer has the
+            // same number of elements.
             unsafe { copy_walk(storage.device(), storage.dtype().size_in_bytes(), from, compact.ptr(), dims)? };
         }
         Ok(this)
@@ -122,12 +123,12 @@ impl<R: GpuRuntime> Adjacent<R> {
         Self::new(storage, layout)
     }
 
-    /// Brings what was written to its place.
+    /// Copies the results from the compact buffer, if there is one, to the destination.
     fn copy_out(&self, storage: &mut GpuStorage<R>, layout: &Layout) -> Result<()> {
         let Some(compact) = &self.compact else { return Ok(()) };
         let to = storage.ptr().at(storage.dtype(), layout.start_offset());
         let dims = walk(layout, &self.strides, layout.stride());
-        // SAFETY: as in `source`; the destination was validated not to overlap itself.
+        // SAFETY: same as in `source`; the destination was validated not to overlap itself.
         unsafe { copy_walk(storage.device(), storage.dtype().size_in_bytes(), compact.ptr(), to, dims) }
     }
 }
@@ -136,7 +137,7 @@ fn walk(layout: &Layout, from: &[usize], to: &[usize]) -> IndexDims<2> {
     (0..layout.dims().len()).map(|d| Dim { size: layout.dims()[d], stride: [from[d], to[d]] }).collect()
 }
 
-/// `Norm` of the kernels.
+/// The layout of the kernels' `Norm`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Norm {
@@ -156,7 +157,7 @@ const _: () = assert!(offset_of!(Norm, count) == 8 && offset_of!(Norm, end) == 2
 const _: () = assert!(offset_of!(Norm, places) == 48 && offset_of!(Norm, rows) == 280);
 const _: () = assert!(offset_of!(Norm, parts) == 292);
 
-/// An operation on given tensors, whose rows have no gaps.
+/// An operation on given tensors with contiguous rows.
 struct Call<'a, R: GpuRuntime> {
     op: usize,
     dtype: DType,
@@ -169,31 +170,33 @@ struct Call<'a, R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Call<'_, R> {
-    /// Rows that one launch may have.
+    /// Returns the maximum number of rows in one launch.
     fn most_rows(&self) -> usize {
-        // A row takes at most a thread for each element, a long one the threads of its parts.
+        // A row takes at most one thread per element, and a long row the threads of its parts.
         (MOST_THREADS / self.n.next_power_of_two()).max(1)
     }
 
     /// # Safety
-    /// Rows of `n` elements are allocated at these places of source and destination, which do not
-    /// overlap, and `n` elements of each parameter.
+    /// Rows of `n` elements must be allocated at these places of source and destination, which must
+    /// not overlap, and so must be `n` elements of each parameter.
     unsafe fn run(&self, rows: &[Dim<2>]) -> Result<()> {
         let Some((variant, shape)) = shapes(self.dtype).iter().enumerate().find(|(_, s)| self.n <= s.elements * LANES)
         else {
             // SAFETY: the caller promises that rows of `n` elements are allocated at these places
-            // of source and destination, which do not overlap, and `n` elements of each parameter.
+            // of source and destination, which do not overlap, and that each parameter has `n`
+            // elements.
             return unsafe { self.run_long(rows) };
         };
         let team = self.n.min(LANES).div_ceil(shape.lanes).next_power_of_two();
         let blocks = (count(rows) * team).div_ceil(shape.block);
         let mut norm = self.norm(rows, shape.lanes);
         norm.team_shift = team.ilog2();
-        // SAFETY: as the caller promises; the kernel touches the elements of its rows alone.
+        // SAFETY: the caller promises valid rows, and the kernel accesses only the elements of
+        // these rows.
         unsafe { self.launch(key(self.op, self.dtype, variant as u8), blocks, shape.block, &[], &norm) }
     }
 
-    /// The parameters of a kernel that moves vectors of so many elements.
+    /// Returns the parameters of a kernel that moves vectors of `lanes` elements.
     fn norm(&self, rows: &[Dim<2>], lanes: usize) -> Norm {
         let rounded = |x: f64| if self.dtype == DType::F64 { x } else { f64::from(x as f32) };
         let count_of = if self.dtype == DType::F64 { self.n as f64 } else { f64::from(self.n as f32) };
@@ -213,17 +216,17 @@ impl<R: GpuRuntime> Call<'_, R> {
         }
     }
 
-    /// Launches a kernel that takes source, destination, parameters, what earlier passes found, and
-    /// the call.
+    /// Launches a kernel whose arguments are source, destination, parameters, the results of
+    /// earlier passes, and the `Norm`.
     ///
     /// # Safety
-    /// As [`run`](Self::run), and `found` are as the kernel takes them.
+    /// Same as [`run`](Self::run). In addition, `found` must be what the kernel expects.
     unsafe fn launch(&self, key: Key, blocks: usize, threads: usize, found: &[DevicePtr], norm: &Norm) -> Result<()> {
         let pointers = [self.src, self.dst];
         let mut args: SmallVec<[Arg<'_>; 7]> =
             pointers.iter().chain(&self.parameters).chain(found).map(Arg::new).collect();
         args.push(Arg::new(norm));
-        // SAFETY: the caller promises valid memory; the arguments are the kernel's.
+        // SAFETY: the caller promises valid memory, and the arguments match the kernel.
         unsafe { Launch::linear(key, blocks as u32, threads as u32).on(self.device, &args) }
     }
 }

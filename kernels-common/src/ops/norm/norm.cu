@@ -1,4 +1,4 @@
-// rms_norm and layer_norm, over rows in registers and over rows of any length.
+// rms_norm and layer_norm, for rows in registers and for rows of any length.
 #include "device_lib/elementwise.cuh"
 #include "ops/norm/long.cuh"
 
@@ -9,7 +9,7 @@ ISOBIT_FN C mean_of(C sum, const Norm &p) {
     return sum / (C)p.count;
 }
 
-// 1 / sqrt(mean + eps), for a sum of squares.
+// 1 / sqrt(mean + eps) for a sum of squares.
 template <typename C>
 ISOBIT_FN C norm_scale(C squares, const Norm &p) {
     return (C)1 / sqrt(mean_of(squares, p) + (C)p.eps);
@@ -121,7 +121,7 @@ struct Square {
     ISOBIT_FN compute_t<T> of(compute_t<T> x, compute_t<T>) { return x * x; }
 };
 
-// Of the difference from the mean; the row's value is its sum.
+// The square of the difference from the mean; the value per row is its sum.
 template <typename T>
 struct CentredSquare {
     using Fold = Sum;

@@ -1,5 +1,5 @@
-// What the kernels of softmax and the norms share: the call, the order of the sums, and a row that
-// a team of threads holds in registers.
+// Shared code of the softmax and norm kernels: the parameters, the order of sums, and a row that a
+// team of threads holds in registers.
 #pragma once
 
 #include "device_lib/extreme.cuh"
@@ -10,42 +10,42 @@
 
 namespace isobit {
 
-// Lanes of the order of sums, and the threads that fold them to as many values.
+// The lanes of the order of sums, and the threads that fold them to NORM_FOLDERS values.
 ISOBIT_CONST u32 NORM_LANES = 256, NORM_FOLDERS = 16;
 ISOBIT_CONST u32 NORM_SEGMENT = 65536;
 ISOBIT_CONST u32 NORM_PASSES = 5;
 
 // The host's `Norm` in norm/mod.rs.
 struct Norm {
-    // Elements of a row; their number as a mean divides by it, and what keeps a root from 0, both
-    // rounded to the compute type.
+    // Elements per row; their number as the divisor of a mean; and eps, which keeps the argument of
+    // a root above 0. Both doubles are rounded to the compute type.
     u64 n;
     double count;
     double eps;
-    // The elements of a row that fits registers, once more for each pass over it. Of one number
-    // compilers keep the comparisons of the first pass until the last, which are more than there
-    // are registers for them.
+    // The number of elements of a row that fits in registers, repeated for each pass over the row.
+    // With a single copy, compilers keep the comparisons of the first pass until the last, and
+    // there are not enough registers for them.
     u32 end[NORM_PASSES];
-    // Where each row lies in source and destination. Its elements are adjacent in both.
+    // The offset of each row in source and destination. Its elements are adjacent in both.
     Index<2> places;
     u32 rows;
-    // The threads of a row are 2 to this.
+    // A row has 2^team_shift threads.
     u32 team_shift;
-    // Nonzero: everything lies so that vectors can be moved.
+    // Nonzero if the layout and alignment allow vectors.
     u32 vectors;
-    // Parts of a long row, each the work of a block.
+    // Parts of a long row, one per block.
     Divisor parts;
 };
 
-// As in ops/norm/mod.rs.
+// Must match ops/norm/mod.rs.
 static_assert(sizeof(Norm) == 304);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, count) == 8 && ISOBIT_OFFSET(Norm, end) == 24);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, places) == 48 && ISOBIT_OFFSET(Norm, rows) == 280);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Norm, parts) == 292);
 
-// ---- what is folded ----
+// ---- fold operations ----
 
-// Combining with `none()` changes nothing: neither a sum, the sign of a zero included, nor a
+// Combining with `none()` changes nothing: neither a sum, including the sign of a zero, nor a
 // maximum.
 struct Sum {
     template <typename C>
@@ -58,8 +58,8 @@ struct Sum {
     }
 };
 
-// The largest value. Whether a NaN or another value wins is left open: a NaN comes back with the
-// sum.
+// The largest value. Whether a NaN or another value wins is unspecified, because a NaN reappears in
+// the sum.
 struct Largest {
     template <typename C>
     ISOBIT_FN C none() {
@@ -73,7 +73,7 @@ struct Largest {
 #endif
 };
 
-// N values, DISTANCE apart, as the steps of the tree that stay among them.
+// Folds N values, DISTANCE apart, by those steps of the tree that only involve them.
 template <typename F, u32 N, u32 DISTANCE, typename C>
 ISOBIT_FN C fold(const C *from) {
     C value[N];
@@ -88,7 +88,7 @@ ISOBIT_FN C fold(const C *from) {
     return value[0];
 }
 
-// The same for a number that is the same for all threads: a power of two up to 16.
+// The same for a count that is the same for all threads: a power of two up to 16.
 template <typename F, u32 DISTANCE, typename C>
 ISOBIT_FN C fold(const C *from, u32 n) {
     switch (n) {
@@ -107,8 +107,8 @@ ISOBIT_FN C fold(const C *from, u32 n) {
 
 // ---- a row in registers ----
 
-// The threads of a row, and the V lanes of each: element u * 256 + lane(v) of the row is the
-// thread's u-th of its v-th lane. WHOLE: the row has elements in every lane.
+// The threads of a row, and the V lanes of each: element u * 256 + lane(v) of the row is the u-th
+// element of the thread's v-th lane. WHOLE means that the row has elements in every lane.
 template <u32 V, bool WHOLE>
 struct Team {
     u32 row;
@@ -125,7 +125,7 @@ struct Team {
         t.number = WHOLE ? thread / (NORM_LANES / V) : thread >> p.team_shift;
         t.row = block_x() * (WHOLE ? block_dim_x() / (NORM_LANES / V) : block_dim_x() >> p.team_shift) + t.number;
         const u32 in_team = thread & (t.threads - 1);
-        // A lane is where it is, alone or as a vector: of one there is one way.
+        // With V = 1, a single element and a vector are the same.
         t.vectors = V == 1 || p.vectors != 0;
         t.first = t.vectors ? in_team * V : in_team;
         t.distance = t.vectors ? 1 : t.threads;
@@ -138,15 +138,15 @@ ISOBIT_FN u32 lane(const Team<V, WHOLE> &t, u32 v) {
     return t.first + v * t.distance;
 }
 
-// A team's values, `width` of them, as a tree; every thread gets the result. The teams' values lie
-// in `shared` one after the other.
+// Folds a team's `width` values as a tree; every thread gets the result. The values of the teams
+// lie one after the other in `shared`.
 template <typename F, typename C, u32 V, bool WHOLE>
 ISOBIT_FN C fold_shared(C *shared, u32 width, const Team<V, WHOLE> &t) {
     const C *mine = shared + t.number * width;
     barrier();
     if (width <= NORM_FOLDERS)
         return fold<F, 1>(mine, width);
-    // Steps of 128 to 16: sixteen threads a team, which read what nobody else reads.
+    // Steps of 128 to 16: sixteen threads per team, each reading values that no other thread reads.
     const u32 tasks = block_dim_x() / t.threads * NORM_FOLDERS;
     for (u32 task = thread_x(); task < tasks; task += block_dim_x()) {
         C *folder = shared + task / NORM_FOLDERS * width + task % NORM_FOLDERS;
@@ -156,8 +156,8 @@ ISOBIT_FN C fold_shared(C *shared, u32 width, const Team<V, WHOLE> &t) {
     return fold<F, NORM_FOLDERS, 1>(mine);
 }
 
-// The lanes of a team in the order of sums. `shared` has room for V values a thread, and is not
-// used again before the next barrier.
+// Folds the lanes of a team in the order of sums. `shared` has space for V values per thread, and
+// may be reused only after the next barrier.
 template <typename F, u32 V, bool WHOLE, typename C>
 ISOBIT_FN C fold_lanes(const C (&lanes)[V], C *shared, const Team<V, WHOLE> &t) {
     const u32 width = t.threads * V;
@@ -167,7 +167,7 @@ ISOBIT_FN C fold_lanes(const C (&lanes)[V], C *shared, const Team<V, WHOLE> &t) 
     return fold_shared<F>(shared, width, t);
 }
 
-// The lanes of a team in whatever order. `shared` has room for a value a thread.
+// Folds the lanes of a team in any order. `shared` has space for one value per thread.
 template <typename F, u32 V, bool WHOLE, typename C>
 ISOBIT_FN C fold_any(const C (&lanes)[V], C *shared, const Team<V, WHOLE> &t) {
     C value = lanes[0];
@@ -178,15 +178,15 @@ ISOBIT_FN C fold_any(const C (&lanes)[V], C *shared, const Team<V, WHOLE> &t) {
     return fold_shared<F>(shared, t.threads, t);
 }
 
-// R elements of each of V lanes, in the compute type.
+// R elements of each of V lanes in the compute type.
 template <typename T, u32 V, u32 R>
 struct Row {
     compute_t<T> x[R][V];
 };
 
-// Where the thread's u-th elements are, counted from its first one: there, if the row ends before.
-// `left` counts from the thread's first element too. It is no branch, so that all loads are under
-// way together.
+// The offset of the thread's u-th elements from its first one, or 0 if the row ends before them.
+// `left` also counts from the thread's first element. Branch-free, so that all loads are in flight
+// together.
 ISOBIT_FN u32 within(u32 u, i32 left) {
     const i32 i = (i32)(u * NORM_LANES);
     return i < left ? (u32)i : 0;
@@ -196,7 +196,7 @@ template <typename T, u32 V, u32 R, bool WHOLE>
 ISOBIT_FN void load_row(Row<T, V, R> &row, const T *src, u32 n, const Team<V, WHOLE> &t) {
     Pack<V, T> packs[R];
     if (t.vectors) {
-        // A thread behind the end of a short row has no element of its own.
+        // A thread beyond the end of a short row has no element of its own.
         const T *from = src + (t.first < n ? t.first : 0);
         const i32 left = (i32)(n - t.first);
 #pragma unroll
@@ -218,7 +218,7 @@ ISOBIT_FN void load_row(Row<T, V, R> &row, const T *src, u32 n, const Team<V, WH
             row.x[u][v] = to_compute(packs[u].v[v]);
 }
 
-// Sets what lies behind the row's end.
+// Sets the elements beyond the end of the row to `fill`.
 template <typename T, u32 V, u32 R, bool WHOLE>
 ISOBIT_FN void fill_rest(Row<T, V, R> &row, u32 n, const Team<V, WHOLE> &t, compute_t<T> fill) {
     const u32 full = n / NORM_LANES, rest = n % NORM_LANES;
@@ -230,7 +230,7 @@ ISOBIT_FN void fill_rest(Row<T, V, R> &row, u32 n, const Team<V, WHOLE> &t, comp
                 row.x[u][v] = u == full && lane(t, v) < rest ? row.x[u][v] : fill;
 }
 
-// Writes the u-th elements of the thread's lanes, those that the row has.
+// Writes the u-th elements of the thread's lanes, as far as the row has them.
 template <typename T, u32 V, bool WHOLE>
 ISOBIT_FN void store_lanes(T *dst, u32 u, const compute_t<T> (&y)[V], u32 n, const Team<V, WHOLE> &t) {
     Pack<V, T> pack;
@@ -250,7 +250,7 @@ ISOBIT_FN void store_lanes(T *dst, u32 u, const compute_t<T> (&y)[V], u32 n, con
     }
 }
 
-// The u-th elements of the thread's lanes of a parameter, which has as many as a row.
+// Loads the u-th elements of the thread's lanes from a parameter, which is as long as a row.
 template <typename T, u32 V, bool WHOLE>
 ISOBIT_FN void load_lanes(compute_t<T> (&y)[V], const T *from, u32 u, u32 n, const Team<V, WHOLE> &t) {
     Pack<V, T> pack;
@@ -269,13 +269,13 @@ ISOBIT_FN void load_lanes(compute_t<T> (&y)[V], const T *from, u32 u, u32 n, con
         y[v] = to_compute(pack.v[v]);
 }
 
-// A pass over a thread's elements, in groups, of which those behind the row's end are left out.
+// A pass over a thread's elements, in groups. Groups beyond the end of the row are skipped.
 ISOBIT_CONST u32 NORM_GROUP = 4;
 #define ISOBIT_NORM_EACH(U, R, N)                                                                                      \
     _Pragma("unroll") for (u32 group = 0; group < R; group += NORM_GROUP) if (group * NORM_LANES < N)                  \
         _Pragma("unroll") for (u32 U = group; U < R && U < group + NORM_GROUP; U++)
 
-// Blocks on a multiprocessor, by the words of a row that a thread holds.
+// Blocks per multiprocessor, by the words of a row that a thread holds.
 template <typename T, u32 BLOCK, u32 ELEMENTS>
 ISOBIT_CONST u32 NORM_RESIDENT = (is_same<T, double> || ELEMENTS >= 64 ? 512
                                   : ELEMENTS >= 16                     ? 1024

@@ -1,4 +1,4 @@
-// softmax and log_softmax, over rows in registers and over rows of any length.
+// softmax and log_softmax, for rows in registers and for rows of any length.
 #include "device_lib/elementwise.cuh"
 #include "device_lib/math/f32_log.cuh"
 #include "device_lib/math/f64_log.cuh"
@@ -15,7 +15,7 @@ ISOBIT_FN void softmax_rows(const T *src, T *dst, const Norm &p) {
     const bool inside = t.row < p.rows;
     const Offsets<2> at = offsets_of(p.places, inside ? t.row : p.rows - 1);
 
-    // What lies behind the end is e^-infinity, which is 0.
+    // Elements beyond the end count as e^-infinity, which is 0.
     Row<T, V, R> row;
     load_row(row, src + at.at[0], p.end[0], t);
     fill_rest(row, p.end[1], t, Largest::none<C>());

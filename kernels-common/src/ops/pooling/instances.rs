@@ -1,17 +1,17 @@
-//! Two kernels for each operation and dtype: one for any windows, one for windows of two by two
-//! side by side.
+//! Two kernels per operation and dtype: one for any windows, one for adjacent windows of two by
+//! two.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// Any windows of any layout.
+/// Any windows in any layout.
 pub const ANY: u8 = 0;
-/// Windows of two by two side by side, of rows without gaps.
+/// Adjacent windows of two by two, with contiguous rows.
 pub const TWOS: u8 = 1;
 
-/// Results that a thread of [`TWOS`] makes: 16 bytes of each row of the source hold their windows'
-/// elements.
+/// Returns the number of results that a thread of [`TWOS`] computes: their windows take 16 bytes of
+/// each row of the source.
 pub const fn width(size: usize) -> usize {
     8 / size
 }

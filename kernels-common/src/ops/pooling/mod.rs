@@ -1,4 +1,4 @@
-//! Pooling over rows and columns.
+//! Average and maximum pooling over rows and columns.
 
 use crate::args;
 use crate::key::{Family, Key};
@@ -14,12 +14,12 @@ fn key(op: &Op, dtype: DType, variant: u8) -> Key {
     Key::new(Family::Pooling, usize::from(matches!(op, Op::MaxPool2d(_))), &[dtype], variant)
 }
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     [ANY, TWOS].map(|variant| key(op, dtypes[0], variant)).into()
 }
 
-/// `Windows` of the kernels.
+/// The layout of the kernels' `Windows`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Windows {
@@ -53,7 +53,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         let dims = dims(&[n, c, 2 * row, 2], dst_layout, 2, width(dtype.size_in_bytes()));
         return parts(dst.device(), key(op, dtype, TWOS), &dims, |part| {
             let (from, to) = (from.at(dtype, part.src), to.at(dtype, part.dst));
-            // SAFETY: both layouts were validated against their buffers; without padding windows
+            // SAFETY: both layouts were validated against their buffers; without padding, windows
             // lie within the source.
             unsafe { part.launch.on(dst.device(), args![from, to, part.walk, row]) }
         });
@@ -66,7 +66,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         kernel: both(&pool.kernel),
         stride: both(&pool.stride),
         padding: both(&pool.padding),
-        // Rounded to the compute type: the kernels would round twice.
+        // Rounded to the compute type here, because the kernels would round twice.
         count: match (pool.count_include_pad, dtype) {
             (false, _) => 0.0,
             (true, DType::F64) => whole as f64,
@@ -82,7 +82,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     })
 }
 
-/// Whether the windows are two by two side by side, and every access of the kernel for those is
+/// Whether the windows are adjacent and two by two, and all accesses of the [`TWOS`] kernel are
 /// aligned.
 fn is_twos(pool: &Pool2d, src: &Layout, dst: &Layout, addresses: u64, size: usize) -> bool {
     let results = width(size);

@@ -1,23 +1,25 @@
-// Pooling: averages and maxima of windows over rows and columns, elements taken in row-major order.
+// Pooling: averages and maxima of windows over rows and columns. Elements are taken in row-major
+// order.
 #include "device_lib/arith.cuh"
 #include "device_lib/extreme.cuh"
 #include "ops/element_walk.cuh"
 
 namespace isobit {
 
-// The source's plane and the windows: the host's `Windows` in pooling/mod.rs.
+// The size of the source plane and the windows; the host's `Windows` in pooling/mod.rs.
 struct Windows {
-    // Rows and columns, in this order everywhere.
+    // Rows first, then columns, in every array.
     u64 size[2];
     u64 step[2];
     u64 kernel[2];
     u64 stride[2];
     u64 padding[2];
-    // What an average divides by; 0 where that is the elements of the window that are the source's.
+    // The divisor of an average; 0 if it is the number of elements that the window covers in the
+    // source.
     double count;
 };
 
-// As in ops/pooling/mod.rs.
+// Must match ops/pooling/mod.rs.
 static_assert(sizeof(Windows) == 88);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Windows, count) == 80);
 
@@ -51,7 +53,7 @@ struct Maximum<T, true> {
     ISOBIT_METHOD T finish(C) const { return from_compute<T>(value); }
 };
 
-// The elements that a window has of a dimension of the source.
+// The elements that a window covers along a dimension of the source.
 struct Covered {
     u64 start;
     u64 end;
@@ -80,8 +82,8 @@ ISOBIT_FN void pool(const T *src, T *dst, const ElementWalk &walk, const Windows
     });
 }
 
-// Windows of two rows and columns side by side, without padding, `V` of them in a row: 16 bytes of
-// each row of the source.
+// Adjacent windows of two rows and columns without padding, `V` of them in a row: 16 bytes of each
+// row of the source.
 template <typename Op, int V, typename T>
 ISOBIT_FN void pool_twos(const T *src, T *dst, const ElementWalk &walk, u64 row_step) {
     for_each_element(walk, [&](const Element &e) {

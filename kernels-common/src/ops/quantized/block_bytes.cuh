@@ -1,21 +1,21 @@
-// The bytes of blocks as formats read them: where they are, or held in registers, where every place
-// must be a constant after unrolling. Blocks start at even addresses and every field of theirs at
-// an even place, so 16 bits are what one access can count on.
+// Access to the bytes of a block for the formats: in memory, or held in registers, where every
+// offset must be a constant after unrolling. Blocks start at even addresses and all fields have
+// even offsets, so only accesses of up to 16 bits are always aligned.
 #pragma once
 
 #include "device_lib/vector.cuh"
 
 namespace isobit {
 
-// Bytes in memory, from an even address on.
+// Bytes in memory, starting at an even address.
 struct InPlace {
     const u8 *from;
 };
 
 ISOBIT_FN u32 byte_at(const InPlace &s, u32 at) { return s.from[at]; }
 ISOBIT_FN u32 half_at(const InPlace &s, u32 at) { return *(const u16 *)(s.from + at); }
-// A word that is not aligned takes two accesses, the first to the word that its low half is in: up
-// to two bytes before the block, but in its allocation, which starts aligned.
+// An unaligned word takes two accesses. The first one reads the word that contains its low half. It
+// may start two bytes before the block, but within the allocation, which starts aligned.
 ISOBIT_FN u32 word_at(const InPlace &s, u32 at) {
     const u8 *from = s.from + at;
     const u32 before = (u32)(u64)from & 2;
@@ -23,7 +23,7 @@ ISOBIT_FN u32 word_at(const InPlace &s, u32 at) {
     return before != 0 ? word >> 16 | half_at(s, at + 2) << 16 : word;
 }
 
-// So many bytes in registers.
+// BYTES bytes in registers.
 template <u32 BYTES>
 struct Held {
     u32 w[(BYTES + 3) / 4];
@@ -42,8 +42,8 @@ ISOBIT_FN u32 word_at(const Held<BYTES> &s, u32 at) {
     return at % 4 == 0 ? s.w[at / 4] : s.w[at / 4] >> 16 | s.w[at / 4 + 1] << 16;
 }
 
-// Takes bytes out of memory: from a place aligned to 16 or 4 bytes where so many divide BYTES, else
-// to 2, and no byte more.
+// Loads bytes from memory. Uses accesses aligned to 16 or 4 bytes if that size divides BYTES, else
+// to 2, and reads no further bytes.
 template <u32 BYTES>
 ISOBIT_FN Held<BYTES> hold(const u8 *from) {
     Held<BYTES> s;
@@ -60,8 +60,8 @@ ISOBIT_FN Held<BYTES> hold(const u8 *from) {
         for (u32 i = 0; i < BYTES / 4; i++)
             s.w[i] = ((const u32 *)from)[i];
     } else {
-        // Whole words from the one that the first byte is in, shifted into place; of the last one
-        // only what belongs here is read.
+        // Loads whole words, starting with the word that contains the first byte, and shifts them
+        // into place. Reads only the needed part of the last word.
         constexpr u32 WORDS = BYTES / 4;
         const u32 before = (u32)(u64)from & 2;
         const u8 *words = from - before;

@@ -1,5 +1,5 @@
-// How the threads of a team that make one block of 256 come to its scales: each finds those of its
-// sub-block, and they meet in shared memory.
+// How the threads of a team that makes one block of 256 compute its scales: each thread finds those
+// of its sub-block, and they are combined in shared memory.
 #pragma once
 
 #include "device_lib/halves.cuh"
@@ -11,8 +11,8 @@ namespace isobit {
 
 ISOBIT_CONST u32 QK_BLOCK = 128;
 
-// What a team's threads tell one another: what each found for its sub-block, then the integers as
-// they are stored.
+// What the threads of a team exchange: what each found for its sub-block, then the integers that
+// are stored.
 template <u32 TEAM>
 struct TeamScales {
     float scale[TEAM], minimum[TEAM];
@@ -21,17 +21,18 @@ struct TeamScales {
     u8 scales[TEAM], mins[TEAM];
 };
 
-// The scale and the step of the minima of a block, and whether all its bytes are zeros.
+// The scale of a block, the step of its minima, and whether all its bytes are zero.
 struct BlockScales {
     f16 d, dmin;
     bool zeros;
 };
 
-// A search makes of a sub-block what it found and, through `levels`, its integers from LOWEST to
-// HIGHEST; `of_block` makes the block's scales and this sub-block's, of what all sub-blocks found.
+// A format's search returns what it finds for a sub-block and, through `levels`, its integers from
+// LOWEST to HIGHEST. `of_block` computes the scales of the block and of this sub-block from the
+// results of all sub-blocks.
 template <i32 SCALE_MOST>
 struct ScaleAndMin {
-    // Numbers of at least 0 to integers up to SCALE_MOST.
+    // Scales numbers of at least 0 to integers up to SCALE_MOST.
     template <u32 TEAM>
     ISOBIT_FN float greatest(const float (&all)[TEAM]) {
         float most = 0;
@@ -65,7 +66,7 @@ struct SymmetricScale {
     }
 };
 
-// The weights of q4_k and q5_k: the root of the mean square, and the element's magnitude.
+// The weights of q4_k and q5_k: the root of the mean square plus the element's magnitude.
 template <u32 N>
 ISOBIT_FN void weights_of(float (&weight)[N], const float (&x)[N]) {
     float squares = 0;

@@ -1,5 +1,5 @@
-// Matrices and activations on their way: blocks to elements, and rows to the q8_1 form that integer
-// products take.
+// Conversions of matrices and activations: blocks to elements, and rows to the q8_1 form that
+// integer products take.
 #include "device_lib/index.cuh"
 #include "device_lib/halves.cuh"
 #include "ops/quantized/q8.cuh"
@@ -9,22 +9,22 @@
 namespace isobit {
 
 ISOBIT_CONST u32 Q_CONVERT_BLOCK = 256;
-// Elements that a thread makes of blocks at a time.
+// Elements that a thread dequantizes at a time.
 ISOBIT_CONST u32 Q_EACH = 8;
 
 // The host's `Conversion` in convert.rs.
 struct Conversion {
-    // Blocks of 32 elements in a row, which is dense in elements.
+    // Blocks of 32 elements per row. Rows of elements are contiguous.
     u64 blocks;
-    // Bytes from a row of blocks to the next.
+    // Bytes from one row of blocks to the next.
     u64 row;
     u32 dtype;
     u32 unused;
-    // Blocks of threads that a row takes.
+    // Thread blocks per row.
     Divisor chunks;
 };
 
-// As in ops/quantized/convert.rs.
+// Must match ops/quantized/convert.rs.
 static_assert(sizeof(Conversion) == 40);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Conversion, dtype) == 16 && ISOBIT_OFFSET(Conversion, chunks) == 24);
 
@@ -48,7 +48,7 @@ ISOBIT_FN void q_dequantize(const Conversion &c, const u8 *from, void *to) {
     put_values(to, row * c.blocks * Q_BLOCK + i, c.dtype, x);
 }
 
-// Block `i` of activations.
+// Quantizes block `i` of activations.
 ISOBIT_FN void q_activations(u64 blocks, u32 dtype, const void *x, u32 *q, float *scales) {
     const u64 i = (u64)block_x() * Q_CONVERT_BLOCK + thread_x();
     if (i >= blocks)

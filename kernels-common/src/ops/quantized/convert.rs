@@ -1,4 +1,4 @@
-//! Launches that turn elements into blocks and blocks into elements.
+//! Launches that quantize elements to blocks and dequantize blocks to elements.
 
 use crate::args;
 use crate::device::GpuDevice;
@@ -10,18 +10,19 @@ use isobit_hal::{DType, GgmlDType, Result};
 use crate::manifest::instances::quantized::{ACTIVATIONS, DEQUANTIZE, QUANTIZE, key};
 use std::mem::offset_of;
 
-/// Blocks of threads in a launch at most.
+/// The maximum number of thread blocks in a launch.
 pub(super) const MOST_BLOCKS: usize = 1 << 23;
-/// Elements that the smallest blocks have, and those that kernels take as a unit.
+/// Elements of the smallest blocks; `SEGMENT` is the unit in which kernels take elements.
 pub(super) const BLOCK: usize = 32;
 pub(super) const SEGMENT: usize = 256;
-/// Threads of a block that converts, and elements that each makes of blocks; as in convert.cu.
+/// Threads per block of the converting kernels, and elements that each thread dequantizes; must
+/// match convert.cu.
 const CONVERT_THREADS: usize = 256;
 const EACH: usize = 8;
-/// Threads of a block that makes blocks.
+/// Threads per block of the quantizing kernels.
 const QUANTIZE_THREADS: usize = 128;
 
-/// The number of a dtype in the kernels: values.cuh.
+/// Returns the number of a dtype in the kernels; must match values.cuh.
 pub(super) fn code(dtype: DType) -> u32 {
     match dtype {
         DType::F32 => 0,
@@ -30,7 +31,7 @@ pub(super) fn code(dtype: DType) -> u32 {
     }
 }
 
-/// Threads that make a block of a format.
+/// Returns the number of threads that quantize one block of a format.
 fn team(format: GgmlDType) -> usize {
     match format {
         GgmlDType::Q2K | GgmlDType::Q3K | GgmlDType::Q6K => 16,
@@ -38,10 +39,10 @@ fn team(format: GgmlDType) -> usize {
     }
 }
 
-/// Makes blocks of `elements` elements.
+/// Quantizes `elements` elements to blocks.
 ///
 /// # Safety
-/// Both are allocated, and `to` is even.
+/// Both must be allocated, and `to` must be even.
 pub(super) unsafe fn quantize<R: GpuRuntime>(
     device: &GpuDevice<R>,
     format: GgmlDType,
@@ -59,13 +60,14 @@ pub(super) unsafe fn quantize<R: GpuRuntime>(
         let to = to.at(DType::U8, first * format.block_bytes());
         let grid = count.div_ceil(at_once) as u32;
         let launch = Launch::linear(key(format, QUANTIZE), grid, QUANTIZE_THREADS as u32);
-        // SAFETY: a part of it: the caller promises that both are allocated, and `to` is even.
+        // SAFETY: this is a part of the elements; the caller promises that both are allocated and
+        // `to` is even.
         unsafe { launch.on(device, args![count as u64, code(dtype), from, to])? };
     }
     Ok(())
 }
 
-/// Rows of blocks, of so many elements each.
+/// Rows of blocks with `elements` elements each.
 pub(super) struct Blocks {
     pub(super) format: GgmlDType,
     pub(super) ptr: DevicePtr,
@@ -74,7 +76,7 @@ pub(super) struct Blocks {
     pub(super) elements: usize,
 }
 
-/// `Conversion` of the kernels.
+/// The layout of the kernels' `Conversion`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Conversion {
@@ -88,10 +90,10 @@ struct Conversion {
 const _: () = assert!(size_of::<Conversion>() == 40);
 const _: () = assert!(offset_of!(Conversion, dtype) == 16 && offset_of!(Conversion, chunks) == 24);
 
-/// Makes elements of blocks, row behind row.
+/// Dequantizes blocks to elements, row after row.
 ///
 /// # Safety
-/// The rows are allocated, at even addresses, and `to` has a place for every element.
+/// The rows must be allocated at even addresses, and `to` must have space for every element.
 pub(super) unsafe fn dequantize<R: GpuRuntime>(
     device: &GpuDevice<R>,
     blocks: &Blocks,
@@ -100,7 +102,7 @@ pub(super) unsafe fn dequantize<R: GpuRuntime>(
 ) -> Result<()> {
     let chunk = CONVERT_THREADS * EACH;
     let chunks = blocks.elements.div_ceil(chunk);
-    // Several rows, or a part of one.
+    // Each launch takes several rows, or a part of one row.
     let (rows, length) = ((MOST_BLOCKS / chunks).max(1), blocks.elements.min(MOST_BLOCKS * chunk));
     for row in (0..blocks.rows).step_by(rows) {
         for start in (0..blocks.elements).step_by(length) {
@@ -117,8 +119,8 @@ pub(super) unsafe fn dequantize<R: GpuRuntime>(
             let from = blocks.ptr.at(DType::U8, row * blocks.row + bytes);
             let to = to.at(dtype, row * blocks.elements + start);
             let launch = Launch::linear(key(blocks.format, DEQUANTIZE), (rows * chunks) as u32, CONVERT_THREADS as u32);
-            // SAFETY: a part of what the caller promises; a part of a row comes in a launch of its
-            // own, so rows lie one behind the other.
+            // SAFETY: this is a part of what the caller promises. A part of a row has its own
+            // launch, so the rows of a launch lie one after the other.
             unsafe { launch.on(device, args![conversion, from, to])? };
         }
     }
@@ -126,10 +128,11 @@ pub(super) unsafe fn dequantize<R: GpuRuntime>(
 }
 
 /// Quantizes activations to the form that integer products take: integers, and a scale and a scaled
-/// sum for every block.
+/// sum per block.
 ///
 /// # Safety
-/// `x` has so many blocks of 32 elements, and `q` and `scales` a place for each.
+/// `x` must have `blocks` blocks of 32 elements, and `q` and `scales` must have space for each of
+/// them.
 pub(super) unsafe fn activations<R: GpuRuntime>(
     device: &GpuDevice<R>,
     dtype: DType,
@@ -144,8 +147,8 @@ pub(super) unsafe fn activations<R: GpuRuntime>(
         let x = x.at(dtype, first * BLOCK);
         let (q, scales) = (q.at(DType::U8, first * BLOCK), scales.at(DType::F32, first * 2));
         let launch = Launch::linear(key(GgmlDType::Q8_1, ACTIVATIONS), grid, CONVERT_THREADS as u32);
-        // SAFETY: a part of it: the caller promises that `x` has so many blocks of 32 elements, and
-        // `q` and `scales` a place for each.
+        // SAFETY: this is a part of the blocks; the caller promises that `x` has all `blocks`
+        // blocks of 32 elements, and that `q` and `scales` have space for each of them.
         unsafe { launch.on(device, args![count as u64, code(dtype), x, q, scales])? };
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Operands as the kernels of quantized matrices take them, copied where they lie otherwise.
+//! Operands in the layout that the kernels of quantized matrices need; copies operands in other
+//! layouts.
 
 use crate::launch::index::{Dim, IndexDims};
 use crate::ops::copy::copy_walk;
@@ -6,19 +7,20 @@ use crate::runtime::{DevicePtr, GpuRuntime};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Result};
 
-/// Where blocks start, elements that are moved 16 bytes at a time, and those that are not.
+/// Alignments in bytes: of blocks, of elements that move 16 bytes at a time, and of other elements.
 pub(super) const BLOCKS: u64 = 2;
 pub(super) const VECTORS: u64 = 16;
 pub(super) const ANYWHERE: u64 = 1;
 
-/// The elements of a layout one behind the other.
+/// The elements of a layout as a contiguous array.
 pub(super) struct Dense<R: GpuRuntime> {
     pub(super) ptr: DevicePtr,
     _copy: Option<GpuStorage<R>>,
 }
 
 impl<R: GpuRuntime> Dense<R> {
-    /// Where they are, if they lie so and at a multiple of `align` bytes; else a copy.
+    /// Uses the elements in place if they are contiguous and aligned to `align` bytes; else copies
+    /// them.
     pub(super) fn new(storage: &GpuStorage<R>, layout: &Layout, align: u64) -> Result<Self> {
         let ptr = storage.ptr().at(storage.dtype(), layout.start_offset());
         if layout.elem_count() == 0 || (layout.is_contiguous() && ptr.0.is_multiple_of(align)) {
@@ -30,25 +32,25 @@ impl<R: GpuRuntime> Dense<R> {
     fn copied(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
         let copy = storage.device().alloc(layout.elem_count(), storage.dtype())?;
         let whole = Layout::contiguous(layout.shape());
-        // SAFETY: the layout was validated against its storage, and the copy has a place for each
-        // of its elements.
+        // SAFETY: the layout was validated against its storage, and the copy has space for all of
+        // its elements.
         unsafe { copy_between(storage, layout, copy.ptr(), &whole)? };
         Ok(Self { ptr: copy.ptr(), _copy: Some(copy) })
     }
 }
 
-/// Rows of blocks at even addresses, each without gaps.
+/// Rows of blocks at even addresses, each of them contiguous.
 pub(super) struct Rows<R: GpuRuntime> {
     pub(super) ptr: DevicePtr,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     pub(super) row: usize,
-    /// Bytes from a matrix to the next, where there are several.
+    /// Bytes from one matrix to the next, if there are several.
     pub(super) matrix: usize,
     _copy: Option<Dense<R>>,
 }
 
 impl<R: GpuRuntime> Rows<R> {
-    /// Of a matrix of bytes, or of several.
+    /// Makes rows of one or more matrices of bytes.
     pub(super) fn new(storage: &GpuStorage<R>, layout: &Layout) -> Result<Self> {
         let (dims, stride) = (layout.dims(), layout.stride());
         let last = dims.len() - 1;
@@ -63,8 +65,8 @@ impl<R: GpuRuntime> Rows<R> {
     }
 }
 
-/// Runs `f` with a place for the elements of a layout one behind the other, at a multiple of
-/// `align` bytes, and brings them where the layout says.
+/// Runs `f` with a contiguous destination for the elements of a layout, aligned to `align` bytes,
+/// and then copies the elements to their places in the layout if needed.
 pub(super) fn filled<R: GpuRuntime>(
     dst: &mut GpuStorage<R>,
     layout: &Layout,
@@ -78,12 +80,13 @@ pub(super) fn filled<R: GpuRuntime>(
     let whole = dst.device().alloc(layout.elem_count(), dst.dtype())?;
     f(whole.ptr())?;
     // SAFETY: the layout was validated against its storage and names no element twice, and all of
-    // `whole` is written before, in stream order.
+    // `whole` is written earlier, in stream order.
     unsafe { copy_between(&whole, &Layout::contiguous(layout.shape()), to, layout) }
 }
 
 /// # Safety
-/// Both layouts, of one shape, are allocated; `to` is where the first element of `to_layout` goes.
+/// Both layouts must have the same shape and be allocated; `to` is where the first element of
+/// `to_layout` goes.
 unsafe fn copy_between<R: GpuRuntime>(
     from: &GpuStorage<R>,
     from_layout: &Layout,
@@ -94,7 +97,7 @@ unsafe fn copy_between<R: GpuRuntime>(
     let dims: IndexDims<2> =
         from_layout.dims().iter().zip(strides).map(|(&size, (&s, &d))| Dim { size, stride: [s, d] }).collect();
     let ptr = from.ptr().at(from.dtype(), from_layout.start_offset());
-    // SAFETY: the caller promises that both layouts, of one shape, are allocated; `to` is where the
-    // first element of `to_layout` goes.
+    // SAFETY: the caller promises that both layouts have the same shape and are allocated; `to` is
+    // where the first element of `to_layout` goes.
     unsafe { copy_walk(from.device(), from.dtype().size_in_bytes(), ptr, to, dims) }
 }

@@ -1,6 +1,6 @@
-//! Products with many rows of activations as they come: strips of the matrix become f32, and the
-//! portable matmul, whose order of sums is the same, takes them from there. A strip stays in the
-//! card's cache between the two.
+//! Products with many rows of float activations: dequantizes strips of the matrix to f32 and
+//! multiplies them with the portable matmul, which has the same order of sums. A strip stays in the
+//! GPU's cache between the two steps.
 
 use super::convert::{self, Blocks};
 use super::dense::Rows;
@@ -9,13 +9,13 @@ use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, GgmlDType, Layout, Matmul, Numerics, Op, Result, Src};
 
-/// The product of f32 that is taken.
+/// The f32 product that is used.
 pub(super) const MATMUL: Op = Op::Matmul(Matmul::with_numerics(Numerics::Portable));
 
-/// Elements of a strip: 32 MiB.
+/// Elements per strip: 32 MiB.
 const STRIP: usize = 8 << 20;
 
-/// `y = x w^T` with m rows of activations of k and n rows of blocks, none of them 0.
+/// Computes `y = x w^T` with m rows of k activations and n rows of blocks. None of m, n and k is 0.
 pub(super) fn multiply<R: GpuRuntime>(
     format: GgmlDType,
     w: &Rows<R>,
@@ -46,8 +46,8 @@ pub(super) fn multiply<R: GpuRuntime>(
             let rows = (n - first).min(rows);
             let ptr = w.ptr.at(DType::U8, first * w.row);
             let blocks = Blocks { format, ptr, row: w.row, rows, elements: k };
-            // SAFETY: the rows are those of a validated matrix, and the strip has a place for all
-            // their elements.
+            // SAFETY: the rows belong to a validated matrix, and the strip has space for all their
+            // elements.
             unsafe { convert::dequantize(device, &blocks, DType::F32, strip.ptr())? };
             let w_layout = Layout::contiguous([rows, k]).transpose(0, 1)?;
             let operands = [Src::Storage(x, &x_layout), Src::Storage(&strip, &w_layout)];

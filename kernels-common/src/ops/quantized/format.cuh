@@ -1,17 +1,17 @@
-// What the formats have in common. A format F says how a block reads:
-// - BLOCK and BYTES, elements and bytes of a block; SUB, the elements that share a scale (16 or
-//   32); whether an element has a SUMMAND;
-// - levels(s, at, j, w): the integers of elements 32 j + 4 w to 32 j + 4 w + 3 as signed bytes of a
-//   word, the block starting at byte `at` of s;
+// Shared code of the formats. A format F describes how to read a block:
+// - BLOCK and BYTES: the elements and bytes of a block; SUB: the number of elements that share a
+//   scale (16 or 32); SUMMAND: whether an element has a summand;
+// - levels(s, at, j, w): the integers of elements 32 j + 4 w to 32 j + 4 w + 3 as the signed bytes
+//   of a word, for the block that starts at byte `at` of s;
 // - scale(s, at, j): factor and summand of sub-block j.
-// Kernels see segments of 256 elements alone: eight blocks of 32, or one of 256.
+// Kernels only see segments of 256 elements: eight blocks of 32, or one of 256.
 #pragma once
 
 #include "ops/quantized/block_bytes.cuh"
 
 namespace isobit {
 
-// Elements of a segment, and of the smallest blocks, which activations come in too.
+// Elements of a segment, and of the smallest blocks, which are also the blocks of activations.
 ISOBIT_CONST u32 Q_SEGMENT = 256, Q_BLOCK = 32;
 
 // An element is `factor * level + summand`.
@@ -23,7 +23,7 @@ struct QScale {
 template <typename F>
 ISOBIT_CONST u32 Q_SEGMENT_BYTES = Q_SEGMENT / F::BLOCK * F::BYTES;
 
-// Four levels: word `w` of block of 32 number `j` of a segment.
+// Four levels: word `w` of number `j` of the blocks of 32 in a segment.
 template <typename F, typename S>
 ISOBIT_FN u32 levels_of(const S &s, u32 j, u32 w) {
     if constexpr (F::BLOCK == Q_BLOCK)
@@ -32,7 +32,7 @@ ISOBIT_FN u32 levels_of(const S &s, u32 j, u32 w) {
         return F::levels(s, 0, j, w);
 }
 
-// Of sub-block `j` of a segment.
+// The scale of sub-block `j` of a segment.
 template <typename F, typename S>
 ISOBIT_FN QScale scale_of(const S &s, u32 j) {
     if constexpr (F::BLOCK == Q_BLOCK)
@@ -41,10 +41,10 @@ ISOBIT_FN QScale scale_of(const S &s, u32 j) {
         return F::scale(s, 0, j);
 }
 
-// A level out of a word of four, as f32.
+// One level of a word of four, as f32.
 ISOBIT_FN float level_at(u32 levels, u32 i) { return (float)(i8)(u8)(levels >> (8 * i)); }
 
-// The element of a level.
+// The value of the element with this level.
 template <typename F>
 ISOBIT_FN float element(const QScale &scale, float level) {
     if constexpr (F::SUMMAND)
@@ -60,23 +60,23 @@ ISOBIT_FN float f16_at(const S &s, u32 at) {
     return to_f32(f16{(u16)half_at(s, at)});
 }
 
-// Two f16 side by side: a factor and a summand.
+// Two adjacent f16: a factor and a summand.
 template <typename S>
 ISOBIT_FN QScale f16_pair_at(const S &s, u32 at) {
     const u32 both = word_at(s, at);
     return QScale{to_f32(f16{(u16)both}), to_f32(f16{(u16)(both >> 16)})};
 }
 
-// Four levels of 0 to 127, less a bias: borrows stop at the bit above each.
+// Subtracts a bias from four levels of 0 to 127: borrows stop at the bit above each level.
 ISOBIT_FN u32 less(u32 levels, u32 bias) { return ((levels | 0x80808080u) - bias * 0x01010101u) ^ 0x80808080u; }
 
-// Four nibbles, the low (p = 0) or the high ones.
+// Four nibbles: the low ones (p = 0) or the high ones.
 template <typename S>
 ISOBIT_FN u32 nibbles(const S &s, u32 at, u32 p) {
     return word_at(s, at) >> (4 * p) & 0x0f0f0f0fu;
 }
 
-// Pair `p` of bits of four bytes.
+// Bit pair `p` of four bytes.
 template <typename S>
 ISOBIT_FN u32 pairs(const S &s, u32 at, u32 p) {
     return word_at(s, at) >> (2 * p) & 0x03030303u;
@@ -88,7 +88,7 @@ ISOBIT_FN u32 bits(const S &s, u32 at, u32 p) {
     return word_at(s, at) >> p & 0x01010101u;
 }
 
-// The four bits of a number, each as bit 4 of a byte.
+// Moves the four bits of a number to bit 4 of each byte.
 ISOBIT_FN u32 fifth_bits(u32 four) { return (four & 0xf) * 0x02040810u & 0x10101010u; }
 
 } // namespace format_detail

@@ -1,4 +1,4 @@
-// Every format.
+// Includes every format.
 #pragma once
 
 #include "ops/quantized/k_quants.cuh"

@@ -1,36 +1,37 @@
-//! Kernels of quantized matrices, for each format: the dtype of activations decides a load and a
-//! store alone, and is a parameter.
+//! Kernels of quantized matrices, per format. The dtype of activations is a parameter, because it
+//! only affects one load and one store.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::GgmlDType;
 
-/// Few rows of activations as they come, one a block of threads.
+/// Few rows of float activations, one per thread block.
 pub const VECTOR_FLOAT: u8 = 0;
 /// One row of activations through q8_1.
 pub const VECTOR_INT: u8 = 1;
-/// Up to four of them.
+/// Up to four rows of activations through q8_1.
 pub const VECTOR_INT_4: u8 = 2;
-/// Many of them.
+/// Many rows of activations through q8_1.
 pub const TILE: u8 = 3;
-/// Blocks to elements.
+/// Dequantizes blocks to elements.
 pub const DEQUANTIZE: u8 = 4;
-/// Elements to blocks.
+/// Quantizes elements to blocks.
 pub const QUANTIZE: u8 = 5;
-/// Activations to q8_1, filed under that format.
+/// Quantizes activations to q8_1; its key has that format.
 pub const ACTIVATIONS: u8 = 6;
 
-/// Rows grouped by the matrix that each chose, for any format: filed under q8_1 too.
+/// Groups rows by the matrix that each of them selects, for any format; its key has the format q8_1
+/// too.
 pub const GROUP: u8 = 7;
 
-/// Segments of k that a block of a kernel for few rows takes at a time.
+/// Segments of k that a thread block of a kernel for few rows processes at a time.
 pub const SEGMENTS_FLOAT: usize = 8;
 /// See [`SEGMENTS_FLOAT`].
 pub const SEGMENTS_INT: usize = 16;
 /// See [`SEGMENTS_FLOAT`].
 pub const SEGMENTS_INT_4: usize = 8;
 
-/// The key of a kernel of a format.
+/// Returns the key of a kernel of a format.
 pub const fn key(format: GgmlDType, variant: u8) -> Key {
     Key::new(Family::Quantized, format.index(), &[], variant)
 }

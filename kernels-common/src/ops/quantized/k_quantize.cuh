@@ -1,12 +1,13 @@
-// The formats of blocks of 256 as they are made: how each searches, and where its bytes come from.
+// Quantizers for the formats with blocks of 256: their searches, and where the bytes of a block
+// come from.
 #pragma once
 
 #include "ops/quantized/block_scales.cuh"
 
 namespace isobit {
 
-// What formats differ in: their integers, how they search, and where bytes come from. `byte` gives
-// byte `at` of a block but those of d and dmin.
+// What differs between formats: the integers, the search, and the source of the bytes. `byte`
+// returns byte `at` of a block, except for the bytes of d and dmin.
 template <typename F>
 struct KQuantizer;
 
@@ -68,7 +69,8 @@ ISOBIT_FN u32 six_bit_byte(const TeamScales<8> &m, u32 i) {
     return (u32)(m.scales[i - 4] & 0xf) | (u32)(m.mins[i - 4] & 0xf) << 4;
 }
 
-// The sub-blocks of q4_k and q5_k: in the low nibbles of 32 bytes one, in the high ones the next.
+// The sub-blocks of q4_k and q5_k: of 32 bytes, the low nibbles hold one and the high nibbles the
+// next.
 ISOBIT_FN u32 nibble_byte(const TeamScales<8> &m, u32 i) {
     const u8 *from = m.levels + i / Q_BLOCK * 64 + i % Q_BLOCK;
     return (u32)(from[0] & 0xf) | (u32)(from[Q_BLOCK] & 0xf) << 4;

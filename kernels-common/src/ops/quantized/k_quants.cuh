@@ -1,5 +1,5 @@
-// The formats of blocks of 256 with scales of their sub-blocks. Block of 32 number j = 4 h + p in
-// those with 2, 3 and 6 bits, 2 g + p in those with 4 and 5.
+// The formats with blocks of 256 whose sub-blocks have scales. The number of a block of 32 is j = 4
+// h + p in formats with 2, 3 and 6 bits, and j = 2 g + p in formats with 4 and 5 bits.
 #pragma once
 
 #include "ops/quantized/format.cuh"
@@ -44,7 +44,7 @@ namespace format_detail {
 // The 6-bit scales and minima that q4_k and q5_k share.
 template <typename S>
 ISOBIT_FN QScale six_bits(const S &s, u32 at, u32 j) {
-    // Bytes of the first four sub-blocks are read for the others too, so that no branch holds up a
+    // Bytes for the first four sub-blocks are also read for the others, so that no branch delays a
     // load.
     const u32 low = byte_at(s, at + 8 + j), middle = byte_at(s, at + 4 + j), high = byte_at(s, at + j);
     const u32 scale = j < 4 ? middle & 63 : (low & 0xf) | high >> 6 << 4;

@@ -1,4 +1,4 @@
-// The formats of blocks of 32.
+// The formats with blocks of 32.
 #pragma once
 
 #include "ops/quantized/format.cuh"

@@ -1,7 +1,7 @@
-//! Quantized matrices: blocks to elements and back, and products with blocks.
+//! Quantized matrices: conversion of blocks to elements and back, and products with blocks.
 //!
-//! Kernels take operands without gaps, and blocks at even addresses; what lies otherwise is copied
-//! first.
+//! Kernels take contiguous operands, and blocks at even addresses. Operands in any other layout are
+//! copied first.
 
 mod convert;
 mod dense;
@@ -19,7 +19,7 @@ use crate::manifest::instances::quantized::{
     ACTIVATIONS, DEQUANTIZE, GROUP, QUANTIZE, TILE, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4, key,
 };
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     match op {
         Op::Quantize(format) => vec![key(*format, QUANTIZE)],
@@ -53,7 +53,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let first = stored(srcs, 0);
     if dst_layout.elem_count() == 0 {
         return match op {
-            // Ids are looked at also where rows have no elements.
+            // Ids are checked even if rows have no elements.
             Op::QMatmulId(_) => product::check_ids(op, first.1.dims()[0], stored(srcs, 2)),
             _ => Ok(()),
         };
@@ -63,7 +63,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             let x = Dense::new(first.0, first.1, VECTORS)?;
             filled(dst, dst_layout, BLOCKS, |to| {
                 // SAFETY: the layouts were validated against their buffers; a dense operand has all
-                // their elements.
+                // of their elements.
                 unsafe {
                     convert::quantize(first.0.device(), *format, first.0.dtype(), x.ptr, to, first.1.elem_count())
                 }
@@ -75,7 +75,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
             let (dtype, device) = (dst.dtype(), first.0.device());
             filled(dst, dst_layout, VECTORS, |to| {
                 let rows = convert::Blocks { format: *format, ptr: blocks.ptr, row: 0, rows: 1, elements };
-                // SAFETY: as above.
+                // SAFETY: same as above.
                 unsafe { convert::dequantize(device, &rows, dtype, to) }
             })
         }
@@ -85,7 +85,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     }
 }
 
-/// A product, with ids of matrices or without.
+/// Runs a product, with or without matrix ids.
 fn multiply<R: GpuRuntime>(
     op: &Op,
     q: QMatmul,
@@ -123,14 +123,14 @@ fn multiply<R: GpuRuntime>(
             matrices,
             w: &rows,
             x: dense.ptr,
-            // Rows of the result that one row of activations serves.
+            // Rows of the result that share one row of activations.
             repeat: m / x_dims[..x_dims.len() - 1].iter().product::<usize>(),
             ids: ids.as_ref().map(|ids| ids.ptr),
             fault: fault.as_ref().map(|f| f.ptr()),
             y,
         };
-        // SAFETY: the layouts were validated against their buffers; dense operands have all their
-        // elements, and y all of the result's.
+        // SAFETY: the layouts were validated against their buffers; dense operands have all of
+        // their elements, and `y` has space for the whole result.
         unsafe { problem.run() }
     })
 }

@@ -1,5 +1,5 @@
-// Grouping the rows of a result by the matrix that each chose: the work of one block of threads,
-// since there are few rows beside what they multiply.
+// Groups the rows of a result by the matrix that each of them selects. One thread block does this,
+// because there are few rows compared with the work of the product.
 #include "device_lib/ids.cuh"
 #include "ops/quantized/moe_groups.cuh"
 
@@ -23,7 +23,8 @@ ISOBIT_FN void q_group(const QProduct &p, const u32 *ids, u32 *fault, const QGro
     report_fault(fault, outside);
     barrier();
 
-    // Each thread takes as many neighbouring groups. What atomics have changed is read by them too.
+    // Each thread takes an equal range of neighbouring groups. Counters that atomics have changed
+    // are also read with atomics.
     const u32 each = (count + QG_BLOCK - 1) / QG_BLOCK;
     const u32 from = t * each < count ? t * each : count, to = from + each < count ? from + each : count;
     u32 rows = 0, tiles = 0;

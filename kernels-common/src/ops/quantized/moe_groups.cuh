@@ -1,5 +1,5 @@
-// Rows of a result grouped by the matrix that each chose, so that tiles have rows of one matrix
-// alone. The order in a group is of no meaning.
+// Rows of a result, grouped by the matrix that each of them selects, so that each tile has rows of
+// only one matrix. The order within a group does not matter.
 #pragma once
 
 #include "ops/quantized/product.cuh"
@@ -9,26 +9,27 @@ namespace isobit {
 // Rows of activations in a tile.
 ISOBIT_CONST u32 QT_M = 128;
 
-// A group a matrix, and one more for rows whose id names none.
+// One group per matrix, and one more for rows whose id selects no matrix.
 struct QGroups {
-    // Where each group starts in `list`, and the tile that each starts with; both with an entry
-    // more, for the end.
+    // Where each group starts in `list`, and the first tile of each group. Both have one extra
+    // entry for the end.
     u32 *starts;
     u32 *tiles;
-    // The rows, and while they are counted the place of each in its group.
+    // The rows of each group. While rows are counted, `places` holds the position of each in its
+    // group.
     u32 *list;
     u32 *places;
 };
 
-// As in ops/quantized/product.rs.
+// Must match ops/quantized/product.rs.
 static_assert(sizeof(QGroups) == 32);
 
-// A tile's rows: from `first` on in the list, `count` of them, of a group.
+// The rows of a tile: `count` entries of the list from `first` on, all of one group.
 struct GroupTile {
     u32 group, first, count;
 };
 
-// Where tile `tile` lies; it has no rows where there are fewer tiles.
+// The rows of tile `tile`; none if there are fewer tiles.
 ISOBIT_FN GroupTile group_tile(const QGroups &groups, u32 group_count, u32 tile) {
     if (tile >= groups.tiles[group_count])
         return GroupTile{0, 0, 0};

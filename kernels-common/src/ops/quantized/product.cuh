@@ -1,6 +1,6 @@
-// What the kernels of quantized products share: parameters, and the order of their sums. k is cut
-// into segments of 256; a segment's value starts from +0 and takes its parts in ascending order;
-// the result is the first segment's value and then the others, in ascending order.
+// Shared code of the quantized product kernels: the parameters and the order of sums. k is cut into
+// segments of 256. A segment's value starts at +0 and adds its parts in ascending order. The result
+// is the value of the first segment plus those of the others, in ascending order.
 #pragma once
 
 #include "device_lib/index.cuh"
@@ -10,29 +10,29 @@
 
 namespace isobit {
 
-// The host's `QProduct` in product.rs. `x` is rows of k, `w` matrices of n rows, the result rows of
-// n.
+// The host's `QProduct` in product.rs. `x` has rows of k elements, `w` has matrices of n rows, and
+// the result has rows of n elements.
 struct QProduct {
-    // Rows of the result, and its columns.
+    // Rows and columns of the result.
     u32 m, n;
-    // Blocks of 32 in k.
+    // Blocks of 32 along k.
     u32 blocks;
     u32 segments;
-    // Bytes from a row of `w`, and from a matrix, to the next.
+    // Bytes from one row of `w` to the next, and from one matrix to the next.
     u64 w_row, w_matrix;
-    // How many matrices there are for ids to choose from.
+    // The number of matrices that ids select from.
     u32 matrices;
-    // Of `x`, as it comes, and of the result.
+    // The dtype of `x`, before quantization, and of the result.
     u32 dtype;
-    // Tiles along n.
+    // The number of tiles along n.
     Divisor n_tiles;
-    // Rows of the result that one row of `x` serves.
+    // Rows of the result that share one row of `x`.
     Divisor repeat;
-    // Elements from a row of the result to the next.
+    // Elements from one row of the result to the next.
     u64 y_row;
 };
 
-// As in ops/quantized/product.rs.
+// Must match ops/quantized/product.rs.
 static_assert(sizeof(QProduct) == 72);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(QProduct, w_row) == 16 && ISOBIT_OFFSET(QProduct, matrices) == 32);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(QProduct, n_tiles) == 40 && ISOBIT_OFFSET(QProduct, y_row) == 64);
@@ -44,11 +44,11 @@ struct EightBitRows {
     const float *scales;
 };
 
-// As in ops/quantized/product.rs.
+// Must match ops/quantized/product.rs.
 static_assert(sizeof(EightBitRows) == 16);
 
-// -0 leaves every value as it is when it is added, -0 included: the sum of no segments. As the
-// scale of activations that are not there it makes products of -0, which change nothing either.
+// Adding -0 changes no value, not even -0; it is the sum of no segments. As the scale of missing
+// activations it gives products of -0, which change nothing either.
 ISOBIT_CONST float Q_NOTHING = -0.0f;
 
 } // namespace isobit

@@ -1,4 +1,4 @@
-//! Launches of the products that work on blocks themselves.
+//! Launches of the products that work directly on blocks.
 
 use super::convert::{self, BLOCK, MOST_BLOCKS, SEGMENT, code};
 use super::dense::{ANYWHERE, Dense, Rows};
@@ -15,25 +15,25 @@ use crate::manifest::instances::quantized::{
     GROUP, SEGMENTS_FLOAT, SEGMENTS_INT, SEGMENTS_INT_4, TILE, VECTOR_FLOAT, VECTOR_INT, VECTOR_INT_4, key,
 };
 
-/// Rows of activations as they come for which their own kernel is worth it.
+/// The most rows of float activations for which their own kernel is faster.
 pub(super) const FLOAT_ROWS: usize = 16;
 /// The same for activations through q8_1, in groups of four.
 const INT_ROWS: usize = 32;
-/// The same where rows choose their matrices, for each matrix: the kernel for few takes one at a
-/// time then, and a tile has rows of one matrix alone.
+/// The same per matrix if rows select their matrices: the kernel for few rows then takes one row at
+/// a time, and a tile only has rows of one matrix.
 const CHOSEN_ROWS: usize = 8;
-/// Rows of the result up to which each block of threads quantizes its activations for itself.
+/// The most rows of the result for which each thread block quantizes its own activations.
 const OWN_ROWS: usize = 8;
-/// Threads of a block of the kernels for few rows, and of that for tiles; a tile.
+/// Threads per block of the kernels for few rows and of the tile kernel, and the size of a tile.
 const VECTOR_THREADS: usize = 128;
 const TILE_THREADS: usize = 256;
 const TILE_M: usize = 128;
 const TILE_N: usize = 64;
 const GROUP_THREADS: usize = 256;
-/// Rows of a matrix in one launch.
+/// The most rows of a matrix in one launch.
 const SIDE: usize = 1 << 26;
 
-/// Looks at ids alone, of which any but those of a matrix or of padding are reported.
+/// Only checks ids: reports every id that neither selects a matrix nor marks padding.
 pub(super) fn check_ids<R: GpuRuntime>(
     op: &Op,
     matrices: usize,
@@ -46,15 +46,16 @@ pub(super) fn check_ids<R: GpuRuntime>(
     }
     let (dense, fault) = (Dense::new(ids, layout, ANYWHERE)?, device.index_faults(op, matrices)?);
     let product = QProduct { m: m as u32, matrices: matrices as u32, ..QProduct::default() };
-    // SAFETY: the layout was validated against its buffer, and the dense ids have all its elements.
+    // SAFETY: the layout was validated against its buffer, and the dense ids have all of its
+    // elements.
     unsafe { group(device, &product, dense.ptr, fault.ptr()).map(drop) }
 }
 
-/// The rows of a product grouped by the matrix that each chose, and the memory of that, to be held
-/// until what reads it is launched.
+/// Groups the rows of a product by the matrix that each of them selects. Also returns the memory of
+/// the groups, which the caller must keep until the kernels that read it are launched.
 ///
 /// # Safety
-/// `ids` has an id for each row, and `fault` is a flag of the device.
+/// `ids` must have an id for each row, and `fault` must be a flag of the device.
 unsafe fn group<R: GpuRuntime>(
     device: &GpuDevice<R>,
     product: &QProduct,
@@ -66,13 +67,13 @@ unsafe fn group<R: GpuRuntime>(
     let at = |entries| memory.ptr().at(DType::U32, entries);
     let groups = QGroups { starts: at(0), tiles: at(ends), list: at(2 * ends), places: at(2 * ends + m) };
     let launch = Launch::linear(key(GgmlDType::Q8_1, GROUP), 1, GROUP_THREADS as u32);
-    // SAFETY: as the caller promises; the memory has a place for every entry.
+    // SAFETY: the caller promises valid ids and a valid flag; the memory has space for every entry.
     unsafe { launch.on(device, args![*product, ids, fault, groups])? };
     Ok((memory, groups))
 }
 
-/// A product with dense operands: m rows of the result, of n elements, and rows of activations of
-/// k.
+/// A product with dense operands: m rows of the result with n elements each, and rows of k
+/// activations.
 pub(super) struct Problem<'a, R: GpuRuntime> {
     pub(super) device: &'a GpuDevice<R>,
     pub(super) format: GgmlDType,
@@ -90,7 +91,7 @@ pub(super) struct Problem<'a, R: GpuRuntime> {
     pub(super) y: DevicePtr,
 }
 
-/// `QProduct` of the kernels.
+/// The layout of the kernels' `QProduct`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct QProduct {
@@ -111,7 +112,7 @@ const _: () = assert!(size_of::<QProduct>() == 72);
 const _: () = assert!(offset_of!(QProduct, w_row) == 16 && offset_of!(QProduct, matrices) == 32);
 const _: () = assert!(offset_of!(QProduct, n_tiles) == 40 && offset_of!(QProduct, y_row) == 64);
 
-/// `EightBitRows` of the kernels; of zeros where blocks of threads quantize for themselves.
+/// The layout of the kernels' `EightBitRows`; null if thread blocks quantize their own activations.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct EightBitRows {
@@ -121,7 +122,7 @@ struct EightBitRows {
 
 const _: () = assert!(size_of::<EightBitRows>() == 16);
 
-/// `QGroups` of the kernels; of zeros where rows are not grouped.
+/// The layout of the kernels' `QGroups`; null if rows are not grouped.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct QGroups {
@@ -133,7 +134,7 @@ struct QGroups {
 
 const _: () = assert!(size_of::<QGroups>() == 32);
 
-/// A kernel, with the rows of the result and of the matrix that one of its blocks takes.
+/// A kernel, with the rows of the result and of the matrix that one of its blocks processes.
 #[derive(Debug, Clone, Copy)]
 struct Kernel {
     variant: u8,
@@ -144,8 +145,8 @@ struct Kernel {
 
 impl<R: GpuRuntime> Problem<'_, R> {
     /// # Safety
-    /// Everything is allocated: the result's rows, so many of activations as these take `repeat` by
-    /// `repeat`, an id for each row of the result, and the matrices.
+    /// All operands must be allocated: the rows of the result, one row of activations per `repeat`
+    /// rows of the result, an id for each row of the result, and the matrices.
     pub(super) unsafe fn run(&self) -> Result<()> {
         let vector =
             |variant, m, segments| Kernel { variant, m, n: VECTOR_THREADS / segments, threads: VECTOR_THREADS };
@@ -159,17 +160,17 @@ impl<R: GpuRuntime> Problem<'_, R> {
         };
         let own = kernel.variant == VECTOR_FLOAT || (kernel.variant == VECTOR_INT && self.m <= OWN_ROWS);
         if own {
-            // SAFETY: the caller promises that everything is allocated: the result's rows, so many
-            // of activations as these take `repeat` by `repeat`, an id for each row of the result,
-            // and the matrices.
+            // SAFETY: the caller promises that all operands are allocated: the rows of the result,
+            // one row of activations per `repeat` rows of the result, an id for each row of the
+            // result, and the matrices.
             return unsafe { self.launches(kernel, None) };
         }
         let blocks = self.m / self.repeat * (self.k / BLOCK);
         let q = self.device.alloc(blocks * BLOCK, DType::U8)?;
         let scales = self.device.alloc(blocks * 2, DType::F32)?;
         let rows = [q.ptr(), scales.ptr()];
-        // SAFETY: as the caller promises; both have a place for every block, and go back to the
-        // pool after the launches, in stream order.
+        // SAFETY: the caller promises valid operands. Both buffers have space for every block, and
+        // return to the pool after the launches, in stream order.
         unsafe {
             convert::activations(self.device, self.dtype, self.x, rows, blocks)?;
             self.launches(kernel, Some(rows))
@@ -177,17 +178,17 @@ impl<R: GpuRuntime> Problem<'_, R> {
     }
 
     /// # Safety
-    /// As [`run`](Self::run); `rows` are the activations' blocks.
+    /// Same as [`run`](Self::run); `rows` must be the activations' blocks.
     unsafe fn launches(&self, kernel: Kernel, rows: Option<[DevicePtr; 2]>) -> Result<()> {
         let n_tiles = self.n.min(SIDE).div_ceil(kernel.n);
-        // Whole groups of rows that share activations, and whole blocks of threads.
+        // Launches take whole groups of rows that share activations, and whole thread blocks.
         let unit = self.repeat.max(kernel.m);
         let most = (MOST_BLOCKS / n_tiles * kernel.m / unit).max(1) * unit;
         for m0 in (0..self.m).step_by(most) {
             for n0 in (0..self.n).step_by(SIDE) {
                 let (m, n) = ((self.m - m0).min(most), (self.n - n0).min(SIDE));
-                // SAFETY: a part of it: the caller promises what `run`; `rows` are the activations'
-                // blocks asks.
+                // SAFETY: this is a part of the product; the caller promises what `run` requires,
+                // and that `rows` are the activations' blocks.
                 unsafe { self.launch(kernel, rows, [m0, m], [n0, n])? };
             }
         }
@@ -195,7 +196,7 @@ impl<R: GpuRuntime> Problem<'_, R> {
     }
 
     /// # Safety
-    /// As [`launches`](Self::launches).
+    /// Same as [`launches`](Self::launches).
     unsafe fn launch(
         &self,
         kernel: Kernel,
@@ -231,13 +232,14 @@ impl<R: GpuRuntime> Problem<'_, R> {
         let m_tiles = m.div_ceil(kernel.m);
         let launch =
             |tiles| Launch::linear(key(self.format, kernel.variant), (tiles * n_tiles) as u32, kernel.threads as u32);
-        // SAFETY: as the caller promises; no block reads or writes beyond the rows that the product
-        // names, and the groups' memory goes back to the pool after the launches, in stream order.
+        // SAFETY: the caller promises valid operands. No block accesses rows beyond those of
+        // `product`, and the groups' memory returns to the pool after the launches, in stream
+        // order.
         unsafe {
             match kernel.variant {
                 TILE if self.ids.is_some() => {
                     let (_memory, groups) = group(self.device, &product, ids, fault)?;
-                    // Every group may end in a tile that is not full.
+                    // Every group may end in a partial tile.
                     let tiles = m_tiles + m.min(self.matrices + 1);
                     launch(tiles).on(self.device, args![product, w, rows, groups, y])
                 }

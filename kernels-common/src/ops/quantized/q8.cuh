@@ -1,5 +1,5 @@
-// A block of q8_0 or q8_1 from its 32 elements: also what activations become on their way into
-// integer products.
+// Makes a block of q8_0 or q8_1 from 32 elements; integer products also quantize their activations
+// with this.
 #pragma once
 
 #include "device_lib/int_dot.cuh"
@@ -11,7 +11,7 @@ namespace isobit {
 struct Q8Block {
     // The integers, four to a word.
     u32 q[8];
-    // The scale, and the sum of the elements that the integers mean.
+    // The scale, and the sum of the elements after quantization.
     f16 d, s;
 };
 

@@ -1,5 +1,5 @@
-// Making blocks of 256 with scales of their sub-blocks: each block the work of a team of threads, a
-// sub-block a thread.
+// Quantizes to blocks of 256 whose sub-blocks have scales. A team of threads makes each block, with
+// one thread per sub-block.
 #include "ops/quantized/k_quantize.cuh"
 
 namespace isobit {
@@ -44,7 +44,7 @@ ISOBIT_FN void q_quantize_256(u64 blocks, u32 dtype, const void *from, u8 *to) {
             levels[i] = round_even((F::SUMMAND ? x[i] + summand : x[i]) / factor, Make::LOWEST, Make::HIGHEST);
         team.levels[j * F::SUB + i] = (u8)(levels[i] - Make::LOWEST);
     }
-    // Scales of q3_k are stored without a sign, those of q6_k with it.
+    // Scales of q3_k are stored as unsigned numbers, those of q6_k as signed ones.
     team.scales[j] = (u8)(is_same<F, q3_k> ? scale + 32 : scale);
     team.mins[j] = (u8)minimum;
     barrier();

@@ -1,4 +1,4 @@
-// Making blocks of 32: each the work of one thread.
+// Quantizes to blocks of 32, one thread per block.
 #include "device_lib/halves.cuh"
 #include "ops/quantized/legacy_quants.cuh"
 #include "ops/quantized/q8.cuh"
@@ -6,13 +6,13 @@
 
 namespace isobit {
 
-// A block as it is written, two bytes at a time.
+// The bytes of a block as it is written, two at a time.
 template <typename F>
 struct Halves {
     u16 v[F::BYTES / 2];
 };
 
-// Levels as numbers of 0 to 31, and the block's scale and summand.
+// Levels as numbers from 0 to 31, and the block's scale and summand.
 struct Levels32 {
     u32 v[Q_BLOCK];
     f16 d, minimum;
@@ -27,7 +27,7 @@ ISOBIT_FN bool all_finite(const float (&x)[Q_BLOCK]) {
     return finite;
 }
 
-// Levels around the middle: the element of greatest magnitude becomes the lowest one.
+// Levels around the middle: the element with the greatest magnitude gets the lowest level.
 ISOBIT_FN Levels32 levels_around(const float (&x)[Q_BLOCK], i32 middle) {
     const float d = top_of(x).value / (float)-middle, inverse = d != 0 ? 1.0f / d : 0.0f;
     Levels32 levels;
@@ -39,7 +39,7 @@ ISOBIT_FN Levels32 levels_around(const float (&x)[Q_BLOCK], i32 middle) {
     return levels;
 }
 
-// Levels from the least element to the greatest.
+// Levels from the smallest element to the largest.
 ISOBIT_FN Levels32 levels_between(const float (&x)[Q_BLOCK], i32 highest) {
     float lo = x[0], hi = x[0];
 #pragma unroll
@@ -57,8 +57,8 @@ ISOBIT_FN Levels32 levels_between(const float (&x)[Q_BLOCK], i32 highest) {
     return levels;
 }
 
-// Blocks of 4 and 5 bits: the scale, the least element, the fifth bits and the nibbles, as far as
-// the format has them.
+// Blocks of 4 and 5 bits: the scale, the smallest element, the fifth bits and the nibbles, as far
+// as the format has them.
 template <typename F>
 ISOBIT_FN Halves<F> nibble_block(const float (&x)[Q_BLOCK]) {
     constexpr u32 HEAD = F::SUMMAND ? 2 : 1, NIBBLES = F::BYTES / 2 - 8;

@@ -1,10 +1,10 @@
-// Making blocks of q8_k, which have one scale: each the work of eight threads, 32 elements a
-// thread.
+// Quantizes to blocks of q8_k, which have one scale. Eight threads make a block, with 32 elements
+// per thread.
 #include "ops/quantized/block_scales.cuh"
 
 namespace isobit {
 
-// The bytes are the scale in f32, the integers, and the sums of 16 each.
+// The bytes are the scale in f32, the integers, and the sums of 16 integers each.
 ISOBIT_FN void q_quantize_8k(u64 blocks, u32 dtype, const void *from, u8 *to) {
     constexpr u32 TEAM = 8, TEAMS = QK_BLOCK / TEAM, INFINITE = 0x7f800000u, NO_NUMBER = 0x7fc00000u;
     __shared__ TeamScales<TEAM> teams[TEAMS];

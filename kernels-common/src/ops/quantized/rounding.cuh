@@ -1,14 +1,14 @@
-// What quantizers have in common: the element of greatest magnitude, and roundings to an integer
-// between two ends, 0 for a NaN.
+// Shared code of the quantizers: the element with the greatest magnitude, and roundings to an
+// integer within limits. NaN rounds to 0.
 #pragma once
 
 #include "device_lib/base.cuh"
 
 namespace isobit {
 
-// The first number of the greatest magnitude among those taken; +0 of none but zeros. The magnitude
-// is kept beside it, because LLVM (19) loses the absolute value of a choice between the first
-// number and zero.
+// The first number with the greatest magnitude among those taken; +0 if there are only zeros. The
+// magnitude is stored separately, because LLVM (19) loses the absolute value of a select between
+// the first number and zero.
 struct Top {
     float value = 0, magnitude = 0;
 };
@@ -37,15 +37,15 @@ ISOBIT_FN i32 between(float v, i32 lowest, i32 highest) {
 
 } // namespace rounding_detail
 
-// Toward zero.
+// Rounds toward zero.
 ISOBIT_FN i32 round_trunc(float v, i32 lowest, i32 highest) {
     return rounding_detail::between(trunc(v), lowest, highest);
 }
 
-// To nearest, ties to even.
+// Rounds to nearest, ties to even.
 ISOBIT_FN i32 round_even(float v, i32 lowest, i32 highest) { return rounding_detail::between(rint(v), lowest, highest); }
 
-// To nearest, ties away from zero. The difference from the integer part is exact.
+// Rounds to nearest, ties away from zero. The difference from the integer part is exact.
 ISOBIT_FN i32 round_away(float v, i32 lowest, i32 highest) {
     const float t = trunc(v);
     return rounding_detail::between(abs(v - t) >= 0.5f ? t + copysign(1.0f, v) : t, lowest, highest);

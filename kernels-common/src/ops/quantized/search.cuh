@@ -1,5 +1,5 @@
-// How the formats of blocks of 256 find the scale of a sub-block: ggml's searches, in one order of
-// operations.
+// How the formats with blocks of 256 find the scale of a sub-block: ggml's searches with a fixed
+// order of operations.
 #pragma once
 
 #include "device_lib/base.cuh"
@@ -7,8 +7,8 @@
 
 namespace isobit {
 
-// What a search found. The integers follow from it: `even(ratio * (x - from))`, or they are the
-// lowest where there was nothing to search.
+// The result of a search. It determines the integers: they are `even(ratio * (x - from))`, or the
+// lowest integer if there was nothing to search (`flat`).
 struct SubBlockScale {
     float scale, minimum;
     float ratio, from;
@@ -37,7 +37,7 @@ ISOBIT_FN void levels_at(i32 (&levels)[N], i32 highest, float ratio, float from,
 
 } // namespace search_detail
 
-// A scale and a minimum, errors counting by magnitude or squared.
+// Finds a scale and a minimum. Errors count by magnitude or squared.
 template <i32 HIGHEST, u32 TRIES, bool ABSOLUTE, u32 N>
 ISOBIT_FN SubBlockScale search_scale_and_min(float first, const float (&x)[N], const float (&weight)[N]) {
     using namespace search_detail;
@@ -90,10 +90,10 @@ ISOBIT_FN SubBlockScale search_scale_and_min(float first, const float (&x)[N], c
     return found;
 }
 
-// Below this a sub-block is taken for zeros.
+// Below this magnitude a sub-block counts as all zeros.
 ISOBIT_CONST float Q_TINY = 1e-15f;
 
-// The scale of integers from -32 to 31, each element weighing its square.
+// Finds the scale of integers from -32 to 31; the weight of each element is its square.
 template <u32 N>
 ISOBIT_FN SubBlockScale search_scale(const float (&x)[N]) {
     const Top top = top_of(x);
@@ -103,7 +103,7 @@ ISOBIT_FN SubBlockScale search_scale(const float (&x)[N]) {
     float best = 0;
 #pragma unroll 1
     for (i32 t = -10; t <= 9; t++) {
-        // The first try is the one without a step, whose place among the others is taken.
+        // The first try, at t = -10, is the one without a step; its own position t = 0 is skipped.
         if (t == 0)
             continue;
         const bool is_first = t == -10;
@@ -124,7 +124,7 @@ ISOBIT_FN SubBlockScale search_scale(const float (&x)[N]) {
     return found;
 }
 
-// The scale of integers from -4 to 3, which are improved one by one.
+// Finds the scale of integers from -4 to 3, and improves the integers one by one.
 template <u32 N>
 ISOBIT_FN float search_levels(i32 (&levels)[N], const float (&x)[N]) {
     const Top top = top_of(x);

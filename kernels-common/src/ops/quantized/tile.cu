@@ -1,6 +1,6 @@
-// Products through q8_1 in tiles of 128 rows of activations and 64 rows of `w`. 64 elements of k
-// pass through shared memory at a time, integers of one byte whatever the format, two steps at
-// once: one is used while the next comes in.
+// Products through q8_1 in tiles of 128 rows of activations and 64 rows of `w`. Each step passes 64
+// elements of k through shared memory, as one-byte integers for every format. Steps are
+// double-buffered: one is used while the next is loaded.
 #include "device_lib/async_copy.cuh"
 #include "device_lib/int_tile.cuh"
 #include "ops/quantized/formats.cuh"
@@ -8,37 +8,37 @@
 
 namespace isobit {
 
-// Threads, rows of `w`, blocks of 32 of a step, and words from a row to the next, with four more so
-// that rows start at other banks.
+// Threads, rows of `w`, blocks of 32 per step, and words from one row to the next, with four extra
+// words so that rows start at different banks.
 ISOBIT_CONST u32 QT_BLOCK = 256, QT_N = 64, QT_STEP = 2, QT_PITCH = QT_STEP * 8 + 4;
-// A team's part, in pieces of 16 rows of activations and 8 of `w`.
+// The part of a team, in pieces of 16 rows of activations and 8 of `w`.
 ISOBIT_CONST u32 QT_TEAM_M = 2, QT_TEAM_N = 4;
 
-// What a step needs of shared memory.
+// The shared memory of a step.
 template <typename F>
 struct TileStep {
-    // Sub-blocks in a step, and the summands' factors of a row of activations: one a block, or one
-    // a sub-block where they are of 16.
+    // Sub-blocks per step. A row of activations has one factor for summands per block, or one per
+    // sub-block if sub-blocks have 16 elements.
     static constexpr u32 SUBS = QT_STEP * Q_BLOCK / F::SUB;
     u32 x[QT_M * QT_PITCH];
     u32 w[QT_N * QT_PITCH];
-    // Scale and scaled sum of a row's blocks.
+    // The scale and the scaled sum of each block of a row.
     float x_scales[QT_STEP][QT_M][2];
-    // What a summand is multiplied with, where there is one for every 16 elements.
+    // The factor of a summand, if there is a summand for every 16 elements.
     float x_sums[F::SUMMAND && F::SUB < Q_BLOCK ? SUBS : 1][QT_M];
     float factors[SUBS][QT_N];
     float summands[F::SUMMAND ? SUBS : 1][QT_N];
 };
 
-// A thread's part of the next step of `w`, on its way: 16 levels of a row, and the scale of a
-// sub-block.
+// A thread's part of the next step of `w` while it is loaded: 16 levels of a row, and the scale of
+// a sub-block.
 struct TilePart {
     u32 levels[4];
     QScale scale;
 };
 
-// The sources of a tile: rows of `w` from one on, and rows of activations by their numbers, in
-// shared memory.
+// The sources of a tile: consecutive rows of `w`, and rows of activations given by their numbers,
+// in shared memory.
 struct TileFrom {
     const u8 *w;
     EightBitRows x;
@@ -46,8 +46,8 @@ struct TileFrom {
     u32 m_left, n_left;
 };
 
-// Where there is nothing, what is nearest is read and dropped: loads that no branch holds up all go
-// out at once.
+// Out-of-range positions read the nearest valid data and drop it: without branches, all loads are
+// issued together.
 template <typename F>
 ISOBIT_FN TilePart fetch_w(const QProduct &p, const TileFrom &from, u32 step) {
     constexpr u32 SUBS = TileStep<F>::SUBS;
@@ -87,7 +87,7 @@ ISOBIT_FN void keep_w(TileStep<F> &step, const TilePart &part) {
     }
 }
 
-// Starts the way of a step of activations. What is not there has integers 0 and scales -0, whose
+// Starts loading a step of activations. Missing activations get integers 0 and scales -0, whose
 // products change nothing.
 template <typename F>
 ISOBIT_FN void start_x(TileStep<F> &to, const QProduct &p, const TileFrom &from, u32 step) {
@@ -108,7 +108,7 @@ ISOBIT_FN void start_x(TileStep<F> &to, const QProduct &p, const TileFrom &from,
         store(to.x_scales[part][row], Pack<2, float>{{Q_NOTHING, Q_NOTHING}});
 }
 
-// The sums of 16 integers each, where formats have a summand for so few.
+// Sums of 16 integers each, if the format has a summand for every 16 elements.
 template <typename F>
 ISOBIT_FN void add_sums(TileStep<F> &step) {
     if constexpr (F::SUMMAND && F::SUB == 16) {
@@ -126,15 +126,15 @@ ISOBIT_FN void add_sums(TileStep<F> &step) {
     }
 }
 
-// A thread's results: 4 rows, 8 columns.
+// A thread's results: 4 rows and 8 columns.
 using TileValues = float[QT_TEAM_M * 2][QT_TEAM_N * 2];
 
-// Takes a step's sub-blocks into the segment's values. The place of a team is its first row of
+// Adds a step's sub-blocks to the values of the segment. The place of a team is its first row on
 // either side.
 template <typename F>
 ISOBIT_FN void take_step(TileValues &values, const TileStep<F> &step, u32 m_place, u32 n_place) {
-    // A number whose last place is 1: an integer added to its bits is the same integer added to it,
-    // so sums that start there need no conversion.
+    // A float whose last place is 1: adding an integer to its bits adds the same integer to its
+    // value, so sums that start from it need no conversion.
     constexpr u32 BASE_BITS = 0x4b400000u;
     const float base = from_bits(BASE_BITS);
     const u32 m0 = m_place + tile_row(thread_x()), n0 = n_place + tile_column(thread_x());
@@ -176,7 +176,7 @@ ISOBIT_FN void take_step(TileValues &values, const TileStep<F> &step, u32 m_plac
     }
 }
 
-// Zeros for the rows that chose no matrix.
+// Writes zeros for the rows that select no matrix.
 ISOBIT_FN void put_zeros(const QProduct &p, const GroupTile &tile, const u32 *list, u32 n0, void *y) {
 #pragma unroll 1
     for (u32 i = thread_x(); i < tile.count * QT_N; i += QT_BLOCK)

@@ -1,5 +1,5 @@
-// f32, f16 and bf16 by a number at run time: the dtype decides one load or one store of a kernel,
-// not its loops, so it is no reason for three of each.
+// f32, f16 and bf16 selected by a number at run time. The dtype only decides one load or one store
+// of a kernel, not its loops, so three versions of each kernel are not worthwhile.
 #pragma once
 
 #include "device_lib/limits.cuh"
@@ -7,7 +7,7 @@
 
 namespace isobit {
 
-// The host's numbers, in mod.rs.
+// The host's numbers: `code` in convert.rs.
 ISOBIT_CONST u32 VALUES_F32 = 0, VALUES_F16 = 1, VALUES_BF16 = 2;
 
 ISOBIT_FN float value_at(const void *from, u64 i, u32 dtype) {
@@ -56,7 +56,7 @@ ISOBIT_FN void store_row(T *to, const float (&x)[N]) {
 
 } // namespace values_detail
 
-// N neighbours from element `i` on, which is aligned to 16 bytes.
+// Loads N neighbours from element `i` on, which must be aligned to 16 bytes.
 template <u32 N>
 ISOBIT_FN void values_at(float (&x)[N], const void *from, u64 i, u32 dtype) {
     if (dtype == VALUES_F32)

@@ -1,6 +1,7 @@
-// Products with few rows of activations, M a block of threads: a thread takes a row of `w` and a
-// segment of k, and the segments' values are added in order. The bytes of `w` pass through shared
-// memory, since blocks of 18 to 292 bytes would scatter what neighbouring threads load.
+// Products with few rows of activations, M per thread block. A thread takes a row of `w` and a
+// segment of k, and the values of the segments are added in order. The bytes of `w` pass through
+// shared memory, because with blocks of 18 to 292 bytes the loads of neighbouring threads would be
+// scattered.
 #pragma once
 
 #include "device_lib/async_copy.cuh"
@@ -11,13 +12,13 @@ namespace isobit {
 
 ISOBIT_CONST u32 Q_VECTOR_BLOCK = 128;
 
-// A block's place in the product: threads lie along segments, SEGMENTS at a time, and then along
-// rows of `w`.
+// The position of a thread block in the product: threads run along segments, SEGMENTS at a time,
+// and then along rows of `w`.
 template <u32 M, u32 SEGMENTS>
 struct VectorPlace {
     static constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS;
     u32 segment, row, n0, m0;
-    // Rows of `w` and of the result that the block has.
+    // Rows of `w` and of the result that the thread block has.
     u32 n_left, m_left;
 };
 
@@ -35,8 +36,8 @@ ISOBIT_FN VectorPlace<M, SEGMENTS> vector_place(const QProduct &p) {
     return at;
 }
 
-// Starts the way of a chunk of SEGMENTS segments of a row into shared memory. The threads of the
-// row share it. A last segment that k ends in is filled up with zeros.
+// Starts loading a chunk of SEGMENTS segments of a row into shared memory. The threads of the row
+// share the work. If k ends within the last segment, the rest is filled with zeros.
 template <typename F, u32 SEGMENTS>
 ISOBIT_FN void start_chunk(u8 *to, const u8 *from, u32 lane, u32 blocks) {
     constexpr u32 WHOLE = SEGMENTS * Q_SEGMENT / F::BLOCK;
@@ -57,8 +58,8 @@ ISOBIT_FN void start_chunk(u8 *to, const u8 *from, u32 lane, u32 blocks) {
         *(u16 *)(to + i) = 0;
 }
 
-// Adds the segments of a chunk, which threads left in `values`, to what the result has so far.
-// Threads go along rows of `w` first.
+// Adds the segments of a chunk, which threads left in `values`, to the result so far. Threads run
+// along rows of `w` first.
 template <u32 M, u32 SEGMENTS>
 ISOBIT_FN float add_chunk(const float *values, float total, const VectorPlace<M, SEGMENTS> &at, u32 segments) {
     constexpr u32 ROWS = Q_VECTOR_BLOCK / SEGMENTS;
@@ -78,8 +79,8 @@ ISOBIT_FN void put_results(const QProduct &p, const VectorPlace<M, SEGMENTS> &at
         put_value(y, (at.m0 + i) * p.y_row + at.n0 + row, p.dtype, total);
 }
 
-// The matrix of a result's row: none where the id is no matrix, which goes into `fault` unless it
-// marks padding.
+// The matrix that an id selects for a row of the result: null if the id selects none. An invalid id
+// that does not mark padding sets `fault`.
 ISOBIT_FN const u8 *chosen_matrix(const QProduct &p, const u8 *w, const u32 *ids, u32 row, u32 *fault) {
     if (ids == nullptr)
         return w;

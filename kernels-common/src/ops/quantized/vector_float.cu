@@ -1,12 +1,12 @@
-// Products with few rows of activations as they come, one a block of threads: matrix elements are
-// made in registers.
+// Products with few rows of float activations, one per thread block. Matrix elements are
+// dequantized in registers.
 #include "ops/quantized/vector.cuh"
 #include "ops/quantized/formats.cuh"
 
 namespace isobit {
 
-// A segment of activations in shared memory. Four words more, so that neighbouring segments start
-// at other banks.
+// A segment of activations in shared memory, with four extra words, so that neighbouring segments
+// start at different banks.
 ISOBIT_CONST u32 Q_X_FLOATS = Q_SEGMENT + 4;
 
 // The value of the first `blocks` blocks of a segment.

@@ -1,13 +1,13 @@
-// Products with few rows of activations through q8_1. Where there is one row alone, each block of
-// threads quantizes it for itself, which takes less time than a launch.
+// Products with few rows of activations through q8_1. If there is only one row, each thread block
+// quantizes it itself, which takes less time than a launch.
 #include "ops/quantized/q8.cuh"
 #include "ops/quantized/formats.cuh"
 #include "ops/quantized/vector.cuh"
 
 namespace isobit {
 
-// Words of a segment of activations in shared memory: integers, then scale and scaled sum of each
-// block. Four more, so that neighbouring segments start at other banks.
+// Words of a segment of activations in shared memory: the integers, then scale and scaled sum of
+// each block, and four extra words, so that neighbouring segments start at different banks.
 ISOBIT_CONST u32 Q_X_SCALES = Q_SEGMENT / 4, Q_X_WORDS = Q_X_SCALES + 2 * 8 + 4;
 
 ISOBIT_FN void keep_block(u32 *segment, u32 block, const u32 (&q)[8], float d, float s) {
@@ -17,7 +17,7 @@ ISOBIT_FN void keep_block(u32 *segment, u32 block, const u32 (&q)[8], float d, f
     store((float *)segment + Q_X_SCALES + block * 2, Pack<2, float>{{d, s}});
 }
 
-// Block `block` of the row, quantized here; beyond k nothing.
+// Quantizes block `block` of the row here; blocks beyond k are empty.
 ISOBIT_FN void quantize_block(u32 *x_shared, const QProduct &p, const void *x, u64 row, u32 block, u32 place) {
     u32 q[8] = {};
     float d = Q_NOTHING, s = Q_NOTHING;
@@ -33,7 +33,7 @@ ISOBIT_FN void quantize_block(u32 *x_shared, const QProduct &p, const void *x, u
     keep_block(x_shared + place / 8 * Q_X_WORDS, place % 8, q, d, s);
 }
 
-// The same out of what was quantized before.
+// The same from activations that were quantized before.
 ISOBIT_FN void fetch_block(u32 *x_shared, const QProduct &p, const EightBitRows &x, u64 row, u32 block, u32 place) {
     u32 *segment = x_shared + place / 8 * Q_X_WORDS;
     if (block < p.blocks) {
@@ -47,7 +47,8 @@ ISOBIT_FN void fetch_block(u32 *x_shared, const QProduct &p, const EightBitRows 
     }
 }
 
-// The values of a segment of a row of `w` with up to M rows of activations, CHUNK words apart.
+// The values of a segment of a row of `w` with up to M rows of activations, which are CHUNK words
+// apart.
 template <typename F, u32 M, u32 CHUNK>
 ISOBIT_FN void segment_values(float (&p)[M], const Held<Q_SEGMENT_BYTES<F>> &bytes, const u32 *x, u32 rows) {
     constexpr u32 WORDS = F::SUB / 4;

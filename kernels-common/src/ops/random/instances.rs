@@ -1,18 +1,18 @@
-//! Kernels of the tree's own generator, and those that map a vendor's uniform numbers to an
-//! interval: a module for each dtype.
+//! Kernels of Isobit's own generator, and kernels that map the vendor's uniform numbers to an
+//! interval. There is one module per dtype.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// The dtypes that random numbers have.
+/// The dtypes that random numbers support.
 pub const DTYPES: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
-/// Uniform numbers.
+/// Draws uniform numbers.
 pub const UNIFORM: usize = 0;
-/// Normal numbers.
+/// Draws normal numbers.
 pub const NORMAL: usize = 1;
-/// A vendor's uniform numbers mapped to an interval.
+/// Maps the vendor's uniform numbers to an interval.
 pub const BETWEEN: usize = 2;
 
 /// Adds the family's modules.

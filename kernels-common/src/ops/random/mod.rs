@@ -1,4 +1,4 @@
-//! Random numbers, from the tree's own generator or from the vendor's library.
+//! Random numbers, from Isobit's own generator or from the vendor's library.
 
 mod vendor;
 
@@ -13,18 +13,18 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Numerics, Op, RandNormal, RandUniform, Result, Src};
 use std::mem::offset_of;
 
-/// As in random.cu.
+/// Threads per block; must match random.cu.
 const BLOCK: usize = 256;
-/// Packs that a thread takes one after the other. A hint: the kernels loop.
+/// Packs that a thread processes one after the other. Only a hint: the kernels loop.
 const EACH: usize = 4;
-/// Bytes of a pack.
+/// Bytes per pack.
 const PACK: usize = 16;
 
 fn kernel(op: usize, dtype: DType, variant: u8) -> Key {
     Key::new(Family::Random, op, &[dtype], variant)
 }
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let ops: &[usize] = if matches!(op, Op::RandUniform(_)) { &[UNIFORM, BETWEEN] } else { &[NORMAL] };
     let variants = [Key::CONTIGUOUS, Key::STRIDED];
@@ -54,8 +54,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     .run(dst, dst_layout)
 }
 
-/// Parameters of a distribution as kernels take them: `Uniform` and `Normal` of
-/// device_lib/random.cuh, in the type that numbers are computed in.
+/// Parameters of a distribution in the form that kernels take: `Uniform` and `Normal` of
+/// device_lib/random.cuh, in the type in which numbers are computed.
 #[derive(Debug, Clone, Copy)]
 enum Distribution {
     Uniform32([f32; 4]),
@@ -75,7 +75,7 @@ impl Distribution {
     }
 }
 
-/// A type that random numbers are computed in.
+/// A type in which random numbers are computed.
 trait Compute {
     fn interval(op: &RandUniform, dtype: DType) -> Distribution;
     fn normal(op: &RandNormal) -> Distribution;
@@ -101,7 +101,7 @@ compute! {
     f64 Uniform64 Normal64
 }
 
-/// `PhiloxSequence` of the dialect.
+/// The layout of `PhiloxSequence` in device_lib/philox.cuh.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Sequence {
@@ -124,7 +124,7 @@ impl Sequence {
     }
 }
 
-/// `RandomPlaces` of random.cu.
+/// The layout of `RandomPlaces` in random.cu.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Places {
@@ -137,7 +137,7 @@ struct Places {
 const _: () = assert!(size_of::<Places>() == 184);
 const _: () = assert!(offset_of!(Places, skip) == 8 && offset_of!(Places, index) == 16);
 
-/// A draw from the tree's generator.
+/// A draw from Isobit's own generator.
 struct Draw {
     op: usize,
     seed: u64,
@@ -153,7 +153,7 @@ impl Draw {
     fn run<R: GpuRuntime>(&self, dst: &mut GpuStorage<R>, layout: &Layout) -> Result<()> {
         let (device, dtype) = (dst.device(), dst.dtype());
         let n = layout.elem_count();
-        // Numbers that a block of the generator gives.
+        // Numbers per block of the generator.
         let per_block = if dtype == DType::F64 { 2 } else { 4 };
         let skip = self.offset % per_block;
         let sequence = Sequence::new(self.seed, self.offset / per_block);
@@ -168,12 +168,12 @@ impl Draw {
             let launch = self.launch(device, dtype, Key::CONTIGUOUS, packs);
             let n = n as u64;
             let args = [Arg::new(&ptr), Arg::new(&n), Arg::new(&sequence), self.distribution.arg()];
-            // SAFETY: the layout was validated against the buffer and has no gaps; the parameters
-            // are those of the kernels.
+            // SAFETY: the layout was validated against the buffer and is contiguous; the parameters
+            // match the kernels.
             return unsafe { launch.on(device, &args) };
         }
         if dims.len() > MAX_RANK {
-            // No index has so many dimensions, but a copy has.
+            // An index cannot have this many dimensions, but a copy can.
             let straight = Layout::contiguous(layout.shape());
             let mut numbers = device.alloc(n, dtype)?;
             self.run(&mut numbers, &straight)?;
@@ -182,12 +182,11 @@ impl Draw {
         let is_long = u32::from(n >= 1 << 31);
         let places = Places { n: n as u64, skip: skip as u32, is_long, index: Index::new(&dims) };
         let launch = self.launch(device, dtype, Key::STRIDED, (n + skip as usize).div_ceil(per_block as usize));
-        // SAFETY: the layout was validated against the buffer; the parameters are those of the
-        // kernels.
+        // SAFETY: the layout was validated against the buffer; the parameters match the kernels.
         unsafe { launch.on(device, &[Arg::new(&ptr), Arg::new(&places), Arg::new(&sequence), self.distribution.arg()]) }
     }
 
-    /// A launch for so many units of work.
+    /// Returns a launch for `units` units of work.
     fn launch<R: GpuRuntime>(&self, device: &GpuDevice<R>, dtype: DType, variant: u8, units: usize) -> Launch {
         let limits = device.runtime().limits();
         let most = u64::from(limits.max_grid_x).min((limits.max_threads_per_dim - 1) / BLOCK as u64);

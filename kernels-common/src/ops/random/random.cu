@@ -1,5 +1,5 @@
-// Random numbers from the tree's own generator. Element i is number (offset + i) of a sequence,
-// whatever the launch: a thread makes the numbers of whole blocks of the generator.
+// Random numbers from Isobit's own generator. Element i is number (offset + i) of a sequence,
+// regardless of the launch: a thread makes the numbers of whole generator blocks.
 #include "device_lib/elementwise.cuh"
 #include "device_lib/index.cuh"
 #include "device_lib/random.cuh"
@@ -8,14 +8,14 @@ namespace isobit {
 
 ISOBIT_CONST u32 RANDOM_BLOCK = 256;
 
-// The numbers of the block `at` behind the first one.
+// The numbers of block number `at` after the first one.
 template <typename T, typename D>
 ISOBIT_FN void random_numbers(const PhiloxSequence &sequence, u64 at, const D &distribution, compute_t<T> *to) {
     using Block = RandomBlock<compute_t<T>>;
     distribution.numbers(Block{philox(sequence, at, ~0ull / Block::NUMBERS, Block::STREAM)}, to);
 }
 
-// Elements without gaps, aligned to 16 bytes, the first of which is the first of a block.
+// Contiguous elements, aligned to 16 bytes; the first element is the first number of a block.
 template <typename T, typename D>
 ISOBIT_FN void random_contiguous(T *dst, u64 n, const PhiloxSequence &sequence, const D &distribution) {
     constexpr int NUMBERS = RandomBlock<compute_t<T>>::NUMBERS, WIDTH = pack_size<T>(), BLOCKS = WIDTH / NUMBERS;
@@ -42,17 +42,17 @@ ISOBIT_FN void random_contiguous(T *dst, u64 n, const PhiloxSequence &sequence, 
     }
 }
 
-// What a launch over any layout works on: the host's `Places` in random/mod.rs.
+// The positions of a launch over any layout; the host's `Places` in random/mod.rs.
 struct RandomPlaces {
     u64 n;
-    // Numbers of the first block that stand before the first element.
+    // Numbers of the first block that come before the first element.
     u32 skip;
-    // Not 0 where an index into the elements does not fit 31 bits.
+    // Nonzero if an index of an element does not fit 31 bits.
     u32 is_long;
     Index<1> index;
 };
 
-// As in ops/random/mod.rs.
+// Must match ops/random/mod.rs.
 static_assert(sizeof(RandomPlaces) == 184);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(RandomPlaces, skip) == 8 && ISOBIT_OFFSET(RandomPlaces, index) == 16);
 
@@ -67,8 +67,8 @@ ISOBIT_FN void random_strided(T *dst, const RandomPlaces &places, const PhiloxSe
         random_numbers<T>(sequence, block, distribution, numbers);
 #pragma unroll
         for (int i = 0; i < NUMBERS; i++) {
-            // Of the first block's numbers before the first element this wraps around, beyond any
-            // n.
+            // For numbers of the first block before the first element, this wraps to a value beyond
+            // every n.
             const u64 element = block * NUMBERS + i - places.skip;
             if (element < places.n) {
                 const u64 at = places.is_long ? offsets_of_long(places.index, element).at[0]
@@ -79,7 +79,7 @@ ISOBIT_FN void random_strided(T *dst, const RandomPlaces &places, const PhiloxSe
     }
 }
 
-// From a vendor's numbers, uniform above 0 and up to 1, to those of an interval.
+// Maps the vendor's numbers, uniform in (0, 1], to an interval.
 template <typename T>
 struct Between {
     Uniform<compute_t<T>> interval;

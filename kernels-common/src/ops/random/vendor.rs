@@ -1,5 +1,5 @@
-//! Random numbers from the vendor's library, which draws f32 and f64 without gaps, uniform ones
-//! above 0 and up to 1, and normal ones in pairs. Whatever else is asked for is made of those.
+//! Random numbers from the vendor's library. It draws contiguous f32 and f64: uniform numbers in
+//! (0, 1], and normal numbers in pairs. Everything else is derived from those.
 
 use super::{Compute, kernel};
 use crate::key::Key;
@@ -10,7 +10,7 @@ use crate::runtime::{DevicePtr, Distribution, GpuRuntime, Random, Vendor};
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 
-/// Whether the library took it.
+/// Draws with the vendor's library; returns whether the library took the call.
 pub(super) fn draw<R: GpuRuntime>(whole: &Op, dst: &mut GpuStorage<R>, layout: &Layout) -> Result<bool> {
     let dtype = dst.dtype();
     let drawn = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
@@ -23,7 +23,7 @@ pub(super) fn draw<R: GpuRuntime>(whole: &Op, dst: &mut GpuStorage<R>, layout: &
     let ask = |dst: DevicePtr, len| Random { dtype: drawn, dst, len, distribution, seed, offset };
     let device = dst.device().clone();
     let (runtime, stream) = (device.runtime(), &device.stream());
-    // Where a library's generator stands is memory of its own, which every replay would move.
+    // The state of a library's generator is in its own memory, and every replay would advance it.
     if stream.is_capturing() {
         let why = "a replay would not draw the numbers that were captured";
         return Ok(device.vendor_took(whole, Vendor::Declined(why.into())));
@@ -32,13 +32,13 @@ pub(super) fn draw<R: GpuRuntime>(whole: &Op, dst: &mut GpuStorage<R>, layout: &
     let pair = 2 * dtype.size_in_bytes() as u64;
     let is_normal = matches!(whole, Op::RandNormal(_));
     if is_normal && dtype == drawn && layout.is_contiguous() && n.is_multiple_of(2) && ptr.0.is_multiple_of(pair) {
-        // SAFETY: the layout was validated against the buffer and has no gaps.
+        // SAFETY: the layout was validated against the buffer and is contiguous.
         let outcome = unsafe { runtime.random(stream, &ask(ptr, n))? };
         return Ok(device.vendor_took(whole, outcome));
     }
     let numbers = device.alloc(n.next_multiple_of(2), drawn)?;
     let len = if is_normal { numbers.len() } else { n };
-    // SAFETY: the buffer has room for as many.
+    // SAFETY: the buffer has space for `len` numbers.
     let outcome = unsafe { runtime.random(stream, &ask(numbers.ptr(), len))? };
     if !device.vendor_took(whole, outcome) {
         return Ok(false);

@@ -1,38 +1,39 @@
-//! Three kernels for each operation and dtype. Each has a module, since a driver compiles all of
-//! one at once. Integers that differ in their sign alone share those of sums and products, and what
-//! finds positions shares the one for segments' results, which are keys and positions by then.
+//! Three kernels per operation and dtype. Each has its own module, because a driver compiles all
+//! kernels of a module at once. Signed integers share the kernels of sums and products with the
+//! unsigned ones. Operations that find positions share the kernel for the segments' results, which
+//! by then are keys and positions.
 
 use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::{DType, ReduceOp};
 
-/// Threads go along the sequences.
+/// Threads run along the sequences.
 pub const ROWS: u8 = 0;
-/// Threads go across the sequences, whose neighbours lie side by side.
+/// Threads run across the sequences, whose neighbours are adjacent.
 pub const COLUMNS: u8 = 1;
-/// Threads go along the sequences of segments' results.
+/// Threads run along the sequences of segment results.
 pub const SECOND_PASS: u8 = 2;
 
-/// The key of a kernel.
+/// Returns the key of a kernel.
 pub fn key(op: ReduceOp, dtype: DType, variant: u8) -> Key {
     let (op, dtype) = carrier(op, dtype, variant);
     Key::new(Family::Reduce, op.index(), &[dtype], variant)
 }
 
-/// The operation and dtype under whose key a kernel is.
+/// Returns the operation and dtype whose key a kernel has.
 fn carrier(op: ReduceOp, dtype: DType, variant: u8) -> (ReduceOp, DType) {
     match op {
-        // Both wrap.
+        // Signed and unsigned integers wrap to the same bits.
         ReduceOp::Sum | ReduceOp::Prod => (op, without_sign(dtype)),
-        // Of either, the largest key wins, and what is written is its position.
+        // For both, the largest key wins, and its position is written.
         ReduceOp::ArgMax | ReduceOp::ArgMin if variant == SECOND_PASS => (ReduceOp::ArgMax, order_key(dtype)),
         _ => (op, dtype),
     }
 }
 
-/// The integer in whose order candidates for a position are: `order_key` in ops.cuh, of what values
-/// are compared as.
+/// Returns the integer type that orders the candidates for a position: `order_key` in ops.cuh, of
+/// the type in which values are compared.
 const fn order_key(dtype: DType) -> DType {
     match dtype {
         DType::F64 | DType::I64 => DType::I64,

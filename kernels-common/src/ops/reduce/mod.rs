@@ -14,11 +14,11 @@ use isobit_hal::{BackendStorage, DType, Layout, Op, ReduceOp, Result, Scalar, Sr
 use crate::manifest::instances::reduce::{COLUMNS, ROWS, SECOND_PASS, key};
 use std::mem::offset_of;
 
-/// Elements of a segment, and its lanes.
+/// Elements per segment, and lanes per segment.
 const SEGMENT: usize = 65_536;
 const LANES: usize = 256;
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let Op::Reduce(reduce) = op else { return Vec::new() };
     [ROWS, COLUMNS, SECOND_PASS].map(|variant| key(reduce.op, dtypes[0], variant)).into()
@@ -54,15 +54,16 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         src: src.ptr().at(src.dtype(), src_layout.start_offset()),
         dst: dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
     };
-    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed
-    // mutably.
+    // SAFETY: both layouts were validated against their buffers, which are distinct, because one is
+    // borrowed mutably.
     unsafe { pass.run(sequence, results) }
 }
 
-/// Reduces each of so many rows of so many elements, which lie one after the other, to one value.
+/// Reduces each of `rows` rows of `n` elements, which lie one after the other, to one value.
 ///
 /// # Safety
-/// The rows are allocated, and a value for each in the destination, which does not overlap them.
+/// The rows must be allocated, and so must a value for each row in the destination, which must not
+/// overlap the rows.
 pub(crate) unsafe fn reduce_rows<R: GpuRuntime>(
     device: &GpuDevice<R>,
     op: ReduceOp,
@@ -73,12 +74,12 @@ pub(crate) unsafe fn reduce_rows<R: GpuRuntime>(
 ) -> Result<()> {
     let sequence = [Dim { size: n, stride: [1] }].into_iter().collect();
     let results = [Dim { size: rows, stride: [n, 1] }].into_iter().collect();
-    // SAFETY: the caller promises that the rows are allocated, and a value for each in the
+    // SAFETY: the caller promises that the rows are allocated, and a value for each of them in the
     // destination, which does not overlap them.
     unsafe { Pass { op, dtype, device, src, dst }.run(sequence, results) }
 }
 
-/// What a reduction over no elements gives, where it gives anything.
+/// Returns the result of a reduction over no elements, for operations that have one.
 fn empty_value(op: ReduceOp, dtype: DType) -> Scalar {
     let value = match op {
         ReduceOp::Prod => 1.0,
@@ -88,7 +89,7 @@ fn empty_value(op: ReduceOp, dtype: DType) -> Scalar {
     Scalar::from_f64(dtype, value)
 }
 
-/// `Reduction` of the kernels.
+/// The layout of the kernels' `Reduction`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Reduction {
@@ -123,7 +124,7 @@ struct Pass<'a, R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Pass<'_, R> {
-    /// Bytes of an accumulator.
+    /// Returns the bytes of an accumulator.
     fn acc_size(&self) -> usize {
         match (self.op.is_arg(), self.dtype.size_in_bytes()) {
             (false, 8) => 8,
@@ -137,23 +138,23 @@ impl<R: GpuRuntime> Pass<'_, R> {
         if self.op.is_arg() { DType::U32.size_in_bytes() } else { self.dtype.size_in_bytes() }
     }
 
-    /// Reduces a sequence to each of the results (places in source and destination), neither of
-    /// them empty.
+    /// Reduces a sequence to each of the results, given as offsets in source and destination.
+    /// Neither may be empty.
     ///
     /// # Safety
-    /// Every place is allocated.
+    /// Every element of these walks must be allocated.
     unsafe fn run(&self, sequence: IndexDims<1>, mut results: IndexDims<2>) -> Result<()> {
         if sequence.len() > MAX_RANK || sequence.iter().skip(1).any(|d| d.size > u32::MAX as usize) {
-            // SAFETY: the caller promises that every place is allocated.
+            // SAFETY: the caller promises that every element of the walks is allocated.
             return unsafe { self.run_compacted(&sequence, &results) };
         }
-        // Results have no order of their own: neighbours in the source come last.
+        // The order of the results does not matter: neighbours in the source come last.
         results.sort_by_key(|d| (d.stride[0] != 0, std::cmp::Reverse(d.stride)));
         let mut merged = IndexDims::new();
         results.into_iter().for_each(|d| push(&mut merged, d));
         let n = count(&sequence);
         let segments = n.div_ceil(SEGMENT);
-        // A team has at most 128 threads, and a grid less than 2^32.
+        // A team has at most 128 threads, and a grid fewer than 2^32.
         let most = ((1 << 24) / segments).max(1);
         split(&merged, most, [0, 0], &mut |results, [src, dst]| {
             let part = Pass {
@@ -161,16 +162,17 @@ impl<R: GpuRuntime> Pass<'_, R> {
                 dst: DevicePtr(self.dst.0 + (dst * self.dst_size()) as u64),
                 ..*self
             };
-            // SAFETY: a part of it: the caller promises that every place is allocated.
+            // SAFETY: this is a part of the walks; the caller promises that every element is
+            // allocated.
             unsafe { part.first(&sequence, results, n, segments) }
         })
     }
 
-    /// The same after a copy in which every sequence is one run: for walks of more dimensions than
-    /// a kernel takes.
+    /// Does the same after a copy in which every sequence is contiguous: for walks with more
+    /// dimensions than a kernel takes.
     ///
     /// # Safety
-    /// As [`run`](Self::run).
+    /// Same as [`run`](Self::run).
     unsafe fn run_compacted(&self, sequence: &[Dim<1>], results: &[Dim<2>]) -> Result<()> {
         let n = count(sequence);
         let compact = self.device.alloc(n * count(results), self.dtype)?;
@@ -189,15 +191,15 @@ impl<R: GpuRuntime> Pass<'_, R> {
         // SAFETY: the caller promises a valid source; the copy has as many elements as the walk.
         unsafe { copy_walk(self.device, self.dtype.size_in_bytes(), self.src, compact.ptr(), dims)? };
         let pass = Pass { src: compact.ptr(), ..*self };
-        // SAFETY: the copy is as large, and the caller promises a valid destination. The copy goes
-        // back to the pool afterwards, which reuses it in stream order.
+        // SAFETY: the copy has the size of the walk, and the caller promises a valid destination.
+        // The copy returns to the pool afterwards, which reuses it in stream order.
         unsafe { pass.run([Dim { size: n, stride: [1] }].into_iter().collect(), runs) }
     }
 
-    /// The pass over the elements, and those over segments' values.
+    /// Runs the pass over the elements, and the passes over the values of segments.
     ///
     /// # Safety
-    /// As [`run`](Self::run).
+    /// Same as [`run`](Self::run).
     unsafe fn first(&self, sequence: &[Dim<1>], results: &[Dim<2>], n: usize, segments: usize) -> Result<()> {
         let size = self.dtype.size_in_bytes();
         let columns = results.last().filter(|d| d.stride[0] == 1 && sequence.last().is_none_or(|s| s.stride[0] != 1));
@@ -236,20 +238,20 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let key = key(self.op, self.dtype, variant);
         let to = values.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
         let launch = Launch::linear(key, blocks as u32, threads as u32);
-        // SAFETY: the caller promises valid source and destination, and the segments' values have a
-        // place each.
+        // SAFETY: the caller promises valid source and destination, and there is space for the
+        // value of every segment.
         unsafe { launch.on(self.device, args![self.src, self.dst, to, reduction])? };
         match values {
-            // SAFETY: the caller promises what `run` asks.
+            // SAFETY: the caller promises what `run` requires.
             Some(values) => unsafe { self.again(values, results, n, segments) },
             None => Ok(()),
         }
     }
 
-    /// Reduces the segments' values of each result, until there is one segment.
+    /// Reduces the segment values of each result, until there is one segment.
     ///
     /// # Safety
-    /// As [`run`](Self::run), and `values` holds `segments` values a result.
+    /// Same as [`run`](Self::run); `values` must hold `segments` values per result.
     unsafe fn again(
         &self,
         mut values: GpuStorage<R>,
@@ -276,7 +278,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
             let launch = Launch::linear(key(self.op, self.dtype, SECOND_PASS), blocks as u32, threads as u32);
             // SAFETY: the caller promises a valid destination, and each pass has as many values as
-            // the one before has segments.
+            // the previous one has segments.
             unsafe { launch.on(self.device, args![values.ptr(), self.dst, to, reduction])? };
             match next {
                 Some(next) => values = next,
@@ -285,13 +287,13 @@ impl<R: GpuRuntime> Pass<'_, R> {
         }
     }
 
-    /// A place for the segments' values, if there is more than one to a result.
+    /// Allocates memory for the segment values if a result has more than one segment.
     fn values(&self, results: usize, segments: usize) -> Result<Option<GpuStorage<R>>> {
         let bytes = results * segments * self.acc_size();
         (segments > 1).then(|| self.device.alloc(bytes, DType::U8)).transpose()
     }
 
-    /// The count of a mean, rounded to the compute type.
+    /// Returns the divisor of a mean, rounded to the compute type.
     fn divisor(&self, n: usize) -> f64 {
         if self.dtype == DType::F64 { n as f64 } else { f64::from(n as f32) }
     }
@@ -314,8 +316,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         }
     }
 
-    /// Completes the parameters for threads along the sequences, of elements of `size` bytes;
-    /// blocks and threads of a block.
+    /// Completes the parameters for threads along the sequences, for elements of `size` bytes.
+    /// Returns the number of blocks and the threads per block.
     fn rows(
         &self,
         reduction: &mut Reduction,
@@ -331,7 +333,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         };
         let team = n.min(LANES).div_ceil(lanes).next_power_of_two();
         let items = count(results) * segments;
-        // Blocks are as large as still gives every multiprocessor a few.
+        // Uses the largest blocks that still give every multiprocessor a few.
         let enough = self.device.runtime().limits().multiprocessors as usize * 4;
         let mut threads = LANES;
         while threads > team.max(64) && items * team / threads < enough {

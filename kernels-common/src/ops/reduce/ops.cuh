@@ -1,5 +1,5 @@
-// What the reductions compute: what a lane of each operation and dtype holds, how an element joins
-// it, how a lane becomes an accumulator, how two of those combine, and how the last becomes the
+// What the reductions compute, per operation and dtype: what a lane holds, how an element joins it,
+// how a lane becomes an accumulator, how two accumulators combine, and how the last one becomes the
 // result.
 #pragma once
 
@@ -11,13 +11,13 @@ namespace isobit {
 ISOBIT_CONST u32 REDUCE_LANES = 256;
 
 // A lane begins as `start()`, and `step` adds an element that is in row `row` of the segment.
-// `of_lane` gives its accumulator, `first` being the number of its first element in the sequence;
-// `none()` is that of a lane without elements. Combining with it changes nothing, and neither does
-// stepping from `start()`, not even the sign of a zero: so lanes need no case for their first
-// element, nor the tree one for missing lanes. `finish` gives the result, `count` being the
-// elements of the sequence.
+// `of_lane` returns its accumulator; `first` is the number of the lane's first element in the
+// sequence. `none()` is the accumulator of a lane without elements. Combining with it changes
+// nothing, and neither does stepping from `start()`, not even the sign of a zero. So lanes need no
+// special case for their first element, and the tree needs none for missing lanes. `finish` returns
+// the result; `count` is the number of elements in the sequence.
 
-// Integers of up to 32 bits accumulate in 32: the low bits are those of their own width.
+// Integers of up to 32 bits accumulate in 32 bits: the low bits are the result in their own width.
 template <typename T, bool FLOAT = is_float<T>>
 struct accumulator {
     using type = compute_t<T>;
@@ -66,8 +66,8 @@ struct Mean : Sum<T> {
     ISOBIT_FN T finish(Acc a, double count) { return from_compute<T>(a / (Acc)count); }
 };
 
-// Floats as integers: the bits with the sign at the top, and those of the largest value; NaNs are
-// beyond it.
+// Floats as integers: the bits with the sign in the top bit, and the bits of the largest value;
+// NaNs are above it.
 template <typename T>
 struct float_bits;
 #define ISOBIT_FLOAT_BITS(T, BITS, LARGEST_BITS, OF, TO)                                                               \
@@ -85,8 +85,8 @@ ISOBIT_FLOAT_BITS(float, i32, 0x7f800000, to_bits(x), from_bits((u32)x))
 ISOBIT_FLOAT_BITS(double, i64, 0x7ff0000000000000, to_bits(x), from_bits((u64)x))
 #undef ISOBIT_FLOAT_BITS
 
-// Between bits and the integer whose order is that of the values, -0 just below +0; its own
-// inverse. NaNs are at both ends, by their sign.
+// Converts bits to the integer with the order of the values, -0 just below +0, and back (it is its
+// own inverse). NaNs are at both ends, by their sign.
 ISOBIT_FN i32 ordered(i32 bits) { return bits ^ (bits < 0 ? limits<i32>::MAX : 0); }
 ISOBIT_FN i64 ordered(i64 bits) { return bits ^ (bits < 0 ? limits<i64>::MAX : 0); }
 
@@ -117,8 +117,8 @@ ISOBIT_FN K wrapping_add(K a, K b) {
         return (K)((u32)a + (u32)b);
 }
 
-// Keys of which the largest is the result: the order of the values, or its reverse, turned around
-// until the NaNs of both signs lie on top.
+// Keys, the largest of which is the result: the order of the values or its reverse, rotated so that
+// the NaNs of both signs are on top.
 template <typename T, bool REVERSE>
 struct KeyExtreme {
     using In = T;
@@ -149,8 +149,8 @@ struct KeyExtreme {
 };
 
 #if ISOBIT_MAXIMUM
-// A key costs four integer operations, each as much as two of a float's: an eighth of the memory's
-// time for f32, and a quarter for f16.
+// A key costs four integer operations, each as expensive as two float operations: an eighth of the
+// memory time for f32, and a quarter for f16.
 template <typename T, bool REVERSE>
 struct FloatExtreme {
     using In = T;
@@ -186,23 +186,23 @@ struct Candidate {
     K key;
     u32 index;
 };
-// A copy by whole words reads what lies behind an index of 32 bits, which nothing would have
-// written.
+// A copy by whole words would read the padding after a 32-bit index, which nothing has written.
 template <>
 struct Candidate<i64> {
     i64 key;
     u64 index;
 };
 
-// A lane holds its best value so far and the row where it was found; strictly better ones replace
-// it, and a NaN, which nothing replaces.
+// A lane holds its best value so far and the row where it was found. Strictly better values replace
+// it, and so does a NaN, which nothing replaces.
 template <typename V>
 struct Best {
     V value;
     u32 row;
 };
 
-// What values are compared as: the compute type of a float, and an integer of 32 or 64 bits.
+// The type in which values are compared: the compute type of a float, or an integer of 32 or 64
+// bits.
 template <typename T, bool FLOAT = is_float<T>>
 struct compared {
     using type = compute_t<T>;
@@ -212,8 +212,8 @@ struct compared<T, false> {
     using type = order_key_t<T>;
 };
 
-// Candidates have keys of values: zeros of both signs have one, all NaNs the largest. Of equal ones
-// the first element goes first.
+// Candidates have the keys of their values: zeros of both signs share a key, and all NaNs share the
+// largest key. Among equal keys the first element wins.
 template <typename T, bool REVERSE>
 struct ArgExtreme {
     using In = T;
@@ -259,7 +259,7 @@ struct ArgMax : ArgExtreme<T, false> {};
 template <typename T>
 struct ArgMin : ArgExtreme<T, true> {};
 
-// The segments' results as a sequence of their own.
+// Reduces the results of segments as a sequence of their own.
 template <typename Op>
 struct Again : Op {
     using typename Op::Acc;

@@ -1,6 +1,6 @@
-// Reductions in a fixed order: segments of 65,536 elements, in each 256 lanes that take every 256th
-// element in ascending order, and the lanes as a binary tree, 128, 64 ... 1 apart. A segment is the
-// work of one team of threads, each of which holds several lanes.
+// Reductions in a fixed order. A segment has 65,536 elements and 256 lanes. Each lane takes every
+// 256th element in ascending order, and the lanes are combined as a binary tree, 128, 64 ... 1
+// apart. One team of threads computes a segment, and each thread holds several lanes.
 #include "device_lib/index.cuh"
 #include "device_lib/thread.cuh"
 #include "device_lib/vector.cuh"
@@ -12,31 +12,31 @@ ISOBIT_CONST u32 REDUCE_SEGMENT = 65536;
 
 // The host's `Reduction` in reduce/mod.rs.
 struct Reduction {
-    // Elements that reduce to one, and their number as the mean divides by it.
+    // Elements per result, and their number as the divisor of a mean.
     u64 n;
     double count;
-    // Where each element of the sequence, and each result in source and destination, lies.
+    // The offset of each element of the sequence, and of each result in source and destination.
     Index<1> sequence;
     Index<2> results;
-    // Results times segments of each. A result of one segment is finished and goes to `dst`; else
-    // each segment's goes to `partial`.
+    // Results times segments per result. If a result has one segment, it is finished and goes to
+    // `dst`; else the value of each segment goes to `partial`.
     u32 items;
     Divisor segments;
-    // The threads of a team are 2 to this; of columns, those that share a column.
+    // A team has 2^team_shift threads; for columns, these share a column.
     u32 team_shift;
-    // Nonzero: elements lie so that vectors can be loaded.
+    // Nonzero if the layout and alignment allow vector loads.
     u32 vectors;
-    // Nonzero: a sequence of several dimensions with 2^31 elements or more.
+    // Nonzero for a sequence of several dimensions with 2^31 or more elements.
     u32 wide;
-    // Columns: 2 to this threads lie along them; how many there are, in how many strips, and the
-    // distance of two in `dst`.
+    // For columns: 2^across_shift threads run along them; the number of columns, the number of
+    // strips, and the distance of two columns in `dst`.
     u32 across_shift;
     u32 columns;
     Divisor strips;
     u64 dst_column;
 };
 
-// As in ops/reduce/mod.rs.
+// Must match ops/reduce/mod.rs.
 static_assert(sizeof(Reduction) == 472);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Reduction, count) == 8 && ISOBIT_OFFSET(Reduction, sequence) == 16);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Reduction, results) == 184 && ISOBIT_OFFSET(Reduction, items) == 416);
@@ -67,7 +67,7 @@ ISOBIT_FN u64 place_of(const Reduction &r, u64 i) {
     return r.wide != 0 ? offsets_of_long(r.sequence, i).at[0] : offsets_of(r.sequence, (u32)i).at[0];
 }
 
-// Values of lanes whose distances are even: the steps of the tree that stay among them.
+// Folds the values of equally spaced lanes, by those steps of the tree that only involve them.
 template <typename Op, u32 N>
 ISOBIT_FN void fold(typename Op::Acc (&value)[N]) {
 #pragma unroll
@@ -89,15 +89,16 @@ ISOBIT_FN typename Op::Acc load_fold(const typename Op::Acc *from, u32 first, u3
 
 // ---- a team along the sequence ----
 
-// Lanes of a thread: more of the narrow elements would leave a long sequence too few threads to
-// keep the memory busy (of f16, 8 lanes took 1.12 times as long as 2, and 4 took 1.07 times).
+// Lanes per thread. More lanes of narrow elements would leave a long sequence too few threads to
+// keep the memory busy (for f16, 8 lanes took 1.12 times as long as 2, and 4 took 1.07 times as
+// long).
 template <typename T>
 ISOBIT_CONST u32 ROW_LANES = sizeof(T) == 1 ? 8 : sizeof(T) == 2 || sizeof(T) == 8 ? 2 : 4;
-// Vectors that it has under way: 128 bytes of them.
+// Vectors that a thread has in flight: 128 bytes.
 template <typename T>
 ISOBIT_CONST u32 ROW_DEPTH = 128 / (ROW_LANES<T> * sizeof(T));
 
-// A segment whose elements are adjacent, `V` lanes of it.
+// Accumulates `V` lanes of a segment with adjacent elements.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op::In *src, const Segment &s, u32 lane) {
     using In = typename Op::In;
@@ -149,7 +150,8 @@ ISOBIT_FN void accumulate_vectors(typename Op::Lane (&acc)[V], const typename Op
     }
 }
 
-// A segment whose elements are `stride` apart; the thread's lanes are `lane`, `lane + distance` ...
+// Accumulates a segment whose elements are `stride` apart; the thread's lanes are `lane`, `lane +
+// distance` ...
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_strided(typename Op::Lane (&acc)[V], const typename Op::In *src, u64 stride, const Segment &s,
                                   u32 lane, u32 distance) {
@@ -167,7 +169,8 @@ ISOBIT_FN void accumulate_strided(typename Op::Lane (&acc)[V], const typename Op
     }
 }
 
-// Any segment, a lane after the other: finding an element's place is long code, which is here once.
+// Accumulates any segment, one lane after the other, so that the long code that finds an element's
+// offset appears only once.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_any(typename Op::Lane (&acc)[V], const typename Op::In *src, const Reduction &r,
                               const Segment &s, u32 lane, u32 distance) {
@@ -223,7 +226,7 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
         }
     }
 
-    // From here a thread serves the team of its own number, of those that the block has.
+    // From here on, a thread serves the team with its own number, among the teams of the block.
     Acc result;
     if (team == 1) {
         fold<Op, V>(acc);
@@ -237,7 +240,8 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
             lanes[lane + v * distance] = acc[v];
         barrier();
         if (width > FOLDERS) {
-            // Steps of 128 to 16: sixteen threads a team, which read what nobody else reads.
+            // Steps of 128 to 16: sixteen threads per team, each reading values that no other
+            // thread reads.
             for (u32 task = thread; task < teams * FOLDERS; task += block_dim_x()) {
                 Acc *of_team = shared + task / FOLDERS * width;
                 const u32 folder = task % FOLDERS;
@@ -259,20 +263,20 @@ ISOBIT_FN void reduce_rows(const typename Op::In *src, typename Op::Out *dst, ty
 
 // ---- a team across the lanes, neighbours along the columns ----
 
-// Lanes of a thread, and columns. With four lanes a block is 128 bytes wide; half of that, with
-// fewer accumulators and twice the blocks, was 1.2 times slower.
+// Lanes per thread, and columns per thread. With four lanes, the block is 128 bytes wide; half of
+// that, with fewer accumulators and twice the blocks, was 1.2 times slower.
 ISOBIT_CONST u32 COLUMN_LANES = 4;
 template <typename T>
 ISOBIT_CONST u32 COLUMN_WIDTH = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
-// Blocks of 512 threads on a multiprocessor, by the words that a thread's lanes take, and rows of
-// each lane that a thread has under way.
+// Blocks of 512 threads per multiprocessor, by the words that a thread's lanes take, and rows per
+// lane that a thread has in flight.
 template <typename Op>
 ISOBIT_CONST u32 COLUMN_RESIDENT =
     sizeof(typename Op::Lane) * COLUMN_WIDTH<typename Op::In> * COLUMN_LANES <= 64 ? 2 : 1;
 template <typename Op>
 ISOBIT_CONST u32 COLUMN_DEPTH = 2;
 
-// Rows that are `stride` apart, of which the thread has V adjacent columns.
+// Accumulates rows that are `stride` apart; the thread has V adjacent columns.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const typename Op::In *src, u64 stride,
                                const Segment &s, u32 y, u32 team) {
@@ -299,7 +303,7 @@ ISOBIT_FN void accumulate_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const 
                 for (u32 v = 0; v < V; v++)
                     Op::step(acc[j][v], x[u][j].v[v], row + u);
     }
-    // What is left is at most that deep.
+    // The remaining rows fit in one more step of that depth.
     Pack<V, In> x[DEPTH][COLUMN_LANES];
 #pragma unroll
     for (u32 u = 0; u < DEPTH; u++) {
@@ -319,7 +323,7 @@ ISOBIT_FN void accumulate_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const 
                     Op::step(acc[j][v], x[u][j].v[v], row + u);
 }
 
-// Rows of any place, of which the thread has `columns` columns `distance` apart.
+// Accumulates rows at any offsets; the thread has `columns` columns, `distance` apart.
 template <typename Op, u32 V>
 ISOBIT_FN void accumulate_any_rows(typename Op::Lane (&acc)[COLUMN_LANES][V], const typename Op::In *src,
                                    const Reduction &r, const Segment &s, u32 y, u32 team, u32 columns, u32 distance) {

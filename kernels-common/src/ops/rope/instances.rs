@@ -1,15 +1,15 @@
-//! Three kernels for each float: a pair at a time, and packs of pairs whose elements lie in halves
-//! or side by side.
+//! Three kernels per float dtype: one pair at a time, and packs of pairs whose elements are in
+//! halves or adjacent.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// A pair at a time, in any layout.
+/// One pair at a time, in any layout.
 pub const PAIRS: u8 = 0;
-/// Packs, the first elements of pairs in one and the second ones in another.
+/// Packs; one pack holds the first elements of the pairs, another the second ones.
 pub const HALVES: u8 = 1;
-/// Packs of pairs that lie side by side.
+/// Packs of pairs whose elements are adjacent.
 pub const INTERLEAVED: u8 = 2;
 
 /// Adds the modules.

@@ -1,4 +1,4 @@
-//! Rotary embedding.
+//! Rotary position embedding (RoPE).
 
 use crate::args;
 use crate::key::{Family, Key};
@@ -11,22 +11,22 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, RopeForm, Src};
 use std::mem::offset_of;
 
-/// Units of one launch: indices stay below 2^31.
+/// The most units of one launch: indices stay below 2^31.
 const MOST: usize = 1 << 30;
-/// As in elementwise.cuh.
+/// Must match elementwise.cuh.
 const BLOCK: u32 = 256;
 
 fn key(dtype: DType, variant: u8) -> Key {
     Key::new(Family::Rope, 0, &[dtype], variant)
 }
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let packs = if matches!(op, Op::Rope(RopeForm::Interleaved)) { INTERLEAVED } else { HALVES };
     [PAIRS, packs].map(|variant| key(dtypes[0], variant)).into()
 }
 
-/// `Pairs` of the kernels.
+/// The layout of the kernels' `Pairs`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Pairs {
@@ -56,8 +56,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let to = dst.ptr().at(dtype, dst_layout.start_offset());
     let half = dst_layout.dims()[3] / 2;
     let side = form == RopeForm::Interleaved;
-    // Along the four dimensions: input, destination, cosines, sines. The tables have no heads, and
-    // perhaps no batch.
+    // Strides along the four dimensions of input, destination, cosines and sines. The tables have
+    // no head dimension, and may have no batch dimension.
     let time = if form == RopeForm::Thd { 1 } else { 2 };
     let table = |layout: &Layout, d: usize| match (d, layout.stride()) {
         (0, &[batch, _, _]) => batch,
@@ -95,7 +95,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         let units = count(dims) as u32;
         let pairs = Pairs { index: Index::new(dims), src_partner, dst_partner, units };
         let launch = Launch::linear(key(dtype, variant), units.div_ceil(BLOCK), BLOCK);
-        // SAFETY: the layouts were validated against their buffers, and the walk visits their
+        // SAFETY: the layouts were validated against their buffers, and the walk only visits their
         // elements.
         unsafe { launch.on(dst.device(), args![from, cosines, sines, to, pairs]) }
     })

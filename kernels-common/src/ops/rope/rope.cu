@@ -1,4 +1,4 @@
-// Rotary embedding: pairs of elements turned by angles of which cosines and sines are given.
+// Rotary embedding: rotates pairs of elements by angles whose cosines and sines are given.
 #include "device_lib/elementwise.cuh"
 #include "device_lib/index.cuh"
 
@@ -6,21 +6,21 @@ namespace isobit {
 
 // The host's `Pairs` in rope/mod.rs.
 struct Pairs {
-    // Where a pair's first elements lie: input, destination, cosines, sines. A unit is so many
-    // pairs as a thread turns at a time.
+    // The offsets of a pair's first element in input, destination, cosines and sines. A unit is the
+    // group of pairs that a thread rotates at a time.
     Index<4> index;
-    // From the first element of a pair to its second.
+    // The distance from the first element of a pair to the second.
     u64 src_partner;
     u64 dst_partner;
     u32 units;
 };
 
-// As in ops/rope/mod.rs.
+// Must match ops/rope/mod.rs.
 static_assert(sizeof(Pairs) == 384);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Pairs, src_partner) == 360 && ISOBIT_OFFSET(Pairs, units) == 376);
 
-// `V` pairs in two packs: the first elements and the second ones, or for interleaved pairs one
-// element after the other.
+// `V` pairs in two packs: one with the first elements and one with the second ones, or for
+// interleaved pairs with alternating elements.
 template <int V, bool INTERLEAVED, typename T>
 ISOBIT_FN void rope(const T *src, const T *cosines, const T *sines, T *dst, const Pairs &pairs) {
     using C = compute_t<T>;

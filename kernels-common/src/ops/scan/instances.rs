@@ -1,21 +1,21 @@
-//! Three kernels for each dtype, and one for each type that sums are made in. Integers that differ
-//! in their sign alone have the same ones.
+//! Three kernels per dtype, and one per accumulator type. Signed integers share the kernels of the
+//! unsigned ones.
 
 use super::without_sign;
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// Sequences without gaps.
+/// Contiguous sequences.
 pub const ROWS: u8 = 0;
-/// The totals of their tiles.
+/// The totals of the tiles of contiguous sequences.
 pub const TOTALS: u8 = 1;
-/// The sums before each tile, of the totals.
+/// The sums before each tile, from the totals.
 pub const BEFORE: u8 = 2;
-/// Sequences side by side, in any layout.
+/// Adjacent sequences, in any layout.
 pub const COLUMNS: u8 = 3;
 
-/// The dtype whose bits sums are made in.
+/// Returns the dtype in which sums are computed.
 pub const fn accumulator(dtype: DType) -> DType {
     match dtype {
         DType::F64 | DType::I64 => dtype,
@@ -24,7 +24,8 @@ pub const fn accumulator(dtype: DType) -> DType {
     }
 }
 
-/// The key of a kernel. Running sums of integers are the same bits with a sign or without.
+/// Returns the key of a kernel. Running sums of integers have the same bits whether they are signed
+/// or not.
 pub const fn key(dtype: DType, variant: u8) -> Key {
     Key::new(Family::Scan, 0, &[without_sign(dtype)], variant)
 }

@@ -1,6 +1,6 @@
 // The order of running sums: runs of 16 elements, runs of 16 of their totals, and so on. Before an
-// element lie complete runs of every level; their sums are added from the highest level down, and
-// the running sum of its own run last.
+// element there are complete runs of every level. Their sums are added from the highest level down,
+// and then the running sum of the element's own run.
 #pragma once
 
 #include "device_lib/arith_int.cuh"
@@ -8,7 +8,7 @@
 
 namespace isobit::scan {
 
-// Elements of a run, and runs of a run of the next level.
+// Elements per run, and runs per run of the next level.
 ISOBIT_CONST u32 RADIX = 16;
 
 template <typename T, bool FLOAT = is_float<T>>
@@ -22,7 +22,7 @@ struct accumulator<T, false> {
 template <typename T>
 using Acc = typename accumulator<T>::type;
 
-// What adding changes nothing, not even the sign of a zero: it stands for sums of nothing.
+// The sum of nothing: adding it changes nothing, not even the sign of a zero.
 template <typename A>
 ISOBIT_FN A none() {
     return is_float<A> ? (A)-0.0f : (A)0;
@@ -41,8 +41,8 @@ ISOBIT_FN T narrow(Acc<T> x) {
         return (T)x;
 }
 
-// For each level the sum of what is complete in the run that is not; `LEVELS` of them hold 16 to
-// the power of `LEVELS` parts.
+// For each level, the sum of the complete parts of the current, incomplete run. `LEVELS` levels
+// hold 16^LEVELS parts.
 template <typename A, int LEVELS>
 struct Levels {
     A sum[LEVELS];
@@ -63,7 +63,7 @@ struct Levels {
         return all;
     }
 
-    // A part is complete. What it completes in turn goes to the next level.
+    // Adds a complete part. If it completes a run, the run's total goes to the next level.
     ISOBIT_METHOD void complete(A total) {
         parts++;
         u32 left = parts;
@@ -80,7 +80,7 @@ struct Levels {
     }
 };
 
-// Running sums of a run, in place.
+// Computes the running sums of a run in place.
 template <typename A>
 ISOBIT_FN void run_sums(A (&x)[RADIX]) {
 #pragma unroll

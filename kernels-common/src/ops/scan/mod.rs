@@ -13,20 +13,20 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src};
 use std::mem::offset_of;
 
-/// Elements of a run, and threads and elements of a tile, as in scan.cu.
+/// Elements per run, and threads and elements per tile; must match scan.cu.
 const RADIX: usize = 16;
 const ROWS_BLOCK: usize = 256;
 const COLUMNS_BLOCK: usize = 512;
 const TILE: usize = RADIX * ROWS_BLOCK;
-/// Elements from which a sequence is the work of several blocks in any case, and from which it may
-/// be if the sequences are few.
+/// Sequences of at least `LONG` elements are always divided among several blocks; sequences of at
+/// least `SPREAD` elements are if there are few of them.
 const LONG: usize = 1 << 20;
 const SPREAD: usize = 4 * TILE;
-/// Sequences of one launch, times their tiles or runs: a grid has less than 2^32 threads.
+/// The most sequences of one launch, times their tiles or runs: a grid has fewer than 2^32 threads.
 const MOST_TILES: usize = 1 << 23;
 const MOST_COLUMNS: usize = 1 << 26;
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     let mut keys = copy::keys(&Op::Copy, dtypes);
     keys.extend([ROWS, TOTALS, COLUMNS].map(|variant| key(dtypes[0], variant)));
@@ -34,7 +34,7 @@ pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     keys
 }
 
-/// `Rows` of the kernels.
+/// The layout of the kernels' `Rows`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Rows {
@@ -51,7 +51,7 @@ const _: () = assert!(size_of::<Rows>() == 272);
 const _: () = assert!(offset_of!(Rows, sequences) == 8 && offset_of!(Rows, count) == 240);
 const _: () = assert!(offset_of!(Rows, tiles) == 248 && offset_of!(Rows, src_vectors) == 260);
 
-/// `Columns` of the kernels.
+/// The layout of the kernels' `Columns`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Columns {
@@ -89,12 +89,12 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         src: src.ptr().at(src.dtype(), src_layout.start_offset()),
         dst: dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
     };
-    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed
-    // mutably.
+    // SAFETY: both layouts were validated against their buffers, which are distinct, because one is
+    // borrowed mutably.
     unsafe { pass.run(dim(op.dim), sequences) }
 }
 
-/// The operation on given tensors.
+/// An operation on given tensors.
 struct Pass<'a, R: GpuRuntime> {
     dtype: DType,
     device: &'a GpuDevice<R>,
@@ -103,30 +103,32 @@ struct Pass<'a, R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Pass<'_, R> {
-    /// Running sums along one dimension, of sequences that start at places in source and
-    /// destination.
+    /// Computes running sums along one dimension, for sequences given by their offsets in source
+    /// and destination.
     ///
     /// # Safety
-    /// Every place is allocated.
+    /// Every element of the sequences must be allocated.
     unsafe fn run(&self, along: Dim<2>, sequences: IndexDims<2>) -> Result<()> {
         let n = along.size;
         if n == 1 || along.stride == [1, 1] {
             return self.each_part(&sequences, (MOST_TILES / n.div_ceil(TILE)).max(1), |part, sequences| {
-                // SAFETY: a part of it: the caller promises that every place is allocated.
+                // SAFETY: this is a part of the sequences; the caller promises that every element
+                // is allocated.
                 unsafe { part.rows(n, sequences) }
             });
         }
         if n >= SPREAD && count(&sequences) < self.enough() {
-            // SAFETY: the caller promises that every place is allocated.
+            // SAFETY: the caller promises that every element of the sequences is allocated.
             return unsafe { self.compacted(along, &sequences) };
         }
         self.each_part(&sequences, MOST_COLUMNS, |part, sequences| {
-            // SAFETY: a part of it: the caller promises that every place is allocated.
+            // SAFETY: this is a part of the sequences; the caller promises that every element is
+            // allocated.
             unsafe { part.columns(along, sequences) }
         })
     }
 
-    /// Calls `f` with passes over parts of the sequences that one launch takes.
+    /// Calls `f` with passes over parts of the sequences, each small enough for one launch.
     fn each_part(
         &self,
         sequences: &[Dim<2>],
@@ -138,13 +140,14 @@ impl<R: GpuRuntime> Pass<'_, R> {
         })
     }
 
-    /// Sequences that keep every multiprocessor busy with a block each.
+    /// Returns the number of sequences that keeps every multiprocessor busy with one block per
+    /// sequence.
     fn enough(&self) -> usize {
         self.device.runtime().limits().multiprocessors as usize * 2
     }
 
     /// # Safety
-    /// As [`run`](Self::run), of sequences without gaps.
+    /// Same as [`run`](Self::run), for contiguous sequences.
     unsafe fn rows(&self, n: usize, sequences: &[Dim<2>]) -> Result<()> {
         let count = count(sequences);
         let size = self.dtype.size_in_bytes();
@@ -165,7 +168,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let launch = |variant, tiles: usize, to: DevicePtr| {
             let blocks = (count * tiles).div_ceil(ROWS_BLOCK / team) as u32;
             let launch = Launch::linear(key(self.dtype, variant), blocks, ROWS_BLOCK as u32);
-            // SAFETY: the caller promises valid source and destination; tiles have a place each.
+            // SAFETY: the caller promises valid source and destination; there is space for every
+            // tile.
             unsafe { launch.on(self.device, args![self.src, self.dst, to, rows]) }
         };
         if n < LONG && (n < SPREAD || count >= self.enough()) {
@@ -187,7 +191,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
         };
         let blocks = count.div_ceil(ROWS_BLOCK >> before.team_shift) as u32;
         let (ptr, none) = (totals.ptr(), DevicePtr(0));
-        // SAFETY: in place: a thread reads its run before it writes it, and nobody else reads it.
+        // SAFETY: in place: a thread reads its run before it writes it, and no other thread reads
+        // it.
         unsafe {
             Launch::linear(key(sums, BEFORE), blocks, ROWS_BLOCK as u32)
                 .on(self.device, args![ptr, ptr, none, before])?;
@@ -196,7 +201,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
     }
 
     /// # Safety
-    /// As [`run`](Self::run).
+    /// Same as [`run`](Self::run).
     unsafe fn columns(&self, along: Dim<2>, sequences: &[Dim<2>]) -> Result<()> {
         let (n, count) = (along.size, count(sequences));
         let runs = n.div_ceil(RADIX).next_power_of_two().min(RADIX);
@@ -215,11 +220,11 @@ impl<R: GpuRuntime> Pass<'_, R> {
         unsafe { launch.on(self.device, args![self.src, self.dst, columns]) }
     }
 
-    /// Few long sequences with gaps, by way of copies without: as sequences side by side they would
+    /// Computes few, long, strided sequences through contiguous copies: the columns kernel would
     /// leave most of the device idle.
     ///
     /// # Safety
-    /// As [`run`](Self::run).
+    /// Same as [`run`](Self::run).
     unsafe fn compacted(&self, along: Dim<2>, sequences: &[Dim<2>]) -> Result<()> {
         let (n, all) = (along.size, count(sequences));
         let size = self.dtype.size_in_bytes();
@@ -238,12 +243,12 @@ impl<R: GpuRuntime> Pass<'_, R> {
             dims.push(Dim { size: n, stride: pair(along.stride[operand], 1) });
             dims
         };
-        // SAFETY: the caller promises a valid source; the copy has as many elements.
+        // SAFETY: the caller promises a valid source; the copy has the same number of elements.
         unsafe { copy_walk(self.device, size, self.src, dense.ptr(), copied(0, false))? };
         let part = Pass { src: dense.ptr(), dst: dense.ptr(), ..*self };
         part.each_part(&place, (MOST_TILES / n.div_ceil(TILE)).max(1), |part, sequences| {
-            // SAFETY: in place: a thread reads its run before it writes it, and nobody else reads
-            // it.
+            // SAFETY: in place: a thread reads its run before it writes it, and no other thread
+            // reads it.
             unsafe { part.rows(n, sequences) }
         })?;
         // SAFETY: the caller promises a valid destination.

@@ -1,5 +1,5 @@
-// Running sums. `rows` takes sequences without gaps, a run of 16 elements a thread; `columns` any
-// others, neighbours lying side by side.
+// Running sums. `rows` takes contiguous sequences, with a run of 16 elements per thread; `columns`
+// takes all other sequences, with neighbouring threads on neighbouring sequences.
 #include "device_lib/index.cuh"
 #include "ops/scan/levels.cuh"
 
@@ -7,31 +7,31 @@ namespace isobit::scan {
 
 ISOBIT_CONST u32 ROWS_BLOCK = 256;
 ISOBIT_CONST u32 COLUMNS_BLOCK = 512;
-// Elements of a tile of `rows`: three levels of runs.
+// Elements per tile of `rows`: three levels of runs.
 ISOBIT_CONST u32 TILE = ROWS_BLOCK * RADIX;
 
 // The host's `Rows` in scan/mod.rs.
 struct Rows {
     u64 n;
-    // Where each sequence starts in source and destination.
+    // The offset of each sequence in source and destination.
     Index<2> sequences;
     u32 count;
-    // The threads of a sequence's team are 2 to this.
+    // The team of a sequence has 2^team_shift threads.
     u32 team_shift;
-    // Tiles of a sequence, if each is the work of a block: the sums before each are given, or its
-    // total is wanted. Else 1.
+    // Tiles per sequence if each tile has its own block: then either the sums before each tile are
+    // given, or its total is wanted. Else 1.
     Divisor tiles;
-    // Nonzero: every run is aligned to 16 bytes, in source and destination.
+    // Nonzero if every run is aligned to 16 bytes in the source, or in the destination.
     u32 src_vectors;
     u32 dst_vectors;
 };
 
-// As in ops/scan/mod.rs.
+// Must match ops/scan/mod.rs.
 static_assert(sizeof(Rows) == 272);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Rows, sequences) == 8 && ISOBIT_OFFSET(Rows, count) == 240);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Rows, tiles) == 248 && ISOBIT_OFFSET(Rows, src_vectors) == 260);
 
-// What comes out: running sums, those without the element itself, or the total of each tile.
+// What a kernel computes: running sums, running sums without the element itself, or tile totals.
 enum Kind { SUMS, EXCLUSIVE, TOTALS };
 
 template <typename T>
@@ -72,7 +72,7 @@ ISOBIT_FN void store_run(T *to, const Acc<T> (&x)[RADIX], u64 left, bool vectors
     }
 }
 
-// What lies before a thread's run in its tile, and the total of the tile.
+// The sums before a thread's run in its tile, and the total of the tile.
 template <typename A>
 struct Place {
     A groups;
@@ -80,7 +80,7 @@ struct Place {
     A total;
 };
 
-// Sums of the runs before each in its group of 16, and of the groups before that.
+// Sums the runs before each run in its group of 16, and the groups before that group.
 template <typename A>
 ISOBIT_FN Place<A> place_of_run(A total, u32 r, u32 team) {
     __shared__ A runs[ROWS_BLOCK];
@@ -89,7 +89,7 @@ ISOBIT_FN Place<A> place_of_run(A total, u32 r, u32 team) {
     const u32 first_run = thread_x() - r, first_group = first_run / RADIX;
     runs[thread_x()] = total;
     barrier();
-    // A team of less than a group has the block's first threads of its own to do this.
+    // If a team is smaller than a group, the first thread of each team does this.
     const u32 group_size = team < RADIX ? team : RADIX;
     if (r < groups_of_team) {
         A sum = none<A>();
@@ -153,7 +153,7 @@ ISOBIT_FN void rows(const T *src, T *dst, Acc<T> *tiles, const Rows &s) {
             }
             store_run(dst + at.at[1] + i, x, left, s.dst_vectors != 0);
             levels.complete(place.total);
-            // The next tile writes what this one still reads.
+            // The next tile overwrites what this one still reads.
             barrier();
         }
     }
@@ -166,19 +166,19 @@ struct Columns {
     u64 dst_step;
     Index<2> sequences;
     u32 count;
-    // The block's sequences, and the runs of each that it takes at a time, are 2 to these.
+    // The block has 2^across_shift sequences, and takes 2^runs_shift runs of each at a time.
     u32 across_shift;
     u32 runs_shift;
 };
 
-// As in ops/scan/mod.rs.
+// Must match ops/scan/mod.rs.
 static_assert(sizeof(Columns) == 272);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Columns, sequences) == 24 && ISOBIT_OFFSET(Columns, count) == 256);
 
 template <typename T>
 ISOBIT_FN void columns(const T *src, T *dst, const Columns &s) {
     using A = Acc<T>;
-    // Two, in turn: a tile writes into one while the one before is read from the other.
+    // Two buffers in turn: a tile writes to one while the previous one is read from the other.
     __shared__ A totals[2][COLUMNS_BLOCK];
     const u32 across = 1u << s.across_shift, runs = 1u << s.runs_shift;
     const u32 x = thread_x() & (across - 1), r = thread_x() >> s.across_shift;

@@ -1,5 +1,5 @@
-//! Three kernels for each dtype of the condition and size of the values: a selection moves bits,
-//! whatever they mean.
+//! Three kernels per dtype of the condition and size of the values: a selection moves bits,
+//! whatever their dtype.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;

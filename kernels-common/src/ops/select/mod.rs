@@ -10,7 +10,7 @@ fn kernels(cond: DType, values: DType) -> Kernels {
     Kernels::with_rows(Key::new(Family::Select, 0, &[cond, carrier(values)], Key::CONTIGUOUS), 2)
 }
 
-/// The kernels that the operation may launch for these dtypes.
+/// Returns the kernels that the operation may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     kernels(dtypes[0], dtypes[1]).keys()
 }

@@ -1,4 +1,4 @@
-// Takes one of two values by a condition. Bits are moved, so values go by their size.
+// Selects one of two values by a condition. It moves bits, so kernels exist per value size.
 #include "device_lib/elementwise.cuh"
 
 namespace isobit {

@@ -1,26 +1,26 @@
-//! Kernels for each size of element: how a dtype's bits are ordered is a parameter.
+//! Kernels per element size: the order of a dtype's bits is a parameter.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// Rows of up to 2^[`SMALL`] elements in the shared memory of a block, which has several of the
-/// shorter ones.
+/// Rows of up to 2^[`SMALL`] elements in the shared memory of a block. A block holds several of the
+/// shorter rows.
 pub const TILE_SMALL: u8 = 0;
-/// Rows of up to 2^[`large`] elements, and the tiles of longer ones.
+/// Rows of up to 2^[`large`] elements, and the tiles of longer rows.
 pub const TILE_LARGE: u8 = 1;
-/// Two sorted runs into one.
+/// Merges two sorted runs.
 pub const MERGE: u8 = 2;
 
-/// Elements of a small tile, as a power of two.
+/// The log2 of the elements of a small tile.
 pub const SMALL: u32 = 10;
 
-/// Elements of a large tile, as a power of two: as many as 48 KiB of shared memory hold.
+/// Returns the log2 of the elements of a large tile, limited by 48 KiB of shared memory.
 pub const fn large(size: usize) -> u32 {
     if size == 8 { 11 } else { 12 }
 }
 
-/// The key of a kernel for elements that a dtype carries.
+/// Returns the key of a kernel for elements with the size of `carrier`.
 pub const fn key(carrier: DType, variant: u8) -> Key {
     Key::new(Family::Sort, 0, &[carrier], variant)
 }

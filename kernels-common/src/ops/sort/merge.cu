@@ -1,29 +1,29 @@
-// Sorted runs of a long row, merged two by two. Each block makes a stretch of one merged run: it
+// Merges the sorted runs of a long row two by two. Each block makes a stretch of one merged run: it
 // finds where the stretch begins and ends in both runs (merge path: Odeh, Green, Mwassi, Shmueli
-// and Birk, 2012), and its threads do the same within.
+// and Birk, 2012), and its threads do the same within the stretch.
 #include "ops/sort/sort_keys.cuh"
 
 namespace isobit {
 
 ISOBIT_CONST u32 MERGE_THREADS = 256;
-// Odd, so that threads which each walk through their own records are off one another's banks.
+// Odd, so that threads which walk through their own records avoid bank conflicts.
 ISOBIT_CONST u32 MERGE_EACH = 7, MERGE_STRETCH = MERGE_THREADS * MERGE_EACH;
 
 // The host's `Merge`.
 struct Merge {
     SortRows rows;
-    // Merged runs of a row, and stretches of one.
+    // Merged runs per row, and stretches per merged run.
     Divisor runs;
     Divisor stretches;
-    // Records of a run before and after, of which the row's last may have fewer, and of all runs of
-    // a row.
+    // Records per run before and after the merge (the last run of a row may have fewer), and
+    // records of all runs of a row before and after.
     u64 run_before, run_after;
     u64 row_before, row_after;
-    // Nonzero: the row's results, not a run, are written.
+    // Nonzero if this writes the results of the row instead of a run.
     u32 last;
 };
 
-// As in ops/sort/rows.rs.
+// Must match ops/sort/rows.rs.
 static_assert(sizeof(Merge) == 352);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Merge, runs) == 288 && ISOBIT_OFFSET(Merge, run_before) == 312);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Merge, last) == 344);
@@ -33,16 +33,16 @@ struct Pair {
     const Record<U> *a, *b;
     u64 a_length, b_length;
 
-    // Whether the record at `i` of `a` is among the first `results`, of which those behind it in
-    // `a` are not.
+    // Whether record `i` of `a` is among the first `results` records, assuming that the later ones
+    // of `a` are not.
     ISOBIT_FN bool takes(const Pair &p, u64 i, u64 results) {
         return Record<U>::before(p.a[i], p.b[results - 1 - i]);
     }
 };
 
-// How many of the first `results[w]` records come from `a`, for both ends `w` of a stretch: half of
-// the block's threads look for each, every one at the end of its share of what is left, until
-// nothing is.
+// How many of the first `results[w]` records come from `a`, for both ends `w` of a stretch. Half of
+// the block's threads search each end. Every thread tests the end of its share of the remaining
+// range, until nothing remains.
 template <typename U>
 ISOBIT_FN void find_ends(const Pair<U> &pair, const u64 (&results)[2], u64 (&taken)[2]) {
     constexpr u32 SEEKERS = MERGE_THREADS / 2;
@@ -95,7 +95,7 @@ ISOBIT_FN void merge_stretch(const U *src, void *dst, const Record<U> *in, Recor
     pair.b_length = shorter(m.run_before, behind - pair.a_length);
     const u64 length = shorter(m.run_after, pair.a_length + pair.b_length);
     const u64 start = (u64)stretch * MERGE_STRETCH;
-    // The row's last run may be shorter than the stretches are for.
+    // The row's last run may be too short to have this stretch.
     if (start >= length)
         return;
     const u64 ends[2] = {start, shorter(start + MERGE_STRETCH, length)};
@@ -112,7 +112,7 @@ ISOBIT_FN void merge_stretch(const U *src, void *dst, const Record<U> *in, Recor
     }
     barrier();
 
-    // The thread's own stretch, in what the block has: where its results lie.
+    // The thread's own part of the block's stretch: finds where its results begin.
     const u32 first = thread * MERGE_EACH < count ? thread * MERGE_EACH : count;
     const u32 b_count = count - a_count;
     u32 i = first > b_count ? first - b_count : 0, most = first < a_count ? first : a_count;

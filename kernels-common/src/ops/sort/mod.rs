@@ -1,7 +1,7 @@
-//! Sorting the last dimension, and the first elements of one that is sorted.
+//! Sorts along the last dimension, and takes the first elements of a sorted dimension (top-k).
 //!
-//! A row that a block's shared memory holds is one block's work. A longer one is sorted in tiles,
-//! which are merged two by two; of tiles and merged runs no more is kept than is asked for.
+//! One block sorts a row that fits in its shared memory. A longer row is sorted in tiles, which are
+//! then merged two by two. Tiles and merged runs keep only as many elements as the result needs.
 
 mod rows;
 
@@ -19,17 +19,18 @@ use rows::{Merge, Order, Output, Rows, Tiles};
 
 use crate::manifest::instances::sort::{MERGE, SMALL, TILE_LARGE, TILE_SMALL, key, large};
 
-/// Words that a thread of a tile sorts, as a power of two, and records of a stretch: as in
+/// The log2 of the words that a thread of a tile sorts, and the records of a stretch; must match
 /// network.cuh and merge.cu.
 const EACH: u32 = 4;
 const STRETCH: usize = 256 * 7;
 const MERGE_THREADS: u32 = 256;
-/// Blocks of one launch: with 256 threads, fewer than 2^32 of these.
+/// The most blocks of one launch: with 256 threads each, there are fewer than 2^32 threads.
 const MOST_BLOCKS: usize = 1 << 23;
-/// Records of one launch's runs, if there is more than one row: 1 GiB for those of 8 bytes.
+/// The most records of the runs in one launch, if it has more than one row: 1 GiB for 8-byte
+/// records.
 const MOST_RECORDS: usize = 1 << 27;
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     [TILE_SMALL, TILE_LARGE, MERGE].map(|variant| key(carrier(dtypes[0]), variant)).into()
 }
@@ -74,8 +75,8 @@ pub(crate) fn apply_into<R: GpuRuntime>(
         src: src.ptr().at(src.dtype(), src_layout.start_offset()),
         dst: dst.ptr().at(dst.dtype(), dst_layout.start_offset()),
     };
-    // SAFETY: both layouts were validated against their buffers, which are two: one is borrowed
-    // mutably.
+    // SAFETY: both layouts were validated against their buffers, which are distinct, because one is
+    // borrowed mutably.
     unsafe { pass.run(&rows) }
 }
 
@@ -87,7 +88,7 @@ struct Pass<'a, R: GpuRuntime> {
     output: Output,
     length: usize,
     keep: usize,
-    /// From an element of a row to the next, in source and destination.
+    /// The step from one element of a row to the next, in source and destination.
     steps: [usize; 2],
     src: DevicePtr,
     dst: DevicePtr,
@@ -97,7 +98,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
     /// Sorts every row of a walk.
     ///
     /// # Safety
-    /// Every element of the rows, and every result, is allocated.
+    /// Every element of the rows, and every result, must be allocated.
     unsafe fn run(&self, rows: &[Dim<2>]) -> Result<()> {
         let size = self.dtype.size_in_bytes();
         let (variant, log) = if self.length <= 1 << SMALL { (TILE_SMALL, SMALL) } else { (TILE_LARGE, large(size)) };
@@ -111,32 +112,32 @@ impl<R: GpuRuntime> Pass<'_, R> {
                 ..*self
             };
             let rows = Rows::new(Order::new(self.dtype, self.sort), rows, self);
-            // SAFETY: a part of it: the caller promises that every element of the rows, and every
-            // result, is allocated.
+            // SAFETY: this is a part of the rows; the caller promises that every element of the
+            // rows, and every result, is allocated.
             unsafe { if tiles == 1 { part.short(rows, variant, log) } else { part.long(rows, log, tiles) } }
         })
     }
 
-    /// Rows that fit a tile.
+    /// Sorts rows that fit in a tile.
     ///
     /// # Safety
-    /// As [`run`](Self::run).
+    /// Same as [`run`](Self::run).
     unsafe fn short(&self, rows: Rows, variant: u8, log: u32) -> Result<()> {
         let shift = self.length.next_power_of_two().ilog2().max(1);
         let blocks = (rows.count as usize).div_ceil(1 << (log - shift));
         let tiles = Tiles::of_whole_rows(rows, shift, self.dtype);
         let launch = Launch::linear(key(carrier(self.dtype), variant), blocks as u32, 1 << (log - EACH));
-        // SAFETY: the caller promises valid rows; no runs are written.
+        // SAFETY: the caller promises valid rows; the kernel writes no runs.
         unsafe { launch.on(self.device, args![self.src, self.dst, DevicePtr(0), tiles]) }
     }
 
-    /// Rows that are sorted tile by tile and merged.
+    /// Sorts rows tile by tile, and merges the tiles.
     ///
     /// # Safety
-    /// As [`run`](Self::run).
+    /// Same as [`run`](Self::run).
     unsafe fn long(&self, rows: Rows, log: u32, tiles: usize) -> Result<()> {
         let count = rows.count as usize;
-        // Records of a run, and of all runs of a row, whose last may be shorter.
+        // Records per run, and records of all runs of a row; the last run may be shorter.
         let mut run = self.keep.min(1 << log);
         let mut of_row = (tiles - 1) * run + run.min(self.length - ((tiles - 1) << log));
         let mut runs = tiles;
@@ -144,7 +145,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         let carrier = carrier(self.dtype);
         let parameters = Tiles::of_parts(rows, log, self.dtype, tiles, run, of_row);
         let launch = Launch::linear(key(carrier, TILE_LARGE), (count * tiles) as u32, 1 << (log - EACH));
-        // SAFETY: the caller promises valid rows, and the runs have a place each.
+        // SAFETY: the caller promises valid rows, and there is space for every run.
         unsafe { launch.on(self.device, args![self.src, self.dst, records.ptr(), parameters])? };
         while runs > 1 {
             let merged = runs.div_ceil(2);
@@ -167,8 +168,8 @@ impl<R: GpuRuntime> Pass<'_, R> {
             let to = next.as_ref().map_or(DevicePtr(0), GpuStorage::ptr);
             let launch = Launch::linear(key(carrier, MERGE), (count * merged * stretches) as u32, MERGE_THREADS);
             // SAFETY: the caller promises valid rows; the runs are those that were written before,
-            // and the merged ones have a place each. Runs go back to the pool when they were
-            // merged, which reuses them in stream order.
+            // and there is space for every merged run. Merged runs return to the pool, which reuses
+            // them in stream order.
             unsafe { launch.on(self.device, args![self.src, self.dst, records.ptr(), to, merge])? };
             let Some(next) = next else { break };
             (records, run, of_row, runs) = (next, run_after, row_after, merged);
@@ -176,7 +177,7 @@ impl<R: GpuRuntime> Pass<'_, R> {
         Ok(())
     }
 
-    /// Memory for records of keys and positions.
+    /// Allocates memory for `count` records of keys and positions.
     fn records(&self, count: usize) -> Result<GpuStorage<R>> {
         let size = if self.dtype.size_in_bytes() == 8 { 16 } else { 8 };
         self.device.alloc(count * size, DType::U8)

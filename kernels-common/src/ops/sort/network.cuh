@@ -1,6 +1,6 @@
-// A sorting network on 32-bit words in shared memory, of which a thread takes sixteen at a time
-// into registers: four stages between one exchange through memory and the next. Every comparator is
-// a minimum and a maximum. No lanes are counted, so it runs alike on warps of any width.
+// A sorting network on 32-bit words in shared memory. A thread loads sixteen words at a time into
+// registers and runs four stages between two exchanges through memory. Every comparator is a
+// minimum and a maximum. The network does not depend on the warp width.
 #pragma once
 
 #include "device_lib/thread.cuh"
@@ -9,8 +9,8 @@ namespace isobit {
 
 ISOBIT_CONST u32 SORT_EACH_LOG = 4, SORT_EACH = 1u << SORT_EACH_LOG;
 
-// Where a word lies: a gap behind every sixteen keeps threads that step by powers of two off one
-// another's banks.
+// The position of a word in shared memory: a gap after every sixteen words avoids bank conflicts
+// between threads that step by powers of two.
 ISOBIT_FN constexpr u32 slot_of(u32 i) { return i + (i >> SORT_EACH_LOG); }
 ISOBIT_FN constexpr u32 slots_for(u32 n) { return n + (n >> SORT_EACH_LOG); }
 
@@ -20,7 +20,7 @@ ISOBIT_FN void exchange(u32 &a, u32 &b) {
     b = high;
 }
 
-// The stages of a merge whose distances are `FROM`, `FROM / 2` ... `LEAST` among a thread's words.
+// The stages of a merge with distances `FROM`, `FROM / 2` ... `LEAST` among a thread's words.
 template <u32 FROM, u32 LEAST = 1>
 ISOBIT_FN void stages(u32 (&x)[SORT_EACH]) {
     if constexpr (FROM >= LEAST) {
@@ -32,8 +32,8 @@ ISOBIT_FN void stages(u32 (&x)[SORT_EACH]) {
     }
 }
 
-// Merges neighbouring runs of `HALF` words of a thread: the first stage meets the second run from
-// behind.
+// Merges neighbouring runs of `HALF` words of a thread: the first stage reads the second run in
+// reverse.
 template <u32 HALF>
 ISOBIT_FN void merge_own(u32 (&x)[SORT_EACH]) {
 #pragma unroll
@@ -43,7 +43,7 @@ ISOBIT_FN void merge_own(u32 (&x)[SORT_EACH]) {
     stages<HALF / 2>(x);
 }
 
-// A thread's sixteen words: those whose numbers differ in the bits from `LOW` on.
+// A thread's sixteen words: their numbers only differ in the four bits from bit `LOW` on.
 template <u32 LOW>
 struct Group {
     u32 near, far;
@@ -53,7 +53,7 @@ struct Group {
         const u32 high = thread >> LOW << (LOW + SORT_EACH_LOG), low = thread & MASK;
         return Group{slot_of(high | low), slot_of(high | (low ^ MASK))};
     }
-    // As `slot_of`, of a number with nothing below `LOW`.
+    // Same as `slot_of`, for a number without bits below `LOW`.
     ISOBIT_FN constexpr u32 step(u32 r) { return slot_of(r << LOW); }
 };
 
@@ -73,8 +73,8 @@ ISOBIT_FN void group_stages(u32 *words, u32 thread) {
         group_stages<LOW - SORT_EACH_LOG>(words, thread);
 }
 
-// Merges neighbouring runs of 2^(LOG - 1) words. The upper run is read from behind, so that every
-// comparator puts the smaller first.
+// Merges neighbouring runs of 2^(LOG - 1) words. The upper run is read in reverse, so that every
+// comparator puts the smaller word first.
 template <u32 LOG>
 ISOBIT_FN void merge_runs(u32 *words, u32 thread) {
     constexpr u32 LOW = LOG - SORT_EACH_LOG, HERE = (LOG - 1) % SORT_EACH_LOG + 1;
@@ -104,9 +104,9 @@ ISOBIT_FN void merge_up(u32 *words, u32 thread, u32 log_run) {
     }
 }
 
-// Sorts every run of 2^log_run among 2^LOG_WORDS words, which lie as `slot_of` says; a block has a
-// thread for sixteen. All threads enter, after a barrier behind the words' writing, and leave
-// behind one.
+// Sorts every run of 2^log_run words among 2^LOG_WORDS words, which are placed by `slot_of`. The
+// block has one thread per sixteen words. All threads must call it, after a barrier that follows
+// the writes of the words; it ends with a barrier.
 template <u32 LOG_WORDS>
 ISOBIT_FN void sort_words(u32 *words, u32 log_run) {
     const u32 thread = thread_x();

@@ -1,4 +1,4 @@
-//! The parameters of the kernels, as order.cuh, tile.cu and merge.cu declare them.
+//! The kernel parameters, as sort_keys.cuh, tile.cu and merge.cu declare them.
 
 use super::Pass;
 use crate::launch::index::{Dim, Divisor, Index, count};
@@ -6,7 +6,7 @@ use crate::runtime::GpuRuntime;
 use isobit_hal::{DType, Sort};
 use std::mem::offset_of;
 
-/// `Order` of the kernels.
+/// The layout of the kernels' `Order`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Order {
@@ -36,14 +36,14 @@ impl Order {
     }
 }
 
-/// What is written of a sorted element.
+/// What is written for a sorted element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
     Positions,
     Values,
 }
 
-/// `SortRows` of the kernels.
+/// The layout of the kernels' `SortRows`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows {
@@ -62,7 +62,8 @@ const _: () = assert!(offset_of!(Rows, rows) == 16 && offset_of!(Rows, src_step)
 const _: () = assert!(offset_of!(Rows, count) == 280);
 
 impl Rows {
-    /// Fewer than 2^31 rows of at most [`MAX_RANK`](crate::launch::index::MAX_RANK) dimensions.
+    /// There must be fewer than 2^31 rows, of at most [`MAX_RANK`](crate::launch::index::MAX_RANK)
+    /// dimensions.
     pub(super) fn new<R: GpuRuntime>(order: Order, rows: &[Dim<2>], pass: &Pass<'_, R>) -> Self {
         Self {
             order,
@@ -77,7 +78,7 @@ impl Rows {
     }
 }
 
-/// `Tiles` of the kernels.
+/// The layout of the kernels' `Tiles`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tiles {
@@ -93,19 +94,20 @@ const _: () = assert!(size_of::<Tiles>() == 320);
 const _: () = assert!(offset_of!(Tiles, shift) == 288 && offset_of!(Tiles, tiles) == 296);
 const _: () = assert!(offset_of!(Tiles, run) == 308 && offset_of!(Tiles, row_records) == 312);
 
-/// How many slices a key is sorted by, of as many bits as a word has beside the place.
+/// Returns the number of slices that a key is sorted by. A slice has the bits of a word that the
+/// place does not need.
 fn slices(dtype: DType, shift: u32) -> u32 {
     (8 * dtype.size_in_bytes() as u32).div_ceil(u32::BITS - shift)
 }
 
 impl Tiles {
-    /// Each row in 2^`shift` places.
+    /// Puts each row in 2^`shift` places.
     pub(super) fn of_whole_rows(rows: Rows, shift: u32, dtype: DType) -> Self {
         Self { rows, shift, slices: slices(dtype, shift), tiles: Divisor::new(1), run: 0, row_records: 0 }
     }
 
-    /// Each row in several tiles of 2^`log` places, of which the first `run` records are written,
-    /// `row_records` of a row.
+    /// Divides each row into several tiles of 2^`log` places. The first `run` records of each tile
+    /// are written, `row_records` per row.
     pub(super) fn of_parts(rows: Rows, log: u32, dtype: DType, tiles: usize, run: usize, row_records: usize) -> Self {
         Self {
             rows,
@@ -118,7 +120,7 @@ impl Tiles {
     }
 }
 
-/// `Merge` of the kernels.
+/// The layout of the kernels' `Merge`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Merge {

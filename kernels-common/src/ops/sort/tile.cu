@@ -1,7 +1,7 @@
-// Rows that a block sorts in shared memory, and the tiles of longer ones. The words of the network
-// hold a slice of the key above a place, so a key of more bits is sorted slice by slice from the
-// lowest: words of 32 bits have a minimum and a maximum of one instruction, where pairs of key and
-// position would take six.
+// Rows that a block sorts in shared memory, and the tiles of longer rows. A word of the network
+// holds a slice of the key above a place, so a key with more bits is sorted slice by slice from the
+// lowest: the minimum and the maximum of 32-bit words take one instruction each, while pairs of key
+// and position would take six.
 #include "ops/sort/network.cuh"
 #include "ops/sort/sort_keys.cuh"
 
@@ -10,18 +10,17 @@ namespace isobit {
 // The host's `Tiles`.
 struct Tiles {
     SortRows rows;
-    // A row has 2 to this places in the tile, and the tile's other rows follow.
+    // A row has 2^shift places in the tile, and the tile's other rows follow.
     u32 shift;
     // Slices of the key.
     u32 slices;
-    // Tiles of a row that is longer; they go to `runs`, of each as many as `run`, and `row_records`
-    // of a row.
+    // Tiles of a longer row. They go to `runs`: `run` records of each tile, `row_records` per row.
     Divisor tiles;
     u32 run;
     u64 row_records;
 };
 
-// As in ops/sort/rows.rs.
+// Must match ops/sort/rows.rs.
 static_assert(sizeof(Tiles) == 320);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, shift) == 288 && ISOBIT_OFFSET(Tiles, tiles) == 296);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, run) == 308 && ISOBIT_OFFSET(Tiles, row_records) == 312);
@@ -29,8 +28,9 @@ ISOBIT_LAYOUT(ISOBIT_OFFSET(Tiles, run) == 308 && ISOBIT_OFFSET(Tiles, row_recor
 template <typename U, u32 LOG>
 ISOBIT_FN void sort_tile(const U *src, void *dst, Record<U> *runs, const Tiles &t) {
     constexpr u32 TILE = 1u << LOG, THREADS = TILE >> SORT_EACH_LOG;
-    // Where the element at each place of the order so far lies. Keys of one slice need none, as
-    // their words say it; keys of two, one order; of more, one to read and one to write.
+    // Where the element at each place of the order so far lies. Keys of one slice need no such
+    // array, because the words contain it. Keys of two slices need one; longer keys need one to
+    // read and one to write.
     constexpr u32 ORDERS = sizeof(U) / 4;
     __shared__ U keys[TILE];
     __shared__ u32 words[slots_for(TILE)];
@@ -46,8 +46,8 @@ ISOBIT_FN void sort_tile(const U *src, void *dst, Record<U> *runs, const Tiles &
     const u64 from = one ? row_place(s, first_row, 0) + start * s.src_step : 0;
     const u32 slice_bits = 8 * sizeof(u32) - t.shift;
 
-    // Whether a place has an element: those of a row go before the others, also once they are
-    // sorted.
+    // Whether a place has an element. The elements of a row come before empty places, also after
+    // sorting.
     const auto has_element = [&](u32 i) { return (i & mask) < length && first_row + (i >> t.shift) < s.count; };
     const auto element_at = [&](u32 i) {
         const u64 row = one ? from : row_place(s, first_row + (i >> t.shift), 0);
@@ -57,8 +57,7 @@ ISOBIT_FN void sort_tile(const U *src, void *dst, Record<U> *runs, const Tiles &
 #pragma unroll 4
     for (u32 c = 0; c < SORT_EACH; c++) {
         const u32 i = thread + c * THREADS;
-        // Where there is no element, all bits of the key are set, and the place is behind those of
-        // the elements.
+        // An empty place has a key with all bits set, and comes after all places with elements.
         const U key = has_element(i) ? key_of<U>(element_at(i), s.order) : (U)~(U)0;
         keys[i] = key;
         words[slot_of(i)] = (u32)key << t.shift | (i & mask);
@@ -66,7 +65,7 @@ ISOBIT_FN void sort_tile(const U *src, void *dst, Record<U> *runs, const Tiles &
     barrier();
     sort_words<LOG>(words, t.shift);
 
-    // Where the element lies that is at a place once the slices up to this one are sorted.
+    // The place of the element that is at place `i` once the slices up to this one are sorted.
     const auto origin = [&](u32 i, u32 slice) {
         const u32 place = (i & ~mask) | (words[slot_of(i)] & mask);
         if constexpr (ORDERS > 0)

@@ -1,10 +1,10 @@
-//! Two kernels for each size of element: a triangle moves bits, whatever they mean.
+//! Two kernels per element size: a triangle moves bits, whatever their dtype.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
 use isobit_hal::DType;
 
-/// A dtype for each size of element.
+/// One dtype for each element size.
 pub const CARRIERS: [DType; 4] = [DType::U8, DType::I16, DType::U32, DType::I64];
 
 /// Adds the modules.

@@ -1,4 +1,4 @@
-//! Triangles of matrices.
+//! Triangles of matrices (tril and triu).
 
 use crate::args;
 use crate::key::{Family, Key};
@@ -12,7 +12,7 @@ fn key(dtype: DType, variant: u8) -> Key {
     Key::new(Family::Triangle, 0, &[carrier(dtype)], variant)
 }
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(_op: &Op, dtypes: &[DType]) -> Vec<Key> {
     [Key::ROWS, Key::STRIDED].map(|variant| key(dtypes[0], variant)).into()
 }
@@ -45,7 +45,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     let upper = u32::from(op.upper);
     parts(dst.device(), key(dtype, variant), &dims, |part| {
         let (from, to) = (from.at(dtype, part.src), to.at(dtype, part.dst));
-        // SAFETY: both layouts were validated against their buffers, and the walk visits their
+        // SAFETY: both layouts were validated against their buffers, and the walk only visits their
         // elements.
         unsafe { part.launch.on(dst.device(), args![from, to, part.walk, op.diagonal, upper]) }
     })

@@ -1,11 +1,11 @@
-// Triangles of matrices, as bits. What becomes 0 is not read, and what stays in place is not
-// written.
+// Triangles of matrices, as bits. Elements that become 0 are not read, and elements that stay in
+// place are not written.
 #include "ops/element_walk.cuh"
 
 namespace isobit {
 
-// `V` neighbours of a row at a time. What stays lies on one side of the diagonal, that is, of a
-// column less a row.
+// Takes `V` neighbours of a row at a time. Elements on one side of the diagonal, that is, of the
+// column minus the row, are kept.
 template <int V, typename T>
 ISOBIT_FN void triangle(const T *src, T *dst, const ElementWalk &walk, i64 diagonal, bool upper) {
     for_each_element(walk, [&](const Element &e) {

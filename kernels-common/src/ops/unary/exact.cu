@@ -1,4 +1,4 @@
-// The unary operations that IEEE 754 or integer arithmetic determines.
+// The unary operations whose results IEEE 754 or integer arithmetic determines exactly.
 #include "device_lib/arith.cuh"
 #include "ops/unary/unary.cuh"
 

@@ -1,5 +1,5 @@
-//! Two kernels for each operation and dtype. What an integer returns as it is has none: that is a
-//! copy. Of integers that differ in their sign alone, the unsigned ones have those that wrap.
+//! Two kernels per operation and dtype. Operations that return integers unchanged have no kernel,
+//! because that is a copy. Signed integers share the wrapping kernels of the unsigned ones.
 
 use super::{recipes, without_sign};
 use crate::key::{Family, Key};
@@ -8,8 +8,8 @@ use isobit_hal::{DType, UnaryOp};
 
 use UnaryOp::*;
 
-/// The operations that follow a recipe, by module: those of one module are compiled together when
-/// one of them is wanted.
+/// The operations that follow a recipe, by module. All kernels of a module are compiled together
+/// when one of them is needed.
 const MATH: &[(&str, &[UnaryOp])] = &[
     ("exp", &[Exp, Exp2, Expm1]),
     ("log", &[Log, Log2, Log1p, Rsqrt]),
@@ -33,8 +33,8 @@ pub fn add(modules: &mut Vec<Module>) {
     }
 }
 
-/// The dtype under whose key the kernels are: the negative and the square of an integer are the
-/// same bits with a sign or without.
+/// Returns the dtype whose key the kernels have: the negative and the square of an integer have the
+/// same bits whether it is signed or not.
 pub fn carrier(op: UnaryOp, dtype: DType) -> DType {
     if matches!(op, Neg | Sqr) { without_sign(dtype) } else { dtype }
 }

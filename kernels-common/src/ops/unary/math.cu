@@ -1,4 +1,4 @@
-// The transcendental unaries, over the recipes of the module's prelude.
+// The transcendental unary operations, with the recipes of the module's prelude.
 #include "ops/unary/unary.cuh"
 
 namespace isobit::unary {

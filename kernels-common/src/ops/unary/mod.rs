@@ -8,7 +8,7 @@ use crate::runtime::GpuRuntime;
 use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Layout, Op, Result, Src, UnaryOp};
 
-/// True for what returns integers as they are.
+/// Whether the operation returns elements of this dtype unchanged (rounding an integer).
 fn is_copy(op: UnaryOp, dtype: DType) -> bool {
     dtype.is_int() && op.is_rounding()
 }
@@ -18,7 +18,7 @@ fn kernels(op: UnaryOp, dtype: DType) -> Kernels {
     Kernels::new(Key::new(Family::Unary, op.index(), &[carrier(op, dtype)], Key::CONTIGUOUS), unroll)
 }
 
-/// The kernels that the operation may launch for these dtypes.
+/// Returns the kernels that the operation may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     match (op, dtypes) {
         (&Op::Unary(op), &[dtype, _]) if !is_copy(op, dtype) => kernels(op, dtype).keys(),

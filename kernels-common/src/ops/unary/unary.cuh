@@ -1,5 +1,5 @@
-// The kernels of functions of one argument; the sources beside this file declare the functors,
-// named as the operations.
+// The kernels of functions of one argument. The sources in this folder declare the functors, named
+// after the operations.
 #pragma once
 
 #include "device_lib/elementwise.cuh"

@@ -1,5 +1,5 @@
-//! Two kernels for each size of element (nearest neighbours move bits) and for each float
-//! (bilinear).
+//! Two kernels per element size for nearest neighbours, which move bits, and two per float dtype
+//! for bilinear.
 
 use crate::key::{Family, Key};
 use crate::manifest::Module;
@@ -7,15 +7,15 @@ use isobit_hal::DType;
 
 /// Any layout.
 pub const ANY: u8 = 0;
-/// Columns without gaps.
+/// Contiguous columns.
 pub const BANDS: u8 = 1;
 /// The operations' numbers in keys.
 pub const NEAREST: usize = 0;
-/// As above.
+/// See [`NEAREST`].
 pub const BILINEAR: usize = 1;
 
-/// Columns that a thread of [`BANDS`] makes: 16 bytes, but no more than registers hold the
-/// positions of.
+/// Returns the number of columns that a thread of [`BANDS`] computes: 16 bytes, limited by the
+/// registers that hold their positions.
 pub const fn width(size: usize) -> usize {
     if size == 1 { 8 } else { 16 / size }
 }

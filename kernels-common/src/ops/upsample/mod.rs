@@ -1,4 +1,4 @@
-//! Upsampling of the last one or two dimensions.
+//! Upsampling along the last one or two dimensions.
 
 use crate::args;
 use crate::key::{Family, Key};
@@ -13,12 +13,12 @@ use crate::storage::GpuStorage;
 use isobit_hal::{BackendStorage, DType, Dims, Layout, Op, Result, Src};
 use std::mem::offset_of;
 
-/// Rows of the result that a thread makes: enough to read most rows of the source once, few enough
-/// for many threads.
+/// Rows of the result per thread: enough to read most rows of the source only once, and few enough
+/// to have many threads.
 const HEIGHT: usize = 8;
-/// Units of one launch: a grid has less than 2^32 threads.
+/// The most units of one launch: a grid has fewer than 2^32 threads.
 const MOST: usize = 1 << 30;
-/// As in elementwise.cuh.
+/// Must match elementwise.cuh.
 const BLOCK: u32 = 256;
 
 fn key(op: &Op, dtype: DType, variant: u8) -> Key {
@@ -28,12 +28,12 @@ fn key(op: &Op, dtype: DType, variant: u8) -> Key {
     }
 }
 
-/// The kernels that an operation of the family may launch for these dtypes.
+/// Returns the kernels that an operation of the family may launch for these dtypes.
 pub(crate) fn keys(op: &Op, dtypes: &[DType]) -> Vec<Key> {
     [ANY, BANDS].map(|variant| key(op, dtypes[0], variant)).into()
 }
 
-/// `Scale` of the kernels.
+/// The layout of the kernels' `Scale`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Scale {
@@ -47,7 +47,8 @@ const _: () = assert!(size_of::<Scale>() == 32);
 const _: () = assert!(offset_of!(Scale, step) == 16 && offset_of!(Scale, align_corners) == 24);
 
 impl Scale {
-    /// Of a dimension, with the step rounded to f32 but where positions are counted in f64.
+    /// Makes the scale of a dimension. The step is rounded to f32 unless positions are computed in
+    /// f64.
     fn new(from: usize, to: usize, factor: Option<f64>, align_corners: bool, double: bool) -> Self {
         let ratio = |from: usize, to: usize| match double {
             true => from as f64 / to as f64,
@@ -64,7 +65,7 @@ impl Scale {
     }
 }
 
-/// `Upsample` of the kernels.
+/// The layout of the kernels' `Upsample`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Upsample {
@@ -77,7 +78,7 @@ struct Upsample {
 const _: () = assert!(size_of::<Upsample>() == 80);
 const _: () = assert!(offset_of!(Upsample, row_step) == 64);
 
-/// `Bands` of the kernels.
+/// The layout of the kernels' `Bands`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct Bands {
@@ -115,7 +116,7 @@ pub(crate) fn apply_into<R: GpuRuntime>(
     };
     let double = dtype == DType::F64 && matches!(op, Op::UpsampleBilinear2d(_));
     let column = dst_layout.shape().rank() - 1;
-    // Of one spatial dimension, a plane has one row.
+    // With one spatial dimension, a plane has one row.
     let row = |values: &[usize], one: usize| if spatial == 2 { values[column - 1] } else { one };
     let rows = Scale::new(row(src_layout.dims(), 1), row(dst_layout.dims(), 1), factors[0], align, double);
     let columns = Scale::new(src_layout.dims()[column], dst_layout.dims()[column], factors[1], align, double);
@@ -158,7 +159,7 @@ struct Call<'a, R: GpuRuntime> {
 }
 
 impl<R: GpuRuntime> Call<'_, R> {
-    /// How many dimensions the planes lie in.
+    /// Returns the number of dimensions before the spatial ones.
     fn outer(&self) -> usize {
         self.dst_layout.shape().rank() - self.spatial
     }
@@ -200,7 +201,7 @@ impl<R: GpuRuntime> Call<'_, R> {
                 units,
             };
             let launch = Launch::linear(key(self.op, dtype, BANDS), units.div_ceil(BLOCK), BLOCK);
-            // SAFETY: as in `any`; a thread's columns and rows are the destination's.
+            // SAFETY: same as in `any`; a thread's columns and rows are within the destination.
             unsafe { launch.on(self.dst.device(), args![from, to, bands]) }
         })
     }

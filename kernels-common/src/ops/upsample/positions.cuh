@@ -1,4 +1,4 @@
-// Where an element of an upsampled dimension lies in the source: PyTorch's arithmetic, in the
+// The position of an element of an upsampled dimension in the source: PyTorch's arithmetic, in the
 // compute type.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace isobit {
 
-// One dimension: the host's `Scale` in upsample/mod.rs. `step` is from an element of the result to
-// the next, in elements of the source, and exact in the compute type.
+// One dimension; the host's `Scale` in upsample/mod.rs. `step` is the distance from one element of
+// the result to the next, in elements of the source, and exact in the compute type.
 struct Scale {
     u64 from;
     u64 to;
@@ -16,11 +16,11 @@ struct Scale {
     u32 align_corners;
 };
 
-// As in ops/upsample/mod.rs.
+// Must match ops/upsample/mod.rs.
 static_assert(sizeof(Scale) == 32);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Scale, step) == 16 && ISOBIT_OFFSET(Scale, align_corners) == 24);
 
-// The element at or below a position, at most the last. `I` is u32 for sizes below 2^31.
+// The element at or below a position, limited to the last element. `I` is u32 for sizes below 2^31.
 template <typename I, typename C>
 ISOBIT_FN I element_at(C position, I size) {
     const I i = saturate<I>(floor(position));
@@ -32,7 +32,7 @@ ISOBIT_FN I nearest_element(const Scale &s, I i) {
     return element_at<I>((float)i * (float)s.step, (I)s.from);
 }
 
-// Between which elements an element of the result lies, and their weights.
+// The elements between which an element of the result lies, and their weights.
 template <typename I, typename C>
 struct Between {
     I low;

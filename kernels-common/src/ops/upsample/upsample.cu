@@ -1,11 +1,11 @@
-// Upsampling of rows and columns. The kernels for rows walk down columns: what a column takes from
-// a row of the source is found once, and a row is read once for all rows of the result that lie
-// beside it.
+// Upsampling of rows and columns. The kernels for bands walk down columns: they compute once what a
+// column takes from a row of the source, and read each row once for all rows of the result that are
+// next to it.
 #include "ops/upsample/positions.cuh"
 
 namespace isobit {
 
-// Any layout, an element at a time: the host's `Upsample` in upsample/mod.rs.
+// Any layout, one element at a time; the host's `Upsample` in upsample/mod.rs.
 struct Upsample {
     Scale rows;
     Scale columns;
@@ -13,7 +13,7 @@ struct Upsample {
     u64 column_step;
 };
 
-// As in ops/upsample/mod.rs.
+// Must match ops/upsample/mod.rs.
 static_assert(sizeof(Upsample) == 80);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Upsample, row_step) == 64);
 
@@ -40,8 +40,8 @@ ISOBIT_FN void bilinear(const T *src, T *dst, const ElementWalk &walk, const Ups
     });
 }
 
-// Columns without gaps, of sizes below 2^31, `V` columns of the result and a band of rows a thread:
-// the host's `Bands`.
+// Contiguous columns, with sizes below 2^31: a thread computes `V` columns of a band of rows. The
+// host's `Bands`.
 struct Bands {
     Scale rows;
     Scale columns;
@@ -54,12 +54,12 @@ struct Bands {
     u32 units;
 };
 
-// As in ops/upsample/mod.rs.
+// Must match ops/upsample/mod.rs.
 static_assert(sizeof(Bands) == 344);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Bands, src_row) == 64 && ISOBIT_OFFSET(Bands, planes) == 80);
 ISOBIT_LAYOUT(ISOBIT_OFFSET(Bands, packs) == 312 && ISOBIT_OFFSET(Bands, height) == 336);
 
-// A thread's columns and rows.
+// The columns and rows of a thread.
 struct Band {
     Offsets<2> plane;
     u32 column;
@@ -114,7 +114,7 @@ ISOBIT_FN void bilinear_bands(const T *src, T *dst, const Bands &b) {
 #pragma unroll
     for (int v = 0; v < V; v++)
         x[v] = between<C>(b.columns, band.column + v);
-    // Two rows of the source, interpolated along their columns, and which they are.
+    // Two rows of the source, interpolated along their columns, and the numbers of these rows.
     C low[V], high[V];
     u32 low_row = ~0u, high_row = ~0u;
     const auto across = [&](C(&to)[V], u32 row) {

@@ -1,5 +1,5 @@
-//! Kernels of a user's own: one source for every vendor, what it computes, what is refused, and
-//! what is compiled how often.
+//! Custom kernels: one source for every vendor, its results, rejected calls, and how often it is
+//! compiled.
 
 mod refused;
 
@@ -15,14 +15,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The device, where it has a run-time compiler too.
+/// Returns the device, if it has a run-time compiler.
 pub fn compiling() -> Option<Device> {
     let device = device()?;
     match device.runtime().compiler() {
         Ok(_) => Some(device),
         Err(why) => {
             assert!(std::env::var_os("ISOBIT_NVRTC").is_none() && std::env::var_os("CI").is_none(), "{why}");
-            eprintln!("skipped, for there is no run-time compiler: {why}");
+            eprintln!("skipped: there is no run-time compiler: {why}");
             None
         }
     }
@@ -47,7 +47,7 @@ fn has_the_hosts_bits<T: WithDType>(device: &Device, name: &str, values: &[T]) {
     let x = device.storage_from_slice(values).unwrap();
     let mut y = device.zeros(&n.into(), T::DTYPE).unwrap();
     let launch = func.builder().arg_mut(&mut y).arg(&x).value(n as u64);
-    // SAFETY: the kernel takes these arguments and stays below n.
+    // SAFETY: the kernel takes these arguments and writes fewer than n elements.
     unsafe { launch.launch(LaunchConfig::for_num_elems(n / 3)) }.unwrap();
     let host = CpuDevice.storage_from_slice(values).unwrap().unary(&l, UnaryOp::Silu).unwrap();
     let same = y.to_cpu_storage().unwrap().as_bytes().iter().eq(host.as_bytes());
@@ -57,8 +57,8 @@ fn has_the_hosts_bits<T: WithDType>(device: &Device, name: &str, values: &[T]) {
 #[test]
 fn one_source_gives_the_hosts_bits() {
     let Some(device) = compiling() else { return };
-    // Every finite f16, and as many of the others over their exponents. Which NaN an f16 becomes is
-    // not defined.
+    // Every finite f16, and the same number of values of the other dtypes, spread over their
+    // exponents. The NaN that an f16 NaN becomes is not defined.
     let narrow: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).filter(|x| !x.is_nan()).step_by(7).collect();
     has_the_hosts_bits(&device, "silu_f16", &narrow);
     let single: Vec<f32> =
@@ -76,7 +76,7 @@ struct Scale {
     int shift;
 };
 
-// y[i] = x[n - 1 - i] * h * factor + shift + small + wide, the x turned round in shared memory.
+// y[i] = x[n - 1 - i] * h * factor + shift + small + wide; x is reversed in shared memory.
 ISOBIT_KERNEL(64) mix(float *y, const float *x, isobit::f16 h, Scale scale, isobit::u8 small, isobit::i64 wide, float add) {
     extern __shared__ float turned[];
     const isobit::u32 i = isobit::thread_x(), last = isobit::block_dim_x() - 1;
@@ -86,7 +86,7 @@ ISOBIT_KERNEL(64) mix(float *y, const float *x, isobit::f16 h, Scale scale, isob
 }
 "#;
 
-/// `Scale` as the kernel has it.
+/// `Scale` in the layout of the kernel.
 fn scale() -> KernelValue {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&2.0f64.to_ne_bytes());
@@ -109,17 +109,17 @@ fn numbers_structures_offsets_and_shared_memory_arrive() {
     let mut y = device.zeros(&40usize.into(), DType::F32).unwrap();
     let launch = func.builder().arg_mut_at(&mut y, 3).arg_at(&x, 8).value(f16::from_f32(1.5)).value(scale());
     let launch = launch.value(200u8).value(-(1i64 << 20)).value(0.25f32);
-    // SAFETY: the kernel takes these arguments, and 32 elements from 3 and from 8 are inside.
+    // SAFETY: the kernel takes these arguments, and 32 elements from 3 and from 8 are in bounds.
     unsafe { launch.launch(mixed(32)) }.unwrap();
     let y = y.to_vec::<f32>().unwrap();
     for (i, &y) in y.iter().enumerate() {
-        // Multiples of a quarter below 2^24: exact in f32.
+        // Multiples of a quarter below 2^24 are exact in f32.
         let of = |i: usize| (8 + 31 - i) as f32 * 3.0 - 7.0 + 200.0 - 1048576.0 + 0.25;
         assert_eq!(y, if (3..35).contains(&i) { of(i - 3) } else { 0.0 }, "{i}");
     }
 }
 
-/// Two kernels, of which one adds an argument and an offset to each element.
+/// A source with two kernels, one of which adds an argument and an offset to each element.
 fn add(name: &str, offset: &str) -> KernelSource {
     let text = r#"
 #include <isobit.cuh>
@@ -129,7 +129,7 @@ extern "C" __global__ void other(float *y) { y[0] = 0; }
     KernelSource::new(name, text.replace("OFFSET", offset))
 }
 
-/// What it makes of four elements that are 1, and of the argument 0.5.
+/// Returns its result for four elements that are 1 and the argument 0.5.
 fn added(device: &Device, module: &str, offset: &str) -> (Func, Vec<f32>) {
     let source = add(module, offset);
     let func = device.get_or_load_custom_func("add", module, KernelCode::Source(&source)).unwrap();
@@ -139,7 +139,7 @@ fn added(device: &Device, module: &str, offset: &str) -> (Func, Vec<f32>) {
     (func, y.to_vec().unwrap())
 }
 
-/// Which function of which loaded module it is.
+/// Identifies the function and its loaded module.
 fn handle(device: &Device, func: &Func) -> String {
     fn of<R: GpuRuntime>(_: &R, func: &Func) -> String {
         format!("{:?}", func.downcast_ref::<GpuFunc<R>>().expect("it is this driver's").function())
@@ -174,7 +174,7 @@ fn threads_that_want_one_source_compile_it_once() {
     assert_eq!(counters.compiles + counters.compile_hits, 1, "{counters:?}");
 }
 
-/// Tells a test that it is the second process, and which source it compiles.
+/// Tells a test that it runs as the second process, and which source it compiles.
 const CHILD: &str = "ISOBIT_TEST_COMPILE";
 
 #[test]
@@ -189,7 +189,7 @@ fn a_second_process_finds_what_the_first_compiled() {
         return;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compiled-{}", std::process::id()));
-    // Each file with what tells whether it was written again.
+    // Each file, with values that tell whether it was written again.
     let run = |offset: &str, compiles: u64| -> BTreeMap<PathBuf, (u64, i64)> {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["a_second_process_finds_what_the_first_compiled", "--nocapture"]);
@@ -235,15 +235,15 @@ fn headers_and_options_of_a_users_own_are_seen() {
     assert_eq!(run(&other), 43);
     let twice = source.clone().with_header("mine/number.h", "#define NUMBER 1");
     fails(device.compile("k", &twice), ErrorKind::InvalidArgument);
-    // A header of the tree's name stands in for the tree's.
+    // A header with the name of a tree header replaces it.
     let shadow = KernelSource::new("k.cu", text.replace("mine/number.h", "device_lib/bits.cuh"));
     let shadow =
         shadow.with_header("device_lib/bits.cuh", "#pragma once\n#define NUMBER 60").with_option("-DSUMMAND=4");
     assert_eq!(run(&shadow), 64);
 }
 
-/// Plain CUDA C++, without the dialect: thread t leaves its number so far from the end of shared
-/// memory.
+/// Plain CUDA C++ without the dialect: thread t writes its number at that distance from the end of
+/// shared memory.
 const FAR: &str = r#"
 extern "C" __global__ void far(float *y, unsigned words) {
     extern __shared__ float many[];
@@ -258,17 +258,17 @@ fn shared_memory_beyond_the_default_is_asked_for() {
     let Some(device) = compiling() else { return };
     let func = device.compile("far", &KernelSource::new("far.cu", FAR)).unwrap();
     let mut y = device.zeros(&64usize.into(), DType::F32).unwrap();
-    // Every card has 64 KiB: AMD's by default, NVIDIA's (48 KiB by default) where a kernel asks.
-    // Less is asked for first, and again last.
+    // Every card has 64 KiB: AMD's by default, NVIDIA's on request (48 KiB by default). Smaller
+    // sizes are requested first and last.
     for bytes in [1u32 << 10, 1 << 16, 1 << 12] {
         let config = LaunchConfig { shared_bytes: bytes, ..LaunchConfig::linear(1, 64) };
-        // SAFETY: 64 threads write 64 elements, and the last 64 words of the shared memory that is
-        // asked for.
+        // SAFETY: 64 threads write 64 elements, and the last 64 words of the requested shared
+        // memory.
         unsafe { func.builder().arg_mut(&mut y).value(bytes / 4).launch(config) }.unwrap();
         assert!(y.to_vec::<f32>().unwrap().iter().enumerate().all(|(i, &y)| y == (63 - i) as f32), "{bytes} bytes");
     }
     let config = LaunchConfig { shared_bytes: 1 << 20, ..LaunchConfig::linear(1, 64) };
-    // SAFETY: refused.
+    // SAFETY: the launch is rejected.
     let refused = unsafe { func.builder().arg_mut(&mut y).value(1u32 << 18).launch(config) };
     let error = fails(refused, ErrorKind::InvalidArgument);
     assert!(

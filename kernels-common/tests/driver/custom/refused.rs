@@ -1,4 +1,4 @@
-//! What is refused of kernels of a user's own, why, and that the device works afterwards.
+//! Rejected custom kernels: the errors, and that the device still works afterwards.
 
 use super::super::{Device, device, fails, ramp, works};
 use super::{MIX, add, compiling, mixed, scale};
@@ -12,13 +12,13 @@ fn target<R: GpuRuntime>(_: &R) -> Target {
     R::TARGET
 }
 
-/// The whole chain of causes.
+/// Returns the whole chain of error sources.
 fn causes(error: &Error) -> String {
     let first = std::error::Error::source(error);
     std::iter::successors(first, |e| e.source()).map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Launches `mix` with one argument in the place of another.
+/// Launches `mix` with one argument replaced.
 fn with(device: &Device, func: &Func, place: usize, value: Option<KernelValue>) -> isobit_hal::Result<()> {
     let x = device.storage_from_slice(&[1f32; 4]).unwrap();
     let mut y = device.storage_from_slice(&[1f32; 4]).unwrap();
@@ -32,7 +32,7 @@ fn with(device: &Device, func: &Func, place: usize, value: Option<KernelValue>) 
             _ => launch = launch.value(own),
         }
     }
-    // SAFETY: the arguments are right, or the launch is refused.
+    // SAFETY: the arguments are right, or the launch is rejected.
     unsafe { launch.launch(mixed(4)) }
 }
 
@@ -53,7 +53,7 @@ fn arguments_that_do_not_suit_the_kernel_are_refused() {
     refused(3, None, "a storage was given");
     refused(6, None, "a storage was given");
     refused(1, Some(1.0f32.into()), "address");
-    // What PTX tells and the metadata of AMD's code does not.
+    // PTX contains this information, the metadata of AMD code objects does not.
     let told = |place: usize| func.params().unwrap()[place].kind;
     if told(6) == ParamKind::Float {
         refused(6, Some(1u32.into()), "floating-point");
@@ -64,16 +64,16 @@ fn arguments_that_do_not_suit_the_kernel_are_refused() {
         refused(1, Some(1f64.into()), "address");
     }
     let mut y = device.storage_from_slice(&[1f32; 4]).unwrap();
-    // SAFETY: refused.
+    // SAFETY: the launch is rejected.
     let few = unsafe { func.builder().arg_mut(&mut y).launch(mixed(4)) };
     assert!(fails(few, ErrorKind::InvalidArgument).message().contains("takes 7 arguments, 1 were given"));
     let func = device.compile("add", &add("add.cu", "0")).unwrap();
-    // SAFETY: refused.
+    // SAFETY: the launch is rejected.
     let beyond = unsafe { func.builder().arg_mut_at(&mut y, 5).value(1f32).launch(LaunchConfig::linear(1, 1)) };
     assert!(fails(beyond, ErrorKind::InvalidArgument).message().contains("beyond a storage of 4 elements"));
     let other = Device::new(0).unwrap();
     let mut elsewhere = other.storage_from_slice(&[1f32; 4]).unwrap();
-    // SAFETY: refused.
+    // SAFETY: the launch is rejected.
     let mismatched = unsafe { func.builder().arg_mut(&mut elsewhere).value(1f32).launch(LaunchConfig::linear(1, 1)) };
     fails(mismatched, ErrorKind::DeviceMismatch);
     works(&device);
@@ -116,7 +116,7 @@ fn configurations_beyond_the_limits_are_refused() {
     let mut y = device.zeros(&128usize.into(), DType::F32).unwrap();
     let mut launch = |grid, block, shared_bytes| {
         let config = LaunchConfig { grid, block, shared_bytes };
-        // SAFETY: either refused, or 128 threads write 128 elements.
+        // SAFETY: the launch is rejected, or 128 threads write 128 elements.
         unsafe { func.builder().arg_mut(&mut y).value(1f32).launch(config) }
     };
     launch([1; 3], [128, 1, 1], 0).unwrap();

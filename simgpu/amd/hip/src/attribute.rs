@@ -1,5 +1,5 @@
-//! Attributes of devices, by number. What real cards have and the simulator does not offer
-//! (cooperative launches, managed memory, memory pools, images) is answered as absent.
+//! Device attributes, by number. Features of real cards that the simulator does not offer
+//! (cooperative launches, managed memory, memory pools, images) are reported as absent.
 
 use crate::Code;
 use crate::card::{Card, LOCAL_BYTES_PER_GROUP, MAX_THREADS};
@@ -14,16 +14,17 @@ struct Queried {
     memory: u64,
 }
 
-/// Registers of 32 bits that a multiprocessor has for its work groups, as HIP reports them.
+/// The number of 32-bit registers of a multiprocessor that its work groups share, as HIP reports
+/// it.
 pub(crate) const REGISTERS: c_int = 65536;
 
-/// Blocks that a grid can have along x, and along y and z.
+/// The largest number of blocks in a grid along x, y and z.
 pub(crate) const MAX_GRID: [c_int; 3] = [c_int::MAX, 65536, 65536];
 
 const YES: fn(&Queried) -> c_int = |_| 1;
 const NO: fn(&Queried) -> c_int = |_| 0;
 
-// `hipDeviceAttribute_t` as HIP 5 and 6 number it.
+// `hipDeviceAttribute_t`, with the numbers of HIP 5 and 6.
 isobit_simgpu_runtime_common::attributes! {
     Queried;
     EccEnabled = 0 => |this| c_int::from(this.card.ecc);
@@ -96,12 +97,12 @@ isobit_simgpu_runtime_common::attributes! {
     WallClockRate = 10017 => |this| this.card.wall_clock_khz;
 }
 
-/// Threads that a multiprocessor holds at a time.
+/// Returns the number of threads that a multiprocessor can hold at a time.
 pub(crate) fn threads_per_multiprocessor(card: &Card) -> c_int {
     (card.simds * card.waves_per_simd) as c_int * card.arch.wave_size() as c_int
 }
 
-/// The value of an attribute of a card.
+/// Writes the value of an attribute of a card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceGetAttribute(to: *mut c_int, attribute: c_int, device: c_int) -> Code {
     call("hipDeviceGetAttribute", || {
@@ -110,7 +111,7 @@ pub unsafe extern "C" fn hipDeviceGetAttribute(to: *mut c_int, attribute: c_int,
         let this =
             Queried { card: process.cards[device].card, device, memory: process.machine.memory.usage().capacity };
         let Some(value) = value(attribute, &this) else {
-            bail!(INVALID_VALUE, "attribute {attribute} is none that a simulated card has");
+            bail!(INVALID_VALUE, "simulated cards have no attribute {attribute}");
         };
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the value") }

@@ -1,4 +1,4 @@
-//! Capturing streams.
+//! Stream capture.
 
 use crate::Code;
 use crate::error::{Result, call, put, put_if_wanted, read};
@@ -8,7 +8,7 @@ use isobit_simgpu_runtime_common::capture::{mode, status};
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_ulonglong};
 
-/// Begins to capture a stream.
+/// Begins the capture of a stream.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipStreamBeginCapture(stream: Handle, capture_mode: c_int) -> Code {
     call("hipStreamBeginCapture", || {
@@ -17,7 +17,7 @@ pub extern "C" fn hipStreamBeginCapture(stream: Handle, capture_mode: c_int) -> 
     })
 }
 
-/// Ends the capture of a stream; the graph is null where it failed.
+/// Ends the capture of a stream. If the capture failed, writes a null graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamEndCapture(stream: Handle, graph: *mut Handle) -> Code {
     call("hipStreamEndCapture", || {
@@ -35,14 +35,14 @@ fn state(stream: Handle) -> Result<(c_int, u64)> {
     status(&process.machine, process.stream(stream)?)
 }
 
-/// Whether a stream captures: 0 no, 1 yes, 2 yes, but the capture is spoilt.
+/// Writes whether a stream is capturing: 0 no, 1 yes, 2 yes, but the capture is invalidated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamIsCapturing(stream: Handle, to: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipStreamIsCapturing", || unsafe { put(to, state(stream)?.0, "the status") })
 }
 
-/// Whether a stream captures, and the number of the capture.
+/// Writes whether a stream is capturing, and the number of the capture.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamGetCaptureInfo(stream: Handle, to: *mut c_int, number: *mut c_ulonglong) -> Code {
     call("hipStreamGetCaptureInfo", || {

@@ -1,48 +1,49 @@
-//! The cards that are simulated, as the real ones describe themselves.
+//! The simulated cards, with the properties that real cards report.
 
 use isobit_simgpu_amd::isa::Arch;
 
-/// A card's name and sizes. Sources: AMD's data sheets and instruction set documents; what HIP
-/// reports of such cards.
+/// A card's name and sizes. Sources: AMD's data sheets and instruction set documents, and what HIP
+/// reports for these cards.
 #[derive(Debug)]
 pub(crate) struct Card {
     pub(crate) arch: Arch,
     pub(crate) name: &'static str,
-    /// Architecture with the settings of the target, as code objects are chosen by.
+    /// The architecture with the target's feature settings, which selects the code object.
     pub(crate) gcn_arch_name: &'static str,
     pub(crate) major: i32,
     pub(crate) minor: i32,
-    /// What HIP counts as multiprocessors: compute units, on RDNA pairs of them.
+    /// What HIP counts as multiprocessors: compute units, or pairs of them on RDNA.
     pub(crate) multiprocessors: i32,
-    /// Compute units.
+    /// The number of compute units.
     pub(crate) compute_units: i32,
     pub(crate) l2_bytes: i32,
     /// Shader clock in kHz.
     pub(crate) clock_khz: i32,
     pub(crate) memory_clock_khz: i32,
-    /// In bits.
+    /// The width of the memory bus in bits.
     pub(crate) memory_bus: i32,
     pub(crate) ecc: bool,
-    /// The clock that kernels read, in kHz.
+    /// The clock that kernels can read, in kHz.
     pub(crate) wall_clock_khz: i32,
-    /// Vector registers of a SIMD for one lane, and the step in which waves get them.
+    /// The number of vector registers per SIMD for one lane, and the allocation granularity per
+    /// wave.
     pub(crate) vgprs_per_simd: u32,
     pub(crate) vgpr_step: u32,
-    /// Scalar registers of a SIMD; waves of RDNA have a fixed number each, so that they limit
-    /// nothing.
+    /// The number of scalar registers per SIMD. `None` on RDNA, where each wave has a fixed number,
+    /// so they do not limit occupancy.
     pub(crate) sgprs_per_simd: Option<u32>,
-    /// SIMDs of what HIP counts as a multiprocessor.
+    /// The number of SIMDs in what HIP counts as a multiprocessor.
     pub(crate) simds: u32,
-    /// Waves that a SIMD holds.
+    /// The number of waves that a SIMD can hold.
     pub(crate) waves_per_simd: u32,
-    /// Local memory of a multiprocessor, in bytes.
+    /// The local memory of a multiprocessor, in bytes.
     pub(crate) local_bytes: u32,
 }
 
-/// Threads that a work group can have.
+/// The largest number of threads in a work group.
 pub(crate) const MAX_THREADS: u32 = 1024;
 
-/// Bytes of local memory that a work group can have.
+/// The largest local memory of a work group, in bytes.
 pub(crate) const LOCAL_BYTES_PER_GROUP: u32 = 65536;
 
 const MI210: Card = Card {
@@ -111,7 +112,7 @@ const RX_7900_XTX: Card = Card {
     local_bytes: 131_072,
 };
 
-/// The card of an architecture.
+/// Returns the card of an architecture.
 pub(crate) const fn card(arch: Arch) -> &'static Card {
     match arch {
         Arch::Gfx90a => &MI210,

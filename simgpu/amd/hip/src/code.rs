@@ -1,7 +1,7 @@
-//! HIP's result codes, with their names and what they mean.
+//! HIP's result codes, with their names and meanings.
 
 isobit_simgpu_runtime_common::codes! {
-    /// What a function answers: `hipError_t`.
+    /// The result of a function: `hipError_t`.
     Code, unknown "hipErrorUnknown" "unknown error";
     SUCCESS hipSuccess 0 "no error";
     INVALID_VALUE hipErrorInvalidValue 1 "invalid argument";

@@ -1,4 +1,4 @@
-//! Copies.
+//! Memory copies.
 
 use crate::Code;
 use crate::copy_kinds::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, devices, of_bytes};
@@ -8,7 +8,7 @@ use isobit_simgpu_runtime_common::copy::{Copy, End, When};
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_void};
 
-/// Enqueues a copy. One that waits is refused in a capture.
+/// Enqueues a copy. A blocking copy is refused during a capture.
 pub(crate) fn enqueue(process: &'static Process, copy: Copy, stream: Handle, when: When) -> Result {
     copy.check::<Code>(&process.machine)?;
     let stream = process.stream(stream)?;
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn hipMemcpyAsync(
     call("hipMemcpyAsync", || bytes(to, from, size, kind, stream, When::Enqueued))
 }
 
-/// Copies bytes in stream order, and waits.
+/// Copies bytes in stream order, and waits for the copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemcpyWithStream(
     to: *mut c_void,
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn hipMemcpyDtoDAsync(to: *mut c_void, from: *const c_void
     call("hipMemcpyDtoDAsync", || bytes(to, from, size, DEVICE_TO_DEVICE, stream, When::Enqueued))
 }
 
-/// Copies from a card to another.
+/// Copies from one card to another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemcpyPeer(
     to: *mut c_void,
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn hipMemcpyPeer(
     })
 }
 
-/// Copies from a card to another in stream order.
+/// Copies from one card to another in stream order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemcpyPeerAsync(
     to: *mut c_void,
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn hipMemcpyPeerAsync(
     })
 }
 
-/// Copies rows: `pitch` bytes apart at each end, `width` bytes each.
+/// Copies rows of `width` bytes; each side has its own pitch in bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemcpy2D(
     to: *mut c_void,
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn hipMemcpy2DAsync(
     call("hipMemcpy2DAsync", || two_dimensions(to, from, width, rows, kind, stream, When::Enqueued))
 }
 
-/// Enqueues a copy of rows between addresses with their pitches.
+/// Enqueues a copy of rows between two addresses, each with its pitch.
 fn two_dimensions(
     (to, to_pitch): (u64, usize),
     (from, from_pitch): (u64, usize),
@@ -174,11 +174,12 @@ fn two_dimensions(
     enqueue(process()?, Copy { to, from, width, rows, layers: 1 }, stream, when)
 }
 
-/// What a copy between a symbol and memory is, by its direction; `hipMemcpyDefault` fits both.
+/// Checks the direction of a copy between a symbol and memory, and returns it; `hipMemcpyDefault`
+/// is valid for both directions.
 pub(crate) fn symbol_kind(kind: c_int, wanted: c_int) -> Result<c_int> {
     match kind {
         DEFAULT | DEVICE_TO_DEVICE => Ok(kind),
         kind if kind == wanted => Ok(kind),
-        _ => bail!(INVALID_MEMCPY_DIRECTION, "a copy of kind {kind} to or from a symbol"),
+        _ => bail!(INVALID_MEMCPY_DIRECTION, "{kind} is not a valid kind for a copy to or from a symbol"),
     }
 }

@@ -1,10 +1,10 @@
-//! The kinds of copies, which say where their ends are.
+//! The kinds of copies, which say whether each side is on the host or on a device.
 
 use crate::error::{Result, bail};
 use isobit_simgpu_runtime_common::copy::Copy;
 use std::ffi::c_int;
 
-/// `hipMemcpyKind`.
+/// `hipMemcpyKind`: from the host to the host.
 pub const HOST_TO_HOST: c_int = 0;
 /// From the host to a device.
 pub const HOST_TO_DEVICE: c_int = 1;
@@ -12,13 +12,12 @@ pub const HOST_TO_DEVICE: c_int = 1;
 pub const DEVICE_TO_HOST: c_int = 2;
 /// Within a device or between two.
 pub const DEVICE_TO_DEVICE: c_int = 3;
-/// By what the addresses are.
+/// The direction is derived from the addresses.
 pub const DEFAULT: c_int = 4;
-/// As [`DEVICE_TO_DEVICE`], without compute units.
+/// Like [`DEVICE_TO_DEVICE`], but does not use compute units.
 pub const DEVICE_TO_DEVICE_NO_CU: c_int = 1024;
 
-/// Whether the destination and the source of a kind of copy are memory of a device, as far as the
-/// kind says it.
+/// Whether the destination and the source of a copy are device memory, according to its kind.
 ///
 /// # Errors
 /// `hipErrorInvalidMemcpyDirection`.
@@ -28,11 +27,11 @@ pub(crate) fn devices(kind: c_int) -> Result<(bool, bool)> {
         HOST_TO_DEVICE => (true, false),
         DEVICE_TO_HOST => (false, true),
         DEVICE_TO_DEVICE | DEVICE_TO_DEVICE_NO_CU => (true, true),
-        _ => bail!(INVALID_MEMCPY_DIRECTION, "{kind} is no kind of copy"),
+        _ => bail!(INVALID_MEMCPY_DIRECTION, "{kind} is not a kind of copy"),
     })
 }
 
-/// A copy of bytes.
+/// Returns a copy of bytes.
 pub(crate) fn of_bytes(to: u64, from: u64, bytes: usize, kind: c_int) -> Result<Copy> {
     let (to_device, from_device) = devices(kind)?;
     Ok(Copy::of_bytes(to, to_device, from, from_device, bytes))

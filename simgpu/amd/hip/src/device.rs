@@ -1,11 +1,11 @@
-//! Devices: how many there are, which one is current, names, waiting for one.
+//! Devices: their number, the current one, names, and synchronization.
 
 use crate::Code;
 use crate::error::{bail, call, put, put_if_wanted, put_text};
 use crate::process::{current_device, process, set_current_device};
 use std::ffi::{c_char, c_int, c_uint};
 
-/// How many cards there are.
+/// Writes the number of cards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGetDeviceCount(count: *mut c_int) -> Code {
     call("hipGetDeviceCount", || {
@@ -24,7 +24,7 @@ pub extern "C" fn hipSetDevice(device: c_int) -> Code {
     })
 }
 
-/// The calling thread's current card.
+/// Writes the calling thread's current card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGetDevice(device: *mut c_int) -> Code {
     call("hipGetDevice", || {
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn hipGetDevice(device: *mut c_int) -> Code {
     })
 }
 
-/// The handle of a card, which is its number.
+/// Writes the handle of a card, which is its number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceGet(device: *mut c_int, ordinal: c_int) -> Code {
     call("hipDeviceGet", || {
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn hipDeviceGet(device: *mut c_int, ordinal: c_int) -> Cod
     })
 }
 
-/// The name of a card, cut to `len` bytes with its NUL.
+/// Writes the name of a card, truncated to `len` bytes including its NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceGetName(name: *mut c_char, len: c_int, device: c_int) -> Code {
     call("hipDeviceGetName", || {
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn hipDeviceGetName(name: *mut c_char, len: c_int, device:
     })
 }
 
-/// The place of a card on the bus, `domain:bus:device.function`.
+/// Writes the PCI address of a card, `domain:bus:device.function`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceGetPCIBusId(id: *mut c_char, len: c_int, device: c_int) -> Code {
     call("hipDeviceGetPCIBusId", || {
@@ -65,13 +65,13 @@ pub unsafe extern "C" fn hipDeviceGetPCIBusId(id: *mut c_char, len: c_int, devic
     })
 }
 
-/// The bus that a card is on. Simulated cards are on buses of their own, so that no two look like
-/// one.
+/// Returns the PCI bus of a card. Each simulated card has its own bus, so that no two have the same
+/// address.
 pub(crate) fn pci_bus(device: usize) -> i32 {
     device as i32 + 1
 }
 
-/// Bytes of a card's memory.
+/// Writes the size of a card's memory in bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceTotalMem(bytes: *mut usize, device: c_int) -> Code {
     call("hipDeviceTotalMem", || {
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn hipDeviceTotalMem(bytes: *mut usize, device: c_int) -> 
     })
 }
 
-/// The compute capability of a card: major and minor number of its architecture.
+/// Writes the compute capability of a card: the major and minor number of its architecture.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) -> Code {
     call("hipDeviceComputeCapability", || {
@@ -102,7 +102,7 @@ pub extern "C" fn hipDeviceSynchronize() -> Code {
     call("hipDeviceSynchronize", || Ok(process()?.machine.queues.synchronize_device(current_device())?))
 }
 
-/// The range of stream priorities: none is treated otherwise than another here.
+/// Writes the range of stream priorities. Priorities have no effect here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> Code {
     call("hipDeviceGetStreamPriorityRange", || {
@@ -115,11 +115,11 @@ pub unsafe extern "C" fn hipDeviceGetStreamPriorityRange(least: *mut c_int, grea
     })
 }
 
-/// As the AMD runtime has them.
+/// The lowest priority, as in AMD's runtime.
 pub(crate) const LEAST_PRIORITY: c_int = 1;
 pub(crate) const GREATEST_PRIORITY: c_int = -1;
 
-/// Sets how threads wait for the device, which makes no difference here.
+/// Sets how threads wait for the device. This has no effect here.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipSetDeviceFlags(flags: c_uint) -> Code {
     /// `hipDeviceScheduleMask`, `hipDeviceMapHost`, `hipDeviceLmemResizeToMax`.

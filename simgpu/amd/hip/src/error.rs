@@ -1,4 +1,4 @@
-//! The border that every call crosses, with HIP's codes and the last error of each thread.
+//! The boundary that every call crosses: result codes and the last error of each thread.
 
 use crate::Code;
 use isobit_simgpu_runtime_common::error::outcome;
@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 
 pub(crate) use isobit_simgpu_runtime_common::error::{put, put_if_wanted, put_text, read, text};
 
-/// A refusal: the code that the caller gets, and why.
+/// An error: the code that the caller gets, and the reason.
 pub(crate) type Error = isobit_simgpu_runtime_common::Error<Code>;
 
 pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
 
-/// An error with a formatted reason.
+/// Returns an error with a formatted reason.
 macro_rules! bail {
     ($($refusal:tt)*) => {
         isobit_simgpu_runtime_common::bail!($crate::Code, $($refusal)*)
@@ -24,17 +24,17 @@ thread_local! {
     static LAST: Cell<Code> = const { Cell::new(Code::SUCCESS) };
 }
 
-/// The last error of the calling thread.
+/// Returns the last error of the calling thread.
 pub(crate) fn last() -> Code {
     LAST.get()
 }
 
-/// Forgets the last error of the calling thread, and gives it.
+/// Returns and clears the last error of the calling thread.
 pub(crate) fn take_last() -> Code {
     LAST.replace(Code::SUCCESS)
 }
 
-/// Makes a call of the interface: an error becomes its code and the thread's last error.
+/// Runs the body of an API call; an error becomes its code and the thread's last error.
 pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
     let code = outcome(name, log_errors(), body);
     if code != Code::SUCCESS && code != Code::NOT_READY {
@@ -43,7 +43,7 @@ pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
     code
 }
 
-/// Whether reasons are printed, by the variable that ROCm has for it.
+/// Whether reasons are printed, according to ROCm's environment variable for this.
 fn log_errors() -> bool {
     static LEVEL: OnceLock<bool> = OnceLock::new();
     *LEVEL.get_or_init(|| std::env::var("AMD_LOG_LEVEL").is_ok_and(|level| level.parse::<u32>().is_ok_and(|l| l > 0)))

@@ -13,7 +13,7 @@ const DISABLE_TIMING: c_uint = 2;
 /// `DisableSystemFence`. Not `hipEventInterprocess`.
 const KNOWN: c_uint = 0x1 | 0x2 | 0x4000_0000 | 0x8000_0000 | 0x2000_0000;
 
-/// The event that a handle names.
+/// Returns the event of a handle.
 pub(crate) fn id(event: Handle) -> Result<EventId> {
     if event.is_null() {
         bail!(INVALID_HANDLE, "the event is null");
@@ -21,13 +21,13 @@ pub(crate) fn id(event: Handle) -> Result<EventId> {
     Ok(EventId(event as u64))
 }
 
-/// A new event, which takes the time.
+/// Creates an event that records time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipEventCreate(event: *mut Handle) -> Code {
     call("hipEventCreate", || create(event, 0))
 }
 
-/// A new event.
+/// Creates an event with flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipEventCreateWithFlags(event: *mut Handle, flags: c_uint) -> Code {
     call("hipEventCreateWithFlags", || create(event, flags))
@@ -43,11 +43,11 @@ fn create(to: *mut Handle, flags: c_uint) -> Result {
     let process = process()?;
     let event = process.machine.queues.create_event(current_device())?;
     process.note(event.0, flags, 0);
-    // SAFETY: the caller of HIP promises room for an event.
+    // SAFETY: the caller of HIP promises that `to` has room for an event.
     unsafe { put(to, event.0 as Handle, "the event") }
 }
 
-/// Destroys an event; what waits for it goes on waiting.
+/// Destroys an event. Work that waits for it keeps waiting.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipEventDestroy(event: Handle) -> Code {
     call("hipEventDestroy", || {
@@ -58,7 +58,7 @@ pub extern "C" fn hipEventDestroy(event: Handle) -> Code {
     })
 }
 
-/// Makes an event happen when all work that a stream has now is done.
+/// Records an event: it completes when all work that the stream has now is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipEventRecord(event: Handle, stream: Handle) -> Code {
     call("hipEventRecord", || {
@@ -73,13 +73,13 @@ pub extern "C" fn hipEventSynchronize(event: Handle) -> Code {
     call("hipEventSynchronize", || Ok(process()?.machine.queues.synchronize_event(id(event)?)?))
 }
 
-/// Whether an event has happened; `hipErrorNotReady` if not.
+/// Whether an event has completed; returns `hipErrorNotReady` if not.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipEventQuery(event: Handle) -> Code {
     call("hipEventQuery", || Ok(process()?.machine.queues.query_event(id(event)?)?))
 }
 
-/// Milliseconds between two events: those of the machine that simulates.
+/// Writes the milliseconds between two events, measured on the host that runs the simulation.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipEventElapsedTime(ms: *mut c_float, start: Handle, stop: Handle) -> Code {
     call("hipEventElapsedTime", || {

@@ -1,5 +1,5 @@
-//! What the code that a HIP compiler makes calls: registration of fat binaries, and launches by
-//! host function.
+//! The functions that HIP compilers generate calls to: registration of fat binaries, and launches
+//! by host function.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put, text};
@@ -15,7 +15,8 @@ use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
-/// A bundle of code objects in a program's or library's data, with what was loaded of it by card.
+/// A bundle of code objects in a program's or library's data, and the modules loaded from it per
+/// card.
 #[derive(Debug)]
 pub(crate) struct FatBinary {
     /// The address of the bundle.
@@ -24,12 +25,12 @@ pub(crate) struct FatBinary {
 }
 
 impl FatBinary {
-    /// The code for a card, loaded at the first call.
+    /// Returns the code for a card; the first call loads it.
     pub(crate) fn module(&self, process: &Process, device: usize) -> Result<Arc<LoadedModule>> {
         let mut modules = self.modules.lock();
         let load = || {
-            // SAFETY: whoever registered the bundle keeps it until it is unregistered, when this is
-            // dropped.
+            // SAFETY: the program that registered the bundle keeps it until it is unregistered, and
+            // then this value is dropped.
             let image = unsafe { image::bytes(self.image as *const c_void) }?;
             LoadedModule::load(process, device, image).map(Arc::new)
         };
@@ -37,7 +38,7 @@ impl FatBinary {
     }
 }
 
-/// What a compiler puts around a bundle.
+/// The structure that a compiler puts around a bundle.
 #[repr(C)]
 pub struct Wrapper {
     magic: u32,
@@ -49,7 +50,7 @@ pub struct Wrapper {
 /// "HIPF".
 const WRAPPER_MAGIC: u32 = 0x4849_5046;
 
-/// Registers a fat binary; null where it is none.
+/// Registers a fat binary. Returns null if it is not valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __hipRegisterFatBinary(wrapper: *const Wrapper) -> *mut *mut c_void {
     let mut handle: Handle = std::ptr::null_mut();
@@ -57,7 +58,7 @@ pub unsafe extern "C" fn __hipRegisterFatBinary(wrapper: *const Wrapper) -> *mut
         if wrapper.is_null() {
             bail!(INVALID_VALUE, "the binary is null");
         }
-        // SAFETY: not null, and the compiler's promise.
+        // SAFETY: the pointer is not null, and the compiler generates it as required.
         let wrapper = unsafe { wrapper.read_unaligned() };
         if wrapper.magic != WRAPPER_MAGIC || wrapper.version != 1 {
             bail!(INVALID_IMAGE, "a binary with magic {:#x}, version {}", wrapper.magic, wrapper.version);
@@ -69,13 +70,13 @@ pub unsafe extern "C" fn __hipRegisterFatBinary(wrapper: *const Wrapper) -> *mut
     handle.cast()
 }
 
-/// Forgets a fat binary and what it registered.
+/// Unregisters a fat binary with its kernels and variables.
 #[unsafe(no_mangle)]
 pub extern "C" fn __hipUnregisterFatBinary(handle: *mut *mut c_void) {
     call("__hipUnregisterFatBinary", || {
         match REGISTERED.binaries.remove(handle.cast()) {
             Some(binary) => REGISTERED.remove(&binary),
-            None => bail!(INVALID_HANDLE, "{handle:p} is no fat binary"),
+            None => bail!(INVALID_HANDLE, "{handle:p} is not a fat binary"),
         }
         Ok(())
     });
@@ -84,12 +85,12 @@ pub extern "C" fn __hipUnregisterFatBinary(handle: *mut *mut c_void) {
 fn binary(handle: *mut *mut c_void) -> Result<Arc<FatBinary>> {
     match REGISTERED.binaries.get(handle.cast()) {
         Some(binary) => Ok(binary),
-        None => bail!(INVALID_HANDLE, "{handle:p} is no fat binary"),
+        None => bail!(INVALID_HANDLE, "{handle:p} is not a fat binary"),
     }
 }
 
-/// Makes a host function stand for a kernel. The limits and sizes that old compilers gave are not
-/// read.
+/// Registers a host function for a kernel. The limits and sizes that old compilers passed are
+/// ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __hipRegisterFunction(
     handle: *mut *mut c_void,
@@ -104,14 +105,14 @@ pub unsafe extern "C" fn __hipRegisterFunction(
     _wave: *mut c_int,
 ) {
     call("__hipRegisterFunction", || {
-        // SAFETY: the compiler's promise.
+        // SAFETY: the compiler passes a valid string.
         let name = unsafe { text(name, "the name") }?;
         REGISTERED.add_function(host, binary(handle)?, name.to_owned());
         Ok(())
     });
 }
 
-/// Makes a host variable stand for one of a device.
+/// Registers a host variable for a device variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __hipRegisterVar(
     handle: *mut *mut c_void,
@@ -124,14 +125,14 @@ pub unsafe extern "C" fn __hipRegisterVar(
     _global: c_int,
 ) {
     call("__hipRegisterVar", || {
-        // SAFETY: the compiler's promise.
+        // SAFETY: the compiler passes a valid string.
         let name = unsafe { text(name, "the name") }?;
         REGISTERED.add_variable(host, binary(handle)?, name.to_owned());
         Ok(())
     });
 }
 
-/// The configuration of a launch that is about to come.
+/// The configuration of the next launch.
 #[derive(Debug, Clone, Copy)]
 struct Configuration {
     grid: Dim3,
@@ -144,7 +145,8 @@ thread_local! {
     static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Keeps the configuration of a launch, for the function that the compiler made of the kernel.
+/// Saves the configuration of a launch for the stub function that the compiler generates for the
+/// kernel.
 #[unsafe(no_mangle)]
 pub extern "C" fn __hipPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: Handle) -> Code {
     call("__hipPushCallConfiguration", || {
@@ -153,7 +155,7 @@ pub extern "C" fn __hipPushCallConfiguration(grid: Dim3, block: Dim3, shared: us
     })
 }
 
-/// Gives the configuration that was kept last.
+/// Returns the configuration that was saved last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __hipPopCallConfiguration(
     grid: *mut Dim3,
@@ -165,7 +167,7 @@ pub unsafe extern "C" fn __hipPopCallConfiguration(
         let Some(kept) = CONFIGURATIONS.with_borrow_mut(Vec::pop) else {
             bail!(MISSING_CONFIGURATION, "no launch is configured");
         };
-        // SAFETY: the compiler's promise.
+        // SAFETY: the compiler passes valid pointers.
         unsafe {
             put(grid, kept.grid, "the grid")?;
             put(block, kept.block, "the block")?;
@@ -175,7 +177,7 @@ pub unsafe extern "C" fn __hipPopCallConfiguration(
     })
 }
 
-/// Launches the kernel that a host function stands for.
+/// Launches the kernel that is registered for a host function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipLaunchKernel(
     host: *const c_void,

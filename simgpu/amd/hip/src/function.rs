@@ -1,4 +1,4 @@
-//! Attributes of kernels.
+//! Kernel attributes.
 
 use crate::Code;
 use crate::card::LOCAL_BYTES_PER_GROUP;
@@ -13,25 +13,25 @@ use std::ffi::{c_int, c_void};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct FuncAttributes {
-    /// The architecture's version: ten times major plus minor.
+    /// The version of the architecture: ten times major plus minor.
     pub binary_version: c_int,
     /// 0: no cache is preferred.
     pub cache_mode: c_int,
-    /// Bytes of constants of its own.
+    /// The size of the kernel's own constants in bytes.
     pub const_bytes: usize,
-    /// Bytes of private memory of a thread.
+    /// Private memory per thread in bytes.
     pub local_bytes: usize,
-    /// Bytes of dynamic shared memory that a block can have.
+    /// The largest dynamic shared memory per block in bytes.
     pub max_dynamic_shared_bytes: c_int,
-    /// Threads that a block can have.
+    /// The largest number of threads per block.
     pub max_threads: c_int,
-    /// Vector registers.
+    /// The number of vector registers.
     pub registers: c_int,
-    /// No carve-out is set: there is none.
+    /// The shared memory carve-out. These cards have none, so it is never set.
     pub carveout: c_int,
-    /// As the binary's version.
+    /// The same as `binary_version`.
     pub ptx_version: c_int,
-    /// Bytes of shared memory that the kernel declares.
+    /// The shared memory that the kernel declares, in bytes.
     pub shared_bytes: usize,
 }
 
@@ -51,7 +51,7 @@ fn attributes(function: &Function) -> FuncAttributes {
     }
 }
 
-/// The attributes of the kernel that a host function stands for.
+/// Writes the attributes of the kernel that is registered for a host function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipFuncGetAttributes(to: *mut FuncAttributes, host: *const c_void) -> Code {
     call("hipFuncGetAttributes", || {
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn hipFuncGetAttributes(to: *mut FuncAttributes, host: *co
     })
 }
 
-/// An attribute of a kernel, by HIP's `hipFunction_attribute`.
+/// Writes an attribute of a kernel, by HIP's `hipFunction_attribute`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipFuncGetAttribute(to: *mut c_int, attribute: c_int, handle: Handle) -> Code {
     call("hipFuncGetAttribute", || {
@@ -84,8 +84,9 @@ pub unsafe extern "C" fn hipFuncGetAttribute(to: *mut c_int, attribute: c_int, h
     })
 }
 
-/// Sets an attribute of the kernel that a host function stands for: 8, bytes of dynamic shared
-/// memory, which up to the limit need no leave here; 9, the carve-out, a wish.
+/// Sets an attribute of the kernel that is registered for a host function. 8 is the dynamic shared
+/// memory in bytes, which needs no opt-in here up to the limit. 9 is the carve-out, which is only a
+/// hint.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipFuncSetAttribute(host: *const c_void, attribute: c_int, value: c_int) -> Code {
     call("hipFuncSetAttribute", || {
@@ -99,7 +100,7 @@ pub extern "C" fn hipFuncSetAttribute(host: *const c_void, attribute: c_int, val
     })
 }
 
-/// Says which cache a kernel prefers, which is no choice on these cards.
+/// Sets the cache that a kernel prefers. These cards have no such choice, so it has no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipFuncSetCacheConfig(host: *const c_void, config: c_int) -> Code {
     call("hipFuncSetCacheConfig", || {

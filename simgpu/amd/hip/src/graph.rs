@@ -1,4 +1,4 @@
-//! Graphs: making, instantiating, launching them.
+//! Graphs: creation, instantiation and launch.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put, put_if_wanted};
@@ -8,7 +8,7 @@ use isobit_simgpu_runtime_common::graph::ExecUpdate;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_char, c_uint, c_ulonglong};
 
-/// A new graph without nodes.
+/// Creates a graph without nodes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphCreate(to: *mut Handle, flags: c_uint) -> Code {
     call("hipGraphCreate", || {
@@ -26,7 +26,7 @@ pub extern "C" fn hipGraphDestroy(handle: Handle) -> Code {
     call("hipGraphDestroy", || process()?.graphs.destroy(handle))
 }
 
-/// Makes a graph that can be launched.
+/// Instantiates a graph, so that it can be launched.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphInstantiate(
     to: *mut Handle,
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn hipGraphInstantiate(
     log_bytes: usize,
 ) -> Code {
     call("hipGraphInstantiate", || {
-        // SAFETY: as the caller promises; an empty log.
+        // SAFETY: as the caller promises; writes an empty log.
         unsafe {
             put_if_wanted(error_node, std::ptr::null_mut());
             put_if_wanted(if log_bytes > 0 { log } else { std::ptr::null_mut() }, 0);
@@ -45,8 +45,8 @@ pub unsafe extern "C" fn hipGraphInstantiate(
     })
 }
 
-/// As [`hipGraphInstantiate`], with flags, of which only `hipGraphInstantiateFlagAutoFreeOnLaunch`
-/// is understood: there are no nodes that allocate.
+/// As [`hipGraphInstantiate`], with flags. Only `hipGraphInstantiateFlagAutoFreeOnLaunch` is
+/// supported; it has no effect, because there are no nodes that allocate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphInstantiateWithFlags(to: *mut Handle, graph: Handle, flags: c_ulonglong) -> Code {
     call("hipGraphInstantiateWithFlags", || {
@@ -61,11 +61,12 @@ fn instantiate(to: *mut Handle, handle: Handle) -> Result {
     if to.is_null() {
         bail!(INVALID_VALUE, "the pointer to the executable graph is null");
     }
-    // SAFETY: not null, and the caller of HIP promises room for a handle.
+    // SAFETY: the pointer is not null, and the caller of HIP promises that it has room for a
+    // handle.
     unsafe { put(to, process()?.graphs.instantiate(handle)?, "the executable graph") }
 }
 
-/// Gives an executable graph what the nodes of another graph do.
+/// Updates the nodes of an executable graph from another graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphExecUpdate(
     handle: Handle,
@@ -100,7 +101,7 @@ pub extern "C" fn hipGraphLaunch(handle: Handle, stream: Handle) -> Code {
     })
 }
 
-/// Destroys an executable graph. Launches that are pending go on.
+/// Destroys an executable graph. Pending launches still run.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipGraphExecDestroy(handle: Handle) -> Code {
     call("hipGraphExecDestroy", || process()?.graphs.destroy_exec(handle))

@@ -1,4 +1,4 @@
-//! Nodes of graphs: adding them, asking for them, changing kernels.
+//! Graph nodes: adding and querying them, and changing kernel parameters.
 
 use crate::Code;
 use crate::copy_kinds::of_bytes;
@@ -18,17 +18,17 @@ use std::ffi::{c_int, c_uint, c_void};
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct KernelNodeParams {
-    /// Threads of a block.
+    /// Threads per block.
     pub block: Dim3,
-    /// Arguments as `HIP_LAUNCH_PARAM_*`, or null.
+    /// The arguments as `HIP_LAUNCH_PARAM_*`, or null.
     pub extra: *mut *mut c_void,
-    /// A host function that stands for a kernel, or a kernel's handle.
+    /// A host function that is registered for a kernel, or a kernel's handle.
     pub func: *mut c_void,
-    /// Blocks.
+    /// Blocks in the grid.
     pub grid: Dim3,
     /// A pointer to each argument, or null.
     pub params: *mut *mut c_void,
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory in bytes.
     pub shared: c_uint,
 }
 
@@ -46,34 +46,35 @@ pub struct HostNodeParams {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct MemsetParams {
-    /// The first byte.
+    /// The address of the first byte.
     pub to: *mut c_void,
-    /// Bytes of an element: 1, 2 or 4.
+    /// The size of an element in bytes: 1, 2 or 4.
     pub element: c_uint,
-    /// Rows.
+    /// The number of rows.
     pub height: usize,
-    /// Bytes from a row to the next.
+    /// The distance from one row to the next in bytes.
     pub pitch: usize,
-    /// What elements are set to.
+    /// The value that elements are set to.
     pub value: c_uint,
-    /// Elements of a row.
+    /// The number of elements per row.
     pub width: usize,
 }
 
 const PARAMS: &str = "the parameters";
 
 /// # Safety
-/// As HIP asks for `hipKernelNodeParams`: the arguments point to values of the kernel's parameters.
+/// As HIP requires for `hipKernelNodeParams`: the arguments point to values of the kernel's
+/// parameters.
 unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams) -> Result<Work> {
-    // SAFETY: the caller promises what HIP asks for `hipKernelNodeParams`: the arguments point to
-    // values of the kernel's parameters.
+    // SAFETY: the caller promises what HIP requires for `hipKernelNodeParams`: the arguments point
+    // to values of the kernel's parameters.
     let params = unsafe { read(params, PARAMS) }?;
     let function = match process.functions.get(params.func) {
         Some(function) => function,
         None => registered::function(process, params.func)?,
     };
-    // SAFETY: the caller promises what HIP asks for `hipKernelNodeParams`: the arguments point to
-    // values of the kernel's parameters.
+    // SAFETY: the caller promises what HIP requires for `hipKernelNodeParams`: the arguments point
+    // to values of the kernel's parameters.
     let prepared = unsafe {
         let shared = params.shared as usize;
         Prepared::new(function, params.func, params.grid, params.block, shared, params.params, params.extra)
@@ -89,7 +90,7 @@ unsafe fn add(to: *mut Handle, graph: Handle, after: *const Handle, count: usize
     unsafe { process()?.graphs.add(to, graph, after, count, work) }
 }
 
-/// Adds a kernel to a graph.
+/// Adds a kernel node to a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphAddKernelNode(
     to: *mut Handle,
@@ -102,7 +103,7 @@ pub unsafe extern "C" fn hipGraphAddKernelNode(
     call("hipGraphAddKernelNode", || unsafe { add(to, graph, after, count, kernel_work(process()?, params)?) })
 }
 
-/// Adds a node that does nothing to a graph.
+/// Adds an empty node to a graph, which does nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphAddEmptyNode(
     to: *mut Handle,
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn hipGraphAddEmptyNode(
     call("hipGraphAddEmptyNode", || unsafe { add(to, graph, after, count, work) })
 }
 
-/// Adds a function of the host to a graph.
+/// Adds a call of a host function to a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphAddHostNode(
     to: *mut Handle,
@@ -153,7 +154,7 @@ pub unsafe extern "C" fn hipGraphAddMemcpyNode1D(
     })
 }
 
-/// Adds a set of memory to a graph.
+/// Adds a memset to a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphAddMemsetNode(
     to: *mut Handle,
@@ -174,21 +175,21 @@ pub unsafe extern "C" fn hipGraphAddMemsetNode(
     })
 }
 
-/// The nodes of a graph; with a null `nodes`, how many there are.
+/// Lists the nodes of a graph; if `nodes` is null, only counts them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGraphGetNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, false)?) })
 }
 
-/// The nodes of a graph that come after none.
+/// Lists the nodes of a graph that have no dependencies.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphGetRootNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGraphGetRootNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, true)?) })
 }
 
-/// The nodes that a node comes after.
+/// Lists the dependencies of a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphNodeGetDependencies(handle: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
     call("hipGraphNodeGetDependencies", || {
@@ -199,7 +200,7 @@ pub unsafe extern "C" fn hipGraphNodeGetDependencies(handle: Handle, nodes: *mut
     })
 }
 
-/// What kind of node it is.
+/// Writes the type of a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphNodeGetType(handle: Handle, to: *mut c_int) -> Code {
     call("hipGraphNodeGetType", || {
@@ -209,7 +210,7 @@ pub unsafe extern "C" fn hipGraphNodeGetType(handle: Handle, to: *mut c_int) -> 
     })
 }
 
-/// What a kernel's node was made with. The arguments are the node's own, and stay until it is
+/// Writes the parameters of a kernel node. The node owns the arguments; they stay valid until it is
 /// changed or destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphKernelNodeGetParams(handle: Handle, to: *mut KernelNodeParams) -> Code {
@@ -221,7 +222,7 @@ pub unsafe extern "C" fn hipGraphKernelNodeGetParams(handle: Handle, to: *mut Ke
     })
 }
 
-/// Gives a kernel's node other parameters.
+/// Replaces the parameters of a kernel node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphKernelNodeSetParams(handle: Handle, params: *const KernelNodeParams) -> Code {
     call("hipGraphKernelNodeSetParams", || {
@@ -232,7 +233,7 @@ pub unsafe extern "C" fn hipGraphKernelNodeSetParams(handle: Handle, params: *co
     })
 }
 
-/// Gives a kernel's node other parameters in an executable graph, from the next launch on.
+/// Replaces the parameters of a kernel node in an executable graph, starting with the next launch.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGraphExecKernelNodeSetParams(
     handle: Handle,

@@ -1,4 +1,4 @@
-//! Functions of the host in stream order.
+//! Host functions in stream order.
 
 use crate::Code;
 use crate::error::call;
@@ -7,7 +7,7 @@ use isobit_simgpu_runtime_common::handles::Handle;
 use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, work};
 use std::ffi::{c_uint, c_void};
 
-/// Calls a function when the work before it is done.
+/// Calls a function when the preceding work is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipLaunchHostFunc(stream: Handle, func: Option<HostFn>, data: *mut c_void) -> Code {
     call("hipLaunchHostFunc", || {
@@ -16,8 +16,8 @@ pub unsafe extern "C" fn hipLaunchHostFunc(stream: Handle, func: Option<HostFn>,
     })
 }
 
-/// Calls a function with the stream and success when the work before it is done; after a failure it
-/// is not called.
+/// Calls a function with the stream and a success code when the preceding work is done. After a
+/// failure it is not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamAddCallback(
     stream: Handle,

@@ -1,4 +1,4 @@
-//! How long an image is that C gives as a pointer alone.
+//! Determines the size of an image that a C caller passes as a pointer without a length.
 
 use crate::error::{Result, bail};
 use object::elf::{FileHeader64, ProgramHeader64, SHT_NOBITS, SectionHeader64};
@@ -8,18 +8,18 @@ use std::ffi::c_void;
 const BUNDLE: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 const ELF: &[u8; 4] = b"\x7fELF";
 
-/// The bytes of an ELF file or a bundle of code objects in memory, as far as its own tables say
-/// that it goes.
+/// Returns the bytes of an ELF file or a bundle of code objects in memory. Its own tables determine
+/// where it ends.
 ///
 /// # Safety
-/// `image` is null or points to a whole image, which stays as long as the result.
+/// `image` is null or points to a complete image, which outlives the result.
 pub(crate) unsafe fn bytes<'a>(image: *const c_void) -> Result<&'a [u8]> {
     if image.is_null() {
         bail!(INVALID_VALUE, "the image is null");
     }
     let image = image.cast::<u8>();
-    // SAFETY: every image has at least the four bytes by which it is known, and the others are read
-    // once those were found.
+    // SAFETY: every image has at least the four bytes of its magic number, and the other bytes are
+    // read only after it was found.
     let end = unsafe {
         if slice(image, 0, ELF.len()) == ELF {
             elf_end(image)
@@ -30,23 +30,23 @@ pub(crate) unsafe fn bytes<'a>(image: *const c_void) -> Result<&'a [u8]> {
         }
     };
     match end {
-        // SAFETY: the image's own tables say that it has as many bytes.
+        // SAFETY: the image's own tables say that it has this number of bytes.
         Some(end) => Ok(unsafe { slice(image, 0, end) }),
-        None => bail!(INVALID_IMAGE, "the tables of the image name bytes beyond all addresses"),
+        None => bail!(INVALID_IMAGE, "the tables of the image refer to bytes outside the address space"),
     }
 }
 
 /// # Safety
-/// The image has that many bytes there.
+/// The image has `bytes` bytes at `at`.
 unsafe fn slice<'a>(image: *const u8, at: usize, bytes: usize) -> &'a [u8] {
-    // SAFETY: the caller promises that the image has that many bytes there.
+    // SAFETY: the caller promises that the image has `bytes` bytes at `at`.
     unsafe { std::slice::from_raw_parts(image.add(at), bytes) }
 }
 
 /// # Safety
-/// The image has a structure of this type there.
+/// The image has a structure of this type at `at`.
 unsafe fn read<T: Pod + Copy>(image: *const u8, at: usize) -> Option<T> {
-    // SAFETY: as the caller promises; bytes have no alignment.
+    // SAFETY: as the caller promises; bytes have no alignment requirement.
     let bytes = unsafe { slice(image, at, size_of::<T>()) };
     let mut aligned = vec![0u64; size_of::<T>().div_ceil(8)];
     let copy = pod::bytes_of_slice_mut(&mut aligned);
@@ -57,7 +57,7 @@ unsafe fn read<T: Pod + Copy>(image: *const u8, at: usize) -> Option<T> {
 /// # Safety
 /// The image is an ELF file.
 unsafe fn elf_end(image: *const u8) -> Option<usize> {
-    // SAFETY: an ELF file begins with its header, which says where the others are.
+    // SAFETY: an ELF file begins with its header, which locates the other headers.
     unsafe {
         let header: FileHeader64<LittleEndian> = read(image, 0)?;
         let e = LittleEndian;
@@ -85,7 +85,7 @@ unsafe fn elf_end(image: *const u8) -> Option<usize> {
 /// # Safety
 /// The image is a bundle.
 unsafe fn bundle_end(image: *const u8) -> Option<usize> {
-    // SAFETY: a bundle begins with a list of its entries: offset, size, length of the name and the
+    // SAFETY: a bundle begins with a list of its entries: offset, size, length of the name, and the
     // name.
     unsafe {
         let number =
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::Code;
 
-    /// A bundle with one entry of `code` bytes behind its list.
+    /// Returns a bundle with one entry of `code` bytes after its list.
     fn bundle(name: &[u8], code: &[u8]) -> Vec<u8> {
         let mut image = BUNDLE.to_vec();
         image.extend(1u64.to_le_bytes());
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn what_is_no_image_is_refused() {
         let code = |image: *const u8| {
-            // SAFETY: null, or bytes that outlive the call.
+            // SAFETY: the pointer is null, or the bytes outlive the call.
             unsafe { bytes(image.cast()) }.map(<[u8]>::len).map_err(|error| error.code)
         };
         assert_eq!(code(std::ptr::null()), Err(Code::INVALID_VALUE));

@@ -1,10 +1,10 @@
-//! Error handling: the last error of a thread, names and meanings of codes.
+//! Error handling: the last error of a thread, and the names and meanings of codes.
 
 use crate::Code;
 use crate::error::{self, bail, call, put};
 use std::ffi::c_char;
 
-/// The last error of the calling thread, which is then forgotten.
+/// Returns and clears the last error of the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipGetLastError() -> Code {
     error::take_last()
@@ -16,25 +16,25 @@ pub extern "C" fn hipExtGetLastError() -> Code {
     error::take_last()
 }
 
-/// The last error of the calling thread.
+/// Returns the last error of the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipPeekAtLastError() -> Code {
     error::last()
 }
 
-/// The name of a code.
+/// Returns the name of a code.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipGetErrorName(code: Code) -> *const c_char {
     code.name().as_ptr()
 }
 
-/// What a code means.
+/// Returns the meaning of a code.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipGetErrorString(code: Code) -> *const c_char {
     code.meaning().as_ptr()
 }
 
-/// The name of a code, which must be one.
+/// Writes the name of a code. An unknown code is an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDrvGetErrorName(code: Code, name: *mut *const c_char) -> Code {
     call("hipDrvGetErrorName", || {
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn hipDrvGetErrorName(code: Code, name: *mut *const c_char
     })
 }
 
-/// What a code means, which must be one.
+/// Writes the meaning of a code. An unknown code is an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDrvGetErrorString(code: Code, meaning: *mut *const c_char) -> Code {
     call("hipDrvGetErrorString", || {

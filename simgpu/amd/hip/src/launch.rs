@@ -1,4 +1,4 @@
-//! Launches: the checks that HIP makes, the arguments, and the work.
+//! Kernel launches: HIP's checks, the arguments, and the work.
 
 use crate::Code;
 use crate::card::{LOCAL_BYTES_PER_GROUP, MAX_THREADS};
@@ -36,7 +36,7 @@ impl Dim3 {
     }
 }
 
-/// A launch whose arguments are taken.
+/// A launch whose arguments are already copied.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     function: Arc<Function>,
@@ -44,16 +44,16 @@ pub(crate) struct Prepared {
     block: Dim3,
     shared: u32,
     arguments: Arguments,
-    /// What the caller named the kernel by: its handle or a host function.
+    /// The caller's name for the kernel: its handle or a host function.
     name: usize,
 }
 
 impl Prepared {
-    /// Checks a launch and takes its arguments.
+    /// Checks a launch and copies its arguments.
     ///
     /// # Safety
-    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null
-    /// or as HIP documents it.
+    /// `params` is null or points to a pointer to each of the kernel's arguments. `extra` is null
+    /// or has the form that HIP documents.
     pub(crate) unsafe fn new(
         function: Arc<Function>,
         name: *const c_void,
@@ -69,12 +69,12 @@ impl Prepared {
         let parameters: Vec<_> =
             explicit.map(|arg| Parameter { offset: arg.offset as usize, bytes: arg.bytes as usize }).collect();
         // SAFETY: the caller promises that `params` is null or points to a pointer to each of the
-        // kernel's arguments; `extra` is null or as HIP documents it.
+        // kernel's arguments, and that `extra` is null or has the form that HIP documents.
         let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
         Ok(Arc::new(Self { function, grid, block, shared, arguments, name: name as usize }))
     }
 
-    /// The work of the launch.
+    /// Returns the work of the launch.
     pub(crate) fn work(self: Arc<Self>, process: &'static Process) -> Work {
         let payload = Payload::Kernel(self.clone());
         Work::new(move || self.run(process)).labelled(payload)
@@ -87,8 +87,8 @@ impl Prepared {
             .inspect_err(|fault| process.machine.tell_fault(&kernel.name, fault))
     }
 
-    /// What `hipGraphKernelNodeGetParams` tells. The arguments that it points to stay as long as
-    /// this.
+    /// Returns the result of `hipGraphKernelNodeGetParams`. The arguments that it points to live as
+    /// long as `self`.
     pub(crate) fn params(&self) -> KernelNodeParams {
         KernelNodeParams {
             block: self.block,
@@ -101,7 +101,7 @@ impl Prepared {
     }
 }
 
-/// The limits of a launch, with HIP's codes.
+/// Checks the limits of a launch, with HIP's codes.
 fn check(function: &Function, grid: Dim3, block: Dim3, shared: usize) -> Result<u32> {
     let kernel = &function.kernel;
     let name = &kernel.name;
@@ -113,7 +113,10 @@ fn check(function: &Function, grid: Dim3, block: Dim3, shared: usize) -> Result<
     }
     for (blocks, threads) in grid.axes().into_iter().zip(block.axes()) {
         if u64::from(blocks) * u64::from(threads) > u64::from(u32::MAX) {
-            bail!(INVALID_CONFIGURATION, "{name}: {blocks} blocks of {threads} threads along one dimension reach 2^32");
+            bail!(
+                INVALID_CONFIGURATION,
+                "{name}: {blocks} blocks of {threads} threads along one dimension are 2^32 threads or more"
+            );
         }
     }
     let threads = block.axes().into_iter().map(u64::from).product::<u64>();
@@ -155,9 +158,9 @@ pub(crate) unsafe fn launch(
     let process = process()?;
     let stream = process.stream(stream)?;
     if process.machine.queues.device_of(stream)? != function.device {
-        bail!(INVALID_HANDLE, "{} is loaded on another device than that of the stream", function.kernel.name);
+        bail!(INVALID_HANDLE, "{} is loaded on a different device than the stream's", function.kernel.name);
     }
-    // SAFETY: the caller promises what `Prepared::new` asks.
+    // SAFETY: the caller promises what `Prepared::new` requires.
     let prepared = unsafe { Prepared::new(function, name, grid, block, shared, params, extra) }?;
     Ok(process.machine.queues.enqueue(stream, prepared.work(process))?)
 }

@@ -1,17 +1,17 @@
 //! `libamdhip64.so` over simulated AMD GPUs: the part of the HIP interface that drivers and
-//! libraries call, with HIP 6's meaning.
+//! libraries call, with the semantics of HIP 6.
 //!
-//! Every function checks its arguments as HIP's documentation says and answers with HIP's codes;
-//! the environment variable `AMD_LOG_LEVEL=1` has the reason of every refusal printed. Handles are
-//! looked up in tables, so that a stale one is an error. The safety of each function is what HIP's
-//! documentation asks of its caller, where pointers to results and arguments are concerned; null is
-//! always noticed.
+//! Every function checks its arguments according to HIP's documentation and returns HIP's codes.
+//! With the environment variable `AMD_LOG_LEVEL=1`, the reason of every error is printed. Handles
+//! are looked up in tables, so a stale handle is an error. For pointers to results and arguments,
+//! each function's safety requirements are those that HIP documents for its caller. A null pointer
+//! is always detected.
 //!
-//! Beside HIP's own there are the functions of `report`, by which tests and the stand-ins of other
-//! libraries reach the simulator.
+//! In addition to HIP's functions, the functions of `report` give tests and the stand-ins for other
+//! libraries access to the simulator.
 
 #![allow(non_snake_case, reason = "the functions have HIP's names")]
-#![allow(clippy::missing_safety_doc, reason = "said once above for all of them")]
+#![allow(clippy::missing_safety_doc, reason = "documented once above for all of them")]
 
 pub mod attribute;
 pub mod capture;

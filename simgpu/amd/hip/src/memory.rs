@@ -1,4 +1,4 @@
-//! Device memory: allocation, release, questions about pointers.
+//! Device memory: allocation, release, and pointer queries.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put, put_if_wanted};
@@ -6,7 +6,7 @@ use crate::process::{Origin, Process, process};
 use isobit_simgpu_core::memory::Kind;
 use std::ffi::{c_int, c_uint, c_void};
 
-/// Allocates device memory. Zero bytes are a null pointer, as HIP documents.
+/// Allocates device memory. For zero bytes the result is a null pointer, as HIP documents.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMalloc(to: *mut *mut c_void, bytes: usize) -> Code {
     call("hipMalloc", || {
@@ -19,7 +19,8 @@ pub unsafe extern "C" fn hipMalloc(to: *mut *mut c_void, bytes: usize) -> Code {
     })
 }
 
-/// Allocates memory of a kind on the current device; no bytes are no allocation, address 0.
+/// Allocates memory of a kind on the current device. For zero bytes nothing is allocated, and the
+/// result is address 0.
 pub(crate) fn allocate(process: &Process, bytes: usize, kind: Kind, flags: u32) -> Result<u64> {
     if bytes == 0 {
         process.machine.queues.refuse_in_capture()?;
@@ -30,8 +31,8 @@ pub(crate) fn allocate(process: &Process, bytes: usize, kind: Kind, flags: u32) 
     Ok(base)
 }
 
-/// Frees memory of a kind, when all work is done, as HIP documents: what is pending may use it. A
-/// null pointer is no memory.
+/// Frees memory of a kind after all work is done, as HIP documents, because pending work may use
+/// it. Does nothing for a null pointer.
 pub(crate) fn release(address: *mut c_void, kind: Kind) -> Result {
     if address.is_null() {
         return Ok(());
@@ -48,7 +49,7 @@ pub extern "C" fn hipFree(address: *mut c_void) -> Code {
     call("hipFree", || release(address, Kind::Device))
 }
 
-/// Free and total bytes of device memory. All cards share the memory of the simulator.
+/// Writes the free and total bytes of device memory. All cards share the simulator's memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> Code {
     call("hipMemGetInfo", || {
@@ -61,7 +62,7 @@ pub unsafe extern "C" fn hipMemGetInfo(free: *mut usize, total: *mut usize) -> C
     })
 }
 
-/// Start and size of the allocation that holds an address.
+/// Writes the start and size of the allocation that contains an address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemGetAddressRange(base: *mut *mut c_void, bytes: *mut usize, at: *mut c_void) -> Code {
     call("hipMemGetAddressRange", || {
@@ -75,25 +76,25 @@ pub unsafe extern "C" fn hipMemGetAddressRange(base: *mut *mut c_void, bytes: *m
     })
 }
 
-/// `hipPointerAttribute_t`, whose kinds of memory are those of HIP 6.
+/// `hipPointerAttribute_t`, with the kinds of memory of HIP 6.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct PointerAttributes {
-    /// 0 memory that HIP does not know, 1 of the host, 2 of a device.
+    /// 0 for memory that HIP does not know, 1 for host memory, 2 for device memory.
     pub kind: c_int,
-    /// The device where it was allocated.
+    /// The device on which it was allocated.
     pub device: c_int,
     /// The address for kernels.
     pub device_pointer: *mut c_void,
     /// The address for the host, null for device memory.
     pub host_pointer: *mut c_void,
-    /// Managed memory, which there is none of.
+    /// Whether it is managed memory, which is not supported.
     pub is_managed: c_int,
     /// The flags it was allocated with.
     pub flags: c_uint,
 }
 
-/// What is known of a pointer.
+/// Writes the attributes of a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipPointerGetAttributes(to: *mut PointerAttributes, pointer: *const c_void) -> Code {
     call("hipPointerGetAttributes", || {

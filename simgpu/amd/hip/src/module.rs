@@ -1,4 +1,4 @@
-//! Modules: loading code objects, finding kernels and variables in them.
+//! Modules: loading code objects, and finding kernels and variables in them.
 
 use crate::Code;
 use crate::error::{Error, Result, bail, call, put, put_if_wanted, text};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) struct LoadedModule {
     pub(crate) module: Module,
     device: usize,
-    /// The handles of the kernels that were asked for.
+    /// The handles of the kernels that have been requested.
     functions: Mutex<HashMap<String, u64>>,
 }
 
@@ -25,8 +25,8 @@ pub(crate) struct LoadedModule {
 pub(crate) struct Function {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) device: usize,
-    /// The module that its handle came from, with which the handle goes; 0 for kernels that host
-    /// functions stand for.
+    /// The module that the handle came from; unloading it removes the handle. 0 for kernels that
+    /// are registered for host functions.
     module: u64,
 }
 
@@ -34,8 +34,8 @@ impl LoadedModule {
     /// Loads the code for a device.
     ///
     /// # Errors
-    /// `hipErrorNoBinaryForGpu` where there is none for it, `hipErrorInvalidImage`,
-    /// `hipErrorSharedObjectInitFailed` for what is not simulated, `hipErrorOutOfMemory`.
+    /// `hipErrorNoBinaryForGpu` if there is no code for the device, `hipErrorInvalidImage`,
+    /// `hipErrorSharedObjectInitFailed` for features that are not simulated, `hipErrorOutOfMemory`.
     pub(crate) fn load(process: &Process, device: usize, image: &[u8]) -> Result<Self> {
         let module = process.cards[device].gpu.load(image).map_err(|error| {
             let code = match error {
@@ -52,7 +52,7 @@ impl LoadedModule {
         Ok(Self { module, device, functions: Mutex::default() })
     }
 
-    /// A kernel by its name.
+    /// Returns a kernel by its name.
     pub(crate) fn function(&self, name: &str, module: u64) -> Result<Arc<Function>> {
         match self.module.kernel(name) {
             Some(kernel) => Ok(Arc::new(Function { kernel, device: self.device, module })),
@@ -66,35 +66,36 @@ fn module(process: &Process, handle: Handle) -> Result<Arc<LoadedModule>> {
     process.modules.get(handle).ok_or_else(unknown)
 }
 
-/// The kernel that a handle names.
+/// Returns the kernel of a handle.
 pub(crate) fn function(process: &Process, handle: Handle) -> Result<Arc<Function>> {
     let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no kernel, or its module is unloaded"));
     process.functions.get(handle).ok_or_else(unknown)
 }
 
 /// # Safety
-/// `to` is null or has room for a handle; the image is whole.
+/// `to` is null or has room for a handle; the image is complete.
 unsafe fn load(to: *mut Handle, image: *const c_void) -> Result {
     if to.is_null() {
         bail!(INVALID_VALUE, "the pointer to the module is null");
     }
     let process = process()?;
     process.machine.queues.refuse_in_capture()?;
-    // SAFETY: the caller promises that `to` is null or has room for a handle; the image is whole.
+    // SAFETY: the caller promises that the image is complete.
     let loaded = LoadedModule::load(process, current_device(), unsafe { image::bytes(image) }?)?;
     let handle = process.modules.add(Arc::new(loaded));
-    // SAFETY: the caller promises that `to` is null or has room for a handle; the image is whole.
+    // SAFETY: the caller promises that `to` is null or has room for a handle.
     unsafe { put(to, handle, "the module") }
 }
 
-/// Loads a code object, or the one of a bundle that fits the current card.
+/// Loads a code object, or the one in a bundle that matches the current card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleLoadData(to: *mut Handle, image: *const c_void) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipModuleLoadData", || unsafe { load(to, image) })
 }
 
-/// As [`hipModuleLoadData`]; the options concern compilers, and there is nothing to compile.
+/// As [`hipModuleLoadData`]. The options are for compilers and are ignored, because there is
+/// nothing to compile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleLoadDataEx(
     to: *mut Handle,
@@ -107,7 +108,7 @@ pub unsafe extern "C" fn hipModuleLoadDataEx(
     call("hipModuleLoadDataEx", || unsafe { load(to, image) })
 }
 
-/// Loads a file.
+/// Loads a module from a file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleLoad(to: *mut Handle, path: *const c_char) -> Code {
     call("hipModuleLoad", || {
@@ -125,7 +126,7 @@ pub unsafe extern "C" fn hipModuleLoad(to: *mut Handle, path: *const c_char) -> 
     })
 }
 
-/// Unloads a module. Its kernels go with it, but for launches that are pending.
+/// Unloads a module and its kernels. Pending launches still run.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipModuleUnload(handle: Handle) -> Code {
     call("hipModuleUnload", || {
@@ -137,7 +138,7 @@ pub extern "C" fn hipModuleUnload(handle: Handle) -> Code {
     })
 }
 
-/// Finds a kernel.
+/// Finds a kernel by name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleGetFunction(to: *mut Handle, handle: Handle, name: *const c_char) -> Code {
     call("hipModuleGetFunction", || {
@@ -159,7 +160,7 @@ pub unsafe extern "C" fn hipModuleGetFunction(to: *mut Handle, handle: Handle, n
     })
 }
 
-/// Finds a variable.
+/// Finds a variable by name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleGetGlobal(
     address: *mut *mut c_void,

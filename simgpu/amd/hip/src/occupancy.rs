@@ -1,5 +1,5 @@
-//! How many blocks of a kernel a multiprocessor holds: as many as registers, wave slots and shared
-//! memory allow.
+//! Computes how many blocks of a kernel a multiprocessor can hold. Registers, wave slots and shared
+//! memory limit the number.
 
 use crate::Code;
 use crate::card::{Card, MAX_THREADS};
@@ -12,7 +12,8 @@ use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
-/// Threads of a kernel that a multiprocessor holds by registers and wave slots.
+/// Returns the number of threads of a kernel that registers and wave slots allow on a
+/// multiprocessor.
 fn threads(card: &Card, kernel: &Kernel) -> u32 {
     let by_vgprs = card.vgprs_per_simd / kernel.vgprs.max(1).next_multiple_of(card.vgpr_step);
     let by_sgprs = card.sgprs_per_simd.map_or(u32::MAX, |sgprs| sgprs / kernel.sgprs.max(1).next_multiple_of(16));
@@ -20,13 +21,13 @@ fn threads(card: &Card, kernel: &Kernel) -> u32 {
     card.simds * waves * card.arch.wave_size() as u32
 }
 
-/// Blocks that a multiprocessor holds by shared memory.
+/// Returns the number of blocks that shared memory allows on a multiprocessor.
 fn blocks_by_local(card: &Card, kernel: &Kernel, dynamic: usize) -> u32 {
     let each = kernel.lds_bytes as usize + dynamic;
     (card.local_bytes as usize).checked_div(each).map_or(u32::MAX, |blocks| blocks as u32)
 }
 
-/// Blocks of `size` threads that a multiprocessor holds at a time.
+/// Returns the number of blocks of `size` threads that a multiprocessor can hold at a time.
 fn active_blocks(process: &Process, function: &Function, size: c_int, dynamic: usize) -> Result<c_int> {
     let size = match u32::try_from(size) {
         Ok(size) if size > 0 => size,
@@ -40,8 +41,8 @@ fn active_blocks(process: &Process, function: &Function, size: c_int, dynamic: u
     Ok(blocks.min(blocks_by_local(card, kernel, dynamic)) as c_int)
 }
 
-/// The grid and block that fill a card: the block as large as the limit, the kernel and its
-/// registers allow.
+/// Returns the grid and block that fill a card. The block is as large as the limit, the kernel and
+/// its registers allow.
 fn best(process: &Process, function: &Function, dynamic: usize, limit: c_int) -> (c_int, c_int) {
     let (card, kernel) = (process.cards[function.device].card, &function.kernel);
     let most = kernel.max_threads.min(MAX_THREADS);
@@ -53,12 +54,12 @@ fn best(process: &Process, function: &Function, dynamic: usize, limit: c_int) ->
 }
 
 fn put_active(to: *mut c_int, function: Result<Arc<Function>>, size: c_int, dynamic: usize, flags: c_uint) -> Result {
-    // `hipOccupancyDisableCachingOverride` changes nothing on AMD's cards.
+    // `hipOccupancyDisableCachingOverride` has no effect on AMD's cards.
     if flags > 1 {
         bail!(INVALID_VALUE, "unknown flags {flags:#x}");
     }
     let blocks = active_blocks(process()?, &*function?, size, dynamic)?;
-    // SAFETY: the caller of HIP promises room for the number.
+    // SAFETY: the caller of HIP promises that `to` has room for the number.
     unsafe { put(to, blocks, "the number of blocks") }
 }
 
@@ -74,14 +75,14 @@ fn put_best(
         bail!(INVALID_VALUE, "unknown flags {flags:#x}");
     }
     let (blocks, threads) = best(process()?, &*function?, dynamic, limit);
-    // SAFETY: the caller of HIP promises room for the numbers.
+    // SAFETY: the caller of HIP promises that both pointers have room for the numbers.
     unsafe {
         put(grid, blocks, "the grid")?;
         put(block, threads, "the block")
     }
 }
 
-/// Blocks of a kernel that a multiprocessor holds at a time.
+/// Writes the number of blocks of a kernel that a multiprocessor can hold at a time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
     to: *mut c_int,
@@ -108,7 +109,8 @@ pub unsafe extern "C" fn hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithF
     })
 }
 
-/// Blocks of the kernel that a host function stands for that a multiprocessor holds at a time.
+/// Writes the number of blocks that a multiprocessor can hold at a time, for the kernel that is
+/// registered for a host function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessor(
     to: *mut c_int,
@@ -135,7 +137,7 @@ pub unsafe extern "C" fn hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     })
 }
 
-/// The grid and block with which a kernel fills the card.
+/// Writes the grid and block with which a kernel fills the card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipModuleOccupancyMaxPotentialBlockSize(
     grid: *mut c_int,
@@ -164,7 +166,7 @@ pub unsafe extern "C" fn hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
     })
 }
 
-/// The grid and block with which the kernel that a host function stands for fills the card.
+/// Writes the grid and block with which a kernel, registered for a host function, fills the card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipOccupancyMaxPotentialBlockSize(
     grid: *mut c_int,

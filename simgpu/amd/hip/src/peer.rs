@@ -1,12 +1,12 @@
-//! Access of cards to each other's memory. All cards share one arena here, so that leave is kept
-//! but not needed.
+//! Access of cards to each other's memory. All cards share one arena here, so permissions are
+//! recorded but have no effect.
 
 use crate::Code;
 use crate::error::{bail, call, put};
 use crate::process::{current_device, process};
 use std::ffi::{c_int, c_uint};
 
-/// Whether a card can use the memory of another: every other's.
+/// Whether a card can use the memory of another; this is true for every other card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceCanAccessPeer(to: *mut c_int, device: c_int, peer: c_int) -> Code {
     call("hipDeviceCanAccessPeer", || {
@@ -17,7 +17,7 @@ pub unsafe extern "C" fn hipDeviceCanAccessPeer(to: *mut c_int, device: c_int, p
     })
 }
 
-/// Lets the current card use the memory of another.
+/// Enables access of the current card to the memory of another.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> Code {
     call("hipDeviceEnablePeerAccess", || {
@@ -30,26 +30,27 @@ pub extern "C" fn hipDeviceEnablePeerAccess(peer: c_int, flags: c_uint) -> Code 
             bail!(INVALID_DEVICE, "device {peer} is the current one");
         }
         if !process.peers.lock().insert((device, peer)) {
-            bail!(PEER_ACCESS_ALREADY_ENABLED, "device {device} may use the memory of {peer} already");
+            bail!(PEER_ACCESS_ALREADY_ENABLED, "device {device} already has access to the memory of {peer}");
         }
         Ok(())
     })
 }
 
-/// Takes that leave back.
+/// Disables access of the current card to the memory of another.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipDeviceDisablePeerAccess(peer: c_int) -> Code {
     call("hipDeviceDisablePeerAccess", || {
         let process = process()?;
         let (device, peer) = (current_device(), process.device(peer)?);
         if !process.peers.lock().remove(&(device, peer)) {
-            bail!(PEER_ACCESS_NOT_ENABLED, "device {device} may not use the memory of {peer}");
+            bail!(PEER_ACCESS_NOT_ENABLED, "device {device} has no access to the memory of {peer}");
         }
         Ok(())
     })
 }
 
-/// What one card is to another, by `hipDeviceP2PAttr`: rank 0, access, atomics; no arrays.
+/// Writes the relation between two cards, by `hipDeviceP2PAttr`: performance rank 0, access and
+/// atomics supported, arrays not supported.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDeviceGetP2PAttribute(to: *mut c_int, what: c_int, from: c_int, peer: c_int) -> Code {
     call("hipDeviceGetP2PAttribute", || {

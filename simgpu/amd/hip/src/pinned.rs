@@ -1,4 +1,4 @@
-//! Memory of the host that kernels reach.
+//! Host memory that kernels can access.
 
 use crate::Code;
 use crate::error::{bail, call, put};
@@ -12,7 +12,7 @@ const KNOWN: c_uint = 0x1 | 0x2 | 0x4 | 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
 const COHERENT: c_uint = 0x4000_0000;
 const NON_COHERENT: c_uint = 0x8000_0000;
 
-/// Allocates host memory that kernels reach at the same address.
+/// Allocates host memory that kernels access at the same address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipHostMalloc(to: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
     call("hipHostMalloc", || {
@@ -47,7 +47,7 @@ pub extern "C" fn hipFreeHost(address: *mut c_void) -> Code {
     call("hipFreeHost", || release(address, Kind::Pinned))
 }
 
-/// The address for kernels of host memory, which is the same.
+/// Writes the device address of host memory, which is the same as its host address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipHostGetDevicePointer(to: *mut *mut c_void, host: *mut c_void, flags: c_uint) -> Code {
     call("hipHostGetDevicePointer", || {
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn hipHostGetDevicePointer(to: *mut *mut c_void, host: *mu
     })
 }
 
-/// The flags that host memory was allocated with.
+/// Writes the flags with which host memory was allocated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipHostGetFlags(to: *mut c_uint, host: *mut c_void) -> Code {
     call("hipHostGetFlags", || {

@@ -22,19 +22,20 @@ pub(crate) struct Process {
     pub(crate) modules: Table<LoadedModule>,
     pub(crate) functions: Table<Function>,
     pub(crate) graphs: Graphs,
-    /// Pairs of a card and a peer whose memory it may use.
+    /// Pairs of a card and a peer whose memory it may access.
     pub(crate) peers: Mutex<HashSet<(usize, usize)>>,
-    /// What was asked for when memory, streams and events were made, by address or handle.
+    /// The flags, priority and device with which memory, streams and events were created, by
+    /// address or handle.
     pub(crate) origins: Mutex<HashMap<u64, Origin>>,
 }
 
-/// A card that this process has.
+/// A card of this process.
 pub(crate) struct Installed {
     pub(crate) card: &'static Card,
     pub(crate) gpu: Gpu,
 }
 
-/// How something was made.
+/// How an object was created.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {
     pub(crate) device: usize,
@@ -44,11 +45,11 @@ pub(crate) struct Origin {
 
 thread_local! {
     static DEVICE: Cell<usize> = const { Cell::new(0) };
-    /// The streams that stand for `hipStreamPerThread`, by device.
+    /// The streams of `hipStreamPerThread`, by device.
     static PER_THREAD: RefCell<HashMap<usize, StreamId>> = RefCell::new(HashMap::new());
 }
 
-/// The state of the process, made by the first call that needs it.
+/// Returns the state of the process; the first call that needs it creates it.
 pub(crate) fn process() -> Result<&'static Process> {
     static PROCESS: OnceLock<Result<Process>> = OnceLock::new();
     let process = PROCESS.get_or_init(|| {
@@ -82,7 +83,7 @@ impl Process {
         })
     }
 
-    /// The number of a card that a caller names.
+    /// Checks a device number that a caller passes, and returns it.
     pub(crate) fn device(&self, device: i32) -> Result<usize> {
         match usize::try_from(device) {
             Ok(device) if device < self.cards.len() => Ok(device),
@@ -90,8 +91,8 @@ impl Process {
         }
     }
 
-    /// The stream that a handle names: null and 1 are the legacy default stream of the current
-    /// device, 2 that of the thread.
+    /// Returns the stream of a handle. Null and 1 are the legacy default stream of the current
+    /// device, 2 is the default stream of the thread.
     pub(crate) fn stream(&self, handle: Handle) -> Result<StreamId> {
         match handle as u64 {
             0 | 1 => Ok(self.machine.queues.legacy(current_device())?),
@@ -112,13 +113,13 @@ impl Process {
         self.origins.lock()
     }
 
-    /// Remembers how something was made on the current device.
+    /// Records how an object was created on the current device.
     pub(crate) fn note(&self, key: u64, flags: u32, priority: i32) {
         self.origins().insert(key, Origin { device: current_device(), flags, priority });
     }
 }
 
-/// The device that calls of this thread mean.
+/// Returns the current device of the calling thread.
 pub(crate) fn current_device() -> usize {
     DEVICE.get()
 }

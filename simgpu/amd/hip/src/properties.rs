@@ -1,5 +1,5 @@
-//! `hipDeviceProp_t`, of which the ABI has two: that of HIP before 6 ("R0000") and that since
-//! ("R0600"). A field is known by its place in each.
+//! `hipDeviceProp_t`. The ABI has two versions of it: one before HIP 6 ("R0000") and one since HIP
+//! 6 ("R0600"). A field is identified by its offset in each.
 
 use crate::Code;
 use crate::attribute::{MAX_GRID, REGISTERS, threads_per_multiprocessor};
@@ -9,18 +9,19 @@ use crate::error::{Result, bail, call};
 use crate::process::process;
 use std::ffi::{c_int, c_void};
 
-/// Size of the structure in each layout.
+/// The size of the structure in the old layout.
 const R0000_BYTES: usize = 792;
 const R0600_BYTES: usize = 1472;
 
-/// Which of the two places of a field counts.
+/// Which of the two offsets of a field is used.
 #[derive(Clone, Copy)]
 enum Layout {
     R0000,
     R0600,
 }
 
-/// Where a field is: in R0000, in R0600; where it has no place in one, it is not written there.
+/// The offset of a field in R0000 and in R0600. `None` if the layout does not have the field; it is
+/// then not written.
 type Place = [Option<usize>; 2];
 
 struct Writer {
@@ -96,8 +97,8 @@ fn write(layout: Layout, device: usize) -> Result<Vec<u8>> {
 }
 
 /// The bits of `hipDeviceArch_t`: 32-bit and 64-bit atomics in global and local memory, float
-/// exchange and addition, doubles, votes, ballots, shuffles, system fences, grids of three
-/// dimensions. Not: funnel shifts, counting barriers, surfaces, dynamic parallelism.
+/// exchange and addition, doubles, votes, ballots, shuffles, system fences, three-dimensional
+/// grids. Not included: funnel shifts, counting barriers, surfaces, dynamic parallelism.
 const ARCH_FEATURES: u32 = 0x97ff;
 
 fn give(name: &str, layout: Layout, to: *mut c_void, device: c_int) -> Code {
@@ -106,14 +107,14 @@ fn give(name: &str, layout: Layout, to: *mut c_void, device: c_int) -> Code {
             bail!(INVALID_VALUE, "the pointer to the properties is null");
         }
         let bytes = write(layout, process()?.device(device)?)?;
-        // SAFETY: not null, and the caller has a structure of this layout there.
+        // SAFETY: the pointer is not null, and the caller has a structure of this layout there.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len()) };
         Ok(())
     })
 }
 
-/// The properties of a card in the layout of HIP before 6, which programs built with its headers
-/// ask for by this name.
+/// Writes the properties of a card in the layout from before HIP 6. Programs built with those
+/// headers call this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGetDeviceProperties(properties: *mut c_void, device: c_int) -> Code {
     give("hipGetDeviceProperties", Layout::R0000, properties, device)
@@ -125,7 +126,7 @@ pub unsafe extern "C" fn hipGetDevicePropertiesR0000(properties: *mut c_void, de
     give("hipGetDevicePropertiesR0000", Layout::R0000, properties, device)
 }
 
-/// The properties of a card in the layout of HIP 6.
+/// Writes the properties of a card in the layout of HIP 6.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGetDevicePropertiesR0600(properties: *mut c_void, device: c_int) -> Code {
     give("hipGetDevicePropertiesR0600", Layout::R0600, properties, device)

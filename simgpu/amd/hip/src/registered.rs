@@ -1,5 +1,5 @@
-//! Host functions and variables that stand for kernels and variables of fat binaries, loaded for a
-//! card at their first use there.
+//! Host functions and variables that are registered for kernels and variables of fat binaries. They
+//! are loaded for a card at their first use on it.
 
 use crate::Code;
 use crate::error::{Error, Result, bail};
@@ -12,13 +12,13 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, LazyLock};
 
-/// What compiled programs registered. It is apart from the state of the process, which
-/// registration, done by the loader, must not start.
+/// The registrations of compiled programs. They are separate from the state of the process, because
+/// registration happens in the dynamic loader and must not create that state.
 pub(crate) struct Registered {
     pub(crate) binaries: Table<FatBinary>,
     functions: RwLock<HashMap<usize, Entry>>,
     variables: RwLock<HashMap<usize, Entry>>,
-    /// Kernels that were found, by host function and card.
+    /// Kernels that have been looked up, by host function and card.
     found: RwLock<HashMap<(usize, usize), Arc<Function>>>,
 }
 
@@ -46,7 +46,7 @@ impl Registered {
         self.variables.write().insert(host as usize, entry);
     }
 
-    /// Forgets all that came from a binary.
+    /// Removes every registration of a binary.
     pub(crate) fn remove(&self, binary: &Arc<FatBinary>) {
         let of_binary = |entry: &Entry| Arc::ptr_eq(&entry.binary, binary);
         let mut functions = self.functions.write();
@@ -57,24 +57,25 @@ impl Registered {
     }
 }
 
-/// The kernel that a host function stands for, on the current card.
+/// Returns the kernel that is registered for a host function, on the current card.
 pub(crate) fn function(process: &Process, host: *const c_void) -> Result<Arc<Function>> {
     let key = (host as usize, current_device());
     if let Some(found) = REGISTERED.found.read().get(&key) {
         return Ok(found.clone());
     }
     let entry = REGISTERED.functions.read().get(&key.0).cloned();
-    let Some(entry) = entry else { bail!(INVALID_DEVICE_FUNCTION, "{host:p} stands for no kernel") };
+    let Some(entry) = entry else { bail!(INVALID_DEVICE_FUNCTION, "no kernel is registered for {host:p}") };
     let module = entry.binary.module(process, key.1)?;
     let function = module.function(&entry.name, 0).map_err(|e| Error::new(Code::INVALID_DEVICE_FUNCTION, e.why))?;
     REGISTERED.found.write().insert(key, function.clone());
     Ok(function)
 }
 
-/// Address and size of the variable that a host variable stands for, on the current card.
+/// Returns the address and size of the variable that is registered for a host variable, on the
+/// current card.
 pub(crate) fn variable(process: &Process, host: *const c_void) -> Result<(u64, usize)> {
     let entry = REGISTERED.variables.read().get(&(host as usize)).cloned();
-    let Some(entry) = entry else { bail!(INVALID_SYMBOL, "{host:p} stands for no variable of a device") };
+    let Some(entry) = entry else { bail!(INVALID_SYMBOL, "no device variable is registered for {host:p}") };
     match entry.binary.module(process, current_device())?.module.global(&entry.name) {
         Some((address, bytes)) => Ok((address, bytes as usize)),
         None => bail!(INVALID_SYMBOL, "the code for the card has no variable {}", entry.name),

@@ -1,4 +1,4 @@
-//! The simulator's own functions, beside HIP's.
+//! The simulator's own functions, in addition to HIP's.
 
 use crate::process::process;
 

@@ -7,7 +7,7 @@ use isobit_simgpu_runtime_common::handles::Handle;
 use isobit_simgpu_runtime_common::set::Set;
 use std::ffi::{c_int, c_uchar, c_ushort, c_void};
 
-/// Enqueues a set; waits for it where there is no stream given, which a capture forbids.
+/// Enqueues a memset. Without a stream, waits for it, which is an error during a capture.
 fn enqueue(set: Set, stream: Option<Handle>) -> Result {
     let process = process()?;
     set.check::<Code>(&process.machine)?;
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn hipMemsetAsync(to: *mut c_void, value: c_int, bytes: us
     call("hipMemsetAsync", || elements(to, value as u32, 1, bytes, Some(stream)))
 }
 
-/// Sets bytes.
+/// Sets bytes to a value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipMemsetD8(to: *mut c_void, value: c_uchar, count: usize) -> Code {
     call("hipMemsetD8", || elements(to, value.into(), 1, count, None))

@@ -11,19 +11,19 @@ use std::ffi::{c_int, c_uint};
 /// `hipStreamNonBlocking`.
 const NON_BLOCKING: c_uint = 1;
 
-/// A new stream, which the legacy default stream waits for and that waits for it.
+/// Creates a stream that synchronizes with the legacy default stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamCreate(stream: *mut Handle) -> Code {
     call("hipStreamCreate", || create(stream, 0, 0))
 }
 
-/// A new stream; with flag 1 the legacy default stream and it go their own ways.
+/// Creates a stream. With flag 1 it does not synchronize with the legacy default stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamCreateWithFlags(stream: *mut Handle, flags: c_uint) -> Code {
     call("hipStreamCreateWithFlags", || create(stream, flags, 0))
 }
 
-/// A new stream with a priority, which changes nothing here.
+/// Creates a stream with a priority. Priorities have no effect here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamCreateWithPriority(stream: *mut Handle, flags: c_uint, priority: c_int) -> Code {
     call("hipStreamCreateWithPriority", || create(stream, flags, priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY)))
@@ -39,11 +39,11 @@ fn create(to: *mut Handle, flags: c_uint, priority: c_int) -> Result {
     let process = process()?;
     let stream = process.machine.queues.create_stream(current_device(), flags & NON_BLOCKING == 0)?;
     process.note(stream.0, flags, priority);
-    // SAFETY: the caller of HIP promises room for a stream.
+    // SAFETY: the caller of HIP promises that `to` has room for a stream.
     unsafe { put(to, stream.0 as Handle, "the stream") }
 }
 
-/// Destroys a stream, whose work goes on.
+/// Destroys a stream. Its pending work still runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipStreamDestroy(stream: Handle) -> Code {
     call("hipStreamDestroy", || {
@@ -75,7 +75,7 @@ pub extern "C" fn hipStreamQuery(stream: Handle) -> Code {
     })
 }
 
-/// Makes what comes on a stream wait for an event.
+/// Makes later work of a stream wait for an event.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint) -> Code {
     call("hipStreamWaitEvent", || {
@@ -87,7 +87,7 @@ pub extern "C" fn hipStreamWaitEvent(stream: Handle, event: Handle, flags: c_uin
     })
 }
 
-/// What a stream was made with. The streams that HIP makes have no flags and no priority.
+/// Returns how a stream was created. Streams that HIP creates itself have no flags and no priority.
 fn origin(stream: Handle) -> Result<Origin> {
     let process = process()?;
     let stream = process.stream(stream)?;
@@ -95,21 +95,21 @@ fn origin(stream: Handle) -> Result<Origin> {
     Ok(process.origins().get(&stream.0).copied().unwrap_or(Origin { device, flags: 0, priority: 0 }))
 }
 
-/// The flags of a stream.
+/// Writes the flags of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamGetFlags(stream: Handle, flags: *mut c_uint) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipStreamGetFlags", || unsafe { put(flags, origin(stream)?.flags, "the flags") })
 }
 
-/// The priority of a stream.
+/// Writes the priority of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamGetPriority(stream: Handle, priority: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipStreamGetPriority", || unsafe { put(priority, origin(stream)?.priority, "the priority") })
 }
 
-/// The card of a stream.
+/// Writes the card of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipStreamGetDevice(stream: Handle, device: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.

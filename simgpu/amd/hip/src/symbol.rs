@@ -1,4 +1,4 @@
-//! Variables of devices that host variables stand for.
+//! Device variables that are registered for host variables.
 
 use crate::Code;
 use crate::copy::{enqueue, symbol_kind};
@@ -10,25 +10,25 @@ use isobit_simgpu_runtime_common::copy::When;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_void};
 
-/// The address of a variable on the current card.
+/// Writes the address of a variable on the current card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGetSymbolAddress(to: *mut *mut c_void, symbol: *const c_void) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGetSymbolAddress", || unsafe { put(to, variable(process()?, symbol)?.0 as *mut c_void, "the address") })
 }
 
-/// The size of a variable in bytes.
+/// Writes the size of a variable in bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipGetSymbolSize(to: *mut usize, symbol: *const c_void) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipGetSymbolSize", || unsafe { put(to, variable(process()?, symbol)?.1, "the size") })
 }
 
-/// The address of a part of a variable that holds as many bytes.
+/// Returns the address of a variable's part of `bytes` bytes at `offset`.
 fn part(symbol: *const c_void, offset: usize, bytes: usize) -> Result<u64> {
     let (address, size) = variable(process()?, symbol)?;
     if offset.checked_add(bytes).is_none_or(|end| end > size) {
-        bail!(INVALID_VALUE, "{bytes} bytes at {offset} of a variable of {size} bytes");
+        bail!(INVALID_VALUE, "{bytes} bytes at offset {offset} exceed the variable's size of {size} bytes");
     }
     Ok(address + offset as u64)
 }

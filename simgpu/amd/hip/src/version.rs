@@ -1,13 +1,14 @@
-//! Versions: a HIP of ROCm 6.
+//! Versions: reports a HIP of ROCm 6.
 
 use crate::Code;
 use crate::error::{call, put};
 use std::ffi::{c_int, c_uint};
 
-/// 6.3.0: major times ten million, minor times a hundred thousand, patch.
+/// 6.3.0, encoded as major times ten million, plus minor times a hundred thousand, plus patch.
 pub const VERSION: c_int = 60_300_000;
 
-/// Initialises; the devices are there already at the first call that needs one.
+/// Initialises the simulator. The call is optional: the first call that needs a device does the
+/// same.
 #[unsafe(no_mangle)]
 pub extern "C" fn hipInit(flags: c_uint) -> Code {
     call("hipInit", || {
@@ -18,14 +19,14 @@ pub extern "C" fn hipInit(flags: c_uint) -> Code {
     })
 }
 
-/// The version of the driver.
+/// Writes the version of the driver.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipDriverGetVersion(version: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("hipDriverGetVersion", || unsafe { put(version, VERSION, "the version") })
 }
 
-/// The version of the runtime.
+/// Writes the version of the runtime.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hipRuntimeGetVersion(version: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.

@@ -1,5 +1,5 @@
-//! Deferred work: what nobody waited for is not done, work overtakes work that it should have
-//! waited for, and `hipFree` waits.
+//! Deferred execution: work that nobody waited for is not done, work without a required wait runs
+//! out of order, and `hipFree` waits.
 
 mod common;
 
@@ -17,14 +17,15 @@ use std::ffi::c_void;
 #[test]
 fn a_missing_wait_shows() {
     configure(&[("ISOBIT_SIM_DEFER", "1"), ("ISOBIT_SIM_MEMORY", "1073741824")]);
-    // SAFETY: pointers of the helper; what the work uses is freed after it, by functions that wait.
+    // SAFETY: the helper supplies the pointers; the memory is freed after the work that uses it, by
+    // functions that wait.
     unsafe {
         let [s1, s2]: [*mut c_void; 2] = [(); 2].map(|()| get(|to| hipStreamCreateWithFlags(to, 1)));
         let pinned: *mut u8 = get(|to: *mut *mut c_void| hipHostMalloc(to, 16, 0)).cast();
         pinned.write_bytes(0, 16);
         let (a, b) = (Buffer::new(16), Buffer::new(16));
 
-        // No wait of the host: nothing is done.
+        // The host does not wait, so nothing is done.
         ok(hipMemsetAsync(a.0, 1, 16, s1));
         ok(hipMemcpyAsync(pinned.cast(), a.0, 16, DEVICE_TO_HOST, s1));
         assert_eq!(pinned.read(), 0);
@@ -32,7 +33,7 @@ fn a_missing_wait_shows() {
         ok(hipStreamSynchronize(s1));
         assert_eq!(pinned.read(), 1);
 
-        // No wait of the other stream: it is overtaken. With one, it is not.
+        // Without a wait, the other stream is overtaken. With a wait, it is not.
         for (value, wait) in [(2, false), (3, true)] {
             ok(hipMemsetAsync(a.0, value, 16, s1));
             if wait {
@@ -48,7 +49,8 @@ fn a_missing_wait_shows() {
             assert_eq!(pinned.read(), if wait { 3 } else { 1 });
         }
 
-        // Host memory that HIP did not allocate: the copy is made before the call returns.
+        // This host memory was not allocated by HIP, so the copy is complete before the call
+        // returns.
         let mut pageable = [0u8; 16];
         ok(hipMemsetAsync(a.0, 4, 16, s1));
         ok(hipMemcpyAsync(pageable.as_mut_ptr().cast(), a.0, 16, DEVICE_TO_HOST, s1));

@@ -1,5 +1,5 @@
-//! Devices: names, attributes and properties, against what AMD publishes of the cards and the
-//! layouts of HIP's headers.
+//! Devices: names, attributes and properties, checked against AMD's published data of the cards and
+//! the layouts of HIP's headers.
 
 mod common;
 
@@ -14,11 +14,12 @@ use isobit_simgpu_hip::version::*;
 use std::ffi::{CStr, c_int};
 
 fn attribute(number: c_int, device: c_int) -> c_int {
-    // SAFETY: the pointer is the helper's.
+    // SAFETY: the pointer comes from the helper.
     get(|to| unsafe { hipDeviceGetAttribute(to, number, device) })
 }
 
-/// A structure of properties as bytes, with 0xee behind it to see that no more is written.
+/// Returns the bytes of a properties structure. They are followed by 0xee bytes, to check that
+/// nothing more is written.
 fn properties(r0600: bool, device: c_int) -> Vec<u8> {
     let size = if r0600 { 1472 } else { 792 };
     let mut bytes = vec![0xee; size + 64];
@@ -45,14 +46,15 @@ fn size(bytes: &[u8], at: usize) -> usize {
 fn three_cards_describe_themselves_as_the_real_ones() {
     configure(&[("ISOBIT_SIM_ROCM", "gfx90a,gfx942,gfx1100"), ("ISOBIT_SIM_MEMORY", "1073741824")]);
     ok(hipInit(0));
-    // SAFETY: pointers of the helper, here and below.
+    // SAFETY: the helper supplies the pointers, here and below.
     unsafe {
         assert_eq!(get(|to| hipGetDeviceCount(to)), 3);
         assert_eq!(get(|to| hipRuntimeGetVersion(to)) / 10_000_000, 6);
         assert_eq!(get(|to| hipDriverGetVersion(to)) / 10_000_000, 6);
         assert_eq!(get(|to| hipGetDevice(to)), 0);
     }
-    // Compute units, wave, L2, major, what HIP calls the processor: AMD's data sheets.
+    // Compute units, wave size, L2 size, major version, and HIP's name of the processor, from AMD's
+    // data sheets.
     let cards = [
         ("AMD Instinct MI210", 104, 64, 8 << 20, 9, "gfx90a:sramecc+:xnack-"),
         ("AMD Instinct MI300X", 304, 64, 4 << 20, 9, "gfx942:sramecc+:xnack-"),
@@ -91,7 +93,7 @@ fn three_cards_describe_themselves_as_the_real_ones() {
 
 fn refusals() {
     let mut value = 0;
-    // SAFETY: null pointers are refused; the others are to locals with the room that is given.
+    // SAFETY: null pointers are refused; the others point to locals with the given size.
     unsafe {
         assert_eq!(hipDeviceGetAttribute(&mut value, 87, 3), Code::INVALID_DEVICE);
         assert_eq!(hipDeviceGetAttribute(&mut value, 87, -1), Code::INVALID_DEVICE);
@@ -110,14 +112,14 @@ fn refusals() {
     assert_eq!(hipPeekAtLastError(), Code::INVALID_DEVICE, "success does not hide an error");
     assert_eq!(hipGetLastError(), Code::INVALID_DEVICE);
     assert_eq!(hipGetLastError(), Code::SUCCESS);
-    // SAFETY: pointers of the helper.
+    // SAFETY: the pointer comes from the helper.
     assert_eq!(std::thread::spawn(|| get(|to| unsafe { hipGetDevice(to) })).join().unwrap(), 0, "of each thread");
     ok(hipSetDevice(0));
     assert_eq!(hipInit(1), Code::INVALID_VALUE);
 }
 
 fn peers() {
-    // SAFETY: pointers of the helper.
+    // SAFETY: the pointer comes from the helper.
     let can = |a, b| get(|to| unsafe { hipDeviceCanAccessPeer(to, a, b) });
     assert_eq!((can(0, 1), can(0, 0)), (1, 0));
     ok(hipDeviceEnablePeerAccess(1, 0));

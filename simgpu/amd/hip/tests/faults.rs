@@ -1,5 +1,5 @@
-//! A launch that cannot be executed to its end: the code comes with the next wait, once, and a
-//! finding names the kernel.
+//! A launch that fails during execution: the next wait returns the error code, once, and a finding
+//! names the kernel.
 
 mod common;
 
@@ -28,8 +28,8 @@ extern "C" __attribute__((global)) void trapped(unsigned* out) {
 fn a_fault_is_told_by_the_next_wait() {
     configure(&[("ISOBIT_SIM_ROCM", "gfx90a"), ("ISOBIT_SIM_MEMORY", "1073741824")]);
     let code = compile(SOURCE, "gfx90a");
-    // SAFETY: the image is whole, the arguments are the kernel's, the other pointers are the
-    // helper's.
+    // SAFETY: the image is complete, the arguments match the kernel's, and the helper supplies the
+    // other pointers.
     unsafe {
         let module = get(|to| hipModuleLoadData(to, code.as_ptr().cast()));
         let kernel = get(|to| hipModuleGetFunction(to, module, c"trapped".as_ptr()));

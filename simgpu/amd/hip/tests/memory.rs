@@ -1,4 +1,4 @@
-//! Memory: allocation, copies, sets, what counts as written, and what is refused.
+//! Memory: allocation, copies, memsets, tracking of written bytes, and refused calls.
 
 mod common;
 
@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 fn upload(to: *mut c_void, bytes: &[u8]) {
-    // SAFETY: the slice is what it is, and the simulator checks the device's side.
+    // SAFETY: the slice is valid, and the simulator checks the device side.
     ok(unsafe { hipMemcpy(to, bytes.as_ptr().cast(), bytes.len(), HOST_TO_DEVICE) });
 }
 
@@ -25,7 +25,7 @@ fn download(from: *mut c_void, bytes: usize) -> Vec<u8> {
     to
 }
 
-/// Whether a library may read bytes without a finding.
+/// Whether a library may read the bytes without a finding.
 fn is_written(at: *mut c_void, bytes: usize) -> bool {
     // SAFETY: the name ends in NUL.
     let may = unsafe { isobit_sim_access(at, bytes, 0, c"test".as_ptr()) };
@@ -39,7 +39,7 @@ fn bytes_go_there_and_back() {
     let (a, b) = (Buffer::new(1000), Buffer::new(1000));
     let bytes: Vec<u8> = (0..1000).map(|i| (i * 7) as u8).collect();
     upload(a.0, &bytes);
-    // SAFETY: device pointers of the right sizes.
+    // SAFETY: the device pointers have the right sizes.
     unsafe {
         ok(hipMemcpy(b.at(100), a.at(3), 500, DEVICE_TO_DEVICE));
         ok(hipMemcpyAsync(b.at(601), a.at(601), 99, DEFAULT, null_mut()));
@@ -47,7 +47,7 @@ fn bytes_go_there_and_back() {
     assert_eq!(download(b.at(100), 500), bytes[3..503]);
     assert_eq!(download(b.at(601), 99), bytes[601..700]);
     assert!(is_written(b.at(100), 500) && !is_written(b.at(99), 501) && !is_written(b.at(100), 501));
-    assert!(kinds().is_empty(), "copying and reading back are no errors");
+    assert!(kinds().is_empty(), "copying and reading back are not errors");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_copy_carries_what_is_written_and_what_is_not() {
     let _alone = alone();
     let (a, b) = (Buffer::new(64), Buffer::new(64));
     upload(a.at(8), &[1; 8]);
-    // SAFETY: device pointers of the right sizes.
+    // SAFETY: the device pointers have the right sizes.
     unsafe {
         ok(hipMemset(b.0, 5, 64));
         assert!(is_written(b.0, 64));
@@ -70,7 +70,7 @@ fn a_copy_carries_what_is_written_and_what_is_not() {
 fn sets_of_every_width_and_rows() {
     let _alone = alone();
     let a = Buffer::new(64);
-    // SAFETY: device pointers of the right sizes.
+    // SAFETY: the device pointers have the right sizes.
     unsafe {
         ok(hipMemsetD8Async(a.0, 0xab, 64, null_mut()));
         ok(hipMemsetD16(a.at(2), 0x1234, 3));
@@ -95,7 +95,7 @@ fn rows_are_copied_with_their_pitches() {
     let a = Buffer::new(5 * 16);
     let host: Vec<u8> = (0..60).collect();
     let mut back = vec![0xff; 60];
-    // SAFETY: the sizes are those of the buffers.
+    // SAFETY: the sizes match the buffers.
     unsafe {
         ok(hipMemset(a.0, 0, 80));
         ok(hipMemcpy2D(a.at(2), 16, host.as_ptr().cast(), 12, 10, 5, HOST_TO_DEVICE));
@@ -115,7 +115,7 @@ fn wrong_copies_are_refused_and_found() {
     let _alone = alone();
     let (a, host) = (Buffer::new(100), [0u8; 200]);
     let host = host.as_ptr().cast::<c_void>();
-    // SAFETY: nothing is copied; every call is refused.
+    // SAFETY: every call is refused, so nothing is copied.
     unsafe {
         assert_eq!(hipMemcpy(a.0, host, 100, 7), Code::INVALID_MEMCPY_DIRECTION);
         assert_eq!(hipMemcpy(null_mut(), host, 1, HOST_TO_DEVICE), Code::INVALID_VALUE);
@@ -138,7 +138,7 @@ fn wrong_copies_are_refused_and_found() {
 #[test]
 fn memory_is_freed_once_and_found_afterwards() {
     let _alone = alone();
-    // SAFETY: pointers of the helper, here and below.
+    // SAFETY: the helper supplies the pointers, here and below.
     let before = unsafe { (get(|free| hipMemGetInfo(free, &mut 0)), get(|total| hipMemGetInfo(&mut 0, total))) };
     let base = Buffer::new(1 << 20);
     // SAFETY: as above.
@@ -159,7 +159,7 @@ fn memory_is_freed_once_and_found_afterwards() {
     ok(hipFree(base.0));
     assert_eq!(hipFree(base.0), Code::INVALID_VALUE, "twice");
     ok(hipFree(null_mut()));
-    // SAFETY: refused.
+    // SAFETY: the call is refused.
     assert_eq!(unsafe { hipMemset(base.0, 0, 4) }, Code::INVALID_VALUE);
     assert_eq!(kinds(), ["out_of_bounds"], "use after free");
 }
@@ -167,7 +167,7 @@ fn memory_is_freed_once_and_found_afterwards() {
 #[test]
 fn host_memory_has_one_address_for_both() {
     let _alone = alone();
-    // SAFETY: pointers of the helper, and memory that the host may write.
+    // SAFETY: the helper supplies the pointers, and the host may write the memory.
     unsafe {
         let host: *mut c_void = get(|to| hipHostMalloc(to, 256, 2));
         assert_eq!(get(|to| hipHostGetDevicePointer(to, host, 0)), host);

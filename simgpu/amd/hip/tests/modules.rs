@@ -1,5 +1,5 @@
-//! Modules and launches: arguments both ways, limits with HIP's codes, bundles, registered kernels,
-//! kernels in graphs.
+//! Modules and launches: both ways to pass arguments, limits with HIP's codes, bundles, registered
+//! kernels, and kernels in graphs.
 
 mod common;
 
@@ -24,7 +24,7 @@ use std::ptr::null_mut;
 const CARDS: [&str; 3] = ["gfx90a", "gfx942", "gfx1100"];
 
 fn load(image: &[u8]) -> *mut c_void {
-    // SAFETY: the image is whole, and the pointer the helper's.
+    // SAFETY: the image is complete, and the pointer comes from the helper.
     get(|to| unsafe { hipModuleLoadData(to, image.as_ptr().cast()) })
 }
 
@@ -33,14 +33,14 @@ fn kernel(module: *mut c_void, name: &CStr) -> *mut c_void {
     get(|to| unsafe { hipModuleGetFunction(to, module, name.as_ptr()) })
 }
 
-/// A launch along x.
+/// Launches along x.
 fn launch(kernel: *mut c_void, blocks: u32, threads: u32, params: &mut [*mut c_void]) -> Code {
     let params = if params.is_empty() { null_mut() } else { params.as_mut_ptr() };
-    // SAFETY: the callers give the kernel's arguments.
+    // SAFETY: the callers pass the kernel's arguments.
     unsafe { hipModuleLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, null_mut(), params, null_mut()) }
 }
 
-/// A key of `extra`.
+/// Returns a key of `extra`.
 fn key(number: usize) -> *mut c_void {
     number as *mut c_void
 }
@@ -51,7 +51,7 @@ fn pointer<T>(value: &mut T) -> *mut c_void {
 
 fn numbers(from: *mut c_void, count: usize) -> Vec<u32> {
     let mut to = vec![0u32; count];
-    // SAFETY: there is room for the numbers.
+    // SAFETY: `to` has room for the numbers.
     ok(unsafe { hipMemcpy(to.as_mut_ptr().cast(), from, 4 * count, DEVICE_TO_HOST) });
     to
 }
@@ -78,7 +78,7 @@ fn modules_are_loaded_and_kernels_launched_on_every_card() {
     planted(&code[0]);
 }
 
-/// Arguments of several sizes by `kernelParams` and by `extra`.
+/// Passes arguments of several sizes by `kernelParams` and by `extra`.
 fn launches(module: *mut c_void) {
     let linear = kernel(module, c"linear");
     assert_eq!(kernel(module, c"linear"), linear, "one handle for a kernel");
@@ -88,7 +88,7 @@ fn launches(module: *mut c_void) {
     ok(launch(linear, 4, 256, params));
     assert_eq!(numbers(out.0, 1000), (0..1000).map(|i| i * 3 + 5).collect::<Vec<_>>());
 
-    // As the kernel's argument segment has them: 8 bytes, 4, 1, padding to 8, 8.
+    // The layout of the kernel's argument segment: 8 bytes, 4, 1, padding to a multiple of 8, 8.
     let mut packed = [0u8; 24];
     packed[..8].copy_from_slice(&(out.0 as u64).to_le_bytes());
     packed[8..12].copy_from_slice(&n.to_le_bytes());
@@ -96,14 +96,14 @@ fn launches(module: *mut c_void) {
     packed[16..].copy_from_slice(&1u64.to_le_bytes());
     let mut size = packed.len();
     let mut extra = [key(1), packed.as_mut_ptr().cast(), key(2), pointer(&mut size), key(3)];
-    // SAFETY: the arguments are the kernel's.
+    // SAFETY: the arguments match the kernel's.
     let by_extra = |extra: &mut [*mut c_void], params| unsafe {
         hipModuleLaunchKernel(linear, 4, 1, 1, 256, 1, 1, 0, null_mut(), params, extra.as_mut_ptr())
     };
     ok(by_extra(&mut extra, null_mut()));
     assert_eq!(by_extra(&mut extra, params.as_mut_ptr()), Code::INVALID_VALUE, "both");
     assert_eq!(numbers(out.0, 1000), (0..1000).map(|i| i * 2 + 1).collect::<Vec<_>>());
-    // SAFETY: the pointer is to `size`.
+    // SAFETY: the pointer points to `size`.
     unsafe { *extra[3].cast::<usize>() = 23 };
     assert_eq!(by_extra(&mut extra, null_mut()), Code::INVALID_VALUE, "too few bytes");
     extra[0] = key(9);
@@ -117,11 +117,11 @@ fn launches(module: *mut c_void) {
     assert!(kinds().is_empty());
 }
 
-/// What HIP documents of grids, blocks and shared memory.
+/// Checks the limits that HIP documents for grids, blocks and shared memory.
 fn limits(module: *mut c_void) {
     let (nothing, limited) = (kernel(module, c"nothing"), kernel(module, c"limited"));
     let (out, null) = (Buffer::new(4096), null_mut());
-    // SAFETY: a kernel without arguments.
+    // SAFETY: the kernel has no arguments.
     let shaped = |[gx, gy, gz]: [u32; 3], [bx, by, bz]: [u32; 3], shared| unsafe {
         hipModuleLaunchKernel(nothing, gx, gy, gz, bx, by, bz, shared, null, null.cast(), null.cast())
     };
@@ -140,7 +140,7 @@ fn limits(module: *mut c_void) {
     ok(launch(limited, 1, 64, &mut [pointer(&mut data)]));
     assert_eq!(launch(limited, 1, 65, &mut [pointer(&mut data)]), Code::LAUNCH_FAILURE, "over the kernel's own limit");
     assert_eq!(launch(null, 1, 1, &mut []), Code::INVALID_HANDLE);
-    // SAFETY: a kernel without arguments; the stream is none.
+    // SAFETY: the kernel has no arguments; the stream handle is invalid.
     let stale =
         unsafe { hipModuleLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, 0x99 as *mut c_void, null.cast(), null.cast()) };
     assert_eq!(stale, Code::INVALID_HANDLE);
@@ -150,7 +150,7 @@ fn limits(module: *mut c_void) {
 
 fn variables(module: *mut c_void) {
     let (mut address, mut bytes, out) = (null_mut(), 0, Buffer::new(256));
-    // SAFETY: pointers to locals, and a name that ends in NUL.
+    // SAFETY: the pointers point to locals, and the name ends in NUL.
     unsafe {
         ok(hipModuleGetGlobal(&mut address, &mut bytes, module, c"counter".as_ptr()));
         assert_eq!(bytes, 4);
@@ -179,7 +179,7 @@ fn graphs(module: *mut c_void) {
         params: params.as_mut_ptr(),
         shared: 0,
     };
-    // SAFETY: pointers of the helper, and the kernel's arguments.
+    // SAFETY: the helper supplies the pointers, and the arguments match the kernel's.
     unsafe {
         let graph = get(|to| hipGraphCreate(to, 0));
         let node = get(|to| hipGraphAddKernelNode(to, graph, std::ptr::null(), 0, &node_params));
@@ -187,8 +187,8 @@ fn graphs(module: *mut c_void) {
         (add.func, add.params) = (kernel(module, c"add_one"), params.as_mut_ptr());
         let second = get(|to| hipGraphAddKernelNode(to, graph, &node, 1, &add));
         let exec = get(|to| hipGraphInstantiateWithFlags(to, graph, 0));
-        // Taken when the nodes were made: the change shows only where the parameters are given
-        // again.
+        // The arguments were copied when the nodes were created: the change is visible only where
+        // the parameters are set again.
         *params[2].cast::<u8>() = 2;
         *params[3].cast::<u64>() = 9;
         let run = |expected: &dyn Fn(u32) -> u32| {
@@ -225,14 +225,14 @@ fn graphs(module: *mut c_void) {
 
 fn questions(module: *mut c_void) {
     let limited = kernel(module, c"limited");
-    // SAFETY: pointers of the helper.
+    // SAFETY: the helper supplies the pointers.
     unsafe {
         assert_eq!(get(|to| hipFuncGetAttribute(to, 0, limited)), 64);
         assert_eq!(get(|to| hipFuncGetAttribute(to, 1, limited)), 0);
         assert_eq!(get(|to| hipFuncGetAttribute(to, 8, limited)), 65536);
         assert_eq!(hipFuncGetAttribute(&mut 0, 10, limited), Code::INVALID_VALUE);
-        // A small kernel fills a multiprocessor: 2048 threads on each of these cards, fewer only by
-        // shared memory.
+        // A small kernel fills a multiprocessor: each of these cards holds 2048 threads, and only
+        // shared memory reduces that number.
         let active =
             |size, shared| get(|to| hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(to, limited, size, shared));
         assert_eq!((active(64, 0), active(1024, 0), active(65, 0)), (32, 2, 2048 / active_step(65)));
@@ -244,9 +244,9 @@ fn questions(module: *mut c_void) {
     }
 }
 
-/// Threads that a block of `size` takes up: whole waves of the current card.
+/// Returns the number of threads that a block of `size` occupies: whole waves of the current card.
 fn active_step(size: i32) -> i32 {
-    // SAFETY: pointers of the helper.
+    // SAFETY: the helper supplies the pointers.
     let wave = unsafe {
         let device = get(|to| isobit_simgpu_hip::device::hipGetDevice(to));
         get(|to| isobit_simgpu_hip::attribute::hipDeviceGetAttribute(to, 87, device))
@@ -254,10 +254,10 @@ fn active_step(size: i32) -> i32 {
     (size + wave - 1) / wave * wave
 }
 
-/// Images that a card does not take.
+/// Loads images that a card must refuse.
 fn images(of_another_card: &[u8]) {
     let mut module = null_mut();
-    // SAFETY: the images are whole, or begin with what shows that they are none.
+    // SAFETY: the images are complete, or their first bytes show that they are not images.
     unsafe {
         let code = hipModuleLoadData(&mut module, of_another_card.as_ptr().cast());
         assert!([Code::NO_BINARY_FOR_GPU, Code::INVALID_IMAGE].contains(&code), "{code:?}");
@@ -270,14 +270,15 @@ fn images(of_another_card: &[u8]) {
     assert_eq!(hipModuleUnload(module), Code::INVALID_HANDLE);
 }
 
-/// What a HIP compiler makes of `kernel<<<grid, block>>>(...)`.
+/// Makes the calls that a HIP compiler generates for `kernel<<<grid, block>>>(...)`.
 fn registered(fat: &[u8]) {
     #[repr(C)]
     struct Wrapper(u32, u32, *const u8, *const u8);
     let wrapper = Wrapper(0x4849_5046, 1, fat.as_ptr(), std::ptr::null());
     let (host_function, mut host_counter) = (0u8, 0u32);
     let host = (&raw const host_function).cast::<c_void>();
-    // SAFETY: as a compiler calls them; pointers of the helper elsewhere.
+    // SAFETY: the calls are those that a compiler generates; the helper supplies the other
+    // pointers.
     unsafe {
         let handle = __hipRegisterFatBinary((&raw const wrapper).cast());
         let null: *mut c_void = null_mut();
@@ -336,11 +337,11 @@ fn registered(fat: &[u8]) {
     assert!(kinds().is_empty());
 }
 
-/// Kernels that do what they should not: found and named, and the launch itself succeeds.
+/// Launches kernels with planted faults: each is found and named, and the launch itself succeeds.
 fn planted(code: &[u8]) {
     let module = load(code);
     let (data, mut count) = (Buffer::new(40), 11u32);
-    // SAFETY: host memory of the size that is copied.
+    // SAFETY: the host memory has the size that is copied.
     ok(unsafe { hipMemcpy(data.0, [1u32; 9].as_ptr().cast(), 36, HOST_TO_DEVICE) });
     let mut address = data.0;
     ok(launch(kernel(module, c"add_one"), 1, 64, &mut [pointer(&mut address), pointer(&mut count)]));

@@ -20,12 +20,12 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 unsafe extern "C" fn count(data: *mut c_void) {
-    // SAFETY: the tests give a counter that outlives the call.
+    // SAFETY: the tests pass a counter that outlives the call.
     unsafe { &*data.cast::<AtomicU32>() }.fetch_add(1, Ordering::Relaxed);
 }
 
 fn stream(flags: u32) -> *mut c_void {
-    // SAFETY: the pointer is the helper's.
+    // SAFETY: the pointer comes from the helper.
     get(|to| unsafe { hipStreamCreateWithFlags(to, flags) })
 }
 
@@ -33,7 +33,7 @@ fn stream(flags: u32) -> *mut c_void {
 fn streams_and_events_are_validated() {
     let _alone = alone();
     let stream = stream(1);
-    // SAFETY: pointers of the helper or null, here and below.
+    // SAFETY: the pointers are null or come from the helper, here and below.
     unsafe {
         assert_eq!(get(|to| hipStreamGetFlags(stream, to)), 1);
         assert_eq!(get(|to| hipStreamGetDevice(stream, to)), 0);
@@ -87,7 +87,7 @@ fn functions_of_the_host_are_called_in_order() {
     }
     let (stream, counter) = (stream(0), AtomicU32::new(0));
     let data = (&raw const counter).cast_mut().cast();
-    // SAFETY: the counter outlives the work, which is waited for.
+    // SAFETY: the counter outlives the work, because the test waits for it.
     unsafe {
         ok(hipLaunchHostFunc(stream, Some(count), data));
         ok(hipStreamAddCallback(stream, Some(called), data, 0));
@@ -105,7 +105,7 @@ fn a_captured_stream_becomes_a_graph() {
     let _alone = alone();
     let (stream, a, counter) = (stream(1), Buffer::new(4), AtomicU32::new(0));
     let (source, mut result) = (7u32, 0u32);
-    // SAFETY: what the work uses outlives it: the launches are waited for.
+    // SAFETY: the memory outlives the work that uses it, because the test waits for the launches.
     unsafe {
         ok(hipStreamBeginCapture(stream, 0));
         assert_eq!(get(|to| hipStreamIsCapturing(stream, to)), 1);
@@ -153,28 +153,28 @@ fn a_capture_refuses_what_waits_or_allocates() {
         ok(hipStreamBeginCapture(stream, 0));
         assert_eq!(call(), code);
         let mut graph = stream;
-        // SAFETY: pointers to locals.
+        // SAFETY: the pointers point to locals.
         unsafe {
             assert_eq!(get(|to| hipStreamIsCapturing(stream, to)), 2);
             assert_eq!(hipStreamEndCapture(stream, &mut graph), Code::STREAM_CAPTURE_INVALIDATED);
         }
         assert!(graph.is_null());
     };
-    // SAFETY: refused.
+    // SAFETY: the call is refused.
     refused(stream, Box::new(|| unsafe { hipMalloc(&mut memory, 4) }), Code::STREAM_CAPTURE_UNSUPPORTED);
     refused(stream, Box::new(|| hipFree(held.0)), Code::STREAM_CAPTURE_UNSUPPORTED);
     refused(stream, Box::new(|| hipDeviceSynchronize()), Code::STREAM_CAPTURE_UNSUPPORTED);
     refused(stream, Box::new(|| hipStreamSynchronize(stream)), Code::STREAM_CAPTURE_UNSUPPORTED);
     refused(stream, Box::new(|| hipStreamQuery(stream)), Code::STREAM_CAPTURE_UNSUPPORTED);
-    // SAFETY: refused.
+    // SAFETY: the call is refused.
     refused(stream, Box::new(|| unsafe { hipMemset(held.0, 0, 4) }), Code::STREAM_CAPTURE_UNSUPPORTED);
     let legacy = null_mut();
-    // SAFETY: refused.
+    // SAFETY: the call is refused.
     refused(blocking, Box::new(|| unsafe { hipMemsetAsync(held.0, 0, 4, legacy) }), Code::STREAM_CAPTURE_IMPLICIT);
 
     assert_eq!(hipStreamBeginCapture(legacy, 0), Code::STREAM_CAPTURE_UNSUPPORTED);
     assert_eq!(hipStreamBeginCapture(stream, 3), Code::INVALID_VALUE);
-    // SAFETY: pointers of the helper, and a local.
+    // SAFETY: the pointers come from the helper or point to a local.
     unsafe {
         let mut mode = 2;
         ok(hipThreadExchangeStreamCaptureMode(&mut mode));
@@ -197,7 +197,7 @@ fn graphs_are_made_by_hand_too() {
     let _alone = alone();
     let (a, counter) = (Buffer::new(8), AtomicU32::new(0));
     let mut result = [0u8; 8];
-    // SAFETY: what the nodes use outlives the launch, which is waited for.
+    // SAFETY: the memory outlives the launch that uses it, because the test waits for it.
     unsafe {
         let graph = get(|to| hipGraphCreate(to, 0));
         let set = |value, offset| MemsetParams { to: a.at(offset), element: 4, height: 1, pitch: 0, value, width: 1 };
@@ -229,7 +229,7 @@ fn graphs_are_made_by_hand_too() {
 fn an_executable_graph_takes_over_what_a_graph_like_it_does() {
     let _alone = alone();
     let buffer = Buffer::new(4);
-    // SAFETY: what the nodes use outlives the launches, which are waited for.
+    // SAFETY: the memory outlives the launches that use it, because the test waits for them.
     unsafe {
         let setting = |value| {
             let graph = get(|to| hipGraphCreate(to, 0));

@@ -10,18 +10,18 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 pub type Status = c_int;
 /// `HIPRTC_SUCCESS`.
 pub const SUCCESS: Status = 0;
-/// `HIPRTC_ERROR_INVALID_INPUT`: a null pointer, a negative number, or text that is none.
+/// `HIPRTC_ERROR_INVALID_INPUT`: a null pointer, a negative number, or text that is not valid.
 pub const INVALID_INPUT: Status = 3;
-/// `HIPRTC_ERROR_INVALID_PROGRAM`: no live program, or one without code.
+/// `HIPRTC_ERROR_INVALID_PROGRAM`: the handle is not a live program, or the program has no code.
 pub const INVALID_PROGRAM: Status = 4;
 /// `HIPRTC_ERROR_INVALID_OPTION`.
 pub const INVALID_OPTION: Status = 5;
-/// `HIPRTC_ERROR_COMPILATION`: the log says more.
+/// `HIPRTC_ERROR_COMPILATION`: the log has the details.
 pub const COMPILATION: Status = 6;
-/// `HIPRTC_ERROR_INTERNAL_ERROR`: the compiler could not be run; the log says why.
+/// `HIPRTC_ERROR_INTERNAL_ERROR`: the compiler could not be run; the log has the reason.
 pub const INTERNAL_ERROR: Status = 11;
 
-/// The version of HIPRTC that this stands in for, ROCm 6.2's.
+/// The version of HIPRTC that this library stands in for, from ROCm 6.2.
 const VERSION: [c_int; 2] = [6, 2];
 
 struct State {
@@ -31,7 +31,7 @@ struct State {
 
 static PROGRAMS: Handles<State> = Handles::new();
 
-/// The name of a status.
+/// Returns the name of a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn hiprtcGetErrorString(result: Status) -> *const c_char {
     let name: &CStr = match result {
@@ -52,16 +52,17 @@ pub extern "C" fn hiprtcGetErrorString(result: Status) -> *const c_char {
     name.as_ptr()
 }
 
-/// The library's version.
+/// Writes the library's version.
 ///
 /// # Safety
-/// Each pointer is null or can be written.
+/// Each pointer is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcVersion(major: *mut c_int, minor: *mut c_int) -> Status {
     if major.is_null() || minor.is_null() {
         return INVALID_INPUT;
     }
-    // SAFETY: not null; the caller promises that each pointer is null or can be written.
+    // SAFETY: the pointers are not null; the caller promises that each pointer is null or valid for
+    // writes.
     unsafe {
         major.write(VERSION[0]);
         minor.write(VERSION[1]);
@@ -69,11 +70,11 @@ pub unsafe extern "C" fn hiprtcVersion(major: *mut c_int, minor: *mut c_int) -> 
     SUCCESS
 }
 
-/// Makes a program of a source and headers, which are copied.
+/// Creates a program from a source and headers, which are copied.
 ///
 /// # Safety
-/// Each pointer is null or as HIPRTC documents it: `prog` can be written, the texts end in NUL, the
-/// arrays have `num_headers` of them.
+/// Each pointer is null or as HIPRTC documents it: `prog` is valid for writes, the texts end in
+/// NUL, and the arrays have `num_headers` entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcCreateProgram(
     prog: *mut *mut c_void,
@@ -87,8 +88,8 @@ pub unsafe extern "C" fn hiprtcCreateProgram(
         if prog.is_null() {
             return INVALID_PROGRAM;
         }
-        // SAFETY: the caller promises that each pointer is null or as HIPRTC documents it: `prog`
-        // can be written, the texts end in NUL, the arrays have `num_headers` of them.
+        // SAFETY: the caller promises that each pointer is null or as HIPRTC documents it: the
+        // texts end in NUL, and the arrays have `num_headers` entries.
         let program = unsafe {
             let Some(source) = text(src) else { return INVALID_INPUT };
             let name = text(name).map_or("CompileSource".into(), CStr::to_string_lossy);
@@ -101,8 +102,8 @@ pub unsafe extern "C" fn hiprtcCreateProgram(
         };
         let Some(program) = program else { return INVALID_INPUT };
         let handle = PROGRAMS.insert(State { program, compiled: Mutex::default() });
-        // SAFETY: not null; the caller promises that each pointer is null or as HIPRTC documents
-        // it: `prog` can be written, the texts end in NUL, the arrays have `num_headers` of them.
+        // SAFETY: the pointer is not null; the caller promises that `prog` is null or valid for
+        // writes.
         unsafe { prog.write(handle) };
         SUCCESS
     })
@@ -147,19 +148,20 @@ pub unsafe extern "C" fn hiprtcDestroyProgram(prog: *mut *mut c_void) -> Status 
         if prog.is_null() {
             return INVALID_INPUT;
         }
-        // SAFETY: not null; the caller promises that `prog` is null or points to a handle.
+        // SAFETY: the pointer is not null; the caller promises that `prog` is null or points to a
+        // handle.
         let handle = unsafe { prog.replace(std::ptr::null_mut()) };
         if PROGRAMS.remove(handle).is_some() { SUCCESS } else { INVALID_PROGRAM }
     })
 }
 
-/// The size of the code.
+/// Writes the size of the code.
 ///
 /// # Safety
-/// `code_size` is null or can be written.
+/// `code_size` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetCodeSize(prog: *mut c_void, code_size: *mut usize) -> Status {
-    // SAFETY: the caller promises that `code_size` is null or can be written.
+    // SAFETY: the caller promises that `code_size` is null or valid for writes.
     with(prog, code_size, |compiled| match &compiled.code {
         Some(code) => {
             // SAFETY: as the caller promises; `with` refuses null.
@@ -170,10 +172,10 @@ pub unsafe extern "C" fn hiprtcGetCodeSize(prog: *mut c_void, code_size: *mut us
     })
 }
 
-/// The code, an ELF code object.
+/// Copies the code, an ELF code object.
 ///
 /// # Safety
-/// `code` is null or takes as many bytes as [`hiprtcGetCodeSize`] says.
+/// `code` is null or has room for the size from [`hiprtcGetCodeSize`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetCode(prog: *mut c_void, code: *mut c_char) -> Status {
     with(prog, code, |compiled| match &compiled.code {
@@ -186,10 +188,10 @@ pub unsafe extern "C" fn hiprtcGetCode(prog: *mut c_void, code: *mut c_char) -> 
     })
 }
 
-/// The size of the log with its NUL.
+/// Writes the size of the log including its NUL.
 ///
 /// # Safety
-/// `log_size` is null or can be written.
+/// `log_size` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetProgramLogSize(prog: *mut c_void, log_size: *mut usize) -> Status {
     with(prog, log_size, |compiled| {
@@ -199,10 +201,10 @@ pub unsafe extern "C" fn hiprtcGetProgramLogSize(prog: *mut c_void, log_size: *m
     })
 }
 
-/// What the compiler said, with a NUL.
+/// Copies the compiler's output, with a NUL.
 ///
 /// # Safety
-/// `log` is null or takes as many bytes as [`hiprtcGetProgramLogSize`] says.
+/// `log` is null or has room for the size from [`hiprtcGetProgramLogSize`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hiprtcGetProgramLog(prog: *mut c_void, log: *mut c_char) -> Status {
     with(prog, log, |compiled| {
@@ -226,22 +228,22 @@ fn with<T>(prog: *mut c_void, out: *mut T, body: impl FnOnce(&Compiled) -> Statu
 }
 
 /// # Safety
-/// The pointer is null or a text that ends in NUL and outlives `'a`.
+/// The pointer is null or points to a text that ends in NUL and outlives `'a`.
 unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
-    // SAFETY: the caller promises that the pointer is null or a text that ends in NUL and outlives
-    // `'a`.
+    // SAFETY: the caller promises that the pointer is null or points to a text that ends in NUL and
+    // outlives `'a`.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })
 }
 
 /// # Safety
-/// The pointer is null or has `count` entries, each as [`text`] wants it.
+/// The pointer is null or has `count` entries, each as [`text`] requires.
 unsafe fn texts<'a>(pointer: *const *const c_char, count: c_int) -> Option<Vec<&'a CStr>> {
     let count = usize::try_from(count).ok()?;
     if count > 0 && pointer.is_null() {
         return None;
     }
     // SAFETY: the caller promises that the pointer is null or has `count` entries, each as `text`
-    // wants it.
+    // requires.
     (0..count).map(|i| unsafe { text(*pointer.add(i)) }).collect()
 }
 
@@ -256,8 +258,8 @@ mod tests {
         let (options, wrong) = ([c"--offload-arch=gfx90a".as_ptr()], [c"nonsense".as_ptr()]);
         let (header, name) = ([c"#define VALUE 7".as_ptr()], [c"value.h".as_ptr()]);
         let source = c"#include \"value.h\"\nextern \"C\" __global__ void k(int *x) { x[threadIdx.x] = VALUE; }";
-        // SAFETY: texts end in NUL, arrays have one entry, out-parameters can be written, and
-        // buffers have the size that was told.
+        // SAFETY: texts end in NUL, arrays have one entry, out-parameters are valid for writes, and
+        // buffers have the size that the library returned.
         unsafe {
             let made =
                 hiprtcCreateProgram(&mut prog, source.as_ptr(), c"k.cu".as_ptr(), 1, header.as_ptr(), name.as_ptr());
@@ -286,7 +288,7 @@ mod tests {
     fn missing_arguments_are_refused() {
         let mut prog = null_mut();
         let text = c"".as_ptr();
-        // SAFETY: null is allowed everywhere, and the rest is as above.
+        // SAFETY: null is allowed everywhere, and the other arguments are as above.
         unsafe {
             assert_eq!(hiprtcCreateProgram(null_mut(), text, text, 0, null(), null()), INVALID_PROGRAM);
             assert_eq!(hiprtcCreateProgram(&mut prog, null(), text, 0, null(), null()), INVALID_INPUT);

@@ -1,17 +1,16 @@
-//! Finding clang 19 or newer, whose code objects are those that the rest of the tree is compiled
-//! to.
+//! Finds clang 19 or newer. The rest of the tree is compiled to the same kind of code objects.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const OLDEST: u32 = 19;
-/// The newest numbered name that is looked for; newer ones are found as `clang`.
+/// The newest version whose numbered name is tried; newer ones are found as `clang`.
 const NEWEST: u32 = 30;
 
-/// The clang that `ISOBIT_CLANG` names, else the newest on the path.
+/// Returns the clang that `ISOBIT_CLANG` names, otherwise the newest on the path.
 ///
 /// # Errors
-/// What was looked for, for the log of a program that cannot be compiled.
+/// A message that says what was searched for, for the log of a program that cannot be compiled.
 pub(crate) fn find() -> Result<PathBuf, String> {
     find_among(std::env::var_os("ISOBIT_CLANG").map(PathBuf::from))
 }
@@ -20,7 +19,7 @@ fn find_among(named: Option<PathBuf>) -> Result<PathBuf, String> {
     if let Some(path) = named {
         return match version_of(&path) {
             Some(version) if version >= OLDEST => Ok(path),
-            _ => Err(format!("ISOBIT_CLANG={} is no clang {OLDEST} or newer", path.display())),
+            _ => Err(format!("ISOBIT_CLANG={} is not clang {OLDEST} or newer", path.display())),
         };
     }
     (OLDEST..=NEWEST)
@@ -31,7 +30,7 @@ fn find_among(named: Option<PathBuf>) -> Result<PathBuf, String> {
         .find(|path| version_of(path).is_some_and(|v| v >= OLDEST))
         .ok_or_else(|| {
             format!(
-                "no clang {OLDEST} or newer is on the path; install clang-{OLDEST} and lld-{OLDEST}, or name one in ISOBIT_CLANG"
+                "no clang {OLDEST} or newer is on the path; install clang-{OLDEST} and lld-{OLDEST}, or set ISOBIT_CLANG"
             )
         })
 }
@@ -49,7 +48,7 @@ mod tests {
     fn what_is_named_is_taken_or_refused_by_name() {
         let none = find_among(Some("/nonexistent/clang".into())).unwrap_err();
         assert!(none.contains("ISOBIT_CLANG=/nonexistent/clang"), "{none}");
-        // Prints no clang's version.
+        // This program does not print a clang version.
         assert!(find_among(Some("/bin/true".into())).is_err());
     }
 }

@@ -1,5 +1,5 @@
-// What HIPRTC declares before every program, as far as it needs no library of device functions:
-// qualifiers, coordinates, barriers.
+// HIPRTC's declarations before every program, without those that need the library of device
+// functions: qualifiers, coordinates, barriers.
 #pragma once
 
 #define __device__ __attribute__((device))
@@ -24,7 +24,7 @@ typedef __INT64_TYPE__ int64_t;
 typedef __UINT64_TYPE__ uint64_t;
 
 namespace isobit_hiprtc {
-// The implicit arguments of code object version 5: numbers of blocks, then sizes of a block.
+// The implicit arguments of code object version 5: numbers of blocks, then the sizes of a block.
 static __device__ __forceinline__ unsigned blocks(int axis) {
     return ((const unsigned *)__builtin_amdgcn_implicitarg_ptr())[axis];
 }

@@ -1,11 +1,12 @@
-//! A program: its source and headers, and what became of its compilation.
+//! A program: its source and headers, and the result of its compilation.
 
 use crate::{clang, options};
 use std::io;
 use std::path::{Component, Path};
 use std::process::Command;
 
-/// What HIPRTC itself tells its compiler before the program's options, which so have the last word.
+/// The options that HIPRTC itself passes to its compiler. They come before the program's options,
+/// which can therefore override them.
 const FLAGS: &[&str] = &[
     "-x",
     "hip",
@@ -24,12 +25,12 @@ const FLAGS: &[&str] = &[
 
 const PRELUDE: &str = include_str!("prelude.h");
 
-/// Why a compilation gave no code.
+/// Why a compilation produced no code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// An option is none.
+    /// An option is unknown.
     Option,
-    /// The source does not compile; the log says why.
+    /// The source does not compile; the log has the reason.
     Source,
     /// The compiler could not be run.
     Internal,
@@ -51,9 +52,10 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// `None` where a name would lie outside the folder that the program is compiled in.
+    /// Creates a program. Returns `None` if a name would lie outside the folder in which the
+    /// program is compiled.
     pub(crate) fn new(source: Vec<u8>, name: &str, headers: Vec<(String, Vec<u8>)>) -> Option<Self> {
-        // As HIPRTC, which takes a name as text for messages.
+        // HIPRTC also treats a name only as text for messages.
         let name = Path::new(name).file_name()?.to_str()?.to_string();
         headers.iter().all(|(name, _)| stays_inside(name)).then_some(Self { source, name, headers })
     }
@@ -75,7 +77,7 @@ impl Program {
         if code.is_some() {
             return (Compiled { log, code }, Ok(()));
         }
-        // clang's words for an option of nobody's.
+        // clang's messages for an unknown option.
         let no_option = [
             "error: unknown argument",
             "error: unsupported option",
@@ -96,10 +98,11 @@ impl Program {
             std::fs::write(path, text)?;
         }
         std::fs::write(sources.join(&self.name), &self.source)?;
-        // Outside the folder that holds names of the program's choice.
+        // Written outside the folder of sources, because the program chooses the names in that
+        // folder.
         std::fs::write(folder.path().join("prelude.h"), PRELUDE)?;
         let archs = if options.archs.is_empty() { vec![first_simulated_arch()] } else { options.archs.clone() };
-        // In the folder, so that messages name files as the program does.
+        // clang runs in the folder, so that messages contain the program's own file names.
         let output = Command::new(clang)
             .current_dir(&sources)
             .args(FLAGS)
@@ -116,8 +119,8 @@ impl Program {
     }
 }
 
-/// Without an architecture HIPRTC compiles for the current device; here that is the first simulated
-/// card.
+/// Returns the default architecture. Without an option HIPRTC compiles for the current device; here
+/// it is the first simulated card.
 fn first_simulated_arch() -> String {
     let cards = std::env::var("ISOBIT_SIM_ROCM").unwrap_or_default();
     cards.split(',').map(str::trim).find(|card| !card.is_empty()).unwrap_or("gfx90a").to_string()

@@ -1,5 +1,5 @@
-//! A kernel from source to result through HIPRTC and HIP as a program uses them: compiled for each
-//! simulated card, loaded, launched. It covers what HIPRTC declares for it: coordinates, sizes,
+//! Tests a kernel from source to result through HIPRTC and HIP, as a program uses them: compiled
+//! for each simulated card, loaded, launched. It covers HIPRTC's declarations: coordinates, sizes,
 //! shared memory and the barrier.
 
 use hip_sys::{Hip, Hiprtc};
@@ -40,8 +40,8 @@ fn compile_and_run() {
     let mut host = vec![0u32; (blocks * threads) as usize];
     let bytes = size_of_val(&host[..]);
     let (mut module, mut function, mut out) = (null_mut(), null_mut(), null_mut());
-    // SAFETY: out-parameters, and then what they received; the kernel takes one pointer, to as many
-    // numbers as there are threads.
+    // SAFETY: the pointers are out-parameters, and then the values that they received; the kernel
+    // takes one pointer, which points to one number per thread.
     unsafe {
         assert_eq!((hip.hipModuleLoadData)(&mut module, code.as_ptr().cast()), 0);
         assert_eq!((hip.hipModuleGetFunction)(&mut function, module, c"place".as_ptr()), 0);
@@ -64,12 +64,12 @@ fn compile_and_run() {
     assert!(report.contains("\"findings\":[]"), "{report}");
 }
 
-/// Without an option for the architecture, which means the current device's.
+/// Compiles without an architecture option, which selects the current device's architecture.
 fn compile(rtc: &Hiprtc) -> Vec<u8> {
     let (header, header_name) = ([c"#define TILE 128".as_ptr()], [c"tile.h".as_ptr()]);
     let (mut program, mut size) = (null_mut(), 0);
-    // SAFETY: texts end in NUL, the arrays have one entry, out-parameters can be written, and the
-    // buffer has the size that was told.
+    // SAFETY: texts end in NUL, the arrays have one entry, out-parameters are valid for writes, and
+    // the buffer has the size that the library returned.
     unsafe {
         let (name, texts, names) = (c"place.cu".as_ptr(), header.as_ptr(), header_name.as_ptr());
         assert_eq!((rtc.hiprtcCreateProgram)(&mut program, SOURCE.as_ptr(), name, 1, texts, names), 0);

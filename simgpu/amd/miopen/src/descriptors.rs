@@ -1,4 +1,4 @@
-//! What tensors and convolutions are:
+//! Descriptors of tensors and convolutions:
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__tensor.html> and
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/doxygen/html/group__convolutions.html>.
 
@@ -14,7 +14,7 @@ pub const HALF: c_int = 0;
 pub const FLOAT: c_int = 1;
 /// `miopenBFloat16`.
 pub const BFLOAT16: c_int = 5;
-/// `miopenDouble`: tensors have it, convolutions do not.
+/// `miopenDouble`: supported for tensors, but not for convolutions.
 pub const DOUBLE: c_int = 6;
 
 /// A tensor of four dimensions.
@@ -35,7 +35,7 @@ impl Tensor {
         })
     }
 
-    /// Without gaps, among those of three spatial dimensions.
+    /// Returns the layout without gaps, extended to three spatial dimensions.
     pub(crate) fn packed(&self) -> convolution::Tensor {
         let [n, c, h, w] = self.dims;
         convolution::Tensor::packed([n, c, 1, h, w])
@@ -58,7 +58,7 @@ impl Default for Convolution {
 }
 
 impl Convolution {
-    /// How the filter goes over three dimensions, of which the first is of size 1.
+    /// Returns the window over three spatial dimensions, of which the first has size 1.
     pub(crate) fn window(&self) -> Window {
         let [h, w] = self.padding;
         Window {
@@ -70,7 +70,7 @@ impl Convolution {
         }
     }
 
-    /// The sizes of the result of a convolution, where the operands suit.
+    /// Returns the sizes of the result of a convolution if the operands match.
     pub(crate) fn result(&self, input: &Tensor, filter: &Tensor) -> Result<[usize; 4], Status> {
         let ([n, c, h, w], [k, c_group, r, s]) = (input.dims, filter.dims);
         if c_group * self.groups != c || !k.is_multiple_of(self.groups) {
@@ -105,19 +105,20 @@ pub(crate) fn convolution(handle: *mut c_void) -> Result<Convolution, Status> {
 }
 
 /// # Safety
-/// `out` is null or can be written.
+/// `out` is null or valid for writes.
 unsafe fn make<T: Default>(live: &Handles<Mutex<T>>, out: *mut *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || {
         if out.is_null() {
             return BAD_PARAMETER;
         }
-        // SAFETY: not null; the caller promises that `out` is null or can be written.
+        // SAFETY: the pointer is not null; the caller promises that `out` is null or valid for
+        // writes.
         unsafe { out.write(live.insert(Mutex::new(T::default()))) };
         SUCCESS
     })
 }
 
-/// Numbers of a C array, each at least `least`.
+/// Reads the numbers of a C array, each of which must be at least `least`.
 ///
 /// # Safety
 /// `from` is null or points to `N` numbers.
@@ -127,24 +128,25 @@ unsafe fn numbers<const N: usize>(from: *const c_int, least: usize) -> Result<[u
         if from.is_null() {
             return Err(BAD_PARAMETER);
         }
-        // SAFETY: not null; the caller promises that `from` is null or points to `N` numbers.
+        // SAFETY: the pointer is not null; the caller promises that `from` is null or points to `N`
+        // numbers.
         let number = usize::try_from(unsafe { from.add(i).read() });
         *to = number.ok().filter(|&n| n >= least).ok_or(BAD_PARAMETER)?;
     }
     Ok(to)
 }
 
-/// Makes a tensor's description, which says nothing yet.
+/// Creates a tensor descriptor, which is still empty.
 ///
 /// # Safety
-/// `tensor_desc` is null or can be written.
+/// `tensor_desc` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreateTensorDescriptor(tensor_desc: *mut *mut c_void) -> Status {
-    // SAFETY: the caller promises that `tensor_desc` is null or can be written.
+    // SAFETY: the caller promises that `tensor_desc` is null or valid for writes.
     unsafe { make(&TENSORS, tensor_desc) }
 }
 
-/// Says what a tensor is. Here it has four dimensions.
+/// Sets a tensor descriptor. Only four dimensions are supported.
 ///
 /// # Safety
 /// `dims` and `strides` are null or point to `nb_dims` numbers.
@@ -160,30 +162,30 @@ pub unsafe extern "C" fn miopenSetTensorDescriptor(
         if nb_dims != 4 || ![HALF, FLOAT, BFLOAT16, DOUBLE].contains(&data_type) {
             return NOT_IMPLEMENTED;
         }
-        // SAFETY: as the caller promises; there are four.
+        // SAFETY: as the caller promises; `nb_dims` is four.
         let read = || unsafe { Ok(Tensor { data_type, dims: numbers(dims, 1)?, strides: numbers(strides, 1)? }) };
         status(read().and_then(|new| change(&TENSORS, tensor_desc, |tensor| *tensor = new)))
     })
 }
 
-/// Destroys a tensor's description.
+/// Destroys a tensor descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenDestroyTensorDescriptor(tensor_desc: *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || if TENSORS.remove(tensor_desc).is_some() { SUCCESS } else { BAD_PARAMETER })
 }
 
-/// Makes a convolution's description: of stride and dilation 1, without padding, in one group.
+/// Creates a convolution descriptor with stride and dilation 1, without padding, in one group.
 ///
 /// # Safety
-/// `conv_desc` is null or can be written.
+/// `conv_desc` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreateConvolutionDescriptor(conv_desc: *mut *mut c_void) -> Status {
-    // SAFETY: the caller promises that `conv_desc` is null or can be written.
+    // SAFETY: the caller promises that `conv_desc` is null or valid for writes.
     unsafe { make(&CONVOLUTIONS, conv_desc) }
 }
 
-/// Says what a convolution is. Here it goes over two dimensions, and is none of the transposes,
-/// which are gradients too.
+/// Sets a convolution descriptor. Only two dimensions are supported, and not the transposed modes,
+/// which are also available as gradients.
 ///
 /// # Safety
 /// `pad`, `stride` and `dilation` are null or point to `spatial_dim` numbers.
@@ -200,7 +202,7 @@ pub unsafe extern "C" fn miopenInitConvolutionNdDescriptor(
         if spatial_dim != 2 || c_mode != 0 {
             return NOT_IMPLEMENTED;
         }
-        // SAFETY: as the caller promises; there are two.
+        // SAFETY: as the caller promises; `spatial_dim` is two.
         let read = || unsafe { Ok([numbers(pad, 0)?, numbers(stride, 1)?, numbers(dilation, 1)?]) };
         status(read().and_then(|[padding, stride, dilation]| {
             let new = Convolution { padding, stride, dilation, groups: 1 };
@@ -209,7 +211,7 @@ pub unsafe extern "C" fn miopenInitConvolutionNdDescriptor(
     })
 }
 
-/// Says how many groups of channels a convolution has.
+/// Sets the number of channel groups of a convolution.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenSetConvolutionGroupCount(conv_desc: *mut c_void, group_count: c_int) -> Status {
     guarded(INTERNAL_ERROR, || match usize::try_from(group_count) {
@@ -218,8 +220,8 @@ pub extern "C" fn miopenSetConvolutionGroupCount(conv_desc: *mut c_void, group_c
     })
 }
 
-/// Sets f16's alternative (0) or determinism (1), neither of which matters here: f16 is never
-/// anything else, and results always repeat.
+/// Sets the alternative f16 implementation (0) or determinism (1). Neither has an effect here:
+/// there is only one f16 implementation, and results are always reproducible.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenSetConvolutionAttribute(conv_desc: *mut c_void, attr: c_int, _value: c_int) -> Status {
     guarded(INTERNAL_ERROR, || match attr {
@@ -228,16 +230,16 @@ pub extern "C" fn miopenSetConvolutionAttribute(conv_desc: *mut c_void, attr: c_
     })
 }
 
-/// Destroys a convolution's description.
+/// Destroys a convolution descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenDestroyConvolutionDescriptor(conv_desc: *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || if CONVOLUTIONS.remove(conv_desc).is_some() { SUCCESS } else { BAD_PARAMETER })
 }
 
-/// The sizes of a convolution's result.
+/// Writes the sizes of a convolution's result.
 ///
 /// # Safety
-/// The last four are null or can be written.
+/// The last four pointers are null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenGetConvolutionForwardOutputDim(
     conv_desc: *mut c_void,
@@ -256,8 +258,8 @@ pub unsafe extern "C" fn miopenGetConvolutionForwardOutputDim(
         }
         status(result().map(|dims| {
             for (out, size) in outs.into_iter().zip(dims) {
-                // SAFETY: not null; the caller promises that the last four are null or can be
-                // written.
+                // SAFETY: the pointer is not null; the caller promises that the last four are null
+                // or valid for writes.
                 unsafe { out.write(size as c_int) };
             }
         }))
@@ -272,7 +274,8 @@ mod tests {
     fn the_sizes_of_a_result() {
         let tensor = |dims| Tensor { data_type: FLOAT, dims, strides: [1; 4] };
         let conv = Convolution { padding: [0, 2], stride: [1, 3], dilation: [1, 2], groups: 2 };
-        // The last dimension: 11 + 2 * 2 less a reach of 2 * (3 - 1) + 1, by 3, and one more.
+        // The last dimension: the padded input of 11 + 2 * 2, less the filter's span of 2 * (3 - 1)
+        // + 1, divided by 3, plus one.
         assert_eq!(conv.result(&tensor([5, 4, 1, 11]), &tensor([6, 2, 1, 3])), Ok([5, 6, 1, 4]));
         assert_eq!(conv.result(&tensor([5, 6, 1, 11]), &tensor([6, 2, 1, 3])), Err(BAD_PARAMETER), "channels");
         assert_eq!(conv.result(&tensor([5, 4, 1, 11]), &tensor([5, 2, 1, 3])), Err(BAD_PARAMETER), "groups");

@@ -7,20 +7,20 @@ use std::ffi::c_void;
 
 static HANDLES: Handles<Mutex<Stream>> = Handles::new();
 
-/// Makes a handle on the default stream.
+/// Creates a handle on the default stream.
 ///
 /// # Safety
-/// `handle` is null or can be written.
+/// `handle` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreate(handle: *mut *mut c_void) -> Status {
-    // SAFETY: the caller promises that `handle` is null or can be written.
+    // SAFETY: the caller promises that `handle` is null or valid for writes.
     unsafe { miopenCreateWithStream(handle, std::ptr::null_mut()) }
 }
 
-/// Makes a handle on a stream.
+/// Creates a handle on a stream.
 ///
 /// # Safety
-/// `handle` is null or can be written.
+/// `handle` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenCreateWithStream(handle: *mut *mut c_void, stream: *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || {
@@ -29,7 +29,8 @@ pub unsafe extern "C" fn miopenCreateWithStream(handle: *mut *mut c_void, stream
         }
         match known(Stream(stream)) {
             SUCCESS => {
-                // SAFETY: not null; the caller promises that `handle` is null or can be written.
+                // SAFETY: the pointer is not null; the caller promises that `handle` is null or
+                // valid for writes.
                 unsafe { handle.write(HANDLES.insert(Mutex::new(Stream(stream)))) };
                 SUCCESS
             }
@@ -57,15 +58,16 @@ pub extern "C" fn miopenSetStream(handle: *mut c_void, stream: *mut c_void) -> S
     })
 }
 
-/// The stream that calls work on.
+/// Writes the stream on which calls work.
 ///
 /// # Safety
-/// `stream` is null or can be written.
+/// `stream` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenGetStream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || match HANDLES.get(handle) {
         Some(context) if !stream.is_null() => {
-            // SAFETY: not null; the caller promises that `stream` is null or can be written.
+            // SAFETY: the pointer is not null; the caller promises that `stream` is null or valid
+            // for writes.
             unsafe { stream.write(context.lock().0) };
             SUCCESS
         }
@@ -73,7 +75,7 @@ pub unsafe extern "C" fn miopenGetStream(handle: *mut c_void, stream: *mut *mut 
     })
 }
 
-/// The stream of a handle.
+/// Returns the stream of a handle.
 pub(crate) fn stream_of(handle: *mut c_void) -> Result<Stream, Status> {
     let context = HANDLES.get(handle).ok_or(BAD_PARAMETER)?;
     Ok(*context.lock())
@@ -99,7 +101,7 @@ mod tests {
     fn what_is_no_handle_is_refused() {
         let stale = HANDLES.insert(Mutex::new(Stream(null_mut())));
         let mut stream = std::ptr::dangling_mut();
-        // SAFETY: `stream` can be written, and null is allowed.
+        // SAFETY: `stream` is valid for writes, and null is allowed.
         unsafe {
             assert_eq!(miopenGetStream(stale, &mut stream), SUCCESS);
             assert!(stream.is_null());

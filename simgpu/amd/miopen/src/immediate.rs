@@ -1,5 +1,5 @@
-//! Convolutions in MIOpen's immediate mode: solutions are asked for, one is made ready, and called.
-//! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/how-to/find-and-immediate.html>
+//! Convolutions in MIOpen's immediate mode: a program queries the solutions, compiles one, and runs
+//! it. <https://rocm.docs.amd.com/projects/MIOpen/en/latest/how-to/find-and-immediate.html>
 
 use crate::descriptors::{BFLOAT16, FLOAT, HALF, convolution, tensor};
 use crate::handle::stream_of;
@@ -14,31 +14,32 @@ use std::ffi::{c_int, c_void};
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Solution {
-    /// Milliseconds, estimated.
+    /// The estimated time in milliseconds.
     pub time: f32,
-    /// Bytes of device memory to work in.
+    /// The size of the workspace in device memory, in bytes.
     pub workspace_size: usize,
-    /// Its name.
+    /// The solution's id.
     pub solution_id: u64,
     /// `miopenConvAlgorithm_t`.
     pub algorithm: c_int,
 }
 
-/// As on a card, Winograd's transform comes first where it can; the other works in device memory.
-/// Both compute the same here.
+/// As on a card, Winograd's transform comes first if it applies; the other solution needs a
+/// workspace. Both compute the same here.
 const SOLUTIONS: [Solution; 2] = [
     Solution { time: 0.1, workspace_size: 0, solution_id: 11, algorithm: 3 },
     Solution { time: 0.2, workspace_size: 1024, solution_id: 12, algorithm: 5 },
 ];
 
-/// A convolution or a gradient of one, and the type of its operands.
+/// A convolution or one of its gradients, and the type of its operands.
 #[derive(Debug, Clone, Copy)]
 struct Problem {
     convolution: Convolution,
     data_type: c_int,
 }
 
-/// A call's operands: the convolution's input, filter and result, which must suit each other.
+/// Returns the problem for a call's operands: the convolution's input, filter and result, which
+/// must match each other.
 fn operands(tensors: [*mut c_void; 3], conv: *mut c_void, pass: Pass) -> Result<Problem, Status> {
     let tensors = [tensor(tensors[0])?, tensor(tensors[1])?, tensor(tensors[2])?];
     let conv = convolution(conv)?;
@@ -55,17 +56,18 @@ fn operands(tensors: [*mut c_void; 3], conv: *mut c_void, pass: Pass) -> Result<
 }
 
 impl Problem {
-    /// Computes it, summed in f32, where the simulator allows every access.
+    /// Computes the problem, summed in f32, if the simulator allows every access.
     ///
     /// # Safety
-    /// Where `access` allows it, the operands' memory may be read and the result's written.
+    /// If `access` allows it, the operands' memory may be read and the result's memory may be
+    /// written.
     unsafe fn run(&self, addresses: [usize; 3], access: &Access<'_>) {
         let what = match self.convolution.pass {
             Pass::Data => "miopenConvolutionBackwardDataImmediate",
             _ => "miopenConvolutionForwardImmediate",
         };
         let call = Call { what, addresses, alpha: 1f32, beta: 0.0, prepare: |value| value };
-        // SAFETY: as the caller promises; the types are those of the operands.
+        // SAFETY: as the caller promises; the types match the operands.
         unsafe {
             match self.data_type {
                 HALF => self.convolution.run::<f16, f32>(&call, access),
@@ -77,7 +79,7 @@ impl Problem {
 }
 
 /// # Safety
-/// `count` is null or can be written, and `solutions` is null or has room for as many as `most`.
+/// `count` is null or valid for writes, and `solutions` is null or has room for `most` entries.
 unsafe fn solutions(
     handle: *mut c_void,
     call: Result<Problem, Status>,
@@ -92,8 +94,8 @@ unsafe fn solutions(
         }
         status(checked.map(|_| {
             let n = SOLUTIONS.len().min(most);
-            // SAFETY: not null; the caller promises that `count` is null or can be written, and
-            // `solutions` is null or has room for as many as `most`.
+            // SAFETY: the pointers are not null; the caller promises that `count` is null or valid
+            // for writes, and that `solutions` is null or has room for `most` entries.
             unsafe {
                 solutions.copy_from_nonoverlapping(SOLUTIONS.as_ptr(), n);
                 count.write(n);
@@ -123,14 +125,14 @@ fn immediate(
             if workspace.1 < solution.workspace_size || addresses.iter().any(|a| a.is_null()) {
                 return Err(BAD_PARAMETER);
             }
-            // The work that is queued names the memory by its address.
+            // The queued work stores the memory's addresses.
             let (problem, addresses) = (call?, addresses.map(|a| a.expose_provenance()));
             let scratch = workspace.0.expose_provenance();
             let hip = HIP.runtime().map_err(|_| INTERNAL_ERROR)?;
             let work = move || {
                 let access = |at: *const u8, bytes, write, what: &str| hip.access(at, bytes, write, what);
-                // SAFETY: a device address is a host address, and the simulator is asked for each
-                // first.
+                // SAFETY: a device address is a host address, and the simulator first checks each
+                // access.
                 unsafe {
                     if scratch::spoil(scratch, solution.workspace_size, "MIOpen: the workspace", &access) {
                         problem.run(addresses, &access);
@@ -143,11 +145,11 @@ fn immediate(
     })
 }
 
-/// The solutions of a convolution, fastest first.
+/// Lists the solutions of a convolution, fastest first.
 ///
 /// # Safety
-/// `solution_count` is null or can be written, and `solutions` is null or has room for as many as
-/// are asked for.
+/// `solution_count` is null or valid for writes, and `solutions` is null or has room for the
+/// requested number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenConvolutionForwardGetSolution(
     handle: *mut c_void,
@@ -160,12 +162,12 @@ pub unsafe extern "C" fn miopenConvolutionForwardGetSolution(
     solutions: *mut Solution,
 ) -> Status {
     let call = operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward);
-    // SAFETY: the caller promises that `solution_count` is null or can be written, and `solutions`
-    // is null or has room for as many as are asked for.
+    // SAFETY: the caller promises that `solution_count` is null or valid for writes, and that
+    // `solutions` is null or has room for the requested number.
     unsafe { self::solutions(handle, call, max_solution_count, solution_count, solutions) }
 }
 
-/// The solutions of a convolution's gradient by its input, fastest first.
+/// Lists the solutions of a convolution's gradient with respect to its input, fastest first.
 ///
 /// # Safety
 /// As [`miopenConvolutionForwardGetSolution`].
@@ -181,11 +183,11 @@ pub unsafe extern "C" fn miopenConvolutionBackwardDataGetSolution(
     solutions: *mut Solution,
 ) -> Status {
     let call = operands([dx_desc, w_desc, dy_desc], conv_desc, Pass::Data);
-    // SAFETY: the caller promises what `miopenConvolutionForwardGetSolution` asks.
+    // SAFETY: the caller promises what `miopenConvolutionForwardGetSolution` requires.
     unsafe { self::solutions(handle, call, max_solution_count, solution_count, solutions) }
 }
 
-/// Makes a solution of a convolution ready.
+/// Compiles a solution of a convolution.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenConvolutionForwardCompileSolution(
     handle: *mut c_void,
@@ -198,7 +200,7 @@ pub extern "C" fn miopenConvolutionForwardCompileSolution(
     compile(handle, operands([x_desc, w_desc, y_desc], conv_desc, Pass::Forward), solution_id)
 }
 
-/// Makes a solution of a convolution's gradient ready.
+/// Compiles a solution of a convolution's gradient.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenConvolutionBackwardDataCompileSolution(
     handle: *mut c_void,
@@ -211,7 +213,7 @@ pub extern "C" fn miopenConvolutionBackwardDataCompileSolution(
     compile(handle, operands([dx_desc, w_desc, dy_desc], conv_desc, Pass::Data), solution_id)
 }
 
-/// A convolution.
+/// Enqueues a convolution.
 #[allow(clippy::too_many_arguments, reason = "the vendor's interface")]
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenConvolutionForwardImmediate(
@@ -231,7 +233,7 @@ pub extern "C" fn miopenConvolutionForwardImmediate(
     immediate(handle, call, [x, w, y.cast_const()], (work_space, work_space_size), solution_id)
 }
 
-/// A convolution's gradient by its input.
+/// Enqueues a convolution's gradient with respect to its input.
 #[allow(clippy::too_many_arguments, reason = "the vendor's interface")]
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenConvolutionBackwardDataImmediate(

@@ -1,6 +1,6 @@
-//! `libMIOpen.so` for the simulated AMD GPU: convolutions and their gradients by the input in
-//! MIOpen's immediate mode, computed on the host when the stream gets there. Tensors of four
-//! dimensions without gaps, groups, f16, bf16 and f32 summed in f32.
+//! `libMIOpen.so` for the simulated AMD GPU: convolutions and their gradients with respect to the
+//! input in MIOpen's immediate mode, computed on the host in stream order. It supports tensors of
+//! four dimensions without gaps, groups, and f16, bf16 and f32, summed in f32.
 //!
 //! <https://rocm.docs.amd.com/projects/MIOpen/en/latest/reference/index.html>
 
@@ -18,18 +18,18 @@ use std::ffi::{CStr, c_char, c_int};
 pub type Status = c_int;
 /// `miopenStatusSuccess`.
 pub const SUCCESS: Status = 0;
-/// `miopenStatusBadParm`: a null pointer, or a handle or stream that there is not.
+/// `miopenStatusBadParm`: a null pointer, or a handle or stream that does not exist.
 pub const BAD_PARAMETER: Status = 3;
 /// `miopenStatusInternalError`.
 pub const INTERNAL_ERROR: Status = 5;
 
-/// `miopenStatusNotImplemented`: what this library does not do.
+/// `miopenStatusNotImplemented`: a feature that this library does not implement.
 pub const NOT_IMPLEMENTED: Status = 6;
 
-/// The version that this stands in for, ROCm 6.2's.
+/// The version that this library stands in for, from ROCm 6.2.
 const VERSION: [usize; 3] = [3, 2, 0];
 
-/// The text of a status.
+/// Returns the name of a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn miopenGetErrorString(error: Status) -> *const c_char {
     let name: &CStr = match error {
@@ -49,22 +49,23 @@ pub extern "C" fn miopenGetErrorString(error: Status) -> *const c_char {
     name.as_ptr()
 }
 
-/// The library's version; each place may be null.
+/// Writes the library's version; each pointer may be null.
 ///
 /// # Safety
-/// Each pointer is null or can be written.
+/// Each pointer is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn miopenGetVersion(major: *mut usize, minor: *mut usize, patch: *mut usize) -> Status {
     for (out, value) in [major, minor, patch].into_iter().zip(VERSION) {
         if !out.is_null() {
-            // SAFETY: not null; the caller promises that each pointer is null or can be written.
+            // SAFETY: the pointer is not null; the caller promises that each pointer is null or
+            // valid for writes.
             unsafe { out.write(value) };
         }
     }
     SUCCESS
 }
 
-/// What a fallible body gives: success, or the status that it failed with.
+/// Returns the status of a result: success, or the status in its error.
 pub(crate) fn status(result: Result<(), Status>) -> Status {
     result.err().unwrap_or(SUCCESS)
 }
@@ -77,10 +78,10 @@ mod tests {
     #[test]
     fn version_and_names() {
         let (mut major, mut patch) = (0, 9);
-        // SAFETY: the places can be written, and null is allowed.
+        // SAFETY: the pointers are valid for writes, and null is allowed.
         assert_eq!(unsafe { miopenGetVersion(&mut major, null_mut(), &mut patch) }, SUCCESS);
         assert_eq!((major, patch), (VERSION[0], VERSION[2]));
-        // SAFETY: a constant string.
+        // SAFETY: the pointer points to a constant string.
         let name = |status| unsafe { CStr::from_ptr(miopenGetErrorString(status)) };
         assert_eq!((name(6), name(11)), (c"miopenStatusNotImplemented", c"Unknown error status"));
     }

@@ -1,5 +1,6 @@
-//! MIOpen as a program uses it, through the bindings, on the simulated GPU: handles are made on
-//! streams that there are, convolutions follow the stream, and their operands are looked at.
+//! Tests MIOpen as a program uses it, through the bindings, on the simulated GPU: handles are
+//! created on existing streams, convolutions run in stream order, and accesses to their operands
+//! are checked.
 
 use hip_sys::Hip;
 use isobit_simgpu_install::{inside, rocm};
@@ -18,8 +19,8 @@ fn handles_are_made_on_streams_that_there_are() {
     }
     let (hip, miopen) = (Hip::get().expect("HIP"), Miopen::get().expect("MIOpen"));
     let (mut stream, mut handle) = (null_mut(), null_mut());
-    // SAFETY: out-parameters, and then what they received, destroyed once; a stream that is gone is
-    // what the library is to refuse.
+    // SAFETY: the pointers are out-parameters, and then the values that they received, which are
+    // destroyed once. The library must refuse the stream that no longer exists.
     unsafe {
         assert_eq!((hip.hipStreamCreateWithFlags)(&mut stream, hip_sys::hipStreamNonBlocking), 0);
         assert_eq!((miopen.miopenCreateWithStream)(&mut handle, stream), miopenStatusSuccess);
@@ -30,7 +31,7 @@ fn handles_are_made_on_streams_that_there_are() {
     }
 }
 
-/// A convolution over two elements by one, of f32, in immediate mode.
+/// An f32 convolution of two elements by one, in immediate mode.
 struct Convolution {
     hip: &'static Hip,
     miopen: &'static Miopen,
@@ -44,8 +45,8 @@ impl Convolution {
     fn new() -> Self {
         let (hip, miopen) = (Hip::get().expect("HIP"), Miopen::get().expect("MIOpen"));
         let (mut stream, mut handle, mut conv, mut tensors) = (null_mut(), null_mut(), null_mut(), [null_mut(); 3]);
-        // SAFETY: out-parameters, and then what they received; the arrays have as many elements as
-        // is said.
+        // SAFETY: the pointers are out-parameters, and then the values that they received; the
+        // arrays have the number of elements that is passed.
         unsafe {
             assert_eq!((hip.hipStreamCreateWithFlags)(&mut stream, hip_sys::hipStreamNonBlocking), 0);
             assert_eq!((miopen.miopenCreateWithStream)(&mut handle, stream), 0);
@@ -66,7 +67,7 @@ impl Convolution {
     fn upload(&self, numbers: &[f32]) -> *mut c_void {
         let mut at = null_mut();
         let bytes = size_of_val(numbers);
-        // SAFETY: an out-parameter, and then a buffer of as many bytes as the numbers have.
+        // SAFETY: the pointer is an out-parameter, and then a buffer of the numbers' size.
         unsafe {
             assert_eq!((self.hip.hipMalloc)(&mut at, bytes), 0);
             let kind = hip_sys::hipMemcpyHostToDevice;
@@ -77,8 +78,8 @@ impl Convolution {
 
     fn download(&self, at: *mut c_void, count: usize) -> Vec<f32> {
         let mut numbers = vec![0f32; count];
-        // SAFETY: both sides have as many bytes, and the host's live until the stream has come to
-        // its end.
+        // SAFETY: both sides have this size, and the host memory lives until the stream is
+        // synchronized.
         unsafe {
             let kind = hip_sys::hipMemcpyDeviceToHost;
             assert_eq!((self.hip.hipMemcpyAsync)(numbers.as_mut_ptr().cast(), at, count * 4, kind, self.stream), 0);
@@ -87,12 +88,12 @@ impl Convolution {
         numbers
     }
 
-    /// By the last solution, which wants memory to work in.
+    /// Runs the last solution, which needs a workspace.
     fn run(&self, [x, w, y]: [*mut c_void; 3], workspace: *mut c_void) -> miopenStatus_t {
         let (mut solutions, mut count) = ([miopenConvSolution_t::default(); 8], 0);
         let [x_desc, w_desc, y_desc] = self.tensors;
-        // SAFETY: handle and descriptors live, and the array has room; the simulator knows what the
-        // operands are.
+        // SAFETY: the handle and descriptors are live, and the array has room; the simulator checks
+        // the operands.
         unsafe {
             let ask = self.miopen.miopenConvolutionForwardGetSolution;
             assert_eq!(ask(self.handle, w_desc, x_desc, self.conv, y_desc, 8, &mut count, solutions.as_mut_ptr()), 0);
@@ -133,10 +134,10 @@ fn convolutions_follow_the_stream_and_their_operands_are_checked() {
     assert_eq!(conv.run([x, w, y], workspace), miopenStatusSuccess);
     assert_eq!(conv.download(y, 4), [21.0, 32.0, 43.0, 54.0]);
     assert_eq!(conv.findings(), []);
-    // A kernel that is a number short, and no memory to work in.
+    // A filter that is one number too short, and a missing workspace.
     let (short, y) = (conv.upload(&[1.0]), conv.upload(&[7.0; 4]));
     assert_eq!(conv.run([x, short, y], workspace), miopenStatusSuccess);
-    assert_eq!(conv.download(y, 4), [7.0; 4], "nothing was computed from what is not there");
+    assert_eq!(conv.download(y, 4), [7.0; 4], "nothing was computed from missing data");
     let found = conv.findings();
     assert!(found.len() == 1 && found[0].0 == "out_of_bounds" && found[0].1.contains("Immediate: w"), "{found:?}");
     assert_eq!(conv.run([x, w, y], conv.upload(&[0.0])), miopenStatusSuccess);

@@ -1,4 +1,4 @@
-//! rocBLAS's handles and what is asked about the library:
+//! rocBLAS's handles and helper functions:
 //! <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/helper-functions.html>.
 
 use crate::types::*;
@@ -7,12 +7,12 @@ use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
-/// The version that this stands in for, ROCm 6.2's, marked as what it is.
+/// The version that this library stands in for, from ROCm 6.2, marked as a stand-in.
 const VERSION: &CStr = c"4.2.1.standin";
 
 static HANDLES: Handles<Context> = Handles::new();
 
-/// What a handle holds.
+/// The settings of a handle.
 #[derive(Debug)]
 pub(crate) struct Context(Mutex<Settings>);
 
@@ -41,20 +41,20 @@ pub(crate) fn with(handle: *mut c_void, body: impl FnOnce(Arc<Context>) -> Statu
 /// Writes through an out-parameter.
 ///
 /// # Safety
-/// `out` is null or can be written.
+/// `out` is null or valid for writes.
 unsafe fn put<T>(out: *mut T, value: T) -> Status {
     if out.is_null() {
         return INVALID_POINTER;
     }
-    // SAFETY: not null; the caller promises that `out` is null or can be written.
+    // SAFETY: the pointer is not null; the caller promises that `out` is null or valid for writes.
     unsafe { out.write(value) };
     SUCCESS
 }
 
-/// Makes a handle on the default stream, with scalars in host memory.
+/// Creates a handle on the default stream, with scalars in host memory.
 ///
 /// # Safety
-/// `handle` is null or can be written.
+/// `handle` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_create_handle(handle: *mut *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || {
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn rocblas_create_handle(handle: *mut *mut c_void) -> Stat
             eprintln!("rocBLAS stand-in: {why}");
             return INTERNAL_ERROR;
         }
-        // SAFETY: the caller promises that `handle` is null or can be written.
+        // SAFETY: the caller promises that `handle` is null or valid for writes.
         unsafe { put(handle, new_handle()) }
     })
 }
@@ -78,7 +78,7 @@ pub(crate) fn new_handle() -> *mut c_void {
     })))
 }
 
-/// Destroys a handle, after the work of its stream.
+/// Destroys a handle after the work of its stream is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_destroy_handle(handle: *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || {
@@ -103,17 +103,17 @@ pub extern "C" fn rocblas_set_stream(handle: *mut c_void, stream: *mut c_void) -
     })
 }
 
-/// The stream that calls work on.
+/// Writes the stream on which calls work.
 ///
 /// # Safety
-/// `stream` is null or can be written.
+/// `stream` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_stream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
-    // SAFETY: the caller promises that `stream` is null or can be written.
+    // SAFETY: the caller promises that `stream` is null or valid for writes.
     with(handle, |context| unsafe { put(stream, context.settings().stream.0) })
 }
 
-/// Says where scalars lie.
+/// Sets whether scalars lie in host or device memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_set_pointer_mode(handle: *mut c_void, pointer_mode: c_int) -> Status {
     with(handle, |context| match pointer_mode {
@@ -122,17 +122,18 @@ pub extern "C" fn rocblas_set_pointer_mode(handle: *mut c_void, pointer_mode: c_
     })
 }
 
-/// Where scalars lie.
+/// Writes whether scalars lie in host or device memory.
 ///
 /// # Safety
-/// `pointer_mode` is null or can be written.
+/// `pointer_mode` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_pointer_mode(handle: *mut c_void, pointer_mode: *mut c_int) -> Status {
-    // SAFETY: the caller promises that `pointer_mode` is null or can be written.
+    // SAFETY: the caller promises that `pointer_mode` is null or valid for writes.
     with(handle, |context| unsafe { put(pointer_mode, context.settings().pointer_mode) })
 }
 
-/// Says whether atomics may be used, and results so differ from run to run. Here they never do.
+/// Sets whether atomics may be used, which can make results differ between runs. Here results never
+/// differ.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_set_atomics_mode(handle: *mut c_void, atomics_mode: c_int) -> Status {
     with(handle, |context| match atomics_mode {
@@ -141,36 +142,36 @@ pub extern "C" fn rocblas_set_atomics_mode(handle: *mut c_void, atomics_mode: c_
     })
 }
 
-/// Whether atomics may be used.
+/// Writes whether atomics may be used.
 ///
 /// # Safety
-/// `atomics_mode` is null or can be written.
+/// `atomics_mode` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_atomics_mode(handle: *mut c_void, atomics_mode: *mut c_int) -> Status {
-    // SAFETY: the caller promises that `atomics_mode` is null or can be written.
+    // SAFETY: the caller promises that `atomics_mode` is null or valid for writes.
     with(handle, |context| unsafe { put(atomics_mode, context.settings().atomics_mode) })
 }
 
-/// Gives device memory to work in. Nothing here needs any.
+/// Sets the workspace in device memory. It is ignored, because nothing here needs one.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_set_workspace(handle: *mut c_void, _addr: *mut c_void, _size: usize) -> Status {
     with(handle, |_| SUCCESS)
 }
 
-/// The length of the version's text, with its NUL.
+/// Writes the length of the version's text, including its NUL.
 ///
 /// # Safety
-/// `len` is null or can be written.
+/// `len` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_version_string_size(len: *mut usize) -> Status {
-    // SAFETY: the caller promises that `len` is null or can be written.
+    // SAFETY: the caller promises that `len` is null or valid for writes.
     unsafe { put(len, VERSION.count_bytes() + 1) }
 }
 
-/// The version as text.
+/// Writes the version as text.
 ///
 /// # Safety
-/// `buf` is null or takes `len` bytes.
+/// `buf` is null or has room for `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocblas_get_version_string(buf: *mut c_char, len: usize) -> Status {
     let version = VERSION.to_bytes_with_nul();
@@ -180,12 +181,12 @@ pub unsafe extern "C" fn rocblas_get_version_string(buf: *mut c_char, len: usize
     if len < version.len() {
         return INVALID_SIZE;
     }
-    // SAFETY: the buffer takes at least the text, and overlaps no constant.
+    // SAFETY: the buffer has room for the text, and does not overlap the constant.
     unsafe { buf.copy_from_nonoverlapping(version.as_ptr().cast(), version.len()) };
     SUCCESS
 }
 
-/// The name of a status.
+/// Returns the name of a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocblas_status_to_string(status: Status) -> *const c_char {
     name(status).as_ptr()
@@ -207,7 +208,7 @@ mod tests {
         }
         let handle = new_handle();
         let mut mode = -1;
-        // SAFETY: `mode` and the handle's place can be written.
+        // SAFETY: `mode` and the pointer for the handle are valid for writes.
         unsafe {
             assert_eq!(rocblas_get_atomics_mode(handle, &mut mode), SUCCESS);
             assert_eq!(mode, ATOMICS_ALLOWED);
@@ -223,7 +224,7 @@ mod tests {
     #[test]
     fn version_and_names() {
         let mut len = 0;
-        // SAFETY: `len` can be written, and the buffers are of the length that is given.
+        // SAFETY: `len` is valid for writes, and the buffers have the given length.
         unsafe {
             assert_eq!(rocblas_get_version_string_size(&mut len), SUCCESS);
             let mut text = vec![1u8; len];

@@ -1,10 +1,10 @@
-//! The arguments of a product, and the checks that rocBLAS documents for them, in its order.
+//! The arguments of a product, and the checks that rocBLAS documents for them, in rocBLAS's order.
 
 use crate::types::*;
 use isobit_simgpu_math::gemm::{Dimensions, Form};
 use std::ffi::{c_int, c_void};
 
-/// What a `rocblas_operation` that there is takes a matrix for.
+/// Returns the form of a matrix for a valid `rocblas_operation`.
 pub(crate) fn form(operation: c_int) -> Form {
     match operation {
         OPERATION_NONE => Form::Plain,
@@ -13,7 +13,7 @@ pub(crate) fn form(operation: c_int) -> Form {
     }
 }
 
-/// A matrix as it is passed: column-major, one of a batch.
+/// A matrix argument: column-major, one of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operand {
     pub(crate) pointer: *const c_void,
@@ -38,8 +38,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Checks what does not depend on the scalars' values. `Ok(false)` where there is nothing to
-    /// compute.
+    /// Checks the arguments, except for checks that depend on the scalars' values. Returns
+    /// `Ok(false)` if there is nothing to compute.
     pub(crate) fn check(&self) -> Result<bool, Status> {
         if self.operations.iter().any(|o| !(OPERATION_NONE..=OPERATION_CONJUGATE_TRANSPOSE).contains(o)) {
             return Err(INVALID_VALUE);
@@ -70,7 +70,7 @@ impl Arguments {
         Ok(true)
     }
 
-    /// Checks what a scalar other than zero asks for.
+    /// Checks the requirements of scalars that are not zero.
     pub(crate) fn check_scalars(&self, alpha_is_zero: bool, beta_is_zero: bool) -> Result<(), Status> {
         let factor_missing = self.sizes[2] != 0 && (self.a.pointer.is_null() || self.b.pointer.is_null());
         if !beta_is_zero && self.c.pointer.is_null() || !alpha_is_zero && factor_missing {
@@ -89,7 +89,7 @@ mod tests {
         Operand { pointer: without_provenance(address), datatype: F32, leading, stride: 0 }
     }
 
-    /// 2 x 3 by 3 x 4, in place.
+    /// Returns the arguments of a product of 2 x 3 by 3 x 4, in place.
     fn good() -> Arguments {
         Arguments {
             operations: [OPERATION_NONE; 2],
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(Arguments { b: operand(0x200, 2), ..good() }.check(), Err(INVALID_SIZE));
         assert_eq!(Arguments { c: operand(0x400, 1), ..good() }.check(), Err(INVALID_SIZE));
         assert_eq!(Arguments { d: operand(0x400, 1), ..good() }.check(), Err(INVALID_SIZE));
-        // Transposed, A has k rows and B n of them.
+        // If transposed, A has k rows and B has n rows.
         let transposed = Arguments { operations: [OPERATION_TRANSPOSE, OPERATION_CONJUGATE_TRANSPOSE], ..good() };
         assert_eq!(transposed.check(), Err(INVALID_SIZE));
         let transposed = Arguments { a: operand(0x100, 3), b: operand(0x200, 4), ..transposed };
@@ -135,7 +135,7 @@ mod tests {
             assert_eq!(empty.check(), Ok(false));
         }
         assert_eq!(Arguments { batch: 0, ..none }.check(), Ok(false));
-        // An empty sum is something to do, though it needs neither alpha nor factors.
+        // An empty sum is not a no-op, although it needs neither alpha nor factors.
         assert_eq!(Arguments { sizes: [2, 4, 0], ..none }.check(), Err(INVALID_POINTER));
         let empty_sum = Arguments { sizes: [2, 4, 0], alpha: null(), a: operand(0, 2), b: operand(0, 3), ..good() };
         assert_eq!(empty_sum.check(), Ok(true));

@@ -1,4 +1,4 @@
-//! rocBLAS's products:
+//! rocBLAS's matrix products:
 //! <https://rocm.docs.amd.com/projects/rocBLAS/en/latest/reference/extension.html>.
 
 use crate::api::{Settings, with};
@@ -9,8 +9,8 @@ use isobit_simgpu_library_common::HIP;
 use isobit_simgpu_math::gemm::Scalar;
 use std::ffi::{c_int, c_void};
 
-/// D = alpha op(A) op(B) + beta C, for every matrix of a batch. Solutions and flags choose among
-/// kernels of a card, and are not looked at.
+/// Enqueues D = alpha op(A) op(B) + beta C for every matrix of a batch. Solutions and flags select
+/// among a card's kernels and are ignored.
 ///
 /// # Safety
 /// In host pointer mode `alpha` and `beta` are null or point to a number of the compute type.
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn rocblas_gemm_strided_batched_ex(
     unsafe { product(handle, &arguments, "rocblas_gemm_strided_batched_ex") }
 }
 
-/// D = alpha op(A) op(B) + beta C.
+/// Enqueues D = alpha op(A) op(B) + beta C.
 ///
 /// # Safety
 /// As [`rocblas_gemm_strided_batched_ex`].
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn rocblas_gemm_ex(
         batch: 1,
         compute: compute_type,
     };
-    // SAFETY: the caller promises what `rocblas_gemm_strided_batched_ex` asks.
+    // SAFETY: the caller promises what `rocblas_gemm_strided_batched_ex` requires.
     unsafe { product(handle, &arguments, "rocblas_gemm_ex") }
 }
 
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn rocblas_gemm_ex(
 /// As [`rocblas_gemm_strided_batched_ex`].
 unsafe fn product(handle: *mut c_void, arguments: &Arguments, what: &'static str) -> Status {
     with(handle, |context| {
-        // SAFETY: the caller promises what `rocblas_gemm_strided_batched_ex` asks.
+        // SAFETY: the caller promises what `rocblas_gemm_strided_batched_ex` requires.
         match unsafe { try_product(&context.settings(), arguments, what) } {
             Ok(()) => SUCCESS,
             Err(status) => status,
@@ -135,8 +135,8 @@ unsafe fn try_product(settings: &Settings, arguments: &Arguments, what: &'static
     let kernel = kernel_for(arguments).ok_or(NOT_IMPLEMENTED)?;
     let hip = HIP.runtime().map_err(|_| INTERNAL_ERROR)?;
     if settings.pointer_mode == POINTER_MODE_DEVICE {
-        // As rocBLAS does, whose checks and choices need the values: they are fetched after all
-        // earlier work.
+        // rocBLAS also does this, because its checks and choices need the values: they are fetched
+        // after all earlier work.
         hip.synchronize(settings.stream).map_err(|_| MEMORY_ERROR)?;
         for pointer in [arguments.alpha, arguments.beta] {
             let scalar = format!("{what}: a scalar in device memory");
@@ -147,10 +147,10 @@ unsafe fn try_product(settings: &Settings, arguments: &Arguments, what: &'static
     }
     let read = |pointer: *const c_void| {
         let mut scalar = Scalar::default();
-        // Without any k alpha may be null, and nothing is made of it.
+        // If k is zero, alpha may be null, and it is not used.
         if !pointer.is_null() {
-            // SAFETY: of the compute type's size, as the caller promises or as the simulator
-            // allowed; a `Scalar` holds each.
+            // SAFETY: the number has the compute type's size, as the caller promises or the
+            // simulator allowed; a `Scalar` has room for every compute type.
             unsafe { scalar.as_mut_ptr().copy_from_nonoverlapping(pointer.cast(), kernel.scalar_bytes) };
         }
         scalar
@@ -160,7 +160,7 @@ unsafe fn try_product(settings: &Settings, arguments: &Arguments, what: &'static
     let product = kernel::product(arguments, what);
     let work = move || {
         let access = |at: *const u8, bytes, write, what: &str| hip.access(at, bytes, write, what);
-        // SAFETY: a device address is a host address, and the simulator is asked for each first.
+        // SAFETY: a device address is a host address, and the simulator first checks each access.
         unsafe { (kernel.run)(&product, scalars, &access) }
     };
     hip.enqueue(settings.stream, work).map_err(|_| INTERNAL_ERROR)
@@ -175,8 +175,7 @@ mod tests {
     fn call(handle: *mut c_void, m: c_int, datatype: c_int) -> Status {
         let (one, x) = ([0u8; 8], [0u8; 64]);
         let (one, x) = (one.as_ptr().cast(), x.as_ptr().cast::<c_void>());
-        // SAFETY: the scalars hold eight bytes, and none of these calls gets as far as the
-        // matrices.
+        // SAFETY: the scalars hold eight bytes, and none of these calls accesses the matrices.
         unsafe {
             rocblas_gemm_ex(
                 handle,
@@ -215,7 +214,7 @@ mod tests {
         assert_eq!(call(handle, 2, F32), INVALID_SIZE);
         assert_eq!(call(handle, 0, F32), SUCCESS);
         assert_eq!(call(handle, 1, BF16), NOT_IMPLEMENTED);
-        // Every pointer null, and nothing to do.
+        // Every pointer is null, and there is nothing to do.
         // SAFETY: null scalars are allowed.
         let status = unsafe {
             rocblas_gemm_strided_batched_ex(

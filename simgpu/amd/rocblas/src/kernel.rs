@@ -1,12 +1,12 @@
-//! Which products rocBLAS lists, and what its arguments mean for them.
+//! The products that rocBLAS supports, and the meaning of its arguments for them.
 
 use crate::check::{Arguments, Operand, form};
 use crate::types::*;
 use half::{bf16, f16};
 use isobit_simgpu_math::gemm::{Batch, Form, Kernel, Matrix, Product, kernel};
 
-/// The kernel for types of A and B, of C and D, and of the computation. `None` where rocBLAS lists
-/// no such combination, or a complex one.
+/// Returns the kernel for the types of A and B, of C and D, and of the computation. Returns `None`
+/// if rocBLAS does not list the combination, or if it is complex.
 pub(crate) fn kernel_for(arguments: &Arguments) -> Option<Kernel> {
     let Arguments { a, b, c, d, compute, .. } = arguments;
     if a.datatype != b.datatype || c.datatype != d.datatype {
@@ -25,11 +25,11 @@ pub(crate) fn kernel_for(arguments: &Arguments) -> Option<Kernel> {
     }
 }
 
-/// The product of arguments that passed their checks.
+/// Returns the product of arguments that passed their checks.
 pub(crate) fn product(arguments: &Arguments, what: &'static str) -> Product {
     let size = |n: i32| usize::try_from(n).unwrap_or_default();
     let matrix = |operand: Operand, form| Matrix {
-        // The work that is queued names the memory by its address.
+        // The queued work stores the memory's address.
         address: operand.pointer.expose_provenance(),
         leading: size(operand.leading),
         batch: Batch::Strided(operand.stride),
@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    /// 2 * (3 * 5 + 4 * -1) - 7, in the types that were asked for.
+    /// Computes 2 * (3 * 5 + 4 * -1) - 7 in the given types.
     fn check<T, O: PartialEq + std::fmt::Debug>(
         types: [c_int; 3],
         scalar: fn(i8) -> Vec<u8>,

@@ -10,7 +10,7 @@ macro_rules! statuses {
     ($($constant:ident = $value:literal, $name:ident, $meaning:literal;)*) => {
         $(#[doc = concat!("`", stringify!($name), "`: ", $meaning, ".")] pub const $constant: Status = $value;)*
 
-        /// The name of a status, as `rocblas_status_to_string` gives it.
+        /// Returns the name of a status, as `rocblas_status_to_string` does.
         pub(crate) fn name(status: Status) -> &'static CStr {
             let name = match status {
                 $($constant => concat!(stringify!($name), "\0"),)*
@@ -23,21 +23,21 @@ macro_rules! statuses {
 
 statuses! {
     SUCCESS = 0, rocblas_status_success, "success";
-    INVALID_HANDLE = 1, rocblas_status_invalid_handle, "the handle is null or not one of a live object";
+    INVALID_HANDLE = 1, rocblas_status_invalid_handle, "the handle is null or does not refer to a live object";
     NOT_IMPLEMENTED = 2, rocblas_status_not_implemented, "a combination of types that is not implemented";
-    INVALID_POINTER = 3, rocblas_status_invalid_pointer, "a pointer is null that is needed";
+    INVALID_POINTER = 3, rocblas_status_invalid_pointer, "a required pointer is null";
     INVALID_SIZE = 4, rocblas_status_invalid_size, "a size is negative or a leading dimension too small";
-    MEMORY_ERROR = 5, rocblas_status_memory_error, "device memory cannot be had or copied";
-    INTERNAL_ERROR = 6, rocblas_status_internal_error, "another failure of the library";
-    PERF_DEGRADED = 7, rocblas_status_perf_degraded, "slow for want of device memory";
+    MEMORY_ERROR = 5, rocblas_status_memory_error, "device memory cannot be allocated or copied";
+    INTERNAL_ERROR = 6, rocblas_status_internal_error, "another error in the library";
+    PERF_DEGRADED = 7, rocblas_status_perf_degraded, "performance is reduced because device memory is missing";
     SIZE_QUERY_MISMATCH = 8, rocblas_status_size_query_mismatch, "a query of sizes without its start or end";
-    SIZE_INCREASED = 9, rocblas_status_size_increased, "a queried size grew";
+    SIZE_INCREASED = 9, rocblas_status_size_increased, "a queried size increased";
     SIZE_UNCHANGED = 10, rocblas_status_size_unchanged, "a queried size did not change";
-    INVALID_VALUE = 11, rocblas_status_invalid_value, "an argument has no such value";
-    CONTINUE = 12, rocblas_status_continue, "nothing keeps a function from going on";
-    CHECK_NUMERICS_FAIL = 13, rocblas_status_check_numerics_fail, "an operand holds a NaN, an infinity or a subnormal number";
-    EXCLUDED_FROM_BUILD = 14, rocblas_status_excluded_from_build, "left out of this build";
-    ARCH_MISMATCH = 15, rocblas_status_arch_mismatch, "the device lacks what the function needs";
+    INVALID_VALUE = 11, rocblas_status_invalid_value, "an argument has an invalid value";
+    CONTINUE = 12, rocblas_status_continue, "nothing prevents a function from continuing";
+    CHECK_NUMERICS_FAIL = 13, rocblas_status_check_numerics_fail, "an operand contains a NaN, an infinity or a subnormal number";
+    EXCLUDED_FROM_BUILD = 14, rocblas_status_excluded_from_build, "not included in this build";
+    ARCH_MISMATCH = 15, rocblas_status_arch_mismatch, "the device does not have a feature that the function needs";
 }
 
 /// `rocblas_operation_none`.

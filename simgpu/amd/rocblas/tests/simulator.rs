@@ -1,5 +1,5 @@
-//! rocBLAS as a program uses it, through the bindings, on the simulated GPU: products in stream
-//! order, and findings about their operands.
+//! Tests rocBLAS as a program uses it, through the bindings, on the simulated GPU: products in
+//! stream order, and findings about their operands.
 
 use hip_sys::{Hip, hipStream_t};
 use isobit_simgpu_install::{inside, rocm};
@@ -7,8 +7,8 @@ use rocblas_sys::{Rocblas, rocblas_handle, rocblas_status};
 use std::ffi::c_void;
 use std::ptr::{from_ref, null_mut};
 
-/// Runs a test's body in processes of its own that have the simulator: one that works at once, one
-/// that puts work off.
+/// Runs a test's body on the simulator in two separate processes: one executes work immediately,
+/// one defers it.
 fn on_the_simulator(test: &str, body: fn(&Context)) {
     if inside() {
         return body(&Context::open());
@@ -32,7 +32,7 @@ impl Context {
     fn open() -> Self {
         let (hip, rocblas) = (Hip::get().expect("HIP"), Rocblas::get().expect("rocBLAS"));
         let (mut stream, mut handle) = (null_mut(), null_mut());
-        // SAFETY: out-parameters, and then what they received.
+        // SAFETY: the pointers are out-parameters, and then the values that they received.
         unsafe {
             assert_eq!((hip.hipStreamCreateWithFlags)(&mut stream, hip_sys::hipStreamNonBlocking), 0);
             assert_eq!((rocblas.rocblas_create_handle)(&mut handle), 0);
@@ -44,7 +44,7 @@ impl Context {
 
     fn alloc(&self, numbers: usize) -> *mut c_void {
         let mut at = null_mut();
-        // SAFETY: an out-parameter.
+        // SAFETY: the pointer is an out-parameter.
         assert_eq!(unsafe { (self.hip.hipMalloc)(&mut at, numbers * 4) }, 0);
         at
     }
@@ -52,7 +52,7 @@ impl Context {
     fn upload(&self, numbers: &[f32]) -> *mut c_void {
         let at = self.alloc(numbers.len());
         let (from, bytes) = (numbers.as_ptr().cast(), size_of_val(numbers));
-        // SAFETY: both sides have that many bytes; pageable memory is read before the call returns.
+        // SAFETY: both sides have `bytes` bytes; pageable memory is read before the call returns.
         let code = unsafe { (self.hip.hipMemcpyAsync)(at, from, bytes, hip_sys::hipMemcpyHostToDevice, self.stream) };
         assert_eq!(code, 0);
         at
@@ -61,8 +61,8 @@ impl Context {
     fn download(&self, at: *mut c_void, numbers: usize) -> Vec<f32> {
         let mut host = vec![0f32; numbers];
         let to = host.as_mut_ptr().cast();
-        // SAFETY: both sides have that many bytes, and the host's live until the stream has come to
-        // its end.
+        // SAFETY: both sides have `bytes` bytes, and the host memory lives until the stream is
+        // synchronized.
         unsafe {
             let kind = hip_sys::hipMemcpyDeviceToHost;
             assert_eq!((self.hip.hipMemcpyAsync)(to, at, numbers * 4, kind, self.stream), 0);
@@ -71,14 +71,13 @@ impl Context {
         host
     }
 
-    /// C = A B of f32: m x k by k x n, column-major, packed, one after the other in a batch.
+    /// Enqueues C = A B in f32: m x k by k x n, column-major, packed, and contiguous in a batch.
     fn multiply(&self, sizes: [i32; 3], batch: i32, operands: [*mut c_void; 3]) -> rocblas_status {
         let ([m, n, k], [a, b, c]) = (sizes, operands);
         let (one, zero) = (1f32, 0f32);
         let (none, f32_r) = (rocblas_sys::rocblas_operation_none, rocblas_sys::rocblas_datatype_f32_r);
         let stride = |rows: i32, columns: i32| i64::from(rows) * i64::from(columns);
-        // SAFETY: the scalars are numbers of the compute type; the simulator knows what the
-        // operands are.
+        // SAFETY: the scalars are numbers of the compute type; the simulator checks the operands.
         unsafe {
             (self.rocblas.rocblas_gemm_strided_batched_ex)(
                 self.handle,
@@ -147,10 +146,10 @@ fn products_follow_the_stream() {
 fn operands_are_checked() {
     on_the_simulator("operands_are_checked", |context| {
         let four = context.upload(&[1.0, 2.0, 3.0, 4.0]);
-        // B is a number short.
+        // B is one number too short.
         let (short, out) = (context.upload(&[1.0, 2.0, 3.0]), context.upload(&[7.0; 4]));
         assert_eq!(context.multiply([2, 2, 2], 1, [four, short, out]), 0);
-        assert_eq!(context.download(out, 4), [7.0; 4], "nothing was computed from what is not there");
+        assert_eq!(context.download(out, 4), [7.0; 4], "nothing was computed from missing data");
         let found = context.findings();
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(

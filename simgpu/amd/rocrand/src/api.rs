@@ -12,21 +12,22 @@ use std::sync::Arc;
 pub type Status = c_int;
 /// `ROCRAND_STATUS_SUCCESS`.
 pub const SUCCESS: Status = 0;
-/// `ROCRAND_STATUS_NOT_CREATED`: not a generator that `rocrand_create_generator` made.
+/// `ROCRAND_STATUS_NOT_CREATED`: the handle was not created by `rocrand_create_generator`.
 pub const NOT_CREATED: Status = 101;
-/// `ROCRAND_STATUS_TYPE_ERROR`: a kind of generator that there is not.
+/// `ROCRAND_STATUS_TYPE_ERROR`: an unknown kind of generator.
 pub const TYPE_ERROR: Status = 103;
 /// `ROCRAND_STATUS_OUT_OF_RANGE`: an argument out of range.
 pub const OUT_OF_RANGE: Status = 104;
-/// `ROCRAND_STATUS_LENGTH_NOT_MULTIPLE`: normal numbers come in pairs, of even count and at
-/// addresses aligned to two.
+/// `ROCRAND_STATUS_LENGTH_NOT_MULTIPLE`: normal numbers are generated in pairs, so the count must
+/// be even and the address aligned to a pair.
 pub const LENGTH_NOT_MULTIPLE: Status = 105;
-/// `ROCRAND_STATUS_LAUNCH_FAILURE`: HIP took no work on the generator's stream.
+/// `ROCRAND_STATUS_LAUNCH_FAILURE`: HIP accepted no work on the generator's stream.
 pub const LAUNCH_FAILURE: Status = 107;
 /// `ROCRAND_STATUS_INTERNAL_ERROR`.
 pub const INTERNAL_ERROR: Status = 108;
 
-/// The version that this stands in for, ROCm 6.2's: major * 100000 + minor * 100 + patch.
+/// The version that this library stands in for, from ROCm 6.2: major * 100000 + minor * 100 +
+/// patch.
 const VERSION: c_int = 300_101;
 
 static GENERATORS: Handles<Generator<Start>> = Handles::new();
@@ -35,10 +36,10 @@ fn with(generator: *mut c_void, body: impl FnOnce(Arc<Generator<Start>>) -> Stat
     guarded(INTERNAL_ERROR, || GENERATORS.get(generator).map_or(NOT_CREATED, body))
 }
 
-/// Makes a generator of one of the kinds of [`Kind`].
+/// Creates a generator of one of the kinds of [`Kind`].
 ///
 /// # Safety
-/// `generator` is null or can be written.
+/// `generator` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocrand_create_generator(generator: *mut *mut c_void, rng_type: c_int) -> Status {
     guarded(INTERNAL_ERROR, || {
@@ -55,7 +56,8 @@ pub unsafe extern "C" fn rocrand_create_generator(generator: *mut *mut c_void, r
             eprintln!("rocRAND stand-in: {why}");
             return INTERNAL_ERROR;
         }
-        // SAFETY: not null; the caller promises that `generator` is null or can be written.
+        // SAFETY: the pointer is not null; the caller promises that `generator` is null or valid
+        // for writes.
         unsafe { generator.write(new_generator(kind)) };
         SUCCESS
     })
@@ -65,13 +67,14 @@ fn new_generator(kind: Kind) -> *mut c_void {
     GENERATORS.insert(Generator::new(Start { kind, seed: 0, offset: 0 }))
 }
 
-/// Destroys a generator. What it has been asked for is still done.
+/// Destroys a generator. Its pending work is still done.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_destroy_generator(generator: *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || if GENERATORS.remove(generator).is_some() { SUCCESS } else { NOT_CREATED })
 }
 
-/// Makes a generator ready ahead of the first call. Here that call does it, in stream order.
+/// Prepares a generator before the first call. Here it does nothing: the first call prepares the
+/// generator, in stream order.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_initialize_generator(generator: *mut c_void) -> Status {
     with(generator, |_| SUCCESS)
@@ -86,7 +89,7 @@ pub extern "C" fn rocrand_set_stream(generator: *mut c_void, stream: *mut c_void
     })
 }
 
-/// Sets the seed and starts the sequence again.
+/// Sets the seed and restarts the sequence.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_set_seed(generator: *mut c_void, seed: u64) -> Status {
     with(generator, |g| {
@@ -95,7 +98,7 @@ pub extern "C" fn rocrand_set_seed(generator: *mut c_void, seed: u64) -> Status 
     })
 }
 
-/// Sets how many values of the sequence are left out, and starts it again.
+/// Sets the number of values to skip at the start of the sequence, and restarts it.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_set_offset(generator: *mut c_void, offset: u64) -> Status {
     with(generator, |g| {
@@ -104,16 +107,17 @@ pub extern "C" fn rocrand_set_offset(generator: *mut c_void, offset: u64) -> Sta
     })
 }
 
-/// The library's version.
+/// Writes the library's version.
 ///
 /// # Safety
-/// `version` is null or can be written.
+/// `version` is null or valid for writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rocrand_get_version(version: *mut c_int) -> Status {
     if version.is_null() {
         return OUT_OF_RANGE;
     }
-    // SAFETY: not null; the caller promises that `version` is null or can be written.
+    // SAFETY: the pointer is not null; the caller promises that `version` is null or valid for
+    // writes.
     unsafe { version.write(VERSION) };
     SUCCESS
 }
@@ -143,25 +147,25 @@ fn generate<T: Copy + Default + 'static>(
     })
 }
 
-/// Uniform 32-bit integers.
+/// Enqueues uniform 32-bit integers.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_generate(generator: *mut c_void, output_data: *mut u32, n: usize) -> Status {
     generate(generator, "rocrand_generate", output_data, n, distribution::bits)
 }
 
-/// Uniform numbers above 0 and to 1.
+/// Enqueues uniform numbers in (0, 1].
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_generate_uniform(generator: *mut c_void, output_data: *mut f32, n: usize) -> Status {
     generate(generator, "rocrand_generate_uniform", output_data, n, distribution::uniform)
 }
 
-/// Uniform numbers above 0 and to 1, in double precision.
+/// Enqueues uniform numbers in (0, 1], in double precision.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_generate_uniform_double(generator: *mut c_void, output_data: *mut f64, n: usize) -> Status {
     generate(generator, "rocrand_generate_uniform_double", output_data, n, distribution::uniform_double)
 }
 
-/// Normally distributed numbers.
+/// Enqueues normally distributed numbers.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_generate_normal(
     generator: *mut c_void,
@@ -173,7 +177,7 @@ pub extern "C" fn rocrand_generate_normal(
     generate(generator, "rocrand_generate_normal", output_data, n, |kind| distribution::normal(kind, mean, stddev))
 }
 
-/// Normally distributed numbers in double precision.
+/// Enqueues normally distributed numbers in double precision.
 #[unsafe(no_mangle)]
 pub extern "C" fn rocrand_generate_normal_double(
     generator: *mut c_void,
@@ -195,9 +199,9 @@ mod tests {
     #[test]
     fn arguments_are_refused_as_documented() {
         let mut made = null_mut();
-        // SAFETY: `made` can be written.
+        // SAFETY: `made` is valid for writes.
         unsafe {
-            // MTGP32, Sobol32 and what is no type at all.
+            // MTGP32, Sobol32, and two numbers that are not types.
             for wrong in [403, 501, 0, -1] {
                 assert_eq!(rocrand_create_generator(&mut made, wrong), TYPE_ERROR);
             }

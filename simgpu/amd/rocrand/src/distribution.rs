@@ -1,7 +1,7 @@
-//! From words to numbers, as rocRAND does it:
+//! Conversion of words to numbers in the same way as rocRAND:
 //! <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>. Uniform
-//! numbers exclude 0 and include 1, and each operation here is one of IEEE-754, so they are the
-//! device's bit for bit.
+//! numbers exclude 0 and include 1. Each operation here is an IEEE-754 operation, so the numbers
+//! are bitwise equal to the device's.
 
 use crate::ordering::Kind;
 use isobit_simgpu_math::random::Distribution;
@@ -9,10 +9,10 @@ use isobit_simgpu_math::random::mrg32k3a::M1;
 use std::f32::consts::TAU;
 use std::f64::consts::PI;
 
-/// All 32 bits, uniformly: `rocrand_generate`.
+/// Returns the distribution of `rocrand_generate`: all 32 bits, uniformly.
 pub fn bits(kind: Kind) -> Distribution<u32> {
     match kind {
-        // rocRAND's factor from 1..=M1 onto the whole range, (2^32 - 1) / (M1 - 1) to 16 digits.
+        // rocRAND's factor that maps 1..=M1 to the full range: (2^32 - 1) / (M1 - 1) to 16 digits.
         Kind::Mrg32k3a => {
             Distribution::new(1, 1, |w, out| out[0] = (f64::from(w[0].wrapping_sub(1)) * 1.000000048661607) as u32)
         }
@@ -20,13 +20,14 @@ pub fn bits(kind: Kind) -> Distribution<u32> {
     }
 }
 
-/// `rocrand_generate_uniform`.
+/// Returns the distribution of `rocrand_generate_uniform`.
 pub fn uniform(kind: Kind) -> Distribution<f32> {
     let unit = unit(kind);
     Distribution::new(1, 1, move |w, out| out[0] = unit(w[0]))
 }
 
-/// `rocrand_generate_uniform_double`: 53 bits of two words, or what one word of MRG32k3a gives.
+/// Returns the distribution of `rocrand_generate_uniform_double`: 53 bits of two words, or one word
+/// of MRG32k3a.
 pub fn uniform_double(kind: Kind) -> Distribution<f64> {
     match kind {
         Kind::Mrg32k3a => Distribution::new(1, 1, |w, out| out[0] = mrg_unit(w[0])),
@@ -34,7 +35,8 @@ pub fn uniform_double(kind: Kind) -> Distribution<f64> {
     }
 }
 
-/// `rocrand_generate_normal`: pairs by the transform of Box and Muller, sine first.
+/// Returns the distribution of `rocrand_generate_normal`: pairs by the Box-Muller transform, sine
+/// first.
 pub fn normal(kind: Kind, mean: f32, deviation: f32) -> Distribution<f32> {
     let unit = unit(kind);
     Distribution::new(2, 2, move |w, out| {
@@ -44,8 +46,8 @@ pub fn normal(kind: Kind, mean: f32, deviation: f32) -> Distribution<f32> {
     })
 }
 
-/// `rocrand_generate_normal_double`: as [`normal`], of two 53-bit numbers; MRG32k3a's are those of
-/// its single precision.
+/// Returns the distribution of `rocrand_generate_normal_double`: as [`normal`], from two 53-bit
+/// numbers. For MRG32k3a, from its single-precision numbers.
 pub fn normal_double(kind: Kind, mean: f64, deviation: f64) -> Distribution<f64> {
     let pair = move |u: f64, turn: f64, out: &mut [f64]| {
         let radius = (-2.0 * u.ln()).sqrt();
@@ -97,23 +99,23 @@ mod tests {
         assert_eq!((one(&float, &[0]), one(&float, &[u32::MAX])), (2f32.powi(-32), 1.0));
         let double = uniform_double(Kind::Xorwow);
         assert_eq!((one(&double, &[0, 0]), one(&double, &[u32::MAX, u32::MAX])), (2f64.powi(-53), 1.0));
-        // The low word's lowest bit is the lowest, the high word's eleven lowest are dropped.
+        // The lowest bit of the low word is the lowest bit of the number; the lowest eleven bits of
+        // the high word are dropped.
         assert_eq!(one(&double, &[1, 0x7ff]), 2f64.powi(-52));
         assert_eq!(one(&double, &[0, 1 << 11]), 2f64.powi(-53) + 2f64.powi(-21));
         let m1 = M1 as u32;
         assert_eq!((one(&bits(Kind::Mrg32k3a), &[1]), one(&bits(Kind::Mrg32k3a), &[m1])), (0, u32::MAX));
         assert_eq!(one(&uniform(Kind::Mrg32k3a), &[m1]), 1.0);
         assert!(one(&uniform(Kind::Mrg32k3a), &[1]) > 0.0 && one(&uniform_double(Kind::Mrg32k3a), &[1]) > 0.0);
-        // The factor that rocRAND's header prints, as the nearest number of fewest digits.
+        // The factor in rocRAND's header is the shortest decimal that rounds to this number.
         assert_eq!(1.0 / M1 as f64, 2.328306549837829e-10);
     }
 
-    /// Box and Muller at angles whose sine and cosine are known.
+    /// Checks the Box-Muller transform at angles with known sine and cosine.
     #[test]
     fn normals_at_known_angles() {
         let e = (-0.5f64).exp();
-        // A uniform number of exp(-1/2) makes the radius 1; a quarter of a turn makes sine 1 and
-        // cosine 0.
+        // A uniform number of exp(-1/2) gives radius 1; a quarter turn gives sine 1 and cosine 0.
         let mut out = [0.0; 2];
         normal(Kind::Philox, 10.0, 2.0).map(&[(e * 4294967296.0) as u32, 1 << 30], &mut out);
         assert!((out[0] - 12.0).abs() < 1e-5 && (out[1] - 10.0).abs() < 1e-5, "{out:?}");

@@ -1,10 +1,10 @@
 //! `librocrand.so` for the simulated AMD GPU: XORWOW, MRG32k3a and Philox4x32-10 with rocRAND's C
 //! interface, order and distributions, computed on the host in stream order. The generators are
-//! written from their publications, so that they also judge the real library.
+//! written from their publications, so they are also an independent check of the real library.
 //!
-//! The uniform and integer sequences are the real library's bit for bit. Normally distributed
-//! numbers come from the same uniform ones by the same transform, and differ from a card's in the
-//! last bits, since that uses its own logarithm and sine.
+//! The uniform and integer sequences are bitwise equal to the real library's. Normally distributed
+//! numbers come from the same uniform ones by the same transform. They differ from a card's in the
+//! last bits, because a card uses its own logarithm and sine.
 //!
 //! <https://rocm.docs.amd.com/projects/rocRAND/en/latest/api-reference/cpp-api.html>
 

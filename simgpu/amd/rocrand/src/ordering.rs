@@ -1,51 +1,51 @@
 //! The order in which rocRAND lays out its generators' values, `ROCRAND_ORDERING_PSEUDO_DEFAULT`,
-//! which every release keeps:
+//! which stays the same in every release:
 //! <https://rocm.docs.amd.com/projects/rocRAND/en/latest/conceptual/programmers-guide.html#ordering>.
 //!
-//! Philox is one sequence. Of XORWOW and MRG32k3a there are 131,072 generators, each a subsequence
-//! on from the last, which take turns.
+//! Philox is one sequence. For XORWOW and MRG32k3a, 131,072 generators take turns; each starts one
+//! subsequence after the previous one.
 
 use crate::seed::Seeded;
 use isobit_simgpu_math::random::mrg32k3a::Mrg32k3a;
 use isobit_simgpu_math::random::xorwow::Xorwow;
 use isobit_simgpu_math::random::{Distribution, Order, Sequence, Settings, Turns, philox, subsequences};
 
-/// Which generator.
+/// The kind of generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Marsaglia's XORWOW, rocRAND's default.
     Xorwow,
-    /// L'Ecuyer's MRG32k3a, whose values are 1 to 2^32 - 209.
+    /// L'Ecuyer's MRG32k3a, with values from 1 to 2^32 - 209.
     Mrg32k3a,
     /// Salmon's Philox4x32-10.
     Philox,
 }
 
-/// Generators that take turns.
+/// The number of generators that take turns.
 const LANES: usize = 1 << 17;
 
-/// What a generator is set to: the sequence of a seed, without the first `offset` values.
+/// A generator's settings: the sequence of a seed, without the first `offset` values.
 #[derive(Debug, Clone, Copy)]
 pub struct Start {
-    /// Which generator.
+    /// The kind of generator.
     pub kind: Kind,
     /// Its seed.
     pub seed: u64,
-    /// Values that are left out.
+    /// The number of values to skip.
     pub offset: u64,
 }
 
 /// Values in rocRAND's order.
 #[derive(Debug, Clone)]
 pub enum Lanes {
-    /// Of one Philox, word by word.
+    /// The values of one Philox, word by word.
     Philox {
         /// Its key.
         seed: u64,
     },
-    /// Of XORWOWs.
+    /// The values of XORWOW generators.
     Xorwow(Turns<Xorwow>),
-    /// Of MRG32k3as.
+    /// The values of MRG32k3a generators.
     Mrg32k3a(Turns<Mrg32k3a>),
 }
 
@@ -138,8 +138,8 @@ mod tests {
         values
     }
 
-    /// The programmer's guide: the result at offset n is value n / 131072 of the generator n mod
-    /// 131072, a subsequence each apart.
+    /// The programmer's guide says: the result at offset n is value n / 131072 of generator n mod
+    /// 131072, and the generators are one subsequence apart.
     #[test]
     fn generators_take_turns() {
         let n = 2 * LANES + 3;

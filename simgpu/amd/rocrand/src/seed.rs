@@ -1,15 +1,15 @@
-//! rocRAND's way from a 64-bit seed to a first state.
+//! rocRAND's derivation of a first state from a 64-bit seed.
 
 use isobit_simgpu_math::random::Recurrence;
 use isobit_simgpu_math::random::mrg32k3a::{M1, M2, Mrg32k3a};
 use isobit_simgpu_math::random::xorwow::Xorwow;
 
-/// The seed of MRG32k3a that is taken for 0, which would leave every state zero.
+/// The seed that MRG32k3a uses instead of 0, because 0 would make every state zero.
 const DEFAULT_SEED: u64 = 12_345;
 
 /// A generator that rocRAND seeds.
 pub trait Seeded: Recurrence {
-    /// rocRAND's first state of a seed.
+    /// Returns rocRAND's first state for a seed.
     fn seeded(seed: u64) -> Self;
 }
 
@@ -20,7 +20,7 @@ impl Seeded for Xorwow {
 }
 
 impl Seeded for Mrg32k3a {
-    // Products of the seed with its own scrambled halves.
+    // The seed is multiplied with its own scrambled halves.
     fn seeded(seed: u64) -> Self {
         let seed = if seed == 0 { DEFAULT_SEED } else { seed };
         let (x, y) = (seed as u32 ^ 0x5555_5555, (seed >> 32) as u32 ^ 0xaaaa_aaaa);
@@ -29,16 +29,16 @@ impl Seeded for Mrg32k3a {
     }
 }
 
-/// The product that rocRAND's seeding makes: a seed above 2^32 wraps modulo 2^64 before the
-/// reduction, as it does there.
+/// Returns the product of rocRAND's seeding. As in rocRAND, a seed above 2^32 wraps modulo 2^64
+/// before the reduction.
 fn seed_product(a: u32, seed: u64, reduce: impl Fn(u64) -> u64) -> u64 {
     let (high, low) = (u64::from(a >> 17), u64::from(a & 0x1_ffff));
     let sum = (reduce(high.wrapping_mul(seed)) << 17) + reduce(low.wrapping_mul(seed));
     u64::from(reduce(sum) as u32)
 }
 
-/// One folding of the upper word, by 2^32 = 209 modulo M1. rocRAND reduces by it, which is complete
-/// below 2^56 and leaves more above.
+/// Folds the upper word once, using 2^32 = 209 modulo M1. rocRAND reduces in this way; the
+/// reduction is complete for values below 2^56 and incomplete above.
 fn fold_m1(p: u64) -> u64 {
     let folded = 209 * (p >> 32) + (p & 0xffff_ffff);
     if folded >= M1 { folded - M1 } else { folded }

@@ -6,8 +6,8 @@ use isobit_simgpu_core::memory::{Kind, Memory};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Slots that launches put their arguments in. They are reused: an allocation a launch would change
-/// the table of allocations each time.
+/// Slots of device memory for the arguments of launches. They are reused, because an allocation per
+/// launch would change the table of allocations each time.
 pub(super) struct Arguments {
     memory: Arc<Memory>,
     free: Mutex<Vec<Slot>>,
@@ -23,9 +23,9 @@ struct Slot {
 pub(super) struct Filled<'a> {
     owner: &'a Arguments,
     slot: Slot,
-    /// Where the segment is.
+    /// The address of the segment.
     pub(super) kernarg: u64,
-    /// Where the dispatch packet is.
+    /// The address of the dispatch packet.
     pub(super) packet: u64,
 }
 
@@ -35,9 +35,9 @@ impl Drop for Filled<'_> {
     }
 }
 
-/// A dispatch packet has 64 bytes.
+/// The size of a dispatch packet in bytes.
 const PACKET: usize = 64;
-/// What a slot has at least; no kernel of the tree has more arguments.
+/// The minimum size of a slot in bytes; no kernel of the tree has more arguments.
 const SLOT: usize = 4096;
 
 impl Arguments {
@@ -81,8 +81,8 @@ impl Arguments {
             };
             let (at, size) = (arg.offset as usize, (arg.bytes as usize).min(8));
             let place = segment[..bytes].get_mut(at..at + size);
-            let place =
-                place.ok_or_else(|| Fault::new(format!("{}: an argument outside of its segment", kernel.name)))?;
+            let place = place
+                .ok_or_else(|| Fault::new(format!("{}: an argument lies outside the argument segment", kernel.name)))?;
             place.copy_from_slice(&value.to_le_bytes()[..size]);
         }
         let slot = self.take(segment.len())?;
@@ -94,7 +94,8 @@ impl Arguments {
         packet[24..28].copy_from_slice(&kernel.private_bytes.to_le_bytes());
         packet[28..32].copy_from_slice(&(kernel.lds_bytes + dynamic_lds).to_le_bytes());
         packet[40..48].copy_from_slice(&filled.kernarg.to_le_bytes());
-        // SAFETY: the slot is an allocation of at least so many bytes that this launch alone has.
+        // SAFETY: the slot is an allocation of at least `segment.len()` bytes that only this launch
+        // uses.
         unsafe { std::ptr::copy_nonoverlapping(segment.as_ptr(), slot.base as *mut u8, segment.len()) };
         Ok(filled)
     }

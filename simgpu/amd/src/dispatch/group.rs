@@ -1,5 +1,5 @@
-//! One group: its waves take turns on one host thread, each running until it ends or waits at a
-//! barrier.
+//! Execution of one group: its waves take turns on one host thread; each runs until it ends or
+//! waits at a barrier.
 
 use super::arguments::Filled;
 use super::{PRIVATE_APERTURE, SHARED_APERTURE, coordinates};
@@ -11,7 +11,7 @@ use isobit_simgpu_core::finding::{Fault, Finding, FindingKind};
 use isobit_simgpu_core::local::Local;
 use std::sync::atomic::AtomicU64;
 
-/// What the groups of a launch share.
+/// The state that the groups of a launch share.
 pub(super) struct Group<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) launch: &'a Launch<'a>,
@@ -24,7 +24,7 @@ pub(super) struct Group<'a> {
     pub(super) describe: &'a (dyn Describe + Sync),
 }
 
-/// What a host thread keeps from group to group.
+/// The state that a host thread reuses from group to group.
 pub(super) struct GroupState {
     waves: Vec<Wave>,
     local: Local,
@@ -45,7 +45,7 @@ impl GroupState {
 }
 
 impl Group<'_> {
-    /// Runs group `index`, and counts the instructions of its waves.
+    /// Runs group `index` and counts the instructions of its waves.
     pub(super) fn run(&self, state: &mut GroupState, index: u32) -> (u64, Result<(), Fault>) {
         let waves = self.block.iter().product::<u32>().div_ceil(self.width as u32);
         let at = coordinates(index, self.grid);
@@ -92,7 +92,7 @@ impl Group<'_> {
                     Flow::Fault => return Err(self.fault(wave, env)),
                 };
             }
-            // Waves that have ended are not waited for.
+            // The barrier does not wait for waves that have ended.
             if !status.contains(&Status::Ready) {
                 for (wave, status) in waves.iter_mut().zip(status.iter_mut()) {
                     if *status == Status::Waiting {
@@ -105,8 +105,8 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// The hardware counts a wave as a whole at a barrier; that not all of its threads reach it is
-    /// an error in the source.
+    /// Reports an incomplete barrier. At a barrier the hardware counts a wave as a whole, so it is
+    /// an error in the source if some of its threads do not reach it.
     fn check_barrier(&self, wave: &Wave, env: &Env<'_>) {
         let absent = wave.live & !wave.exec();
         if absent == 0 {

@@ -1,4 +1,5 @@
-//! A launch: arguments as the kernel reads them, and its groups over the host's threads.
+//! Kernel launches: prepares the arguments as the kernel reads them, and distributes the groups
+//! over the host's threads.
 
 mod arguments;
 mod group;
@@ -16,12 +17,12 @@ use isobit_simgpu_core::memory::Memory;
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes of group memory of a compute unit, on all simulated cards.
+/// The group memory of a compute unit in bytes, on all simulated cards.
 pub const LDS_BYTES: u32 = 64 << 10;
-/// Threads of a block at most.
+/// The largest number of threads per block.
 pub const MAX_THREADS: u32 = 1024;
-/// High halves of the addresses through which generic pointers reach group and private memory:
-/// above what a host process can map.
+/// The high halves of the addresses through which generic pointers reach group and private memory.
+/// They lie above what a host process can map.
 const SHARED_APERTURE: u32 = 0x0001_0000;
 const PRIVATE_APERTURE: u32 = 0x0002_0000;
 
@@ -40,10 +41,10 @@ impl fmt::Debug for Gpu {
 }
 
 impl Gpu {
-    /// A card of a target, whose groups run on as many host threads.
+    /// Creates a card of a target. Its groups run on the given number of host threads.
     ///
     /// # Errors
-    /// The host gives no threads.
+    /// The host cannot create the threads.
     pub fn new(
         arch: Arch,
         memory: Arc<Memory>,
@@ -55,30 +56,31 @@ impl Gpu {
         Ok(Self { arch, approximation, engine: Engine::new(memory, findings, threads)?, arguments })
     }
 
-    /// Which card it is.
+    /// Returns the card's architecture.
     pub fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// Instructions executed since the start, times the lanes of a wave.
+    /// Returns the number of instructions executed since the start, times the lanes of a wave.
     pub fn instructions(&self) -> u64 {
         self.engine.instructions()
     }
 
-    /// Loads a code object, or the one of a bundle that fits this card.
+    /// Loads a code object, or the one in a bundle that matches this card.
     ///
     /// # Errors
-    /// As [`LoadError`] says.
+    /// See [`LoadError`].
     pub fn load(&self, image: &[u8]) -> Result<Module, LoadError> {
         Module::load(self.arch, self.approximation, &self.engine.memory, image)
     }
 
-    /// Runs a kernel to its end: `grid` blocks of `block` threads with so many bytes of dynamic
-    /// group memory, and the explicit part of the argument segment (what it lacks reads as zero).
+    /// Runs a kernel to completion: `grid` blocks of `block` threads, with the given number of
+    /// bytes of dynamic group memory and the explicit part of the argument segment (missing bytes
+    /// read as zero).
     ///
     /// # Errors
-    /// A grid or block that the card does not take; an instruction that cannot be executed.
-    /// Accesses that should not be made are findings, not errors.
+    /// A grid or block that the card does not accept; an instruction that cannot be executed.
+    /// Invalid accesses are findings, not errors.
     pub fn launch(
         &self,
         kernel: &Kernel,
@@ -100,7 +102,10 @@ impl Gpu {
         }
         let lds = kernel.lds_bytes.saturating_add(dynamic_lds);
         if lds > LDS_BYTES {
-            return Err(Fault::new(format!("{}: {lds} bytes of group memory, and there are {LDS_BYTES}", kernel.name)));
+            return Err(Fault::new(format!(
+                "{}: {lds} bytes of group memory exceed the limit of {LDS_BYTES}",
+                kernel.name
+            )));
         }
         let groups =
             grid.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into())).filter(|&n| n <= u64::from(u32::MAX));
@@ -123,7 +128,7 @@ impl Gpu {
     }
 }
 
-/// Names of a launch's parts, for findings.
+/// The names of a launch's parts, for findings.
 struct Names<'a> {
     kernel: &'a Kernel,
     grid: [u32; 3],

@@ -1,5 +1,5 @@
-//! The registers that a wave starts with, as LLVM's AMDGPUUsage lays them down ("Initial Kernel
-//! Execution State").
+//! The initial registers of a wave, as specified in LLVM's AMDGPUUsage ("Initial Kernel Execution
+//! State").
 
 use super::group::Group;
 use crate::exec::Wave;
@@ -30,8 +30,8 @@ impl Group<'_> {
         };
         let halves = |address: u64| [address as u32, (address >> 32) as u32];
         if property(0) {
-            // A buffer over private memory, swizzled: a stack slot of all lanes lies together. Only
-            // its kind is looked at.
+            // A buffer over private memory, swizzled, so that the same stack slot of all lanes is
+            // contiguous. Only its kind is checked.
             put(state, &[0, 1 << 31, self.kernel.private_bytes * width, 0]);
         }
         if property(1) {
@@ -52,7 +52,7 @@ impl Group<'_> {
         if property(6) {
             put(state, &[self.kernel.private_bytes]);
         }
-        // What the system adds starts after the user registers, padding included.
+        // The system registers start after the user registers, including padding.
         let mut next = usize::from(setup.user_sgprs);
         let present = setup.group_ids.iter().zip(at).filter(|(present, _)| **present).map(|(_, id)| id);
         let info = setup.group_info.then_some(0);
@@ -61,7 +61,7 @@ impl Group<'_> {
             next += 1;
         }
         debug_assert!(next <= usize::from(sreg::VCC_LO));
-        // Packed coordinates, as gfx90a and later have them.
+        // Packed coordinates, as on gfx90a and later.
         let used = [u32::MAX, 0x000f_ffff, 0x3ff][usize::from(2 - setup.thread_dims.min(2))];
         let [mut x, mut y, mut z] = isobit_simgpu_core::engine::coordinates(wave * width, self.block);
         for id in &mut state.v[0].0[..self.width] {

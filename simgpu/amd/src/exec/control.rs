@@ -1,12 +1,12 @@
-//! Program control: branches, calls, barriers, the end, and what has no effect here (waits, hints,
-//! cache control of the instruction stream).
+//! Program control: branches, calls, barriers, the end of the program, and instructions without an
+//! effect here (waits, hints, cache control of the instruction stream).
 
 use super::program::{Flow, Program, Step};
 use super::wave::{Env, Wave};
 use super::whole::wave;
 use crate::isa::sreg;
 
-/// Fills in where branches go, once all steps are there.
+/// Sets the targets of branches after all steps have been created.
 pub fn resolve(program: &mut Program) {
     for index in 0..program.steps.len() {
         let step = program.steps[index];
@@ -28,13 +28,13 @@ fn jump(wave: &mut Wave, env: &mut Env<'_>, address: u64) -> Flow {
             Flow::Next
         }
         None => {
-            env.fault = Some(format!("a jump to {address:#x}, where this code object has no instruction"));
+            env.fault = Some(format!("a jump to {address:#x}, which is not an instruction of this code object"));
             Flow::Fault
         }
     }
 }
 
-/// The address after a step.
+/// Returns the address after a step.
 fn after(step: &Step, env: &Env<'_>) -> u64 {
     env.program.address_of(step) + u64::from(env.program.inst(step).size)
 }
@@ -46,7 +46,8 @@ fn branch(wave: &mut Wave, step: &Step, taken: bool) -> Flow {
     }
     let back = (step.target as usize) < wave.next;
     wave.next = step.target as usize;
-    // A loop may wait for another wave: it gives the others a turn when its budget is spent.
+    // A loop may be waiting for another wave, so it yields to the others when its budget is used
+    // up.
     if back { Flow::Back } else { Flow::Next }
 }
 
@@ -116,8 +117,8 @@ wave! {
     "s_cbranch_cdbguser" [] => |_wave, _step, _env| { Flow::Next };
     "s_cbranch_cdbgsys_or_user" [] => |_wave, _step, _env| { Flow::Next };
     "s_cbranch_cdbgsys_and_user" [] => |_wave, _step, _env| { Flow::Next };
-    // GFX11 gives back its registers before the end (message 3); no other message has an effect on
-    // a kernel's results.
+    // GFX11 releases its registers before the end (message 3); no other message affects a kernel's
+    // results.
     "s_sendmsg" [] => |_wave, step, env| {
         match env.program.inst(step).imm {
             3 => Flow::Next,

@@ -1,25 +1,26 @@
 //! Two instructions in one (VOPD, GFX11): both read their sources before either writes.
 //!
-//! They run one after the other, the first to run being one whose destination the other does not
-//! read. Where each reads what the other writes, the old value is set aside.
+//! They run one after the other. The first to run is one whose destination the other does not read.
+//! If each reads the other's destination, the old value is saved first.
 
 use super::lower::Lower;
 use super::program::{Flow, Source, Step, Unsupported};
 use super::wave::{Env, Wave};
 use crate::isa::Inst;
 
-/// Where a destination's old value is set aside: a row that GFX11, which has no accumulation
-/// registers, does not use.
+/// The row in which a destination's old value is saved. GFX11 does not use this row, because it has
+/// no accumulation registers.
 const ASIDE: u16 = 511;
 
 impl Lower {
-    /// The step of both halves.
+    /// Returns the step of both halves.
     ///
     /// # Errors
-    /// Those of either half.
+    /// The errors of either half.
     pub fn dual(&mut self, inst: &Inst, other: &Inst) -> Result<Step, Unsupported> {
         let (x, mut y) = (self.half(inst)?, self.half(other)?);
-        // Operands that a step lacks count as row 0, which at worst sets a value aside for nothing.
+        // Operands that a step does not have count as row 0, which at worst saves a value
+        // unnecessarily.
         let reads = |step: &Step, row: u16| step.rows.contains(&Source::Row(row));
         let x_reads_y = reads(&x, y.dst);
         let y_reads_x = reads(&y, x.dst);

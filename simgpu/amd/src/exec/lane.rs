@@ -1,4 +1,5 @@
-//! The engine of vector instructions: one function of a lane's operands, for all lanes of a wave.
+//! The engine of vector instructions: applies one function of a lane's operands to all lanes of a
+//! wave.
 
 use super::lower::Lower;
 use super::program::{Exec, Finish, Flow, Step, Unsupported};
@@ -15,13 +16,13 @@ pub trait Lanes {
     type In: Operands;
     /// A lane's results.
     type Out: Results;
-    /// What it does to a lane. `#[inline(always)]`, and without branches where that can be, so that
-    /// it becomes vector code.
+    /// Computes one lane. Implementations are `#[inline(always)]` and, if possible, without
+    /// branches, so that they become vector code.
     fn lane(operands: Self::In) -> Self::Out;
 }
 
-/// Declares vector instructions and the table that finds them:
-/// `"v_add_f32" => |a: f32, b: f32| -> f32 { a + b };`
+/// Declares vector instructions and their lookup table: `"v_add_f32" => |a: f32, b: f32| -> f32 { a
+/// + b };`
 macro_rules! lanes {
     ($(#[$doc:meta])* $table:ident: $($name:literal => |$($x:ident: $t:ty),*| -> $out:ty $body:block;)*) => {
         $(#[$doc])*
@@ -43,16 +44,16 @@ pub(crate) use lanes;
 /// implies is VCC.
 ///
 /// # Errors
-/// A modifier that the types do not take.
+/// A modifier that the types do not support.
 pub fn lower<L: Lanes>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     lowered::<L>(lower, inst, L::In::KINDS)
 }
 
-/// Lowers an instruction whose operands the function takes as words, while constants and modifiers
-/// act as these kinds say.
+/// Lowers an instruction whose function takes its operands as words. `kinds` determines how
+/// constants and modifiers act.
 ///
 /// # Errors
-/// A modifier that the kinds do not take.
+/// A modifier that the kinds do not support.
 pub fn lowered<L: Lanes>(lower: &mut Lower, inst: &Inst, kinds: &[Kind]) -> Result<Step, Unsupported> {
     let exec = lower.choose(fast::<L> as Exec, base::<L> as Exec);
     lower.vector(inst, exec, kinds, L::Out::KIND, L::Out::FLAG)
@@ -67,13 +68,13 @@ fn base<L: Lanes>(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     run_base(wave, step, env, Shape::of::<L>(), compute::<false, L>)
 }
 
-/// The functions without AVX2 share all that is not a lane's function.
+/// The functions without AVX2 share everything except the lane's function.
 #[inline(never)]
 fn run_base(wave: &mut Wave, step: &Step, env: &mut Env<'_>, shape: Shape, compute: Compute) -> Flow {
     run::<false>(wave, step, env, shape, compute)
 }
 
-/// What goes into a function and comes out of it.
+/// The inputs and outputs of a lane's function.
 #[derive(Clone, Copy)]
 struct Shape {
     operands: &'static [Kind],
@@ -90,7 +91,7 @@ impl Shape {
 
 /// The results of half a row, and their flags.
 type Computed = ([[u32; HALF]; 2], [u32; HALF]);
-/// The function of half a row.
+/// A function that computes half a row.
 type Compute = fn(&[&[u32; HALF]; MAX_ROWS]) -> Computed;
 
 #[inline(always)]
@@ -113,14 +114,15 @@ fn run<const AVX2: bool>(
     for half in 0..wave.width / HALF {
         let mut halves = [&[0; HALF]; MAX_ROWS];
         for (half_row, row) in halves.iter_mut().zip(rows).take(used) {
-            // SAFETY: `fetch` points to a whole row, two halves; nothing writes it before `compute`
-            // has returned.
+            // SAFETY: `fetch` points to a whole row, which is two halves; nothing writes to it
+            // before `compute` has returned.
             *half_row = unsafe { &(&*row)[half & 1] };
         }
         let (out, bits) = compute(&halves);
         if let Some(kind) = shape.result {
             if step.finish != 0 {
-                // A copy: results whose address is passed on are not kept in vector registers.
+                // This copies, because results whose address is passed on are not kept in vector
+                // registers.
                 let mut changed = out;
                 finish(wave, step, env, half, &mut changed);
             } else {
@@ -152,10 +154,10 @@ fn set_flags(wave: &mut Wave, step: &Step, env: &Env<'_>, flags: u64) {
     }
 }
 
-/// All lanes of half a row. The results are the function's own, so that the compiler knows that no
-/// operand overlaps them. Without AVX2 it may not know which lane comes next: it makes a loop of
-/// one lane at a time, which takes a fraction of the time to compile that vector code takes. Nearly
-/// no processor needs it, and its results are the same.
+/// Computes all lanes of half a row. The results are owned by the function, so the compiler knows
+/// that no operand overlaps them. Without AVX2 the order of lanes is hidden from the compiler, so
+/// that it generates a loop over single lanes, which compiles in a fraction of the time of vector
+/// code. Almost no processor needs that version, and its results are the same.
 #[inline(always)]
 fn compute<const AVX2: bool, L: Lanes>(operands: &[&[u32; HALF]; MAX_ROWS]) -> Computed {
     let (mut out, mut bits) = ([[0; HALF]; 2], [0; HALF]);
@@ -182,7 +184,7 @@ fn half_of(row: &Row, half: usize) -> &[u32; HALF] {
     &row.0.as_chunks().0[half & 1]
 }
 
-/// Writes a result that is changed on its way.
+/// Writes a result after its modifiers are applied.
 #[inline(never)]
 fn finish(wave: &mut Wave, step: &Step, env: &Env<'_>, half: usize, out: &mut [[u32; HALF]; 2]) {
     let how = env.program.finishes[usize::from(step.finish)];
@@ -207,7 +209,7 @@ fn finish(wave: &mut Wave, step: &Step, env: &Env<'_>, half: usize, out: &mut [[
     }
 }
 
-/// Puts the low bits of a result where they go in a register.
+/// Puts the low bits of a result into the selected part of a register.
 fn merge(word: u32, old: u32, part: Select, unused: Unused) -> u32 {
     let (shift, bits) = match part {
         Select::Byte(n) => (8 * u32::from(n), 8),
@@ -228,7 +230,7 @@ fn merge(word: u32, old: u32, part: Select, unused: Unused) -> u32 {
 }
 
 impl Finish {
-    /// Output modifier and clamp of floats.
+    /// Applies the output modifier and the clamp of floats.
     fn scale(&self, out: &mut [[u32; HALF]; 2]) {
         if self.omod == 0 && !self.clamp {
             return;

@@ -1,4 +1,4 @@
-//! Lowering: from decoded instructions to steps.
+//! Lowering: translates decoded instructions to steps.
 
 use super::program::{Exec, Finish, Flow, Program, Scalar, Source, Special, Step, Unsupported};
 use super::row::Row;
@@ -10,21 +10,21 @@ use isobit_simgpu_core::vector::has_vector_unit;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// Makes the step of an instruction.
+/// Creates the step of an instruction.
 pub type Lowering = fn(&mut Lower, &Inst) -> Result<Step, Unsupported>;
 
-/// What approximate instructions (reciprocal, root, exponential, logarithm, sine) add to their best
-/// result, in units in the last place: -1, 0 or 1, all within their documented error.
+/// The offset of approximate instructions (reciprocal, root, exponential, logarithm, sine) from
+/// their best result, in ULP: -1, 0 or 1, all within their documented error.
 pub type Approximation = i8;
 
-/// What is being lowered.
+/// The state of a lowering.
 #[derive(Debug)]
 pub struct Lower {
     /// The target.
     pub arch: Arch,
     /// The shift of approximations.
     pub approximation: Approximation,
-    /// May AVX2 and FMA be used?
+    /// Whether AVX2 and FMA may be used.
     pub vector_unit: bool,
     /// The length of the instruction and its place, for branches.
     pub offset: u32,
@@ -38,7 +38,7 @@ pub struct Lower {
     pairs: Vec<[Step; 2]>,
 }
 
-/// All instructions that are executed, by canonical name.
+/// Returns all supported instructions, by canonical name.
 fn table() -> &'static HashMap<&'static str, Lowering> {
     static TABLE: OnceLock<HashMap<&'static str, Lowering>> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -51,13 +51,13 @@ fn table() -> &'static HashMap<&'static str, Lowering> {
     })
 }
 
-/// The canonical names of all instructions that are executed.
+/// Returns the canonical names of all supported instructions.
 pub fn names() -> impl Iterator<Item = &'static str> {
     table().keys().copied()
 }
 
-/// Lowers the text of a code object. What cannot be executed becomes a step that faults when it is
-/// reached.
+/// Lowers the text of a code object. An instruction that cannot be executed becomes a step that
+/// faults when it is reached.
 pub fn program(arch: Arch, approximation: Approximation, text: &[u8], base: u64) -> Program {
     let mut rest = text;
     let code = std::iter::from_fn(|| {
@@ -77,7 +77,7 @@ fn fault(_: &mut Wave, _: &Step, _: &mut Env<'_>) -> Flow {
 }
 
 impl Lower {
-    /// Starts a program. `vector_unit` is true only where [`has_vector_unit`] is.
+    /// Starts a program. `vector_unit` may only be true if [`has_vector_unit`] is.
     pub fn new(arch: Arch, approximation: Approximation, vector_unit: bool) -> Self {
         Self {
             arch,
@@ -95,7 +95,7 @@ impl Lower {
         }
     }
 
-    /// Lowers instructions that follow each other.
+    /// Lowers consecutive instructions.
     pub fn program(mut self, code: impl Iterator<Item = Result<Inst, DecodeError>>, base: u64) -> Program {
         let (mut steps, mut insts, mut faults, mut at) = (Vec::new(), Vec::new(), HashMap::new(), Vec::new());
         for decoded in code {
@@ -149,7 +149,7 @@ impl Lower {
         }
     }
 
-    /// The step of an instruction, or of one half of a pair.
+    /// Lowers an instruction, or one half of a pair.
     ///
     /// # Errors
     /// An instruction or a modifier that is not simulated.
@@ -158,12 +158,12 @@ impl Lower {
         lowering(self, inst)
     }
 
-    /// The function for this processor.
+    /// Returns the version of a function for this processor.
     pub fn choose(&self, fast: Exec, base: Exec) -> Exec {
         if self.vector_unit { fast } else { base }
     }
 
-    /// A step without operands.
+    /// Returns a step without operands.
     pub fn step(&self, exec: Exec) -> Step {
         Step {
             exec,
@@ -179,7 +179,7 @@ impl Lower {
         }
     }
 
-    /// A row of one word in every lane.
+    /// Returns a constant row with one word in every lane.
     pub fn constant(&mut self, word: u32) -> Source {
         Source::Constant(*self.constant_at.entry(word).or_insert_with(|| {
             self.constants.push(Row::splat(word));
@@ -187,7 +187,7 @@ impl Lower {
         }))
     }
 
-    /// A scalar constant.
+    /// Returns a scalar constant.
     pub fn word(&mut self, value: u64) -> Scalar {
         Scalar::Word(*self.word_at.entry(value).or_insert_with(|| {
             self.words.push(value);
@@ -195,7 +195,7 @@ impl Lower {
         }))
     }
 
-    /// A source that is changed on its way.
+    /// Returns a source that is modified when it is fetched.
     pub fn slow(&mut self, slow: Slow) -> Source {
         Source::Slow(*self.slow_at.entry(slow).or_insert_with(|| {
             self.slow.push(slow);
@@ -203,13 +203,13 @@ impl Lower {
         }))
     }
 
-    /// Two steps that are executed as one.
+    /// Adds two steps that are executed as one.
     pub fn pair(&mut self, pair: [Step; 2]) -> u32 {
         self.pairs.push(pair);
         (self.pairs.len() - 1) as u32
     }
 
-    /// A change of the result.
+    /// Adds a modification of the result.
     pub fn finish(&mut self, finish: Finish) -> u16 {
         if finish == (Finish { kind: finish.kind, ..self.finishes[0] }) {
             return 0;
@@ -224,7 +224,7 @@ impl Lower {
         )
     }
 
-    /// A scalar operand of a kind.
+    /// Returns a scalar operand of a kind.
     ///
     /// # Errors
     /// A vector register.
@@ -233,28 +233,28 @@ impl Lower {
             Operand::Sgpr(at) => Scalar::Register(at),
             Operand::Inline(code) => self.word(kind.inline_constant(code)),
             Operand::Literal(word) => self.word(kind.literal(word)),
-            Operand::None | Operand::Vgpr(_) => return Err(modifier(inst, "an operand that is no scalar")),
+            Operand::None | Operand::Vgpr(_) => return Err(modifier(inst, "an operand that is not a scalar")),
             other => Scalar::Special(special(other)),
         })
     }
 
-    /// The first row of a vector register.
+    /// Returns the first row of a vector register.
     pub fn row(&self, register: u16) -> u16 {
         register & 511
     }
 
-    /// The row of a vector operand that is written or read as it is.
+    /// Returns the row of a vector operand that is written or read without modification.
     ///
     /// # Errors
-    /// Anything but a vector register.
+    /// An operand other than a vector register.
     pub fn vgpr(&self, inst: &Inst, operand: Operand) -> Result<u16, Unsupported> {
         match operand {
             Operand::Vgpr(register) => Ok(self.row(register)),
-            _ => Err(modifier(inst, "an operand that is no vector register")),
+            _ => Err(modifier(inst, "an operand that is not a vector register")),
         }
     }
 
-    /// The rows of a vector operand, without modifiers.
+    /// Returns the rows of a vector operand, without modifiers.
     ///
     /// # Errors
     /// An operand that a vector instruction cannot read.
@@ -263,7 +263,7 @@ impl Lower {
             return match operand {
                 Operand::Sgpr(at) => Ok([Source::Mask(at); 2]),
                 Operand::Inline(_) | Operand::Literal(_) => Err(modifier(inst, "a constant as a mask")),
-                _ => Err(modifier(inst, "an operand that is no mask")),
+                _ => Err(modifier(inst, "an operand that is not a mask")),
             };
         }
         Ok(match operand {
@@ -271,7 +271,7 @@ impl Lower {
                 let row = self.row(register);
                 [Source::Row(row), Source::Row((row + 1) & 511)]
             }
-            // NULL reads as zero, as a pair too.
+            // NULL reads as zero, also as a pair.
             Operand::Sgpr(sreg::NULL) => [Source::Scalar(sreg::NULL); 2],
             Operand::Sgpr(at) => [Source::Scalar(at), Source::Scalar(at.wrapping_add(1))],
             Operand::Inline(code) => self.constant_rows(kind, kind.inline_constant(code)),
@@ -287,16 +287,16 @@ impl Lower {
     }
 
     fn constant_rows(&mut self, kind: Kind, bits: u64) -> [Source; 2] {
-        // A constant of two binary32 is the low one; the high one is the same only through
-        // op_sel_hi, which picks it.
+        // A constant for a pair of binary32 is in the low one; the high operation reads it only if
+        // op_sel_hi selects it.
         let high = if kind == Kind::PackedF32 { 0 } else { (bits >> 32) as u32 };
         [self.constant(bits as u32), self.constant(high)]
     }
 
-    /// The step of a lane-by-lane instruction.
+    /// Lowers a lane-by-lane instruction.
     ///
     /// # Errors
-    /// A modifier that the kinds do not take.
+    /// A modifier that the kinds do not support.
     pub fn vector(
         &mut self,
         inst: &Inst,
@@ -311,7 +311,7 @@ impl Lower {
             let operand = match inst.src.get(at) {
                 Some(&operand) if at < usize::from(inst.src_count) => operand,
                 _ if kind == Kind::Mask => Operand::Sgpr(sreg::VCC_LO),
-                _ => return Err(modifier(inst, "fewer operands than it takes")),
+                _ => return Err(modifier(inst, "too few operands")),
             };
             let rows = self.rows(inst, operand, kind)?;
             let rows = self.modified(inst, at, kind, rows)?;
@@ -325,7 +325,7 @@ impl Lower {
         }
         if flag {
             let at = if result.is_some() { inst.sdst } else { inst.dst };
-            let Operand::Sgpr(at) = at else { return Err(modifier(inst, "flags that go to no scalar register")) };
+            let Operand::Sgpr(at) = at else { return Err(modifier(inst, "flags outside a scalar register")) };
             step.sdst = at;
             step.sets_exec = inst.name.starts_with("v_cmpx") && at != sreg::EXEC_LO;
             if result.is_none() {
@@ -336,7 +336,7 @@ impl Lower {
     }
 }
 
-/// The special value of an operand that is one.
+/// Returns the special value of a special operand.
 fn special(operand: Operand) -> Special {
     match operand {
         Operand::SharedBase => Special::SharedBase,
@@ -349,7 +349,7 @@ fn special(operand: Operand) -> Special {
     }
 }
 
-/// The error of a modifier that is not simulated.
+/// Returns the error of a modifier that is not simulated.
 pub fn modifier(inst: &Inst, what: &'static str) -> Unsupported {
     Unsupported::Modifier(inst.mnemonic.into(), what)
 }

@@ -1,22 +1,24 @@
-//! Execution: instructions lowered once to a compact form ([`Step`]), and waves that run them.
+//! Execution: instructions are lowered once to a compact form ([`Step`]), which waves then run.
 //!
 //! # How an instruction is executed
-//! A wave's vector registers are rows of 64 words ([`Row`]); one step works on whole rows, in
-//! halves of 32 lanes that the compiler turns into AVX2 code (each step exists twice, for AVX2 with
-//! FMA and for the baseline, with the same results). Three engines cover nearly everything:
+//! A wave's vector registers are rows of 64 words ([`Row`]). One step works on whole rows, in
+//! halves of 32 lanes, which the compiler turns into AVX2 code (each step exists twice, for AVX2
+//! with FMA and for the baseline, with the same results). Three engines cover almost everything:
 //!
 //! * [`lanes!`](lane) for vector instructions: a function of one lane's operands, declared with its
 //!   types. The engine fetches the operands (registers, scalars, constants, negated, permuted,
-//!   ...), calls the function for every lane, and writes active lanes back. Types say how inline
-//!   constants and modifiers act: `f32`, `f64`, [`F16`](value::F16), `u32`, `i32`, `u16`, `i16`,
-//!   `u64`, `i64`, and [`Mask`](value::Mask), a bit a lane from a scalar register (carry in,
-//!   `v_cndmask`'s selector, VCC). A result of [`Flag`](value::Flag) is gathered to a bit a lane in
-//!   the scalar destination.
+//!   ...), calls the function for every lane, and writes the active lanes back. The types determine
+//!   how inline constants and modifiers act: `f32`, `f64`, [`F16`](value::F16), `u32`, `i32`,
+//!   `u16`, `i16`, `u64`, `i64`, and [`Mask`](value::Mask), one bit per lane from a scalar register
+//!   (carry in, `v_cndmask`'s selector, VCC). A result of type [`Flag`](value::Flag) is gathered to
+//!   one bit per lane in the scalar destination.
 //! * [`scalars!`](scalar) for scalar instructions: a function of scalar operands and SCC.
-//! * [`wave!`](whole) for what needs the whole wave: lane crossings, EXEC, program control, memory.
+//! * [`wave!`](whole) for instructions that need the whole wave: lane crossings, EXEC, program
+//!   control, memory.
 //!
-//! Each file of instructions has a `TABLE` from canonical name to lowering; [`lower`] joins them. A
-//! name in no table, and a modifier that an engine does not take, is an error that names it.
+//! Each file of instructions has a `TABLE` from canonical names to lowering functions; [`lower`]
+//! combines them. A name that is in no table, and a modifier that an engine does not support, are
+//! errors that name it.
 
 pub mod control;
 pub mod cross;

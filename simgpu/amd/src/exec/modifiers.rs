@@ -1,4 +1,4 @@
-//! Modifiers of vector instructions: how operands and results are changed on their way.
+//! Modifiers of vector instructions: how operands and results are modified.
 
 use super::lower::{Lower, modifier};
 use super::program::{Finish, Source, Unsupported};
@@ -63,7 +63,7 @@ impl Lower {
         })
     }
 
-    /// How the result is changed on its way.
+    /// Returns the modification of the result.
     pub(super) fn result(&mut self, inst: &Inst, kind: Kind) -> Result<u16, Unsupported> {
         let sixteen = matches!(kind, Kind::F16 | Kind::Int16);
         let float = matches!(kind, Kind::F16 | Kind::F32 | Kind::F64);
@@ -74,7 +74,7 @@ impl Lower {
         let part = match inst.sdwa.and_then(|s| s.dst) {
             Some((Select::Dword, _)) => None,
             Some(part) => Some(part),
-            // A result in the high half keeps the low one.
+            // A result in the high half keeps the low half.
             None if sixteen && high && inst.encoding == Encoding::Vop3 => Some((Select::Word(1), Unused::Preserve)),
             None if sixteen && (!self.arch.is_gfx9() || keeps_high_half(inst.name)) => {
                 Some((Select::Word(0), Unused::Preserve))
@@ -85,9 +85,9 @@ impl Lower {
     }
 }
 
-/// Does a 16-bit instruction of GFX9 keep the high half of its destination? Those that GFX8 had
-/// clear it (LLVM lists them in `GCNSubtarget::zeroesHigh16BitsOfDest`), those that came with
-/// GFX9's `op_sel` keep it, as all do on GFX11.
+/// Whether a 16-bit instruction of GFX9 keeps the high half of its destination. Instructions that
+/// GFX8 already had clear it (LLVM lists them in `GCNSubtarget::zeroesHigh16BitsOfDest`).
+/// Instructions that GFX9 added with its `op_sel` keep it, as all do on GFX11.
 fn keeps_high_half(name: &str) -> bool {
     let name = name.strip_prefix("v_").unwrap_or_default();
     ["add_nc_i16", "sub_nc_i16", "mad_u16", "mad_i16", "mad_f16", "mac_f16", "madak_f16", "madmk_f16", "fma_f16"]

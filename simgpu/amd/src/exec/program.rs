@@ -1,35 +1,35 @@
-//! Lowered code: a step for each instruction, with what the steps refer to.
+//! Lowered code: one step per instruction, and the data that the steps refer to.
 
 use super::row::Row;
 use super::source::Slow;
 use super::wave::{Env, Wave};
 use crate::isa::{Arch, DecodeError, Inst};
 
-/// What becomes of the wave after a step.
+/// How the wave continues after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// It goes on.
+    /// With the next step.
     Next,
     /// It waits for the other waves of its group.
     Barrier,
     /// It has ended.
     End,
-    /// It went back in the code: where it may be waiting for another wave, those get a turn.
+    /// With a backward jump: it may be waiting for other waves, so those get a turn.
     Back,
-    /// It lets other waves run.
+    /// It yields to other waves.
     Yield,
-    /// It cannot go on; the program's step says why.
+    /// It cannot continue; the program's step has the reason.
     Fault,
 }
 
 /// The function of a step.
 ///
 /// # Safety
-/// The step was lowered for the wave's width and the features of this processor, and its program is
-/// the environment's.
+/// The step was lowered for the wave's width and this processor's features, and the environment
+/// contains its program.
 pub type Exec = unsafe fn(&mut Wave, &Step, &mut Env<'_>) -> Flow;
 
-/// Where a word of every lane comes from.
+/// The source of a word of every lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A row of the wave.
@@ -38,13 +38,13 @@ pub enum Source {
     Constant(u16),
     /// A scalar register, the same for every lane.
     Scalar(u8),
-    /// A bit a lane of a scalar register or pair.
+    /// One bit per lane of a scalar register or pair.
     Mask(u8),
-    /// A special scalar, or a row that is changed on its way.
+    /// A special scalar, or a row that is modified when it is fetched.
     Slow(u16),
 }
 
-/// Where a scalar operand comes from.
+/// The source of a scalar operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalar {
     /// A register or pair.
@@ -58,17 +58,17 @@ pub enum Scalar {
 /// Values that are not registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Special {
-    /// The aperture of group memory: its address, whose low half is 0.
+    /// The aperture of group memory: its address, with a low half of 0.
     SharedBase,
-    /// Its last byte.
+    /// The last byte of the aperture of group memory.
     SharedLimit,
     /// The aperture of private memory.
     PrivateBase,
-    /// Its last byte.
+    /// The last byte of the aperture of private memory.
     PrivateLimit,
-    /// Is VCC zero?
+    /// Whether VCC is zero.
     Vccz,
-    /// Is EXEC zero?
+    /// Whether EXEC is zero.
     Execz,
     /// The scalar condition.
     Scc,
@@ -77,11 +77,11 @@ pub enum Special {
 /// A lowered instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    /// What it does.
+    /// The function that executes it.
     pub exec: Exec,
-    /// Bytes from the start of the code.
+    /// The offset from the start of the code, in bytes.
     pub offset: u32,
-    /// Its instruction among the program's.
+    /// The index of its instruction in the program.
     pub inst: u32,
     /// The rows of vector operands, in order.
     pub rows: [Source; super::value::MAX_ROWS],
@@ -91,26 +91,26 @@ pub struct Step {
     pub dst: u16,
     /// The scalar destination.
     pub sdst: u8,
-    /// Flags also go to EXEC (`v_cmpx` on GFX9).
+    /// Whether flags are also written to EXEC (`v_cmpx` on GFX9).
     pub sets_exec: bool,
-    /// How the result is changed on its way: an index into the program's, 0 for not at all.
+    /// The modification of the result: an index into the program's `finishes`, 0 for none.
     pub finish: u16,
-    /// Where a branch goes, or another number of the step's own.
+    /// The target of a branch, or another number that the step needs.
     pub target: u32,
 }
 
-/// How a vector result is changed before it is written.
+/// The modification of a vector result before it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finish {
     /// Its type.
     pub kind: super::value::Kind,
-    /// Times 2, 4, or a half.
+    /// The output modifier: times 2, times 4, or divided by 2.
     pub omod: u8,
-    /// Floats go to 0..1.
+    /// Whether floats are clamped to 0..1.
     pub clamp: bool,
-    /// The part of the register that is written, and what becomes of the rest.
+    /// The part of the register that is written, and what happens to the rest.
     pub part: Option<(crate::isa::Select, crate::isa::Unused)>,
-    /// Lanes that DPP's masks let through; a permutation may forbid more.
+    /// The DPP masks that restrict the written lanes; a permutation may exclude more.
     pub dpp: Option<crate::isa::Dpp>,
 }
 
@@ -119,7 +119,7 @@ pub struct Finish {
 pub struct Program {
     /// The target.
     pub arch: Arch,
-    /// Where the code is in device memory.
+    /// The address of the code in device memory.
     pub base: u64,
     /// The steps, in the order of the code.
     pub steps: Vec<Step>,
@@ -129,33 +129,33 @@ pub struct Program {
     pub constants: Vec<Row>,
     /// Scalar constants.
     pub words: Vec<u64>,
-    /// Sources that are changed on their way.
+    /// Sources that are modified when they are fetched.
     pub slow: Vec<Slow>,
-    /// Changes of results. The first is a filler.
+    /// Modifications of results. The first is a placeholder.
     pub finishes: Vec<Finish>,
     /// Pairs of steps that are executed as one.
     pub pairs: Vec<[Step; 2]>,
     /// The step at each dword of the code; `u32::MAX` inside an instruction.
     pub at: Vec<u32>,
-    /// Why a step cannot be executed, for those that cannot.
+    /// The reasons why steps cannot be executed, by step.
     pub faults: std::collections::HashMap<u32, Unsupported>,
 }
 
-/// An instruction that is not executed, and why.
+/// Why an instruction cannot be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unsupported {
-    /// Its bytes are no instruction.
+    /// Its bytes are not an instruction.
     Decode(DecodeError),
-    /// No table has the name.
+    /// Its name is in no table.
     Name(String),
-    /// It has a modifier that its engine does not take.
+    /// It has a modifier that its engine does not support.
     Modifier(String, &'static str),
 }
 
 impl std::fmt::Display for Unsupported {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Decode(e) => write!(f, "no instruction: {e}"),
+            Self::Decode(e) => write!(f, "invalid instruction: {e}"),
             Self::Name(name) => write!(f, "the instruction {name} is not simulated"),
             Self::Modifier(name, modifier) => write!(f, "the instruction {name} with {modifier} is not simulated"),
         }
@@ -165,7 +165,7 @@ impl std::fmt::Display for Unsupported {
 impl std::error::Error for Unsupported {}
 
 impl Program {
-    /// The step at an address in device memory.
+    /// Returns the step at an address in device memory.
     pub fn step_at(&self, address: u64) -> Option<usize> {
         let offset = address.checked_sub(self.base)?;
         if offset % 4 != 0 {
@@ -174,12 +174,12 @@ impl Program {
         self.at.get(usize::try_from(offset / 4).ok()?).copied().filter(|&at| at != u32::MAX).map(|at| at as usize)
     }
 
-    /// The address of a step's instruction.
+    /// Returns the address of a step's instruction.
     pub fn address_of(&self, step: &Step) -> u64 {
         self.base + u64::from(step.offset)
     }
 
-    /// The instruction of a step.
+    /// Returns the instruction of a step.
     #[inline(always)]
     pub fn inst(&self, step: &Step) -> &Inst {
         &self.insts[step.inst as usize]

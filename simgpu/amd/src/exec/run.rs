@@ -1,22 +1,23 @@
-//! Running a wave until it ends, waits, or has had its turn.
+//! Runs a wave until it ends, waits, or has used up its turn.
 
 use super::program::Flow;
 use super::wave::{Env, Wave};
 
-/// Times a wave goes back in its code before other waves of its group get a turn. They may be what
-/// it waits for.
+/// The number of backward jumps of a wave before other waves of its group get a turn, because the
+/// wave may be waiting for them.
 const TURNS: u32 = 100_000;
 
-/// Runs a wave until something other than its next step is to be done, and counts the steps.
+/// Runs a wave until it must stop or yield, and counts the steps.
 pub fn run(wave: &mut Wave, env: &mut Env<'_>, executed: &mut u64) -> Flow {
     let steps = &env.program.steps;
     let mut turns = TURNS;
     loop {
-        // Every jump goes to a step, and the last step does not fall through.
+        // Every jump goes to a step, and the last step never continues to the next.
         let Some(step) = steps.get(wave.next) else { return Flow::Fault };
         wave.next += 1;
         *executed += 1;
-        // SAFETY: the program was lowered for this processor, and the environment is the program's.
+        // SAFETY: the program was lowered for this processor, and the environment contains that
+        // program.
         match unsafe { (step.exec)(wave, step, env) } {
             Flow::Next => {}
             Flow::Back => {

@@ -1,5 +1,5 @@
-//! The engine of scalar instructions: a function of the operands and of SCC, which gives the result
-//! and the new SCC.
+//! The engine of scalar instructions: applies a function of the operands and SCC, which returns the
+//! result and the new SCC.
 
 use super::program::Step;
 use super::source;
@@ -8,7 +8,7 @@ use super::wave::{Env, Wave};
 
 /// A scalar operand or result.
 pub trait Word: Copy {
-    /// What its bits mean.
+    /// The meaning of its bits.
     const KIND: Kind;
     /// Reads operand `at` of a step.
     fn read(wave: &Wave, step: &Step, env: &Env<'_>, at: usize) -> Self;
@@ -39,13 +39,13 @@ word! {
     i64, Int64, pair, set_pair, u64;
 }
 
-/// What a scalar instruction gives.
+/// The result of a scalar instruction.
 pub trait Outcome {
-    /// Writes it.
+    /// Writes the result.
     fn write(self, wave: &mut Wave, step: &Step);
 }
 
-/// A new SCC alone.
+/// Only a new SCC.
 #[derive(Debug, Clone, Copy)]
 pub struct Scc(pub bool);
 
@@ -71,14 +71,14 @@ impl<W: Word> Outcome for (W, Scc) {
     }
 }
 
-/// Declares scalar instructions and the table that finds them: `"s_add_u32" => |scc, a: u32, b:
-/// u32| -> (u32, Scc) { ... };` An operand more than the instruction has sources is the
-/// destination's old value.
+/// Declares scalar instructions and their lookup table: `"s_add_u32" => |scc, a: u32, b: u32| ->
+/// (u32, Scc) { ... };` If the function has one operand more than the instruction has sources, it
+/// is the destination's old value.
 macro_rules! scalars {
     ($(#[$doc:meta])* $table:ident: $($name:literal => |$scc:ident $(, $x:ident: $t:ty)*| -> $out:ty $body:block;)*) => {
         $(#[$doc])*
         pub const $table: &[(&str, $crate::exec::lower::Lowering)] = &[$({
-            #[allow(unused_assignments, unused_mut, unused_variables, reason = "the last operand leaves the counter unread")]
+            #[allow(unused_assignments, unused_mut, unused_variables, reason = "the counter is not read after the last operand")]
             fn run(
                 wave: &mut $crate::exec::Wave,
                 step: &$crate::exec::Step,

@@ -1,5 +1,5 @@
-//! Fetching operands: most are a register's own row, some are spread from a scalar, and a few are
-//! changed on their way (negated, shifted out of a half, permuted).
+//! Fetches operands: most are a register's own row, some are spread from a scalar, and a few are
+//! modified (negated, shifted out of a half, permuted).
 
 use super::program::{Scalar, Source, Special};
 use super::row::{HALF, Row};
@@ -7,38 +7,38 @@ use super::value::Kind;
 use super::wave::{Env, Wave};
 use crate::isa::{Dpp, Select, sreg};
 
-/// A source row that is changed on its way.
+/// A source row that is modified when it is fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slow {
-    /// What is read.
+    /// The row or scalar that is read.
     pub from: Base,
-    /// Which lanes it is read from.
+    /// The permutation of the lanes.
     pub dpp: Option<Dpp>,
     /// The part that is read, and whether it is sign-extended.
     pub part: Option<(Select, bool)>,
-    /// The magnitude is taken.
+    /// Whether the absolute value is used.
     pub abs: bool,
-    /// Then the sign is changed. Of a packed operand that of the low half.
+    /// Whether the sign is then changed. For a packed operand this applies to the low half.
     pub neg: bool,
-    /// Of a packed operand, the sign of the high half is changed.
+    /// Whether the sign of the high half of a packed operand is changed.
     pub neg_high: bool,
-    /// Where the sign is.
+    /// The kind, which determines the position of the sign.
     pub kind: Kind,
-    /// Of a packed operand, which half of the register is the low and which the high one.
+    /// The halves of the register that a packed operand uses as low and high half.
     pub halves: Option<(bool, bool)>,
 }
 
-/// What a changed row is read from.
+/// The source of a modified row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Base {
-    /// A row as it is.
+    /// An unmodified row.
     Plain(Source),
     /// The low or high word of a special scalar.
     Special(Special, bool),
 }
 
 impl Slow {
-    /// A row as it is.
+    /// Returns a source without modifications.
     pub const fn plain(from: Source, kind: Kind) -> Self {
         Self {
             from: Base::Plain(from),
@@ -53,7 +53,7 @@ impl Slow {
     }
 }
 
-/// A special scalar's value.
+/// Returns a special scalar's value.
 pub fn special(wave: &Wave, env: &Env<'_>, which: Special) -> u64 {
     let vcc = if wave.width == 64 { wave.pair(sreg::VCC_LO) } else { wave.word(sreg::VCC_LO).into() };
     let exec = if wave.width == 64 { wave.exec() } else { wave.word(sreg::EXEC_LO).into() };
@@ -68,9 +68,9 @@ pub fn special(wave: &Wave, env: &Env<'_>, which: Special) -> u64 {
     }
 }
 
-/// The words of a source of a kind, one a lane; those that are not a register's own are made in row
-/// `slot` of the wave's operand rows. What the kind does not make likely is no part of the caller's
-/// code.
+/// Returns the words of a source of a kind, one per lane. Words that are not a register's own are
+/// computed in row `slot` of the wave's operand rows. Sources that are unlikely for the kind are
+/// handled out of line, so that their code is not part of the caller's.
 #[inline(always)]
 pub fn fetch(wave: &mut Wave, env: &Env<'_>, source: Source, kind: Kind, slot: usize) -> *const u32 {
     match source {
@@ -107,8 +107,8 @@ fn fetch_slow(wave: &mut Wave, env: &Env<'_>, slow: Slow, slot: usize) {
     let mut row = match slow.from {
         Base::Plain(source) => {
             let words = fetch(wave, env, source, Kind::Int32, slot);
-            // SAFETY: `fetch` points to a whole row, of the wave or of the program, and nothing
-            // writes it meanwhile.
+            // SAFETY: `fetch` points to a whole row of the wave or of the program, and nothing
+            // writes to it during the read.
             unsafe { *words.cast::<Row>() }
         }
         Base::Special(which, high) => Row::splat((special(wave, env, which) >> (32 * u32::from(high))) as u32),
@@ -148,7 +148,7 @@ impl Slow {
     }
 }
 
-/// A scalar operand of 32 bits.
+/// Returns a scalar operand of 32 bits.
 #[inline(always)]
 pub fn word(wave: &Wave, env: &Env<'_>, source: Scalar) -> u32 {
     match source {
@@ -158,7 +158,7 @@ pub fn word(wave: &Wave, env: &Env<'_>, source: Scalar) -> u32 {
     }
 }
 
-/// A scalar operand of 64 bits.
+/// Returns a scalar operand of 64 bits.
 #[inline(always)]
 pub fn pair(wave: &Wave, env: &Env<'_>, source: Scalar) -> u64 {
     match source {

@@ -1,9 +1,9 @@
-//! The types of operands: how many registers they take, how constants and modifiers act on them,
-//! and how lanes give and take them.
+//! The types of operands: how many registers they use, how constants and modifiers act on them, and
+//! how lanes read and write them.
 
 use super::row::HALF;
 
-/// What an operand's bits mean, for inline constants, literals and modifiers.
+/// The meaning of an operand's bits, for inline constants, literals and modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// 32-bit integers and untyped words.
@@ -26,12 +26,12 @@ pub enum Kind {
     PackedInt16,
     /// Two binary32 in two registers.
     PackedF32,
-    /// A bit a lane in a scalar register or pair.
+    /// One bit per lane in a scalar register or pair.
     Mask,
 }
 
 impl Kind {
-    /// Registers that a value takes.
+    /// Returns the number of registers of a value.
     pub const fn dwords(self) -> usize {
         match self {
             Self::Uint64 | Self::Int64 | Self::F64 | Self::PackedF32 => 2,
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// The bits of an inline constant (codes 128 to 208, 240 to 248) as this type reads it.
+    /// Returns the bits of an inline constant (codes 128 to 208, 240 to 248) for this type.
     pub const fn inline_constant(self, code: u8) -> u64 {
         let integer = if code <= 192 { code as i64 - 128 } else { 192 - code as i64 };
         // 0.5, 1, 2 and 4 with their negatives, and 1 / (2 pi) rounded to nearest.
@@ -80,7 +80,7 @@ impl Kind {
         }
     }
 
-    /// The bits of a 32-bit literal as this type reads it.
+    /// Returns the bits of a 32-bit literal for this type.
     pub const fn literal(self, word: u32) -> u64 {
         match self {
             Self::F64 => (word as u64) << 32,
@@ -92,11 +92,11 @@ impl Kind {
 
 /// A lane's operand or result.
 pub trait Value: Copy {
-    /// What its bits mean.
+    /// The meaning of its bits.
     const KIND: Kind;
-    /// From its words, low first.
+    /// Creates the value from its words, low first.
     fn from_words(low: u32, high: u32) -> Self;
-    /// To its words, low first.
+    /// Returns the value's words, low first.
     fn words(self) -> (u32, u32);
 }
 
@@ -122,7 +122,7 @@ macro_rules! value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct F16(pub u16);
 
-/// Two halves of a register, low first, that modifiers take for binary16.
+/// Two halves of a register, low first, that modifiers treat as binary16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct F16x2(pub u16, pub u16);
 
@@ -134,12 +134,12 @@ pub struct U16x2(pub u16, pub u16);
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct F32x2(pub f32, pub f32);
 
-/// A bit a lane from a scalar register: all ones or zero.
+/// One bit per lane from a scalar register: all ones or zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mask(pub u32);
 
 impl Mask {
-    /// Is the lane's bit set?
+    /// Whether the lane's bit is set.
     #[inline(always)]
     pub const fn is_set(self) -> bool {
         self.0 != 0
@@ -162,14 +162,14 @@ value! {
     Mask, Mask, |low, high| Mask(low), |x| (x.0, 0);
 }
 
-/// The most registers that the operands of one lane take.
+/// The largest number of registers of one lane's operands.
 pub const MAX_ROWS: usize = 8;
 
 /// The operands of a lane.
 pub trait Operands: Copy {
     /// Their types.
     const KINDS: &'static [Kind];
-    /// Reads a lane from the halves of rows of all operands, one after the other.
+    /// Reads a lane from the half rows of all operands, one after the other.
     fn read(rows: &[&[u32; HALF]; MAX_ROWS], lane: usize) -> Self;
 }
 
@@ -178,7 +178,7 @@ macro_rules! operands {
         impl<$($t: Value),*> Operands for ($($t,)*) {
             const KINDS: &'static [Kind] = &[$($t::KIND),*];
             #[inline(always)]
-            #[allow(unused_assignments, unused_mut, unused_variables, reason = "the last operand leaves the counter unread")]
+            #[allow(unused_assignments, unused_mut, unused_variables, reason = "the counter is not read after the last operand")]
             fn read(rows: &[&[u32; HALF]; MAX_ROWS], lane: usize) -> Self {
                 let mut row = 0;
                 ($({
@@ -205,9 +205,9 @@ pub struct Flag(pub bool);
 pub trait Results: Copy {
     /// The type of the vector result, if there is one.
     const KIND: Option<Kind>;
-    /// Is there a bit for the scalar destination?
+    /// Whether there is a bit for the scalar destination.
     const FLAG: bool;
-    /// Stores a lane.
+    /// Writes the results of a lane.
     fn write(self, rows: &mut [[u32; HALF]; 2], flags: &mut [u32; HALF], lane: usize);
 }
 

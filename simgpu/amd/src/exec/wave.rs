@@ -1,4 +1,4 @@
-//! A wave: its registers, and what it runs in.
+//! A wave: its registers, and its environment.
 
 use super::memory::Private;
 use super::program::Program;
@@ -7,32 +7,32 @@ use crate::isa::sreg;
 use isobit_simgpu_core::check::{Describe, Launch, Place, SiteCache};
 use isobit_simgpu_core::local::Local;
 
-/// Vector registers of a wave: 256, and the 256 accumulation registers after them.
+/// The number of vector registers of a wave: 256, followed by the 256 accumulation registers.
 const ROWS: usize = 512;
-/// Rows that hold operands on their way into a step.
+/// The number of rows for operands that a step prepares.
 const OPERAND_ROWS: usize = super::value::MAX_ROWS;
 
 /// The registers of one wave.
 #[derive(Debug)]
 pub struct Wave {
-    /// Lanes: 32 or 64.
+    /// The number of lanes: 32 or 64.
     pub width: usize,
-    /// Scalar registers, at the places that [`sreg`] names. Those of EXEC are written through
-    /// [`set_exec`](Self::set_exec) alone.
+    /// Scalar registers, at the positions that [`sreg`] names. EXEC is only written through
+    /// [`set_exec`](Self::set_exec).
     pub s: [u32; 128],
     /// The scalar condition.
     pub scc: bool,
     /// Vector registers.
     pub v: Box<[Row; ROWS]>,
-    /// EXEC, spread: all ones in active lanes.
+    /// EXEC, spread to lanes: all ones in active lanes.
     pub active: Row,
     /// The step that runs next.
     pub next: usize,
-    /// The lanes that exist: fewer than all in the last wave of a group.
+    /// The lanes that exist; the last wave of a group may have fewer than all.
     pub live: u64,
-    /// Which wave of its group it is.
+    /// The wave's index in its group.
     pub wave: u32,
-    /// Barriers it has passed.
+    /// The number of barriers it has passed.
     pub epoch: u32,
     /// Private memory of its threads.
     pub private: Private,
@@ -40,7 +40,7 @@ pub struct Wave {
 }
 
 impl Wave {
-    /// A wave whose registers are all zero.
+    /// Creates a wave whose registers are all zero.
     pub fn new() -> Self {
         Self {
             width: 64,
@@ -57,7 +57,7 @@ impl Wave {
         }
     }
 
-    /// The active lanes.
+    /// Returns the active lanes.
     #[inline(always)]
     pub fn exec(&self) -> u64 {
         self.pair(sreg::EXEC_LO)
@@ -72,19 +72,20 @@ impl Wave {
         self.active.spread(lanes);
     }
 
-    /// A scalar register.
+    /// Returns a scalar register.
     #[inline(always)]
     pub fn word(&self, at: u8) -> u32 {
         self.s[usize::from(at) & 127]
     }
 
-    /// A pair of scalar registers.
+    /// Returns a pair of scalar registers.
     #[inline(always)]
     pub fn pair(&self, at: u8) -> u64 {
         u64::from(self.word(at)) | u64::from(self.word(at.wrapping_add(1))) << 32
     }
 
-    /// Writes a scalar register; EXEC takes effect, NULL takes nothing.
+    /// Writes a scalar register. A write to EXEC changes the active lanes, a write to NULL is
+    /// ignored.
     #[inline(always)]
     pub fn set_word(&mut self, at: u8, word: u32) {
         match at {
@@ -108,13 +109,13 @@ impl Wave {
         }
     }
 
-    /// A bit a lane: one register in waves of 32, a pair in waves of 64.
+    /// Returns one bit per lane: one register in 32-lane waves, a pair in 64-lane waves.
     #[inline(always)]
     pub fn mask(&self, at: u8) -> u64 {
         if self.width == 64 { self.pair(at) } else { self.word(at).into() }
     }
 
-    /// Writes a bit a lane.
+    /// Writes one bit per lane.
     #[inline(always)]
     pub fn set_mask(&mut self, at: u8, bits: u64) {
         if self.width == 64 { self.set_pair(at, bits) } else { self.set_word(at, bits as u32) }
@@ -122,13 +123,13 @@ impl Wave {
 }
 
 impl Wave {
-    /// Where it is, for checks.
+    /// Returns its place in the launch, for checks.
     #[inline(always)]
     pub fn place(&self, env: &Env<'_>) -> Place {
         Place { group: env.group, wave: self.wave, epoch: self.epoch }
     }
 
-    /// The step that is running: the site of checks.
+    /// Returns the running step, which is the site for checks.
     #[inline(always)]
     pub fn site(&self) -> u32 {
         self.next as u32 - 1
@@ -141,29 +142,30 @@ impl Default for Wave {
     }
 }
 
-/// Places for what instructions found last.
+/// The number of cache slots for the allocations that instructions accessed last.
 pub const SITE_CACHES: usize = 256;
 
-/// What a wave runs in.
+/// The environment of a wave.
 pub struct Env<'a> {
     /// The code.
     pub program: &'a Program,
     /// The launch, which checks accesses to global memory.
     pub launch: &'a Launch<'a>,
-    /// Memory of the group.
+    /// The memory of the group.
     pub local: &'a mut Local,
-    /// What instructions found last, by the low bits of their step.
+    /// Caches of the allocations that instructions accessed last, by the low bits of their step.
     pub caches: &'a mut [SiteCache; SITE_CACHES],
     /// Names for findings.
     pub describe: &'a dyn Describe,
-    /// The group, counted linearly.
+    /// The group's linear index.
     pub group: u32,
-    /// High half of the address through which generic pointers reach group memory.
+    /// The high half of the address through which generic pointers reach group memory.
     pub shared_aperture: u32,
-    /// High half of the address through which generic pointers reach private memory.
+    /// The high half of the address through which generic pointers reach private memory.
     pub private_aperture: u32,
-    /// A clock that only goes forward.
+    /// A clock that only increases.
     pub clock: &'a std::sync::atomic::AtomicU64,
-    /// Why a step gave [`Flow::Fault`](super::Flow::Fault), where the program does not say.
+    /// Why a step returned [`Flow::Fault`](super::Flow::Fault), if the program does not have the
+    /// reason.
     pub fault: Option<String>,
 }

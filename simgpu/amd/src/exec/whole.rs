@@ -1,10 +1,10 @@
 //! The engine of instructions that need the whole wave: each is a function of wave, step and
 //! environment, found by name like the others.
 
-/// Declares such instructions and the table that finds them: `"s_barrier" => |wave, step, env,
-/// inst| -> Flow { Flow::Barrier };` The instruction is at hand as it was decoded; its scalar
-/// sources are lowered to `step.scalars` with the kinds that `[..]` names, and the scalar
-/// destination to `step.sdst`, the vector destination to `step.dst`.
+/// Declares such instructions and their lookup table: `"s_barrier" => |wave, step, env, inst| ->
+/// Flow { Flow::Barrier };` The function can also use the decoded instruction. Its scalar sources
+/// are lowered to `step.scalars` with the kinds in `[..]`, the scalar destination to `step.sdst`,
+/// and the vector destination to `step.dst`.
 macro_rules! wave {
     ($(#[$doc:meta])* $table:ident: $($name:literal [$($kind:ident),*] => |$wave:ident, $step:ident, $env:ident| $body:block;)*) => {
         $(#[$doc])*
@@ -28,11 +28,12 @@ use super::value::Kind;
 use crate::isa::{Inst, Operand};
 
 impl Lower {
-    /// The step of an instruction of the whole wave; its scalar sources are the first, with the
-    /// kinds given. A kind more than there are sources is the old value of the scalar destination.
+    /// Returns the step of an instruction of the whole wave. The scalar sources come first, with
+    /// the given kinds. If there is one kind more than there are sources, it is for the old value
+    /// of the scalar destination.
     ///
     /// # Errors
-    /// A vector register where a scalar is read; a modifier.
+    /// A vector register in place of a scalar; a modifier.
     pub fn whole(&mut self, inst: &Inst, exec: Exec, kinds: &[Kind]) -> Result<Step, Unsupported> {
         if inst.neg | inst.abs | inst.omod != 0 || inst.clamp || inst.sdwa.is_some() || inst.dpp.is_some() {
             return Err(modifier(inst, "a modifier"));

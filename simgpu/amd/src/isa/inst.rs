@@ -1,4 +1,4 @@
-//! A decoded instruction: what the decoder gives and what lowering takes.
+//! A decoded instruction: the output of the decoder and the input of lowering.
 
 /// A target whose code objects are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,10 +12,10 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// All of them.
+    /// All targets.
     pub const ALL: [Self; 3] = [Self::Gfx90a, Self::Gfx942, Self::Gfx1100];
 
-    /// As LLVM names the processor.
+    /// Returns LLVM's name of the processor.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gfx90a => "gfx90a",
@@ -24,7 +24,7 @@ impl Arch {
         }
     }
 
-    /// The full name that the simulated card of this target gives itself, features included.
+    /// Returns the full name that the simulated card of this target reports, including features.
     pub const fn target_id(self) -> &'static str {
         match self {
             Self::Gfx90a => "gfx90a:sramecc+:xnack-",
@@ -33,7 +33,7 @@ impl Arch {
         }
     }
 
-    /// Lanes of a wave.
+    /// Returns the number of lanes of a wave.
     pub const fn wave_size(self) -> usize {
         match self {
             Self::Gfx90a | Self::Gfx942 => 64,
@@ -87,20 +87,20 @@ pub enum Encoding {
     Mubuf,
 }
 
-/// Where an operand's value is.
+/// The location of an operand's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Operand {
-    /// There is none.
+    /// No operand.
     #[default]
     None,
     /// The first vector register of the operand: 0 to 255, and from 256 the accumulation registers
     /// a0 to a255 of gfx90a and gfx942.
     Vgpr(u16),
-    /// The first scalar register, by its place in [`sreg`].
+    /// The first scalar register, by its number in [`sreg`].
     Sgpr(u8),
-    /// An inline constant by its code: 128 to 208 the integers 0 to 64 and -1 to -16, 240 to 248
-    /// the floats 0.5, -0.5, 1, -1, 2, -2, 4, -4 and 1/(2 pi). What bits it stands for depends on
-    /// the type that the instruction reads.
+    /// An inline constant by its code: 128 to 208 are the integers 0 to 64 and -1 to -16, 240 to
+    /// 248 are the floats 0.5, -0.5, 1, -1, 2, -2, 4, -4 and 1/(2 pi). Its bits depend on the type
+    /// that the instruction reads.
     Inline(u8),
     /// A 32-bit literal that follows the instruction.
     Literal(u32),
@@ -113,36 +113,38 @@ pub enum Operand {
     PrivateBase,
     /// Code 238.
     PrivateLimit,
-    /// Code 251: true where VCC is zero.
+    /// Code 251: true if VCC is zero.
     Vccz,
-    /// Code 252: true where EXEC is zero.
+    /// Code 252: true if EXEC is zero.
     Execz,
     /// Code 253: the scalar condition.
     Scc,
 }
 
-/// Places in the scalar register file. They are the codes of GFX9 but for `M0` and `NULL`, whose
-/// codes the generations exchange: the decoder gives these places whatever the target.
+/// Register numbers in the scalar register file. They are the codes of GFX9, except for `M0` and
+/// `NULL`, whose codes are swapped between the generations: the decoder returns these numbers for
+/// every target.
 pub mod sreg {
     /// The low half of the flat scratch base on GFX9.
     pub const FLAT_SCRATCH_LO: u8 = 102;
-    /// Its high half.
+    /// The high half of the flat scratch base on GFX9.
     pub const FLAT_SCRATCH_HI: u8 = 103;
-    /// XNACK mask, low half (GFX9). GFX11 has s104 and s105 here, and s102 and s103 above.
+    /// XNACK mask, low half (GFX9). GFX11 has s104 and s105 here, and s102 and s103 in the two
+    /// numbers above.
     pub const XNACK_MASK_LO: u8 = 104;
     /// Vector condition code, low half.
     pub const VCC_LO: u8 = 106;
-    /// Its high half.
+    /// Vector condition code, high half.
     pub const VCC_HI: u8 = 107;
-    /// The first trap temporary, of sixteen.
+    /// The first of sixteen trap temporaries.
     pub const TTMP0: u8 = 108;
     /// M0.
     pub const M0: u8 = 124;
     /// Reads zero, ignores writes (GFX10 and later).
     pub const NULL: u8 = 125;
-    /// Active lanes, low half.
+    /// Execution mask, low half.
     pub const EXEC_LO: u8 = 126;
-    /// Their high half.
+    /// Execution mask, high half.
     pub const EXEC_HI: u8 = 127;
 }
 
@@ -153,18 +155,18 @@ pub enum Select {
     Byte(u8),
     /// Word 0 or 1.
     Word(u8),
-    /// All of it.
+    /// The whole dword.
     Dword,
 }
 
-/// What becomes of the bits that an SDWA destination does not select.
+/// What happens to the bits that an SDWA destination does not select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unused {
-    /// Zeros.
+    /// They become zero.
     Pad,
-    /// Copies of the sign.
+    /// They become copies of the sign.
     Sext,
-    /// What was there.
+    /// They keep their previous value.
     Preserve,
 }
 
@@ -184,18 +186,18 @@ pub enum Dpp {
     Dpp16 {
         /// `dpp_ctrl`.
         ctrl: u16,
-        /// Rows that are written, a bit each.
+        /// The rows that are written, one bit each.
         row_mask: u8,
-        /// Banks that are written, a bit each.
+        /// The banks that are written, one bit each.
         bank_mask: u8,
         /// Lanes without a source read zero instead of keeping the destination.
         bound_ctrl: bool,
         /// Inactive lanes may be read.
         fetch_inactive: bool,
     },
-    /// DPP8: a lane of each group of eight for each of its lanes.
+    /// DPP8: for each lane of a group of eight, the lane of the group that it reads.
     Dpp8 {
-        /// The lanes.
+        /// The lanes that are read.
         lanes: [u8; 8],
         /// Inactive lanes may be read.
         fetch_inactive: bool,
@@ -203,7 +205,8 @@ pub enum Dpp {
 }
 
 /// Cache-policy bits, in the order of their fields; the names differ by generation (glc slc dlc,
-/// sc0 nt sc1). They order nothing here, but a returning atomic is told by the first.
+/// sc0 nt sc1). They do not affect ordering here, but the first marks an atomic that returns the
+/// old value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Cache {
     /// glc; sc0 on gfx942. On an atomic: the old value is returned.
@@ -214,64 +217,64 @@ pub struct Cache {
     pub dlc: bool,
 }
 
-/// A decoded instruction. Fields that an encoding lacks keep their defaults.
+/// A decoded instruction. Fields that an encoding does not have keep their defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inst {
-    /// LLVM's mnemonic for the target, whole: `v_add_f32_e32`, `ds_load_b32`. The second half of a
+    /// LLVM's full mnemonic for the target: `v_add_f32_e32`, `ds_load_b32`. The second half of a
     /// VOPD is in [`second`](Self::second).
     pub mnemonic: &'static str,
-    /// The name that lowering knows it by: one for all targets, without the suffixes of encodings;
-    /// GFX11's name where names differ (`ds_read_b32` gives `ds_load_b32`; `v_dual_add_f32` gives
+    /// The name that lowering uses: the same for all targets, without the suffixes of encodings. If
+    /// names differ, it is GFX11's (`ds_read_b32` becomes `ds_load_b32`; `v_dual_add_f32` becomes
     /// `v_add_f32`).
     pub name: &'static str,
     /// The encoding.
     pub encoding: Encoding,
-    /// Bytes, literal included.
+    /// The size in bytes, including a literal.
     pub size: u8,
-    /// The destination: a vector register, or a scalar one. Of stores none. Of VOPC the scalar
-    /// register (VCC where implied; EXEC for `v_cmpx` on GFX11).
+    /// The destination: a vector or a scalar register. Stores have none. VOPC writes the scalar
+    /// register (VCC if implied; EXEC for `v_cmpx` on GFX11).
     pub dst: Operand,
-    /// The second, scalar destination (carry out, `v_div_scale`'s flag); VCC where implied.
+    /// The second, scalar destination (carry out, `v_div_scale`'s flag); VCC if implied.
     pub sdst: Operand,
-    /// Sources in LLVM's order. Carry in and `v_cndmask`'s selector are the last, VCC where
-    /// implied; so are `v_fmac`'s and `v_mac`'s destination as third source, and the literal of
-    /// `v_fmamk` and `v_fmaak` in its place. Memory instructions: address (or `vaddr`), data,
-    /// second data (DS), scalar base (or `saddr`; `Operand::None` for `off`); MUBUF: vaddr, data,
-    /// resource, soffset; SMEM: base, offset register or none.
+    /// Sources in LLVM's order. The last source is the carry in or `v_cndmask`'s selector (VCC if
+    /// implied). The destination of `v_fmac` and `v_mac` is the third source, and the literal of
+    /// `v_fmamk` and `v_fmaak` is in its own position. Memory instructions: address (or `vaddr`),
+    /// data, second data (DS), scalar base (or `saddr`; `Operand::None` for `off`). MUBUF: vaddr,
+    /// data, resource, soffset. SMEM: base, offset register or none.
     pub src: [Operand; 4],
-    /// How many of `src` there are.
+    /// The number of sources in `src`.
     pub src_count: u8,
-    /// Registers of 32 bits of the destination and of each source, from LLVM's operand classes: 2
-    /// for `v[0:1]`.
+    /// The number of 32-bit registers of the destination, from LLVM's operand classes: 2 for
+    /// `v[0:1]`.
     pub dst_dwords: u8,
-    /// Of each source.
+    /// The number of 32-bit registers of each source, from LLVM's operand classes.
     pub src_dwords: [u8; 4],
     /// simm16 of SOPK and SOPP, the offset of memory instructions (`offset0` of a two-address DS
     /// instruction).
     pub imm: i32,
     /// `offset1` of a two-address DS instruction.
     pub imm1: i32,
-    /// Sources that are negated, a bit each; `neg_lo` of VOP3P.
+    /// The sources that are negated, one bit each; `neg_lo` of VOP3P.
     pub neg: u8,
     /// `neg_hi` of VOP3P.
     pub neg_hi: u8,
-    /// Sources whose magnitude is taken (before the negation), a bit each.
+    /// The sources whose absolute value is used (before the negation), one bit each.
     pub abs: u8,
-    /// `op_sel`: bit i selects the high half of source i, bit 3 that of the destination.
+    /// `op_sel`: bit i selects the high half of source i, bit 3 the high half of the destination.
     pub op_sel: u8,
     /// `op_sel_hi` of VOP3P.
     pub op_sel_hi: u8,
-    /// The result is clamped: floats to 0..1, integers to their range.
+    /// Whether the result is clamped: floats to 0..1, integers to their range.
     pub clamp: bool,
-    /// Output modifier: 0 none, 1 times 2, 2 times 4, 3 over 2.
+    /// The output modifier: 0 none, 1 times 2, 2 times 4, 3 divided by 2.
     pub omod: u8,
     /// Sub-dword selections.
     pub sdwa: Option<Sdwa>,
-    /// A permutation of the first source.
+    /// The permutation of the first source.
     pub dpp: Option<Dpp>,
     /// Cache policy.
     pub cache: Cache,
-    /// MUBUF `offen`: the address register is added.
+    /// MUBUF `offen`: the address register is added to the address.
     pub offen: bool,
     /// MUBUF `idxen`.
     pub idxen: bool,
@@ -281,12 +284,12 @@ pub struct Inst {
     pub second: Option<Box<Inst>>,
 }
 
-/// Why bytes are no instruction of the target.
+/// An error for bytes that are not an instruction of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
     /// The first word.
     pub word: u32,
-    /// What is unknown: the encoding, the opcode, a modifier.
+    /// The unknown part: the encoding, the opcode, or a modifier.
     pub what: String,
 }
 

@@ -1,4 +1,4 @@
-//! The instruction set: what an instruction is, and how its bytes are read.
+//! The instruction set: the representation of instructions, and how their bytes are decoded.
 
 mod decode;
 mod inst;

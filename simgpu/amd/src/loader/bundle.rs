@@ -1,14 +1,14 @@
-//! Choosing a code object from a fat binary: the format of clang-offload-bundler, a list of objects
-//! by target identifier.
+//! Selects a code object from a fat binary in the format of clang-offload-bundler, a list of
+//! objects by target identifier.
 
 use super::LoadError;
 use crate::isa::Arch;
 
-/// What a bundle starts with.
+/// The magic bytes at the start of a bundle.
 pub const MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED: &[u8] = b"CCOB";
 
-/// The object of `image` that fits a target: the image itself where it is no bundle.
+/// Returns the object of `image` that matches a target, or the image itself if it is not a bundle.
 pub fn choose(arch: Arch, image: &[u8]) -> Result<&[u8], LoadError> {
     if image.starts_with(COMPRESSED) {
         return Err(LoadError::Unsupported("a compressed bundle (compile with --no-offload-compress)".into()));
@@ -20,7 +20,8 @@ pub fn choose(arch: Arch, image: &[u8]) -> Result<&[u8], LoadError> {
     for _ in 0..reader.number()? {
         let (offset, size, length) = (reader.number()?, reader.number()?, reader.number()?);
         let id = reader.take(length)?;
-        let id = std::str::from_utf8(id).map_err(|_| LoadError::Invalid("a bundle entry's name is no text".into()))?;
+        let id = std::str::from_utf8(id)
+            .map_err(|_| LoadError::Invalid("a bundle entry's name is not valid text".into()))?;
         let Some(target) = id.split_once("amdgcn-amd-amdhsa--").map(|(_, target)| target) else { continue };
         found.push(target.to_string());
         let features = target.matches(':').count();
@@ -33,8 +34,8 @@ pub fn choose(arch: Arch, image: &[u8]) -> Result<&[u8], LoadError> {
     best.ok_or_else(|| LoadError::NoCode { wanted: arch.target_id().into(), found })
 }
 
-/// Does code for `target`, such as `gfx90a:xnack-`, run on the card? A feature that it does not
-/// name may be either way.
+/// Whether code for `target`, such as `gfx90a:xnack-`, runs on the card. A feature that the target
+/// does not name may have either setting.
 pub(super) fn fits(arch: Arch, target: &str) -> bool {
     let mut parts = target.split(':');
     let mut card = arch.target_id().split(':');

@@ -1,5 +1,4 @@
-//! The ELF side of a code object: segments, symbols, relocations, and the note that holds the
-//! metadata.
+//! The ELF part of a code object: segments, symbols, relocations, and the note with the metadata.
 
 use super::LoadError;
 use crate::isa::Arch;
@@ -9,7 +8,7 @@ use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, S
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// `e_flags`: which processor.
+/// Returns the processor in `e_flags`.
 const fn machine(arch: Arch) -> u32 {
     match arch {
         Arch::Gfx90a => 0x3f,
@@ -18,27 +17,27 @@ const fn machine(arch: Arch) -> u32 {
     }
 }
 
-/// The kinds of relocation that code objects of HIP have: a 64-bit address of a symbol, and of the
-/// object itself.
+/// The kinds of relocation in HIP's code objects: the 64-bit address of a symbol, and an address
+/// relative to the object itself.
 const R_AMDGPU_ABS64: u32 = 3;
 const R_AMDGPU_RELATIVE64: u32 = 13;
 
-/// The type of the note that holds the metadata in msgpack.
+/// The type of the note with the metadata in msgpack.
 const NT_AMDGPU_METADATA: u32 = 32;
 
 /// A parsed code object.
 pub(super) struct Elf<'a> {
     file: ElfFile64<'a, LittleEndian>,
     data: &'a [u8],
-    /// Bytes from the first to the last mapped one.
+    /// The size in bytes from the first to the last mapped byte.
     pub(super) size: usize,
-    /// Where the code is in them.
+    /// The range of the code in these bytes.
     pub(super) text: Range<usize>,
     /// Dynamic symbols: offset and size.
     pub(super) symbols: HashMap<String, (u64, u64)>,
     /// The metadata, in msgpack.
     pub(super) metadata: Vec<u8>,
-    /// There are variables that kernels may write.
+    /// Whether there are variables that kernels may write.
     pub(super) writable: bool,
 }
 
@@ -57,7 +56,7 @@ impl<'a> Elf<'a> {
         // Version 2 of the ABI is code object v4, version 3 is v5.
         let version = header.e_ident.abi_version;
         if !matches!(version, 2 | 3) {
-            return Err(LoadError::Unsupported(format!("version {} of code objects (4 and 5 are)", version + 2)));
+            return Err(LoadError::Unsupported(format!("version {} of code objects (only 4 and 5 are)", version + 2)));
         }
         let flags = header.e_flags(endian);
         if flags & 0xff != machine(arch) {
@@ -66,7 +65,7 @@ impl<'a> Elf<'a> {
             return Err(LoadError::NoCode { wanted: arch.target_id().into(), found: vec![found] });
         }
         // XNACK on (3 in bits 8 and 9), or SRAM ECC off (2 in bits 10 and 11): the simulated cards
-        // have it the other way.
+        // have the opposite setting.
         if flags >> 8 & 3 == 3 || (flags >> 10 & 3 == 2 && arch.target_id().contains("sramecc+")) {
             let found = vec![format!("{} with other features (flags {flags:#x})", arch.name())];
             return Err(LoadError::NoCode { wanted: arch.target_id().into(), found });
@@ -93,7 +92,7 @@ impl<'a> Elf<'a> {
         Ok(parsed)
     }
 
-    /// The descriptor of the note with the metadata: owner AMDGPU, type 32.
+    /// Returns the contents of the metadata note: owner AMDGPU, type 32.
     fn note(&self) -> Result<Vec<u8>, LoadError> {
         for segment in self.file.elf_program_headers() {
             let Some(mut notes) = segment.notes(LittleEndian, self.data).map_err(invalid)? else { continue };
@@ -106,14 +105,15 @@ impl<'a> Elf<'a> {
         Err(invalid("it has no AMDGPU metadata note"))
     }
 
-    /// Copies the segments to where they go from address 0, and relocates them for `base`.
+    /// Copies the segments to their positions, counted from address 0, and relocates them for
+    /// `base`.
     pub(super) fn map(&self, bytes: &mut [u8], base: u64) -> Result<(), LoadError> {
         let endian = LittleEndian;
         for segment in self.file.elf_program_headers() {
             if segment.p_type(endian) != elf::PT_LOAD {
                 continue;
             }
-            let data = segment.data(endian, self.data).map_err(|()| invalid("a segment lies outside of the file"))?;
+            let data = segment.data(endian, self.data).map_err(|()| invalid("a segment lies outside the file"))?;
             let at = segment.p_vaddr(endian) as usize;
             let end = at.checked_add(data.len()).filter(|&end| end <= bytes.len());
             bytes[at..end.ok_or_else(|| invalid("a segment is larger than it says"))?].copy_from_slice(data);
@@ -139,8 +139,10 @@ impl<'a> Elf<'a> {
             }
         }
         let Some(at) = at else { return Ok(()) };
-        let table =
-            at.checked_add(size).and_then(|end| bytes.get(at..end)).ok_or_else(|| invalid("relocations outside"))?;
+        let table = at
+            .checked_add(size)
+            .and_then(|end| bytes.get(at..end))
+            .ok_or_else(|| invalid("relocations outside the segments"))?;
         let (entries, rest) = object::slice_from_bytes::<elf::Rela64<LittleEndian>>(table, size / 24)
             .map_err(|()| invalid("relocations"))?;
         let entries = if rest.is_empty() { entries.to_vec() } else { return Err(invalid("half a relocation")) };
@@ -163,7 +165,7 @@ impl<'a> Elf<'a> {
             let place = at
                 .checked_add(8)
                 .and_then(|end| bytes.get_mut(at..end))
-                .ok_or_else(|| invalid("a relocation outside"))?;
+                .ok_or_else(|| invalid("a relocation outside the segments"))?;
             place.copy_from_slice(&value.to_le_bytes());
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! A kernel: its descriptor (the 64 bytes that the hardware's packet processor reads), and what the
-//! metadata says of its arguments.
+//! A kernel: its descriptor (the 64 bytes that the hardware's packet processor reads), and the
+//! metadata of its arguments.
 
 use super::metadata::Described;
 use super::{Image, LoadError};
@@ -8,34 +8,35 @@ use crate::isa::Arch;
 use isobit_simgpu_core::check::Granules;
 use std::sync::Arc;
 
-/// What fills an argument.
+/// The source of an argument's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgKind {
-    /// The launch's caller.
+    /// The caller of the launch.
     Explicit,
-    /// Blocks along a dimension.
+    /// The number of blocks along a dimension.
     BlockCount(usize),
-    /// Threads of a block along a dimension.
+    /// The number of threads of a block along a dimension.
     GroupSize(usize),
-    /// Threads of a last, smaller block along a dimension; launches here have none.
+    /// The number of threads of a partial last block along a dimension; launches here do not have
+    /// one.
     Remainder(usize),
-    /// Where the grid starts along a dimension: at 0.
+    /// The start of the grid along a dimension, which is 0.
     GlobalOffset(usize),
-    /// Dimensions of the grid.
+    /// The number of dimensions of the grid.
     GridDims,
-    /// Bytes of dynamic group memory.
+    /// The size of the dynamic group memory in bytes.
     DynamicLds,
-    /// High half of the private aperture.
+    /// The high half of the private aperture's address.
     PrivateBase,
-    /// High half of the shared aperture.
+    /// The high half of the shared aperture's address.
     SharedBase,
-    /// A pointer of the runtime that a kernel of the tree never follows: a null pointer, so that
-    /// following it is found.
+    /// A pointer to runtime data that no kernel of the tree dereferences. It is null, so that a
+    /// dereference is detected.
     Null,
 }
 
 impl ArgKind {
-    /// By the metadata's name.
+    /// Returns the kind with this name in the metadata.
     pub(super) fn named(kind: &str) -> Result<Self, LoadError> {
         let dimension = |name: &str| ["x", "y", "z"].iter().position(|d| name.ends_with(d)).unwrap_or(0);
         Ok(match kind {
@@ -70,32 +71,33 @@ impl ArgKind {
 /// A kernel's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arg {
-    /// Bytes from the start of the argument segment.
+    /// The offset in bytes from the start of the argument segment.
     pub offset: u32,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u32,
-    /// What fills it.
+    /// The source of its value.
     pub kind: ArgKind,
 }
 
-/// A kernel of a loaded module, which stays loaded as long as the kernel is held.
+/// A kernel of a loaded module. The module stays loaded as long as the kernel exists.
 #[derive(Debug)]
 pub struct Kernel {
     /// Its name.
     pub name: String,
-    /// Its arguments, hidden ones too.
+    /// Its arguments, including hidden ones.
     pub args: Vec<Arg>,
-    /// Bytes of the argument segment.
+    /// The size of the argument segment in bytes.
     pub kernarg_bytes: u32,
-    /// Bytes of group memory that the code declares.
+    /// The group memory that the code declares, in bytes.
     pub lds_bytes: u32,
-    /// Bytes of private memory of a thread; with a stack of unknown depth, what a runtime gives it.
+    /// Private memory per thread in bytes. If the stack depth is unknown, this is the amount that a
+    /// runtime would provide.
     pub private_bytes: u32,
-    /// The most threads that a block can have.
+    /// The largest number of threads per block.
     pub max_threads: u32,
-    /// Vector registers of a thread.
+    /// The number of vector registers per thread.
     pub vgprs: u32,
-    /// Scalar registers of a wave.
+    /// The number of scalar registers per wave.
     pub sgprs: u32,
     pub(crate) program: Arc<Program>,
     pub(crate) entry: usize,
@@ -105,28 +107,28 @@ pub struct Kernel {
     _image: Arc<Image>,
 }
 
-/// Which registers a wave starts with, from the descriptor.
+/// The initial registers of a wave, from the descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Setup {
-    /// `kernel_code_properties`: which user registers there are.
+    /// `kernel_code_properties`: the user registers that are present.
     pub(crate) properties: u16,
-    /// User registers, padding included.
+    /// The number of user registers, including padding.
     pub(crate) user_sgprs: u8,
-    /// Which of the group's coordinates there are.
+    /// Which of the group's coordinates are present.
     pub(crate) group_ids: [bool; 3],
-    /// The group's information word.
+    /// Whether the group's information word is present.
     pub(crate) group_info: bool,
-    /// The wave's private segment offset.
+    /// Whether the wave's private segment offset is present.
     pub(crate) scratch: bool,
-    /// Dimensions of the thread's coordinates beyond x.
+    /// The number of dimensions of the thread's coordinates beyond x.
     pub(crate) thread_dims: u8,
 }
 
-/// Private memory of a thread where the depth of its stack is not known.
+/// Private memory per thread in bytes if the depth of its stack is unknown.
 const DEFAULT_STACK: u32 = 16 << 10;
 
 impl Kernel {
-    #[expect(clippy::too_many_arguments, reason = "the parts of a code object, which the module has at hand")]
+    #[expect(clippy::too_many_arguments, reason = "the parts of a code object, which the module already has")]
     pub(super) fn new(
         arch: Arch,
         described: Described,
@@ -138,7 +140,7 @@ impl Kernel {
         owner: &Arc<Image>,
     ) -> Result<Self, LoadError> {
         let name = described.name;
-        let cut = || LoadError::Invalid(format!("the descriptor of {name} lies outside"));
+        let cut = || LoadError::Invalid(format!("the descriptor of {name} lies outside the segments"));
         let kd: &[u8; 64] = image.get(descriptor..).and_then(|b| b.first_chunk()).ok_or_else(cut)?;
         let word = |at: usize| u32::from_le_bytes([kd[at], kd[at + 1], kd[at + 2], kd[at + 3]]);
         let offset = i64::from(word(16)) | i64::from(word(20)) << 32;
@@ -147,8 +149,8 @@ impl Kernel {
         if word(56) >> 16 != 0 {
             return Err(LoadError::Unsupported(format!("preloaded arguments of {name}")));
         }
-        // Rounding modes to nearest even, subnormals kept: the mode of everything that this project
-        // compiles, and of HIP's default.
+        // Round to nearest even and keep subnormals: the mode of everything that this project
+        // compiles, and HIP's default.
         let mode = rsrc1 >> 12 & 0xff;
         if mode != 0xf0 {
             return Err(LoadError::Unsupported(format!("the floating-point mode {mode:#x} of {name}")));
@@ -159,7 +161,7 @@ impl Kernel {
         }
         let entry = base.wrapping_add(descriptor as u64).wrapping_add_signed(offset);
         let entry =
-            program.step_at(entry).ok_or_else(|| LoadError::Invalid(format!("{name} starts outside of the code")))?;
+            program.step_at(entry).ok_or_else(|| LoadError::Invalid(format!("{name} starts outside the code")))?;
         let dynamic_stack = properties >> 11 & 1 == 1;
         let end = u64::from(program.steps[entry].offset) + code_bytes;
         let (granules, atomics) = accesses(program, entry, u32::try_from(end).unwrap_or(u32::MAX));
@@ -189,8 +191,8 @@ impl Kernel {
     }
 }
 
-/// The smallest accesses to global and to group memory in the code from `entry` to byte `end`, and
-/// whether there are atomics; over all of the code where the kernel calls functions.
+/// Returns the smallest accesses to global and to group memory in the code from `entry` to byte
+/// `end`, and whether there are atomics. If the kernel calls functions, the whole code is examined.
 fn accesses(program: &Program, entry: usize, end: u32) -> (Granules, bool) {
     let own = program.steps[entry..].iter().take_while(|step| step.offset < end);
     let calls = own.clone().any(|step| matches!(program.inst(step).name, "s_swappc_b64" | "s_call_b64"));

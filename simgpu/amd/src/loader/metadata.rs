@@ -5,7 +5,7 @@ use super::LoadError;
 use super::kernel::{Arg, ArgKind};
 use rmpv::Value;
 
-/// What the metadata says of a kernel.
+/// The metadata of a kernel.
 pub(super) struct Described {
     pub(super) name: String,
     pub(super) symbol: String,

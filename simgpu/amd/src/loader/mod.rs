@@ -1,5 +1,5 @@
-//! Loading code objects as a card's runtime does: choosing among those of a bundle, mapping,
-//! relocating, reading what kernels need.
+//! Loads code objects like a card's runtime: selects one from a bundle, maps and relocates it, and
+//! reads what kernels need.
 
 #[doc(hidden)]
 pub mod bundle;
@@ -16,21 +16,21 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why an image was not loaded.
+/// Why an image could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
-    /// It holds code, but none for this card.
+    /// The image contains code, but none for this card.
     NoCode {
         /// The card.
         wanted: String,
-        /// What there is.
+        /// The targets in the image.
         found: Vec<String>,
     },
-    /// It is no code object, or a broken one.
+    /// The image is not a code object, or it is damaged.
     Invalid(String),
-    /// It is one, with something that is not simulated.
+    /// The code object needs a feature that is not simulated.
     Unsupported(String),
-    /// There is no memory for it.
+    /// There is not enough memory for the code object.
     OutOfMemory(String),
 }
 
@@ -40,8 +40,8 @@ impl fmt::Display for LoadError {
             Self::NoCode { wanted, found } => {
                 write!(f, "the image has no code for {wanted}; it has code for {}", found.join(", "))
             }
-            Self::Invalid(why) => write!(f, "no valid code object: {why}"),
-            Self::Unsupported(what) => write!(f, "the code object needs what is not simulated: {what}"),
+            Self::Invalid(why) => write!(f, "invalid code object: {why}"),
+            Self::Unsupported(what) => write!(f, "the code object needs a feature that is not simulated: {what}"),
             Self::OutOfMemory(why) => write!(f, "no memory for the code object: {why}"),
         }
     }
@@ -49,7 +49,7 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// A loaded code object. Unloaded when dropped with all its kernels.
+/// A loaded code object. It is unloaded when the module and all its kernels are dropped.
 #[derive(Debug)]
 pub struct Module {
     kernels: HashMap<String, Arc<Kernel>>,
@@ -57,7 +57,7 @@ pub struct Module {
     image: Arc<Image>,
 }
 
-/// The memory that a module's segments are in.
+/// The memory of a module's segments.
 pub(crate) struct Image {
     memory: Arc<Memory>,
     base: u64,
@@ -71,18 +71,18 @@ impl fmt::Debug for Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        // It was allocated when the module was loaded; a failure would leave it allocated, which
-        // harms nothing.
+        // The memory was allocated when the module was loaded. A failure to free it is harmless: it
+        // stays allocated.
         let _ = self.memory.free(self.base);
     }
 }
 
 impl Module {
-    /// Loads the code object of an image that fits a target: the image is one, or a bundle of
-    /// several.
+    /// Loads the code object of an image that matches a target. The image is one code object or a
+    /// bundle of several.
     ///
     /// # Errors
-    /// As [`LoadError`] says.
+    /// See [`LoadError`].
     pub fn load(
         arch: Arch,
         approximation: Approximation,
@@ -97,11 +97,10 @@ impl Module {
         let owner = Arc::new(Image { memory: memory.clone(), base });
         let mut bytes = vec![0; elf.size];
         elf.map(&mut bytes, base)?;
-        // SAFETY: the allocation was made just now with this size, and nothing else knows of it.
+        // SAFETY: the allocation was just made with this size, and nothing else uses it.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base as *mut u8, bytes.len()) };
         memory.set_initialised(base, bytes.len(), true);
-        let text =
-            bytes.get(elf.text.clone()).ok_or_else(|| LoadError::Invalid("text outside of the segments".into()))?;
+        let text = bytes.get(elf.text.clone()).ok_or_else(|| LoadError::Invalid("text outside the segments".into()))?;
         let program = Arc::new(lower::program(arch, approximation, text, base + elf.text.start as u64));
         let mut kernels = HashMap::new();
         for kernel in metadata::kernels(&elf.metadata)? {
@@ -116,17 +115,17 @@ impl Module {
         Ok(Self { kernels, globals, image: owner })
     }
 
-    /// A kernel by its name.
+    /// Returns a kernel by its name.
     pub fn kernel(&self, name: &str) -> Option<Arc<Kernel>> {
         self.kernels.get(name).cloned()
     }
 
-    /// Address and size of a variable.
+    /// Returns the address and size of a variable.
     pub fn global(&self, name: &str) -> Option<(u64, u64)> {
         self.globals.get(name).copied()
     }
 
-    /// Where the module is in device memory.
+    /// Returns the module's address in device memory.
     pub fn base(&self) -> u64 {
         self.image.base
     }

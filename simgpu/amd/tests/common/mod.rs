@@ -1,4 +1,4 @@
-//! What tests of whole kernels share: a compiler, a card with memory, and launches with checked
+//! Helpers for tests of whole kernels: a compiler, a card with memory, and launches with checked
 //! results.
 
 #[path = "../../../core/testing/device.rs"]
@@ -12,7 +12,8 @@ use isobit_simgpu_core::finding::{Fault, Finding};
 use std::ops::Deref;
 use std::path::Path;
 
-/// Compiles HIP device code with clang (19 or newer, or what `ISOBIT_CLANG` names) for a target.
+/// Compiles HIP device code for a target with clang (19 or newer, or the one that `ISOBIT_CLANG`
+/// names).
 pub fn compile(source: &Path, arch: Arch) -> Vec<u8> {
     let arch = format!("--offload-arch={}", arch.name());
     let options = ["-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc", "-O3"];
@@ -54,7 +55,7 @@ impl Card {
         self.gpu.launch(&kernel, [blocks, 1, 1], [threads, 1, 1], 0, &segment)
     }
 
-    /// Launches a kernel, and what was found.
+    /// Launches a kernel and returns the findings.
     pub fn findings(&self, kernel: &str, blocks: u32, threads: u32, args: &[u64]) -> Vec<Finding> {
         self.launch(kernel, blocks, threads, args).unwrap_or_else(|e| panic!("{e}"));
         self.findings.take()

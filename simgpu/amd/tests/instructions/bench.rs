@@ -1,4 +1,5 @@
-//! For tests of instructions: one instruction run on one wave, and operands worth trying.
+//! Test support for single instructions: runs one instruction on one wave, and generates useful
+//! operands.
 
 use isobit_simgpu_amd::exec::lower::Lower;
 use isobit_simgpu_amd::exec::program::{Flow, Unsupported};
@@ -12,22 +13,22 @@ use isobit_simgpu_core::vector::has_vector_unit;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 
-/// A wave of a target, and how its instructions are executed.
+/// A wave of a target, and the settings with which its instructions are executed.
 pub struct Bench {
     /// The target.
     pub arch: Arch,
-    /// True for the functions compiled for AVX2, false for the baseline's.
+    /// Whether to use the functions compiled for AVX2 instead of the baseline's.
     pub vector_unit: bool,
     /// The shift of approximate results.
     pub approximation: i8,
-    /// The wave. Its lanes are all active at first.
+    /// The wave. All its lanes are initially active.
     pub wave: Wave,
     /// Why the last instruction faulted.
     pub fault: Option<String>,
 }
 
 impl Bench {
-    /// A wave whose registers are zero.
+    /// Creates a wave whose registers are zero.
     pub fn new(arch: Arch, vector_unit: bool) -> Self {
         let mut wave = Wave::new();
         wave.width = arch.wave_size();
@@ -36,8 +37,8 @@ impl Bench {
         Self { arch, vector_unit, approximation: 0, wave, fault: None }
     }
 
-    /// Every target, with the functions for AVX2 where the processor has it, and with those of the
-    /// baseline.
+    /// Returns every target, with the functions for AVX2 if the processor has it, and with those of
+    /// the baseline.
     pub fn all() -> impl Iterator<Item = Self> {
         Arch::ALL.into_iter().flat_map(|arch| {
             let fast = has_vector_unit().then(|| Self::new(arch, true));
@@ -45,8 +46,8 @@ impl Bench {
         })
     }
 
-    /// Fills the vector registers that tests use (v0 to v31, a0 to a31), all scalar registers but
-    /// EXEC, and SCC.
+    /// Fills the vector registers that tests use (v0 to v31, a0 to a31), all scalar registers
+    /// except EXEC, and SCC.
     pub fn fill(&mut self, random: &mut Random) {
         for row in (0..32).chain(256..288) {
             self.wave.v[row].0.fill_with(|| random.word());
@@ -57,10 +58,10 @@ impl Bench {
         self.wave.scc = random.next() & 1 == 1;
     }
 
-    /// Runs one instruction, or says why it is not lowered.
+    /// Runs one instruction.
     ///
     /// # Errors
-    /// What [`Lower::one`] refuses.
+    /// The errors of [`Lower::one`].
     pub fn try_run(&mut self, inst: &Inst) -> Result<Flow, Unsupported> {
         let mut program = Lower::new(self.arch, self.approximation, self.vector_unit)
             .program(std::iter::once(Ok(inst.clone())), 0x7000_0000);
@@ -85,13 +86,13 @@ impl Bench {
         };
         self.wave.next = 1;
         // SAFETY: the program was lowered for this wave's width, with the features that `new` was
-        // given, and is the environment's.
+        // given, and it is the environment's program.
         let flow = unsafe { (program.steps[0].exec)(&mut self.wave, &program.steps[0], &mut env) };
         self.fault = env.fault;
         Ok(flow)
     }
 
-    /// Runs one instruction that must be executed and let the wave go on.
+    /// Runs one instruction, which must succeed and let the wave continue.
     #[track_caller]
     pub fn run(&mut self, inst: &Inst) {
         match self.try_run(inst) {
@@ -100,12 +101,12 @@ impl Bench {
         }
     }
 
-    /// A lane of a vector register.
+    /// Returns a lane of a vector register.
     pub fn word(&self, register: u16, lane: usize) -> u32 {
         self.wave.v[usize::from(register)].0[lane]
     }
 
-    /// A lane of a pair of vector registers.
+    /// Returns a lane of a pair of vector registers.
     pub fn pair(&self, register: u16, lane: usize) -> u64 {
         u64::from(self.word(register, lane)) | u64::from(self.word(register + 1, lane)) << 32
     }
@@ -117,7 +118,7 @@ impl Bench {
     }
 }
 
-/// Names nothing: instructions under test make no findings.
+/// Provides no names, because instructions under test produce no findings.
 struct Nobody;
 
 impl Describe for Nobody {
@@ -130,7 +131,7 @@ impl Describe for Nobody {
     }
 }
 
-/// An instruction without modifiers; the tests that need some set its fields.
+/// Returns an instruction without modifiers; tests that need modifiers set its fields.
 pub fn inst(name: &'static str, encoding: Encoding, dst: Operand, src: &[Operand]) -> Inst {
     let mut operands = [Operand::None; 4];
     operands[..src.len()].copy_from_slice(src);
@@ -146,11 +147,11 @@ pub fn inst(name: &'static str, encoding: Encoding, dst: Operand, src: &[Operand
     }
 }
 
-/// Numbers that are the same in every run: SplitMix64.
+/// A random generator with the same numbers in every run: SplitMix64.
 pub struct Random(pub u64);
 
 impl Random {
-    /// 64 even bits.
+    /// Returns 64 uniformly distributed bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -158,7 +159,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// A word: any, or one at an edge of what its bits can mean.
+    /// Returns a word: a random one, or an edge case of some type.
     pub fn word(&mut self) -> u32 {
         const EDGES: [u32; 20] = [
             0,
@@ -192,7 +193,7 @@ impl Random {
         }
     }
 
-    /// One of some things.
+    /// Returns one of several values.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.next() as usize % from.len()]
     }

@@ -1,10 +1,10 @@
-//! Lane crossings, each against the data's way told from the other end: where a lane's value goes
-//! instead of where a lane reads.
+//! Tests of cross-lane instructions. The models describe each from the other end: where a lane's
+//! value goes, instead of where a lane reads.
 
 use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::isa::{Encoding, Inst, Operand, sreg};
 
-/// Every wave under several EXECs, with registers filled.
+/// Tests every wave under several values of EXEC, with filled registers.
 fn waves(mut test: impl FnMut(&mut Bench, &mut Random)) {
     let mut random = Random(9);
     for mut bench in Bench::all() {
@@ -26,7 +26,7 @@ fn row(bench: &Bench, register: u16) -> Vec<u32> {
     bench.wave.v[usize::from(register)].0[..bench.wave.width].to_vec()
 }
 
-/// Runs an instruction whose active lanes should get `should`, the others keeping what they had.
+/// Runs an instruction and checks that active lanes get `should` and the others keep their values.
 #[track_caller]
 fn expect(bench: &mut Bench, code: &Inst, should: &[u32]) {
     let Operand::Vgpr(dst) = code.dst else { panic!("{:?}", code.dst) };
@@ -96,8 +96,8 @@ fn bits_below_each_lane_are_counted() {
         bench.wave.set_word(8, mask as u32);
         bench.wave.set_word(9, (mask >> 32) as u32);
         let width = bench.wave.width;
-        // The idiom by which kernels count the lanes before each: the low half, then the high half
-        // added to it.
+        // The idiom with which kernels count the lanes before each lane: the low half, then the
+        // high half added to it.
         let low =
             inst("v_mbcnt_lo_u32_b32", Encoding::Vop3, Operand::Vgpr(20), &[Operand::Sgpr(8), Operand::Inline(128)]);
         let expected: Vec<u32> =
@@ -170,8 +170,7 @@ fn a_swizzle_permutes_groups_of_32_lanes() {
             code.imm = offset as i32;
             expect(bench, &code, &should);
         };
-        // LLVM's SWAP, REVERSE and BROADCAST macros, with the offsets that its assembler gives
-        // them.
+        // LLVM's SWAP, REVERSE and BROADCAST macros, with the offsets from its assembler.
         swizzle(0x041f, &|lane| lane ^ 1);
         swizzle(0x401f, &|lane| lane ^ 16);
         swizzle(0x1c1f, &|lane| lane / 8 * 8 + 7 - lane % 8);
@@ -180,13 +179,13 @@ fn a_swizzle_permutes_groups_of_32_lanes() {
         swizzle(0x80e4, &|lane| lane);
         let quad = random.next() as usize & 0xff;
         swizzle(0x8000 | quad, &|lane| lane / 4 * 4 + quad / [1, 4, 16, 64][lane % 4] % 4);
-        // Rotations of 32 lanes by any number, to the left and to the right.
+        // Rotations of 32 lanes by any number, in both directions.
         let by = random.next() as usize % 32;
         swizzle(0xc000 | by << 5, &|lane| (lane + by) % 32);
         swizzle(0xc400 | by << 5, &|lane| (lane + 32 - by) % 32);
-        // Rotations in groups of eight: the upper two bits of a lane's place stay.
+        // Rotations in groups of eight: the upper two bits of a lane's position do not change.
         swizzle(0xc018 | 3 << 5, &|lane| lane / 8 * 8 + (lane + 3) % 8);
-        // A Fourier transform's order of all 32, of pairs of 16, and none.
+        // The FFT order of all 32, of pairs of 16, and of none.
         let reversed = |x: usize, bits: u32| (0..bits).fold(0, |y, bit| y * 2 + (x >> bit) % 2);
         swizzle(0xe000, &|lane| reversed(lane, 5));
         swizzle(0xe010, &|lane| lane / 16 * 16 + reversed(lane % 16, 4));

@@ -1,14 +1,14 @@
-//! Permutations, told by where the value of each lane goes, from the ISA's words for them.
+//! Tests of permutations. The model says where each lane's value goes, from the ISA's description.
 
 use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::isa::{Dpp, Encoding, Operand};
 
-/// The lanes that the value of `lane` goes to, in a wave of `width`.
+/// Returns the lanes that the value of `lane` goes to, in a wave of `width`.
 fn goes_to(ctrl: u16, lane: usize, width: usize) -> Vec<usize> {
     let (row, at, n) = (lane / 16 * 16, lane % 16, usize::from(ctrl % 16));
     let all = |lanes: std::ops::Range<usize>| lanes.filter(|&lane| lane < width).collect();
     match ctrl {
-        // Each lane of four says by two bits which of the four it reads.
+        // Two bits for each of four lanes select which of the four it reads.
         0x000..=0x0ff => {
             let reads = |to: usize| usize::from(ctrl) / [1, 4, 16, 64][to % 4] % 4;
             (lane / 4 * 4..lane / 4 * 4 + 4).filter(|&to| reads(to) == lane % 4).collect()
@@ -71,8 +71,8 @@ const CONTROLS: [u16; 30] = [
     0x13c, 0x140, 0x141, 0x142, 0x143, 0x150, 0x157, 0x15f, 0x160, 0x161, 0x168, 0x16f, 0x0c6,
 ];
 
-/// What each lane reads: the value of an active lane, or of any where inactive ones are fetched;
-/// `None` where there is nothing.
+/// Returns the value that each lane reads: from an active lane, or from any lane if inactive ones
+/// are fetched; `None` if there is none.
 fn permuted(bench: &Bench, data: &[u32], ctrl: u16, fetch_inactive: bool) -> Vec<Option<u32>> {
     let mut lanes = vec![None; data.len()];
     for (lane, &value) in data.iter().enumerate() {

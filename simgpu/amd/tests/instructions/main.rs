@@ -1,5 +1,5 @@
-//! Every instruction by itself: on one wave of every target, with and without AVX2, against models
-//! and the words of AMD's manuals.
+//! Tests of every single instruction: on one wave of every target, with and without AVX2, against
+//! models and the text of AMD's manuals.
 
 mod bench;
 mod bundle;

@@ -1,4 +1,4 @@
-//! Rows of lanes and words of bits.
+//! Tests of lane rows and bit masks.
 
 use isobit_simgpu_amd::exec::row::{HALF, Row, gather};
 

@@ -1,4 +1,4 @@
-//! What operands of each kind read.
+//! Tests of the values that operands of each kind read.
 
 use isobit_simgpu_amd::exec::value::Kind;
 

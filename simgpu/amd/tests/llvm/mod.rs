@@ -1,21 +1,21 @@
-//! LLVM's tools, to which the decoder is held.
+//! LLVM's tools, which the decoder is compared with.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-/// Names the `llvm-objdump` that is taken; the other tools are beside it.
+/// The environment variable that names `llvm-objdump`; the other tools are in the same folder.
 const VARIABLE: &str = "ISOBIT_LLVM_OBJDUMP";
-/// The cards whose code is disassembled. An LLVM that knows the newest of them knows all.
+/// The newest card whose code is disassembled. An LLVM that supports it supports all of them.
 const NEWEST: &str = "gfx942";
 
-/// One `llvm-objdump` that serves, or what was found in place of it.
+/// A suitable `llvm-objdump`, or a description of what was found instead.
 static OBJDUMP: LazyLock<Result<PathBuf, String>> =
     LazyLock::new(|| find(std::env::var_os(VARIABLE).map(PathBuf::from), serves));
 
-/// The first that serves: what the variable names and nothing else where it is set, else LLVM 19,
-/// by whose text the tables were made, the versions after it, and the one without a number, which
-/// may be any.
+/// Returns the first suitable tool. If the variable is set, only the tool that it names is tried.
+/// Otherwise these are tried: LLVM 19, from whose output the tables were generated, later versions,
+/// and the name without a number, which may be any version.
 fn find(named: Option<PathBuf>, serves: impl Fn(&Path) -> Result<(), String>) -> Result<PathBuf, String> {
     let candidates = match named {
         Some(path) => vec![path],
@@ -34,45 +34,45 @@ fn find(named: Option<PathBuf>, serves: impl Fn(&Path) -> Result<(), String>) ->
     Err(refused.join("\n"))
 }
 
-/// Whether a disassembler knows the cards, which its `--mcpu=help` tells. Debian 12's own is LLVM
-/// 14's, which does not.
+/// Whether a disassembler supports the cards, according to its `--mcpu=help`. Debian 12's own is
+/// LLVM 14's, which does not.
 fn serves(objdump: &Path) -> Result<(), String> {
     let version = output(objdump, &["--version"])?;
     let number = version.split("LLVM version ").nth(1).and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
     match number {
         Some(19..) => {}
-        Some(older) => return Err(format!("it is LLVM {older}, and the decoder is held to LLVM 19 or newer")),
-        None => return Err("it does not say which LLVM it is of".into()),
+        Some(older) => return Err(format!("it is LLVM {older}, but the decoder is compared with LLVM 19 or newer")),
+        None => return Err("it does not report its LLVM version".into()),
     }
     let beside = tool_of(objdump, "llvm-mc");
     let cards = output(&beside, &["--triple=amdgcn-amd-amdhsa", "--mcpu=help", "/dev/null"])?;
     if cards.lines().any(|line| line.split_whitespace().next() == Some(NEWEST)) {
         return Ok(());
     }
-    Err(format!("{} does not list {NEWEST} among the cards it knows", beside.display()))
+    Err(format!("{} does not list {NEWEST} among the cards that it knows", beside.display()))
 }
 
-/// What a tool writes.
+/// Returns a tool's output.
 fn output(tool: &Path, args: &[&str]) -> Result<String, String> {
     let output = Command::new(tool).args(args).output().map_err(|error| error.to_string())?;
     Ok([output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat())
 }
 
-/// Another tool of the same LLVM: in the same folder, with the same number.
+/// Returns another tool of the same LLVM: in the same folder, with the same version suffix.
 fn tool_of(objdump: &Path, tool: &str) -> PathBuf {
     let name = objdump.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     objdump.with_file_name(name.replacen("llvm-objdump", tool, 1))
 }
 
-/// True where there is an LLVM to hold the decoder to. Where there is none, a developer's run says
-/// so and goes on without; with `CI` set it fails.
+/// Whether there is an LLVM to compare with. If not, a local run prints a message and continues
+/// without it; with `CI` set it fails.
 pub fn is_there() -> bool {
     let why = match &*OBJDUMP {
         Ok(_) => return true,
         Err(why) => why,
     };
     let what = format!(
-        "no LLVM 19 or newer that knows AMD's cards, to which the decoder is held: `apt-get install llvm-19` installs one, \
+        "no LLVM 19 or newer that supports AMD's cards, which the decoder is compared with: `apt-get install llvm-19` installs one, \
          {VARIABLE} names one.\n{why}"
     );
     assert!(std::env::var_os("CI").is_none(), "{what}");
@@ -80,7 +80,7 @@ pub fn is_there() -> bool {
     false
 }
 
-/// Runs a tool of LLVM, where one [`is_there`].
+/// Runs an LLVM tool; requires that [`is_there`] is true.
 pub fn run(tool: &str, args: &[&str]) -> Output {
     let objdump = OBJDUMP.as_deref().unwrap_or_else(|why| panic!("{why}"));
     let tool = tool_of(objdump, tool);

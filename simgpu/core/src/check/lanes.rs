@@ -1,5 +1,4 @@
-//! The check lane by lane: for accesses that are scattered, and for those with which something is
-//! wrong.
+//! The check lane by lane, for scattered accesses and for accesses with an error.
 
 use super::report::{Subject, other};
 use super::{Access, Checked, Describe, LANES, Launch, Place, SiteCache};
@@ -19,7 +18,7 @@ pub(super) struct Wave<'a> {
     pub(super) describe: &'a dyn Describe,
 }
 
-/// The first lane with which something is wrong, and all of them.
+/// The lanes with an error, and the first of them.
 #[derive(Default)]
 pub(crate) struct Wrong {
     first: Option<(u32, Named, String)>,
@@ -35,7 +34,7 @@ impl Wrong {
         });
     }
 
-    /// Tells it, of a `subject` whose lane is filled in here.
+    /// Reports the error. Sets the lane of `subject`.
     pub(crate) fn tell(self, kind: FindingKind, launch: &Launch<'_>, subject: &Subject<'_>) {
         if let Some((lane, named, what)) = self.first {
             launch.tell(kind, &Subject { lane, more: self.lanes - 1, ..*subject }, named, &what);
@@ -43,7 +42,7 @@ impl Wrong {
     }
 }
 
-/// The lanes of a mask, ascending.
+/// Iterates over the lanes of a mask, in ascending order.
 #[inline(always)]
 pub fn lanes_of(mut mask: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
@@ -91,7 +90,7 @@ impl Launch<'_> {
             if !aligned {
                 let align = wave.align;
                 let say = || {
-                    self.said(address, length, |place| format!("is at {address:#x}, no multiple of {align}: {place}"))
+                    self.said(address, length, |place| format!("is at {address:#x}, not aligned to {align}: {place}"))
                 };
                 crooked.add(lane, say);
                 if access.is_atomic() {
@@ -103,12 +102,12 @@ impl Launch<'_> {
                 continue;
             }
             let offset = address - self.memory.start();
-            // SAFETY: one live allocation holds the bytes, so that their shadow has memory.
+            // SAFETY: one live allocation contains the bytes, so their shadow is committed.
             unsafe {
                 if access.reads() && !cache.initialised && !shadow.initialised(offset, length) {
                     unwritten.add(lane, || {
                         let at = shadow.first_unwritten(offset, length).unwrap_or(offset);
-                        self.said(self.memory.start() + at, 1, |place| format!("reads what was never written, {place}"))
+                        self.said(self.memory.start() + at, 1, |place| format!("reads uninitialised memory, {place}"))
                     });
                 }
                 if writes {
@@ -134,8 +133,8 @@ impl Launch<'_> {
         Checked { lanes, overlap, ticket }
     }
 
-    /// Checks rows of lanes whose accesses follow each other, or are the same. Gives the lanes of
-    /// rows with which something may be wrong.
+    /// Checks rows of lanes whose accesses are contiguous or identical. Returns the lanes of rows
+    /// that may have an error.
     fn check_rows(&self, wave: &Wave<'_>, cache: &mut SiteCache) -> u64 {
         let bytes = u64::from(wave.bytes);
         let mut doubtful = 0;
@@ -160,13 +159,12 @@ impl Launch<'_> {
     }
 
     /// # Safety
-    ///
-    /// One live allocation holds the bytes of the lane.
+    /// One live allocation must contain the bytes of the lane.
     #[inline(always)]
     unsafe fn check_race(&self, me: u64, wave: &Wave<'_>, lane: u32, offset: u64, raced: &mut Wrong) {
         let end = offset + u64::from(wave.bytes);
         let mut at = offset;
-        // SAFETY: the caller promises that one live allocation holds the bytes of the lane.
+        // SAFETY: the caller guarantees that one live allocation contains the bytes of the lane.
         while let Some(clash) = unsafe { self.track.note(me, wave.access, at, end) } {
             let place = tag::place(clash.other);
             let any_wave = clash.was == Access::Load && clash.other & tag::MANY_WAVES != 0;
@@ -180,7 +178,8 @@ impl Launch<'_> {
                     self.said(first, 1, |place| format!("races with {other}, {place}"))
                 });
             }
-            // SAFETY: as the caller promises; the block was turned over where the clash was seen.
+            // SAFETY: guaranteed by the caller; the block was switched to granules when the clash
+            // was found.
             at = unsafe { self.track.overrule(me, wave.access, clash.offset) };
         }
     }
@@ -191,19 +190,19 @@ impl Launch<'_> {
         (named, what)
     }
 
-    /// Tells that lanes of one store wrote different values to one byte: `lane` did, and one before
-    /// it.
+    /// Reports that `lane` and an earlier lane of the same store wrote different values to one
+    /// byte.
     pub fn overlapping(&self, who: &Place, site: u32, lane: u32, address: u64, bytes: u32, describe: &dyn Describe) {
         let subject = Subject { who, access: Access::Store, site, bytes, lane, describe, more: 0 };
         let what = |place: &str| {
-            format!("races with the same store of another lane, which writes another value there: {place}")
+            format!("races with the same store of another lane, which writes a different value there: {place}")
         };
         let (named, what) = self.said(address, u64::from(bytes), what);
         self.tell(FindingKind::Race, &subject, named, &what);
     }
 }
 
-/// The lanes of `mask` that access a byte which an earlier lane accesses too.
+/// Returns the lanes of `mask` that access a byte that an earlier lane also accesses.
 pub(crate) fn overlapping<A: Copy + Into<u64>>(mask: u64, addresses: &[A; LANES], bytes: u64) -> u64 {
     let address = |lane: u32| -> u64 { addresses[lane as usize].into() };
     let mut apart = true;
@@ -225,8 +224,8 @@ pub(crate) fn overlapping<A: Copy + Into<u64>>(mask: u64, addresses: &[A; LANES]
     let order = &mut order[..count];
     order.sort_unstable();
     let mut overlap = 0;
-    // All that share bytes with the first of a row of touching accesses count as overlapping, but
-    // for the first lane of them.
+    // In a row of touching accesses, all lanes that share bytes with the first access count as
+    // overlapping, except the first lane.
     let mut start = 0;
     for i in 1..=count {
         if i < count && order[i].0 - order[i - 1].0 < bytes {

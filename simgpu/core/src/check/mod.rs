@@ -1,8 +1,8 @@
 //! The check of one memory instruction of one wave: bounds, alignment, initialisation, races.
 //!
-//! Nearly every instruction accesses one run of bytes inside one allocation and does nothing wrong:
-//! that is found out fast and for the whole wave. Everything else is looked at lane by lane, where
-//! findings are made.
+//! Nearly every instruction accesses one run of bytes inside one allocation without an error. A
+//! fast path checks this for the whole wave. Everything else is checked lane by lane, which also
+//! creates the findings.
 
 pub(crate) mod lanes;
 pub(crate) mod report;
@@ -17,66 +17,66 @@ use crate::race::track::Track;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Lanes of a wave at most.
+/// Maximum number of lanes of a wave.
 pub const LANES: usize = 64;
 
-/// Where a wave is.
+/// The position of a wave in the launch and in its execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Place {
-    /// Its work group, counted linearly.
+    /// The linear index of its work group.
     pub group: u32,
     /// The wave's number in the group, below 32.
     pub wave: u32,
-    /// Barriers of the group that the wave has passed.
+    /// Number of barriers of the group that the wave has passed.
     pub epoch: u32,
 }
 
-/// What an instruction does with memory.
+/// The kind of memory access of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// It reads.
+    /// A read.
     Load,
-    /// It writes.
+    /// A write.
     Store,
-    /// It reads and writes in one.
+    /// An atomic read-modify-write.
     Atomic,
-    /// It reads, and has no race with atomics.
+    /// A read that does not race with atomics.
     AtomicLoad,
-    /// It writes, and has no race with atomics.
+    /// A write that does not race with atomics.
     AtomicStore,
 }
 
 impl Access {
-    /// True where it has no race with others of its kind.
+    /// Whether it does not race with other atomics.
     #[inline(always)]
     pub fn is_atomic(self) -> bool {
         matches!(self, Self::Atomic | Self::AtomicLoad | Self::AtomicStore)
     }
 
-    /// True where it reads.
+    /// Whether it reads.
     #[inline(always)]
     pub fn reads(self) -> bool {
         !matches!(self, Self::Store | Self::AtomicStore)
     }
 
-    /// True where it writes.
+    /// Whether it writes.
     #[inline(always)]
     pub fn writes(self) -> bool {
         !matches!(self, Self::Load | Self::AtomicLoad)
     }
 }
 
-/// The smallest accesses of a kernel to the memories that threads share, in bytes: so finely it is
-/// recorded who accessed what.
+/// The smallest accesses of a kernel to shared memories, in bytes. Accesses are recorded at this
+/// granularity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Granules {
-    /// To global memory.
+    /// Of global memory.
     pub global: u32,
-    /// To local memory.
+    /// Of local memory.
     pub local: u32,
 }
 
-/// Of a kernel that has no access yet. Nothing coarser is recorded.
+/// The granules of a kernel without accesses, which is the coarsest granularity.
 impl Default for Granules {
     fn default() -> Self {
         4.into()
@@ -84,12 +84,12 @@ impl Default for Granules {
 }
 
 impl Granules {
-    /// With an access of `bytes` bytes to global memory too.
+    /// Takes an access of `bytes` bytes to global memory into account.
     pub fn note_global(&mut self, bytes: u32) {
         self.global = self.global.min(bytes);
     }
 
-    /// With an access of `bytes` bytes to local memory too.
+    /// Takes an access of `bytes` bytes to local memory into account.
     pub fn note_local(&mut self, bytes: u32) {
         self.local = self.local.min(bytes);
     }
@@ -101,23 +101,24 @@ impl From<u32> for Granules {
     }
 }
 
-/// Names the parts of a launch for findings. Only asked where there is one.
+/// Names the parts of a launch for findings. Called only if there is a finding.
 pub trait Describe {
-    /// The instruction `site`, with its place in the kernel.
+    /// Returns the instruction `site`, with its place in the kernel.
     fn instruction(&self, site: u32) -> String;
-    /// The thread in `lane` of the wave at `place`, with its group.
+    /// Returns the thread in `lane` of the wave at `place`, with its group.
     fn thread(&self, place: &Place, lane: u32) -> String;
 }
 
-/// The allocation that an instruction accessed last. One for each instruction and host thread
-/// serves best; it may outlive launches.
+/// The allocation that an instruction accessed last. One cache per instruction and host thread
+/// works best; it may outlive launches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SiteCache {
     launch: u64,
     base: u64,
     end: u64,
     writable: bool,
-    /// Every byte is initialised and none is ever written by a kernel: neither is looked at.
+    /// Every byte is initialised and no kernel ever writes one, so neither initialisation nor races
+    /// are checked.
     constant: bool,
     initialised: bool,
 }
@@ -129,13 +130,14 @@ impl SiteCache {
     }
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Checked {
-    /// The lanes that may make their access.
+    /// The lanes whose access may be made.
     pub lanes: u64,
-    /// Of a store: lanes that write a byte which an earlier lane of `lanes` writes too. It is a
-    /// race unless both write the same, which the caller knows: [`Launch::overlapping`] tells it.
+    /// For a store: lanes that write a byte that an earlier lane of `lanes` also writes. This is a
+    /// race unless both write the same value, which only the caller knows. The caller reports it
+    /// with [`Launch::overlapping`].
     pub overlap: u64,
     pub(crate) ticket: Ticket,
 }
@@ -153,11 +155,11 @@ pub struct Launch<'a> {
     _dispatch: Dispatch<'a>,
 }
 
-/// Distinguishes launches in caches, whose dispatch numbers come again.
+/// Distinguishes launches in caches, because dispatch numbers are reused.
 static LAUNCHES: AtomicU64 = AtomicU64::new(1);
 
 impl<'a> Launch<'a> {
-    /// Starts a launch of `kernel`. `atomics` says whether it has any.
+    /// Starts a launch of `kernel`. `atomics` says whether it has atomics.
     pub fn new(
         kernel: &'a str,
         memory: &'a Memory,
@@ -185,27 +187,27 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// The kernel's name.
+    /// Returns the kernel's name.
     pub fn kernel(&self) -> &str {
         self.kernel
     }
 
-    /// Where findings go.
+    /// Returns the collector of findings.
     pub fn findings(&self) -> &Findings {
         self.findings
     }
 
-    /// The allocations when the launch started.
+    /// Returns the allocations at the start of the launch.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Checks an access of `bytes` bytes by each lane of `mask` to its own of `addresses`, which
-    /// must be a multiple of `align` (a power of two). What is written counts as initialised.
-    /// `site` is what `describe` knows the instruction by.
+    /// Checks an access of `bytes` bytes by each lane of `mask` to its address in `addresses`,
+    /// which must be a multiple of `align` (a power of two). Written bytes count as initialised.
+    /// `site` identifies the instruction for `describe`.
     ///
-    /// Atomics of all kinds are made after the check, and then [`performed`](Self::performed) is
-    /// called.
+    /// The caller performs atomics of all kinds after the check and then calls
+    /// [`performed`](Self::performed).
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "an access has that many properties, and this is the hot path")]
     pub fn check(
@@ -229,8 +231,8 @@ impl<'a> Launch<'a> {
         self.check_scattered(who, access, site, mask, addresses, bytes, align, cache, describe)
     }
 
-    /// As [`check`](Self::check), for callers that have tried [`check_run`](Self::check_run)
-    /// themselves.
+    /// Like [`check`](Self::check), for callers that have already tried
+    /// [`check_run`](Self::check_run).
     #[inline(never)]
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
     pub fn check_scattered(
@@ -248,10 +250,9 @@ impl<'a> Launch<'a> {
         self.check_lanes(&lanes::Wave { who, access, site, mask, addresses, bytes, align, describe }, cache)
     }
 
-    /// Checks an access to all `bytes` bytes at `address` by a wave as a whole, as
-    /// [`check`](Self::check) does where its lanes' addresses follow each other, for callers that
-    /// know it already. False where something may be wrong, or is not as simple: then `check` is to
-    /// be called. Not for atomics.
+    /// Checks an access of a whole wave to all `bytes` bytes at `address`, for callers that know
+    /// that the lanes' addresses are contiguous. Returns false if there may be an error or the case
+    /// is not simple; the caller must then call [`check`](Self::check). Not for atomics.
     #[inline(always)]
     pub fn check_run(
         &self,
@@ -274,7 +275,7 @@ impl<'a> Launch<'a> {
         }
         let offset = address - self.memory.start();
         let shadow = self.track.shadow;
-        // SAFETY: one live allocation holds the bytes, so that their shadow has memory.
+        // SAFETY: one live allocation contains the bytes, so their shadow is committed.
         unsafe {
             match access {
                 Access::Load => {
@@ -289,8 +290,8 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// Checks a load of `bytes` bytes at one address by a wave as a whole, such as a scalar load.
-    /// True where it may be made.
+    /// Checks a load of `bytes` bytes at one address by a whole wave, such as a scalar load.
+    /// Returns whether it may be made.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
     pub fn check_uniform(
@@ -311,7 +312,7 @@ impl<'a> Launch<'a> {
         self.check_lanes(&wave, cache).lanes == 1
     }
 
-    /// Notes that the atomics of a check were made. What comes after them in their wave has then
+    /// Records that the atomics of a check were performed. Later accesses of their wave have then
     /// acquired what others released before.
     pub fn performed(&self, checked: &Checked) {
         if let Some(order) = &self.order {
@@ -334,20 +335,20 @@ impl<'a> Launch<'a> {
         self.order.as_ref()
     }
 
-    /// The binary logarithm of the bytes of a granule of local memory.
+    /// Returns the binary logarithm of the size of a granule of local memory.
     pub(crate) fn local_granule(&self) -> u32 {
         self.local_granule
     }
 }
 
-/// Where the lanes of `mask` follow each other and so do their accesses: the first address, and the
-/// number of lanes.
+/// Returns the first address and the number of lanes if the lanes of `mask` are consecutive and
+/// their accesses contiguous.
 #[inline(always)]
 pub fn run(mask: u64, addresses: &[u64; LANES], bytes: u64) -> Option<(u64, u64)> {
     run_by(mask, addresses, |start, i| start.wrapping_add(i * bytes), |a, b| a ^ b)
 }
 
-/// As [`run`], for addresses of local memory.
+/// Like [`run`], for addresses of local memory.
 #[inline(always)]
 pub fn run_local(mask: u64, addresses: &[u32; LANES], bytes: u32) -> Option<(u32, u64)> {
     run_by(mask, addresses, |start, i| start.wrapping_add(i as u32 * bytes), |a, b| a ^ b)
@@ -378,7 +379,7 @@ where
             different |= differ(*address, follows(start, i as u64));
         }
     };
-    // Of a full wave the compiler knows the length.
+    // For a full wave, the compiler knows the length.
     match lanes as usize {
         LANES => compare(addresses),
         lanes => compare(&addresses[first as usize..first as usize + lanes]),

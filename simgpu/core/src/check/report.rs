@@ -1,4 +1,4 @@
-//! The sentences of findings.
+//! The text of findings.
 
 use super::{Access, Describe, Launch, Place};
 use crate::finding::{Finding, FindingKind};
@@ -12,12 +12,12 @@ pub(crate) struct Subject<'a> {
     pub(crate) bytes: u32,
     pub(crate) lane: u32,
     pub(crate) describe: &'a dyn Describe,
-    /// Further lanes of the instruction of which the same is to be said.
+    /// Number of further lanes of the instruction with the same error.
     pub(crate) more: u32,
 }
 
 impl Launch<'_> {
-    /// Tells a finding: `what` completes the sentence "a load of 4 bytes ...".
+    /// Reports a finding. `what` completes the sentence "a load of 4 bytes ...".
     pub(crate) fn tell(&self, kind: FindingKind, subject: &Subject<'_>, named: Named, what: &str) {
         let instruction = subject.describe.instruction(subject.site);
         let thread = subject.describe.thread(subject.who, subject.lane);
@@ -26,8 +26,8 @@ impl Launch<'_> {
         let mut message = format!("{instruction}, {thread}: {access} of {bytes} byte{plural} {what}");
         match subject.more {
             0 => {}
-            1 => message += " (and another lane of the wave likewise)",
-            more => message += &format!(" (and {more} more lanes of the wave likewise)"),
+            1 => message += " (and so does another lane of the wave)",
+            more => message += &format!(" (and so do {more} more lanes of the wave)"),
         }
         let (buffer, offset) = (named.buffer, named.offset);
         self.findings.push(Finding {
@@ -54,7 +54,7 @@ impl Access {
     }
 }
 
-/// The other side of a race: `a store by wave 1 of group 0`.
+/// Returns the other side of a race, for example `a store by wave 1 of group 0`.
 pub(crate) fn other(was: Access, place: &Place, any_wave: bool, any_group: bool, who: &Place) -> String {
     let noun = was.noun();
     let (group, wave) = (place.group, place.wave);

@@ -1,4 +1,4 @@
-//! The local (shared) memory of a work group, with the same checks as global memory has.
+//! The local (shared) memory of a work group, with the same checks as global memory.
 
 mod record;
 mod rows;
@@ -12,15 +12,15 @@ use crate::race::atomic_order::Order;
 use crate::vector::has_vector_unit;
 use record::{Record, Step};
 
-/// Local memory that serves one group after the other.
+/// Local memory, which is reused by one group after the other.
 pub struct Local {
     words: Vec<u64>,
     bytes: usize,
     init: Vec<u8>,
     record: Record,
-    /// The group has one wave only, whose accesses are all ordered.
+    /// The group has only one wave, so all accesses are ordered.
     solo: bool,
-    /// The processor has what the checks of scattered accesses are compiled for a second time.
+    /// The processor supports the vector version of the checks of scattered accesses.
     fast: bool,
 }
 
@@ -31,13 +31,13 @@ impl Default for Local {
 }
 
 impl Local {
-    /// Local memory of no bytes, to be [`reset`](Self::reset).
+    /// Creates empty local memory, to be [`reset`](Self::reset).
     pub fn new() -> Self {
         let fast = has_vector_unit();
         Self { words: Vec::new(), bytes: 0, init: Vec::new(), record: Record::new(), solo: true, fast }
     }
 
-    /// Makes it the uninitialised memory, `bytes` bytes large, of a group of `waves` waves.
+    /// Resets it to `bytes` bytes of uninitialised memory for a group of `waves` waves.
     pub fn reset(&mut self, bytes: usize, waves: u32) {
         self.bytes = bytes;
         self.solo = waves == 1;
@@ -51,20 +51,20 @@ impl Local {
         self.init.resize(bytes, 0);
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the words hold at least so many bytes, each of which is a valid u8.
+        // SAFETY: the words have at least `self.bytes` bytes, and any byte is a valid u8.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.bytes) }
     }
 
-    /// Its bytes, of which the first lies at a multiple of eight.
+    /// Returns its bytes. Their address is a multiple of eight.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `bytes`; any value of the bytes makes valid words.
+        // SAFETY: as in `bytes`; any byte values are valid words.
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.bytes) }
     }
 
-    /// Checks an access of `bytes` bytes by each lane of `mask` to its own of `addresses`, as
-    /// [`Launch::check`] does for global memory.
+    /// Checks an access of `bytes` bytes by each lane of `mask` to its address in `addresses`, like
+    /// [`Launch::check`] for global memory.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "an access has that many properties, and this is the hot path")]
     pub fn check(
@@ -95,9 +95,9 @@ impl Local {
         self.check_lanes(&subject, mask, addresses, align, launch)
     }
 
-    /// Checks an access to all `bytes` bytes at `address` by a wave as a whole, as
-    /// [`Launch::check_run`] does for global memory. False where something may be wrong: then
-    /// [`check`](Self::check) is to be called. Not for atomics.
+    /// Checks an access of a whole wave to all `bytes` bytes at `address`, like
+    /// [`Launch::check_run`] for global memory. Returns false if there may be an error; the caller
+    /// must then call [`check`](Self::check). Not for atomics.
     #[inline(always)]
     pub fn check_run(
         &mut self,
@@ -117,8 +117,7 @@ impl Local {
             && self.note(&mut step, access, address as usize, bytes, launch.local_granule())
     }
 
-    /// What is in `bytes` bytes at `address`, inside of the memory, counts as not written from now
-    /// on.
+    /// Marks `bytes` bytes at `address` as uninitialised. They must be inside the memory.
     pub fn forget(&mut self, address: u32, bytes: u32) {
         self.init[address as usize..][..bytes as usize].fill(0);
     }
@@ -139,8 +138,8 @@ impl Local {
         self.check_well(who, access, mask, addresses, starts, bytes, align, granule)
     }
 
-    /// Where nothing is wrong with any lane: those that write a byte which an earlier lane writes
-    /// too. Where something may be, everything is to be checked again. `starts` are the lanes with
+    /// Returns the lanes that write a byte that an earlier lane also writes, if no lane has an
+    /// error. If there may be an error, everything must be checked again. `starts` are the lanes at
     /// which rows start.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
@@ -160,7 +159,7 @@ impl Local {
             highest = highest.max(address);
             low_bits |= address;
         };
-        // Of full waves the compiler knows the length.
+        // For full waves, the compiler knows the length.
         if mask == u64::MAX {
             addresses.iter().for_each(|address| see(*address));
         } else if mask == u64::from(u32::MAX) {
@@ -173,7 +172,7 @@ impl Local {
         }
         let overlap = || if access == Access::Store { overlapping(mask, addresses, u64::from(bytes)) } else { 0 };
         let step = &mut self.record.step(who, access);
-        // Where rows are short, to look at each lane is quicker.
+        // For short rows, checking each lane is faster.
         if starts.count_ones() > mask.count_ones() / 4 && bytes == 1 << granule && low_bits & (bytes - 1) == 0 {
             if !self.written_each(access, mask, addresses, bytes) {
                 return None;
@@ -187,7 +186,7 @@ impl Local {
             next = lanes.next();
             let last = rows::last_before(mask, next.unwrap_or(u64::BITS));
             let (start, end) = (addresses[first as usize & 63], addresses[last as usize & 63] + bytes);
-            // A row that comes again (the rows of a tile do) is recorded already.
+            // A repeated row (as in a tile) is already recorded.
             if before != (start, end) && !self.note(step, access, start as usize, (end - start) as usize, granule) {
                 return None;
             }
@@ -196,8 +195,8 @@ impl Local {
         Some(overlap())
     }
 
-    /// Notes that each lane writes its bytes, which exist; of a load: whether all of them were
-    /// written.
+    /// For a store, marks the bytes of each lane as written. For a load, returns whether all of
+    /// them were written. The bytes must exist.
     #[inline(always)]
     fn written_each(&mut self, access: Access, mask: u64, addresses: &[u32; LANES], bytes: u32) -> bool {
         let init = &mut self.init[..];
@@ -214,7 +213,8 @@ impl Local {
         all
     }
 
-    /// Records an access to bytes that exist. False where one was not initialised, or at a clash.
+    /// Records an access to existing bytes. Returns false if one was uninitialised or there is a
+    /// clash.
     #[inline(always)]
     fn note(&mut self, step: &mut Step, access: Access, start: usize, bytes: usize, granule: u32) -> bool {
         let init = &mut self.init[start..start + bytes];
@@ -253,12 +253,12 @@ impl Local {
             let at = addresses[lane as usize] as usize;
             if at + bytes > self.bytes {
                 lanes &= !(1 << lane);
-                outside.add(lane, || said(at, format!("is {}, which ends before", named(at).place)));
+                outside.add(lane, || said(at, format!("is {}, and reaches beyond its end", named(at).place)));
                 continue;
             }
             let aligned = at & (align as usize - 1) == 0;
             if !aligned {
-                crooked.add(lane, || said(at, format!("is {}, no multiple of {align}", named(at).place)));
+                crooked.add(lane, || said(at, format!("is {}, not aligned to {align}", named(at).place)));
                 if access.is_atomic() {
                     lanes &= !(1 << lane);
                     continue;
@@ -269,7 +269,7 @@ impl Local {
                 && let Some(byte) = init.iter().position(|b| *b == 0)
             {
                 unwritten
-                    .add(lane, || said(at + byte, format!("reads what was never written, {}", named(at + byte).place)));
+                    .add(lane, || said(at + byte, format!("reads uninitialised memory, {}", named(at + byte).place)));
             }
             if access.writes() {
                 init.fill(1);
@@ -288,8 +288,8 @@ impl Local {
         if access.is_atomic()
             && let Some(order) = launch.order()
         {
-            // All waves of the group run on this thread, so that the atomic may as well have been
-            // made already.
+            // All waves of the group run on this thread, so the atomic can be treated as already
+            // performed.
             let key = |lane: u32| u64::from(addresses[lane as usize]) | u64::from(subject.who.group) << 24 | 1 << 63;
             order.done(order.begin(subject.who, lanes_of(lanes).map(key)));
         }
@@ -315,8 +315,8 @@ impl Local {
         }
     }
 
-    /// Tells that lanes of one store wrote different values to one byte of it, as
-    /// [`Launch::overlapping`] does for global memory.
+    /// Reports that lanes of one store wrote different values to one byte, like
+    /// [`Launch::overlapping`] for global memory.
     #[expect(clippy::too_many_arguments, reason = "as for `check`")]
     pub fn overlapping(
         &self,
@@ -331,7 +331,7 @@ impl Local {
         let subject = Subject { who, access: Access::Store, site, bytes, lane, describe, more: 0 };
         let buffer = format!("local memory of {} bytes", self.bytes);
         let what = format!(
-            "races with the same store of another lane, which writes another value there: at byte {address} of the {buffer}"
+            "races with the same store of another lane, which writes a different value there: at byte {address} of the {buffer}"
         );
         launch.tell(
             FindingKind::Race,
@@ -342,7 +342,7 @@ impl Local {
     }
 }
 
-// Words and the widest accesses of a lane are the most frequent by far, and need no loop.
+// Words and the widest accesses of a lane are by far the most frequent and need no loop.
 
 #[inline(always)]
 fn all_written(init: &[u8]) -> bool {

@@ -1,53 +1,54 @@
-//! Who accessed each granule of local memory last, in a word of 64 bits: its writer above, its
-//! readers below.
+//! The last accesses to each granule of local memory, in a 64-bit word: the writer in the high
+//! half, the readers in the low half.
 //!
-//! All that a group did before a barrier is ordered before what it does after, so that only
-//! accesses of the same era can race: eras count barriers, and go on counting from group to group,
-//! so that nothing need be cleared between them.
+//! A barrier orders everything before it before everything after it, so only accesses of the same
+//! era can race. Eras count barriers. They keep counting from group to group, so nothing must be
+//! cleared between groups.
 
 use crate::check::{Access, LANES, Place, lanes_of};
 
 const WAVE_AT: u32 = 2;
 const WAVES: u32 = 32;
 const ERA_AT: u32 = 7;
-/// The last era that a word can say: it stands for all later ones too, about which nothing is told.
+/// The last era that a word can represent. It also stands for all later ones, in which no races are
+/// reported.
 const LAST_ERA: u32 = (1 << (u32::BITS - ERA_AT)) - 1;
-/// A group that would begin later than this finds everything cleared, so that each has this many
-/// eras at least.
+/// If a group would begin after this era, everything is cleared first, so each group has at least
+/// this many eras.
 const LAST_BEGIN: u32 = LAST_ERA / 2;
 
-/// The writer: it was an atomic. Readers: all of them were.
+/// For the writer: it was an atomic. For readers: all of them were atomics.
 const ATOMIC: u32 = 1;
-/// Readers: several waves.
+/// For readers: several waves.
 const MANY_WAVES: u32 = 2;
 
-/// No granule's word: its writer would be of several waves.
+/// A value that no granule's word has, because its writer would be several waves.
 const NONE: u64 = u64::MAX;
-/// Granules that are compared at once: rows are often as short, and what is left of them is looked
-/// at one by one.
+/// Number of granules compared at once. Rows are often this short; the rest of a row is checked one
+/// by one.
 const CHUNK: usize = 4;
 
 /// An access that clashes with this one.
 pub(super) struct Clash {
     pub(super) place: Place,
     pub(super) was: Access,
-    /// It was by several waves, of which `place` names one.
+    /// It was made by several waves, and `place` names one of them.
     pub(super) any_wave: bool,
-    /// Both places are known, and not just that they are late.
+    /// Both places are known exactly, not only that they are late.
     pub(super) exact: bool,
 }
 
-/// The last accesses to the granules of one group's local memory after the other's.
+/// The last accesses to the granules of local memory, for one group after the other.
 pub(super) struct Record {
     granules: Vec<u64>,
-    /// The era of the group's first accesses; that of memory which was never accessed is 0.
+    /// The era of the group's first accesses; memory that was never accessed has era 0.
     begin: u32,
-    /// The last era of which there is an access.
+    /// The last era with an access.
     end: u32,
 }
 
-/// What an instruction makes of a word, so that it is found out once for granules that have the
-/// same, as most have.
+/// The change that an instruction makes to a word. It is computed once for granules with the same
+/// word, which is the usual case.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     me: u32,
@@ -57,7 +58,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Makes `word` the one before. False at a clash.
+    /// Computes the change for `word`. Returns false if there is a clash.
     #[inline(always)]
     fn learn(&mut self, word: u64) -> bool {
         if word == self.before {
@@ -78,7 +79,7 @@ impl Record {
         Self { granules: Vec::new(), begin: 1, end: 0 }
     }
 
-    /// Nothing has accessed the memory, which has at most `granules` granules.
+    /// Resets the record to no accesses, for at most `granules` granules.
     pub(super) fn reset(&mut self, granules: usize) {
         self.begin = self.end + 1;
         if self.begin > LAST_BEGIN {
@@ -90,7 +91,7 @@ impl Record {
         }
     }
 
-    /// An instruction of a wave.
+    /// Returns the step of an instruction of a wave.
     #[inline(always)]
     pub(super) fn step(&mut self, who: &Place, access: Access) -> Step {
         let era = self.begin.saturating_add(who.epoch).min(LAST_ERA);
@@ -99,7 +100,7 @@ impl Record {
         Step { me, access, before: NONE, after: NONE }
     }
 
-    /// Records an access to the granules from `first` to `last`. False at a clash.
+    /// Records an access to the granules from `first` to `last`. Returns false if there is a clash.
     #[inline(always)]
     pub(super) fn row(&mut self, step: &mut Step, first: usize, last: usize) -> bool {
         let granules = &mut self.granules[first..=last];
@@ -115,8 +116,8 @@ impl Record {
         note_each(step, rest)
     }
 
-    /// Records an access of each lane to one granule, in which its address lies. At a clash there
-    /// is no result; else the lanes of a store that access the granule of an earlier lane.
+    /// Records an access of each lane to the granule of its address. Returns `None` if there is a
+    /// clash, else the lanes of a store that access the granule of an earlier lane.
     #[inline(always)]
     pub(super) fn each(&mut self, step: &mut Step, mask: u64, addresses: &[u32; LANES], granule: u32) -> Option<u64> {
         let granules = &mut self.granules[..];
@@ -134,7 +135,7 @@ impl Record {
             }
             for lane in lanes_of(mask) {
                 let word = &mut granules[at(lane)];
-                // It is where an earlier lane was at the same granule.
+                // Equal words mean that an earlier lane accessed the same granule.
                 if *word != step.after {
                     if !step.learn(*word) {
                         return None;
@@ -151,8 +152,8 @@ impl Record {
                 }
             }
         }
-        // What a store leaves is the same whatever was there. Marked first, so that a second lane
-        // at a granule is seen.
+        // A store leaves the same word whatever was there before. The granules are marked first, to
+        // detect a second lane at a granule.
         let mut overlap = 0;
         for lane in lanes_of(mask) {
             let word = &mut granules[at(lane)];
@@ -165,7 +166,8 @@ impl Record {
         Some(overlap)
     }
 
-    /// What an access by `step` to a granule clashes with. Recorded is it in any case.
+    /// Returns the access with which an access by `step` to a granule clashes. Records the access
+    /// in any case.
     pub(super) fn clash(&mut self, step: &Step, granule: usize, who: &Place) -> Option<Clash> {
         let word = &mut self.granules[granule];
         match next(*word, step.me, step.access) {
@@ -187,7 +189,7 @@ impl Record {
     }
 }
 
-/// As [`note_each`], of granules that may all have the word of the last one.
+/// Like [`note_each`], for granules that may all have the word of the last one.
 #[inline(always)]
 fn note(step: &mut Step, granules: &mut [u64; CHUNK]) -> bool {
     let mut differ = 0;
@@ -203,7 +205,7 @@ fn note(step: &mut Step, granules: &mut [u64; CHUNK]) -> bool {
     true
 }
 
-/// Records an access to all of `granules`. False at a clash.
+/// Records an access to all of `granules`. Returns false if there is a clash.
 #[inline(always)]
 fn note_each(step: &mut Step, granules: &mut [u64]) -> bool {
     for word in granules {
@@ -215,7 +217,7 @@ fn note_each(step: &mut Step, granules: &mut [u64]) -> bool {
     true
 }
 
-/// A granule's word after an access, or what it clashes with.
+/// Returns a granule's word after an access, or the access with which it clashes.
 #[inline]
 fn next(word: u64, me: u32, access: Access) -> Result<u64, (u32, Access)> {
     let (writer, reader) = ((word >> 32) as u32, word as u32);
@@ -232,8 +234,8 @@ fn next(word: u64, me: u32, access: Access) -> Result<u64, (u32, Access)> {
     if access.writes() || !same_era(reader) {
         return Ok(overruled(word, me, access));
     }
-    // One more reader. Of readers of both kinds the word has the plain ones, with which more
-    // clashes; of several waves it names one.
+    // One more reader. If there are atomic and plain readers, the word keeps the plain ones, which
+    // clash with more accesses. If there are several waves, it names one.
     let me = me | flag(access);
     let reader = match (reader ^ me) & ATOMIC {
         0 if alone || reader & MANY_WAVES != 0 => reader,
@@ -244,13 +246,13 @@ fn next(word: u64, me: u32, access: Access) -> Result<u64, (u32, Access)> {
     Ok(u64::from(writer) << 32 | u64::from(reader))
 }
 
-/// A granule's word after an access, whatever was there.
+/// Returns a granule's word after an access, independent of earlier accesses.
 #[inline(always)]
 fn overruled(word: u64, me: u32, access: Access) -> u64 {
     let me = u64::from(me | flag(access));
     if access.writes() {
-        // Who read before is ordered before this, or was told: what comes after is measured against
-        // this access.
+        // Earlier readers are ordered before this access or were reported. Later accesses are
+        // compared with this one.
         return me << 32;
     }
     word >> 32 << 32 | me

@@ -1,11 +1,11 @@
-//! How the accesses of a wave lie: in rows of lanes of which each is where the one before ends, or
-//! where that is.
+//! Splits the accesses of a wave into rows of lanes, in which each access starts at the end of the
+//! previous one or at the same address.
 
 use crate::check::{LANES, lanes_of};
 use std::arch::x86_64::{__m256i, _mm256_add_epi32, _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_loadu_si256};
 use std::arch::x86_64::{_mm256_movemask_ps, _mm256_or_si256, _mm256_set1_epi32};
 
-/// The lanes of `mask` with which a row starts.
+/// Returns the lanes of `mask` at which a row starts.
 pub(super) fn starts(mask: u64, addresses: &[u32; LANES], bytes: u32) -> u64 {
     let (mut starts, mut last) = (0, None);
     for lane in lanes_of(mask) {
@@ -17,7 +17,7 @@ pub(super) fn starts(mask: u64, addresses: &[u32; LANES], bytes: u32) -> u64 {
     starts
 }
 
-/// As [`starts`], eight lanes at a time where none is missing between two.
+/// Like [`starts`], eight lanes at a time if no lane is missing in between.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn starts_fast(mask: u64, addresses: &[u32; LANES], bytes: u32) -> u64 {
@@ -27,11 +27,11 @@ pub(super) fn starts_fast(mask: u64, addresses: &[u32; LANES], bytes: u32) -> u6
     }
     let load = |lane: usize| -> __m256i {
         let eight: &[u32; 8] = addresses[lane..].first_chunk().expect("eight lanes from one below 57");
-        // SAFETY: eight words, which any alignment will do for.
+        // SAFETY: the pointer is to eight words, and the load needs no alignment.
         unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) }
     };
     let mut continues = 0;
-    // Of each lane but the first, and of those from 56 on twice.
+    // All lanes except the first; lanes from 56 on are processed twice.
     for lane in [1, 9, 17, 25, 33, 41, 49, 56] {
         let (before, here) = (load(lane - 1), load(lane));
         let follows = _mm256_cmpeq_epi32(here, _mm256_add_epi32(before, _mm256_set1_epi32(bytes as i32)));
@@ -41,7 +41,7 @@ pub(super) fn starts_fast(mask: u64, addresses: &[u32; LANES], bytes: u32) -> u6
     mask & !(continues & mask << 1)
 }
 
-/// The last lane of `mask` before `lane`.
+/// Returns the last lane of `mask` before `lane`.
 #[inline(always)]
 pub(super) fn last_before(mask: u64, lane: u32) -> u32 {
     let before = if lane < u64::BITS { mask & ((1 << lane) - 1) } else { mask };
@@ -60,7 +60,7 @@ mod tests {
             bytes in prop::sample::select(vec![1u32, 2, 4, 8, 16]),
             mask in prop_oneof![Just(u64::MAX), Just(u64::from(u32::MAX)), any::<u64>(), (0u32..64).prop_map(|n| u64::MAX >> n)],
         ) {
-            // Of each run the lanes stay or follow; the next run jumps.
+            // Within a run, the addresses stay or continue; the next run jumps.
             let mut at = 0u32;
             let mut all = runs.iter().cycle().enumerate().flat_map(|(i, &(stay, follow))| {
                 at += 1000 + i as u32;

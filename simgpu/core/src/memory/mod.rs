@@ -1,8 +1,8 @@
-//! The memory of the simulated devices: one arena of this process, in which a device address is a
-//! host address.
+//! The memory of the simulated devices: one arena in this process, in which device addresses are
+//! host addresses.
 //!
-//! Allocations lie apart from each other, and what was freed stays out of use for a while, so that
-//! an access a little outside a buffer and one after its release hit nothing that lives.
+//! Allocations are separated by gaps, and freed memory is not reused for a while. So an access
+//! slightly outside a buffer, or after its release, does not hit another live allocation.
 
 mod host;
 mod ranges;
@@ -21,33 +21,32 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// What an allocation is for.
+/// The purpose of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Memory of the device: uninitialised until something writes it.
+    /// Device memory, uninitialised until something writes it.
     Device,
-    /// Memory of the host that kernels reach. The host writes it unseen, so that all of it counts
-    /// as initialised.
+    /// Host memory that kernels can access. Writes by the host are not observed, so all of it
+    /// counts as initialised.
     Pinned,
-    /// A loaded module: initialised, and read-only for kernels.
+    /// A loaded module; initialised, and read-only for kernels.
     Code,
-    /// What a launch reads besides (arguments and the like): initialised, and read-only for
-    /// kernels.
+    /// Other data that a launch reads, such as arguments; initialised, and read-only for kernels.
     Constant,
 }
 
-/// Memory that was allocated.
+/// An allocation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Allocation {
     /// The address of the first byte, a multiple of 256.
     pub base: u64,
-    /// How many bytes there are; the next one belongs to nothing.
+    /// The size in bytes; the next byte belongs to no allocation.
     pub bytes: u64,
-    /// What it is for.
+    /// The purpose.
     pub kind: Kind,
     /// Its number in the order of allocation, from 1.
     pub number: u64,
-    /// What whoever allocated it calls it; may be empty.
+    /// The name given by the caller; may be empty.
     pub name: String,
 }
 
@@ -58,12 +57,12 @@ impl fmt::Display for Allocation {
     }
 }
 
-/// There is not so much memory left.
+/// The error of an allocation for which there is not enough memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// Bytes asked for.
+    /// Requested bytes.
     pub bytes: u64,
-    /// What is there.
+    /// The memory in use.
     pub usage: Usage,
 }
 
@@ -73,20 +72,20 @@ impl fmt::Display for OutOfMemory {
         let asked = self.bytes;
         write!(
             f,
-            "{asked} bytes were asked for; {in_use} of the {capacity} bytes of the simulated devices are in use "
+            "{asked} bytes were requested; {in_use} of the {capacity} bytes of the simulated devices are in use "
         )?;
-        f.write_str("(ISOBIT_SIM_MEMORY sets how many there are)")
+        f.write_str("(ISOBIT_SIM_MEMORY sets the total)")
     }
 }
 
 impl std::error::Error for OutOfMemory {}
 
-/// No live allocation starts at the address.
+/// The error of an address at which no live allocation starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAllocated {
     /// The address.
     pub address: u64,
-    /// Where the address is.
+    /// A description of the address.
     pub place: String,
 }
 
@@ -98,14 +97,14 @@ impl fmt::Display for NotAllocated {
 
 impl std::error::Error for NotAllocated {}
 
-/// How much memory is in use.
+/// The amount of memory in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Bytes of the live allocations.
     pub in_use: u64,
     /// Bytes of the arena.
     pub capacity: u64,
-    /// The most that ever was in use.
+    /// The maximum that was ever in use.
     pub peak: u64,
 }
 
@@ -124,26 +123,27 @@ pub struct Memory {
     arena: Reservation,
     shadow: Shadow,
     book: Mutex<Book>,
-    /// Held for reading by every launch, for writing where the shadows of accesses are cleared.
+    /// Held for reading by every launch, and for writing while the access shadows are cleared.
     launches: RwLock<()>,
 }
 
-/// A number that no other launch has among those whose accesses the shadows still know. While it
-/// lives, the launch runs.
+/// A launch number that is unique among the launches recorded in the shadows. The launch runs while
+/// this value exists.
 pub(crate) struct Dispatch<'a> {
     pub(crate) number: u64,
     _running: RwLockReadGuard<'a, ()>,
 }
 
-/// Dispatch numbers are below this; then the shadows are cleared, and they start anew.
+/// Dispatch numbers are below this. When it is reached, the shadows are cleared and numbering
+/// restarts.
 pub(crate) const DISPATCHES: u64 = 1 << 16;
 
 impl Memory {
-    /// An arena of `capacity` bytes, which take memory of the host as they are used.
+    /// Creates an arena of `capacity` bytes, which use host memory only when they are needed.
     ///
     /// # Errors
     ///
-    /// The system gives no such range of addresses.
+    /// Fails if the system cannot reserve the address range.
     pub fn new(capacity: u64) -> io::Result<Self> {
         let bytes = usize::try_from(capacity).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let usage = Usage { capacity, ..Usage::default() };
@@ -164,12 +164,12 @@ impl Memory {
         })
     }
 
-    /// Allocates `bytes` bytes at a multiple of 256. Zero bytes are an allocation too, of which no
-    /// byte may be accessed.
+    /// Allocates `bytes` bytes at a multiple of 256. An allocation of zero bytes is valid, but no
+    /// byte of it may be accessed.
     ///
     /// # Errors
     ///
-    /// The arena has no such range left, or the host has no memory for it.
+    /// Fails if the arena has no free range of this size, or the host has no memory for it.
     pub fn alloc(&self, bytes: usize, kind: Kind, name: &str) -> Result<u64, OutOfMemory> {
         let bytes = bytes as u64;
         let mut book = self.book.lock();
@@ -186,7 +186,7 @@ impl Memory {
             book.ranges.give_back(offset, bytes, &mut Vec::new());
             return Err(error);
         }
-        // SAFETY: committed just now, and nobody has been told of the allocation yet.
+        // SAFETY: the memory was just committed, and nothing else knows of the allocation yet.
         unsafe { self.shadow.set_initialised(offset, bytes, kind.initialised()) };
         book.allocated += 1;
         let base = self.start() + offset;
@@ -198,12 +198,12 @@ impl Memory {
         Ok(base)
     }
 
-    /// Frees the allocation that starts at `base`. Whoever calls has seen to it that no work uses
-    /// it any more.
+    /// Frees the allocation that starts at `base`. The caller must ensure that no work uses it any
+    /// more.
     ///
     /// # Errors
     ///
-    /// No live allocation starts there.
+    /// Fails if no live allocation starts there.
     pub fn free(&self, base: u64) -> Result<(), NotAllocated> {
         let mut book = self.book.lock();
         let Some(gone) = book.live.remove(&base) else {
@@ -211,8 +211,8 @@ impl Memory {
             return Err(NotAllocated { address: base, place });
         };
         book.usage.in_use -= gone.bytes;
-        // SAFETY: the allocation's own bytes, which nothing uses any more, as the caller promises.
-        // Their memory goes back to the host where there is much of it.
+        // Returns the memory to the host if it is large. SAFETY: these are the allocation's own
+        // bytes, and the caller guarantees that nothing uses them any more.
         unsafe { self.arena.zero((base - self.start()) as usize, gone.bytes as usize) };
         let mut forgotten = Vec::new();
         book.ranges.give_back(base - self.start(), gone.bytes, &mut forgotten);
@@ -224,14 +224,14 @@ impl Memory {
         Ok(())
     }
 
-    /// The live allocation that holds `address`.
+    /// Returns the live allocation that contains `address`.
     pub fn find(&self, address: u64) -> Option<Arc<Allocation>> {
         let book = self.book.lock();
         let (_, last) = book.live.range(..=address).next_back()?;
         (address < last.base + last.bytes).then(|| last.clone())
     }
 
-    /// The allocations as they are now. Costs nothing while none comes or goes.
+    /// Returns the current allocations. Costs nothing if they have not changed.
     pub fn table(&self) -> Arc<Table> {
         self.table_of(&mut self.book.lock())
     }
@@ -241,8 +241,8 @@ impl Memory {
         table.get_or_insert_with(|| Arc::new(Table::new(live.values().cloned().collect()))).clone()
     }
 
-    /// What the `bytes` bytes at `address` are called in findings: also where they were freed, or
-    /// lie outside of everything.
+    /// Returns the description of the `bytes` bytes at `address` for findings, even if they were
+    /// freed or are outside every allocation.
     pub fn name(&self, address: u64, bytes: u64) -> Named {
         self.name_in(&mut self.book.lock(), address, bytes)
     }
@@ -256,17 +256,17 @@ impl Memory {
         Named { buffer: format!("freed {freed}"), offset, place: format!("in the freed {freed}, at byte {offset}") }
     }
 
-    /// How much is in use.
+    /// Returns the amount of memory in use.
     pub fn usage(&self) -> Usage {
         self.book.lock().usage
     }
 
-    /// True for every address of the arena, allocated or not.
+    /// Whether the arena contains the address, allocated or not.
     pub fn holds(&self, address: u64) -> bool {
         address.wrapping_sub(self.start()) < self.book.lock().usage.capacity
     }
 
-    /// The address of the arena's first byte.
+    /// Returns the address of the arena's first byte.
     #[inline(always)]
     pub(crate) fn start(&self) -> u64 {
         self.arena.base() as u64
@@ -290,7 +290,7 @@ impl Memory {
         drop(running);
         let alone = self.launches.write();
         if self.book.lock().dispatches >= DISPATCHES {
-            // SAFETY: the lock is held for writing, so that no launch runs.
+            // SAFETY: the lock is held for writing, so no launch runs.
             unsafe { self.shadow.forget_accesses() };
             self.book.lock().dispatches = 0;
         }

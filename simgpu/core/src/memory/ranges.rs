@@ -1,32 +1,33 @@
-//! Which bytes of the arena are free: an allocator that leaves red zones and keeps what was freed
-//! out of use for a while.
+//! The allocator of ranges of the arena. It leaves red zones between allocations and quarantines
+//! freed ranges for a while.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Every allocation starts at a multiple of this many bytes.
+/// The alignment of every allocation, in bytes.
 pub(super) const ALIGN: u64 = 256;
-/// Bytes at least between two allocations that belong to neither.
+/// The minimum number of bytes between two allocations that belong to neither.
 pub(super) const RED_ZONE: u64 = 1024;
-/// Freed bytes that are kept out of use, as a part of the capacity, and at most. The shadow of a
-/// byte takes up to 20 bytes of the host, and stays: with two gibibytes in turn a process grew to
-/// 14, and a machine with several of them ran out of memory; with 64 mebibytes to 2.3 GiB.
+/// Freed bytes in quarantine, as a fraction of the capacity, and at most. The shadow of a byte
+/// takes up to 20 bytes of host memory, which are not released: with two gibibytes in quarantine a
+/// process grew to 14 GiB, and a machine with several such processes ran out of memory; with 64
+/// mebibytes it grew to 2.3 GiB.
 const QUARANTINE_PART: u64 = 8;
 const QUARANTINE_MOST: u64 = 32 << 20;
 
-/// Offsets, not addresses, throughout.
+/// Free and quarantined ranges. All values are offsets, not addresses.
 pub(super) struct Ranges {
     capacity: u64,
-    /// Everything from here on is free.
+    /// Everything from this offset on is free.
     top: u64,
-    /// Free ranges below `top`, by start; none touches another.
+    /// Free ranges below `top`, by start. No two are adjacent.
     free: BTreeMap<u64, u64>,
     by_length: BTreeSet<(u64, u64)>,
     quarantine: VecDeque<(u64, u64)>,
     quarantined: u64,
 }
 
-/// The bytes that an allocation of `bytes` bytes occupies with its padding and the red zone after
-/// it.
+/// Returns the number of bytes that an allocation of `bytes` bytes occupies, including its padding
+/// and the red zone after it.
 fn footprint(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGN) + RED_ZONE
 }
@@ -37,13 +38,13 @@ impl Ranges {
         Self { capacity, top: RED_ZONE, free, by_length, quarantine: VecDeque::new(), quarantined: 0 }
     }
 
-    /// One past the last offset that is handed out or was until lately.
+    /// Returns the end of all ranges that are allocated or in quarantine.
     pub(super) fn top(&self) -> u64 {
         self.top
     }
 
-    /// A range for `bytes` bytes, with the freed ranges that now may be forgotten; `None` where
-    /// nothing is large enough.
+    /// Takes a range for `bytes` bytes and adds the ranges that leave the quarantine to
+    /// `forgotten`. Returns `None` if no range is large enough.
     pub(super) fn take(&mut self, bytes: u64, forgotten: &mut Vec<u64>) -> Option<u64> {
         if bytes > self.capacity {
             return None;
@@ -153,7 +154,7 @@ mod tests {
             for (start, bytes) in live {
                 ranges.give_back(start, bytes, &mut forgotten);
             }
-            // Everything back: the whole arena is one range again.
+            // When everything is given back, the whole arena is one range again.
             let all = (1 << 20) - 2 * RED_ZONE;
             prop_assert_eq!(ranges.take(all, &mut forgotten), Some(RED_ZONE));
             prop_assert_eq!(ranges.take(1, &mut forgotten), None);

@@ -1,20 +1,20 @@
-//! What is known of every byte of the arena: whether it was written, and who accessed it last.
+//! The shadow state of every byte of the arena: whether it was written, and its last accesses.
 
 use super::reserve::Reservation;
 use std::io;
 use std::sync::atomic::AtomicU64;
 
-/// Bytes of the arena that one block word speaks for.
+/// Bytes of the arena that one block word describes.
 pub(crate) const BLOCK: u64 = 64;
 
-/// The shadows of an arena, addressed by offset in it.
+/// The shadows of an arena, addressed by offset.
 pub(crate) struct Shadow {
-    /// A byte for each byte: 1 where it was written.
+    /// One byte per byte: 1 if it was written.
     init: Reservation,
-    /// A word for each block of [`BLOCK`] bytes.
+    /// One word per block of [`BLOCK`] bytes.
     blocks: Reservation,
-    /// Two words for each granule, of writers and of readers. A launch chooses how large its
-    /// granules are; the room is for single bytes.
+    /// Two words per granule, one for writers and one for readers. A launch chooses the size of its
+    /// granules; there is room for granules of one byte.
     granules: Reservation,
 }
 
@@ -35,39 +35,39 @@ impl Shadow {
         self.granules.commit(top * 16)
     }
 
-    /// The word of block `index`.
+    /// Returns the word of block `index`.
     ///
     /// # Safety
     ///
-    /// The block lies in committed memory of the arena.
+    /// The block must be in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn block(&self, index: u64) -> &AtomicU64 {
-        // SAFETY: inside the reservation, as the caller promises; words are aligned, and only ever
-        // accessed as atomics (or cleared while no launch runs).
+        // SAFETY: the word is inside the reservation, as the caller guarantees. Words are aligned
+        // and accessed only as atomics (or cleared while no launch runs).
         unsafe { &*self.blocks.base().cast::<AtomicU64>().add(index as usize) }
     }
 
-    /// The writer's and the reader's word of granule `index`.
+    /// Returns the writer's and the reader's word of granule `index`.
     ///
     /// # Safety
     ///
-    /// The granule lies in committed memory of the arena.
+    /// The granule must be in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn granule(&self, index: u64) -> &[AtomicU64; 2] {
-        // SAFETY: as for `block`.
+        // SAFETY: as in `block`.
         unsafe { &*self.granules.base().cast::<[AtomicU64; 2]>().add(index as usize) }
     }
 
-    /// True where all `bytes` bytes from `offset` were written.
+    /// Whether all `bytes` bytes from `offset` were written.
     ///
     /// # Safety
     ///
-    /// They lie in committed memory of the arena.
+    /// They must be in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn initialised(&self, offset: u64, bytes: u64) -> bool {
-        // SAFETY: inside the reservation, as the caller promises. Bytes only ever become 1 while
-        // launches run; a kernel that reads what another thread writes at the moment has a race of
-        // its own, which the race check tells, and reads 0 or 1 here.
+        // SAFETY: the bytes are inside the reservation, as the caller guarantees. While launches
+        // run, shadow bytes can only become 1. A kernel that reads a byte while another thread
+        // writes it has a race, which the race check reports, and reads 0 or 1 here.
         unsafe {
             let at = self.init.base().add(offset as usize);
             match bytes {
@@ -80,24 +80,24 @@ impl Shadow {
         }
     }
 
-    /// The first byte of `bytes` from `offset` that nothing has written.
+    /// Returns the first of the `bytes` bytes from `offset` that nothing has written.
     ///
     /// # Safety
     ///
     /// As for [`initialised`](Self::initialised).
     pub(crate) unsafe fn first_unwritten(&self, offset: u64, bytes: u64) -> Option<u64> {
-        // SAFETY: the caller promises what `initialised` asks.
+        // SAFETY: the caller guarantees what `initialised` requires.
         (offset..offset + bytes).find(|at| unsafe { self.init.base().add(*at as usize).read() } != 1)
     }
 
-    /// Notes that the `bytes` bytes from `offset` were written, or that they were not.
+    /// Marks the `bytes` bytes from `offset` as written or as uninitialised.
     ///
     /// # Safety
     ///
     /// As for [`initialised`](Self::initialised).
     #[inline(always)]
     pub(crate) unsafe fn set_initialised(&self, offset: u64, bytes: u64, written: bool) {
-        // SAFETY: the caller promises what `initialised` asks.
+        // SAFETY: the caller guarantees what `initialised` requires.
         unsafe {
             let at = self.init.base().add(offset as usize);
             match (bytes, written) {
@@ -108,23 +108,21 @@ impl Shadow {
         }
     }
 
-    /// Copies what is known of written bytes, as a copy of the bytes themselves does. The ranges
-    /// may overlap.
+    /// Copies the initialisation state of bytes. The ranges may overlap.
     ///
     /// # Safety
     ///
-    /// Both ranges lie in committed memory of the arena.
+    /// Both ranges must be in committed memory of the arena.
     pub(crate) unsafe fn copy_initialised(&self, from: u64, to: u64, bytes: u64) {
         let base = self.init.base();
-        // SAFETY: the caller promises that both ranges lie in committed memory of the arena.
+        // SAFETY: the caller guarantees that both ranges are in committed memory of the arena.
         unsafe { std::ptr::copy(base.add(from as usize), base.add(to as usize), bytes as usize) };
     }
 
     /// Forgets every access.
     ///
     /// # Safety
-    ///
-    /// No launch runs.
+    /// No launch may run.
     pub(super) unsafe fn forget_accesses(&self) {
         // SAFETY: only launches use these words.
         unsafe {
@@ -134,13 +132,13 @@ impl Shadow {
     }
 }
 
-/// True where each of `init` is 1.
+/// Whether each byte of `init` is 1.
 #[inline(always)]
 pub(crate) fn written(init: &[u8]) -> bool {
     let (words, rest) = init.as_chunks::<8>();
     let (parts, last) = words.as_chunks::<16>();
-    // Plain loops: they are part of what the caller is compiled for, which closures of iterators
-    // are not.
+    // Plain loops are compiled with the target features of the caller; closures of iterators are
+    // not.
     for part in parts {
         let mut all = ONES;
         for word in part {

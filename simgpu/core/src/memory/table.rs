@@ -1,38 +1,38 @@
-//! A snapshot of what is allocated, for the checks of a launch and for naming addresses.
+//! A snapshot of the allocations, for the checks of a launch and for naming addresses.
 
 use super::{Allocation, Kind};
 use std::sync::Arc;
 
-/// Bytes from its ends within which an address is called near an allocation.
+/// An address within this many bytes of an allocation is described relative to it.
 const NEAR: u64 = 1 << 20;
 
-/// The allocations there were at one moment, by address.
+/// The allocations at one moment, by address.
 #[derive(Debug, Default)]
 pub struct Table {
     bounds: Vec<(u64, u64)>,
     live: Vec<Arc<Allocation>>,
 }
 
-/// What an address is called in a finding.
+/// The description of an address in a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// The allocation that holds it or, where none does, the nearest.
+    /// The allocation that contains it, or else the nearest one.
     pub buffer: String,
-    /// Bytes from the start of that allocation, negative before it; the address itself where no
+    /// Bytes from the start of that allocation, negative before it; the address itself if no
     /// allocation is near.
     pub offset: i64,
-    /// Where the address is, as the end of a sentence: `4 bytes past the end of allocation #2 of
-    /// 4096 bytes`.
+    /// The place of the address, as the end of a sentence: `4 bytes past the end of allocation #2
+    /// of 4096 bytes`.
     pub place: String,
 }
 
 impl Table {
-    /// A table of allocations given in the order of their addresses.
+    /// Creates a table of allocations, which must be in the order of their addresses.
     pub(super) fn new(live: Vec<Arc<Allocation>>) -> Self {
         Self { bounds: live.iter().map(|a| (a.base, a.base + a.bytes)).collect(), live }
     }
 
-    /// The allocation that holds `address`.
+    /// Returns the allocation that contains `address`.
     #[inline]
     pub fn find(&self, address: u64) -> Option<&Arc<Allocation>> {
         let after = self.bounds.partition_point(|(base, _)| *base <= address);
@@ -40,7 +40,7 @@ impl Table {
         (address < self.bounds[at].1).then(|| &self.live[at])
     }
 
-    /// What the `bytes` bytes at `address` are called, by what lives.
+    /// Returns the description of the `bytes` bytes at `address`, by the live allocations.
     pub(super) fn name(&self, address: u64, bytes: u64) -> Named {
         let after = self.bounds.partition_point(|(base, _)| *base <= address);
         let before = after.checked_sub(1).map(|i| &self.live[i]);
@@ -53,7 +53,7 @@ impl Table {
         };
         let distance = |a: &Allocation| if a.base > address { a.base - address } else { past(a) };
         let Some(a) = nearest.filter(|a| distance(a) < NEAR) else {
-            let place = "in no allocation and near none".to_owned();
+            let place = "in no allocation and not near one".to_owned();
             return Named { buffer: format!("address {address:#x}"), offset: address as i64, place };
         };
         let offset = address.wrapping_sub(a.base) as i64;
@@ -76,13 +76,13 @@ fn counted(bytes: u64) -> String {
 }
 
 impl Kind {
-    /// True where kernels may write.
+    /// Whether kernels may write.
     pub fn writable(self) -> bool {
         matches!(self, Self::Device | Self::Pinned)
     }
 
-    /// True where every byte counts as written from the start: the host writes such memory where no
-    /// check sees it.
+    /// Whether every byte counts as written from the start, because the host writes such memory
+    /// without checks.
     pub fn initialised(self) -> bool {
         self != Self::Device
     }

@@ -1,5 +1,5 @@
-//! Capture: what is enqueued on a stream, and on the streams that events join to it, becomes the
-//! nodes of a graph instead of being done.
+//! Capture: work enqueued on a stream, and on streams that join it through events, becomes nodes of
+//! a graph instead of being executed.
 
 use super::graph::Graph;
 use super::{QueueError, Queues, State, StreamId, Work};
@@ -7,26 +7,26 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::thread::{self, ThreadId};
 
-/// How far a capture, or a thread, restricts calls that wait or allocate.
+/// How strictly a capture, or a thread, restricts calls that wait or allocate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CaptureMode {
-    /// No thread of this mode may make them while any capture of this mode goes on.
+    /// No thread in this mode may make such calls while any capture in this mode is active.
     #[default]
     Global,
-    /// The thread that began the capture may not make them.
+    /// The thread that began the capture may not make such calls.
     ThreadLocal,
-    /// They are allowed.
+    /// Such calls are allowed.
     Relaxed,
 }
 
-/// Whether a stream captures.
+/// The capture state of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaptureStatus {
-    /// It does not.
+    /// The stream is not capturing.
     None,
-    /// It does.
+    /// The stream is capturing.
     Active,
-    /// It did, but a call that is not allowed spoilt the capture, which is still to be ended.
+    /// A forbidden call invalidated the capture, which must still be ended.
     Invalidated,
 }
 
@@ -39,7 +39,7 @@ struct Capture {
     mode: CaptureMode,
     thread: ThreadId,
     graph: Graph,
-    /// Every stream that takes part, with the nodes that its next one comes after.
+    /// Every participating stream, with the nodes that its next node depends on.
     frontiers: HashMap<StreamId, Vec<usize>>,
     invalid: bool,
 }
@@ -54,7 +54,7 @@ thread_local! {
     static THREAD_MODE: Cell<CaptureMode> = const { Cell::new(CaptureMode::Global) };
 }
 
-/// Sets the calling thread's own mode and gives the one it had.
+/// Sets the calling thread's mode and returns the previous one.
 pub fn exchange_capture_mode(mode: CaptureMode) -> CaptureMode {
     THREAD_MODE.replace(mode)
 }
@@ -72,11 +72,11 @@ impl Captures {
 }
 
 impl Queues {
-    /// Begins to capture a stream.
+    /// Begins capturing a stream.
     ///
     /// # Errors
     /// [`QueueError::CaptureUnsupported`] for a legacy default stream, [`QueueError::IllegalState`]
-    /// where the stream captures already.
+    /// if the stream is already capturing.
     pub fn begin_capture(&self, id: StreamId, mode: CaptureMode) -> Result<(), QueueError> {
         let mut state = self.state.lock();
         let stream = state.stream(id)?;
@@ -96,12 +96,13 @@ impl Queues {
         Ok(())
     }
 
-    /// Ends the capture that was begun on a stream, and gives the graph. Whatever the answer but
-    /// [`QueueError::CaptureUnmatched`], [`QueueError::IllegalState`] and
-    /// [`QueueError::CaptureWrongThread`], the capture is over.
+    /// Ends the capture that was begun on a stream, and returns the graph. The capture is over
+    /// unless the error is [`QueueError::CaptureUnmatched`], [`QueueError::IllegalState`] or
+    /// [`QueueError::CaptureWrongThread`].
     ///
     /// # Errors
-    /// Those three, [`QueueError::CaptureInvalidated`], [`QueueError::CaptureUnjoined`].
+    /// Returns one of those three, [`QueueError::CaptureInvalidated`] or
+    /// [`QueueError::CaptureUnjoined`].
     pub fn end_capture(&self, id: StreamId) -> Result<Graph, QueueError> {
         let mut state = self.state.lock();
         let capture = state.stream(id)?.capture.ok_or(QueueError::IllegalState)?;
@@ -125,7 +126,7 @@ impl Queues {
         Ok(ended.graph)
     }
 
-    /// Whether a stream captures, and a number that tells one capture from another.
+    /// Returns the capture state of a stream, and a number that identifies the capture.
     ///
     /// # Errors
     /// [`QueueError::UnknownStream`].
@@ -138,7 +139,7 @@ impl Queues {
         })
     }
 
-    /// Refuses a call that allocates, frees or waits for a device, where a capture forbids it. The
+    /// Refuses a call that allocates, frees or waits for a device if a capture forbids it. The
     /// capture becomes invalid.
     ///
     /// # Errors
@@ -169,7 +170,7 @@ impl State {
         }
     }
 
-    /// The capture that a stream is part of. Work of a legacy default stream is refused while it
+    /// Returns the capture that a stream is part of. Refuses work of a legacy default stream that
     /// would wait for a captured stream.
     pub(super) fn capturing(&mut self, id: StreamId) -> Result<Option<CaptureId>, QueueError> {
         let stream = self.stream(id)?;
@@ -198,15 +199,15 @@ impl State {
             .filter_map(|stream| stream.capture)
     }
 
-    /// Adds work to the capture of the stream, if it has one.
+    /// Adds work to the stream's capture, if there is one.
     pub(super) fn captured(&mut self, id: StreamId, work: &Work) -> Result<bool, QueueError> {
         let Some(capture) = self.capturing(id)? else { return Ok(false) };
         self.capture_with(capture, id, |graph, after| vec![graph.push(work.clone(), after)]);
         Ok(true)
     }
 
-    /// Adds nodes after those that the stream has in the capture; `add` gives the ones that its
-    /// next node comes after.
+    /// Adds nodes after the stream's current nodes in the capture. `add` returns the nodes that the
+    /// stream's next node depends on.
     pub(super) fn capture_with(
         &mut self,
         capture: CaptureId,
@@ -220,7 +221,7 @@ impl State {
         }
     }
 
-    /// Makes a stream, which may be part of the capture already, come after some of its nodes.
+    /// Makes a stream, which may already be part of the capture, depend on some of its nodes.
     pub(super) fn join_capture(
         &mut self,
         id: StreamId,
@@ -249,7 +250,7 @@ impl State {
         Ok(())
     }
 
-    /// Refuses a wait for a stream that captures, whose capture becomes invalid.
+    /// Refuses a wait for a capturing stream. The capture becomes invalid.
     pub(super) fn refuse_wait_in_capture(&mut self, id: StreamId) -> Result<(), QueueError> {
         let stream = self.stream(id)?;
         if let Some(capture) = stream.capture {

@@ -1,5 +1,5 @@
-//! What streams of one device share: the legacy default stream, and what destroyed streams left
-//! behind.
+//! State shared by the streams of one device: the legacy default stream, and the remains of
+//! destroyed streams.
 
 use super::tasks::TaskId;
 use super::{Failure, QueueError, Queues, StreamId, inside_work};
@@ -7,9 +7,9 @@ use super::{Failure, QueueError, Queues, StreamId, inside_work};
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) legacy: StreamId,
-    /// Destroyed streams, with their last task: their work goes on.
+    /// Destroyed streams, with their last task; their work continues.
     pub(super) orphans: Vec<Orphan>,
-    /// The failure of a destroyed stream that nobody was told of.
+    /// The unreported failure of a destroyed stream.
     pub(super) failure: Option<Failure>,
 }
 
@@ -26,7 +26,7 @@ impl Device {
         Self { legacy, orphans: Vec::new(), failure: None }
     }
 
-    /// Keeps the failure of a stream that is destroyed, if it was one of this device's.
+    /// Keeps the failure of a destroyed stream if it belonged to this device.
     pub(super) fn poison_orphan(&mut self, stream: StreamId, failure: &Failure) {
         if self.orphans.iter().any(|orphan| orphan.stream == stream) {
             self.failure.get_or_insert_with(|| failure.clone());
@@ -35,14 +35,14 @@ impl Device {
 }
 
 impl Queues {
-    /// One more device with its legacy default stream, and its number. Vendors whose streams belong
-    /// to contexts have one for each context.
+    /// Adds a device with its legacy default stream, and returns its number. Vendors whose streams
+    /// belong to contexts have one device per context.
     pub fn add_device(&self) -> usize {
         let mut state = self.state.lock();
         state.add_device()
     }
 
-    /// The legacy default stream of a device.
+    /// Returns the legacy default stream of a device.
     ///
     /// # Errors
     /// [`QueueError::UnknownDevice`].
@@ -53,7 +53,7 @@ impl Queues {
     /// Waits for all work of a device.
     ///
     /// # Errors
-    /// The first failure that nobody was told of. Captures forbid the call.
+    /// Returns the first unreported failure. Captures forbid the call.
     pub fn synchronize_device(&self, device: usize) -> Result<(), QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);

@@ -1,4 +1,4 @@
-//! What a call to the queues can answer but success.
+//! The errors of calls to the queues.
 
 use crate::finding::Fault;
 use std::fmt;
@@ -6,24 +6,24 @@ use std::fmt;
 /// Why a call was refused, or what went wrong in work that it waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueError {
-    /// Work failed; reported once.
+    /// Work failed. Reported once.
     Fault(Fault),
     /// The stream was never created, or is destroyed.
     UnknownStream,
     /// The event was never created, or is destroyed.
     UnknownEvent,
-    /// There is no device of that number.
+    /// There is no device with that number.
     UnknownDevice,
     /// The event and the stream belong to different devices.
     OtherDevice,
     /// The event was never recorded.
     NotRecorded,
-    /// What was asked about is not done yet.
+    /// The work is not finished yet.
     NotReady,
-    /// A call that waits or allocates, while a capture forbids it; or the legacy default stream was
-    /// asked to capture.
+    /// A call that waits or allocates while a capture forbids it, or an attempt to capture the
+    /// legacy default stream.
     CaptureUnsupported,
-    /// The capture became invalid by an earlier call.
+    /// An earlier call made the capture invalid.
     CaptureInvalidated,
     /// The wait would join two captures.
     CaptureMerge,
@@ -39,9 +39,9 @@ pub enum QueueError {
     CapturedEvent,
     /// Only the thread that began the capture may end it.
     CaptureWrongThread,
-    /// The stream captures already, or does not capture.
+    /// The stream is already capturing, or is not capturing.
     IllegalState,
-    /// Work itself made the call, for which it would wait for ever.
+    /// The call was made from work, which would then wait forever.
     InsideWork,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for QueueError {
             Self::CaptureImplicit => "the legacy default stream would wait for a captured stream",
             Self::CapturedEvent => "the event was recorded in a capture, so it never happens",
             Self::CaptureWrongThread => "only the thread that began the capture may end it",
-            Self::IllegalState => "the stream captures already, or does not capture",
+            Self::IllegalState => "the stream is already capturing, or is not capturing",
             Self::InsideWork => "a function that runs in a stream must not call the interface of the device",
         })
     }

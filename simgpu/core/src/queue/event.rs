@@ -1,4 +1,4 @@
-//! Events: points in a stream that others wait for.
+//! Events: points in a stream that others can wait for.
 
 use super::capture::CaptureId;
 use super::tasks::TaskId;
@@ -16,12 +16,12 @@ pub(super) struct Event {
     last: Last,
 }
 
-/// What an event was recorded as last.
+/// The last recording of an event.
 #[derive(Debug, Clone)]
 enum Last {
     Never,
     Task(TaskId, Arc<Record>),
-    /// The nodes of a capture that whoever waits for the event comes after.
+    /// The nodes of a capture that a waiter depends on.
     Captured(CaptureId, Vec<usize>),
 }
 
@@ -40,7 +40,7 @@ impl Record {
 }
 
 impl Queues {
-    /// A new event of a device.
+    /// Creates an event of a device.
     ///
     /// # Errors
     /// [`QueueError::UnknownDevice`].
@@ -54,7 +54,7 @@ impl Queues {
         Ok(id)
     }
 
-    /// Destroys an event. What waits for its last recording goes on waiting.
+    /// Destroys an event. Work that waits for its last recording keeps waiting.
     ///
     /// # Errors
     /// [`QueueError::UnknownEvent`].
@@ -62,11 +62,11 @@ impl Queues {
         self.state.lock().events.remove(&event).map(drop).ok_or(QueueError::UnknownEvent)
     }
 
-    /// Makes the event happen when all work that the stream has now is done. In a capture it marks
-    /// the place in the graph.
+    /// Records the event: it happens when all current work of the stream is done. In a capture it
+    /// marks the position in the graph.
     ///
     /// # Errors
-    /// [`QueueError::OtherDevice`], and those of captures.
+    /// [`QueueError::OtherDevice`], and the errors of captures.
     pub fn record(&self, event: EventId, stream: StreamId) -> Result<(), QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);
@@ -88,12 +88,11 @@ impl Queues {
         Ok(())
     }
 
-    /// Makes what is enqueued on the stream from now on wait for the event's last recording; one
-    /// that was never recorded is no wait. A stream that waits for an event of a capture joins the
-    /// capture.
+    /// Makes all later work of the stream wait for the event's last recording. Does nothing if the
+    /// event was never recorded. A stream that waits for an event of a capture joins the capture.
     ///
     /// # Errors
-    /// Those of captures.
+    /// The errors of captures.
     pub fn wait_event(&self, stream: StreamId, event: EventId) -> Result<(), QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);
@@ -116,21 +115,22 @@ impl Queues {
         }
     }
 
-    /// Waits until the event's last recording has happened; one that was never recorded has.
+    /// Waits until the event's last recording has happened. Returns at once if the event was never
+    /// recorded.
     ///
     /// # Errors
-    /// The failure of what came before it; [`QueueError::CapturedEvent`].
+    /// The failure of earlier work; [`QueueError::CapturedEvent`].
     pub fn synchronize_event(&self, event: EventId) -> Result<(), QueueError> {
         let Some((task, record)) = self.recorded(event)? else { return Ok(()) };
         drop(self.drive(self.state.lock(), vec![task], self.mode));
         record.fault().map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 
-    /// Whether the event's last recording has happened. Where work is deferred, asking does a piece
-    /// of it.
+    /// Checks whether the event's last recording has happened. If work is deferred, each call runs
+    /// one piece of it.
     ///
     /// # Errors
-    /// [`QueueError::NotReady`], and as [`synchronize_event`](Self::synchronize_event).
+    /// [`QueueError::NotReady`], and the errors of [`synchronize_event`](Self::synchronize_event).
     pub fn query_event(&self, event: EventId) -> Result<(), QueueError> {
         let Some((task, record)) = self.recorded(event)? else { return Ok(()) };
         if self.advance(self.state.lock(), &[task]) {
@@ -139,11 +139,11 @@ impl Queues {
         record.fault().map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 
-    /// The time between the last recordings of two events. It is the time of the machine that
-    /// simulates, and negative (the flag) where the second happened first.
+    /// Returns the time between the last recordings of two events. It is the host's time; the flag
+    /// is true if it is negative, that is, if the second event happened first.
     ///
     /// # Errors
-    /// [`QueueError::NotRecorded`], [`QueueError::NotReady`] where one has not happened,
+    /// [`QueueError::NotRecorded`], [`QueueError::NotReady`] if one has not happened,
     /// [`QueueError::OtherDevice`], [`QueueError::CapturedEvent`].
     pub fn elapsed(&self, from: EventId, to: EventId) -> Result<(Duration, bool), QueueError> {
         let devices = {
@@ -164,7 +164,7 @@ impl Queues {
         }
     }
 
-    /// The last recording of an event, if there is one.
+    /// Returns the last recording of an event, if there is one.
     fn recorded(&self, event: EventId) -> Result<Option<(TaskId, Arc<Record>)>, QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);
@@ -176,7 +176,7 @@ impl Queues {
         }
     }
 
-    /// The device of an event.
+    /// Returns the device of an event.
     ///
     /// # Errors
     /// [`QueueError::UnknownEvent`].
@@ -184,7 +184,7 @@ impl Queues {
         self.state.lock().events.get(&event).map(|event| event.device).ok_or(QueueError::UnknownEvent)
     }
 
-    /// Waits for all work that is pending, of every device, and leaves its failures to be told.
+    /// Waits for all pending work of every device. Failures are reported by later calls.
     pub fn drain(&self) {
         let state = self.state.lock();
         let targets = (0..state.devices.len()).flat_map(|device| state.tasks.of_device(device)).collect();

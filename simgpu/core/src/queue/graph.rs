@@ -1,4 +1,4 @@
-//! Graphs: work with its dependencies, to be enqueued whole as often as wanted.
+//! Graphs: work with its dependencies, which can be enqueued as a whole, any number of times.
 
 use super::tasks::TaskId;
 use super::{QueueError, Queues, StreamId, Work, inside_work};
@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::fmt;
 
-/// Work and what each piece comes after. Nodes are numbered in the order in which they were added,
-/// and come after lower ones only.
+/// Work and its dependencies. Nodes are numbered in the order in which they were added and depend
+/// only on lower ones.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -19,12 +19,12 @@ struct Node {
     after: Vec<usize>,
 }
 
-/// Why a node was not added or changed.
+/// The reason why a node was not added or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphError {
-    /// There is no node of that number.
+    /// There is no node with that number.
     NoSuchNode(usize),
-    /// A dependency is named twice.
+    /// A dependency is listed twice.
     Twice(usize),
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for GraphError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuchNode(node) => write!(f, "the graph has no node {node}"),
-            Self::Twice(node) => write!(f, "the dependency on node {node} is named twice"),
+            Self::Twice(node) => write!(f, "the dependency on node {node} is listed twice"),
         }
     }
 }
@@ -40,10 +40,10 @@ impl fmt::Display for GraphError {
 impl std::error::Error for GraphError {}
 
 impl Graph {
-    /// Adds work that comes after other nodes, and gives its number.
+    /// Adds work that depends on other nodes, and returns its number.
     ///
     /// # Errors
-    /// Where a dependency is unknown or named twice.
+    /// Fails if a dependency is unknown or listed twice.
     pub fn add(&mut self, work: Work, after: &[usize]) -> Result<usize, GraphError> {
         let mut seen = HashSet::new();
         for &node in after {
@@ -62,28 +62,27 @@ impl Graph {
         self.nodes.len() - 1
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// True for a graph without nodes.
+    /// Whether the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The work of a node.
+    /// Returns the work of a node.
     pub fn work(&self, node: usize) -> Option<&Work> {
         self.nodes.get(node).map(|node| &node.work)
     }
 
-    /// What a node comes after.
+    /// Returns the dependencies of a node.
     pub fn after(&self, node: usize) -> Option<&[usize]> {
         self.nodes.get(node).map(|node| node.after.as_slice())
     }
 
-    /// Gives a node other work.
-    ///
+    /// Replaces the work of a node.
     /// # Errors
     /// [`GraphError::NoSuchNode`].
     pub fn set_work(&mut self, node: usize, work: Work) -> Result<(), GraphError> {
@@ -91,17 +90,17 @@ impl Graph {
         Ok(())
     }
 
-    /// The work of doing all nodes, one after the other, as a node of another graph.
+    /// Returns work that runs all nodes one after the other, for use as a node of another graph.
     pub fn as_work(&self) -> Work {
         Work::sequence(self.nodes.iter().map(|node| node.work.clone()).collect())
     }
 
-    /// True where another graph has as many nodes, each after the same ones.
+    /// Whether another graph has the same number of nodes with the same dependencies.
     pub fn is_like(&self, other: &Self) -> bool {
         self.nodes.iter().map(|node| &node.after).eq(other.nodes.iter().map(|node| &node.after))
     }
 
-    /// Those nodes and all that they come after.
+    /// Returns the nodes and all their direct and indirect dependencies.
     pub(super) fn before(&self, nodes: &[usize]) -> HashSet<usize> {
         let mut seen: HashSet<usize> = nodes.iter().copied().collect();
         let mut stack = nodes.to_vec();
@@ -111,13 +110,13 @@ impl Graph {
         seen
     }
 
-    /// The nodes that no other comes after.
+    /// Returns the nodes that no other node depends on.
     fn leaves(&self) -> Vec<usize> {
         let inner: HashSet<usize> = self.nodes.iter().flat_map(|node| node.after.iter().copied()).collect();
         (0..self.nodes.len()).filter(|node| !inner.contains(node)).collect()
     }
 
-    /// Adds the nodes of `other` after `after`, and gives the numbers of its leaves.
+    /// Adds the nodes of `other` after `after`, and returns the numbers of its leaves.
     fn embed(&mut self, other: &Self, after: Vec<usize>) -> Vec<usize> {
         let base = self.nodes.len();
         for node in &other.nodes {
@@ -128,7 +127,7 @@ impl Graph {
     }
 }
 
-/// A graph that can be launched. Launches of one wait for each other.
+/// A graph that can be launched. Launches of the same graph wait for each other.
 #[derive(Debug)]
 pub struct GraphExec {
     inner: Mutex<Exec>,
@@ -142,12 +141,12 @@ struct Exec {
 }
 
 impl GraphExec {
-    /// Takes a copy of a graph, which may change without changing this.
+    /// Copies a graph. Later changes of the original do not affect the copy.
     pub fn new(graph: &Graph) -> Self {
         Self { inner: Mutex::new(Exec { graph: graph.clone(), last: None }) }
     }
 
-    /// Gives a node other work, for the launches that follow.
+    /// Replaces the work of a node for later launches.
     ///
     /// # Errors
     /// [`GraphError::NoSuchNode`].
@@ -155,18 +154,18 @@ impl GraphExec {
         self.inner.lock().graph.set_work(node, work)
     }
 
-    /// A copy of the graph as it is launched now.
+    /// Returns a copy of the graph in its current state.
     pub fn graph(&self) -> Graph {
         self.inner.lock().graph.clone()
     }
 }
 
 impl Queues {
-    /// Enqueues all work of a graph on a stream. On a stream that captures, the nodes become part
-    /// of the capture.
+    /// Enqueues all work of a graph on a stream. On a capturing stream, the nodes become part of
+    /// the capture.
     ///
     /// # Errors
-    /// As [`enqueue`](Self::enqueue).
+    /// The errors of [`enqueue`](Self::enqueue).
     pub fn launch_graph(&self, exec: &GraphExec, stream: StreamId) -> Result<(), QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);

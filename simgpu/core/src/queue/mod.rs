@@ -1,10 +1,9 @@
-//! Streams, events and graphs, without a vendor: what work there is, what it waits for, and when it
-//! is done.
+//! Vendor-independent streams, events and graphs: pending work, its dependencies, and when it runs.
 //!
-//! Work enqueued on a stream becomes a task of one graph of dependencies. A task waits for the one
-//! before it on its stream, for the events its stream was told to wait for, and as the legacy
-//! default stream demands. How eagerly tasks are run is the [`Mode`]: every order that this module
-//! takes is one that a device could take.
+//! Work enqueued on a stream becomes a task in one dependency graph. A task waits for the previous
+//! task of its stream, for the events that its stream waits for, and according to the rules of the
+//! legacy default stream. The [`Mode`] determines how eagerly tasks run. Every order that this
+//! module chooses is one that a device could choose.
 
 mod capture;
 mod device;
@@ -33,17 +32,17 @@ use stream::Stream;
 use tasks::Tasks;
 use work::Failure;
 
-/// When enqueued work is done.
+/// When enqueued work runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// By the call that enqueues it.
+    /// During the call that enqueues it.
     #[default]
     Eager,
-    /// Not before something waits for it; then what was enqueued last goes first, wherever nothing
-    /// orders it, so that work which should have waited for other work overtakes it.
+    /// When something waits for it. Unordered work that was enqueued last then runs first, so work
+    /// that should have waited for other work overtakes it.
     Latest,
-    /// Not before something waits for it, and then only what that needs, so that what nobody waited
-    /// for is seen undone.
+    /// When something waits for it, and then only the work that this needs. Work that nobody waits
+    /// for is visibly not done.
     Needed,
 }
 
@@ -52,7 +51,7 @@ pub enum Mode {
 pub struct Queues {
     mode: Mode,
     state: Mutex<State>,
-    /// Told whenever a task ends.
+    /// Notified whenever a task ends.
     ended: Condvar,
 }
 
@@ -66,13 +65,12 @@ struct State {
     next_handle: u64,
 }
 
-/// The first number given to a stream or an event. Numbers are never used twice, so one that was
-/// destroyed is known to be stale, and the small ones are left to vendors, who give some of them a
-/// meaning.
+/// The first number of a stream or an event. Numbers are never reused, so a destroyed one is known
+/// to be stale. Small numbers are reserved for the vendors, who give some of them a meaning.
 const FIRST_HANDLE: u64 = 0x1000;
 
 impl Queues {
-    /// Queues of `devices` devices, each with its legacy default stream.
+    /// Creates queues for `devices` devices, each with its legacy default stream.
     pub fn new(devices: usize, mode: Mode) -> Self {
         let mut state = State {
             tasks: Tasks::default(),
@@ -88,12 +86,12 @@ impl Queues {
         Self { mode, state: Mutex::new(state), ended: Condvar::new() }
     }
 
-    /// How eagerly work is done.
+    /// Returns the mode.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Runs tasks until all of `targets` have ended, in the order of `mode`.
+    /// Runs tasks in the order of the mode until all of `targets` have ended.
     fn drive<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -112,7 +110,7 @@ impl Queues {
         }
     }
 
-    /// Runs one task that waits for nothing.
+    /// Runs one task that is ready.
     fn run<'a>(&'a self, mut state: MutexGuard<'a, State>, task: tasks::TaskId) -> MutexGuard<'a, State> {
         let started = state.tasks.start(task);
         drop(state);

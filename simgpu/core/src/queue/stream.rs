@@ -1,4 +1,4 @@
-//! Streams: work in order, and waiting for it.
+//! Streams: ordered work, and waiting for it.
 
 use super::capture::CaptureId;
 use super::device::Orphan;
@@ -14,12 +14,11 @@ pub struct StreamId(pub u64);
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) device: usize,
-    /// The legacy default stream and this one wait for each other.
+    /// Whether the legacy default stream and this one wait for each other.
     blocking: bool,
-    /// The task that was enqueued last; it may have ended.
+    /// The last enqueued task, which may have ended.
     pub(super) tail: Option<TaskId>,
-    /// A failure that nobody was told of yet. Until somebody is, nothing more of the stream is
-    /// done.
+    /// A failure that is not yet reported. Until it is, no further work of the stream runs.
     pub(super) failure: Option<Failure>,
     pub(super) capture: Option<CaptureId>,
 }
@@ -29,7 +28,7 @@ impl Stream {
         Self { device, blocking, tail: None, failure: None, capture: None }
     }
 
-    /// True where the legacy default stream waits for this one.
+    /// Whether the legacy default stream waits for this one.
     pub(super) fn blocks_legacy(&self) -> bool {
         self.blocking
     }
@@ -40,7 +39,7 @@ impl Stream {
 }
 
 impl Queues {
-    /// A new stream. The legacy default stream of the device and a `blocking` one wait for each
+    /// Creates a stream. A `blocking` stream and the device's legacy default stream wait for each
     /// other's work.
     ///
     /// # Errors
@@ -55,11 +54,10 @@ impl Queues {
         Ok(id)
     }
 
-    /// Destroys a stream. Its work goes on.
+    /// Destroys a stream. Its work continues. A capture that it is part of becomes invalid.
     ///
     /// # Errors
-    /// [`QueueError::UnknownStream`], also for a legacy default stream, which stays; a capture that
-    /// it is part of becomes invalid.
+    /// [`QueueError::UnknownStream`], also for a legacy default stream, which cannot be destroyed.
     pub fn destroy_stream(&self, id: StreamId) -> Result<(), QueueError> {
         let mut state = self.state.lock();
         if state.devices.iter().any(|device| device.legacy == id) {
@@ -81,7 +79,7 @@ impl Queues {
         Ok(())
     }
 
-    /// The device of a stream.
+    /// Returns the device of a stream.
     ///
     /// # Errors
     /// [`QueueError::UnknownStream`].
@@ -89,7 +87,7 @@ impl Queues {
         self.state.lock().stream(stream).map(|stream| stream.device)
     }
 
-    /// True where the legacy default stream and this one wait for each other.
+    /// Whether the legacy default stream and this one wait for each other.
     ///
     /// # Errors
     /// [`QueueError::UnknownStream`].
@@ -100,7 +98,8 @@ impl Queues {
     /// Enqueues work, or adds it to the capture of the stream.
     ///
     /// # Errors
-    /// Those of captures. What fails in the work is told by the next call that waits for it.
+    /// The errors of captures. A failure of the work is reported by the next call that waits for
+    /// it.
     pub fn enqueue(&self, stream: StreamId, work: Work) -> Result<(), QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);
@@ -114,19 +113,19 @@ impl Queues {
         Ok(())
     }
 
-    /// Does a task at once where that is the mode.
+    /// Runs a task at once in eager mode.
     pub(super) fn eagerly(&self, state: parking_lot::MutexGuard<'_, State>, task: TaskId) {
         if self.mode == Mode::Eager {
             drop(self.drive(state, vec![task], Mode::Eager));
         }
     }
 
-    /// Waits for all work of a stream; for the legacy default stream, also for that of the streams
+    /// Waits for all work of a stream. For the legacy default stream, also waits for the streams
     /// that it waits for.
     ///
     /// # Errors
-    /// The first failure that nobody was told of. A stream that captures refuses, and its capture
-    /// becomes invalid.
+    /// Returns the first unreported failure. Fails on a capturing stream, whose capture becomes
+    /// invalid.
     pub fn synchronize(&self, id: StreamId) -> Result<(), QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);
@@ -139,11 +138,11 @@ impl Queues {
         failure.map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 
-    /// Whether all work of a stream is done. Where work is deferred, asking does a piece of it, so
-    /// that whoever asks again and again gets there.
+    /// Checks whether all work of a stream is done. If work is deferred, each call runs one piece
+    /// of it, so that polling makes progress.
     ///
     /// # Errors
-    /// [`QueueError::NotReady`], and as [`synchronize`](Self::synchronize).
+    /// [`QueueError::NotReady`], and the errors of [`synchronize`](Self::synchronize).
     pub fn query(&self, id: StreamId) -> Result<(), QueueError> {
         if inside_work() {
             return Err(QueueError::InsideWork);
@@ -158,7 +157,7 @@ impl Queues {
         failure.map_or(Ok(()), |failure| Err(QueueError::Fault(failure.fault)))
     }
 
-    /// Whether one of `targets` is pending; if so, a task that they need is run.
+    /// Returns whether one of `targets` is pending. If so, runs one task that they need.
     pub(super) fn advance(&self, state: parking_lot::MutexGuard<'_, State>, targets: &[TaskId]) -> bool {
         if !targets.iter().any(|&task| state.tasks.is_pending(task)) {
             return false;
@@ -170,15 +169,15 @@ impl Queues {
     }
 }
 
-/// What a new task of a stream has before it.
+/// The dependencies of a new task of a stream.
 pub(super) struct Before {
     pub(super) tasks: Vec<TaskId>,
     failure: Option<Failure>,
 }
 
 impl State {
-    /// What the next task of a stream waits for, by the order of the stream and the rules of the
-    /// legacy default stream.
+    /// Returns the dependencies of the next task of a stream, from the order of the stream and the
+    /// rules of the legacy default stream.
     pub(super) fn before(&self, id: StreamId) -> Result<Before, QueueError> {
         let stream = self.stream(id)?;
         let device = &self.devices[stream.device];
@@ -205,8 +204,8 @@ impl State {
         self.add_after(id, work, record, Vec::new(), None)
     }
 
-    /// Adds a task at the end of a stream that waits for others too, and inherits a failure if
-    /// there is one.
+    /// Adds a task at the end of a stream that also waits for other tasks, and inherits a failure
+    /// if there is one.
     pub(super) fn add_after(
         &mut self,
         id: StreamId,
@@ -225,7 +224,7 @@ impl State {
         Ok(task)
     }
 
-    /// Takes the failure that a wait for the stream reports.
+    /// Takes the failure that a wait for the stream must report.
     fn take_fault(&mut self, id: StreamId) -> Option<Failure> {
         let stream = self.streams.get_mut(&id)?;
         let (device, mut failure) = (stream.device, stream.failure.take());

@@ -1,11 +1,11 @@
-//! The tasks that have not ended, what each waits for, and which goes next.
+//! The pending tasks, their dependencies, and the choice of the next task.
 
 use super::event::Record;
 use super::{Failure, Mode, StreamId, Work};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// A task's number. Later ones are higher.
+/// A task's number. Later tasks have higher numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TaskId(u64);
 
@@ -17,14 +17,14 @@ struct Task {
     /// The event that happens with the task.
     record: Option<Arc<Record>>,
     waits_for: Vec<TaskId>,
-    /// How many of those have not ended.
+    /// The number of dependencies that have not ended.
     unmet: usize,
     waited_for_by: Vec<TaskId>,
-    /// The failure of something that it waited for: the work is not done then.
+    /// The failure of a dependency; the work is then skipped.
     inherited: Option<Failure>,
 }
 
-/// A task that is being run.
+/// A running task.
 #[derive(Debug)]
 pub(super) struct Started {
     pub(super) stream: StreamId,
@@ -44,7 +44,7 @@ impl Started {
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     pending: BTreeMap<TaskId, Task>,
-    /// Those that wait for nothing and are not being run.
+    /// Tasks without unmet dependencies that are not running.
     ready: BTreeSet<TaskId>,
     next: u64,
 }
@@ -54,7 +54,7 @@ impl Tasks {
         self.pending.contains_key(&task)
     }
 
-    /// Adds a task after those of `waits_for` that are pending.
+    /// Adds a task that waits for the pending tasks among `waits_for`.
     pub(super) fn add(
         &mut self,
         device: usize,
@@ -83,13 +83,13 @@ impl Tasks {
         id
     }
 
-    /// The pending tasks of a device.
+    /// Returns the pending tasks of a device.
     pub(super) fn of_device(&self, device: usize) -> Vec<TaskId> {
         self.pending.iter().filter(|(_, task)| task.device == device).map(|(&id, _)| id).collect()
     }
 
-    /// A task that can be run now on the way to `targets`; none where all that could be are being
-    /// run by other threads.
+    /// Returns a task that can run now and that `targets` need, or `None` if other threads are
+    /// running all such tasks.
     pub(super) fn pick(&self, targets: &[TaskId], mode: Mode) -> Option<TaskId> {
         match mode {
             Mode::Latest => self.ready.last().copied(),
@@ -98,7 +98,7 @@ impl Tasks {
         }
     }
 
-    /// The tasks that can be run and that `targets` wait for, or are.
+    /// Returns the ready tasks that are among `targets` or that these wait for.
     fn needed(&self, targets: &[TaskId]) -> impl Iterator<Item = TaskId> {
         let mut seen: HashSet<TaskId> = targets.iter().copied().collect();
         let mut stack: Vec<TaskId> = targets.to_vec();
@@ -112,14 +112,14 @@ impl Tasks {
         seen.into_iter().filter(|task| self.ready.contains(task))
     }
 
-    /// Takes a task that [`pick`](Self::pick) gave.
+    /// Starts a task returned by [`pick`](Self::pick).
     pub(super) fn start(&mut self, id: TaskId) -> Started {
         self.ready.remove(&id);
         let task = &self.pending[&id];
         Started { stream: task.stream, work: task.work.clone(), inherited: task.inherited.clone() }
     }
 
-    /// Marks a task as ended. What waited for one that failed inherits the failure.
+    /// Marks a task as ended. Tasks that wait for a failed task inherit the failure.
     pub(super) fn end(&mut self, id: TaskId, outcome: Result<(), Failure>) {
         let Some(task) = self.pending.remove(&id) else { return };
         for after in task.waited_for_by {

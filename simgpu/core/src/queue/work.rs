@@ -1,4 +1,4 @@
-//! What a task does, and how it fails.
+//! The work of a task, and its failures.
 
 use crate::finding::Fault;
 use std::any::Any;
@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A failure of work on a device, with a number that tells it from an equal one and says which came
-/// first.
+/// A failure of work on a device, with a number that distinguishes equal failures and orders them
+/// in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     number: u64,
@@ -22,7 +22,7 @@ impl Failure {
         Self { number: NUMBER.fetch_add(1, Ordering::Relaxed), fault }
     }
 
-    /// Of two the one that happened first.
+    /// Returns the earlier of two failures.
     pub(super) fn first(a: Option<Self>, b: Option<Self>) -> Option<Self> {
         match (a, b) {
             (Some(a), Some(b)) => Some(if b.number < a.number { b } else { a }),
@@ -33,37 +33,38 @@ impl Failure {
 
 type Run = dyn Fn() -> Result<(), Fault> + Send + Sync;
 
-/// Something to do in stream order, as often as a graph that contains it is launched.
+/// Work to be done in stream order, every time that a graph that contains it is launched.
 #[derive(Clone)]
 pub struct Work {
     run: Option<Arc<Run>>,
-    /// What whoever made it wants to find again in the nodes of a graph.
+    /// Data of the creator, to be retrieved from the nodes of a graph.
     pub payload: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Work {
-    /// Work that does something.
+    /// Creates work from a function.
     pub fn new(run: impl Fn() -> Result<(), Fault> + Send + Sync + 'static) -> Self {
         Self { run: Some(Arc::new(run)), payload: None }
     }
 
-    /// Work that does nothing: a point in a stream.
+    /// Creates work that does nothing: a point in a stream.
     pub fn nothing() -> Self {
         Self { run: None, payload: None }
     }
 
-    /// Work that does pieces one after the other.
+    /// Creates work that runs the pieces one after the other.
     pub(super) fn sequence(pieces: Vec<Self>) -> Self {
         Self::new(move || pieces.iter().filter_map(|piece| piece.run.as_ref()).try_for_each(|run| run()))
     }
 
-    /// With something to find again.
+    /// Attaches a payload.
     #[must_use]
     pub fn with_payload(self, payload: Arc<dyn Any + Send + Sync>) -> Self {
         Self { payload: Some(payload), ..self }
     }
 
-    /// Does it. A panic is a fault: whatever waits for the work must learn that it ended.
+    /// Runs the work. A panic becomes a fault, because waiting tasks must learn that the work has
+    /// ended.
     pub(super) fn run(&self) -> Result<(), Failure> {
         let Some(run) = &self.run else { return Ok(()) };
         let _inside = Inside::enter();
@@ -86,7 +87,7 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// True on a thread that is doing work of a stream, from which the queues cannot be called.
+/// Whether the current thread is running work of a stream. Such a thread cannot call the queues.
 pub fn inside_work() -> bool {
     INSIDE.get()
 }

@@ -1,32 +1,33 @@
-//! Which accesses of a launch a chain of atomics orders: "every group adds one to a counter, and
-//! the one that comes last reads what the others wrote".
+//! Determines which accesses of a launch are ordered by a chain of atomics, as in "every group
+//! increments a counter, and the last group reads what the others wrote".
 //!
-//! Every atomic counts as releasing what its wave did before and acquiring what earlier atomics of
-//! the same address released. The order of atomics of one address is known only within bounds, from
-//! a counter drawn before and after each; so is the place of an access between two barriers. Where
-//! it could be either way, the accesses count as ordered: a race may be missed, none is invented.
+//! Every atomic releases what its wave did before, and acquires what earlier atomics on the same
+//! address released. The order of atomics on one address is known only within bounds, from a
+//! counter read before and after each; the same applies to the place of an access between two
+//! barriers. If both orders are possible, the accesses count as ordered: a race may be missed, but
+//! no false race is reported.
 
 use crate::check::Place;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Atomics that are remembered. A launch with more (they count things, and do not order groups) has
-/// every clash between groups excused that comes after.
+/// Maximum number of recorded atomics. In a launch with more (where they count things and do not
+/// order groups), no later clashes between groups are reported.
 const REMEMBERED: usize = 1 << 20;
 
-/// One atomic, by a wave, of one address.
+/// One atomic by a wave on one address.
 #[derive(Debug, Clone, Copy)]
 struct Event {
     address: u64,
     who: Place,
-    /// The counter before it was made.
+    /// The counter before the atomic.
     begun: u64,
-    /// The counter after it was made; all ones while it is under way.
+    /// The counter after the atomic; all ones while it is in progress.
     done: u64,
 }
 
-/// Which of the remembered atomics one instruction made.
+/// Identifies the recorded atomics of one instruction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ticket {
     from: u32,
@@ -47,18 +48,18 @@ pub(crate) struct Order {
     log: Mutex<Log>,
 }
 
-/// What a place has acquired.
+/// The accesses that a place has acquired.
 #[derive(Default)]
 struct Known {
     of: Option<(Place, usize)>,
-    /// By group: accesses of its waves in epochs below this.
+    /// By group: accesses of its waves in epochs below this value.
     epochs: HashMap<u32, u32>,
-    /// By group and wave: accesses in epochs up to this.
+    /// By group and wave: accesses in epochs up to this value.
     waves: HashMap<(u32, u32), u32>,
 }
 
 impl Order {
-    /// Notes atomics of `addresses` that `who` is about to make.
+    /// Records atomics on `addresses` that `who` is about to make.
     pub(crate) fn begin(&self, who: &Place, addresses: impl Iterator<Item = u64>) -> Ticket {
         let begun = self.clock.fetch_add(1, Ordering::SeqCst);
         let mut log = self.log.lock();
@@ -68,8 +69,8 @@ impl Order {
             if last == Some(address) {
                 continue;
             }
-            // A wave that waits makes one atomic again and again: as long as no other comes
-            // between, they are one that takes longer.
+            // A waiting wave repeats one atomic. As long as no other comes in between, the
+            // repetitions count as one longer atomic.
             if last.is_none()
                 && let Some(again) = log.events.last_mut().filter(|event| event.address == address && event.who == *who)
             {
@@ -88,7 +89,7 @@ impl Order {
         Ticket { from: from as u32, to: log.events.len() as u32 }
     }
 
-    /// Notes that the atomics of a ticket were made.
+    /// Records that the atomics of a ticket were made.
     pub(crate) fn done(&self, ticket: Ticket) {
         let done = self.clock.fetch_add(1, Ordering::SeqCst);
         let mut log = self.log.lock();
@@ -97,8 +98,9 @@ impl Order {
         }
     }
 
-    /// True where a chain of atomics may put an access at `earlier` (by any wave of its group where
-    /// `any_wave`, by several groups where `any_group`) before what `who` does now.
+    /// Whether a chain of atomics may order an access at `earlier` before the current access of
+    /// `who`. With `any_wave`, the access was by any wave of its group; with `any_group`, by
+    /// several groups.
     pub(crate) fn ordered(&self, earlier: &Place, any_wave: bool, any_group: bool, who: &Place) -> bool {
         let mut log = self.log.lock();
         if log.full {
@@ -110,7 +112,7 @@ impl Order {
         }
         let Some(known) = &log.known else { return false };
         if any_group {
-            // Which groups they were is not known; one that was acquired may be all of them.
+            // It is not known which groups they were; an acquired group may be all of them.
             return known.epochs.keys().any(|group| *group != who.group);
         }
         let after_barrier = known.epochs.get(&earlier.group).is_some_and(|below| earlier.epoch < *below);
@@ -120,7 +122,7 @@ impl Order {
 }
 
 /// Atomics of one address, group or wave, in the order in which they become known; the first `next`
-/// are.
+/// are known.
 #[derive(Default)]
 struct Chain {
     events: Vec<usize>,
@@ -128,7 +130,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Lets the next events become known while `holds` is true of them.
+    /// Makes the next events known while `holds` is true for them.
     fn advance(&mut self, holds: impl Fn(usize) -> bool, mut known: impl FnMut(usize)) {
         while let Some(&event) = self.events.get(self.next).filter(|event| holds(**event)) {
             self.next += 1;
@@ -138,8 +140,8 @@ impl Chain {
 }
 
 impl Known {
-    /// What `who` has acquired by the atomics so far: those of its own group that come before it,
-    /// what these acquired, and so on.
+    /// Returns what `who` has acquired through the atomics so far: from earlier atomics of its own
+    /// group, what these acquired, and so on.
     fn acquired(events: &[Event], who: &Place) -> Self {
         let mut known = Self::default();
         let mut by_address: HashMap<u64, Chain> = HashMap::new();
@@ -153,8 +155,8 @@ impl Known {
         by_address.values_mut().for_each(|chain| chain.events.sort_by_key(|i| events[*i].begun));
         by_group.values_mut().for_each(|chain| chain.events.sort_by_key(|i| events[*i].who.epoch));
 
-        // Atomics whose own past is still to be looked at. The first stands for the present: it has
-        // all that its wave did so far behind it.
+        // Atomics whose past must still be processed. The first represents the present: everything
+        // that its wave has done is before it.
         let mut reached: Vec<Event> = vec![Event { address: 0, who: *who, begun: u64::MAX, done: u64::MAX }];
         let mut first = true;
         while let Some(event) = reached.pop() {

@@ -1,12 +1,11 @@
-//! Races: two accesses of one byte, of which one writes and not both are atomic, that nothing
-//! orders.
+//! Races: two unordered accesses of one byte, of which at least one writes and not both are atomic.
 //!
-//! The threads are the waves: lanes of one wave run in step and in the order of the program. Within
-//! a group a barrier orders, between groups a chain of atomics does ([`order`]); launches are
-//! ordered by their streams. The shadows keep who accessed what last ([`tag`]), for whole blocks
-//! where waves access whole blocks, else for granules ([`track`]). Every record is of an access
-//! that was made, so that a clash is never invented; where records give way to others, or two host
-//! threads change one at the same time, a clash may be missed.
+//! The threads are the waves: lanes of one wave run in step and in program order. Within a group,
+//! barriers order accesses; between groups, chains of atomics do ([`order`]). Launches are ordered
+//! by their streams. The shadows record the last accesses ([`tag`]): per block if waves access
+//! whole blocks, else per granule ([`track`]). Every record is of an actual access, so no false
+//! clash is reported. A clash may be missed if a record was replaced, or if two host threads change
+//! a record at the same time.
 
 pub(crate) mod atomic_order;
 pub(crate) mod tag;

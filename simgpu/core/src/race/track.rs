@@ -1,8 +1,8 @@
 //! The record of accesses to global memory, in the shadows of the arena.
 //!
-//! Most accesses of most kernels are of whole blocks by one wave: for those the block's word says
-//! everything. The first access that does not fit there turns the block over to its granules, for
-//! the rest of the launch.
+//! Most accesses of most kernels are to whole blocks by one wave; the block's word can represent
+//! these. The first access that it cannot represent switches the block to its granules for the rest
+//! of the launch.
 
 use super::tag::{self, ATOMIC, FINE, MANY_GROUPS, MANY_WAVES, READ, WRITTEN};
 use crate::check::Access;
@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 /// The record of one launch.
 pub(crate) struct Track<'a> {
     pub(crate) shadow: &'a Shadow,
-    /// The number of the launch, where words have it.
+    /// The number of the launch, shifted to its position in words.
     pub(crate) dispatch: u64,
-    /// The binary logarithm of the bytes of a granule.
+    /// The binary logarithm of the size of a granule.
     pub(crate) granule: u32,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Clash {
     pub(crate) offset: u64,
     /// The word of the earlier access.
     pub(crate) other: u64,
-    /// What it was.
+    /// The kind of the earlier access.
     pub(crate) was: Access,
 }
 
@@ -32,14 +32,13 @@ impl Track<'_> {
     /// Records an access by `me` to the bytes from offset `start` to `end`, up to the first clash.
     ///
     /// # Safety
-    ///
-    /// The bytes lie in committed memory of the arena.
+    /// The bytes must be in committed memory of the arena.
     #[inline(always)]
     pub(crate) unsafe fn note(&self, me: u64, access: Access, start: u64, end: u64) -> Option<Clash> {
         let mut at = start;
         while at < end {
             let stop = end.min((at / BLOCK + 1) * BLOCK);
-            // SAFETY: inside, as the caller promises.
+            // SAFETY: the block is in committed memory, as the caller guarantees.
             let block = unsafe { self.shadow.block(at / BLOCK) };
             let word = block.load(Relaxed);
             match if stop - at == BLOCK { whole(word, me, access) } else { None } {
@@ -58,7 +57,7 @@ impl Track<'_> {
         None
     }
 
-    /// As [`note`](Self::note), for bytes of one block.
+    /// Like [`note`](Self::note), for bytes of one block.
     ///
     /// # Safety
     ///
@@ -72,7 +71,7 @@ impl Track<'_> {
         } else if word & FINE != FINE {
             let first = start / BLOCK * BLOCK;
             for granule in first >> self.granule..(first + BLOCK) >> self.granule {
-                // SAFETY: in the same block.
+                // SAFETY: the granule is in the same block.
                 let words = unsafe { self.shadow.granule(granule) };
                 words[usize::from(word & WRITTEN == 0)].store(word & !FINE, Relaxed);
             }
@@ -80,7 +79,7 @@ impl Track<'_> {
         }
         let mut alike = Alike::new();
         for granule in start >> self.granule..=(end - 1) >> self.granule {
-            // SAFETY: inside, as the caller promises.
+            // SAFETY: the granule is in committed memory, as the caller guarantees.
             let words = unsafe { self.shadow.granule(granule) };
             if let Some((other, was)) = alike.note(words, me, access) {
                 return Some(Clash { offset: granule << self.granule, other, was });
@@ -89,8 +88,8 @@ impl Track<'_> {
         None
     }
 
-    /// Records an access to the granule at `offset`, whose block was turned over, whatever was
-    /// there. Gives the offset of the next granule.
+    /// Records an access to the granule at `offset`, independent of earlier accesses. Its block
+    /// must have been switched to granules. Returns the offset of the next granule.
     ///
     /// # Safety
     ///
@@ -103,7 +102,7 @@ impl Track<'_> {
     }
 }
 
-/// The block's word after an access to all of it, where the word alone can say.
+/// Returns the block's word after an access to the whole block, if the word can represent it.
 #[inline(always)]
 fn whole(word: u64, me: u64, access: Access) -> Option<u64> {
     if tag::stale(word, me) {
@@ -116,51 +115,52 @@ fn whole(word: u64, me: u64, access: Access) -> Option<u64> {
     match (access, word & FINE) {
         (Access::Load, READ) => Some(readers(word & !READ, me) | READ),
         (Access::Load, WRITTEN) if tag::same_place(word, me) => Some(word),
-        // What came before is ordered before this and is of the same group: whoever clashes with it
-        // clashes with this.
+        // The earlier access is ordered before this one and is by the same group, so whatever
+        // clashes with it also clashes with this one.
         (Access::Store, READ | WRITTEN) if tag::before(word, me) => Some(me | WRITTEN),
         _ => None,
     }
 }
 
-/// The readers' word after one more reader. Readers of earlier epochs of a group give way to later
-/// ones: a writer that these let pass is ordered after those as well.
+/// Returns the readers' word after one more reader. Later epochs of a group replace earlier ones: a
+/// writer that is ordered after the later readers is also ordered after the earlier ones.
 #[inline(always)]
 fn readers(word: u64, me: u64) -> u64 {
     if tag::stale(word, me) {
         me
     } else if (word ^ me) & ATOMIC != 0 {
-        // Of readers of both kinds the word has the plain ones, with which more clashes.
+        // If there are atomic and plain readers, the word keeps the plain ones, which clash with
+        // more accesses.
         if me & ATOMIC != 0 { word } else { me }
     } else if word & MANY_GROUPS != 0 || tag::same_place(word, me) {
         word
     } else if !tag::same_group(word, me) {
         me | MANY_GROUPS
     } else if tag::same_epoch(word, me) {
-        // One of the waves is named, whichever: a word that has them all need not change.
+        // The word names any one of the waves, so a word for several waves need not change.
         if word & MANY_WAVES != 0 { word } else { me | MANY_WAVES }
     } else {
         me
     }
 }
 
-/// Records accesses of one kind by one place to granules one after the other. Most of them were
-/// accessed together before and have the same words: what came of those is done again without
-/// another look. A run of norms and sorts on simulated cards spent half of its time in these looks.
+/// Records accesses of one kind by one place to successive granules. Most of them were accessed
+/// together before and have the same words, so the result for these words is reused. A run of norms
+/// and sorts on simulated GPUs spent half of its time on recomputing it.
 struct Alike {
     before: [u64; 2],
     after: [u64; 2],
 }
 
 impl Alike {
-    /// No granule was seen yet: a writer's word has no flag but [`ATOMIC`], so that no granule has
-    /// these.
+    /// The state before the first granule. A writer's word has no flag except [`ATOMIC`], so no
+    /// granule has these words.
     #[inline(always)]
     fn new() -> Self {
         Self { before: [u64::MAX; 2], after: [u64::MAX; 2] }
     }
 
-    /// As [`note_granule`].
+    /// Like [`note_granule`].
     #[inline(always)]
     fn note(&mut self, words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64, Access)> {
         let load = || words.each_ref().map(|word| word.load(Relaxed));
@@ -179,7 +179,7 @@ impl Alike {
     }
 }
 
-/// Records an access to a granule, or says what it clashes with.
+/// Records an access to a granule, or returns the access with which it clashes.
 #[inline]
 fn note_granule(words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64, Access)> {
     let [writer, reader] = words;
@@ -204,13 +204,13 @@ fn note_granule(words: &[AtomicU64; 2], me: u64, access: Access) -> Option<(u64,
     None
 }
 
-/// Records an access to a granule, whatever was there.
+/// Records an access to a granule, independent of earlier accesses.
 #[inline(always)]
 fn overrule([writer, reader]: &[AtomicU64; 2], me: u64, access: Access) {
     if access.writes() {
         writer.store(me | flag(access), Relaxed);
-        // Who read before is ordered before this, or was told: what comes after is measured against
-        // this access.
+        // Earlier readers are ordered before this access or were reported. Later accesses are
+        // compared with this one.
         reader.store(0, Relaxed);
     } else {
         reader.store(me | flag(access), Relaxed);

@@ -1,9 +1,10 @@
-//! Convolutions and their gradients: y = alpha (x * w) + beta y, and the same for the gradients by
-//! x and by w.
+//! Convolutions and their gradients: y = alpha (x * w) + beta y, and the same for the gradients
+//! with respect to x and w.
 //!
-//! Products are summed in the compute type, without fused operations, by channel and then by place
-//! in the filter (for a gradient: as a loop over the results of the convolution meets them), and
-//! rounded once to the result's type; no vendor promises an order.
+//! Products are summed in the compute type, without fused operations, by channel and then by
+//! position in the filter (for a gradient: in the order in which a loop over the results of the
+//! convolution meets them). The sum is rounded once to the result's type. No vendor promises an
+//! order.
 
 mod tensor;
 mod window;
@@ -18,16 +19,16 @@ use tensor::View;
 /// Which of a convolution's operands is the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// The convolution itself: y of x and w.
+    /// The convolution itself: computes y from x and w.
     Forward,
-    /// The gradient by the input: dx of w and dy.
+    /// The gradient with respect to the input: computes dx from w and dy.
     Data,
-    /// The gradient by the filter: dw of x and dy.
+    /// The gradient with respect to the filter: computes dw from x and dy.
     Filter,
 }
 
 impl Pass {
-    /// What the operands are called.
+    /// Returns the names of the operands.
     pub fn names(self) -> [&'static str; 3] {
         match self {
             Self::Forward => ["x", "w", "y"],
@@ -36,7 +37,7 @@ impl Pass {
         }
     }
 
-    /// The place of the result among the operands, and those of the factors.
+    /// Returns the position of the result among the operands, and the positions of the two factors.
     fn places(self) -> (usize, [usize; 2]) {
         match self {
             Self::Forward => (2, [0, 1]),
@@ -46,35 +47,35 @@ impl Pass {
     }
 }
 
-/// A convolution whose shapes are checked.
+/// A convolution with shapes that have been checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Convolution {
     /// Which operand is the result.
     pub pass: Pass,
-    /// How the filter goes over the input.
+    /// How the filter moves over the input.
     pub window: Window,
-    /// The input, the filter and the result, or in their places the gradients.
+    /// The input, the filter and the result, or the gradients in their positions.
     pub tensors: [Tensor; 3],
 }
 
-/// Where the operands of a convolution lie, and what the result is scaled by.
+/// The addresses of a convolution's operands and the factors that scale the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<C> {
-    /// Who asks, for findings.
+    /// The name of the caller, for findings.
     pub what: &'static str,
     /// The exposed addresses, in the order of the tensors.
     pub addresses: [usize; 3],
-    /// The factor of what is computed. Zero times what is no number is none: no vendor says
-    /// otherwise.
+    /// The factor of the computed sum. Zero times NaN or infinity is NaN: no vendor says otherwise.
     pub alpha: C,
-    /// The factor of what the result held. Zero leaves that unread.
+    /// The factor of the result's previous value. If it is zero, the previous value is not read.
     pub beta: C,
-    /// What is done to a factor's element before it is multiplied: nothing, or a loss of precision.
+    /// What happens to an element of a factor before the multiplication: nothing, or a loss of
+    /// precision.
     pub prepare: fn(C) -> C,
 }
 
 impl Convolution {
-    /// Whether the operands' sizes suit each other and the window.
+    /// Whether the operands' sizes match each other and the window.
     pub fn is_valid(&self) -> bool {
         let [x, w, y] = self.tensors.map(|t| t.dims);
         let groups = self.window.groups;
@@ -83,34 +84,35 @@ impl Convolution {
         channels && spatial && y[..2] == [x[0], w[0]]
     }
 
-    /// Computes it where the simulator allows every access.
+    /// Computes the convolution if the simulator allows every access.
     ///
     /// # Safety
-    /// Where the access is allowed, the operands hold what their shapes say, of type `T`.
+    /// If the access is allowed, the operands hold elements of type `T`, as their shapes describe.
     pub unsafe fn run<T: Output<C>, C: Compute>(&self, call: &Call<C>, access: &Access<'_>) {
         let (to, from) = self.pass.places();
         let names = self.pass.names().map(|name| format!("{}: {name}", call.what));
         let view = |i: usize| View::<T>::new(&self.tensors[i], call.addresses[i]);
         let allowed = |i: usize, write: bool| view(i).is_allowed(write, &names[i], access);
         let old = !call.beta.is_zero();
-        // Every operand is asked for, so that each finding there is to make is made; the write
-        // last, since asking for it says that it is done.
+        // Check the access to every operand, so that every finding is reported. The write comes
+        // last, because a request for write access marks the memory as written.
         let factors = allowed(from[0], false) & allowed(from[1], false);
         if !(factors & (!old || allowed(to, false)) && allowed(to, true)) {
             return;
         }
-        // SAFETY: both were allowed.
+        // SAFETY: both accesses were allowed.
         let read = |i: usize| unsafe { view(i).read() }.map(|v| (call.prepare)(v.widen())).collect::<Vec<C>>();
         let sums = self.sums([&read(from[0]), &read(from[1])]);
         let value = |sum: C, old: Option<T>| {
             let new = call.alpha.times(sum);
             T::round(old.map_or(new, |old| new.plus(call.beta.times(old.widen()))))
         };
-        // SAFETY: it was allowed.
+        // SAFETY: the access was allowed.
         unsafe { view(to).update(sums, old, value) };
     }
 
-    /// The sums of products, one an element of the result, from the factors in row-major order.
+    /// Returns the sums of products, one per element of the result, from the factors in row-major
+    /// order.
     fn sums<C: Compute>(&self, factors: [&[C]; 2]) -> Vec<C> {
         let (to, from) = self.pass.places();
         let mut sums = vec![C::default(); self.tensors[to].elements()];
@@ -122,7 +124,7 @@ impl Convolution {
         sums
     }
 
-    /// Calls `f` with the places in input, filter and result of every product.
+    /// Calls `f` for every product with its positions in the input, the filter and the result.
     fn products(&self, mut f: impl FnMut([usize; 3])) {
         let [x, w, y] = self.tensors.map(|t| t.dims);
         let filters_of_group = w[0] / self.window.groups;

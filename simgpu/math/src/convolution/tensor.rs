@@ -1,20 +1,21 @@
-//! Tensors in the simulated memory, of any strides.
+//! Tensors in the simulated memory, with any strides.
 
 use super::SPATIAL;
 use isobit_simgpu_library_common::Access;
 use std::marker::PhantomData;
 
-/// Samples (or filters), channels, and the spatial dimensions.
+/// A tensor's layout; the dimensions are samples (or filters), channels, and the spatial
+/// dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tensor {
-    /// Sizes, not zero.
+    /// Sizes; none is zero.
     pub dims: [usize; SPATIAL + 2],
-    /// Elements from one index to the next.
+    /// The distance from one index to the next, in elements.
     pub strides: [usize; SPATIAL + 2],
 }
 
 impl Tensor {
-    /// In row-major order without gaps.
+    /// Returns the layout in row-major order without gaps.
     pub fn packed(dims: [usize; SPATIAL + 2]) -> Self {
         let mut strides = [1; SPATIAL + 2];
         for d in (0..SPATIAL + 1).rev() {
@@ -23,13 +24,13 @@ impl Tensor {
         Self { dims, strides }
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn elements(&self) -> usize {
         self.dims.iter().product()
     }
 
-    /// The elements from the first to the last, gaps counted in, where that is a number of elements
-    /// of an address space.
+    /// Returns the number of elements from the first to the last, including gaps, or `None` if it
+    /// overflows an address space.
     pub fn extent(&self) -> Option<usize> {
         let last =
             self.dims.iter().zip(self.strides).try_fold(0usize, |last, (&size, stride)| {
@@ -38,16 +39,16 @@ impl Tensor {
         last.checked_add(1).filter(|&n| n <= isize::MAX as usize / 16)
     }
 
-    /// Sizes and strides of the dimensions that have more than one index, from the closest elements
-    /// to the farthest.
+    /// Returns sizes and strides of the dimensions with more than one index, from the smallest
+    /// stride to the largest.
     fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<_> = self.dims.into_iter().zip(self.strides).filter(|&(size, _)| size > 1).collect();
         order.sort_by_key(|&(_, stride)| stride);
         order
     }
 
-    /// Whether no two elements lie in one place, as far as strides tell: each dimension steps over
-    /// all that the closer ones reach.
+    /// Whether the strides guarantee that no two elements share a place: each dimension must step
+    /// over everything that the dimensions with smaller strides reach.
     pub fn is_distinct(&self) -> bool {
         let mut reach = 1usize;
         self.order().into_iter().all(|(size, stride)| {
@@ -57,12 +58,12 @@ impl Tensor {
         })
     }
 
-    /// Whether the elements fill what they reach over.
+    /// Whether there are gaps between the elements.
     pub fn has_gaps(&self) -> bool {
         self.extent() != Some(self.elements())
     }
 
-    /// The length of the longest runs of neighbours, and the offsets that these begin at.
+    /// Returns the length of the longest contiguous runs, and the offsets at which the runs begin.
     fn runs(&self) -> (usize, impl Iterator<Item = usize> + use<>) {
         let (mut length, mut outer) = (1, Vec::new());
         for (size, stride) in self.order() {
@@ -81,7 +82,7 @@ impl Tensor {
         (length, (0..count).map(offset))
     }
 
-    /// The offsets of all elements, in row-major order of the indices.
+    /// Returns the offsets of all elements, in row-major order of the indices.
     fn offsets(&self) -> impl Iterator<Item = usize> + use<> {
         let Self { dims, strides } = *self;
         (0..self.elements()).map(move |i| {
@@ -91,7 +92,7 @@ impl Tensor {
     }
 }
 
-/// A tensor's elements at an address, which need not be aligned.
+/// A tensor's elements at an address, which may be unaligned.
 pub(super) struct View<'a, T> {
     tensor: &'a Tensor,
     address: usize,
@@ -103,33 +104,33 @@ impl<'a, T: Copy + 'static> View<'a, T> {
         Self { tensor, address, element: PhantomData }
     }
 
-    /// Whether the elements may be read or written. What lies between them is none of its business.
+    /// Whether the elements may be read or written. Gaps between them are not checked.
     pub(super) fn is_allowed(&self, write: bool, what: &str, access: &Access<'_>) -> bool {
         let (length, mut offsets) = self.tensor.runs();
         let start = std::ptr::with_exposed_provenance::<T>(self.address);
         offsets.all(|at| access(start.wrapping_add(at).cast(), length.saturating_mul(size_of::<T>()), write, what))
     }
 
-    /// The elements in row-major order of their indices.
+    /// Returns the elements in row-major order of their indices.
     ///
     /// # Safety
-    /// They may be read.
+    /// The elements may be read.
     pub(super) unsafe fn read(&self) -> impl Iterator<Item = T> + use<T> {
         let start = std::ptr::with_exposed_provenance::<T>(self.address);
         // SAFETY: the caller promises that they may be read.
         self.tensor.offsets().map(move |at| unsafe { start.wrapping_add(at).read_unaligned() })
     }
 
-    /// Writes what `value` makes of each number and, where there is to be one, the element that was
-    /// there.
+    /// Writes the result of `value` for each number and, if `old` is set, the previous element.
     ///
     /// # Safety
-    /// The elements may be written, and read with `old`.
+    /// The elements may be written, and also read if `old` is set.
     pub(super) unsafe fn update<C>(&self, numbers: Vec<C>, old: bool, value: impl Fn(C, Option<T>) -> T) {
         let start = std::ptr::with_exposed_provenance_mut::<T>(self.address);
         for (at, number) in self.tensor.offsets().zip(numbers) {
             let to = start.wrapping_add(at);
-            // SAFETY: the caller promises that the elements may be written, and read with `old`.
+            // SAFETY: the caller promises that the elements may be written, and also read if `old`
+            // is set.
             unsafe { to.write_unaligned(value(number, old.then(|| to.read_unaligned()))) };
         }
     }
@@ -139,7 +140,7 @@ impl<'a, T: Copy + 'static> View<'a, T> {
 mod tests {
     use super::*;
 
-    /// 2 x 3 x 4, the first of these spatial.
+    /// 2 x 3 x 4; the first of these is a spatial dimension.
     const DIMS: [usize; 5] = [1, 1, 2, 3, 4];
 
     fn tensor(strides: [usize; 3]) -> Tensor {
@@ -176,7 +177,7 @@ mod tests {
         let memory: Vec<u16> = (0..24).collect();
         let tensor = tensor([1, 2, 6]);
         let view = View::<u16>::new(&tensor, memory.as_ptr().expose_provenance());
-        // SAFETY: the strides stay in the 24 elements.
+        // SAFETY: the strides stay within the 24 elements.
         let read: Vec<_> = unsafe { view.read() }.collect();
         assert_eq!(read[..5], [0, 6, 12, 18, 2]);
         assert_eq!(read[12], 1);

@@ -1,5 +1,5 @@
-//! Convolutions by hand, against a loop over all indices in exact arithmetic, and as the transposes
-//! that gradients are.
+//! Tests of convolutions: computed by hand, against a loop over all indices in exact arithmetic,
+//! and the property that gradients are transposes.
 
 use super::*;
 use half::f16;
@@ -9,7 +9,7 @@ fn line(length: usize) -> Tensor {
     Tensor::packed([1, 1, 1, 1, length])
 }
 
-/// With the tensors of the shapes that follow from `x` and `w`, packed.
+/// Returns a convolution with packed tensors and the shapes that follow from `x` and `w`.
 fn convolution(window: Window, x: [usize; 5], w: [usize; 5]) -> Convolution {
     let size = |d: usize| window.size(d, x[d + 2], w[d + 2]).unwrap();
     let y = [x[0], w[0], size(0), size(1), size(2)];
@@ -22,15 +22,15 @@ fn convolution(window: Window, x: [usize; 5], w: [usize; 5]) -> Convolution {
 fn a_convolution_by_hand() {
     let window = Window { padding: [[0; 2], [0; 2], [1; 2]], stride: [1, 1, 2], ..Window::default() };
     let conv = convolution(window, [1, 1, 1, 1, 5], [1, 1, 1, 1, 3]);
-    // 0 1 2 3 4 5 0 against 1 10 100, every second.
+    // 0 1 2 3 4 5 0 against 1 10 100, at every second position.
     assert_eq!(conv.sums::<f32>([&[1.0, 2.0, 3.0, 4.0, 5.0], &[1.0, 10.0, 100.0]]), [210.0, 432.0, 54.0]);
-    // Turned about, 100 10 1.
+    // Flipped: 100 10 1.
     let flipped = Convolution { window: Window { is_flipped: true, ..window }, ..conv };
     assert_eq!(flipped.sums::<f32>([&[1.0, 2.0, 3.0, 4.0, 5.0], &[1.0, 10.0, 100.0]]), [12.0, 234.0, 450.0]);
-    // Each element of the result spreads the filter to where it was taken.
+    // Each element of the result adds the filter to the positions it was computed from.
     let data = Convolution { pass: Pass::Data, ..conv };
     assert_eq!(data.sums::<f32>([&[1.0, 0.0, 2.0], &[1.0, 10.0, 100.0]]), [10.0, 100.0, 0.0, 2.0, 20.0]);
-    // Each element of the filter met 0 2 4, 1 3 5 and 2 4 0.
+    // Each element of the filter was multiplied with 0 2 4, 1 3 5 and 2 4 0.
     let filter = Convolution { pass: Pass::Filter, ..conv };
     assert_eq!(filter.sums::<f32>([&[1.0, 2.0, 3.0, 4.0, 5.0], &[1.0, 10.0, 100.0]]), [420.0, 531.0, 42.0]);
 }
@@ -55,7 +55,7 @@ fn numbers(count: usize, step: usize) -> Vec<i64> {
     (0..count).map(|i| (i * step % 11) as i64 - 5).collect()
 }
 
-/// The definition, index by index, in integers.
+/// Computes the definition, index by index, in integers.
 fn by_definition(conv: &Convolution, x: &[i64], w: &[i64]) -> Vec<i64> {
     let at = |t: &Tensor, i: [usize; 5]| (0..5).fold(0, |at, d| at * t.dims[d] + i[d]);
     let [tx, tw, ty] = &conv.tensors;
@@ -107,7 +107,7 @@ fn three_dimensions_are_the_definition() {
     }
 }
 
-/// The gradients are the transposes: <y, conv(x, w)> is <data(y, w), x> and <filter(x, y), w>.
+/// The gradients are the transposes: <y, conv(x, w)> equals <data(y, w), x> and <filter(x, y), w>.
 #[test]
 fn the_gradients_are_transposes() {
     for conv in WINDOWS.map(general) {
@@ -121,11 +121,11 @@ fn the_gradients_are_transposes() {
     }
 }
 
-/// What was asked for: what it is called, how long it is, and whether it is to be written.
+/// The requested accesses: name, length, and whether it is a write.
 type Asked = Vec<(String, usize, bool)>;
 
-/// Runs a convolution over one element by two of a type, with another answer of the simulator for
-/// each name.
+/// Runs a convolution of one element by two of a type. The simulator refuses the access with the
+/// name `refuse`.
 fn run<T: Output<C>, C: Compute>(memory: [&mut [T]; 3], alpha: C, beta: C, refuse: &str) -> Asked {
     let conv = Convolution {
         pass: Pass::Forward,
@@ -139,7 +139,7 @@ fn run<T: Output<C>, C: Compute>(memory: [&mut [T]; 3], alpha: C, beta: C, refus
         what != refuse
     };
     let call = Call { what: "f", addresses, alpha, beta, prepare: |c| c };
-    // SAFETY: the memory has as many elements as the tensors reach over.
+    // SAFETY: the memory has as many elements as the tensors span.
     unsafe { conv.run::<T, C>(&call, &access) };
     asked.into_inner()
 }
@@ -156,7 +156,7 @@ fn an_old_result_of_factor_zero_is_not_read_and_gaps_are_left() {
     let asked = run([&mut x, &mut w, &mut y], 1f32, -1.0, "");
     assert_eq!((y, asked.len()), ([21.0 - 42.0, 7.0, 32.0 - 64.0], 6));
     run([&mut [f32::NAN, 1.0, 1.0], &mut w, &mut y], 0f32, 0.0, "");
-    assert!(y[0].is_nan() && y[1..] == [7.0, 0.0], "zero times what is no number is none");
+    assert!(y[0].is_nan() && y[1..] == [7.0, 0.0], "zero times NaN or infinity is NaN");
 }
 
 #[test]
@@ -167,13 +167,13 @@ fn nothing_is_computed_from_what_is_refused() {
         assert_eq!(y, [7.0; 3], "{name}");
     }
     let asked = run([&mut [1f32; 3], &mut [1f32; 2], &mut y], 1f32, 0.0, "f: x");
-    assert!(asked.iter().any(|a| a.0 == "f: w"), "a finding about one operand hides none about another");
+    assert!(asked.iter().any(|a| a.0 == "f: w"), "a finding about one operand does not hide one about another");
 }
 
-/// Sums of narrow numbers are wider, and round once.
+/// Sums of narrow numbers use a wider type and round once.
 #[test]
 fn narrow_results_round_once() {
-    // 2048 + 1 is no f16, and 2048 + 1 + 1 is one: a sum in f16 would stay at 2048.
+    // f16 can represent 2048 + 1 + 1 but not 2048 + 1: a sum in f16 would stay at 2048.
     let mut y = [f16::ZERO; 3];
     let mut x = [2048.0, 1.0, 1.0].map(f16::from_f32);
     let conv = convolution(Window::default(), [1, 1, 1, 1, 3], [1, 1, 1, 1, 3]);

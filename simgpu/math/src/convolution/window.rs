@@ -1,21 +1,21 @@
-//! How a filter goes over an input.
+//! How a filter moves over an input.
 
-/// The spatial dimensions there are. Where a convolution has fewer, the first ones are of size 1.
+/// The number of spatial dimensions. If a convolution has fewer, the first ones have size 1.
 pub const SPATIAL: usize = 3;
 
 /// Padding, stride, dilation and groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Zeros before the first element and after the last.
+    /// Zeros before the first element and after the last, per dimension.
     pub padding: [[usize; 2]; SPATIAL],
-    /// Elements from one place of the filter to the next; not zero.
+    /// The step between positions of the filter, in elements; not zero.
     pub stride: [usize; SPATIAL],
-    /// Elements of the input from one of the filter's to the next; not zero.
+    /// The step in the input between neighbouring elements of the filter, in elements; not zero.
     pub dilation: [usize; SPATIAL],
-    /// Groups of channels, which do not see each other; not zero.
+    /// The number of channel groups, which are independent of each other; not zero.
     pub groups: usize,
-    /// Whether the filter is turned about its middle: a convolution by the word's definition, where
-    /// the other is a cross-correlation.
+    /// Whether the filter is flipped in every dimension: this is a convolution by the strict
+    /// definition, the other is a cross-correlation.
     pub is_flipped: bool,
 }
 
@@ -27,15 +27,15 @@ impl Default for Window {
 }
 
 impl Window {
-    /// The size of a result along a dimension, where the filter fits once at least.
+    /// Returns the size of a result along a dimension, or `None` if the filter does not fit once.
     pub fn size(&self, d: usize, input: usize, filter: usize) -> Option<usize> {
         let reach = filter.checked_sub(1)?.checked_mul(self.dilation[d])?.checked_add(1)?;
         let padded = self.padding[d].into_iter().try_fold(input, usize::checked_add)?;
         Some(padded.checked_sub(reach)? / self.stride[d] + 1)
     }
 
-    /// For each element of a result along a dimension, the elements of input and filter that meet
-    /// there.
+    /// Returns, for each element of a result along a dimension, the pairs of input and filter
+    /// elements that contribute to it.
     pub(super) fn taps(&self, d: usize, input: usize, filter: usize, result: usize) -> Vec<Vec<(usize, usize)>> {
         let (stride, dilation, before) = (self.stride[d], self.dilation[d], self.padding[d][0]);
         let meet = |at: usize, tap: usize| {
@@ -54,7 +54,8 @@ mod tests {
     fn the_sizes_of_a_result() {
         let window =
             Window { padding: [[0; 2], [0; 2], [2; 2]], stride: [1, 1, 3], dilation: [1, 1, 2], ..Window::default() };
-        // 11 + 2 + 2 less a reach of 2 * (3 - 1) + 1, by 3, and one more.
+        // The padded input of 11 + 2 + 2, less the filter's span of 2 * (3 - 1) + 1, divided by 3,
+        // plus one.
         assert_eq!(window.size(2, 11, 3), Some(4));
         assert_eq!(window.size(1, 1, 1), Some(1));
         assert_eq!(window.size(1, 1, 2), None, "a filter too large");

@@ -1,8 +1,8 @@
-//! What every vendor asks of the dimensions of a product.
+//! Checks of a product's dimensions that every vendor requires.
 
 use super::Form;
 
-/// The sizes m, n, k of a product op(A) op(B), and what A and B are taken for.
+/// The sizes m, n, k of a product op(A) op(B), and the forms in which A and B are used.
 #[derive(Debug, Clone, Copy)]
 pub struct Dimensions {
     /// op(A) is m x k, op(B) k x n, the result m x n.
@@ -12,20 +12,20 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
-    /// No size is negative.
+    /// Whether all sizes are non-negative.
     pub fn are_sizes(&self) -> bool {
         self.sizes.iter().all(|&size| size >= 0)
     }
 
-    /// The rows that A, B and the result are stored with: no leading dimension may be below its
-    /// matrix's.
+    /// Returns the number of rows with which A, B and the result are stored. No leading dimension
+    /// may be smaller than its matrix's number of rows.
     pub fn rows(&self) -> [i64; 3] {
         let [m, n, k] = self.sizes;
         let [a, b] = self.forms.map(|form| form == Form::Plain);
         [if a { m } else { k }, if b { k } else { n }, m]
     }
 
-    /// The result has no elements. A product over no k has, and scales them.
+    /// Whether the result has no elements. A product with k = 0 has elements and scales them.
     pub fn is_empty(&self) -> bool {
         self.sizes[0] == 0 || self.sizes[1] == 0
     }

@@ -1,45 +1,45 @@
-//! Matrices in the simulated memory: column-major, several of a shape in a batch.
+//! Matrices in the simulated memory: column-major, with several of one shape in a batch.
 
 use isobit_simgpu_library_common::Access;
 
-/// What a product takes a stored matrix for.
+/// How a product uses a stored matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Itself.
+    /// As stored.
     Plain,
-    /// Its transpose.
+    /// As its transpose.
     Transposed,
-    /// The conjugate of its transpose.
+    /// As its conjugate transpose.
     ConjugateTransposed,
 }
 
 /// Where the matrices of a batch lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Batch {
-    /// So many elements apart, from the address on.
+    /// At this distance in elements, starting at the address.
     Strided(i64),
-    /// Wherever the pointers say that the address is of.
+    /// At the pointers that are stored at the address.
     Pointers,
 }
 
-/// The matrices of one operand. Nothing says that they are aligned.
+/// The matrices of one operand. They may be unaligned.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix {
-    /// The exposed address of the first one, or of the pointers to them.
+    /// The exposed address of the first matrix, or of the pointers to the matrices.
     pub address: usize,
-    /// Elements from one column to the next.
+    /// The distance from one column to the next, in elements.
     pub leading: usize,
-    /// Where they lie.
+    /// Where the matrices lie.
     pub batch: Batch,
-    /// What they are taken for.
+    /// The form in which the product uses them.
     pub form: Form,
 }
 
 impl Matrix {
-    /// One matrix of the batch, `None` where the simulator refuses its pointer.
+    /// Returns one matrix of the batch, or `None` if the simulator refuses the read of its pointer.
     ///
     /// # Safety
-    /// Where the access is allowed, the pointers are there.
+    /// If the access is allowed, the pointers are valid.
     pub(super) unsafe fn view<T>(&self, batch: usize, what: &str, access: &Access<'_>) -> Option<View<T>> {
         let address = match self.batch {
             Batch::Strided(stride) => {
@@ -51,7 +51,7 @@ impl Matrix {
                 if !access(at.cast(), size_of::<usize>(), false, &format!("{what}, its pointer")) {
                     return None;
                 }
-                // SAFETY: it was allowed.
+                // SAFETY: the access was allowed.
                 unsafe { at.read_unaligned() }
             }
         };
@@ -59,7 +59,7 @@ impl Matrix {
     }
 }
 
-/// One matrix as stored numbers.
+/// One matrix, as stored.
 pub(super) struct View<T> {
     start: *const T,
     leading: usize,
@@ -67,8 +67,8 @@ pub(super) struct View<T> {
 }
 
 impl<T: Copy> View<T> {
-    /// Whether a matrix of so many rows and columns, in the form it is taken for, may be read or
-    /// written. What lies between its columns is none of its business.
+    /// Whether a matrix of `rows` and `columns`, counted in the form in which it is used, may be
+    /// read or written. Gaps between its columns are not checked.
     pub(super) fn allowed(&self, rows: usize, columns: usize, write: bool, what: &str, access: &Access<'_>) -> bool {
         let (rows, columns) = if self.form == Form::Plain { (rows, columns) } else { (columns, rows) };
         let bytes = |elements: usize| elements.saturating_mul(size_of::<T>());

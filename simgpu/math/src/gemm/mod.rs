@@ -1,7 +1,7 @@
 //! Matrix products: D = alpha op(A) op(B) + beta C for every matrix of a batch.
 //!
 //! Products are summed in the compute type in ascending order of k, without fused operations, and
-//! rounded once to the result's type; no vendor promises an order.
+//! rounded once to the result's type. No vendor promises an order.
 
 mod dimensions;
 mod matrix;
@@ -13,24 +13,24 @@ use crate::number::{Compute, Input, Output};
 use isobit_simgpu_library_common::Access;
 use matrix::View;
 
-/// A scalar's bytes, as many of them as the compute type has.
+/// A scalar's bytes; the compute type uses the first `Kernel::scalar_bytes` of them.
 pub type Scalar = [u8; 16];
 
 /// A product for one combination of types.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
-    /// The size of the compute type, of which alpha and beta are.
+    /// The size in bytes of the compute type, which is the type of alpha and beta.
     pub scalar_bytes: usize,
     /// Whether a scalar is zero.
     pub is_zero: fn(Scalar) -> bool,
-    /// Computes the product with alpha and beta, where the simulator allows every access.
+    /// Computes the product with alpha and beta if the simulator allows every access.
     ///
     /// # Safety
-    /// Where the access is allowed, the operands hold what their shapes say.
+    /// If the access is allowed, the operands hold data as their shapes describe.
     pub run: unsafe fn(&Product, [Scalar; 2], &Access<'_>),
 }
 
-/// The product of factors `T` into results `O`, computed in `C`.
+/// Returns the product of factors `T` into results `O`, computed in `C`.
 pub fn kernel<T: Input<C>, O: Output<C>, C: Compute>() -> Kernel {
     const { assert!(size_of::<C>() <= size_of::<Scalar>()) };
     Kernel { scalar_bytes: size_of::<C>(), is_zero: |scalar| scalar_of::<C>(scalar).is_zero(), run: run::<T, O, C> }
@@ -40,28 +40,28 @@ fn scalar_of<C: Compute>(bytes: Scalar) -> C {
     bytemuck::pod_read_unaligned(&bytes[..size_of::<C>()])
 }
 
-/// A product whose shapes are checked.
+/// A product with shapes that have been checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Product {
-    /// Who asks, for findings.
+    /// The name of the caller, for findings.
     pub what: &'static str,
-    /// m, n and k; m and n not zero.
+    /// m, n and k; m and n are not zero.
     pub sizes: [usize; 3],
-    /// How many.
+    /// The number of matrices in the batch.
     pub batch: usize,
-    /// m x k in the form it is taken for.
+    /// m x k in the form in which it is used.
     pub a: Matrix,
-    /// k x n in the form it is taken for.
+    /// k x n in the form in which it is used.
     pub b: Matrix,
     /// m x n.
     pub c: Matrix,
-    /// m x n, perhaps C itself.
+    /// m x n; may be C itself.
     pub d: Matrix,
-    /// What the vendor calls D.
+    /// The vendor's name for D.
     pub d_name: &'static str,
 }
 
-/// Rows whose sums go on side by side, in registers.
+/// The number of rows whose sums are computed side by side, in registers.
 const ROWS: usize = 16;
 
 /// # Safety
@@ -69,14 +69,14 @@ const ROWS: usize = 16;
 unsafe fn run<T: Input<C>, O: Output<C>, C: Compute>(p: &Product, scalars: [Scalar; 2], access: &Access<'_>) {
     let [alpha, beta] = scalars.map(scalar_of::<C>);
     let [m, n, k] = p.sizes;
-    // A factor of zero leaves its operands unread, whatever they hold.
+    // If a factor is zero, its operands are not read, whatever they hold.
     let k = if alpha.is_zero() { 0 } else { k };
     for batch in 0..p.batch {
         let ask = |name: &str| format!("{}: {name} of batch {batch}", p.what);
         let [a_name, b_name, c_name, d_name] = ["A", "B", "C", p.d_name].map(ask);
-        // Every operand is asked for, so that each finding there is to make is made; D last, since
-        // asking for it says that it is written. SAFETY: the caller promises what `Kernel::run`
-        // asks.
+        // Check the access to every operand, so that every finding is reported. D comes last,
+        // because a request for write access marks it as written. SAFETY: the caller promises what
+        // `Kernel::run` requires.
         let (a, b, c) = unsafe {
             (
                 operand::<T>((k != 0).then_some(&p.a), batch, [m, k], &a_name, access),
@@ -85,19 +85,19 @@ unsafe fn run<T: Input<C>, O: Output<C>, C: Compute>(p: &Product, scalars: [Scal
             )
         };
         let (Ok(a), Ok(b), Ok(c)) = (a, b, c) else { continue };
-        // SAFETY: the caller promises what `Kernel::run` asks.
+        // SAFETY: the caller promises what `Kernel::run` requires.
         let Some(d) = (unsafe { p.d.view::<O>(batch, &d_name, access) }) else { continue };
         if d.allowed(m, n, true, &d_name, access) {
-            // SAFETY: all of it was allowed.
+            // SAFETY: every access was allowed.
             unsafe { multiply([m, n], k, [alpha, beta], a.zip(b), c, &d) };
         }
     }
 }
 
-/// What the simulator does not let a product read.
+/// The simulator refused a read of the product.
 struct Refused;
 
-/// An operand that is to be read, where there is one.
+/// Returns an operand to be read, if it is needed.
 ///
 /// # Safety
 /// As [`Kernel::run`].
@@ -109,14 +109,14 @@ unsafe fn operand<T: Copy>(
     access: &Access<'_>,
 ) -> Result<Option<View<T>>, Refused> {
     let Some(matrix) = matrix else { return Ok(None) };
-    // SAFETY: the caller promises what `Kernel::run` asks.
+    // SAFETY: the caller promises what `Kernel::run` requires.
     let view = unsafe { matrix.view::<T>(batch, what, access) }.ok_or(Refused)?;
     if view.allowed(rows, columns, false, what, access) { Ok(Some(view)) } else { Err(Refused) }
 }
 
 /// # Safety
-/// The factors m x k and k x n, there unless k is zero, may be read, C too if it is there, and D
-/// written.
+/// The factors m x k and k x n, which are present unless k is zero, may be read. C may be read if
+/// it is present, and D may be written.
 unsafe fn multiply<T: Input<C>, O: Output<C>, C: Compute>(
     [m, n]: [usize; 2],
     k: usize,
@@ -158,11 +158,11 @@ unsafe fn multiply<T: Input<C>, O: Output<C>, C: Compute>(
             for (row, &sum) in sums[..rows].iter().enumerate() {
                 let mut value = if k == 0 { C::default() } else { alpha.times(sum) };
                 if let Some(c) = &c {
-                    // SAFETY: within m x n.
+                    // SAFETY: the element lies within m x n.
                     value = value.plus(beta.times(unsafe { c.read(first + row, j) }.widen()));
                 }
-                // SAFETY: within m x n; the address came from a pointer that the caller may write
-                // through.
+                // SAFETY: the element lies within m x n, and the address came from a pointer that
+                // the caller may write through.
                 unsafe { d.at(first + row, j).cast_mut().write_unaligned(O::round(value)) };
             }
         }

@@ -1,4 +1,5 @@
-//! Products of host memory against integer arithmetic, and what is read and written of it.
+//! Tests of products in host memory against integer arithmetic, and of the memory that they read
+//! and write.
 
 use super::*;
 use crate::number::Complex;
@@ -16,12 +17,12 @@ fn scalar<C: Compute>(value: C) -> Scalar {
     bytes
 }
 
-/// Small integers, of which every sum is exact in every type.
+/// Returns small integers; every sum of them is exact in every type.
 fn integers(n: usize, seed: usize) -> Vec<i32> {
     (0..n).map(|i| ((i * 7 + seed * 5) % 9) as i32 - 4).collect()
 }
 
-/// Integers with their imaginary parts, of which a type may take only the real ones.
+/// A Gaussian integer: real and imaginary part. A real type uses only the real part.
 type Gaussian = [i32; 2];
 
 fn gaussians(n: usize, seed: usize, complex: bool) -> Vec<Gaussian> {
@@ -37,7 +38,7 @@ fn plus(a: Gaussian, b: Gaussian) -> Gaussian {
     [a[0] + b[0], a[1] + b[1]]
 }
 
-/// Gaussian integers as matrices with gaps, one after the other or each behind a pointer.
+/// Gaussian integers as matrices with gaps, stored one after the other or each behind a pointer.
 struct Operand<T> {
     exact: Vec<Gaussian>,
     numbers: Vec<T>,
@@ -63,7 +64,7 @@ impl<T> Operand<T> {
         let exact = gaussians(area * shape.batch, seed, complex);
         let mut numbers: Vec<T> = exact.iter().map(|&x| make(x)).collect();
         let start = numbers.as_mut_ptr();
-        // Against the order that strides would have.
+        // The pointers are in the reverse of the order that strides would have.
         let pointers = (0..shape.batch).rev().map(|i| start.wrapping_add(i * area)).collect();
         Self { exact, numbers, address: start.expose_provenance(), pointers, leading, area, form }
     }
@@ -97,8 +98,7 @@ struct Shape {
     pointers: bool,
 }
 
-/// Runs a product whose matrices are made of integers, in place, and checks it against integer
-/// arithmetic.
+/// Runs a product of integer matrices in place and checks it against integer arithmetic.
 fn check<T: Input<C>, O: Output<C> + PartialEq + Debug, C: Compute>(
     shape: &Shape,
     [alpha, beta]: [Gaussian; 2],
@@ -128,7 +128,7 @@ fn check<T: Input<C>, O: Output<C> + PartialEq + Debug, C: Compute>(
         for j in 0..n {
             for i in 0..c.leading {
                 let place = c.place(shape, batch, i, j);
-                // The gap between columns stays.
+                // The gap between columns stays unchanged.
                 let mut expected = c.exact[place];
                 if i < m {
                     let product = |x| times(a.at(shape, batch, i, x), b.at(shape, batch, x, j));
@@ -190,7 +190,7 @@ fn every_shape_transposition_and_type() {
     }
 }
 
-/// A product of two vectors, 1 x k by k x 1, into one number.
+/// Computes a product of two vectors, 1 x k by k x 1, into one number.
 fn dot<T: Input<C>, O: Output<C>, C: Compute>(a: &[T], b: &[T], scalars: [C; 2], out: &mut O, access: &Access<'_>) {
     let k = a.len();
     let d = Matrix {
@@ -217,18 +217,18 @@ fn dot<T: Input<C>, O: Output<C>, C: Compute>(a: &[T], b: &[T], scalars: [C; 2],
 fn sums_ascend_in_the_compute_type_and_round_once() {
     let one = [1f32, 0.0];
     let yes: &Access<'_> = &|_, _, _, _| true;
-    // In f32 2^24 swallows each 1 that follows it, and not those before it.
+    // In f32, 2^24 absorbs each 1 that is added after it, but not those added before it.
     let (big, mut out) = (2f32.powi(24), 0f32);
     dot(&[big, 1.0, 1.0], &[1.0; 3], one, &mut out, yes);
     assert_eq!(out, big);
     dot(&[1.0, 1.0, big], &[1.0; 3], one, &mut out, yes);
     assert_eq!(out, big + 2.0);
-    // 2048 + 1 is no f16, but their sum with another 1 in f32 is.
+    // f16 cannot represent 2048 + 1, but adding another 1 in f32 gives a number that it can.
     let f16s = |x: &[f32]| -> Vec<f16> { x.iter().map(|&x| f16::from_f32(x)).collect() };
     let mut out = f16::ZERO;
     dot(&f16s(&[2048.0, 1.0, 1.0]), &f16s(&[1.0; 3]), one, &mut out, yes);
     assert_eq!(out.to_f32(), 2050.0);
-    // The product is rounded before it is added: fused, this would be 2^-24.
+    // The product is rounded before the addition: a fused operation would give 2^-24.
     let x = 1.0 + 2f32.powi(-12);
     let mut out = 1f32;
     dot(&[-(1.0 + 2f32.powi(-11)), x], &[1.0, x], one, &mut out, yes);
@@ -276,12 +276,13 @@ fn a_pointer_that_is_not_there_is_not_followed() {
     let product = Product { what: "test", sizes: [1; 3], batch: 2, a, b, c: d, d, d_name: "D" };
     let scalars = [1f32, 0.0].map(scalar);
     let access: &Access<'_> = &|_, bytes, _, what| what != "test: A of batch 1, its pointer" || bytes != 8;
-    // SAFETY: every operand is there.
+    // SAFETY: every operand is present.
     unsafe { (kernel::<f32, f32, f32>().run)(&product, scalars, access) };
     assert_eq!(out, [1.0, 7.0]);
 }
 
-/// Bytes of more elements than an address can count are more than any memory has.
+/// If the size in bytes overflows an address, it is larger than any memory, and the memory refuses
+/// it.
 #[test]
 fn sizes_beyond_memory_are_refused_by_it() {
     let one = [1f64];
@@ -291,6 +292,6 @@ fn sizes_beyond_memory_are_refused_by_it() {
     let tall = matrix(&one, huge, 0, plain);
     let product = Product { what: "test", sizes: [huge, huge, 1], batch: 1, a: tall, b: thin, c: d, d, d_name: "D" };
     let access: &Access<'_> = &|_, bytes, _, _| bytes < 1 << 40;
-    // SAFETY: nothing that large is allowed.
+    // SAFETY: no access of that size is allowed.
     unsafe { (kernel::<f64, f64, f64>().run)(&product, [1f64, 1.0].map(scalar), access) };
 }

@@ -1,4 +1,4 @@
-//! Complex numbers as both vendors store them: real part first.
+//! Complex numbers, stored as both vendors do: real part first.
 
 use super::{Compute, Input};
 
@@ -12,9 +12,10 @@ pub struct Complex<T> {
     pub im: T,
 }
 
-// SAFETY: two of one type without padding between or around them are zero where both are.
+// SAFETY: two numbers of one type without padding between or around them are zero if both are zero.
 unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for Complex<T> {}
-// SAFETY: two of one type in the order of C have no padding, and any bytes are values of both.
+// SAFETY: two numbers of one type in C layout have no padding, and all bytes are valid values of
+// both.
 unsafe impl<T: bytemuck::Pod> bytemuck::Pod for Complex<T> {}
 
 macro_rules! complex {

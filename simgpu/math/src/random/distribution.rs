@@ -1,10 +1,10 @@
-//! From words to numbers, a group at a time.
+//! Conversion of random words to numbers, one group at a time.
 
-/// Takes `inputs` words to `outputs` numbers at a time.
+/// Converts `inputs` words to `outputs` numbers at a time.
 pub struct Distribution<T> {
-    /// Words a group.
+    /// Words per group.
     pub inputs: usize,
-    /// Numbers a group.
+    /// Numbers per group.
     pub outputs: usize,
     map: Map<T>,
 }
@@ -18,12 +18,12 @@ impl<T> std::fmt::Debug for Distribution<T> {
 }
 
 impl<T> Distribution<T> {
-    /// Of a function of as many words, which sets as many numbers.
+    /// Creates a distribution from a function that takes `inputs` words and sets `outputs` numbers.
     pub fn new(inputs: usize, outputs: usize, map: impl Fn(&[u32], &mut [T]) + Send + Sync + 'static) -> Self {
         Self { inputs, outputs, map: Box::new(map) }
     }
 
-    /// The numbers of a group of words.
+    /// Converts one group of words to numbers.
     pub fn map(&self, words: &[u32], numbers: &mut [T]) {
         (self.map)(words, numbers);
     }

@@ -1,16 +1,16 @@
-//! A generator as a handle names it: its settings, and calls that take from its sequence in stream
-//! order.
+//! A generator as a handle refers to it: its settings, and calls that take numbers from its
+//! sequence in stream order.
 
 use super::{Distribution, Draw, Order, Sequence};
 use isobit_simgpu_library_common::{Access, Runtime, Stream};
 use parking_lot::Mutex;
 
-/// What a generator is set to.
+/// The settings of a generator.
 pub trait Settings: Clone + std::fmt::Debug {
     /// Its order of values.
     type Order: Order;
 
-    /// The sequence that these settings ask for, from its start.
+    /// Returns the sequence for these settings, at its start.
     fn start(&self) -> Sequence<Self::Order>;
 }
 
@@ -22,22 +22,22 @@ pub struct Generator<S: Settings>(Mutex<State<S>>);
 struct State<S: Settings> {
     settings: S,
     stream: Stream,
-    /// None after a change of settings, which starts the sequence again.
+    /// `None` after a change of settings, which restarts the sequence.
     sequence: Option<Sequence<S::Order>>,
 }
 
 impl<S: Settings> Generator<S> {
-    /// On the default stream.
+    /// Creates a generator on the default stream.
     pub fn new(settings: S) -> Self {
         Self(Mutex::new(State { settings, stream: Stream(std::ptr::null_mut()), sequence: None }))
     }
 
-    /// The stream that later calls work on.
+    /// Sets the stream on which later calls work.
     pub fn set_stream(&self, stream: Stream) {
         self.with(|state| state.stream = stream);
     }
 
-    /// Changes settings, and starts the sequence again.
+    /// Changes settings and restarts the sequence.
     pub fn set(&self, change: impl FnOnce(&mut S)) {
         self.with(|state| {
             change(&mut state.settings);
@@ -45,15 +45,15 @@ impl<S: Settings> Generator<S> {
         });
     }
 
-    /// What it is set to.
+    /// Returns the current settings.
     pub fn settings(&self) -> S {
         self.with(|state| state.settings.clone())
     }
 
-    /// Puts the next `count` numbers of a distribution at `out`, when the stream gets there.
+    /// Enqueues a write of the next `count` numbers of a distribution to `out`.
     ///
     /// # Errors
-    /// The runtime's error code, where it takes no work for this stream.
+    /// The runtime's error code if the stream accepts no work.
     pub fn generate<T: Copy + Default + 'static>(
         &self,
         runtime: &'static Runtime,
@@ -63,21 +63,22 @@ impl<S: Settings> Generator<S> {
         distribution: Distribution<T>,
     ) -> Result<(), i32> {
         let (draw, stream) = self.take(count, distribution);
-        // The work that is queued names the memory by its address.
+        // The queued work stores the memory's address.
         let address = out.expose_provenance();
         runtime.enqueue(stream, move || {
             let access = |at: *const u8, bytes, write, what: &str| runtime.access(at, bytes, write, what);
-            // SAFETY: a device address is a host address, and the simulator is asked for it first.
+            // SAFETY: a device address is a host address, and `fill` first asks the simulator for
+            // access.
             unsafe { fill(&draw, std::ptr::with_exposed_provenance_mut(address), what, &access) }
         })
     }
 
-    /// Puts the next `count` numbers of a distribution at `out`, at once.
+    /// Writes the next `count` numbers of a distribution to `out` immediately.
     ///
     /// # Safety
-    /// `out` is valid for writes of all of them. It need not be aligned.
+    /// `out` is valid for writes of `count` numbers. It may be unaligned.
     pub unsafe fn generate_here<T: Copy + Default>(&self, out: *mut T, count: usize, distribution: Distribution<T>) {
-        // SAFETY: the caller promises that `out` is valid for writes of all of them.
+        // SAFETY: the caller promises that `out` is valid for writes of `count` numbers.
         unsafe { fill(&self.take(count, distribution).0, out, "", &|_, _, _, _| true) }
     }
 
@@ -93,17 +94,17 @@ impl<S: Settings> Generator<S> {
     }
 }
 
-/// Writes the numbers of a draw, where the simulator allows it.
+/// Writes the numbers of a draw if the simulator allows it.
 ///
 /// # Safety
-/// Where `access` allows it, `out` is valid for writes of all of them. It need not be aligned.
+/// If `access` allows it, `out` is valid for writes of all numbers. It may be unaligned.
 unsafe fn fill<O: Order, T: Copy + Default>(draw: &Draw<O, T>, out: *mut T, what: &str, access: &Access<'_>) {
     if !access(out.cast(), draw.count().saturating_mul(size_of::<T>()), true, what) {
         return;
     }
     let mut at = out;
     draw.run(|number| {
-        // SAFETY: within the numbers that the caller promises, of which `draw` has no more.
+        // SAFETY: the caller promises room for `draw.count()` numbers, and `draw` yields no more.
         unsafe {
             at.write_unaligned(number);
             at = at.add(1);
@@ -154,7 +155,7 @@ mod tests {
         let generator = Generator::new(Offset(3));
         let draw = |count| {
             let mut out = vec![0; count];
-            // SAFETY: as many numbers.
+            // SAFETY: `out` has `count` elements.
             unsafe { generator.generate_here(out.as_mut_ptr(), count, doubled()) };
             out
         };
@@ -171,7 +172,7 @@ mod tests {
         let (mut refused, mut written) = ([7u64; 3], [7u64; 3]);
         let (first, second) = (sequence.take(3, doubled()), sequence.take(3, doubled()));
         let endless = sequence.take(usize::MAX / 2, doubled());
-        // SAFETY: both arrays hold three numbers, and nothing else is allowed.
+        // SAFETY: both arrays hold three numbers, and no other access is allowed.
         unsafe {
             fill(&first, refused.as_mut_ptr(), "refused", &|_, bytes, write, what| {
                 assert_eq!((bytes, write, what), (24, true, "refused"));

@@ -1,5 +1,6 @@
-//! The generators as their authors published them, and what they are laid out with. A vendor's way
-//! from a seed to a first state, its order of subsequences and its distributions are its own.
+//! The generators as their authors published them, and the building blocks of their sequences. How
+//! a seed becomes a first state, the order of subsequences and the distributions differ between
+//! vendors.
 
 mod distribution;
 mod generator;
@@ -14,12 +15,12 @@ pub use generator::{Generator, Settings};
 pub use sequence::{Draw, Order, Sequence};
 pub use turns::{Turns, subsequences};
 
-/// A generator that is a recurrence, and can skip ahead.
+/// A generator that is a recurrence and can skip ahead.
 pub trait Recurrence: Clone + Send + Sync + 'static {
-    /// The next value.
+    /// Returns the next value.
     fn step(&mut self) -> u32;
-    /// Skips values.
+    /// Skips `values` values.
     fn skip(&mut self, values: u64);
-    /// Skips the values between the starts of two neighbouring subsequences.
+    /// Skips the distance between the starts of two neighbouring subsequences.
     fn skip_subsequence(&mut self);
 }

@@ -1,11 +1,11 @@
 //! MRG32k3a: P. L'Ecuyer, "Good parameters and implementations for combined multiple recursive
-//! random number generators", Operations Research 47 (1), 1999. Two recurrences of order three
-//! modulo primes, and the difference of their values.
+//! random number generators", Operations Research 47 (1), 1999. It has two recurrences of order
+//! three modulo primes; the output is the difference of their values.
 
 use super::Recurrence;
 use std::sync::OnceLock;
 
-/// The first modulus, 2^32 - 209; the values of the generator are 1 to it.
+/// The first modulus, 2^32 - 209; the values of the generator are 1 to `M1`.
 pub const M1: u64 = 4_294_967_087;
 /// The second modulus, 2^32 - 22853.
 pub const M2: u64 = 4_294_944_443;
@@ -14,10 +14,11 @@ const A13: u64 = M1 - 810_728;
 const A21: u64 = 527_612;
 const A23: u64 = M2 - 1_370_589;
 
-/// Values between the starts of two neighbouring subsequences: 2^76, L'Ecuyer's "substream".
+/// Log2 of the distance between the starts of two neighbouring subsequences: 2^76 values,
+/// L'Ecuyer's "substream".
 const SUBSEQUENCE_LOG2: usize = 76;
 
-/// A state of the generator: the last three values of either recurrence, oldest first.
+/// A state of the generator: the last three values of each recurrence, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mrg32k3a {
     g1: [u64; 3],
@@ -25,7 +26,7 @@ pub struct Mrg32k3a {
 }
 
 impl Recurrence for Mrg32k3a {
-    // 1 to M1.
+    // The result is 1 to `M1`.
     fn step(&mut self) -> u32 {
         let p1 = (A12 * self.g1[1] + A13 * self.g1[0] % M1) % M1;
         let p2 = (A21 * self.g2[2] + A23 * self.g2[0] % M2) % M2;
@@ -48,7 +49,7 @@ impl Recurrence for Mrg32k3a {
 }
 
 impl Mrg32k3a {
-    /// The state after these values of the two recurrences, oldest first.
+    /// Returns the state after these values of the two recurrences, oldest first.
     pub fn after(g1: [u64; 3], g2: [u64; 3]) -> Self {
         Self { g1, g2 }
     }
@@ -71,7 +72,7 @@ fn squared(a: &Matrix, modulus: u64) -> Matrix {
     std::array::from_fn(|i| std::array::from_fn(|j| columns[j][i]))
 }
 
-/// The steps of both recurrences to the powers 2^0, 2^1 .. 2^76.
+/// Returns the steps of both recurrences to the powers 2^0, 2^1 .. 2^76.
 fn powers() -> &'static [[Matrix; 2]] {
     static POWERS: OnceLock<Vec<[Matrix; 2]>> = OnceLock::new();
     POWERS.get_or_init(|| {
@@ -86,7 +87,7 @@ mod tests {
     use super::{M1, Mrg32k3a, Recurrence, SUBSEQUENCE_LOG2, powers};
 
     /// The first values from a state of six times 12345, as L'Ecuyer's own package (RngStreams)
-    /// prints them: values over M1 + 1.
+    /// prints them: the values divided by M1 + 1.
     #[test]
     fn known_answers() {
         let mut g = Mrg32k3a { g1: [12_345; 3], g2: [12_345; 3] };
@@ -96,7 +97,7 @@ mod tests {
         }
     }
 
-    /// The matrices of P. L'Ecuyer, R. Simard, E. J. Chen, W. D. Kelton, "An object-oriented
+    /// Checks the matrices of P. L'Ecuyer, R. Simard, E. J. Chen, W. D. Kelton, "An object-oriented
     /// random-number package with many long streams and substreams", Operations Research 50 (6),
     /// 2002.
     #[test]

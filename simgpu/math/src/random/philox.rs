@@ -1,15 +1,15 @@
 //! Philox4x32-10: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as
-//! easy as 1, 2, 3", SC 2011. A block cipher of a counter: block `i` of a key is four words,
-//! independent of all others.
+//! easy as 1, 2, 3", SC 2011. It is a block cipher applied to a counter: block `i` of a key is four
+//! words, independent of all other blocks.
 
 /// The multipliers of the two halves of a round.
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
-/// The Weyl constants that change the key between rounds: the golden ratio, and the square root of
-/// 3 less 1.
+/// The Weyl constants that change the key between rounds: from the golden ratio, and from the
+/// square root of 3 minus 1.
 const WEYL: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
 const ROUNDS: usize = 10;
 
-/// The four words of a counter under a key.
+/// Returns the four words of a counter under a key.
 pub fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     let ([mut a, mut b, mut c, mut d], [mut k0, mut k1]) = (counter, key);
     for _ in 0..ROUNDS {
@@ -21,8 +21,8 @@ pub fn block(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// Block `index` of the sequence of a seed: the seed is the key and the index the counter, low
-/// words first. Value `n` of the sequence is word `n mod 4` of block `n / 4`.
+/// Returns block `index` of the sequence of a seed. The seed is the key and the index is the
+/// counter, low words first. Value `n` of the sequence is word `n mod 4` of block `n / 4`.
 pub fn block_of(seed: u64, index: u128) -> [u32; 4] {
     let counter = [index as u32, (index >> 32) as u32, (index >> 64) as u32, (index >> 96) as u32];
     block(counter, [seed as u32, (seed >> 32) as u32])
@@ -32,7 +32,7 @@ pub fn block_of(seed: u64, index: u128) -> [u32; 4] {
 mod tests {
     use super::{block, block_of};
 
-    /// `kat_vectors` of Random123, the authors' distribution.
+    /// Checks the `kat_vectors` of Random123, the authors' distribution.
     #[test]
     fn known_answers() {
         let pi = [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344];

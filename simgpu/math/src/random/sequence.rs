@@ -1,14 +1,15 @@
-//! What calls take from the values of one seed, one after the other.
+//! The parts of a seed's sequence that consecutive calls take.
 
 use super::Distribution;
 
-/// A vendor's order of the values of one seed, and the states of the generators that give them.
+/// A vendor's order of the values of one seed, and the states of the generators that produce them.
 pub trait Order: Clone + std::fmt::Debug + Send + 'static {
-    /// The position after so many numbers of a distribution.
+    /// Returns the position after `count` numbers of a distribution.
     fn after<T>(&self, position: u128, count: usize, distribution: &Distribution<T>) -> u128;
 
-    /// Passes on so many numbers of a distribution from a position on. Where generators have
-    /// states, this moves them on, as a kernel does that keeps them in device memory.
+    /// Passes `count` numbers of a distribution, starting at a position, to `each`. If the
+    /// generators have states, this call advances them, like a kernel that keeps its states in
+    /// device memory.
     fn run<T: Copy + Default>(&self, position: u128, count: usize, distribution: &Distribution<T>, each: impl FnMut(T));
 }
 
@@ -20,7 +21,7 @@ pub struct Sequence<O> {
 }
 
 impl<O: Order> Sequence<O> {
-    /// From a position on.
+    /// Creates a sequence that starts at a position.
     pub fn new(order: O, position: u128) -> Self {
         Self { order, position }
     }
@@ -33,7 +34,7 @@ impl<O: Order> Sequence<O> {
     }
 }
 
-/// The part of a sequence that one call takes. It is worked out when it is run.
+/// The part of a sequence that one call takes. It is computed when it is run.
 #[derive(Debug)]
 pub struct Draw<O, T> {
     order: O,
@@ -43,12 +44,12 @@ pub struct Draw<O, T> {
 }
 
 impl<O: Order, T: Copy + Default> Draw<O, T> {
-    /// How many numbers.
+    /// Returns how many numbers the draw has.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Passes every number on, in order.
+    /// Passes every number to `each`, in order.
     pub fn run(&self, each: impl FnMut(T)) {
         self.order.run(self.position, self.count, &self.distribution, each);
     }

@@ -1,18 +1,19 @@
-//! Generators that take turns, as both vendors lay out the values of XORWOW and MRG32k3a: each
-//! gives a group's values, and the next one goes on.
+//! Generators that take turns. Both vendors lay out the values of XORWOW and MRG32k3a in this way:
+//! each generator produces the values of one group, then the next generator continues.
 
 use super::{Distribution, Order, Recurrence};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Generators, each of which gives every so-manieth group of values.
+/// Generators that take turns: with `lanes` generators, each produces every `lanes`-th group of
+/// values.
 pub struct Turns<G>(Arc<Shared<G>>);
 
 struct Shared<G> {
     lanes: usize,
     offset: u64,
     first: Box<dyn Fn() -> Vec<G> + Send + Sync>,
-    /// Made when first used, in stream order.
+    /// Created at first use, in stream order.
     states: Mutex<Vec<G>>,
 }
 
@@ -29,7 +30,7 @@ impl<G> std::fmt::Debug for Turns<G> {
     }
 }
 
-/// The starts of so many neighbouring subsequences.
+/// Returns the starts of `lanes` neighbouring subsequences.
 pub fn subsequences<G: Recurrence>(first: G, lanes: usize) -> Vec<G> {
     let next = |last: &G| {
         let mut next = last.clone();
@@ -40,12 +41,13 @@ pub fn subsequences<G: Recurrence>(first: G, lanes: usize) -> Vec<G> {
 }
 
 impl<G: Recurrence> Turns<G> {
-    /// So many generators, whose first states `first` gives, without their first `offset` values.
+    /// Creates `lanes` generators. `first` returns their first states; the first `offset` values
+    /// are skipped.
     pub fn new(lanes: usize, offset: u64, first: impl Fn() -> Vec<G> + Send + Sync + 'static) -> Self {
         Self(Arc::new(Shared { lanes, offset, first: Box::new(first), states: Mutex::new(Vec::new()) }))
     }
 
-    /// Whose turn is first.
+    /// Returns the index of the generator whose turn is first.
     pub fn start(&self) -> u128 {
         u128::from(self.0.offset) % self.0.lanes as u128
     }
@@ -61,7 +63,7 @@ impl<G: Recurrence> Turns<G> {
     }
 }
 
-/// A position is whose turn is next.
+/// A position is the index of the generator whose turn is next.
 impl<G: Recurrence> Order for Turns<G> {
     fn after<T>(&self, position: u128, count: usize, distribution: &Distribution<T>) -> u128 {
         (position + (count / distribution.outputs) as u128) % self.0.lanes as u128

@@ -1,15 +1,15 @@
 //! XORWOW: G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (14), 2003, section
-//! 3.1. A xorshift generator of 160 bits, whose step is a linear map over GF(2), plus a Weyl
+//! 3.1. It is a xorshift generator of 160 bits, whose step is a linear map over GF(2), plus a Weyl
 //! sequence.
 
 use super::Recurrence;
 use std::array::from_fn;
 use std::sync::OnceLock;
 
-/// The Weyl sequence's step.
+/// The step of the Weyl sequence.
 const WEYL: u32 = 362_437;
 
-/// Values between the starts of two neighbouring subsequences: 2^67.
+/// Log2 of the distance between the starts of two neighbouring subsequences: 2^67 values.
 const SUBSEQUENCE_LOG2: usize = 67;
 
 type Bits = [u32; 5];
@@ -22,13 +22,13 @@ pub struct Xorwow {
 }
 
 impl Xorwow {
-    /// The state that the publication begins with.
+    /// Returns the initial state from the publication.
     pub fn published() -> Self {
         Self { x: [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321], d: 6_615_241 }
     }
 
-    /// The published state, stirred with multiples of the scrambled halves of a seed, low one
-    /// first. Both vendors do so, with numbers of their own.
+    /// Returns the published state mixed with multiples of the scrambled halves of a seed, low half
+    /// first. Both vendors do this, each with its own constants.
     pub fn stirred(seed: u64, scramble: [u32; 2], factors: [u32; 2]) -> Self {
         let t0 = (seed as u32 ^ scramble[0]).wrapping_mul(factors[0]);
         let t1 = ((seed >> 32) as u32 ^ scramble[1]).wrapping_mul(factors[1]);
@@ -56,7 +56,7 @@ impl Recurrence for Xorwow {
         self.d = self.d.wrapping_add((values as u32).wrapping_mul(WEYL));
     }
 
-    // The Weyl sequence, whose period of 2^32 divides the distance, stays.
+    // The Weyl sequence does not change, because its period of 2^32 divides the distance.
     fn skip_subsequence(&mut self) {
         self.x = powers()[SUBSEQUENCE_LOG2].apply(self.x);
     }
@@ -67,8 +67,8 @@ fn xorshift([x, y, z, w, v]: Bits) -> Bits {
     [y, z, w, v, (v ^ (v << 4)) ^ (t ^ (t << 1))]
 }
 
-/// A linear map of 160 bits, as what it makes of every value of every four bits: the sum of one
-/// entry a row is a product.
+/// A linear map of 160 bits, stored as its images of all 16 values of each group of four bits. The
+/// product with a vector is the sum of one entry per row.
 struct Map([[Bits; 16]; 40]);
 
 impl Map {
@@ -94,7 +94,7 @@ impl Map {
     }
 }
 
-/// The step to the powers 2^0, 2^1 .. 2^67.
+/// Returns the step to the powers 2^0, 2^1 .. 2^67.
 fn powers() -> &'static [Map] {
     static POWERS: OnceLock<Vec<Map>> = OnceLock::new();
     POWERS.get_or_init(|| {
@@ -111,7 +111,7 @@ fn powers() -> &'static [Map] {
 mod tests {
     use super::{Bits, Recurrence, Xorwow, powers, xorshift};
 
-    /// The first values from the publication's state, as D's standard library and others list them.
+    /// The first values from the publication's state, as listed by D's standard library and others.
     #[test]
     fn known_answers() {
         let mut g = Xorwow::published();
@@ -145,8 +145,8 @@ mod tests {
     }
 
     /// The period of the xorshift part divides 2^160 - 1 (Marsaglia, section 3.1), so its step to
-    /// the power 2^160 is the step itself. This checks the squaring that the subsequences stand on,
-    /// far beyond what can be stepped.
+    /// the power 2^160 is the step itself. This checks the squaring on which the subsequences are
+    /// based, far beyond what can be checked by stepping.
     #[test]
     fn the_step_has_its_published_order() {
         let double = |f: &super::Map| super::Map::of(|x| f.apply(f.apply(x)));

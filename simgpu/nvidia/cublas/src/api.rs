@@ -1,4 +1,4 @@
-//! cuBLAS's handles and what is asked about the library:
+//! cuBLAS's handles and its library queries:
 //! <https://docs.nvidia.com/cuda/cublas/#cublas-helper-function-reference>.
 
 use crate::modes::Settings;
@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
-/// The version that this stands in for, CUDA 13.0's: major, minor and patch.
+/// The cuBLAS version that this library replaces, from CUDA 13.0: major, minor and patch.
 const VERSION: [c_int; 3] = [13, 0, 2];
 
 static HANDLES: Handles<Context> = Handles::new();
 
-/// What a handle holds.
+/// The state of a handle.
 #[derive(Debug, Default)]
 pub(crate) struct Context(Mutex<Settings>);
 
@@ -49,7 +49,7 @@ pub(crate) fn new_handle() -> *mut c_void {
     HANDLES.insert(Context::default())
 }
 
-/// Makes a handle on the default stream, with scalars in host memory.
+/// Creates a handle on the default stream, with scalars in host memory.
 ///
 /// # Safety
 /// `handle` is null or can be written.
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn cublasCreate_v2(handle: *mut *mut c_void) -> Status {
     })
 }
 
-/// Destroys a handle, after the work of its stream. What that work met is its own to report.
+/// Destroys a handle after the work of its stream. Errors of that work are not reported here.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasDestroy_v2(handle: *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || {
@@ -79,13 +79,13 @@ pub extern "C" fn cublasDestroy_v2(handle: *mut c_void) -> Status {
     })
 }
 
-/// Sets the stream that later calls work on. One that there is not fails those calls.
+/// Sets the stream of later calls. If the stream does not exist, those calls fail.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasSetStream_v2(handle: *mut c_void, stream: *mut c_void) -> Status {
     with(handle, |context| context.set(|s| s.stream = Stream(stream)))
 }
 
-/// The stream that calls work on.
+/// Returns the stream of the handle.
 ///
 /// # Safety
 /// `stream` is null or can be written.
@@ -95,13 +95,13 @@ pub unsafe extern "C" fn cublasGetStream_v2(handle: *mut c_void, stream: *mut *m
     with(handle, |context| unsafe { put(stream, context.settings().stream.0) })
 }
 
-/// Gives device memory to work in, aligned to 256 bytes. Nothing here needs any.
+/// Sets the device workspace, aligned to 256 bytes. This library needs no workspace.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasSetWorkspace_v2(handle: *mut c_void, workspace: *mut c_void, _size: usize) -> Status {
     with(handle, |_| if workspace.addr().is_multiple_of(256) { SUCCESS } else { INVALID_VALUE })
 }
 
-/// The version as one number. It is the library's, so that it needs no handle.
+/// Returns the version as one number. The version belongs to the library, so no handle is needed.
 ///
 /// # Safety
 /// `version` is null or can be written.
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn cublasGetVersion_v2(_handle: *mut c_void, version: *mut
     unsafe { put(version, major * 10_000 + minor * 100 + patch) }
 }
 
-/// A part of the version: 0 major, 1 minor, 2 patch.
+/// Returns a part of the version: 0 major, 1 minor, 2 patch.
 ///
 /// # Safety
 /// `value` is null or can be written.
@@ -125,13 +125,13 @@ pub unsafe extern "C" fn cublasGetProperty(property: c_int, value: *mut c_int) -
     }
 }
 
-/// The name of a status.
+/// Returns the name of a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasGetStatusName(status: Status) -> *const c_char {
     texts(status)[0].as_ptr()
 }
 
-/// What a status means.
+/// Returns the description of a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasGetStatusString(status: Status) -> *const c_char {
     texts(status)[1].as_ptr()
@@ -154,7 +154,7 @@ mod tests {
             // SAFETY: `stream` can be written.
             assert_eq!(unsafe { cublasGetStream_v2(none, &mut stream) }, NOT_INITIALIZED);
         }
-        // SAFETY: null is recognised.
+        // SAFETY: the function checks for null.
         assert_eq!(unsafe { cublasCreate_v2(null_mut()) }, INVALID_VALUE);
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let handle = new_handle();
         let mut stream = null_mut();
         assert_eq!(cublasSetStream_v2(handle, without_provenance_mut(48)), SUCCESS);
-        // SAFETY: `stream` can be written, and null is recognised.
+        // SAFETY: `stream` can be written, and the function checks for null.
         unsafe {
             assert_eq!(cublasGetStream_v2(handle, &mut stream), SUCCESS);
             assert_eq!(cublasGetStream_v2(handle, null_mut()), INVALID_VALUE);
@@ -173,11 +173,11 @@ mod tests {
         assert_eq!(cublasSetWorkspace_v2(handle, without_provenance_mut(384), 4096), INVALID_VALUE);
     }
 
-    /// As the real library answers, whose own answers need no card.
+    /// The expected values come from the real library, whose version and name queries need no card.
     #[test]
     fn version_and_names() {
         let (mut version, mut part) = (0, 0);
-        // SAFETY: both can be written, and null is recognised.
+        // SAFETY: both can be written, and the functions check for null.
         unsafe {
             assert_eq!(cublasGetVersion_v2(null_mut(), &mut version), SUCCESS);
             assert_eq!(cublasGetVersion_v2(null_mut(), null_mut()), INVALID_VALUE);

@@ -1,4 +1,4 @@
-//! From arguments to work on a stream.
+//! Turns the arguments of a call into work on a stream.
 
 use crate::api::with;
 use crate::check::Arguments;
@@ -9,14 +9,14 @@ use isobit_simgpu_library_common::{Access, CUDA};
 use isobit_simgpu_math::gemm::{Kernel, Product, Scalar};
 use std::ffi::c_void;
 
-/// Alpha and beta: their values, or the addresses where the stream will find them.
+/// Alpha and beta: either their values, or the addresses that the stream reads them from.
 #[derive(Debug, Clone, Copy)]
 enum Scalars {
     Host([Scalar; 2]),
     Device([usize; 2]),
 }
 
-/// Computes a product when the handle's stream gets there.
+/// Computes a matrix product when the handle's stream reaches it.
 ///
 /// # Safety
 /// In host pointer mode the scalars are null or point to numbers of the scale type.
@@ -32,36 +32,36 @@ pub(crate) unsafe fn multiply(handle: *mut c_void, arguments: &Arguments, what: 
 }
 
 /// # Safety
-/// As [`multiply`].
+/// The requirements of [`multiply`].
 unsafe fn try_multiply(settings: &Settings, arguments: &Arguments, what: &'static str) -> Result<(), Status> {
     let Some(kernel) = arguments.check()? else { return Ok(()) };
     let cuda = CUDA.runtime().map_err(|_| NOT_INITIALIZED)?;
     let scalars = if settings.pointer_mode == CUBLAS_POINTER_MODE_DEVICE {
         Scalars::Device(arguments.scalars.map(|pointer| pointer.expose_provenance()))
     } else {
-        // SAFETY: the checks found none null, as the caller promises.
+        // SAFETY: the checks rejected null, and the caller promises the rest.
         Scalars::Host(arguments.scalars.map(|pointer| unsafe { read(&kernel, pointer) }))
     };
     let product = kernel::product(arguments, what);
     let work = move || {
         let access = |at: *const u8, bytes, write, what: &str| cuda.access(at, bytes, write, what);
-        // SAFETY: a device address is a host address, and the simulator is asked for each first.
+        // SAFETY: a device address is a host address, and the simulator checks each access first.
         unsafe { run(&kernel, &product, scalars, &access) }
     };
     cuda.enqueue(settings.stream, work).map_err(|_| EXECUTION_FAILED)
 }
 
 /// # Safety
-/// A number of the scale type may be read there.
+/// A number of the scale type is readable at the pointer.
 unsafe fn read(kernel: &Kernel, pointer: *const c_void) -> Scalar {
     let mut scalar = Scalar::default();
-    // SAFETY: as the caller promises; a `Scalar` holds each.
+    // SAFETY: as the caller promises; a `Scalar` is large enough for every scale type.
     unsafe { scalar.as_mut_ptr().copy_from_nonoverlapping(pointer.cast(), kernel.scalar_bytes) };
     scalar
 }
 
 /// # Safety
-/// Where the access is allowed, the scalars and the operands are there.
+/// Wherever `access` allows an access, the scalars and the operands are valid.
 unsafe fn run(kernel: &Kernel, product: &Product, scalars: Scalars, access: &Access<'_>) {
     let values = match scalars {
         Scalars::Host(values) => values,
@@ -73,12 +73,12 @@ unsafe fn run(kernel: &Kernel, product: &Product, scalars: Scalars, access: &Acc
             if allowed.contains(&false) {
                 return;
             }
-            // SAFETY: it was allowed.
+            // SAFETY: `access` allowed it.
             pointers.map(|at| unsafe { read(kernel, at) })
         }
     };
-    // SAFETY: the caller promises that where the access is allowed, the scalars and the operands
-    // are there.
+    // SAFETY: the caller promises that the scalars and the operands are valid wherever `access`
+    // allows an access.
     unsafe { (kernel.run)(product, values, access) };
 }
 
@@ -107,12 +107,13 @@ mod tests {
                 asked.borrow_mut().push((what.to_owned(), bytes, write));
                 what != format!("test: {refused} in device memory")
             };
-            // SAFETY: every number is there.
+            // SAFETY: all operands are valid.
             unsafe { run(&kernel, &product, scalars, access) };
             let asked = asked.take();
             assert_eq!(asked[0], ("test: alpha in device memory".to_owned(), 4, false));
             assert_eq!(asked[1], ("test: beta in device memory".to_owned(), 4, false));
-            // With the operands A, B, C to be read and C to be written, where both are there.
+            // If both scalars are readable, the operands are checked too: A, B and C for reading,
+            // and C for writing.
             assert_eq!(asked.len(), if refused == "nothing" { 6 } else { 2 });
         }
         assert_eq!(c, 130.0);

@@ -1,11 +1,11 @@
-//! The arguments of a product, and the checks that NVIDIA documents for them.
+//! The arguments of a matrix product, and the checks that NVIDIA documents for them.
 
 use crate::kernel::kernel_for;
 use crate::types::*;
 use isobit_simgpu_math::gemm::{Batch, Dimensions, Form, Kernel};
 use std::ffi::{c_int, c_void};
 
-/// A matrix as it is passed, column-major, or a batch of them.
+/// A column-major matrix as the caller passes it, or a batch of matrices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operand {
     pub(crate) pointer: *const c_void,
@@ -14,7 +14,8 @@ pub(crate) struct Operand {
     pub(crate) batch: Batch,
 }
 
-/// The arguments of a product: those of `cublasGemmStridedBatchedEx`, or of `cublasGemmBatchedEx`.
+/// The arguments of a matrix product: those of `cublasGemmStridedBatchedEx` or
+/// `cublasGemmBatchedEx`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments {
     pub(crate) operations: [c_int; 2],
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     pub(crate) algorithm: c_int,
 }
 
-/// What an operation that there is takes a matrix for.
+/// Returns the form in which an operation uses a matrix; `None` if the operation does not exist.
 pub(crate) fn form(operation: c_int) -> Option<Form> {
     match operation {
         CUBLAS_OP_N => Some(Form::Plain),
@@ -50,7 +51,7 @@ impl Arguments {
         Some([form(self.operations[0])?, form(self.operations[1])?])
     }
 
-    /// The kernel for the types, `Ok(None)` where there is nothing to compute.
+    /// Returns the kernel for the types, or `Ok(None)` if there is nothing to compute.
     pub(crate) fn check(&self) -> Result<Option<Kernel>, Status> {
         let forms = self.forms().ok_or(INVALID_VALUE)?;
         let dimensions = Dimensions { sizes: self.sizes, forms };
@@ -76,8 +77,8 @@ impl Arguments {
 }
 
 impl Operand {
-    /// Integers of eight bits are read four at a time: every column begins at a multiple of that.
-    /// Of a batch behind pointers these say.
+    /// 8-bit integers are read four at a time, so every column must start at a multiple of 4 bytes.
+    /// For a batch behind pointers this depends on those pointers, and is not checked here.
     fn is_of_words(&self) -> bool {
         self.leading % 4 == 0 && (self.batch == Batch::Pointers || self.pointer.addr().is_multiple_of(4))
     }
@@ -107,7 +108,7 @@ mod tests {
         }
     }
 
-    /// Its status, and whether there is something to compute.
+    /// Returns the status, and whether there is something to compute.
     fn checked(arguments: Arguments) -> Result<bool, Status> {
         arguments.check().map(|kernel| kernel.is_some())
     }
@@ -132,7 +133,7 @@ mod tests {
         ] {
             assert_eq!(checked(bad), Err(INVALID_VALUE), "{bad:?}");
         }
-        // Transposed, A has k rows and B n of them.
+        // Transposed, A has k rows and B has n rows.
         let transposed = Arguments { operations: [CUBLAS_OP_T, CUBLAS_OP_C], ..good() };
         assert_eq!(checked(transposed), Err(INVALID_VALUE));
         let transposed = Arguments { a: operand(0x100, 3), b: operand(0x200, 4), ..transposed };
@@ -149,7 +150,7 @@ mod tests {
         ] {
             assert_eq!(checked(empty), Ok(false), "{empty:?}");
         }
-        // An empty sum is something to do: C is scaled.
+        // An empty sum still needs work: C is scaled by beta.
         let empty_sum = Arguments { sizes: [2, 4, 0], ..none };
         assert_eq!(checked(empty_sum), Err(INVALID_VALUE));
         assert_eq!(checked(Arguments { c: operand(0x300, 2), ..empty_sum }), Ok(true));
@@ -191,7 +192,7 @@ mod tests {
         }
         let behind = Operand { batch: Batch::Pointers, ..bytes(0x102, 4) };
         assert_eq!(checked(Arguments { a: behind, ..words }), Ok(true));
-        // Summed as f32 they come as they are.
+        // If the sum is computed in f32, alignment does not matter.
         let c = operand(0x300, 2);
         let single = Arguments { a: bytes(0x101, 2), b: bytes(0x203, 3), c, compute: CUBLAS_COMPUTE_32F, ..words };
         assert_eq!(checked(single), Ok(true));

@@ -1,5 +1,5 @@
-//! cuBLAS's products whose types are arguments:
-//! <https://docs.nvidia.com/cuda/cublas/#cublasgemmex>, each with sizes of 32 and of 64 bits.
+//! cuBLAS's matrix products whose types are arguments:
+//! <https://docs.nvidia.com/cuda/cublas/#cublasgemmex>, each with 32-bit and 64-bit sizes.
 
 use crate::call::multiply;
 use crate::check::{Arguments, Operand};
@@ -9,8 +9,8 @@ use std::ffi::{c_int, c_void};
 
 macro_rules! products {
     ($($size:ty: $single:ident, $strided:ident, $batched:ident;)*) => {$(
-        /// C = alpha op(A) op(B) + beta C. Algorithms choose among kernels of a card, and are only
-        /// looked at for whether there is one.
+        /// Computes C = alpha op(A) op(B) + beta C. The algorithm argument selects among a card's
+        /// kernels; here it is only checked for validity.
         ///
         /// # Safety
         /// In host pointer mode `alpha` and `beta` are null or point to a number of the scale type.
@@ -55,7 +55,7 @@ macro_rules! products {
             unsafe { multiply(handle, &arguments, stringify!($single)) }
         }
 
-        /// The same for a batch whose matrices lie a stride apart.
+        /// Computes a batch of products whose matrices are a fixed stride apart.
         ///
         /// # Safety
         /// In host pointer mode `alpha` and `beta` are null or point to a number of the scale type.
@@ -104,7 +104,7 @@ macro_rules! products {
             unsafe { multiply(handle, &arguments, stringify!($strided)) }
         }
 
-        /// The same for a batch of which device memory holds the pointers.
+        /// Computes a batch of products whose matrix pointers are in device memory.
         ///
         /// # Safety
         /// In host pointer mode `alpha` and `beta` are null or point to a number of the scale type.
@@ -167,8 +167,7 @@ mod tests {
     fn call(handle: *mut c_void, m: c_int, datatype: c_int) -> Status {
         let one = [0u8; 16];
         let one = one.as_ptr().cast();
-        // SAFETY: the scalars hold sixteen bytes, and none of these calls gets as far as the
-        // matrices.
+        // SAFETY: the scalars hold 16 bytes, and none of these calls accesses the matrices.
         unsafe {
             cublasGemmEx(
                 handle,
@@ -208,7 +207,7 @@ mod tests {
     fn an_empty_batch_is_nothing_to_do() {
         let (handle, one) = (new_handle(), 1f32);
         let one = std::ptr::from_ref(&one).cast();
-        // SAFETY: the scalars are numbers of the scale type, and there are no matrices.
+        // SAFETY: the scalars are numbers of the scale type, and no call accesses a matrix.
         unsafe {
             let status = cublasGemmBatchedEx_64(
                 handle,

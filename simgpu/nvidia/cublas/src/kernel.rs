@@ -1,4 +1,4 @@
-//! Which products NVIDIA lists, and what cuBLAS's arguments mean for them:
+//! The matrix products that NVIDIA lists, and the meaning of cuBLAS's arguments for them:
 //! <https://docs.nvidia.com/cuda/cublas/#cublasgemmex>.
 
 use crate::check::{Arguments, Operand};
@@ -7,8 +7,8 @@ use half::{bf16, f16};
 use isobit_simgpu_math::gemm::{Form, Kernel, Matrix, Product, kernel};
 use isobit_simgpu_math::number::Complex;
 
-/// The kernel for types of A and B, of C, and of the computation. `None` where NVIDIA lists no such
-/// combination.
+/// Returns the kernel for the types of A and B, of C, and of the computation; `None` if NVIDIA does
+/// not list the combination.
 pub(crate) fn kernel_for(arguments: &Arguments) -> Option<Kernel> {
     let Arguments { a, b, c, compute, .. } = arguments;
     if a.datatype != b.datatype {
@@ -46,7 +46,8 @@ fn single(types: (i32, i32)) -> Option<Kernel> {
     }
 }
 
-/// Products of less than single precision that are summed in it.
+/// Returns the kernel for inputs narrower than single precision that are summed in single
+/// precision.
 fn narrow(types: (i32, i32)) -> Option<Kernel> {
     match types {
         (CUDA_R_16BF, CUDA_R_16BF) => Some(kernel::<bf16, bf16, f32>()),
@@ -59,11 +60,11 @@ fn narrow(types: (i32, i32)) -> Option<Kernel> {
     }
 }
 
-/// The product of arguments that passed their checks.
+/// Builds the product from arguments that passed their checks.
 pub(crate) fn product(arguments: &Arguments, what: &'static str) -> Product {
     let size = |n: i64| usize::try_from(n).unwrap_or_default();
     let matrix = |operand: Operand, form| Matrix {
-        // The work that is queued names the memory by its address.
+        // The queued work refers to the memory by its address.
         address: operand.pointer.expose_provenance(),
         leading: size(operand.leading),
         batch: operand.batch,

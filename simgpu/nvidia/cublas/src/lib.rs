@@ -1,8 +1,8 @@
-//! `libcublas.so` for the simulated NVIDIA GPU: general matrix products with cuBLAS's C interface
-//! and argument checks, computed on the host when the stream gets there.
+//! `libcublas.so` for the simulated NVIDIA GPU: general matrix products with cuBLAS's C API and
+//! argument checks, computed on the host when the stream reaches them.
 //!
-//! Of the types that NVIDIA lists all are here. Where a compute type or a math mode allows less
-//! precision, the full one is kept.
+//! All types that NVIDIA lists are supported. If a compute type or a math mode allows a lower
+//! precision, the library keeps the full precision.
 //!
 //! <https://docs.nvidia.com/cuda/cublas/>
 

@@ -1,4 +1,4 @@
-//! What a handle is set to: where scalars lie, and which liberties a product may take.
+//! The modes of a handle: where the scalars are, and which optimizations a product may use.
 
 use crate::api::{put, with};
 use crate::types::*;
@@ -24,7 +24,7 @@ impl Default for Settings {
     }
 }
 
-/// One of the modes, which a bit may accompany.
+/// Whether the value is one of the math modes, optionally combined with a flag bit.
 fn is_math_mode(mode: c_int) -> bool {
     matches!(
         mode & !CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION,
@@ -39,14 +39,14 @@ fn is_math_mode(mode: c_int) -> bool {
 
 macro_rules! modes {
     ($($field:ident, $valid:expr, $set:ident, $get:ident, $what:literal;)*) => {$(
-        #[doc = concat!("Says ", $what, ".")]
+        #[doc = concat!("Sets ", $what, ".")]
         #[unsafe(no_mangle)]
         pub extern "C" fn $set(handle: *mut c_void, mode: c_int) -> Status {
             let valid: fn(c_int) -> bool = $valid;
             with(handle, |context| if valid(mode) { context.set(|s| s.$field = mode) } else { INVALID_VALUE })
         }
 
-        #[doc = concat!("Tells ", $what, ".")]
+        #[doc = concat!("Returns ", $what, ".")]
         ///
         /// # Safety
         /// `mode` is null or can be written.
@@ -60,11 +60,11 @@ macro_rules! modes {
 
 modes! {
     pointer_mode, |mode| matches!(mode, CUBLAS_POINTER_MODE_HOST | CUBLAS_POINTER_MODE_DEVICE),
-        cublasSetPointerMode_v2, cublasGetPointerMode_v2, "where scalars lie";
+        cublasSetPointerMode_v2, cublasGetPointerMode_v2, "where the scalars are stored";
     atomics_mode, |mode| matches!(mode, CUBLAS_ATOMICS_NOT_ALLOWED | CUBLAS_ATOMICS_ALLOWED),
-        cublasSetAtomicsMode, cublasGetAtomicsMode, "whether atomics may be used, with which results would differ from run to run";
+        cublasSetAtomicsMode, cublasGetAtomicsMode, "whether atomics may be used, with which results can differ from run to run";
     math_mode, is_math_mode,
-        cublasSetMathMode, cublasGetMathMode, "which precision products may have";
+        cublasSetMathMode, cublasGetMathMode, "the allowed precision of products";
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
             }
             assert_eq!(read(), good[good.len() - 1]);
             assert_eq!(set(null_mut(), good[0]), NOT_INITIALIZED);
-            // SAFETY: null is recognised.
+            // SAFETY: the function checks for null.
             assert_eq!(unsafe { get(handle, null_mut()) }, INVALID_VALUE);
         }
     }

@@ -1,4 +1,4 @@
-//! cuBLAS's products that are named for their type:
+//! cuBLAS's matrix products with the type in their name:
 //! <https://docs.nvidia.com/cuda/cublas/#cublas-t-gemm>. Each computes in that type.
 
 use crate::call::multiply;
@@ -56,7 +56,7 @@ macro_rules! typed {
             unsafe { multiply(handle, &arguments, stringify!($single)) }
         }
 
-        /// The same for a batch whose matrices lie a stride apart.
+        /// Computes a batch of products whose matrices are a fixed stride apart.
         ///
         /// # Safety
         /// In host pointer mode `alpha` and `beta` are null or can be read.
@@ -103,7 +103,7 @@ macro_rules! typed {
             unsafe { multiply(handle, &arguments, stringify!($strided)) }
         }
 
-        /// The same for a batch of which device memory holds the pointers.
+        /// Computes a batch of products whose matrix pointers are in device memory.
         ///
         /// # Safety
         /// In host pointer mode `alpha` and `beta` are null or can be read.

@@ -1,5 +1,5 @@
-//! The values of cuBLAS's enumerations, as its header `cublas_api.h` and CUDA's `library_types.h`
-//! declare them.
+//! The values of cuBLAS's enumerations, from its header `cublas_api.h` and CUDA's
+//! `library_types.h`.
 
 use std::ffi::{CStr, c_int};
 
@@ -10,8 +10,8 @@ macro_rules! statuses {
     ($($constant:ident = $value:literal, $name:ident, $meaning:literal;)*) => {
         $(#[doc = concat!("`", stringify!($name), "`: ", $meaning, ".")] pub const $constant: Status = $value;)*
 
-        /// The name of a status and what it means, as `cublasGetStatusName` and
-        /// `cublasGetStatusString` give them.
+        /// Returns the name and the description of a status, as `cublasGetStatusName` and
+        /// `cublasGetStatusString` return them.
         pub(crate) fn texts(status: Status) -> [&'static CStr; 2] {
             let texts = match status {
                 $($constant => [concat!(stringify!($name), "\0"), concat!($meaning, "\0")],)*

@@ -1,4 +1,4 @@
-//! cuBLAS as a program uses it, through the bindings, on the simulated GPU: products in stream
+//! cuBLAS on the simulated GPU, as a program uses it through the bindings: products in stream
 //! order, and findings about their operands.
 
 mod device;
@@ -16,7 +16,7 @@ fn check(status: Status) {
 
 fn handle(device: &Device) -> cublasHandle_t {
     let mut handle = null_mut();
-    // SAFETY: an out-parameter, and then what it received.
+    // SAFETY: the call writes the out-parameter, and the next call gets what it received.
     unsafe {
         check(sys::cublasCreate_v2(&mut handle));
         check(sys::cublasSetStream_v2(handle, device.stream.cast()));
@@ -27,11 +27,12 @@ fn handle(device: &Device) -> cublasHandle_t {
     handle
 }
 
-/// C = A B of f32: m x k by k x n, column-major, packed, one after the other in a batch.
+/// C = A B of f32: m x k times k x n, column-major and packed; the matrices of a batch follow each
+/// other.
 fn multiply(handle: cublasHandle_t, [m, n, k]: [i32; 3], batch: i32, [a, b, c]: [*mut f32; 3]) -> Status {
     let (one, zero) = (1f32, 0f32);
     let stride = |rows: i32, columns: i32| i64::from(rows) * i64::from(columns);
-    // SAFETY: the scalars are numbers of the scale type; the simulator knows what the operands are.
+    // SAFETY: the scalars are numbers of the scale type; the simulator checks the operands.
     unsafe {
         sys::cublasGemmStridedBatchedEx(
             handle,
@@ -69,7 +70,7 @@ fn products_follow_the_stream() {
         let numbers =
             |count: usize, step: usize| -> Vec<f32> { (0..count).map(|i| (i * step % 7) as f32 - 3.0).collect() };
         let (a, b) = (numbers(m * k * batch, 3), numbers(k * n * batch, 5));
-        // C was never written, and with a beta of zero need not be.
+        // C was never written; with a beta of zero it need not be.
         let operands = [device.upload(&a), device.upload(&b), device.alloc(m * n * batch)];
         check(multiply(handle, [m, n, k].map(|x| x as i32), batch as i32, operands));
         let c = device.download(operands[2], m * n * batch);
@@ -79,9 +80,9 @@ fn products_follow_the_stream() {
             assert_eq!(found, expected, "row {i}, column {j}, matrix {of}");
         }
         assert_eq!(device.findings(), []);
-        // SAFETY: made above, and destroyed once.
+        // SAFETY: the handle was created above, and is destroyed once.
         check(unsafe { sys::cublasDestroy_v2(handle) });
-        // SAFETY: a handle that is no more is recognised.
+        // SAFETY: the library recognises a destroyed handle.
         let again = unsafe { sys::cublasDestroy_v2(handle) };
         assert_eq!(again, Status::CUBLAS_STATUS_NOT_INITIALIZED);
     });
@@ -92,7 +93,7 @@ fn operands_are_checked() {
     on_the_simulator("operands_are_checked", |device| {
         let handle = handle(device);
         let four = device.upload(&[1f32, 2.0, 3.0, 4.0]);
-        // B is a number short.
+        // B is one number too short.
         let (short, out) = (device.upload(&[1f32, 2.0, 3.0]), device.upload(&[7f32; 4]));
         check(multiply(handle, [2, 2, 2], 1, [four, short, out]));
         assert_eq!(device.download(out, 4), [7.0; 4], "nothing was computed from what is not there");
@@ -111,7 +112,7 @@ fn operands_are_checked() {
     });
 }
 
-/// Matrices behind pointers, and scalars that the stream has yet to bring, in device memory.
+/// Matrices behind pointers, and scalars in device memory that earlier work of the stream writes.
 #[test]
 fn what_lies_in_device_memory_is_read_in_stream_order() {
     on_the_simulator("what_lies_in_device_memory_is_read_in_stream_order", |device| {
@@ -121,14 +122,14 @@ fn what_lies_in_device_memory_is_read_in_stream_order() {
         let (a_array, b_array, c_array) = (device.upload(&[a, b]), device.upload(&[b, a]), device.upload(&c));
         let (alpha, beta) = (device.upload(&[-1f64]), device.upload(&[2f64]));
         let (n, t) = (Op::CUBLAS_OP_N, Op::CUBLAS_OP_T);
-        // SAFETY: the simulator knows what the pointers are.
+        // SAFETY: the simulator checks the pointers.
         unsafe {
             check(sys::cublasSetPointerMode_v2(handle, cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE));
             let [a, b] = [a_array, b_array].map(|array| array.cast_const().cast());
             let c = c_array.cast_const();
             check(sys::cublasDgemmBatched(handle, t, n, 1, 1, 2, alpha, a, 2, b, 2, beta, c, 1, 2));
         }
-        // The product of both is 3 + 10.
+        // The product of the two matrices is 3 + 10.
         assert_eq!(device.download(c[0], 2), [20.0 - 13.0, 20.0]);
         assert_eq!(device.download(c[1], 2), [60.0 - 13.0, 40.0]);
         assert_eq!(device.findings(), []);
@@ -144,7 +145,7 @@ fn a_pointer_that_leads_nowhere_is_found() {
         let bad = device.upload(&[x, null_mut()]);
         let results = device.upload(&[c, c.wrapping_add(1)]);
         let (one, zero, n) = (1f32, 0f32, Op::CUBLAS_OP_N);
-        // SAFETY: the scalars are numbers of the type; the simulator knows what the pointers are.
+        // SAFETY: the scalars are numbers of the type; the simulator checks the pointers.
         unsafe {
             let [a, b] = [good, bad].map(|array| array.cast_const().cast());
             check(sys::cublasSgemmBatched(handle, n, n, 1, 1, 1, &one, a, 1, b, 1, &zero, results.cast_const(), 1, 2));
@@ -163,8 +164,8 @@ fn a_captured_product_is_computed_by_every_launch() {
         let (a, b, c) = (device.upload(&[2f32]), device.upload(&[3f32]), device.upload(&[100f32]));
         device.repeat(3, || {
             let (one, n) = (1f32, Op::CUBLAS_OP_N);
-            // SAFETY: the scalars are numbers of the type, and are read now; the simulator knows
-            // what the pointers are.
+            // SAFETY: the scalars are numbers of the type, and are read during the call; the
+            // simulator checks the pointers.
             check(unsafe { sys::cublasSgemm_v2(handle, n, n, 1, 1, 1, &one, a, 1, b, 1, &one, c, 1) });
         });
         assert_eq!(device.download(c, 1), [118.0]);

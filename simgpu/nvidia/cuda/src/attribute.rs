@@ -1,6 +1,6 @@
-//! Attributes of devices, by number. What real cards have and the simulator does not offer
-//! (textures, clusters, cooperative launches of more than a block, memory between processes) is
-//! answered as absent.
+//! Device attributes, by number. Features of real cards that the simulator does not have (textures,
+//! clusters, cooperative launches of more than one block, memory sharing between processes) are
+//! reported as absent.
 
 use crate::Code;
 use crate::card::{Card, MAX_BLOCK, MAX_GRID, REGISTERS, SHARED_PER_BLOCK, WARP};
@@ -169,14 +169,14 @@ isobit_simgpu_runtime_common::attributes! {
     OnlyPartialHostNativeAtomicSupported = 147 => NO;
 }
 
-/// The value of an attribute of a card.
+/// Returns a device attribute.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetAttribute(to: *mut c_int, attribute: c_int, device: c_int) -> Code {
     call("cuDeviceGetAttribute", || {
         let process = process()?;
         let device = process.device(device)?;
         let Some(value) = value(attribute, &Queried { card: process.cards[device].card, device }) else {
-            bail!(INVALID_VALUE, "attribute {attribute} is none");
+            bail!(INVALID_VALUE, "unknown attribute {attribute}");
         };
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, value, "the value") }

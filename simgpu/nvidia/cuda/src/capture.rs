@@ -1,4 +1,4 @@
-//! Capturing streams.
+//! Stream capture.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put, put_if_wanted, read};
@@ -8,7 +8,7 @@ use isobit_simgpu_runtime_common::capture::{mode, status};
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_ulonglong, c_void};
 
-/// Begins to capture a stream.
+/// Starts capturing a stream.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamBeginCapture_v2(stream: Handle, capture_mode: c_int) -> Code {
     call("cuStreamBeginCapture_v2", || {
@@ -17,7 +17,7 @@ pub extern "C" fn cuStreamBeginCapture_v2(stream: Handle, capture_mode: c_int) -
     })
 }
 
-/// Ends the capture of a stream; the graph is null where it failed.
+/// Ends the capture of a stream; the graph is null if the capture failed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamEndCapture(stream: Handle, graph: *mut Handle) -> Code {
     call("cuStreamEndCapture", || {
@@ -35,18 +35,18 @@ fn state(stream: Handle) -> Result<(c_int, u64)> {
     status(&process.machine, process.stream(stream)?.id)
 }
 
-/// Whether a stream captures: 0 no, 1 yes, 2 yes, but the capture is spoilt.
+/// Whether a stream is capturing: 0 no, 1 yes, 2 yes, but the capture is invalidated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamIsCapturing(stream: Handle, to: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuStreamIsCapturing", || unsafe { put(to, state(stream)?.0, "the status") })
 }
 
-/// Where a caller wants to know what becomes of a capture.
+/// The optional outputs of a capture query.
 struct Wanted {
     status: *mut c_int,
     number: *mut c_ulonglong,
-    /// The graph, the nodes that the next one comes after, and of what kind those edges are.
+    /// The graph, the dependencies of the next node, and the data of those edges.
     parts: [*mut c_void; 3],
     count: *mut usize,
 }
@@ -54,17 +54,17 @@ struct Wanted {
 fn info(stream: Handle, wanted: &Wanted) -> Result {
     let (status, number) = state(stream)?;
     if status == 1 && (wanted.parts.iter().any(|part| !part.is_null()) || !wanted.count.is_null()) {
-        bail!(NOT_SUPPORTED, "a graph is not there before the end of its capture");
+        bail!(NOT_SUPPORTED, "the graph is not available before the end of its capture");
     }
-    // SAFETY: the caller of CUDA promises room for what is wanted.
+    // SAFETY: the caller of CUDA promises room for the requested outputs.
     unsafe {
         put_if_wanted(wanted.number, number);
         put(wanted.status, status, "the status")
     }
 }
 
-/// Whether a stream captures, and the number of the capture. The graph that comes of it cannot be
-/// had before its end.
+/// Whether a stream is capturing, and the ID of the capture. The graph is not available before the
+/// capture ends.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetCaptureInfo_v2(
     stream: Handle,
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn cuStreamGetCaptureInfo_v2(
     call("cuStreamGetCaptureInfo_v2", || info(stream, &Wanted { status, number, parts, count }))
 }
 
-/// As [`cuStreamGetCaptureInfo_v2`].
+/// Like [`cuStreamGetCaptureInfo_v2`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetCaptureInfo_v3(
     stream: Handle,

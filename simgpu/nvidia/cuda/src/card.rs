@@ -1,9 +1,10 @@
-//! The cards that are simulated, as the real ones describe themselves.
+//! The simulated cards, described as the real cards describe themselves.
 
 use isobit_simgpu_nvidia::arch::Arch;
 
-/// A card's name and sizes. Sources: NVIDIA's data sheets and architecture white papers, the table
-/// of compute capabilities in the CUDA programming guide, and what the driver tells of such cards.
+/// Name and sizes of a card. Sources: NVIDIA's data sheets and architecture white papers, the table
+/// of compute capabilities in the CUDA programming guide, and what the driver reports for such
+/// cards.
 #[derive(Debug)]
 pub(crate) struct Card {
     pub(crate) arch: Arch,
@@ -17,31 +18,31 @@ pub(crate) struct Card {
     pub(crate) memory_bus: i32,
     pub(crate) threads_per_multiprocessor: i32,
     pub(crate) blocks_per_multiprocessor: i32,
-    /// Bytes of shared memory of a multiprocessor, those of which the system keeps some for each
-    /// block.
+    /// Bytes of shared memory per multiprocessor, including the bytes that the system reserves for
+    /// each block.
     pub(crate) shared_per_multiprocessor: i32,
     pub(crate) shared_reserved: i32,
-    /// How many times faster it is with 32 bits than with 64.
+    /// Ratio of single-precision to double-precision throughput.
     pub(crate) single_to_double: i32,
-    /// Bytes of L2 cache that can be set aside for data which is used again, and the largest window
-    /// for which that is said.
+    /// Bytes of L2 cache that can be set aside for persisting accesses, and the largest
+    /// access-policy window.
     pub(crate) persisting_l2: i32,
     pub(crate) access_window: i32,
 }
 
-/// Bytes of shared memory that a block gets without asking for more.
+/// Bytes of shared memory that a block gets without opting in to more.
 pub(crate) const SHARED_PER_BLOCK: u32 = 48 << 10;
 
-/// Registers of 32 bits of a multiprocessor.
+/// 32-bit registers per multiprocessor.
 pub(crate) const REGISTERS: u32 = 65536;
 
-/// Lanes of a warp.
+/// Lanes per warp.
 pub(crate) const WARP: u32 = 32;
 
-/// Threads of a block along each dimension at most.
+/// Maximum threads per block along each dimension.
 pub(crate) const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 
-/// Blocks of a grid along each dimension at most.
+/// Maximum blocks per grid along each dimension.
 pub(crate) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 
 const TESLA_T4: Card = Card {
@@ -95,7 +96,7 @@ const H200: Card = Card {
     access_window: 134_217_728,
 };
 
-/// The card of an architecture.
+/// Returns the card of an architecture.
 pub(crate) const fn card(arch: Arch) -> &'static Card {
     match arch {
         Arch::Sm75 => &TESLA_T4,

@@ -1,7 +1,7 @@
-//! CUDA's result codes, with their names and what they mean, as the driver of CUDA 13 tells them.
+//! CUDA's result codes with their names and descriptions, as the CUDA 13 driver gives them.
 
 isobit_simgpu_runtime_common::codes! {
-    /// What a function answers: `CUresult`.
+    /// The result of an API function: `CUresult`.
     Code, unknown "CUDA_ERROR_UNKNOWN" "unknown error";
     SUCCESS CUDA_SUCCESS 0 "no error";
     INVALID_VALUE CUDA_ERROR_INVALID_VALUE 1 "invalid argument";

@@ -1,4 +1,4 @@
-//! Contexts: making and destroying them, the stack of each thread, limits and flags.
+//! Contexts: creation and destruction, the stack of each thread, limits and flags.
 
 use crate::Code;
 use crate::current::{Context, Slot, current, current_slot, must_slot, pop, push, replace};
@@ -23,12 +23,13 @@ pub(crate) fn check_flags(flags: c_uint) -> Result {
     Ok(())
 }
 
-/// What a handle names, destroyed or not; null is the current context.
+/// Returns the slot that a handle names, whether its context is destroyed or not; null names the
+/// current context.
 pub(crate) fn slot(process: &Process, handle: Handle) -> Result<Arc<Slot>> {
     if handle.is_null() {
         return Ok(must_slot()?.1);
     }
-    let unknown = || Error::new(Code::INVALID_CONTEXT, format!("{handle:p} is no context"));
+    let unknown = || Error::new(Code::INVALID_CONTEXT, format!("{handle:p} is not a context"));
     process.contexts.get(handle).ok_or_else(unknown)
 }
 
@@ -46,13 +47,14 @@ fn create(to: *mut Handle, flags: c_uint, device: c_int) -> Result {
     unsafe { put(to, handle, "the context") }
 }
 
-/// A new context, which becomes current.
+/// Creates a context and makes it current.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxCreate_v2(to: *mut Handle, flags: c_uint, device: c_int) -> Code {
     call("cuCtxCreate_v2", || create(to, flags, device))
 }
 
-/// A new context with a part of the card, which is not offered: there must be no such parameters.
+/// Creates a context that uses a part of the card. This is not supported: there must be no such
+/// parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxCreate_v3(
     to: *mut Handle,
@@ -63,7 +65,7 @@ pub unsafe extern "C" fn cuCtxCreate_v3(
 ) -> Code {
     call("cuCtxCreate_v3", || {
         if count != 0 {
-            bail!(UNSUPPORTED_EXEC_AFFINITY, "{count} parameters of affinity; a context has the whole card");
+            bail!(UNSUPPORTED_EXEC_AFFINITY, "{count} affinity parameters, but a context always uses the whole device");
         }
         create(to, flags, device)
     })
@@ -73,15 +75,15 @@ pub unsafe extern "C" fn cuCtxCreate_v3(
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct CreateParams {
-    /// Parts of the card.
+    /// Partitions of the card (execution affinities).
     pub affinities: *mut c_void,
-    /// How many.
+    /// Number of affinities.
     pub affinity_count: c_int,
-    /// Data shared with graphics.
+    /// Parameters for sharing data with graphics.
     pub graphics: *mut c_void,
 }
 
-/// A new context, with parameters that must ask for nothing.
+/// Creates a context with parameters that must request nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxCreate_v4(
     to: *mut Handle,
@@ -95,21 +97,24 @@ pub unsafe extern "C" fn cuCtxCreate_v4(
             // asks.
             let params = unsafe { params.read_unaligned() };
             if params.affinity_count != 0 || !params.graphics.is_null() {
-                bail!(UNSUPPORTED_EXEC_AFFINITY, "a context has the whole card, and shares nothing with graphics");
+                bail!(
+                    UNSUPPORTED_EXEC_AFFINITY,
+                    "a context always uses the whole device and cannot share data with graphics"
+                );
             }
         }
         create(to, flags, device)
     })
 }
 
-/// Destroys a context with all that belongs to it.
+/// Destroys a context and everything that belongs to it.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> Code {
     call("cuCtxDestroy_v2", || {
         let process = process()?;
         let slot = slot(process, handle)?;
         if slot.primary || handle.is_null() {
-            bail!(INVALID_CONTEXT, "{handle:p} is a primary context, which is released, or none");
+            bail!(INVALID_CONTEXT, "{handle:p} is a primary context, which must be released instead, or not a context");
         }
         slot.context()?;
         if let Some(context) = slot.set(None) {
@@ -122,7 +127,7 @@ pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> Code {
     })
 }
 
-/// Makes a context current above the one before.
+/// Pushes a context onto the thread's stack and makes it current.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxPushCurrent_v2(handle: Handle) -> Code {
     call("cuCtxPushCurrent_v2", || {
@@ -135,7 +140,7 @@ pub extern "C" fn cuCtxPushCurrent_v2(handle: Handle) -> Code {
     })
 }
 
-/// Takes the current context away.
+/// Pops the current context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxPopCurrent_v2(to: *mut Handle) -> Code {
     call("cuCtxPopCurrent_v2", || {
@@ -147,7 +152,7 @@ pub unsafe extern "C" fn cuCtxPopCurrent_v2(to: *mut Handle) -> Code {
     })
 }
 
-/// Puts a context, or none where it is null, in the place of the current one.
+/// Replaces the current context, or pops it if the new one is null.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetCurrent(handle: Handle) -> Code {
     call("cuCtxSetCurrent", || {
@@ -157,7 +162,7 @@ pub extern "C" fn cuCtxSetCurrent(handle: Handle) -> Code {
     })
 }
 
-/// The current context; null where there is none.
+/// Returns the current context, or null if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetCurrent(to: *mut Handle) -> Code {
     call("cuCtxGetCurrent", || {
@@ -168,7 +173,7 @@ pub unsafe extern "C" fn cuCtxGetCurrent(to: *mut Handle) -> Code {
     })
 }
 
-/// The card of the current context.
+/// Returns the device of the current context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetDevice(to: *mut c_int) -> Code {
     call("cuCtxGetDevice", || {
@@ -178,40 +183,40 @@ pub unsafe extern "C" fn cuCtxGetDevice(to: *mut c_int) -> Code {
     })
 }
 
-/// The card of a context.
+/// Returns the device of a context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetDevice_v2(to: *mut c_int, handle: Handle) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuCtxGetDevice_v2", || unsafe { put(to, slot(process()?, handle)?.device as c_int, "the device") })
 }
 
-/// The number of a context.
+/// Returns the ID of a context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetId(handle: Handle, to: *mut c_ulonglong) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuCtxGetId", || unsafe { put(to, slot(process()?, handle)?.context()?.id, "the number") })
 }
 
-/// The version of the interface that a context was made with: that of all since CUDA 3.2.
+/// Returns the API version that a context was created with: the same for all since CUDA 3.2.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetApiVersion(handle: Handle, to: *mut c_uint) -> Code {
     call("cuCtxGetApiVersion", || {
         let Ok(_) = slot(process()?, handle)?.context() else {
-            bail!(INVALID_CONTEXT, "{handle:p} is a context that is destroyed, or not active");
+            bail!(INVALID_CONTEXT, "{handle:p} is a destroyed or inactive context");
         };
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, 3020, "the version") }
     })
 }
 
-/// The flags of the current context.
+/// Returns the flags of the current context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetFlags(to: *mut c_uint) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuCtxGetFlags", || unsafe { put(to, current()?.flags.load(Ordering::Relaxed), "the flags") })
 }
 
-/// Gives the current context flags.
+/// Sets the flags of the current context.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetFlags(flags: c_uint) -> Code {
     call("cuCtxSetFlags", || {
@@ -243,7 +248,7 @@ pub extern "C" fn cuCtxSynchronize_v2(handle: Handle) -> Code {
     })
 }
 
-/// Checks a preference of caches, which is a wish.
+/// Checks a cache preference, which is only a hint.
 pub(crate) fn check_cache_config(config: c_int) -> Result {
     if !(0..=3).contains(&config) {
         bail!(INVALID_VALUE, "{config} is no preference of caches");
@@ -251,7 +256,7 @@ pub(crate) fn check_cache_config(config: c_int) -> Result {
     Ok(())
 }
 
-/// Which cache the kernels of the current context prefer.
+/// Returns the cache preference of the current context's kernels.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetCacheConfig(to: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
@@ -260,7 +265,7 @@ pub unsafe extern "C" fn cuCtxGetCacheConfig(to: *mut c_int) -> Code {
     })
 }
 
-/// Says which cache the kernels of the current context prefer.
+/// Sets the cache preference of the current context's kernels.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetCacheConfig(config: c_int) -> Code {
     call("cuCtxSetCacheConfig", || {
@@ -270,36 +275,35 @@ pub extern "C" fn cuCtxSetCacheConfig(config: c_int) -> Code {
     })
 }
 
-/// How wide banks of shared memory are: `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`, which cards
-/// have had no choice of for long.
+/// Returns the bank width of shared memory: `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`. Recent
+/// cards offer no other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetSharedMemConfig(to: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuCtxGetSharedMemConfig", || unsafe { current().and_then(|_| put(to, 1, "the size")) })
 }
 
-/// Wishes for a width of banks, which is not to be had.
+/// Requests a bank width; the request has no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetSharedMemConfig(config: c_int) -> Code {
     call("cuCtxSetSharedMemConfig", || {
         if !(0..=2).contains(&config) {
-            bail!(INVALID_VALUE, "{config} is no width of banks");
+            bail!(INVALID_VALUE, "{config} is not a bank width");
         }
         current().map(drop)
     })
 }
 
-/// Gives lines of the L2 cache back that were set aside, which are none here.
+/// Resets persisting L2 cache lines; the simulator has none.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxResetPersistingL2Cache() -> Code {
     call("cuCtxResetPersistingL2Cache", || current().map(drop))
 }
 
-/// The priorities of streams, the least and the greatest: none is treated otherwise than another
-/// here.
+/// The lowest and the highest stream priority. Priorities have no effect here.
 pub(crate) const PRIORITIES: (c_int, c_int) = (0, -5);
 
-/// The range of stream priorities.
+/// Returns the range of stream priorities.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> Code {
     call("cuCtxGetStreamPriorityRange", || {

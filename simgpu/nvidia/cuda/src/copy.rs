@@ -1,4 +1,4 @@
-//! Copies of bytes.
+//! Copies of contiguous bytes.
 
 use crate::Code;
 use crate::error::{Result, call};
@@ -11,8 +11,8 @@ use std::ffi::c_void;
 /// The legacy default stream.
 pub(crate) const NULL: Handle = std::ptr::null_mut();
 
-/// Enqueues a copy, and waits where that is asked for. A copy that waits does not disturb captures,
-/// but for those that the legacy default stream would wait for.
+/// Enqueues a copy and waits if `when` says so. A copy that waits affects only the captures that
+/// the legacy default stream would wait for.
 pub(crate) fn enqueue(copy: Copy, stream: Handle, when: When) -> Result {
     let process = process()?;
     let stream = process.stream(stream)?;
@@ -22,7 +22,7 @@ pub(crate) fn enqueue(copy: Copy, stream: Handle, when: When) -> Result {
     if waits { stream.context.settle(done) } else { done }
 }
 
-/// Where an end is, by the function that is called.
+/// Where each end of the copy is; the called function decides it.
 const HOST: bool = false;
 const DEVICE: bool = true;
 
@@ -30,13 +30,13 @@ fn bytes(to: (u64, bool), from: (u64, bool), size: usize, stream: Handle, when: 
     enqueue(Copy::of_bytes(to.0, to.1, from.0, from.1, size), stream, when)
 }
 
-/// Copies between any memory.
+/// Copies between any two addresses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy(to: Address, from: Address, size: usize) -> Code {
     call("cuMemcpy", || bytes((to, HOST), (from, HOST), size, NULL, When::Made))
 }
 
-/// Copies between any memory in stream order.
+/// Copies between any two addresses in stream order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyAsync(to: Address, from: Address, size: usize, stream: Handle) -> Code {
     call("cuMemcpyAsync", || bytes((to, HOST), (from, HOST), size, stream, When::Enqueued))

@@ -1,4 +1,4 @@
-//! Copies of rows and layers, as CUDA describes them, and copies between contexts.
+//! Two- and three-dimensional copies, as CUDA describes them, and copies between contexts.
 
 use crate::Code;
 use crate::copy::{NULL, enqueue};
@@ -9,36 +9,36 @@ use isobit_simgpu_runtime_common::copy::{Copy as Rows, End, When};
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_uint, c_void};
 
-/// `CU_MEMORYTYPE_HOST`, `DEVICE`, `UNIFIED`; `ARRAY` (3) is not offered.
+/// `CU_MEMORYTYPE_HOST`, `DEVICE`, `UNIFIED`; `ARRAY` (3) is not supported.
 const HOST: c_uint = 1;
 const DEVICE: c_uint = 2;
 const UNIFIED: c_uint = 4;
 
-/// An end of a copy, as `CUDA_MEMCPY3D` has two of them.
+/// One of the two ends of a copy in `CUDA_MEMCPY3D`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Place {
-    /// Bytes to the first of a row.
+    /// Offset in bytes within a row.
     pub x: usize,
-    /// Rows before the first.
+    /// Rows to skip.
     pub y: usize,
-    /// Layers before the first.
+    /// Layers to skip.
     pub z: usize,
-    /// The level of detail of an array.
+    /// The mipmap level of an array.
     pub level: usize,
     /// Where the memory is: `CUmemorytype`.
     pub kind: c_uint,
-    /// The address, if that is on the host.
+    /// The address if the memory is on the host.
     pub host: *mut c_void,
-    /// The address, if it is not.
+    /// The address if the memory is not on the host.
     pub device: Address,
-    /// An array.
+    /// An array handle.
     pub array: Handle,
-    /// Null.
+    /// Must be null.
     pub reserved: *mut c_void,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     pub pitch: usize,
-    /// Rows from a layer to the next.
+    /// Rows from one layer to the next.
     pub height: usize,
 }
 
@@ -46,35 +46,35 @@ pub struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Memcpy3D {
-    /// Where bytes come from.
+    /// The source.
     pub from: Place,
-    /// Where they go.
+    /// The destination.
     pub to: Place,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub width: usize,
-    /// Rows of a layer.
+    /// Rows per layer.
     pub height: usize,
-    /// Layers.
+    /// Number of layers.
     pub depth: usize,
 }
 
-/// An end of a copy, as `CUDA_MEMCPY2D` has two of them.
+/// One of the two ends of a copy in `CUDA_MEMCPY2D`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Place2D {
-    /// Bytes to the first of a row.
+    /// Offset in bytes within a row.
     pub x: usize,
-    /// Rows before the first.
+    /// Rows to skip.
     pub y: usize,
     /// Where the memory is: `CUmemorytype`.
     pub kind: c_uint,
-    /// The address, if that is on the host.
+    /// The address if the memory is on the host.
     pub host: *mut c_void,
-    /// The address, if it is not.
+    /// The address if the memory is not on the host.
     pub device: Address,
-    /// An array.
+    /// An array handle.
     pub array: Handle,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     pub pitch: usize,
 }
 
@@ -82,13 +82,13 @@ pub struct Place2D {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Memcpy2D {
-    /// Where bytes come from.
+    /// The source.
     pub from: Place2D,
-    /// Where they go.
+    /// The destination.
     pub to: Place2D,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
 }
 
@@ -104,36 +104,37 @@ impl Memcpy3D {
         let base = match place.kind {
             HOST => place.host as u64,
             DEVICE | UNIFIED => place.device,
-            _ => bail!(NOT_SUPPORTED, "memory of kind {}; arrays are not offered", place.kind),
+            _ => bail!(NOT_SUPPORTED, "memory of kind {}: arrays are not supported", place.kind),
         };
         let (row, pitch) = (place.x.saturating_add(self.width), place.pitch);
         let many = self.height > 1 || self.depth > 1 || place.y > 0 || place.z > 0;
         if many && pitch < row {
-            bail!(INVALID_VALUE, "rows of {row} bytes, {pitch} bytes apart");
+            bail!(INVALID_VALUE, "rows of {row} bytes with a pitch of {pitch} bytes");
         }
         let rows = place.y.saturating_add(self.height);
         if (self.depth > 1 || place.z > 0) && place.height < rows {
-            bail!(INVALID_VALUE, "layers of {rows} rows, {} rows apart", place.height);
+            bail!(INVALID_VALUE, "layers of {rows} rows with a height of {} rows", place.height);
         }
         let address = || {
             let layer = pitch.checked_mul(place.height)?;
             let skipped = place.z.checked_mul(layer)?.checked_add(place.y.checked_mul(pitch)?)?.checked_add(place.x)?;
             Some((base.checked_add(skipped as u64)?, layer))
         };
-        let beyond = || Error::new(Code::INVALID_VALUE, format!("a place beyond all addresses from {base:#x}"));
+        let beyond =
+            || Error::new(Code::INVALID_VALUE, format!("an offset from {base:#x} that exceeds the address space"));
         let (address, layer) = address().ok_or_else(beyond)?;
-        // A null pointer stays one, wherever the copy starts from it.
+        // A null pointer stays null, whatever the offset of the copy.
         let address = if base == 0 { 0 } else { address };
         Ok(End { address, pitch, layer, device: place.kind == DEVICE })
     }
 
-    /// The copy that is described.
+    /// Converts the description to a copy.
     pub(crate) fn copy(&self) -> Result<Rows> {
         let (to, from) = (self.end(&self.to)?, self.end(&self.from)?);
         Ok(Rows { to, from, width: self.width, rows: self.height, layers: self.depth })
     }
 
-    /// The description of a copy.
+    /// Converts a copy to CUDA's description.
     pub(crate) fn of(copy: &Rows) -> Self {
         let place = |end: &End| Place {
             x: 0,
@@ -154,50 +155,50 @@ impl Memcpy3D {
 }
 
 /// # Safety
-/// `description` is null or may be read.
+/// `description` is null or readable.
 unsafe fn two_dimensions(description: *const Memcpy2D, stream: Handle, when: When) -> Result {
-    // SAFETY: the caller promises that `description` is null or may be read.
+    // SAFETY: the caller promises that `description` is null or readable.
     let Memcpy2D { from, to, width, height } = unsafe { read(description, "the copy") }?;
     let copy = Memcpy3D { from: from.in_space(), to: to.in_space(), width, height, depth: 1 };
     enqueue(copy.copy()?, stream, when)
 }
 
 /// # Safety
-/// `description` is null or may be read.
+/// `description` is null or readable.
 unsafe fn three_dimensions(description: *const Memcpy3D, stream: Handle, when: When) -> Result {
-    // SAFETY: the caller promises that `description` is null or may be read.
+    // SAFETY: the caller promises that `description` is null or readable.
     enqueue(unsafe { read(description, "the copy") }?.copy()?, stream, when)
 }
 
-/// Copies rows.
+/// Copies a two-dimensional region.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy2D_v2(copy: *const Memcpy2D) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuMemcpy2D_v2", || unsafe { two_dimensions(copy, NULL, When::Made) })
 }
 
-/// As [`cuMemcpy2D_v2`], for any pitch, which that takes here too.
+/// Like [`cuMemcpy2D_v2`], with any pitch; here [`cuMemcpy2D_v2`] accepts any pitch too.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy2DUnaligned_v2(copy: *const Memcpy2D) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuMemcpy2DUnaligned_v2", || unsafe { two_dimensions(copy, NULL, When::Made) })
 }
 
-/// Copies rows in stream order.
+/// Copies a two-dimensional region in stream order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy2DAsync_v2(copy: *const Memcpy2D, stream: Handle) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuMemcpy2DAsync_v2", || unsafe { two_dimensions(copy, stream, When::Enqueued) })
 }
 
-/// Copies layers of rows.
+/// Copies a three-dimensional region.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy3D_v2(copy: *const Memcpy3D) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuMemcpy3D_v2", || unsafe { three_dimensions(copy, NULL, When::Made) })
 }
 
-/// Copies layers of rows in stream order.
+/// Copies a three-dimensional region in stream order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpy3DAsync_v2(copy: *const Memcpy3D, stream: Handle) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
@@ -211,7 +212,7 @@ fn peer(to: (Address, Handle), from: (Address, Handle), bytes: usize, stream: Ha
     enqueue(Rows::of_bytes(to.0, true, from.0, true, bytes), stream, when)
 }
 
-/// Copies from the memory of a context to that of another.
+/// Copies memory from one context to another.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemcpyPeer(
     to: Address,
@@ -223,7 +224,7 @@ pub extern "C" fn cuMemcpyPeer(
     call("cuMemcpyPeer", || peer((to, to_context), (from, from_context), bytes, NULL, When::Made))
 }
 
-/// Copies from the memory of a context to that of another in stream order.
+/// Copies memory from one context to another in stream order.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemcpyPeerAsync(
     to: Address,

@@ -1,4 +1,5 @@
-//! Contexts: what is one, which is current, and what becomes of one whose work failed.
+//! Contexts: their state, the current context of a thread, and the state of a context whose work
+//! failed.
 
 use crate::Code;
 use crate::card::card;
@@ -12,31 +13,32 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-/// A context that lives.
+/// A context that is not destroyed.
 #[derive(Debug)]
 pub(crate) struct Context {
     /// Its card.
     pub(crate) device: usize,
-    /// What queues know it by.
+    /// The number of its queue.
     pub(crate) queue: usize,
-    /// Its number, never used twice.
+    /// Its ID, never reused.
     pub(crate) id: u64,
     pub(crate) flags: AtomicU32,
     pub(crate) cache_config: AtomicI32,
-    /// By `CUlimit`.
+    /// Values by `CUlimit`.
     pub(crate) limits: Mutex<HashMap<i32, usize>>,
     failure: Mutex<Failure>,
 }
 
-/// What went wrong in a context.
+/// The error of a failed context.
 #[derive(Debug, Default)]
 struct Failure {
     error: Option<Error>,
-    /// Somebody was told, so that from now on everybody is.
+    /// Whether a caller has received the error. From then on, every caller receives it.
     told: bool,
 }
 
-/// What a context's handle names: it stays when the context is destroyed, so that this is known.
+/// What a context handle points to. The slot outlives the context, so that a handle to a destroyed
+/// context is recognised.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) device: usize,
@@ -49,19 +51,19 @@ impl Slot {
         Self { device, primary, live: Mutex::new(context) }
     }
 
-    /// The context, unless it is destroyed.
+    /// Returns the context, unless it is destroyed.
     pub(crate) fn get(&self) -> Option<Arc<Context>> {
         self.live.lock().clone()
     }
 
-    /// Puts another context in its place, and gives the one before.
+    /// Replaces the context and returns the previous one.
     pub(crate) fn set(&self, context: Option<Arc<Context>>) -> Option<Arc<Context>> {
         std::mem::replace(&mut self.live.lock(), context)
     }
 
-    /// The context, which must live.
+    /// Returns the context, or an error if it is destroyed.
     pub(crate) fn context(&self) -> Result<Arc<Context>> {
-        self.get().ok_or_else(|| Error::new(Code::CONTEXT_IS_DESTROYED, "the context is destroyed, or not active"))
+        self.get().ok_or_else(|| Error::new(Code::CONTEXT_IS_DESTROYED, "the context is destroyed or inactive"))
     }
 }
 
@@ -80,7 +82,7 @@ impl Context {
         })
     }
 
-    /// Work of the context could not be executed to its end: the next call that waits is told.
+    /// Records that work of the context failed; the next call that waits reports it.
     pub(crate) fn fail(&self, fault: &Fault) {
         let code = match fault.kind() {
             FaultKind::Failed => Code::LAUNCH_FAILURE,
@@ -92,8 +94,8 @@ impl Context {
         self.failure.lock().error.get_or_insert_with(|| Error::new(code, fault.to_string()));
     }
 
-    /// Refuses where a failure was told before: a context that failed answers nothing else until it
-    /// is destroyed.
+    /// Fails if a failure was already reported: a failed context then accepts no call except its
+    /// destruction.
     pub(crate) fn check(&self) -> Result {
         let failure = self.failure.lock();
         match &failure.error {
@@ -102,10 +104,10 @@ impl Context {
         }
     }
 
-    /// Ends a call that waited: a failure of the context is told.
+    /// Finishes a call that waited: reports a failure of the context.
     pub(crate) fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
         let mut failure = self.failure.lock();
-        // Copies and sets fail too, without knowing of contexts.
+        // Copies and sets can fail too, and they do not know the context.
         if let Err(error) = &outcome
             && error.code == Code::LAUNCH_FAILURE
         {
@@ -122,16 +124,16 @@ impl Context {
 }
 
 thread_local! {
-    /// The contexts of the thread, the current one last.
+    /// The contexts of the thread; the last one is current.
     static STACK: RefCell<Vec<(u64, Arc<Slot>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The thread's current context, with its handle.
+/// Returns the thread's current context and its handle.
 pub(crate) fn current_slot() -> Option<(Handle, Arc<Slot>)> {
     STACK.with_borrow(|stack| stack.last().map(|(handle, slot)| (*handle as Handle, slot.clone())))
 }
 
-/// The slot of the thread's current context, which there must be.
+/// Returns the slot of the thread's current context, or an error if there is none.
 pub(crate) fn must_slot() -> Result<(Handle, Arc<Slot>)> {
     match current_slot() {
         Some(current) => Ok(current),
@@ -139,7 +141,7 @@ pub(crate) fn must_slot() -> Result<(Handle, Arc<Slot>)> {
     }
 }
 
-/// The thread's current context, which must live and have told no failure.
+/// Returns the thread's current context, or an error if it is destroyed or has reported a failure.
 pub(crate) fn current() -> Result<Arc<Context>> {
     crate::process::process()?;
     let context = must_slot()?.1.context()?;
@@ -147,17 +149,17 @@ pub(crate) fn current() -> Result<Arc<Context>> {
     Ok(context)
 }
 
-/// Makes a context current above the one before.
+/// Pushes a context onto the thread's stack and makes it current.
 pub(crate) fn push(handle: Handle, slot: Arc<Slot>) {
     STACK.with_borrow_mut(|stack| stack.push((handle as u64, slot)));
 }
 
-/// Takes the current context away.
+/// Pops the current context.
 pub(crate) fn pop() -> Option<Handle> {
     STACK.with_borrow_mut(|stack| stack.pop().map(|(handle, _)| handle as Handle))
 }
 
-/// Puts a context, or none, in the place of the current one.
+/// Replaces the current context, or pops it if there is no new one.
 pub(crate) fn replace(with: Option<(Handle, Arc<Slot>)>) {
     STACK.with_borrow_mut(|stack| {
         stack.pop();

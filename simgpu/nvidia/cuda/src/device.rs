@@ -1,25 +1,25 @@
-//! Devices: how many there are, their names and places.
+//! Devices: their number, names and locations.
 
 use crate::Code;
 use crate::error::{bail, call, put, put_text, text};
 use crate::process::process;
 use std::ffi::{c_char, c_int, c_uint};
 
-/// How many cards there are.
+/// Returns the number of devices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuDeviceGetCount", || unsafe { put(count, process()?.cards.len() as c_int, "the number of devices") })
 }
 
-/// The handle of a card, which is its number.
+/// Returns the handle of a device, which is its ordinal.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGet(to: *mut c_int, ordinal: c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuDeviceGet", || unsafe { put(to, process()?.device(ordinal)? as c_int, "the device") })
 }
 
-/// The name of a card, cut to `len` bytes with its NUL.
+/// Returns the name of a device, truncated to `len` bytes including the NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: c_int) -> Code {
     call("cuDeviceGetName", || {
@@ -35,8 +35,7 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: c_int, device: 
 #[repr(C)]
 pub struct Uuid(pub [u8; 16]);
 
-/// What tells a card from others: the simulator's name, the architecture and the number of the
-/// card.
+/// Builds the UUID of a device from the simulator's name, the architecture and the ordinal.
 fn uuid(to: *mut Uuid, device: c_int) -> crate::error::Result {
     let process = process()?;
     let device = process.device(device)?;
@@ -47,19 +46,19 @@ fn uuid(to: *mut Uuid, device: c_int) -> crate::error::Result {
     unsafe { put(to, Uuid(bytes), "the identifier") }
 }
 
-/// What tells a card from others.
+/// Returns the UUID of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetUuid(to: *mut Uuid, device: c_int) -> Code {
     call("cuDeviceGetUuid", || uuid(to, device))
 }
 
-/// As [`cuDeviceGetUuid`]: a card is not divided.
+/// Like [`cuDeviceGetUuid`]: simulated devices are not partitioned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetUuid_v2(to: *mut Uuid, device: c_int) -> Code {
     call("cuDeviceGetUuid_v2", || uuid(to, device))
 }
 
-/// Bytes of a card's memory. All cards share the memory of the simulator.
+/// Returns the bytes of a device's memory. All devices share the memory of the simulator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -> Code {
     call("cuDeviceTotalMem_v2", || {
@@ -70,7 +69,7 @@ pub unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) -
     })
 }
 
-/// The compute capability of a card.
+/// Returns the compute capability of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) -> Code {
     call("cuDeviceComputeCapability", || {
@@ -84,13 +83,13 @@ pub unsafe extern "C" fn cuDeviceComputeCapability(major: *mut c_int, minor: *mu
     })
 }
 
-/// The bus that a card is on. Simulated cards are on buses of their own, so that no two look like
-/// one.
+/// Returns the PCI bus of a device. Each simulated device has a bus of its own, so that their
+/// locations differ.
 pub(crate) fn pci_bus(device: usize) -> i32 {
     device as i32 + 1
 }
 
-/// The place of a card on the bus, `domain:bus:device.function`.
+/// Returns the PCI location of a device, `domain:bus:device.function`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetPCIBusId(id: *mut c_char, len: c_int, device: c_int) -> Code {
     call("cuDeviceGetPCIBusId", || {
@@ -100,8 +99,8 @@ pub unsafe extern "C" fn cuDeviceGetPCIBusId(id: *mut c_char, len: c_int, device
     })
 }
 
-/// The card at a place on the bus: `domain:bus:device.function`, of which the domain and the
-/// function may be left out.
+/// Returns the device at a PCI location: `domain:bus:device.function`; the domain and the function
+/// are optional.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) -> Code {
     call("cuDeviceGetByPCIBusId", || {
@@ -111,7 +110,7 @@ pub unsafe extern "C" fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char
         let bus = match numbers.as_deref() {
             Some([0, bus, 0] | [0, bus, 0, 0]) => *bus,
             Some([bus, 0]) => *bus,
-            _ => bail!(INVALID_DEVICE, "no card is at {id}"),
+            _ => bail!(INVALID_DEVICE, "there is no device at {id}"),
         };
         let device = process()?.device(bus - 1)?;
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
@@ -119,24 +118,24 @@ pub unsafe extern "C" fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char
     })
 }
 
-/// Whether a card can be given out in parts (`CU_EXEC_AFFINITY_TYPE_SM_COUNT`), which it cannot.
+/// Whether a device can be partitioned (`CU_EXEC_AFFINITY_TYPE_SM_COUNT`); it cannot.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetExecAffinitySupport(to: *mut c_int, kind: c_int, device: c_int) -> Code {
     call("cuDeviceGetExecAffinitySupport", || {
         process()?.device(device)?;
         if kind != 0 {
-            bail!(INVALID_VALUE, "{kind} is no kind of affinity");
+            bail!(INVALID_VALUE, "{kind} is not an affinity type");
         }
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, 0, "the answer") }
     })
 }
 
-/// The identifier of a card on Windows, which there is none of here.
+/// Returns the locally unique identifier of a device, which exists on Windows only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetLuid(_luid: *mut c_char, _mask: *mut c_uint, device: c_int) -> Code {
     call("cuDeviceGetLuid", || {
         process()?.device(device)?;
-        bail!(NOT_SUPPORTED, "there are such identifiers on Windows alone")
+        bail!(NOT_SUPPORTED, "such identifiers exist only on Windows")
     })
 }

@@ -1,4 +1,4 @@
-//! The border that every call crosses, with CUDA's codes.
+//! The error handling of every API call, with CUDA's codes.
 
 use crate::Code;
 use isobit_simgpu_runtime_common::error::outcome;
@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 
 pub(crate) use isobit_simgpu_runtime_common::error::{put, put_if_wanted, put_text, read, text};
 
-/// A refusal: the code that the caller gets, and why.
+/// An error: the code that the caller gets, and the reason.
 pub(crate) type Error = isobit_simgpu_runtime_common::Error<Code>;
 
 pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
 
-/// An error with a formatted reason.
+/// Returns an error with a formatted reason.
 macro_rules! bail {
     ($($refusal:tt)*) => {
         isobit_simgpu_runtime_common::bail!($crate::Code, $($refusal)*)
@@ -19,7 +19,7 @@ macro_rules! bail {
 }
 pub(crate) use bail;
 
-/// Makes a call of the interface.
+/// Runs the body of an API call.
 pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
     static LOG: OnceLock<bool> = OnceLock::new();
     let log = *LOG.get_or_init(|| std::env::var("ISOBIT_SIM_LOG").is_ok_and(|log| log.trim() == "1"));

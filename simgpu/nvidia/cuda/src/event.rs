@@ -10,32 +10,32 @@ use std::ffi::{c_float, c_uint};
 
 /// `CU_EVENT_DISABLE_TIMING`.
 const DISABLE_TIMING: c_uint = 2;
-/// `CU_EVENT_INTERPROCESS`, which goes with the one above only.
+/// `CU_EVENT_INTERPROCESS`, which is valid only together with `CU_EVENT_DISABLE_TIMING`.
 const INTERPROCESS: c_uint = 4;
-/// `CU_EVENT_BLOCKING_SYNC` and those.
+/// `CU_EVENT_BLOCKING_SYNC` and the two flags above.
 const KNOWN: c_uint = 1 | DISABLE_TIMING | INTERPROCESS;
 
-/// How an event was made, which lives in a context that answers.
+/// Returns how an event was created; fails if its context is destroyed or has failed.
 fn made(event: Handle) -> Result<Made> {
     process()?.find(event as u64, What::Event)
 }
 
-/// The event that a handle names.
+/// Returns the event that a handle names.
 pub(crate) fn id(event: Handle) -> Result<EventId> {
     made(event)?;
     Ok(EventId(event as u64))
 }
 
-/// Refuses the flag that makes recording, or waiting, a node of a captured graph.
+/// Rejects the flag that makes a record or a wait a node of a captured graph.
 pub(crate) fn check_external(flags: c_uint) -> Result {
     match flags {
         0 => Ok(()),
-        1 => bail!(ILLEGAL_STATE, "external nodes of events are for captures, which have none here"),
+        1 => bail!(ILLEGAL_STATE, "external event nodes in captures are not supported"),
         _ => bail!(INVALID_VALUE, "unknown flags {flags:#x}"),
     }
 }
 
-/// A new event.
+/// Creates an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventCreate(to: *mut Handle, flags: c_uint) -> Code {
     call("cuEventCreate", || {
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn cuEventCreate(to: *mut Handle, flags: c_uint) -> Code {
     })
 }
 
-/// Destroys an event; what waits for it goes on waiting.
+/// Destroys an event; pending waits for it continue.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventDestroy_v2(event: Handle) -> Code {
     call("cuEventDestroy_v2", || {
@@ -69,13 +69,13 @@ fn record(event: Handle, stream: Handle) -> Result {
     Ok(process.machine.queues.record(id(event)?, process.stream(stream)?.id)?)
 }
 
-/// Makes an event happen when all work that a stream has now is done.
+/// Records an event: it completes when all work that the stream has now is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventRecord(event: Handle, stream: Handle) -> Code {
     call("cuEventRecord", || record(event, stream))
 }
 
-/// As [`cuEventRecord`], with flags, of which none is offered.
+/// Like [`cuEventRecord`], with flags; none is supported.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: c_uint) -> Code {
     call("cuEventRecordWithFlags", || {
@@ -94,7 +94,7 @@ pub extern "C" fn cuEventSynchronize(event: Handle) -> Code {
     })
 }
 
-/// Whether an event has happened; `CUDA_ERROR_NOT_READY` if not.
+/// Whether an event has completed; `CUDA_ERROR_NOT_READY` if not.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventQuery(event: Handle) -> Code {
     call("cuEventQuery", || {
@@ -108,7 +108,7 @@ fn elapsed(ms: *mut c_float, start: Handle, stop: Handle) -> Result {
     let process = process()?;
     let (from, to) = (made(start)?, made(stop)?);
     if (from.flags | to.flags) & DISABLE_TIMING != 0 {
-        bail!(INVALID_HANDLE, "an event made with CU_EVENT_DISABLE_TIMING has no time");
+        bail!(INVALID_HANDLE, "an event created with CU_EVENT_DISABLE_TIMING has no time");
     }
     let (time, backwards) = process.machine.queues.elapsed(EventId(start as u64), EventId(stop as u64))?;
     let time = time.as_secs_f32() * 1e3;
@@ -116,13 +116,13 @@ fn elapsed(ms: *mut c_float, start: Handle, stop: Handle) -> Result {
     unsafe { put(ms, if backwards { -time } else { time }, "the time") }
 }
 
-/// Milliseconds between two events: those of the machine that simulates.
+/// Returns the milliseconds between two events, measured on the host that runs the simulator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventElapsedTime(ms: *mut c_float, start: Handle, stop: Handle) -> Code {
     call("cuEventElapsedTime", || elapsed(ms, start, stop))
 }
 
-/// As [`cuEventElapsedTime`].
+/// Like [`cuEventElapsedTime`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuEventElapsedTime_v2(ms: *mut c_float, start: Handle, stop: Handle) -> Code {
     call("cuEventElapsedTime_v2", || elapsed(ms, start, stop))

@@ -1,4 +1,4 @@
-//! Attributes of kernels.
+//! Kernel attributes.
 
 use crate::Code;
 use crate::card::SHARED_PER_BLOCK;
@@ -11,12 +11,12 @@ use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
-/// What callers may set of a kernel.
+/// The attributes of a kernel that callers can set.
 #[derive(Debug)]
 pub(crate) struct Attributes {
-    /// Bytes of dynamic shared memory that a launch may ask for.
+    /// Maximum bytes of dynamic shared memory that a launch may request.
     pub(crate) dynamic_shared: AtomicU32,
-    /// A wish: per cent of the cache that is shared memory.
+    /// The preferred percentage of the cache that is used as shared memory. It is only a hint.
     carveout: AtomicI32,
 }
 
@@ -34,7 +34,7 @@ const CARVEOUT: c_int = 9;
 /// `CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET` to `CLUSTER_SCHEDULING_POLICY_PREFERENCE`.
 const CLUSTERS: std::ops::RangeInclusive<c_int> = 10..=15;
 
-/// An attribute of a kernel, by `CUfunction_attribute`.
+/// Returns a kernel attribute, by `CUfunction_attribute`.
 pub(crate) fn attribute(process: &Process, function: &Function, attribute: c_int) -> Result<c_int> {
     let kernel = &function.kernel;
     let (major, minor) = process.cards[function.context.device].card.arch.compute_capability();
@@ -46,18 +46,18 @@ pub(crate) fn attribute(process: &Process, function: &Function, attribute: c_int
         4 => kernel.registers,
         5 => kernel.ptx_version,
         6 => 10 * major + minor,
-        // Whether global loads may be cached in L1 was asked for.
+        // Whether the kernel was compiled to cache global loads in L1.
         7 => 0,
         DYNAMIC_SHARED => function.attributes.dynamic_shared.load(Ordering::Relaxed),
         CARVEOUT => return Ok(function.attributes.carveout.load(Ordering::Relaxed)),
-        // There are no clusters.
+        // Clusters are not supported.
         attribute if CLUSTERS.contains(&attribute) => 0,
         _ => bail!(INVALID_VALUE, "{attribute} is no attribute of kernels"),
     };
     Ok(value as c_int)
 }
 
-/// Sets an attribute of a kernel.
+/// Sets a kernel attribute.
 pub(crate) fn set_attribute(process: &Process, function: &Function, attribute: c_int, value: c_int) -> Result {
     let card = process.cards[function.context.device].card;
     let most = card.arch.shared_bytes().saturating_sub(function.kernel.shared_bytes) as c_int;
@@ -67,13 +67,13 @@ pub(crate) fn set_attribute(process: &Process, function: &Function, attribute: c
         }
         DYNAMIC_SHARED => bail!(INVALID_VALUE, "{value} bytes of dynamic shared memory; {most} are the most"),
         CARVEOUT if (-1..=100).contains(&value) => function.attributes.carveout.store(value, Ordering::Relaxed),
-        CARVEOUT => bail!(INVALID_VALUE, "{value} per cent of the cache"),
+        CARVEOUT => bail!(INVALID_VALUE, "a carve-out of {value} percent is out of range"),
         _ => bail!(INVALID_VALUE, "{attribute} is no attribute that can be set"),
     }
     Ok(())
 }
 
-/// An attribute of a kernel.
+/// Returns a kernel attribute.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncGetAttribute(to: *mut c_int, number: c_int, handle: Handle) -> Code {
     call("cuFuncGetAttribute", || {
@@ -84,8 +84,8 @@ pub unsafe extern "C" fn cuFuncGetAttribute(to: *mut c_int, number: c_int, handl
     })
 }
 
-/// Sets an attribute of a kernel: bytes of dynamic shared memory that its launches may ask for, or
-/// the carve-out, a wish.
+/// Sets a kernel attribute: the maximum bytes of dynamic shared memory that launches may request,
+/// or the carve-out, which is only a hint.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncSetAttribute(handle: Handle, attribute: c_int, value: c_int) -> Code {
     call("cuFuncSetAttribute", || {
@@ -94,7 +94,7 @@ pub extern "C" fn cuFuncSetAttribute(handle: Handle, attribute: c_int, value: c_
     })
 }
 
-/// Says which cache a kernel prefers, which is a wish.
+/// Sets the cache preference of a kernel, which is only a hint.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncSetCacheConfig(handle: Handle, config: c_int) -> Code {
     call("cuFuncSetCacheConfig", || {
@@ -103,46 +103,46 @@ pub extern "C" fn cuFuncSetCacheConfig(handle: Handle, config: c_int) -> Code {
     })
 }
 
-/// Wishes for a width of banks, which is not to be had.
+/// Requests a bank width; the request has no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncSetSharedMemConfig(handle: Handle, config: c_int) -> Code {
     call("cuFuncSetSharedMemConfig", || {
         function(process()?, handle)?;
         if !(0..=2).contains(&config) {
-            bail!(INVALID_VALUE, "{config} is no width of banks");
+            bail!(INVALID_VALUE, "{config} is not a bank width");
         }
         Ok(())
     })
 }
 
-/// The name of a kernel, which stays as long as its module.
+/// Returns the name of a kernel. The string lives as long as the module.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncGetName(to: *mut *const c_char, handle: Handle) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuFuncGetName", || unsafe { put(to, function(process()?, handle)?.name.as_ptr(), "the name") })
 }
 
-/// The module of a kernel.
+/// Returns the module of a kernel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncGetModule(to: *mut Handle, handle: Handle) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuFuncGetModule", || unsafe { put(to, function(process()?, handle)?.module as Handle, "the module") })
 }
 
-/// Whether a kernel is loaded: 1, always.
+/// Whether a kernel is loaded: always 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncIsLoaded(to: *mut c_int, handle: Handle) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuFuncIsLoaded", || unsafe { function(process()?, handle).and_then(|_| put(to, 1, "the answer")) })
 }
 
-/// Loads a kernel, which it is.
+/// Loads a kernel. Kernels are always loaded, so this does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuFuncLoad(handle: Handle) -> Code {
     call("cuFuncLoad", || function(process()?, handle).map(drop))
 }
 
-/// Where a parameter of a kernel is among its arguments, and its size.
+/// Returns the offset and the size of a kernel parameter.
 pub(crate) fn parameter(function: &Function, index: usize, offset: *mut usize, bytes: *mut usize) -> Result {
     let Some(argument) = function.kernel.arguments.get(index) else {
         bail!(INVALID_VALUE, "{} has no parameter {index}", function.kernel.name);
@@ -158,7 +158,7 @@ pub(crate) fn parameter(function: &Function, index: usize, offset: *mut usize, b
     Ok(())
 }
 
-/// Where a parameter of a kernel is among its arguments, and its size.
+/// Returns the offset and the size of a kernel parameter.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuFuncGetParamInfo(
     handle: Handle,

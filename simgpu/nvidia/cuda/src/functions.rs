@@ -1,14 +1,14 @@
-//! Every function of the interface: the name that programs ask for, the version of CUDA that it
-//! came with, and what it is exported as. A name may stand for several: programs get the newest
-//! that their version knows.
+//! Every function of the API: the name that programs ask for, the CUDA version that introduced it,
+//! and the name of its export. One name can have several versions: a program gets the newest one
+//! that its CUDA version knows.
 
 use std::ffi::c_void;
 
-/// A function of the interface.
+/// A function of the API.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
-    /// Major times a thousand, minor times ten.
+    /// The CUDA version: major times 1000 plus minor times 10.
     pub(crate) since: i32,
     pub(crate) address: fn() -> *const c_void,
 }

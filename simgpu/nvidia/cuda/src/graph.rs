@@ -1,4 +1,4 @@
-//! Graphs: making, instantiating, launching and updating them.
+//! Graphs: creation, instantiation, launch and update.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put, put_if_wanted, read};
@@ -8,7 +8,7 @@ use isobit_simgpu_runtime_common::graph::ExecUpdate;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong};
 
-/// A new graph without nodes.
+/// Creates an empty graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphCreate(to: *mut Handle, flags: c_uint) -> Code {
     call("cuGraphCreate", || {
@@ -26,7 +26,7 @@ pub extern "C" fn cuGraphDestroy(handle: Handle) -> Code {
     call("cuGraphDestroy", || process()?.graphs.destroy(handle))
 }
 
-/// A copy of a graph.
+/// Copies a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphClone(to: *mut Handle, handle: Handle) -> Code {
     call("cuGraphClone", || {
@@ -40,10 +40,10 @@ pub unsafe extern "C" fn cuGraphClone(to: *mut Handle, handle: Handle) -> Code {
     })
 }
 
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`, `UPLOAD`, `USE_NODE_PRIORITY`, which make no
-/// difference here: there are no nodes that allocate, there is nothing to upload, and no priority.
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`, `UPLOAD`, `USE_NODE_PRIORITY`. They have no
+/// effect here: there are no allocation nodes, no uploads and no priorities.
 const FLAGS: c_ulonglong = 1 | UPLOAD | 8;
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD`, which needs a stream to do that on.
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD`, which needs a stream for the upload.
 const UPLOAD: c_ulonglong = 2;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
 const DEVICE_LAUNCH: c_ulonglong = 4;
@@ -51,7 +51,7 @@ const DEVICE_LAUNCH: c_ulonglong = 4;
 fn instantiate(to: *mut Handle, handle: Handle, flags: c_ulonglong) -> Result {
     let process = process()?;
     if flags == DEVICE_LAUNCH {
-        bail!(NOT_SUPPORTED, "kernels do not launch graphs here");
+        bail!(NOT_SUPPORTED, "graph launches from kernels are not supported");
     }
     if to.is_null() || flags & !FLAGS != 0 {
         bail!(INVALID_VALUE, "the pointer to the executable graph is null, or the flags are unknown: {flags:#x}");
@@ -61,18 +61,18 @@ fn instantiate(to: *mut Handle, handle: Handle, flags: c_ulonglong) -> Result {
     unsafe { put(to, process.graphs.instantiate(handle)?, "the executable graph") }
 }
 
-/// Makes a graph that can be launched.
+/// Instantiates a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphInstantiateWithFlags(to: *mut Handle, graph: Handle, flags: c_ulonglong) -> Code {
     call("cuGraphInstantiateWithFlags", || {
         if flags & UPLOAD != 0 {
-            bail!(INVALID_VALUE, "there is no stream to upload the graph on");
+            bail!(INVALID_VALUE, "there is no stream for the upload of the graph");
         }
         instantiate(to, graph, flags)
     })
 }
 
-/// Makes a graph that can be launched; the log is empty.
+/// Instantiates a graph; the log is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphInstantiate_v2(
     to: *mut Handle,
@@ -97,15 +97,15 @@ pub unsafe extern "C" fn cuGraphInstantiate_v2(
 pub struct InstantiateParams {
     /// Flags.
     pub flags: c_ulonglong,
-    /// The stream to upload on.
+    /// The stream for the upload.
     pub upload: Handle,
-    /// The node that is wrong.
+    /// The node that caused the error.
     pub error_node: Handle,
     /// `CUgraphInstantiateResult`.
     pub result: c_int,
 }
 
-/// Makes a graph that can be launched.
+/// Instantiates a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphInstantiateWithParams(
     to: *mut Handle,
@@ -135,7 +135,7 @@ pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> Code {
     })
 }
 
-/// Brings a graph to the card, where it is.
+/// Uploads a graph to the device, which does nothing here.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGraphUpload(handle: Handle, stream: Handle) -> Code {
     call("cuGraphUpload", || {
@@ -145,7 +145,7 @@ pub extern "C" fn cuGraphUpload(handle: Handle, stream: Handle) -> Code {
     })
 }
 
-/// Destroys an executable graph. Launches that are pending go on.
+/// Destroys an executable graph. Pending launches continue.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGraphExecDestroy(handle: Handle) -> Code {
     call("cuGraphExecDestroy", || {
@@ -161,13 +161,13 @@ pub extern "C" fn cuGraphExecDestroy(handle: Handle) -> Code {
 pub struct UpdateResult {
     /// `CUgraphExecUpdateResult`.
     pub result: c_int,
-    /// The node that does not fit.
+    /// The node that does not match.
     pub node: Handle,
-    /// Where the edge to it begins that does not fit.
+    /// The source of the edge that does not match.
     pub from: Handle,
 }
 
-/// Gives an executable graph what the nodes of another graph do.
+/// Updates an executable graph with the work of another graph's nodes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphExecUpdate_v2(handle: Handle, graph: Handle, to: *mut UpdateResult) -> Code {
     call("cuGraphExecUpdate_v2", || {

@@ -1,4 +1,4 @@
-//! Asking graphs for their nodes and edges.
+//! Queries for the nodes and edges of graphs.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put, read};
@@ -7,42 +7,42 @@ use isobit_simgpu_runtime_common::graph::list;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::c_int;
 
-/// The nodes of a graph; with a null `nodes`, how many there are.
+/// Lists the nodes of a graph; if `nodes` is null, returns their number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphGetNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, false)?) })
 }
 
-/// The nodes of a graph that come after none.
+/// Lists the nodes of a graph that have no dependencies.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphGetRootNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphGetRootNodes", || unsafe { list(nodes, count, &process()?.graphs.nodes::<Code>(graph, true)?) })
 }
 
-/// What an edge of a graph is but its ends: `CUgraphEdgeData`, all zero, because every edge waits
-/// for the whole of a node.
+/// The data of an edge, `CUgraphEdgeData`. It is all zero, because every edge waits for the whole
+/// source node.
 pub type EdgeData = u64;
 
-/// Says of as many edges as there is room for that they are ordinary.
+/// Writes default data for as many edges as the caller has room for.
 ///
 /// # Safety
-/// `edges` is null or has room for as many as `count` says before the call.
+/// `edges` is null or has room for the number of elements that `count` holds before the call.
 unsafe fn ordinary(edges: *mut EdgeData, count: *const usize) -> Result {
     if edges.is_null() {
         return Ok(());
     }
-    // SAFETY: the caller promises that `edges` is null or has room for as many as `count` says
-    // before the call.
+    // SAFETY: the caller promises that `edges` is null or has room for the number of elements that
+    // `count` holds before the call.
     let room = unsafe { read(count, "the number of edges") }?;
-    // SAFETY: the caller promises that `edges` is null or has room for as many as `count` says
-    // before the call.
+    // SAFETY: the caller promises that `edges` is null or has room for the number of elements that
+    // `count` holds before the call.
     (0..room).for_each(|at| unsafe { edges.add(at).write_unaligned(0) });
     Ok(())
 }
 
-/// The edges of a graph, by their ends; with a null `from` and `to`, how many there are.
+/// Lists the edges of a graph by their ends; if `from` and `to` are null, returns their number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphGetEdges_v2(
     graph: Handle,
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn cuGraphGetEdges_v2(
 ) -> Code {
     call("cuGraphGetEdges_v2", || {
         if from.is_null() != to.is_null() {
-            bail!(INVALID_VALUE, "one of the ends is wanted and the other is not");
+            bail!(INVALID_VALUE, "only one of the two node arrays is null");
         }
         let graphs = &process()?.graphs;
         let graph = graphs.graph::<Code>(graph)?;
@@ -63,8 +63,8 @@ pub unsafe extern "C" fn cuGraphGetEdges_v2(
         });
         let ends = [pairs.iter().map(|pair| pair.0).collect::<Vec<_>>(), pairs.iter().map(|pair| pair.1).collect()];
         let [first, second] = ends.map(|nodes| graphs.node_handles(&graph, nodes));
-        // SAFETY: as the caller promises; the first list replaces the room by what it wrote, which
-        // the second needs to know.
+        // SAFETY: as the caller promises. The first list overwrites the capacity with the number of
+        // elements that it wrote, so the second list is given the original capacity.
         unsafe {
             ordinary(edges, count)?;
             let room = read(count, "the number of edges")?;
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn cuGraphGetEdges_v2(
     })
 }
 
-/// As [`cuGraphGetEdges_v2`], without what the edges are.
+/// Like [`cuGraphGetEdges_v2`], without the edge data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphGetEdges(graph: Handle, from: *mut Handle, to: *mut Handle, count: *mut usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn cuGraphGetEdges(graph: Handle, from: *mut Handle, to: *
 }
 
 /// # Safety
-/// As the functions below.
+/// The requirements of the functions below.
 unsafe fn neighbours(
     node: Handle,
     nodes: *mut Handle,
@@ -94,14 +94,14 @@ unsafe fn neighbours(
     let graphs = &process()?.graphs;
     let node = graphs.node::<Code>(node)?;
     let found = if before { node.after() } else { node.before() };
-    // SAFETY: the caller promises what the functions below ask.
+    // SAFETY: the caller meets the requirements of the functions below.
     unsafe {
         ordinary(edges, count)?;
         list(nodes, count, &graphs.node_handles(&node.graph, found))
     }
 }
 
-/// The nodes that a node comes after.
+/// Lists the dependencies of a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphNodeGetDependencies_v2(
     node: Handle,
@@ -113,14 +113,14 @@ pub unsafe extern "C" fn cuGraphNodeGetDependencies_v2(
     call("cuGraphNodeGetDependencies_v2", || unsafe { neighbours(node, nodes, edges, count, true) })
 }
 
-/// As [`cuGraphNodeGetDependencies_v2`], without what the edges are.
+/// Like [`cuGraphNodeGetDependencies_v2`], without the edge data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphNodeGetDependencies(node: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphNodeGetDependencies", || unsafe { neighbours(node, nodes, std::ptr::null_mut(), count, true) })
 }
 
-/// The nodes that come after a node.
+/// Lists the nodes that depend on a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphNodeGetDependentNodes_v2(
     node: Handle,
@@ -132,14 +132,14 @@ pub unsafe extern "C" fn cuGraphNodeGetDependentNodes_v2(
     call("cuGraphNodeGetDependentNodes_v2", || unsafe { neighbours(node, nodes, edges, count, false) })
 }
 
-/// As [`cuGraphNodeGetDependentNodes_v2`], without what the edges are.
+/// Like [`cuGraphNodeGetDependentNodes_v2`], without the edge data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphNodeGetDependentNodes(node: Handle, nodes: *mut Handle, count: *mut usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphNodeGetDependentNodes", || unsafe { neighbours(node, nodes, std::ptr::null_mut(), count, false) })
 }
 
-/// What kind of node it is.
+/// Returns the type of a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphNodeGetType(node: Handle, to: *mut c_int) -> Code {
     call("cuGraphNodeGetType", || {
@@ -149,14 +149,14 @@ pub unsafe extern "C" fn cuGraphNodeGetType(node: Handle, to: *mut c_int) -> Cod
     })
 }
 
-/// The node of a copy of a graph that a node of the graph has become.
+/// Returns the node of a cloned graph that corresponds to a node of the original graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphNodeFindInClone(to: *mut Handle, node: Handle, clone: Handle) -> Code {
     call("cuGraphNodeFindInClone", || {
         let graphs = &process()?.graphs;
         let (node, clone) = (graphs.node::<Code>(node)?, graphs.graph::<Code>(clone)?);
         if node.node >= clone.with(|graph| graph.len()) {
-            bail!(INVALID_VALUE, "the graph is no copy of the node's");
+            bail!(INVALID_VALUE, "the graph is not a clone of the node's graph");
         }
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, graphs.node_handle(&clone, node.node), "the node") }

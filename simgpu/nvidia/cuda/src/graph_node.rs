@@ -1,4 +1,4 @@
-//! Nodes of graphs: adding them.
+//! Adds nodes to graphs.
 
 use crate::Code;
 use crate::copy_shapes::Memcpy3D;
@@ -18,13 +18,13 @@ use std::ffi::{c_uint, c_void};
 pub struct KernelNodeParams {
     /// The kernel.
     pub func: Handle,
-    /// Blocks.
+    /// Blocks in the grid.
     pub grid: [c_uint; 3],
-    /// Threads of a block.
+    /// Threads per block.
     pub block: [c_uint; 3],
     /// Bytes of dynamic shared memory.
     pub shared: c_uint,
-    /// A pointer to each argument, or null.
+    /// Pointers to the arguments, or null.
     pub params: *mut *mut c_void,
     /// Arguments as `CU_LAUNCH_PARAM_*`, or null.
     pub extra: *mut *mut c_void,
@@ -34,11 +34,11 @@ pub struct KernelNodeParams {
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct KernelNodeParamsV2 {
-    /// What it was before.
+    /// The fields of the older structure.
     pub launch: KernelNodeParams,
-    /// A kernel of a library, where `func` is null.
+    /// A library kernel, used if `func` is null.
     pub kernel: Handle,
-    /// The context in which that is launched; null is the current one.
+    /// The context in which the library kernel runs; null is the current context.
     pub context: Handle,
 }
 
@@ -48,15 +48,15 @@ pub struct KernelNodeParamsV2 {
 pub struct MemsetNodeParams {
     /// The first byte.
     pub to: u64,
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     pub pitch: usize,
-    /// What elements are set to.
+    /// The value to set each element to.
     pub value: c_uint,
-    /// Bytes of an element: 1, 2 or 4.
+    /// Bytes per element: 1, 2 or 4.
     pub element: c_uint,
-    /// Elements of a row.
+    /// Elements per row.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
 }
 
@@ -71,43 +71,44 @@ pub struct HostNodeParams {
 }
 
 /// # Safety
-/// As CUDA asks for the parameters: the arguments point to values of the kernel's parameters.
+/// CUDA's requirements for the parameters: the argument pointers point to values of the kernel's
+/// parameters.
 pub(crate) unsafe fn kernel_work(process: &'static Process, params: *const KernelNodeParams) -> Result<Work> {
-    // SAFETY: the caller promises what CUDA asks for the parameters: the arguments point to values
-    // of the kernel's parameters.
+    // SAFETY: the caller meets CUDA's requirements for the parameters: the argument pointers point
+    // to values of the kernel's parameters.
     let params = unsafe { read(params, "the parameters") }?;
     let shape = Shape { grid: params.grid, block: params.block, shared: params.shared };
-    // SAFETY: the caller promises what CUDA asks for the parameters: the arguments point to values
-    // of the kernel's parameters.
+    // SAFETY: the caller meets CUDA's requirements for the parameters: the argument pointers point
+    // to values of the kernel's parameters.
     Ok(unsafe { Prepared::new(process, params.func, shape, params.params, params.extra) }?.work(process))
 }
 
 /// # Safety
-/// As [`kernel_work`].
+/// The requirements of [`kernel_work`].
 pub(crate) unsafe fn kernel_work_v2(process: &'static Process, params: *const KernelNodeParamsV2) -> Result<Work> {
-    // SAFETY: the caller promises what `kernel_work` asks.
+    // SAFETY: the caller meets the requirements of `kernel_work`.
     let mut params = unsafe { read(params, "the parameters") }?;
     if params.launch.func.is_null() {
         let context = crate::context::slot(process, params.context)?.context()?;
         params.launch.func = crate::library::function_in(process, params.kernel, &context)?;
     }
-    // SAFETY: the caller promises what `kernel_work` asks.
+    // SAFETY: the caller meets the requirements of `kernel_work`.
     unsafe { kernel_work(process, &params.launch) }
 }
 
 /// # Safety
-/// `params` is null or may be read.
+/// `params` is null or readable.
 pub(crate) unsafe fn copy_work(process: &'static Process, params: *const Memcpy3D) -> Result<Work> {
-    // SAFETY: the caller promises that `params` is null or may be read.
+    // SAFETY: the caller promises that `params` is null or readable.
     let copy = unsafe { read(params, "the parameters") }?.copy()?;
     copy.check::<Code>(&process.machine)?;
     Ok(copy.work(&process.machine))
 }
 
 /// # Safety
-/// `params` is null or may be read.
+/// `params` is null or readable.
 pub(crate) unsafe fn set_work(process: &'static Process, params: *const MemsetNodeParams) -> Result<Work> {
-    // SAFETY: the caller promises that `params` is null or may be read.
+    // SAFETY: the caller promises that `params` is null or readable.
     let MemsetNodeParams { to, pitch, value, element, width, height } = unsafe { read(params, "the parameters") }?;
     let set = Set::of_rows::<Code>(to, pitch, value, element as usize, width, height)?;
     set.check::<Code>(&process.machine)?;
@@ -115,9 +116,9 @@ pub(crate) unsafe fn set_work(process: &'static Process, params: *const MemsetNo
 }
 
 /// # Safety
-/// `params` is null or may be read.
+/// `params` is null or readable.
 pub(crate) unsafe fn call_work(params: *const HostNodeParams) -> Result<Work> {
-    // SAFETY: the caller promises that `params` is null or may be read.
+    // SAFETY: the caller promises that `params` is null or readable.
     let params = unsafe { read(params, "the parameters") }?;
     host_work(params.func, params.data)
 }
@@ -130,7 +131,7 @@ unsafe fn add(to: *mut Handle, graph: Handle, after: *const Handle, count: usize
     unsafe { process()?.graphs.add(to, graph, after, count, work) }
 }
 
-/// Adds a kernel to a graph.
+/// Adds a kernel node to a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphAddKernelNode(
     to: *mut Handle,
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn cuGraphAddKernelNode(
     call("cuGraphAddKernelNode", || unsafe { add(to, graph, after, count, kernel_work(process()?, params)?) })
 }
 
-/// Adds a kernel to a graph.
+/// Adds a kernel node to a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphAddKernelNode_v2(
     to: *mut Handle,
@@ -156,7 +157,7 @@ pub unsafe extern "C" fn cuGraphAddKernelNode_v2(
     call("cuGraphAddKernelNode_v2", || unsafe { add(to, graph, after, count, kernel_work_v2(process()?, params)?) })
 }
 
-/// Adds a copy to a graph. All contexts share the memory.
+/// Adds a copy node to a graph. All contexts share the memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphAddMemcpyNode(
     to: *mut Handle,
@@ -174,7 +175,7 @@ pub unsafe extern "C" fn cuGraphAddMemcpyNode(
     })
 }
 
-/// Adds a set of memory to a graph. All contexts share the memory.
+/// Adds a memset node to a graph. All contexts share the memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphAddMemsetNode(
     to: *mut Handle,
@@ -192,7 +193,7 @@ pub unsafe extern "C" fn cuGraphAddMemsetNode(
     })
 }
 
-/// Adds a function of the host to a graph.
+/// Adds a host function node to a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphAddHostNode(
     to: *mut Handle,
@@ -205,7 +206,7 @@ pub unsafe extern "C" fn cuGraphAddHostNode(
     call("cuGraphAddHostNode", || unsafe { add(to, graph, after, count, call_work(params)?) })
 }
 
-/// Adds a copy of another graph to a graph, as one node.
+/// Adds a node that runs a copy of another graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphAddChildGraphNode(
     to: *mut Handle,
@@ -220,7 +221,7 @@ pub unsafe extern "C" fn cuGraphAddChildGraphNode(
     })
 }
 
-/// Adds a node that does nothing to a graph.
+/// Adds an empty node to a graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphAddEmptyNode(
     to: *mut Handle,

@@ -1,5 +1,4 @@
-//! Nodes of graphs: what they were made with, and giving them something else to do, in a graph or
-//! in one that can be launched.
+//! Node parameters: reads them, and changes them in a graph or in an executable graph.
 
 use crate::Code;
 use crate::copy_shapes::Memcpy3D;
@@ -49,15 +48,15 @@ fn kernel_params(node: Handle) -> Result<KernelNodeParams> {
     })
 }
 
-/// What a kernel's node was made with. The arguments are the node's own, and stay until it is
-/// changed or destroyed.
+/// Returns the parameters of a kernel node. The argument buffers belong to the node and live until
+/// it is changed or destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphKernelNodeGetParams(node: Handle, to: *mut KernelNodeParams) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphKernelNodeGetParams", || unsafe { put(to, kernel_params(node)?, "the parameters") })
 }
 
-/// As [`cuGraphKernelNodeGetParams`].
+/// Like [`cuGraphKernelNodeGetParams`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphKernelNodeGetParams_v2(node: Handle, to: *mut KernelNodeParamsV2) -> Code {
     call("cuGraphKernelNodeGetParams_v2", || {
@@ -67,21 +66,21 @@ pub unsafe extern "C" fn cuGraphKernelNodeGetParams_v2(node: Handle, to: *mut Ke
     })
 }
 
-/// What a copy's node was made with.
+/// Returns the parameters of a copy node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphMemcpyNodeGetParams(node: Handle, to: *mut Memcpy3D) -> Code {
     call("cuGraphMemcpyNodeGetParams", || {
-        let Payload::Copy(copy) = payload(node)? else { bail!(INVALID_VALUE, "the node is no copy") };
+        let Payload::Copy(copy) = payload(node)? else { bail!(INVALID_VALUE, "the node is not a copy node") };
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, Memcpy3D::of(&copy), "the parameters") }
     })
 }
 
-/// What a set's node was made with.
+/// Returns the parameters of a memset node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphMemsetNodeGetParams(node: Handle, to: *mut MemsetNodeParams) -> Code {
     call("cuGraphMemsetNodeGetParams", || {
-        let Payload::Set(set) = payload(node)? else { bail!(INVALID_VALUE, "the node is no set of memory") };
+        let Payload::Set(set) = payload(node)? else { bail!(INVALID_VALUE, "the node is not a memset node") };
         let params = MemsetNodeParams {
             to: set.to,
             pitch: set.pitch,
@@ -95,62 +94,64 @@ pub unsafe extern "C" fn cuGraphMemsetNodeGetParams(node: Handle, to: *mut Memse
     })
 }
 
-/// What the node of a function was made with.
+/// Returns the parameters of a host function node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphHostNodeGetParams(node: Handle, to: *mut HostNodeParams) -> Code {
     call("cuGraphHostNodeGetParams", || {
-        let Payload::Host(Some(call)) = payload(node)? else { bail!(INVALID_VALUE, "the node is no function") };
+        let Payload::Host(Some(call)) = payload(node)? else {
+            bail!(INVALID_VALUE, "the node is not a host function node")
+        };
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, HostNodeParams { func: Some(call.func), data: call.data() }, "the parameters") }
     })
 }
 
-/// A graph with the nodes of a child's node.
+/// Returns the graph of a child graph node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphChildGraphNodeGetGraph(node: Handle, to: *mut Handle) -> Code {
     call("cuGraphChildGraphNodeGetGraph", || {
-        let Payload::Child(graph) = payload(node)? else { bail!(INVALID_VALUE, "the node is no graph") };
+        let Payload::Child(graph) = payload(node)? else { bail!(INVALID_VALUE, "the node is not a child graph node") };
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, process()?.graphs.insert(graph), "the graph") }
     })
 }
 
-/// Gives a kernel's node other parameters.
+/// Changes the parameters of a kernel node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphKernelNodeSetParams(node: Handle, params: *const KernelNodeParams) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphKernelNodeSetParams", || replace(node, unsafe { kernel_work(process()?, params) }?))
 }
 
-/// Gives a kernel's node other parameters.
+/// Changes the parameters of a kernel node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphKernelNodeSetParams_v2(node: Handle, params: *const KernelNodeParamsV2) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphKernelNodeSetParams_v2", || replace(node, unsafe { kernel_work_v2(process()?, params) }?))
 }
 
-/// Gives a copy's node other parameters.
+/// Changes the parameters of a copy node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphMemcpyNodeSetParams(node: Handle, params: *const Memcpy3D) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphMemcpyNodeSetParams", || replace(node, unsafe { copy_work(process()?, params) }?))
 }
 
-/// Gives a set's node other parameters.
+/// Changes the parameters of a memset node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphMemsetNodeSetParams(node: Handle, params: *const MemsetNodeParams) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphMemsetNodeSetParams", || replace(node, unsafe { set_work(process()?, params) }?))
 }
 
-/// Gives the node of a function another.
+/// Changes the parameters of a host function node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphHostNodeSetParams(node: Handle, params: *const HostNodeParams) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuGraphHostNodeSetParams", || replace(node, unsafe { call_work(params) }?))
 }
 
-/// Gives a kernel's node other parameters in an executable graph, from the next launch on.
+/// Changes the parameters of a kernel node in an executable graph, from the next launch on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphExecKernelNodeSetParams(
     exec: Handle,
@@ -163,7 +164,7 @@ pub unsafe extern "C" fn cuGraphExecKernelNodeSetParams(
     })
 }
 
-/// As [`cuGraphExecKernelNodeSetParams`].
+/// Like [`cuGraphExecKernelNodeSetParams`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphExecKernelNodeSetParams_v2(
     exec: Handle,
@@ -176,7 +177,7 @@ pub unsafe extern "C" fn cuGraphExecKernelNodeSetParams_v2(
     })
 }
 
-/// Gives a copy's node other parameters in an executable graph.
+/// Changes the parameters of a copy node in an executable graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
     exec: Handle,
@@ -190,7 +191,7 @@ pub unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
     })
 }
 
-/// Gives a set's node other parameters in an executable graph.
+/// Changes the parameters of a memset node in an executable graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphExecMemsetNodeSetParams(
     exec: Handle,
@@ -204,7 +205,7 @@ pub unsafe extern "C" fn cuGraphExecMemsetNodeSetParams(
     })
 }
 
-/// Gives the node of a function another in an executable graph.
+/// Changes the parameters of a host function node in an executable graph.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGraphExecHostNodeSetParams(
     exec: Handle,
@@ -215,7 +216,7 @@ pub unsafe extern "C" fn cuGraphExecHostNodeSetParams(
     call("cuGraphExecHostNodeSetParams", || replace_in(exec, node, unsafe { call_work(params) }?))
 }
 
-/// Gives a child's node another graph in an executable graph.
+/// Changes the graph of a child graph node in an executable graph.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGraphExecChildGraphNodeSetParams(exec: Handle, node: Handle, child: Handle) -> Code {
     call("cuGraphExecChildGraphNodeSetParams", || replace_in(exec, node, process()?.graphs.child::<Code>(child)?))

@@ -1,4 +1,4 @@
-//! Functions of the host in stream order.
+//! Host functions in stream order.
 
 use crate::Code;
 use crate::error::{bail, call};
@@ -8,7 +8,7 @@ use isobit_simgpu_runtime_common::handles::Handle;
 use isobit_simgpu_runtime_common::host::{HostFn, StreamCallback, callback, work};
 use std::ffi::{c_uint, c_void};
 
-/// Calls a function when the work before it is done.
+/// Calls a host function when all earlier work of the stream is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLaunchHostFunc(stream: Handle, func: Option<HostFn>, data: *mut c_void) -> Code {
     call("cuLaunchHostFunc", || {
@@ -18,8 +18,8 @@ pub unsafe extern "C" fn cuLaunchHostFunc(stream: Handle, func: Option<HostFn>, 
     })
 }
 
-/// Calls a function with the stream and success when the work before it is done; after a failure it
-/// is not called. Not for captures.
+/// Calls a host function with the stream and a success code when all earlier work of the stream is
+/// done; after a failure the function is not called. Not allowed in a capture.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamAddCallback(
     handle: Handle,
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn cuStreamAddCallback(
         let (stream, queues) = (process.stream(handle)?, &process.machine.queues);
         let work = callback(func, handle, data, flags)?;
         if queues.capture_status(stream.id)?.0 != CaptureStatus::None {
-            // A wait is what spoils a capture, and refuses.
+            // Waiting invalidates a capture and returns the error.
             queues.synchronize(stream.id)?;
             bail!(STREAM_CAPTURE_UNSUPPORTED, "callbacks cannot be captured");
         }

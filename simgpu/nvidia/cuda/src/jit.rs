@@ -1,5 +1,4 @@
-//! Options of compilation: the buffers for what the compiler says. The others ask for what makes no
-//! difference here.
+//! Compilation options: the buffers for the compiler's logs. The other options have no effect here.
 
 use crate::Code;
 use crate::error::{Result, bail, call};
@@ -8,12 +7,12 @@ use crate::module::load;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// `CU_JIT_INFO_LOG_BUFFER`, after which `CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES` comes.
+/// `CU_JIT_INFO_LOG_BUFFER`; the next number is `CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES`.
 const INFO_LOG: c_int = 3;
-/// `CU_JIT_ERROR_LOG_BUFFER`, after which `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES` comes.
+/// `CU_JIT_ERROR_LOG_BUFFER`; the next number is `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
 const ERROR_LOG: c_int = 5;
 
-/// The options that a caller gave.
+/// The options that a caller passes.
 pub(crate) struct Options {
     options: *mut c_int,
     values: *mut *mut c_void,
@@ -22,17 +21,17 @@ pub(crate) struct Options {
 
 impl Options {
     /// # Safety
-    /// `options` and `values` are null or have `count` elements, and the values are what CUDA
-    /// documents of the options, which stays as long as this.
+    /// `options` and `values` are null or have `count` elements. The values are what CUDA documents
+    /// for the options, and they outlive `self`.
     pub(crate) unsafe fn new(count: c_uint, options: *mut c_int, values: *mut *mut c_void) -> Result<Self> {
         if count > 0 && (options.is_null() || values.is_null()) {
-            bail!(INVALID_VALUE, "{count} options, and a null pointer to them or to their values");
+            bail!(INVALID_VALUE, "{count} options, but the pointer to them or to their values is null");
         }
         Ok(Self { options, values, count: count as usize })
     }
 
     fn position(&self, option: c_int) -> Option<usize> {
-        // SAFETY: the promise that `new` was given.
+        // SAFETY: the caller of `new` promised this.
         (0..self.count).find(|&index| unsafe { self.options.add(index).read_unaligned() } == option)
     }
 
@@ -41,8 +40,8 @@ impl Options {
         self.position(option).map(|index| unsafe { self.values.add(index).read_unaligned() })
     }
 
-    /// Writes a log, cut to its buffer with a NUL, and how much of it there is as the value of the
-    /// option that gave the size.
+    /// Writes a log, truncated to its buffer and ended by a NUL, and stores its length as the value
+    /// of the size option.
     fn write(&self, log: c_int, text: &str) {
         let (Some(buffer), Some(size), Some(at)) = (self.value(log), self.value(log + 1), self.position(log + 1))
         else {
@@ -55,7 +54,7 @@ impl Options {
         }
         let shown = &text.as_bytes()[..text.len().min(room - 1)];
         let buffer = buffer.cast::<c_char>();
-        // SAFETY: as many bytes and the NUL fit into the buffer that the caller promised, and the
+        // SAFETY: these bytes and the NUL fit into the buffer that the caller promised, and the
         // value is one of the caller's.
         unsafe {
             std::ptr::copy_nonoverlapping(shown.as_ptr(), buffer.cast(), shown.len());
@@ -64,15 +63,15 @@ impl Options {
         }
     }
 
-    /// Ends a compilation: the log of errors has the reason where there is one, that of other
-    /// messages has none.
+    /// Writes the logs at the end of a compilation: the error log holds the reason of a failure,
+    /// the info log stays empty.
     pub(crate) fn tell(&self, outcome: &Result) {
         self.write(INFO_LOG, "");
         self.write(ERROR_LOG, outcome.as_ref().err().map_or("", |error| error.why.as_str()));
     }
 }
 
-/// Loads PTX, with options.
+/// Loads PTX with options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadDataEx(
     to: *mut Handle,

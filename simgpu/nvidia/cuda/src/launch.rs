@@ -1,4 +1,4 @@
-//! Launches: the checks that CUDA makes, the arguments, and the work.
+//! Launches: CUDA's checks, the arguments, and the work.
 
 use crate::Code;
 use crate::card::{MAX_BLOCK, MAX_GRID};
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 /// `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`, `CU_LAUNCH_PARAM_END`.
 const KEYS: Keys = Keys { buffer: 1, size: 2, end: 0 };
 
-/// What a launch is made of but its arguments.
+/// The parameters of a launch, except its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
@@ -27,22 +27,22 @@ pub(crate) struct Shape {
     pub(crate) shared: u32,
 }
 
-/// A launch whose arguments are taken.
+/// A launch with its arguments copied.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) function: Arc<Function>,
-    /// What the caller named the kernel by.
+    /// The handle that the caller passed for the kernel.
     pub(crate) handle: u64,
     pub(crate) shape: Shape,
     pub(crate) arguments: Arguments,
 }
 
 impl Prepared {
-    /// Checks a launch and takes its arguments.
+    /// Checks a launch and copies its arguments.
     ///
     /// # Safety
-    /// `params` is null or points to a pointer to each of the kernel's arguments; `extra` is null
-    /// or as CUDA documents it.
+    /// `params` is null or points to one pointer per kernel argument; `extra` is null or as CUDA
+    /// documents it.
     pub(crate) unsafe fn new(
         process: &Process,
         handle: Handle,
@@ -56,13 +56,13 @@ impl Prepared {
         let arguments = kernel.arguments.iter();
         let parameters: Vec<_> =
             arguments.map(|a| Parameter { offset: a.offset as usize, bytes: a.bytes as usize }).collect();
-        // SAFETY: the caller promises that `params` is null or points to a pointer to each of the
-        // kernel's arguments; `extra` is null or as CUDA documents it.
+        // SAFETY: the caller promises that `params` is null or points to one pointer per kernel
+        // argument, and that `extra` is null or as CUDA documents it.
         let arguments = unsafe { Arguments::take(&kernel.name, &parameters, params, extra, KEYS) }?;
         Ok(Arc::new(Self { function, handle: handle as u64, shape, arguments }))
     }
 
-    /// The work of the launch.
+    /// Returns the work of the launch.
     pub(crate) fn work(self: Arc<Self>, process: &'static Process) -> Work {
         let payload = Payload::Kernel(self.clone());
         Work::new(move || self.run(process)).labelled(payload)
@@ -79,29 +79,29 @@ impl Prepared {
     }
 }
 
-/// The limits of a launch.
+/// Checks the limits of a launch.
 fn check(function: &Function, shape: &Shape) -> Result {
     let kernel = &function.kernel;
     let (name, Shape { grid, block, shared }) = (&kernel.name, *shape);
     let fits = |size: [u32; 3], most: [u32; 3]| size.iter().zip(most).all(|(&n, most)| (1..=most).contains(&n));
     if !fits(grid, MAX_GRID) {
-        bail!(INVALID_VALUE, "{name}: a grid of {grid:?} blocks; from 1 to {MAX_GRID:?} are allowed");
+        bail!(INVALID_VALUE, "{name}: the grid size {grid:?} is not between 1 and {MAX_GRID:?}");
     }
     if !fits(block, MAX_BLOCK) {
-        bail!(INVALID_VALUE, "{name}: a block of {block:?} threads; from 1 to {MAX_BLOCK:?} are allowed");
+        bail!(INVALID_VALUE, "{name}: the block size {block:?} is not between 1 and {MAX_BLOCK:?}");
     }
     let threads: u32 = block.iter().product();
     if threads > kernel.max_threads {
-        bail!(INVALID_VALUE, "{name}: a block of {threads} threads; {} are the most", kernel.max_threads);
+        bail!(INVALID_VALUE, "{name}: a block of {threads} threads exceeds the maximum of {}", kernel.max_threads);
     }
     if let Some(required) = kernel.required_threads.filter(|required| *required != block) {
-        bail!(INVALID_VALUE, "{name}: a block of {block:?} threads; the kernel is compiled for {required:?}");
+        bail!(INVALID_VALUE, "{name}: a block of {block:?} threads, but the kernel is compiled for {required:?}");
     }
     let most = function.attributes.dynamic_shared.load(Ordering::Relaxed);
     if shared > most {
         bail!(
             INVALID_VALUE,
-            "{name}: {shared} bytes of dynamic shared memory; without cuFuncSetAttribute {most} are the most"
+            "{name}: {shared} bytes of dynamic shared memory, but without cuFuncSetAttribute the maximum is {most}"
         );
     }
     Ok(())
@@ -110,7 +110,7 @@ fn check(function: &Function, shape: &Shape) -> Result {
 /// Enqueues a launch.
 ///
 /// # Safety
-/// As [`Prepared::new`].
+/// The requirements of [`Prepared::new`].
 pub(crate) unsafe fn launch(
     handle: Handle,
     shape: Shape,
@@ -120,10 +120,10 @@ pub(crate) unsafe fn launch(
 ) -> Result {
     let process = process()?;
     let stream = process.stream(stream)?;
-    // SAFETY: the caller promises what `Prepared::new` asks.
+    // SAFETY: the caller meets the requirements of `Prepared::new`.
     let prepared = unsafe { Prepared::new(process, handle, shape, params, extra) }?;
     if !Arc::ptr_eq(&prepared.function.context, &stream.context) {
-        bail!(INVALID_HANDLE, "{} and the stream are of different contexts", prepared.function.kernel.name);
+        bail!(INVALID_HANDLE, "{} and the stream belong to different contexts", prepared.function.kernel.name);
     }
     Ok(process.machine.queues.enqueue(stream.id, prepared.work(process))?)
 }
@@ -148,15 +148,19 @@ pub unsafe extern "C" fn cuLaunchKernel(
     call("cuLaunchKernel", || unsafe { launch(function, shape, stream, params, extra) })
 }
 
-/// Refuses launches whose blocks would have to run at once: here they run one after the other.
+/// Rejects launches whose blocks would have to run at the same time: the simulator runs blocks one
+/// after the other.
 fn check_cooperative(shape: &Shape) -> Result {
     if shape.grid != [1; 3] {
-        bail!(NOT_SUPPORTED, "a cooperative launch of more than one block, as the attribute of the card says");
+        bail!(
+            NOT_SUPPORTED,
+            "cooperative launches of more than one block are not supported, as the device attribute says"
+        );
     }
     Ok(())
 }
 
-/// Launches a kernel whose blocks wait for each other, of which there may be one.
+/// Launches a kernel whose blocks wait for each other. Only one block is supported.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLaunchCooperativeKernel(
     function: Handle,
@@ -182,17 +186,17 @@ pub unsafe extern "C" fn cuLaunchCooperativeKernel(
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct LaunchConfig {
-    /// Blocks.
+    /// Blocks in the grid.
     pub grid: [c_uint; 3],
-    /// Threads of a block.
+    /// Threads per block.
     pub block: [c_uint; 3],
     /// Bytes of dynamic shared memory.
     pub shared: c_uint,
     /// The stream.
     pub stream: Handle,
-    /// What else is asked for.
+    /// Launch attributes.
     pub attributes: *const LaunchAttribute,
-    /// How much.
+    /// Number of attributes.
     pub count: c_uint,
 }
 
@@ -202,31 +206,31 @@ pub struct LaunchConfig {
 pub struct LaunchAttribute {
     /// `CUlaunchAttributeID`.
     pub id: c_uint,
-    /// Fills up to the value.
+    /// Padding up to the value.
     pub padding: c_uint,
-    /// The value, as 32-bit numbers.
+    /// The value, as 32-bit words.
     pub value: [c_uint; 16],
 }
 
-/// Checks an attribute of a launch: hints are taken, what the simulator cannot do is refused.
+/// Checks a launch attribute: accepts hints, and rejects what the simulator cannot do.
 fn check_attribute(attribute: &LaunchAttribute, shape: &Shape) -> Result {
     let LaunchAttribute { id, value, .. } = attribute;
     match id {
-        // Nothing; windows of the cache, how threads wait, how clusters are spread, early starts,
-        // priorities, domains, the carve-out.
+        // None, access-policy windows, synchronization policy, cluster scheduling, programmatic
+        // (early) launches, priorities, memory domains, the carve-out.
         0 | 1 | 3 | 5 | 6 | 8 | 9 | 10 | 14 => Ok(()),
         2 if value[0] == 0 => Ok(()),
         2 => check_cooperative(shape),
         4 | 11 if value[..3].iter().all(|&n| n <= 1) => Ok(()),
-        4 | 11 => bail!(NOT_SUPPORTED, "clusters of {:?} blocks, as the attribute of the card says", &value[..3]),
-        7 | 12 => bail!(NOT_SUPPORTED, "events in the middle of a launch"),
+        4 | 11 => bail!(NOT_SUPPORTED, "clusters of {:?} blocks (see the device attribute)", &value[..3]),
+        7 | 12 => bail!(NOT_SUPPORTED, "events in the middle of a launch are not supported"),
         13 if value[0] == 0 => Ok(()),
-        13 => bail!(NOT_SUPPORTED, "nodes that kernels change"),
-        _ => bail!(INVALID_VALUE, "{id} is no attribute of launches"),
+        13 => bail!(NOT_SUPPORTED, "device-updatable nodes are not supported"),
+        _ => bail!(INVALID_VALUE, "{id} is not a launch attribute"),
     }
 }
 
-/// Launches a kernel, with attributes.
+/// Launches a kernel with attributes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLaunchKernelEx(
     config: *const LaunchConfig,
@@ -239,7 +243,7 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
         let config = unsafe { read(config, "the configuration") }?;
         let shape = Shape { grid: config.grid, block: config.block, shared: config.shared };
         if config.count > 0 && config.attributes.is_null() {
-            bail!(INVALID_VALUE, "{} attributes, and a null pointer to them", config.count);
+            bail!(INVALID_VALUE, "{} attributes, but the pointer to them is null", config.count);
         }
         for index in 0..config.count as usize {
             // SAFETY: a program's pointers are null, or valid as the API's documentation asks.

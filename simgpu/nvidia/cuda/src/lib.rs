@@ -1,15 +1,15 @@
-//! `libcuda.so.1` over simulated NVIDIA GPUs: the part of the CUDA driver interface that drivers
-//! and libraries call, with CUDA 13's meaning.
+//! `libcuda.so.1` on simulated NVIDIA GPUs: the part of the CUDA driver API that drivers and
+//! libraries call, with the semantics of CUDA 13.
 //!
-//! Every function checks its arguments as CUDA's documentation says and answers with CUDA's codes,
-//! where the documentation leaves a choice with those of the driver for a real card; the
-//! environment variable `ISOBIT_SIM_LOG=1` has the reason of every refusal printed. Handles are
-//! looked up in tables, so that a stale one is an error. The safety of each function is what CUDA's
-//! documentation asks of its caller, where pointers to results and arguments are concerned; null is
-//! always noticed.
+//! Every function checks its arguments as CUDA's documentation says and returns CUDA's codes. If
+//! the documentation leaves a choice, the function returns the code that the driver returns for a
+//! real card. The environment variable `ISOBIT_SIM_LOG=1` prints the reason of every error. Handles
+//! are looked up in tables, so that a stale handle is an error. The safety requirements of each
+//! function are those of CUDA's documentation for result pointers and arguments; null pointers are
+//! always detected.
 //!
-//! Beside CUDA's own there are the functions of `report`, by which tests and the stand-ins of other
-//! libraries reach the simulator.
+//! In addition to CUDA's functions, the library exports those of `report`. Tests and the stand-ins
+//! for other libraries use them to reach the simulator.
 
 #![allow(non_snake_case, reason = "the functions have CUDA's names")]
 #![allow(clippy::missing_safety_doc, reason = "said once above for all of them")]

@@ -1,5 +1,5 @@
-//! Libraries: code that each context loads when it is first used there, and its kernels, which are
-//! launched in any context.
+//! Libraries: code that each context loads at its first use there, and kernels that can be launched
+//! in any context.
 
 use crate::Code;
 use crate::context::check_cache_config;
@@ -17,13 +17,13 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
-/// Code, with the modules that contexts have of it.
+/// Code, and the modules that contexts loaded from it.
 #[derive(Debug)]
 pub(crate) struct Library {
     image: Vec<u8>,
-    /// By the number of the context.
+    /// The modules by context ID.
     modules: Mutex<HashMap<u64, u64>>,
-    /// The handles of the kernels that were asked for.
+    /// The handles of the kernels that callers have requested.
     kernels: Mutex<HashMap<String, u64>>,
 }
 
@@ -35,17 +35,17 @@ pub(crate) struct LibraryKernel {
 }
 
 fn library(process: &Process, handle: Handle) -> Result<Arc<Library>> {
-    let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no library"));
+    let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is not a library"));
     process.libraries.get(handle).ok_or_else(unknown)
 }
 
 fn kernel(process: &Process, handle: Handle) -> Result<Arc<LibraryKernel>> {
-    let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no kernel of a library"));
+    let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is not a library kernel"));
     process.kernels.get(handle).ok_or_else(unknown)
 }
 
 impl Library {
-    /// The module of a context, loaded at the first call.
+    /// Returns the module in a context and loads it at the first call.
     fn module_in(&self, process: &Process, context: &Arc<Context>) -> Result<(Handle, Arc<LoadedModule>)> {
         context.check()?;
         let mut modules = self.modules.lock();
@@ -61,14 +61,15 @@ impl Library {
     }
 }
 
-/// The handle of a library's kernel in a context.
+/// Returns the handle of a library kernel in a context.
 pub(crate) fn function_in(process: &Process, handle: Handle, context: &Arc<Context>) -> Result<Handle> {
     let kernel = kernel(process, handle)?;
     let (module, loaded) = library(process, kernel.library as Handle)?.module_in(process, context)?;
     loaded.function(process, module, kernel.name.to_str().unwrap_or_default())
 }
 
-/// The kernel that a handle names: one of a module, or one of a library in the current context.
+/// Returns the kernel that a handle names: a kernel of a module, or a library kernel in the current
+/// context.
 pub(crate) fn any_function(process: &Process, handle: Handle) -> Result<Arc<Function>> {
     if process.kernels.get(handle).is_some() {
         return function(process, function_in(process, handle, &current()?)?);
@@ -82,7 +83,7 @@ fn load(to: *mut Handle, image: impl FnOnce() -> Result<Vec<u8>>) -> Result {
     }
     let process = process()?;
     let library = Library { image: image()?, modules: Mutex::default(), kernels: Mutex::default() };
-    // Without a context what is wrong with the code is found when one uses it.
+    // Without a current context, errors in the code are reported at its first use in a context.
     if let Some(context) = current_slot().and_then(|(_, slot)| slot.get()) {
         library.module_in(process, &context)?;
     }
@@ -90,8 +91,8 @@ fn load(to: *mut Handle, image: impl FnOnce() -> Result<Vec<u8>>) -> Result {
     unsafe { put(to, process.libraries.add(Arc::new(library)), "the library") }
 }
 
-/// Loads PTX. The options of libraries, how eagerly to load and whether the text stays, make no
-/// difference here.
+/// Loads PTX. The library options (lazy or eager loading, whether the text is preserved) have no
+/// effect here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLibraryLoadData(
     to: *mut Handle,
@@ -171,7 +172,7 @@ pub unsafe extern "C" fn cuLibraryGetKernel(to: *mut Handle, handle: Handle, nam
     })
 }
 
-/// How many kernels a library has.
+/// Returns the number of kernels in a library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLibraryGetKernelCount(to: *mut c_uint, handle: Handle) -> Code {
     call("cuLibraryGetKernelCount", || {
@@ -182,7 +183,7 @@ pub unsafe extern "C" fn cuLibraryGetKernelCount(to: *mut c_uint, handle: Handle
     })
 }
 
-/// The module of a library in the current context.
+/// Returns the module of a library in the current context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLibraryGetModule(to: *mut Handle, handle: Handle) -> Code {
     call("cuLibraryGetModule", || {
@@ -217,14 +218,14 @@ pub unsafe extern "C" fn cuLibraryGetGlobal(
     })
 }
 
-/// A library's kernel in the current context.
+/// Returns a library kernel in the current context.
 fn here(handle: Handle) -> Result<(&'static Process, Arc<Function>)> {
     let process = process()?;
     kernel(process, handle)?;
     Ok((process, any_function(process, handle)?))
 }
 
-/// The handle of a kernel in the current context.
+/// Returns the handle of a kernel in the current context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuKernelGetFunction(to: *mut Handle, handle: Handle) -> Code {
     call("cuKernelGetFunction", || {
@@ -235,30 +236,30 @@ pub unsafe extern "C" fn cuKernelGetFunction(to: *mut Handle, handle: Handle) ->
     })
 }
 
-/// The library of a kernel.
+/// Returns the library of a kernel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuKernelGetLibrary(to: *mut Handle, handle: Handle) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuKernelGetLibrary", || unsafe { put(to, kernel(process()?, handle)?.library as Handle, "the library") })
 }
 
-/// The name of a kernel, which stays as long as its library.
+/// Returns the name of a kernel. The string lives as long as the library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuKernelGetName(to: *mut *const c_char, handle: Handle) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuKernelGetName", || unsafe { put(to, kernel(process()?, handle)?.name.as_ptr(), "the name") })
 }
 
-/// The kernel on a card, which must be that of the current context.
+/// Returns the kernel on a device, which must be that of the current context.
 fn on(handle: Handle, device: c_int) -> Result<(&'static Process, Arc<Function>)> {
     let (process, function) = here(handle)?;
     if process.device(device)? != function.context.device {
-        bail!(NOT_SUPPORTED, "attributes are those of the current context's card, which is not {device}");
+        bail!(NOT_SUPPORTED, "device {device} is not that of the current context");
     }
     Ok((process, function))
 }
 
-/// An attribute of a kernel on a card.
+/// Returns a kernel attribute on a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuKernelGetAttribute(to: *mut c_int, number: c_int, handle: Handle, device: c_int) -> Code {
     call("cuKernelGetAttribute", || {
@@ -268,7 +269,7 @@ pub unsafe extern "C" fn cuKernelGetAttribute(to: *mut c_int, number: c_int, han
     })
 }
 
-/// Sets an attribute of a kernel on a card.
+/// Sets a kernel attribute on a device.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuKernelSetAttribute(number: c_int, value: c_int, handle: Handle, device: c_int) -> Code {
     call("cuKernelSetAttribute", || {
@@ -277,7 +278,7 @@ pub extern "C" fn cuKernelSetAttribute(number: c_int, value: c_int, handle: Hand
     })
 }
 
-/// Says which cache a kernel prefers, which is a wish.
+/// Sets the cache preference of a kernel, which is only a hint.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuKernelSetCacheConfig(handle: Handle, config: c_int, device: c_int) -> Code {
     call("cuKernelSetCacheConfig", || {
@@ -286,7 +287,7 @@ pub extern "C" fn cuKernelSetCacheConfig(handle: Handle, config: c_int, device: 
     })
 }
 
-/// Where a parameter of a kernel is among its arguments, and its size.
+/// Returns the offset and the size of a kernel parameter.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuKernelGetParamInfo(
     handle: Handle,

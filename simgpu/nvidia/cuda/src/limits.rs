@@ -1,4 +1,4 @@
-//! Limits of contexts.
+//! Context limits.
 
 use crate::Code;
 use crate::card::Card;
@@ -8,7 +8,7 @@ use crate::process::process;
 use std::collections::HashMap;
 use std::ffi::c_int;
 
-/// `CU_LIMIT_STACK_SIZE` and those that follow it.
+/// `CU_LIMIT_STACK_SIZE`; the other limits follow it.
 const STACK: c_int = 0;
 const PRINTF: c_int = 1;
 const HEAP: c_int = 2;
@@ -18,7 +18,7 @@ const PERSISTING_L2: c_int = 6;
 const SHARED: c_int = 7;
 const GRAPHICS: c_int = 8;
 
-/// The limits of a new context.
+/// Returns the limits of a new context.
 pub(crate) fn default_limits(card: &Card) -> HashMap<c_int, usize> {
     HashMap::from([
         (STACK, 1024),
@@ -33,15 +33,15 @@ pub(crate) fn default_limits(card: &Card) -> HashMap<c_int, usize> {
 }
 
 fn limit_error(limit: c_int) -> Error {
-    // The depth of kernels that wait for kernels, and whether graphics share shared memory: gone
-    // from cards, and never there.
+    // The synchronization depth of device-side launches, and whether graphics share shared memory:
+    // cards no longer support the first, and these cards never supported the second.
     if matches!(limit, 3 | 9) {
-        return Error::new(Code::UNSUPPORTED_LIMIT, format!("limit {limit} is none of this card"));
+        return Error::new(Code::UNSUPPORTED_LIMIT, format!("this device does not support limit {limit}"));
     }
-    Error::new(Code::INVALID_VALUE, format!("{limit} is no limit, or none that can be set"))
+    Error::new(Code::INVALID_VALUE, format!("{limit} is not a limit, or cannot be set"))
 }
 
-/// A limit of the current context.
+/// Returns a limit of the current context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetLimit(to: *mut usize, limit: c_int) -> Code {
     call("cuCtxGetLimit", || {
@@ -53,16 +53,16 @@ pub unsafe extern "C" fn cuCtxGetLimit(to: *mut usize, limit: c_int) -> Code {
     })
 }
 
-/// Sets a limit of the current context. Kernels here have as much stack as they need.
+/// Sets a limit of the current context. Simulated kernels have as much stack as they need.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetLimit(limit: c_int, value: usize) -> Code {
-    /// Bytes of local memory of a thread at most.
+    /// Maximum bytes of local memory per thread.
     const MOST_STACK: usize = 512 << 10;
     call("cuCtxSetLimit", || {
         let context = current()?;
         let card = process()?.cards[context.device].card;
         let value = match limit {
-            STACK if value > MOST_STACK => bail!(INVALID_VALUE, "{value} bytes of stack; {MOST_STACK} are the most"),
+            STACK if value > MOST_STACK => bail!(INVALID_VALUE, "a stack of {value} bytes exceeds {MOST_STACK}"),
             STACK | PRINTF | HEAP | PENDING_LAUNCHES => value,
             L2_FETCH => value.min(128),
             PERSISTING_L2 => value.min(card.persisting_l2 as usize),

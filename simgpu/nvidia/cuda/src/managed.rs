@@ -1,4 +1,4 @@
-//! Memory that the host and kernels reach at one address, and hints about it.
+//! Managed memory, which the host and kernels access at the same address, and hints about it.
 
 use crate::Code;
 use crate::current::current;
@@ -10,14 +10,13 @@ use isobit_simgpu_core::memory::Kind;
 use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint};
 
-/// Allocates memory that the host and kernels reach at one address: with `CU_MEM_ATTACH_GLOBAL` (1)
-/// or `CU_MEM_ATTACH_HOST` (2). What the host writes is not seen, so that all of it counts as
-/// written.
+/// Allocates managed memory: with `CU_MEM_ATTACH_GLOBAL` (1) or `CU_MEM_ATTACH_HOST` (2). The
+/// simulator does not see host writes, so the whole allocation counts as written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocManaged(to: *mut Address, bytes: usize, flags: c_uint) -> Code {
     call("cuMemAllocManaged", || {
         if to.is_null() || !matches!(flags, 1 | 2) {
-            bail!(INVALID_VALUE, "the pointer to the address is null, or the flags are neither 1 nor 2: {flags:#x}");
+            bail!(INVALID_VALUE, "the pointer to the address is null, or the flags are not 1 or 2: {flags:#x}");
         }
         let base = allocate(process()?, &current()?, bytes, Kind::Pinned, MANAGED | flags)?;
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
@@ -25,21 +24,21 @@ pub unsafe extern "C" fn cuMemAllocManaged(to: *mut Address, bytes: usize, flags
     })
 }
 
-/// Marks memory of [`cuMemAllocManaged`] among what was made; no flag of CUDA's.
+/// Marks memory of [`cuMemAllocManaged`] in the table of allocations; this is not a CUDA flag.
 pub(crate) const MANAGED: c_uint = 1 << 31;
 
-/// Whether managed memory lies in a range: for the functions that give hints about it.
+/// Checks that managed memory covers a range, for the functions that give hints about it.
 fn check_managed(address: Address, bytes: usize) -> Result {
     let process = process()?;
     let found = process.machine.find(address, Code::INVALID_VALUE)?;
     let managed = process.origin(found.base).is_some_and(|made| made.flags & MANAGED != 0);
     if !managed || bytes == 0 || bytes as u64 > found.base + found.bytes - address {
-        bail!(INVALID_VALUE, "the {bytes} bytes at {address:#x} are no managed memory");
+        bail!(INVALID_VALUE, "the {bytes} bytes at {address:#x} are not managed memory");
     }
     Ok(())
 }
 
-/// Brings managed memory somewhere, where it is already.
+/// Prefetches managed memory, which does nothing here.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemPrefetchAsync_v2(
     address: Address,
@@ -57,19 +56,19 @@ pub extern "C" fn cuMemPrefetchAsync_v2(
     })
 }
 
-/// Says how managed memory will be used, which changes nothing.
+/// Gives a hint about the use of managed memory; it has no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemAdvise_v2(address: Address, bytes: usize, advice: c_int, _for: Location) -> Code {
     call("cuMemAdvise_v2", || {
         current()?;
         if !(1..=6).contains(&advice) {
-            bail!(INVALID_VALUE, "{advice} is no advice");
+            bail!(INVALID_VALUE, "{advice} is not an advice");
         }
         check_managed(address, bytes)
     })
 }
 
-/// Says which stream uses managed memory, which changes nothing.
+/// Attaches managed memory to a stream; it has no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamAttachMemAsync(stream: Handle, address: Address, bytes: usize, flags: u32) -> Code {
     call("cuStreamAttachMemAsync", || {

@@ -1,4 +1,4 @@
-//! Device memory: allocation, release, where an address lies.
+//! Device memory: allocation, release, address ranges.
 
 use crate::Code;
 use crate::current::{Context, current};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// `CUdeviceptr`.
 pub type Address = u64;
 
-/// Allocates memory of a kind in a context, of which there must be some.
+/// Allocates memory of a kind in a context; the size must not be zero.
 pub(crate) fn allocate(
     process: &Process,
     context: &Arc<Context>,
@@ -21,14 +21,14 @@ pub(crate) fn allocate(
     flags: c_uint,
 ) -> Result<u64> {
     if bytes == 0 {
-        bail!(INVALID_VALUE, "no bytes are asked for");
+        bail!(INVALID_VALUE, "the size is 0");
     }
     let base = process.machine.allocate(bytes, kind)?;
     process.note(base, What::Memory, context, flags, 0);
     Ok(base)
 }
 
-/// Frees memory of a kind when all work is done; null is no memory.
+/// Frees memory of a kind when all work is done; a null address is ignored.
 pub(crate) fn release(address: u64, kind: Kind) -> Result {
     let process = process()?;
     if address == 0 {
@@ -36,7 +36,7 @@ pub(crate) fn release(address: u64, kind: Kind) -> Result {
     }
     let Some(made) = process.origin(address) else {
         process.machine.starts::<Code>(address, kind)?;
-        bail!(INVALID_VALUE, "{address:#x} is memory of a module, or freed in stream order");
+        bail!(INVALID_VALUE, "{address:#x} belongs to a module, or is already being freed in stream order");
     };
     made.context.check()?;
     let found = process.machine.starts::<Code>(address, kind)?;
@@ -59,8 +59,8 @@ pub unsafe extern "C" fn cuMemAlloc_v2(to: *mut Address, bytes: usize) -> Code {
     })
 }
 
-/// Allocates rows of device memory so far apart that every element of up to 16 bytes is aligned in
-/// each.
+/// Allocates rows of device memory with a pitch that aligns elements of up to 16 bytes in every
+/// row.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocPitch_v2(
     to: *mut Address,
@@ -69,11 +69,11 @@ pub unsafe extern "C" fn cuMemAllocPitch_v2(
     rows: usize,
     element: c_uint,
 ) -> Code {
-    /// Bytes that rows lie apart, or a multiple of them.
+    /// The pitch is a multiple of this number of bytes.
     const STEP: usize = 512;
     call("cuMemAllocPitch_v2", || {
         if to.is_null() || pitch.is_null() || !matches!(element, 4 | 8 | 16) {
-            bail!(INVALID_VALUE, "a pointer is null, or elements have {element} bytes, not 4, 8 or 16");
+            bail!(INVALID_VALUE, "a pointer is null, or the element size is {element} bytes instead of 4, 8 or 16");
         }
         let step = width.checked_next_multiple_of(STEP).unwrap_or(usize::MAX);
         let Some(bytes) = step.checked_mul(rows) else { bail!(INVALID_VALUE, "{rows} rows of {width} bytes") };
@@ -95,7 +95,8 @@ pub extern "C" fn cuMemFree_v2(address: Address) -> Code {
     })
 }
 
-/// Free and total bytes of device memory. All cards share the memory of the simulator.
+/// Returns the free and total bytes of device memory. All devices share the memory of the
+/// simulator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code {
     call("cuMemGetInfo_v2", || {
@@ -109,7 +110,7 @@ pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) ->
     })
 }
 
-/// Start and size of the allocation that holds an address.
+/// Returns the base and size of the allocation that contains an address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemGetAddressRange_v2(base: *mut Address, bytes: *mut usize, at: Address) -> Code {
     call("cuMemGetAddressRange_v2", || {

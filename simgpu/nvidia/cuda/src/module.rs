@@ -1,4 +1,4 @@
-//! Modules: loading PTX, finding kernels and variables in it.
+//! Modules: loads PTX and finds the kernels and variables in it.
 
 use crate::Code;
 use crate::current::{Context, current};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) struct LoadedModule {
     pub(crate) module: Module,
     pub(crate) context: Arc<Context>,
-    /// The handles of the kernels that were asked for.
+    /// The handles of the kernels that callers have requested.
     functions: Mutex<HashMap<String, u64>>,
 }
 
@@ -28,22 +28,22 @@ pub(crate) struct LoadedModule {
 pub(crate) struct Function {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) context: Arc<Context>,
-    /// The module, with whose handle the kernel's goes.
+    /// The module's handle; the kernel becomes invalid with it.
     pub(crate) module: u64,
-    /// For whoever asks.
+    /// The kernel's name, for queries.
     pub(crate) name: CString,
     pub(crate) attributes: Attributes,
 }
 
 impl LoadedModule {
-    /// Loads PTX for a context.
+    /// Loads PTX in a context.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_IMAGE` for what is none, `CUDA_ERROR_INVALID_PTX` for what a compiler
-    /// would reject, which PTX for a newer card is too, `CUDA_ERROR_OUT_OF_MEMORY`.
+    /// `CUDA_ERROR_INVALID_IMAGE` if the image is not PTX, `CUDA_ERROR_INVALID_PTX` if a compiler
+    /// would reject it, which includes PTX for a newer card, `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn load(process: &Process, context: Arc<Context>, image: &[u8]) -> Result<Self> {
         let module = process.cards[context.device].gpu.load(image).map_err(|error| {
-            // A text is looked at as PTX by the driver where it says which version it is.
+            // The driver treats a text as PTX if it has a `.version` directive.
             let says_version = image.windows(8).any(|word| word == b".version");
             let code = match error {
                 LoadError::NotPtx(_) => Code::INVALID_IMAGE,
@@ -56,7 +56,7 @@ impl LoadedModule {
         Ok(Self { module, context, functions: Mutex::default() })
     }
 
-    /// The handle of a kernel, the same whenever it is asked for.
+    /// Returns the handle of a kernel; repeated calls return the same handle.
     pub(crate) fn function(&self, process: &Process, handle: Handle, name: &str) -> Result<Handle> {
         let mut functions = self.functions.lock();
         if let Some(&found) = functions.get(name) {
@@ -76,7 +76,7 @@ impl LoadedModule {
     }
 }
 
-/// The module that a handle names, of a context that answers.
+/// Returns the module that a handle names; fails if its context is destroyed or has failed.
 pub(crate) fn module(process: &Process, handle: Handle) -> Result<Arc<LoadedModule>> {
     let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no module"));
     let module = process.modules.get(handle).ok_or_else(unknown)?;
@@ -84,7 +84,7 @@ pub(crate) fn module(process: &Process, handle: Handle) -> Result<Arc<LoadedModu
     Ok(module)
 }
 
-/// The kernel that a handle names, of a context that answers.
+/// Returns the kernel that a handle names; fails if its context is destroyed or has failed.
 pub(crate) fn function(process: &Process, handle: Handle) -> Result<Arc<Function>> {
     let unknown = || Error::new(Code::INVALID_HANDLE, format!("{handle:p} is no kernel, or its module is unloaded"));
     let function = process.functions.get(handle).ok_or_else(unknown)?;
@@ -120,16 +120,16 @@ pub unsafe extern "C" fn cuModuleLoad(to: *mut Handle, path: *const c_char) -> C
     })
 }
 
-/// Loads a fat binary, which only a real card executes.
+/// Loads a fat binary, which only a real card can execute.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadFatBinary(_to: *mut Handle, _image: *const c_void) -> Code {
     call("cuModuleLoadFatBinary", || {
         current()?;
-        bail!(NO_BINARY_FOR_GPU, "simulated cards take PTX alone")
+        bail!(NO_BINARY_FOR_GPU, "simulated devices accept only PTX")
     })
 }
 
-/// Unloads a module. Its kernels go with it, but for launches that are pending.
+/// Unloads a module and its kernels. Pending launches continue.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleUnload(handle: Handle) -> Code {
     call("cuModuleUnload", || {
@@ -140,9 +140,9 @@ pub extern "C" fn cuModuleUnload(handle: Handle) -> Code {
     })
 }
 
-/// Forgets a module and its kernels.
+/// Removes a module and its kernels.
 pub(crate) fn unload(process: &Process, handle: Handle) {
-    // Its variables go when the last launch of its kernels is done.
+    // The module's variables are freed when the last launch of its kernels is done.
     process.modules.remove(handle);
     process.functions.remove_if(|function| function.module == handle as u64);
 }
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(to: *mut Handle, handle: Handle, na
     })
 }
 
-/// How many kernels a module has.
+/// Returns the number of kernels in a module.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleGetFunctionCount(to: *mut c_uint, handle: Handle) -> Code {
     call("cuModuleGetFunctionCount", || {
@@ -170,20 +170,20 @@ pub unsafe extern "C" fn cuModuleGetFunctionCount(to: *mut c_uint, handle: Handl
     })
 }
 
-/// The kernels of a module, as many as there is room for, in the order of their names.
+/// Lists the kernels of a module in the order of their names, up to the given capacity.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleEnumerateFunctions(to: *mut Handle, count: c_uint, handle: Handle) -> Code {
     call("cuModuleEnumerateFunctions", || {
         let process = process()?;
         let module = module(process, handle)?;
         if to.is_null() || count == 0 {
-            bail!(INVALID_VALUE, "the room for the kernels is null or none");
+            bail!(INVALID_VALUE, "the kernel array is null, or its capacity is 0");
         }
         let mut names: Vec<_> = module.module.kernels().map(|kernel| kernel.name.as_str()).collect();
         names.sort_unstable();
         for (index, name) in names.into_iter().take(count as usize).enumerate() {
             let found = module.function(process, handle, name)?;
-            // SAFETY: below the room that the caller gives.
+            // SAFETY: the index is below the capacity that the caller gives.
             unsafe { to.add(index).write_unaligned(found) };
         }
         Ok(())
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn cuModuleGetGlobal_v2(
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         let name = unsafe { text(name, "the name") }?;
         if address.is_null() && bytes.is_null() {
-            bail!(INVALID_VALUE, "neither the address nor the size is wanted");
+            bail!(INVALID_VALUE, "the pointers to the address and to the size are both null");
         }
         let Some((at, size)) = module(process()?, handle)?.module.global(name) else {
             bail!(NOT_FOUND, "the module has no variable {name}");

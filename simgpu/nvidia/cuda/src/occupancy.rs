@@ -1,5 +1,5 @@
-//! How many blocks of a kernel a multiprocessor holds: as many as registers, warp slots and shared
-//! memory allow, by the rules that NVIDIA gives in `cuda_occupancy.h`.
+//! The number of blocks of a kernel that a multiprocessor holds. Registers, warp slots and shared
+//! memory limit it, by the rules of NVIDIA's `cuda_occupancy.h`.
 
 use crate::Code;
 use crate::card::{Card, REGISTERS, WARP};
@@ -13,15 +13,16 @@ use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Shared memory that a block of so many threads needs: a function of the caller.
+/// A caller's function that returns the bytes of shared memory for a given number of threads per
+/// block.
 pub type BlockToShared = unsafe extern "C" fn(c_int) -> usize;
 
-/// Registers that warps get at a time, those that a thread gets at a time, and the parts of a
-/// multiprocessor that warps are spread over.
+/// Registers are allocated to each warp in units of this size, which is 8 registers per thread.
+/// `PARTS` is the number of partitions of a multiprocessor over which its warps are spread.
 const REGISTERS_STEP: u32 = 256;
 const PARTS: u32 = 4;
 
-/// Shared memory that blocks get at a time, in bytes.
+/// Shared memory is allocated to blocks in units of this number of bytes.
 const SHARED_STEP: usize = 128;
 
 /// A kernel on its card.
@@ -37,7 +38,8 @@ impl On {
         Ok(Self { card: process.cards[function.context.device].card, function })
     }
 
-    /// Blocks of `size` threads that a multiprocessor holds by registers and slots.
+    /// Returns the number of blocks of `size` threads that a multiprocessor holds, limited by
+    /// registers and warp slots.
     fn blocks_by_threads(&self, size: u32) -> u32 {
         let warps = size.div_ceil(WARP);
         let each = (self.function.kernel.registers.max(1) * WARP).next_multiple_of(REGISTERS_STEP);
@@ -46,7 +48,7 @@ impl On {
         (by_registers.min(slots) / warps).min(self.card.blocks_per_multiprocessor as u32)
     }
 
-    /// Blocks that a multiprocessor holds by shared memory.
+    /// Returns the number of blocks that a multiprocessor holds, limited by shared memory.
     fn blocks_by_shared(&self, dynamic: usize) -> u32 {
         let each = self.function.kernel.shared_bytes as usize + dynamic + self.card.shared_reserved as usize;
         let each = each.next_multiple_of(SHARED_STEP);
@@ -57,8 +59,9 @@ impl On {
         self.blocks_by_threads(size).min(self.blocks_by_shared(dynamic))
     }
 
-    /// The grid and block that fill the card: of the blocks that are as large as whole warps and no
-    /// larger than the limit, the largest with the most threads at a time.
+    /// Returns the grid and block size that fill the card. Considers block sizes that are multiples
+    /// of the warp size, up to the limit, and picks the largest of those with the most resident
+    /// threads.
     fn best(&self, shared: impl Fn(u32) -> usize, limit: c_int) -> (c_int, c_int) {
         let most = self.function.kernel.max_threads;
         let limit = u32::try_from(limit).ok().filter(|&limit| limit > 0).unwrap_or(most).min(most);
@@ -71,7 +74,7 @@ impl On {
 }
 
 fn check_flags(flags: c_uint) -> Result {
-    // `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE` changes nothing on these cards.
+    // `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE` has no effect on these cards.
     if flags > 1 {
         bail!(INVALID_VALUE, "unknown flags {flags:#x}");
     }
@@ -90,7 +93,7 @@ fn put_active(to: *mut c_int, handle: Handle, size: c_int, dynamic: usize, flags
     unsafe { put(to, blocks as c_int, "the number of blocks") }
 }
 
-/// Blocks of a kernel that a multiprocessor holds at a time.
+/// Returns the number of blocks of a kernel that a multiprocessor holds at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     to: *mut c_int,
@@ -101,7 +104,7 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     call("cuOccupancyMaxActiveBlocksPerMultiprocessor", || put_active(to, function, size, dynamic, 0))
 }
 
-/// As [`cuOccupancyMaxActiveBlocksPerMultiprocessor`].
+/// Like [`cuOccupancyMaxActiveBlocksPerMultiprocessor`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     to: *mut c_int,
@@ -122,7 +125,7 @@ fn put_best(
     flags: c_uint,
 ) -> Result {
     check_flags(flags)?;
-    // SAFETY: whoever gave the function to CUDA answers for it.
+    // SAFETY: the caller that passed the function to CUDA guarantees that it can be called.
     let shared = |size: u32| shared.map_or(dynamic, |shared| unsafe { shared(size as c_int) });
     let (grid, block) = On::new(handle)?.best(shared, limit);
     // SAFETY: the caller of CUDA promises room for the numbers.
@@ -132,7 +135,7 @@ fn put_best(
     }
 }
 
-/// The grid and block with which a kernel fills the card.
+/// Returns the grid and block size with which a kernel fills the card.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
     grid: *mut c_int,
@@ -145,7 +148,7 @@ pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
     call("cuOccupancyMaxPotentialBlockSize", || put_best((grid, block), function, shared, dynamic, limit, 0))
 }
 
-/// As [`cuOccupancyMaxPotentialBlockSize`].
+/// Like [`cuOccupancyMaxPotentialBlockSize`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     grid: *mut c_int,
@@ -161,8 +164,8 @@ pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     })
 }
 
-/// Bytes of dynamic shared memory that a block can have while a multiprocessor holds so many
-/// blocks.
+/// Returns the bytes of dynamic shared memory that each block can have while a multiprocessor holds
+/// the given number of blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     to: *mut usize,
@@ -173,7 +176,7 @@ pub unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     call("cuOccupancyAvailableDynamicSMemPerBlock", || {
         let on = On::new(function)?;
         let (Ok(blocks), Ok(size)) = (u32::try_from(blocks), u32::try_from(size)) else {
-            bail!(INVALID_VALUE, "{blocks} blocks of {size} threads");
+            bail!(INVALID_VALUE, "invalid numbers: {blocks} blocks of {size} threads");
         };
         if blocks == 0 || size == 0 || size > MAX_THREADS || blocks > on.blocks_by_threads(size) {
             bail!(INVALID_VALUE, "{blocks} blocks of {size} threads do not fit on a multiprocessor");

@@ -1,4 +1,4 @@
-//! Access of contexts to each other's memory. All cards share one arena here, so that leave is kept
+//! Peer access between contexts. All devices share one arena here: peer permissions are recorded,
 //! but not needed.
 
 use crate::Code;
@@ -10,7 +10,7 @@ use isobit_simgpu_runtime_common::handles::Handle;
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 
-/// Whether a card can use the memory of another: every other's.
+/// Whether a device can access the memory of another device: always yes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceCanAccessPeer(to: *mut c_int, device: c_int, peer: c_int) -> Code {
     call("cuDeviceCanAccessPeer", || {
@@ -21,7 +21,8 @@ pub unsafe extern "C" fn cuDeviceCanAccessPeer(to: *mut c_int, device: c_int, pe
     })
 }
 
-/// What one card is to another, by `CUdevice_P2PAttribute`: rank 0, access, atomics; no arrays.
+/// Returns a property of a pair of devices, by `CUdevice_P2PAttribute`: rank 0, access and atomics
+/// supported, arrays not supported.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetP2PAttribute(to: *mut c_int, what: c_int, from: c_int, peer: c_int) -> Code {
     call("cuDeviceGetP2PAttribute", || {
@@ -39,7 +40,7 @@ pub unsafe extern "C" fn cuDeviceGetP2PAttribute(to: *mut c_int, what: c_int, fr
     })
 }
 
-/// The current context and another one, which must be on another card.
+/// Returns the current context and a peer context, which must be on another device.
 fn pair(peer: Handle) -> Result<(Arc<Context>, Arc<Context>)> {
     let own = current()?;
     if peer.is_null() {
@@ -52,7 +53,7 @@ fn pair(peer: Handle) -> Result<(Arc<Context>, Arc<Context>)> {
     Ok((own, peer))
 }
 
-/// Lets the current context use the memory of one on another card.
+/// Lets the current context access the memory of a context on another device.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) -> Code {
     call("cuCtxEnablePeerAccess", || {
@@ -61,19 +62,19 @@ pub extern "C" fn cuCtxEnablePeerAccess(peer: Handle, flags: c_uint) -> Code {
         }
         let (own, peer) = pair(peer)?;
         if !process()?.peers.lock().insert((own.id, peer.id)) {
-            bail!(PEER_ACCESS_ALREADY_ENABLED, "the context may use that memory already");
+            bail!(PEER_ACCESS_ALREADY_ENABLED, "the context already has access to that memory");
         }
         Ok(())
     })
 }
 
-/// Takes that leave back.
+/// Revokes that access.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxDisablePeerAccess(peer: Handle) -> Code {
     call("cuCtxDisablePeerAccess", || {
         let (own, peer) = pair(peer)?;
         if !process()?.peers.lock().remove(&(own.id, peer.id)) {
-            bail!(PEER_ACCESS_NOT_ENABLED, "the context may not use that memory");
+            bail!(PEER_ACCESS_NOT_ENABLED, "the context has no access to that memory");
         }
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! Memory of the host that kernels reach, and memory that copies know.
+//! Host memory that kernels can access (pinned), and host memory that is registered for copies.
 
 use crate::Code;
 use crate::current::current;
@@ -12,10 +12,10 @@ use std::ffi::{c_uint, c_void};
 /// `CU_MEMHOSTALLOC_PORTABLE`, `DEVICEMAP`, `WRITECOMBINED`.
 const ALLOC_FLAGS: c_uint = 1 | 2 | 4;
 
-/// What all host memory is where host and devices share addresses.
+/// The flags of all host memory, because the host and the devices share one address space.
 const PORTABLE_AND_MAPPED: c_uint = 1 | 2;
 
-/// Allocates host memory that kernels reach at the same address. No bytes are no memory: null.
+/// Allocates host memory that kernels access at the same address. A size of zero gives null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(to: *mut *mut c_void, bytes: usize, flags: c_uint) -> Code {
     call("cuMemHostAlloc", || {
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn cuMemHostAlloc(to: *mut *mut c_void, bytes: usize, flag
     })
 }
 
-/// As [`cuMemHostAlloc`] without flags.
+/// Like [`cuMemHostAlloc`] without flags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocHost_v2(to: *mut *mut c_void, bytes: usize) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
@@ -48,7 +48,8 @@ pub extern "C" fn cuMemFreeHost(address: *mut c_void) -> Code {
     })
 }
 
-/// The address for kernels of host memory, which is the same. Registered memory has none.
+/// Returns the device address of host memory, which is the same address. Registered memory has
+/// none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(to: *mut Address, host: *mut c_void, flags: c_uint) -> Code {
     call("cuMemHostGetDevicePointer_v2", || {
@@ -57,7 +58,7 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(to: *mut Address, host: *m
             bail!(INVALID_VALUE, "the flags must be 0, not {flags:#x}");
         }
         if machine.registered_at(address).is_some() {
-            bail!(NOT_SUPPORTED, "kernels do not reach memory that the simulator did not allocate, such as {host:p}");
+            bail!(NOT_SUPPORTED, "kernels cannot access {host:p}, because the simulator did not allocate it");
         }
         let found = machine.find(address, Code::INVALID_VALUE)?;
         if found.kind != Kind::Pinned {
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(to: *mut Address, host: *m
     })
 }
 
-/// The flags that host memory was allocated with.
+/// Returns the flags that host memory was allocated with.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostGetFlags(to: *mut c_uint, host: *mut c_void) -> Code {
     call("cuMemHostGetFlags", || {
@@ -81,28 +82,31 @@ pub unsafe extern "C" fn cuMemHostGetFlags(to: *mut c_uint, host: *mut c_void) -
     })
 }
 
-/// Registers host memory: copies of it need not be made before their calls return. Kernels do not
-/// reach it, so that the flag `CU_MEMHOSTREGISTER_DEVICEMAP` (2) is refused, as are those for
-/// memory of devices (4) and for reading alone (8).
+/// Registers host memory, so that copies of it need not finish before their calls return. Kernels
+/// cannot access it: the flags `CU_MEMHOSTREGISTER_DEVICEMAP` (2), device memory (4) and read-only
+/// (8) are therefore rejected.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemHostRegister_v2(host: *mut c_void, bytes: usize, flags: c_uint) -> Code {
     call("cuMemHostRegister_v2", || {
         let (context, machine) = (current()?, &process()?.machine);
         if host.is_null() || bytes == 0 || flags & !0xf != 0 {
-            bail!(INVALID_VALUE, "{bytes} bytes at {host:p} with flags {flags:#x}");
+            bail!(INVALID_VALUE, "cannot register {bytes} bytes at {host:p} with flags {flags:#x}");
         }
         if flags & !1 != 0 {
-            bail!(NOT_SUPPORTED, "kernels do not reach memory that the simulator did not allocate: flags {flags:#x}");
+            bail!(NOT_SUPPORTED, "kernels cannot access memory that the simulator did not allocate: flags {flags:#x}");
         }
         context.settle(machine.queues.refuse_in_capture().map_err(Into::into))?;
         if machine.memory.holds(host as u64) || !machine.register(host as u64, bytes as u64) {
-            bail!(HOST_MEMORY_ALREADY_REGISTERED, "a part of the {bytes} bytes at {host:p} is known already");
+            bail!(
+                HOST_MEMORY_ALREADY_REGISTERED,
+                "some of the {bytes} bytes at {host:p} are already registered or allocated"
+            );
         }
         Ok(())
     })
 }
 
-/// Forgets registered memory when all work is done.
+/// Unregisters memory when all work is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemHostUnregister(host: *mut c_void) -> Code {
     call("cuMemHostUnregister", || {

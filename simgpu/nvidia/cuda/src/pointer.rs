@@ -1,4 +1,4 @@
-//! What is known of an address.
+//! Pointer attributes.
 
 use crate::Code;
 use crate::error::{Error, Result, bail, call, put, read};
@@ -9,12 +9,12 @@ use isobit_simgpu_core::memory::{Allocation, Kind};
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
-/// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`, the one that can be set.
+/// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`, the only one that can be set.
 const SYNC_MEMOPS: c_int = 6;
 /// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`.
 const DEVICE: c_int = 9;
 
-/// A value of an attribute, with the size that it has.
+/// An attribute value with its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
     Small(c_int),
@@ -34,7 +34,8 @@ impl Value {
         }
     }
 
-    /// What an attribute is of memory that nobody knows; nothing for what is no attribute.
+    /// Returns the value of an attribute for unknown memory; `None` if the number is not an
+    /// attribute.
     fn of_unknown(attribute: c_int) -> Option<Self> {
         Some(match attribute {
             DEVICE => Self::Small(-2),
@@ -45,7 +46,7 @@ impl Value {
     }
 }
 
-/// Memory that is known.
+/// Known memory.
 struct Known {
     allocation: Arc<Allocation>,
     made: Option<Made>,
@@ -58,7 +59,7 @@ impl Known {
         Some(Self { allocation, made })
     }
 
-    /// An attribute, by `CUpointer_attribute`.
+    /// Returns an attribute, by `CUpointer_attribute`.
     fn attribute(&self, process: &Process, attribute: c_int, address: Address) -> Option<Value> {
         let Self { allocation, made } = self;
         let managed = made.as_ref().is_some_and(|made| made.flags & MANAGED != 0);
@@ -78,13 +79,13 @@ impl Known {
             7 | 20 => Value::Wide(allocation.number),
             8 => Value::Small(managed.into()),
             DEVICE => Value::Small(made.as_ref().map_or(0, |made| made.context.device as c_int)),
-            // Nothing of it reaches other processes or other devices than GPUs.
+            // The memory cannot be shared with other processes or with devices other than GPUs.
             10 | 15 | 21 => Value::Small(0),
             14 => Value::Wide(0),
             11 | 19 => Value::Wide(allocation.base),
             12 | 18 => Value::Wide(allocation.bytes),
             13 => Value::Small(1),
-            // Reading and writing.
+            // Access flags: read and write.
             16 => Value::Small(3),
             17 => Value::Wide(pool as u64),
             _ => return None,
@@ -92,7 +93,7 @@ impl Known {
     }
 }
 
-/// An attribute of an address that must be known.
+/// Returns an attribute of an address, which must be known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuPointerGetAttribute(to: *mut c_void, attribute: c_int, address: Address) -> Code {
     call("cuPointerGetAttribute", || {
@@ -100,14 +101,15 @@ pub unsafe extern "C" fn cuPointerGetAttribute(to: *mut c_void, attribute: c_int
         let unknown = || Error::new(Code::INVALID_VALUE, format!("no allocation holds {address:#x}"));
         let known = Known::at(process, address).ok_or_else(unknown)?;
         let Some(value) = known.attribute(process, attribute, address) else {
-            bail!(INVALID_VALUE, "{attribute} is no attribute of {address:#x}, which lies in {}", known.allocation);
+            bail!(INVALID_VALUE, "{attribute} is not an attribute of {address:#x}, which lies in {}", known.allocation);
         };
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { value.put(to) }
     })
 }
 
-/// Attributes of an address; they are zero, or null, where it does not have them.
+/// Returns several attributes of an address; an attribute that the address does not have is zero or
+/// null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuPointerGetAttributes(
     count: c_uint,
@@ -118,15 +120,15 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
     call("cuPointerGetAttributes", || {
         let process = process()?;
         if attributes.is_null() || to.is_null() {
-            bail!(INVALID_VALUE, "the list of attributes or of places for their values is null");
+            bail!(INVALID_VALUE, "the list of attributes or of their values is null");
         }
         let known = Known::at(process, address);
         for index in 0..count as usize {
-            // SAFETY: as the caller promises: as many attributes and places.
+            // SAFETY: as the caller promises: the arrays hold `count` attributes and places.
             let (attribute, to) = unsafe { (read(attributes.add(index), "it")?, read(to.add(index), "it")?) };
             let value = known.as_ref().and_then(|known| known.attribute(process, attribute, address));
             let Some(value) = value.or_else(|| Value::of_unknown(attribute)) else {
-                bail!(INVALID_VALUE, "{attribute} is no attribute of pointers");
+                bail!(INVALID_VALUE, "{attribute} is not a pointer attribute");
             };
             // SAFETY: as above.
             unsafe { value.put(to) }?;
@@ -135,7 +137,8 @@ pub unsafe extern "C" fn cuPointerGetAttributes(
     })
 }
 
-/// Sets an attribute of an address: that calls which copy its memory wait for it, as they do.
+/// Sets an attribute of an address: that calls which copy its memory are synchronous. They always
+/// are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuPointerSetAttribute(value: *const c_void, attribute: c_int, address: Address) -> Code {
     call("cuPointerSetAttribute", || {
@@ -144,7 +147,7 @@ pub unsafe extern "C" fn cuPointerSetAttribute(value: *const c_void, attribute: 
         unsafe { read(value.cast::<c_uint>(), "the value") }?;
         let found = machine.find(address, Code::INVALID_VALUE)?;
         if attribute != SYNC_MEMOPS || found.kind != Kind::Device {
-            bail!(INVALID_VALUE, "{attribute} is no attribute that can be set of {found}");
+            bail!(INVALID_VALUE, "attribute {attribute} of {found} cannot be set");
         }
         Ok(())
     })

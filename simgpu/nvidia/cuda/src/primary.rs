@@ -1,4 +1,4 @@
-//! The primary context of each card: shared by all that retain it.
+//! The primary context of each device, which all callers that retain it share.
 
 use crate::Code;
 use crate::context::check_flags;
@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A card's primary context: one handle for ever, for one context after another.
+/// The primary context of a device: one permanent handle for a succession of contexts.
 #[derive(Debug, Default)]
 pub(crate) struct Primary {
     slot: Option<(u64, Arc<Slot>)>,
@@ -24,7 +24,7 @@ impl Primary {
         self.slot.as_ref().and_then(|(_, slot)| slot.get())
     }
 
-    /// Ends the context, if there is one.
+    /// Destroys the context, if there is one.
     fn end(&mut self, process: &Process) {
         if let Some(context) = self.slot.as_ref().and_then(|(_, slot)| slot.set(None)) {
             process.empty(&context);
@@ -37,7 +37,7 @@ fn primary(process: &Process, device: c_int) -> Result<(usize, MutexGuard<'_, Pr
     Ok((device, process.cards[device].primary.lock()))
 }
 
-/// Gives the primary context of a card, which is made where there is none.
+/// Retains the primary context of a device and creates it if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(to: *mut Handle, device: c_int) -> Code {
     call("cuDevicePrimaryCtxRetain", || {
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(to: *mut Handle, device: c_int
     })
 }
 
-/// Gives the primary context back; with the last it ends.
+/// Releases the primary context; the last release destroys it.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> Code {
     call("cuDevicePrimaryCtxRelease_v2", || {
@@ -81,7 +81,7 @@ pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> Code {
     })
 }
 
-/// Ends the primary context, whoever retains it.
+/// Destroys the primary context, no matter who retains it.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxReset_v2(device: c_int) -> Code {
     call("cuDevicePrimaryCtxReset_v2", || {
@@ -105,7 +105,7 @@ pub extern "C" fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, flags: c_uint) ->
     })
 }
 
-/// The flags of the primary context, and whether there is one.
+/// Returns the flags of the primary context, and whether it is active.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDevicePrimaryCtxGetState(device: c_int, flags: *mut c_uint, active: *mut c_int) -> Code {
     call("cuDevicePrimaryCtxGetState", || {

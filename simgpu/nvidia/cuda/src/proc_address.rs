@@ -1,4 +1,4 @@
-//! Functions by name, as the runtime library and others ask for them.
+//! Finds functions by name, for the runtime library and other callers.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put, put_if_wanted, text};
@@ -18,10 +18,10 @@ fn find(name: *const c_char, version: c_int, flags: c_ulonglong) -> Result<(*con
     // SAFETY: the caller of CUDA promises a string that ends in NUL.
     let name = unsafe { text(name, "the name") }?;
     if flags == PER_THREAD {
-        bail!(NOT_SUPPORTED, "functions whose default stream is the thread's; CU_STREAM_PER_THREAD names that stream");
+        bail!(NOT_SUPPORTED, "functions with a per-thread default stream are not supported; use CU_STREAM_PER_THREAD");
     }
     if flags > PER_THREAD || version > VERSION {
-        bail!(INVALID_VALUE, "flags {flags:#x}, and version {version} of a driver of version {VERSION}");
+        bail!(INVALID_VALUE, "invalid flags {flags:#x}, or version {version} is newer than driver version {VERSION}");
     }
     let named = || FUNCTIONS.iter().filter(|entry| entry.name == name);
     Ok(match named().filter(|entry| entry.since <= version).max_by_key(|entry| entry.since) {
@@ -31,7 +31,8 @@ fn find(name: *const c_char, version: c_int, flags: c_ulonglong) -> Result<(*con
     })
 }
 
-/// The newest function of a name that a version of CUDA knows; null where there is none, and why.
+/// Returns the newest version of a function that a given CUDA version knows; if there is none,
+/// returns null and the reason.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGetProcAddress_v2(
     name: *const c_char,
@@ -50,7 +51,7 @@ pub unsafe extern "C" fn cuGetProcAddress_v2(
     })
 }
 
-/// As [`cuGetProcAddress_v2`]; a name that is not there is an error.
+/// Like [`cuGetProcAddress_v2`], but an unknown name is an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGetProcAddress(
     name: *const c_char,
@@ -63,7 +64,7 @@ pub unsafe extern "C" fn cuGetProcAddress(
         // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
         unsafe { put(to, address, "the function") }?;
         if found != FOUND {
-            bail!(NOT_FOUND, "no function of that name for version {version}");
+            bail!(NOT_FOUND, "there is no function of that name for version {version}");
         }
         Ok(())
     })

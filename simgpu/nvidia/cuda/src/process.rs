@@ -1,4 +1,4 @@
-//! The state of the process: cards, what is simulated, contexts, and the tables of handles.
+//! The state of the process: devices, the simulated machine, contexts, and the handle tables.
 
 use crate::Code;
 use crate::card::{Card, card};
@@ -31,20 +31,20 @@ pub(crate) struct Process {
     pub(crate) kernels: Table<LibraryKernel>,
     pub(crate) graphs: Graphs,
     pub(crate) pools: Pools,
-    /// Pairs of a context and one whose memory it may use, by their numbers.
+    /// Pairs of context IDs: the first context may access the memory of the second.
     pub(crate) peers: Mutex<HashSet<(u64, u64)>>,
-    /// What belongs to contexts, by address or handle.
+    /// Objects that belong to contexts, by address or handle.
     made: Mutex<HashMap<u64, Made>>,
 }
 
-/// A card that this process has.
+/// A device of this process.
 pub(crate) struct Installed {
     pub(crate) card: &'static Card,
     pub(crate) gpu: Gpu,
     pub(crate) primary: Mutex<Primary>,
 }
 
-/// A stream, an event or memory, and how it was made.
+/// A stream, an event or memory, and how it was created.
 #[derive(Debug, Clone)]
 pub(crate) struct Made {
     pub(crate) what: What,
@@ -53,7 +53,7 @@ pub(crate) struct Made {
     pub(crate) priority: i32,
 }
 
-/// What belongs to a context.
+/// The type of an object that belongs to a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     Stream,
@@ -61,7 +61,7 @@ pub(crate) enum What {
     Memory,
 }
 
-/// A stream of a context that answers.
+/// A stream whose context is usable.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
     pub(crate) id: StreamId,
@@ -69,14 +69,13 @@ pub(crate) struct Stream {
 }
 
 thread_local! {
-    /// The streams that stand for `CU_STREAM_PER_THREAD`, by the number that queues have for the
-    /// context.
+    /// The streams that stand for `CU_STREAM_PER_THREAD`, by the queue number of the context.
     static PER_THREAD: RefCell<HashMap<usize, StreamId>> = RefCell::new(HashMap::new());
 }
 
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 
-/// The state of the process, after `cuInit`.
+/// Returns the state of the process; fails before `cuInit`.
 pub(crate) fn process() -> Result<&'static Process> {
     if !INITIALISED.load(Ordering::Acquire) {
         bail!(NOT_INITIALIZED, "cuInit was not called");
@@ -84,7 +83,7 @@ pub(crate) fn process() -> Result<&'static Process> {
     start()
 }
 
-/// Makes the state of the process at the first call.
+/// Creates the state of the process at the first call.
 pub(crate) fn start() -> Result<&'static Process> {
     static PROCESS: OnceLock<Result<Process>> = OnceLock::new();
     let process = PROCESS.get_or_init(|| {
@@ -100,7 +99,7 @@ impl Process {
         let settings = settings();
         let known: Vec<_> = Arch::ALL.into_iter().map(|arch| (arch.name(), arch)).collect();
         let archs = cards("ISOBIT_SIM_CUDA", &known, Arch::Sm80);
-        // Every context has its queues, and there is none yet.
+        // Each context has its own queues, and there is no context yet.
         let machine = Machine::new(0, Code::NOT_INITIALIZED)?;
         let install = |arch| {
             let (memory, findings) = (machine.memory.clone(), machine.findings.clone());
@@ -125,7 +124,7 @@ impl Process {
         })
     }
 
-    /// The number of a card that a caller names.
+    /// Returns the index of the device that a caller names.
     pub(crate) fn device(&self, device: i32) -> Result<usize> {
         match usize::try_from(device) {
             Ok(device) if device < self.cards.len() => Ok(device),
@@ -133,8 +132,8 @@ impl Process {
         }
     }
 
-    /// The stream that a handle names: null and 1 are the legacy default stream of the current
-    /// context, 2 that of the thread.
+    /// Returns the stream that a handle names: null and 1 are the legacy default stream of the
+    /// current context, 2 is the per-thread default stream.
     pub(crate) fn stream(&self, handle: Handle) -> Result<Stream> {
         match handle as u64 {
             0 | 1 => {
@@ -160,34 +159,34 @@ impl Process {
         }
     }
 
-    /// Remembers what was made in a context.
+    /// Records an object that was created in a context.
     pub(crate) fn note(&self, key: u64, what: What, context: &Arc<Context>, flags: u32, priority: i32) {
         self.made.lock().insert(key, Made { what, context: context.clone(), flags, priority });
     }
 
-    /// Forgets what was made.
+    /// Removes an object from the table.
     pub(crate) fn forget(&self, key: u64) {
         self.made.lock().remove(&key);
     }
 
-    /// How something was made, if it lives.
+    /// Returns how an object was created, if it exists.
     pub(crate) fn origin(&self, key: u64) -> Option<Made> {
         self.made.lock().get(&key).cloned()
     }
 
-    /// A stream or an event of a context that answers.
+    /// Returns a stream or an event; fails if its context is destroyed or has failed.
     pub(crate) fn find(&self, key: u64, what: What) -> Result<Made> {
         let Some(made) = self.origin(key).filter(|made| made.what == what) else {
-            bail!(INVALID_HANDLE, "{key:#x} is no {what:?}, or none any more");
+            bail!(INVALID_HANDLE, "{key:#x} is not a {what:?}, or was destroyed");
         };
         made.context.check()?;
         Ok(made)
     }
 
-    /// Destroys what belongs to a context, when its work is done.
+    /// Destroys everything that belongs to a context when its work is done.
     pub(crate) fn empty(&self, context: &Arc<Context>) {
         let queues = &self.machine.queues;
-        // Whatever failed is forgotten with the context.
+        // Errors of the work are discarded with the context.
         let _ = queues.synchronize_device(context.queue);
         let mut gone = Vec::new();
         self.made.lock().retain(|&key, made| {
@@ -198,8 +197,7 @@ impl Process {
             stays
         });
         for (key, what) in gone {
-            // What is to go is there: nothing else could destroy it once it was taken out of the
-            // table.
+            // The object exists: once it is out of the table, nothing else can destroy it.
             match what {
                 What::Stream => drop(queues.destroy_stream(StreamId(key))),
                 What::Event => drop(queues.destroy_event(isobit_simgpu_core::queue::EventId(key))),

@@ -1,4 +1,4 @@
-//! The simulator's own functions, beside CUDA's.
+//! The simulator's own functions, which extend CUDA's API.
 
 use crate::process::process;
 

@@ -1,4 +1,4 @@
-//! Setting memory to a repeated value.
+//! Memory sets.
 
 use crate::Code;
 use crate::copy::NULL;
@@ -9,14 +9,14 @@ use isobit_simgpu_runtime_common::handles::Handle;
 use isobit_simgpu_runtime_common::set::Set;
 use std::ffi::{c_uchar, c_uint, c_ushort};
 
-/// Enqueues a set; waits for it where there is no stream given.
+/// Enqueues a set; waits for it if no stream is given.
 fn enqueue(set: Set, stream: Option<Handle>) -> Result {
     let process = process()?;
     let waits = stream.is_none();
     let stream = process.stream(stream.unwrap_or(NULL))?;
     set.check::<Code>(&process.machine)?;
-    // The calls that wait are made in a capture too, where the legacy default stream has no part in
-    // it.
+    // A synchronous set is also executed during a capture if the capture does not involve the
+    // legacy default stream.
     let done = set.enqueue(&process.machine, stream.id, waits);
     if waits { stream.context.settle(done) } else { done }
 }

@@ -12,13 +12,13 @@ use std::ffi::{c_int, c_uint, c_ulonglong};
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: c_uint = 1;
 
-/// A new stream; with flag 1 the legacy default stream and it go their own ways.
+/// Creates a stream; with flag 1 it does not synchronize with the legacy default stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamCreate(to: *mut Handle, flags: c_uint) -> Code {
     call("cuStreamCreate", || create(to, flags, 0))
 }
 
-/// A new stream with a priority, which changes nothing here.
+/// Creates a stream with a priority, which has no effect here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamCreateWithPriority(to: *mut Handle, flags: c_uint, priority: c_int) -> Code {
     call("cuStreamCreateWithPriority", || create(to, flags, priority.clamp(PRIORITIES.1, PRIORITIES.0)))
@@ -35,13 +35,13 @@ fn create(to: *mut Handle, flags: c_uint, priority: c_int) -> Result {
     unsafe { put(to, stream.0 as Handle, "the stream") }
 }
 
-/// Destroys a stream, whose work goes on.
+/// Destroys a stream; its pending work continues.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamDestroy_v2(stream: Handle) -> Code {
     call("cuStreamDestroy_v2", || {
         let process = process()?;
         if (stream as u64) <= 2 {
-            bail!(INVALID_HANDLE, "the streams that CUDA makes stay");
+            bail!(INVALID_HANDLE, "the default streams cannot be destroyed");
         }
         process.find(stream as u64, What::Stream)?;
         process.machine.queues.destroy_stream(StreamId(stream as u64))?;
@@ -70,7 +70,7 @@ pub extern "C" fn cuStreamQuery(stream: Handle) -> Code {
     })
 }
 
-/// Makes what comes on a stream wait for an event.
+/// Makes later work on a stream wait for an event.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint) -> Code {
     call("cuStreamWaitEvent", || {
@@ -81,7 +81,7 @@ pub extern "C" fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint
     })
 }
 
-/// How a stream was made. Those that CUDA makes have no flags and no priority.
+/// Returns how a stream was created. The default streams have no flags and no priority.
 fn origin(handle: Handle) -> Result<(u64, Made)> {
     let process = process()?;
     let stream = process.stream(handle)?;
@@ -89,28 +89,28 @@ fn origin(handle: Handle) -> Result<(u64, Made)> {
     Ok((stream.id.0, process.origin(stream.id.0).unwrap_or(of_cuda)))
 }
 
-/// The flags of a stream.
+/// Returns the flags of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetFlags(stream: Handle, to: *mut c_uint) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuStreamGetFlags", || unsafe { put(to, origin(stream)?.1.flags, "the flags") })
 }
 
-/// The priority of a stream.
+/// Returns the priority of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetPriority(stream: Handle, to: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuStreamGetPriority", || unsafe { put(to, origin(stream)?.1.priority, "the priority") })
 }
 
-/// The number of a stream, which is never used twice.
+/// Returns the ID of a stream, which is never reused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetId(stream: Handle, to: *mut c_ulonglong) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.
     call("cuStreamGetId", || unsafe { put(to, origin(stream)?.0, "the number") })
 }
 
-/// The context of a stream.
+/// Returns the context of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetCtx(stream: Handle, to: *mut Handle) -> Code {
     call("cuStreamGetCtx", || {
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn cuStreamGetCtx(stream: Handle, to: *mut Handle) -> Code
     })
 }
 
-/// The card of a stream.
+/// Returns the device of a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuStreamGetDevice(stream: Handle, to: *mut c_int) -> Code {
     // SAFETY: a program's pointers are null, or valid as the API's documentation asks.

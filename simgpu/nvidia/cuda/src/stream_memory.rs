@@ -1,5 +1,5 @@
-//! Memory in stream order. It is there when the call returns; what is freed goes when its turn
-//! comes.
+//! Stream-ordered memory. Memory is available when the allocating call returns, and is freed when
+//! the stream reaches the free.
 
 use crate::Code;
 use crate::error::{Result, bail, call, put};
@@ -10,10 +10,10 @@ use isobit_simgpu_core::memory::Kind;
 use isobit_simgpu_core::queue::{CaptureStatus, Work};
 use isobit_simgpu_runtime_common::handles::Handle;
 
-/// Refuses a stream that captures: graphs have no nodes that allocate.
+/// Rejects a stream that is capturing: graphs have no allocation nodes.
 fn refuse_capture(process: &Process, stream: &Stream) -> Result {
     if process.machine.queues.capture_status(stream.id)?.0 != CaptureStatus::None {
-        bail!(NOT_SUPPORTED, "memory in stream order cannot be captured");
+        bail!(NOT_SUPPORTED, "stream-ordered allocation cannot be captured");
     }
     Ok(())
 }
@@ -33,7 +33,7 @@ fn allocate(process: &Process, to: *mut Address, bytes: usize, pool: Handle, str
     unsafe { put(to, base, "the address") }
 }
 
-/// Allocates memory in stream order from the pool of the stream's card. No bytes are no memory:
+/// Allocates memory in stream order from the pool of the stream's device. A size of zero gives
 /// null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAllocAsync(to: *mut Address, bytes: usize, stream: Handle) -> Code {
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn cuMemAllocFromPoolAsync(to: *mut Address, bytes: usize,
     })
 }
 
-/// Frees device memory in stream order, wherever it came from.
+/// Frees device memory in stream order, no matter how it was allocated.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFreeAsync(address: Address, stream: Handle) -> Code {
     call("cuMemFreeAsync", || {
@@ -65,12 +65,12 @@ pub extern "C" fn cuMemFreeAsync(address: Address, stream: Handle) -> Code {
         }
         let found = process.machine.starts::<Code>(address, Kind::Device)?;
         if process.origin(address).is_none() {
-            bail!(INVALID_VALUE, "{address:#x} is memory of a module, or freed in stream order already");
+            bail!(INVALID_VALUE, "{address:#x} belongs to a module, or is already being freed in stream order");
         }
         process.forget(address);
         let free = Work::new(move || {
             process.pools.left(&found);
-            // It lives: only this work can free it since it was taken out of the table.
+            // The memory is live: once it is out of the table, only this work can free it.
             process.machine.memory.free(address).map_err(|e| Fault::new(e.to_string()))
         });
         Ok(process.machine.queues.enqueue(stream.id, free)?)

@@ -1,5 +1,5 @@
-//! What real cards do and simulated ones do not, as the attributes of the cards say: each function
-//! answers `CUDA_ERROR_NOT_SUPPORTED`, whatever its arguments.
+//! Features of real cards that simulated ones lack, as the device attributes say: each function
+//! returns `CUDA_ERROR_NOT_SUPPORTED`, whatever its arguments.
 
 use crate::Code;
 use crate::error::{bail, call};
@@ -15,17 +15,17 @@ macro_rules! unsupported {
 }
 
 unsupported! {
-    "streams that wait for a value in memory would wait for ever, because work is done when it is enqueued":
+    "streams that wait for a value in memory would wait forever, because work is executed when it is enqueued":
         cuStreamWaitValue32_v2 cuStreamWaitValue64_v2 cuStreamBatchMemOp_v2;
-    "there are no clusters of blocks": cuOccupancyMaxPotentialClusterSize cuOccupancyMaxActiveClusters;
-    "events are no nodes of graphs": cuGraphAddEventRecordNode cuGraphAddEventWaitNode;
-    "memory does not reach other interfaces":
+    "the simulator has no thread block clusters": cuOccupancyMaxPotentialClusterSize cuOccupancyMaxActiveClusters;
+    "graphs have no event nodes": cuGraphAddEventRecordNode cuGraphAddEventWaitNode;
+    "memory cannot be shared with other APIs":
         cuImportExternalMemory cuExternalMemoryGetMappedBuffer cuDestroyExternalMemory cuImportExternalSemaphore
         cuDestroyExternalSemaphore;
-    "memory and events do not reach other processes":
+    "memory and events cannot be shared with other processes":
         cuIpcGetMemHandle cuIpcOpenMemHandle_v2 cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcOpenEventHandle;
-    "addresses and memory are given out together":
+    "virtual addresses cannot be reserved separately from memory":
         cuMemAddressReserve cuMemAddressFree cuMemCreate cuMemMap cuMemUnmap cuMemRelease cuMemSetAccess;
-    "there are no textures": cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuTexObjectCreate cuTexObjectDestroy;
-    "code is loaded as PTX alone": cuLinkCreate_v2 cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkDestroy;
+    "the simulator has no textures": cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuTexObjectCreate cuTexObjectDestroy;
+    "code is loaded only as PTX": cuLinkCreate_v2 cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkDestroy;
 }

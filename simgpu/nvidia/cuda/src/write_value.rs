@@ -1,4 +1,4 @@
-//! Numbers that are written into memory in stream order.
+//! Stream-ordered writes of numbers to memory.
 
 use crate::Code;
 use crate::error::{Result, bail, call};
@@ -16,7 +16,7 @@ fn write(stream: Handle, address: Address, value: &[u8], flags: c_uint) -> Resul
     let machine = &process.machine;
     // `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER` is 1.
     if flags > 1 || address == 0 || !address.is_multiple_of(value.len() as u64) {
-        bail!(INVALID_VALUE, "{} bytes at {address:#x} with flags {flags:#x}", value.len());
+        bail!(INVALID_VALUE, "cannot write {} bytes at {address:#x} with flags {flags:#x}", value.len());
     }
     if !machine.memory.host_bounds(address, value.len(), true, WHAT, &machine.findings) {
         bail!(INVALID_VALUE, "no allocation holds the {} bytes at {address:#x}", value.len());
@@ -24,7 +24,7 @@ fn write(stream: Handle, address: Address, value: &[u8], flags: c_uint) -> Resul
     let value = value.to_vec();
     let work = Work::new(move || {
         if !machine.memory.host_access(address, value.len(), true, WHAT, &machine.findings) {
-            return Err(Fault::new("a write of a value whose memory was freed before its turn"));
+            return Err(Fault::new("the memory of a value write was freed before the stream reached the write"));
         }
         // SAFETY: a live allocation holds the bytes, checked above; nothing else has a reference
         // into the arena.
@@ -34,13 +34,13 @@ fn write(stream: Handle, address: Address, value: &[u8], flags: c_uint) -> Resul
     Ok(machine.queues.enqueue(stream.id, work)?)
 }
 
-/// Writes a number of 32 bits.
+/// Writes a 32-bit number.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamWriteValue32_v2(stream: Handle, address: Address, value: u32, flags: c_uint) -> Code {
     call("cuStreamWriteValue32_v2", || write(stream, address, &value.to_le_bytes(), flags))
 }
 
-/// Writes a number of 64 bits.
+/// Writes a 64-bit number.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamWriteValue64_v2(stream: Handle, address: Address, value: u64, flags: c_uint) -> Code {
     call("cuStreamWriteValue64_v2", || write(stream, address, &value.to_le_bytes(), flags))

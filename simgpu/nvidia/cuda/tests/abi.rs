@@ -1,4 +1,4 @@
-//! Structures and codes as others have them who read NVIDIA's header.
+//! Compares structures and codes with those of an independent binding to NVIDIA's header.
 
 use cudarc::driver::sys;
 use isobit_simgpu_cuda::Code;
@@ -11,7 +11,7 @@ use isobit_simgpu_cuda::launch::{LaunchAttribute, LaunchConfig};
 use isobit_simgpu_cuda::pool::{Access, Location, PoolProps};
 use std::mem::offset_of;
 
-/// Asserts that structures have one size, and fields one place.
+/// Asserts that two structures have the same size, and fields the same offsets.
 macro_rules! alike {
     ($($own:ident $theirs:ident: $($field:ident $name:ident),*;)*) => {$(
         assert_eq!(size_of::<$own>(), size_of::<sys::$theirs>(), stringify!($own));

@@ -1,4 +1,5 @@
-//! Contexts: the stack of each thread, the primary one, what goes with a context that is destroyed.
+//! Contexts: the stack of each thread, the primary context, and what a destroyed context destroys
+//! with it.
 
 mod common;
 
@@ -33,7 +34,7 @@ fn each_thread_has_its_stack() {
     assert_eq!(current(), primary.0);
     let there = std::thread::spawn(|| {
         let before = current() as u64;
-        // SAFETY: refused.
+        // SAFETY: the call is rejected.
         let refused = unsafe { cuMemAlloc_v2(&mut 0, 4) };
         (before, refused)
     });
@@ -43,9 +44,9 @@ fn each_thread_has_its_stack() {
         assert_eq!(get(|to| cuCtxPopCurrent_v2(to)), primary.0);
         assert_eq!(get(|to| cuCtxGetDevice(to)), 0);
         ok(cuCtxSetCurrent(a));
-        assert_eq!(current(), a, "in the place of the one on top");
+        assert_eq!(current(), a, "it replaces the context on top");
         ok(cuCtxDestroy_v2(a));
-        assert_eq!(current(), a, "the one below, destroyed from above its own place");
+        assert_eq!(current(), a, "the destroyed context is still below on the stack");
         assert_eq!(cuMemAlloc_v2(&mut 0, 4), Code::CONTEXT_IS_DESTROYED);
         ok(cuCtxPopCurrent_v2(null_mut()));
         assert_eq!(cuCtxDestroy_v2(a), Code::CONTEXT_IS_DESTROYED);
@@ -73,7 +74,7 @@ fn the_primary_context_is_shared_and_counted() {
         (flags, active)
     };
     assert_eq!(state(), (0, 1));
-    assert_eq!(context(0), primary.0, "one handle for all");
+    assert_eq!(context(0), primary.0, "one handle for all callers");
     ok(cuDevicePrimaryCtxRelease_v2(0));
     ok(cuDevicePrimaryCtxSetFlags_v2(0, 4));
     // SAFETY: pointers of the helper.
@@ -88,11 +89,15 @@ fn the_primary_context_is_shared_and_counted() {
     // SAFETY: pointers to locals.
     unsafe {
         assert_eq!(cuMemAlloc_v2(&mut 0, 4), Code::CONTEXT_IS_DESTROYED);
-        assert_eq!(cuMemGetAddressRange_v2(&mut 0, null_mut(), memory.0), Code::NOT_FOUND, "its memory went with it");
+        assert_eq!(
+            cuMemGetAddressRange_v2(&mut 0, null_mut(), memory.0),
+            Code::NOT_FOUND,
+            "its memory is freed with it"
+        );
         assert_eq!(cuCtxGetApiVersion(primary.0, &mut 0), Code::INVALID_CONTEXT);
     }
     ok(cuCtxSetCurrent(primary.0));
-    assert_eq!(context(0), primary.0, "and it comes again under its handle");
+    assert_eq!(context(0), primary.0, "it is recreated with its handle");
     drop(common::Buffer::new(16));
     ok(cuDevicePrimaryCtxSetFlags_v2(0, 0));
     assert_eq!(cuDevicePrimaryCtxSetFlags_v2(0, 0x100), Code::INVALID_VALUE);
@@ -105,8 +110,8 @@ fn limits_and_preferences() {
     let (_alone, _primary) = alone();
     // SAFETY: pointers of the helper, here and below.
     let limit = |number| get(|to| unsafe { cuCtxGetLimit(to, number) });
-    // As the driver of a real card has them: stack, printf (64 KiB a multiprocessor), heap,
-    // launches of kernels by kernels, L2, shared memory.
+    // The values of the driver for a real card: stack, printf (64 KiB per multiprocessor), heap,
+    // device-side launches, L2, shared memory.
     assert_eq!([0, 1, 2, 4, 5, 7].map(limit), [1024, 108 << 16, 8 << 20, 2048, 64, 166_912]);
     ok(cuCtxSetLimit(0, 2048));
     assert_eq!(limit(0), 2048);
@@ -138,7 +143,7 @@ fn what_belongs_to_a_context_is_used_with_it_and_goes_with_it() {
         let nothing = kernel(module, c"nothing");
         assert_eq!(get(|to| cuStreamGetCtx(stream, to)), other);
         ok(cuCtxSetCurrent(primary.0));
-        // Its handles say which context is meant; what the two have in common they do not mix.
+        // Each handle identifies its context; work on the resources of both does not mix them.
         ok(cuStreamSynchronize(stream));
         ok(cuMemsetD8Async(memory, 0, 64, stream));
         let own = get(|to| cuEventCreate(to, 0));
@@ -148,7 +153,7 @@ fn what_belongs_to_a_context_is_used_with_it_and_goes_with_it() {
         let launch = |stream| cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, stream, null_mut(), null_mut());
         assert_eq!(launch(NULL), Code::INVALID_HANDLE);
         ok(launch(stream));
-        // Nor is a current one needed where handles say it. None in its place uncovers the one
+        // No current context is needed if handles identify one. Setting null uncovers the context
         // below.
         ok(cuCtxSetCurrent(NULL));
         assert_eq!(current(), primary.0);

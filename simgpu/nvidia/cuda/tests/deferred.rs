@@ -1,5 +1,5 @@
-//! Deferred work: what nobody waited for is not done, work overtakes work that it should have
-//! waited for, and `cuMemFree` waits.
+//! Deferred work: work does not run before something waits for it, work without a needed wait
+//! overtakes earlier work, and `cuMemFree` waits.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn a_missing_wait_shows() {
         pinned.write_bytes(0, 16);
         let (a, b) = (Buffer::new(16), Buffer::new(16));
 
-        // No wait of the host: nothing is done.
+        // The host does not wait: nothing has run.
         ok(cuMemsetD8Async(a.0, 1, 16, s1));
         ok(cuMemcpyDtoHAsync_v2(pinned.cast(), a.0, 16, s1));
         assert_eq!(pinned.read(), 0);
@@ -31,7 +31,7 @@ fn a_missing_wait_shows() {
         ok(cuStreamSynchronize(s1));
         assert_eq!(pinned.read(), 1);
 
-        // No wait of the other stream: it is overtaken. With one, it is not.
+        // Without a wait, the second stream overtakes the first. With a wait, it does not.
         for (value, wait) in [(2, false), (3, true)] {
             ok(cuMemsetD8Async(a.0, value, 16, s1));
             if wait {
@@ -48,8 +48,8 @@ fn a_missing_wait_shows() {
             assert_eq!(pinned.read(), if wait { 3 } else { 1 });
         }
 
-        // Host memory that CUDA does not know: the copy is made before the call returns. What is
-        // registered is known.
+        // CUDA does not know pageable host memory, so the copy runs before the call returns.
+        // Registered memory is known.
         let mut pageable = [0u8; 16];
         ok(cuMemsetD8Async(a.0, 4, 16, s1));
         ok(cuMemcpyDtoHAsync_v2(pageable.as_mut_ptr().cast(), a.0, 16, s1));
@@ -59,9 +59,10 @@ fn a_missing_wait_shows() {
         ok(cuMemcpyDtoHAsync_v2(pageable.as_mut_ptr().cast(), a.0, 16, s1));
         assert_eq!((&raw const pageable).cast::<u8>().read_volatile(), 4);
         ok(cuMemHostUnregister(pageable.as_mut_ptr().cast()));
-        assert_eq!((&raw const pageable).cast::<u8>().read_volatile(), 5, "to forget it is to wait");
+        assert_eq!((&raw const pageable).cast::<u8>().read_volatile(), 5, "unregistering it waits");
 
-        // Memory is freed after the work that uses it; in stream order, when its turn comes.
+        // Memory is freed after the work that uses it; in stream order, when the stream reaches the
+        // free.
         let used = std::mem::ManuallyDrop::new(Buffer::new(16));
         ok(cuMemsetD8Async(used.0, 6, 16, s1));
         ok(cuMemcpyDtoHAsync_v2(pinned.cast(), used.0, 16, s1));

@@ -1,5 +1,5 @@
-//! Devices: names, places and attributes, against what NVIDIA publishes of the cards and a real
-//! driver tells.
+//! Devices: names, locations and attributes, compared with NVIDIA's published data and a real
+//! driver's answers.
 
 mod common;
 
@@ -34,8 +34,8 @@ fn three_cards_describe_themselves_as_the_real_ones() {
         assert_eq!(get(|to| cuDeviceGetCount(to)), 3);
         assert_eq!(get(|to| cuDriverGetVersion(to)), 13000);
     }
-    // Multiprocessors, L2, capability, threads, blocks and bytes of shared memory of a
-    // multiprocessor, bytes of a block that opts in.
+    // Multiprocessors, L2, compute capability, threads, blocks and bytes of shared memory per
+    // multiprocessor, opt-in bytes of shared memory per block.
     let cards = [
         ("Tesla T4", 40, 4 << 20, (7, 5), 1024, 16, 65536, 65536, 256),
         ("NVIDIA A100-SXM4-80GB", 108, 40 << 20, (8, 0), 2048, 32, 167_936, 166_912, 5120),
@@ -46,8 +46,8 @@ fn three_cards_describe_themselves_as_the_real_ones() {
         assert_eq!([16, 38, 39].map(|n| attribute(n, device)), [multiprocessors, l2, threads]);
         assert_eq!((attribute(75, device), attribute(76, device)), capability);
         assert_eq!([106, 81, 97, 37].map(|n| attribute(n, device)), [blocks, shared, optin, bus]);
-        // What all of these have: threads of a block and along its sides, blocks of a grid, shared
-        // memory, warp, registers.
+        // Values that all of these cards share: threads per block in total and per dimension,
+        // blocks per grid, shared memory, warp size, registers.
         let common = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12].map(|n| attribute(n, device));
         assert_eq!(common, [1024, 1024, 1024, 64, c_int::MAX, 65535, 65535, 49152, 65536, 32, 65536]);
         let (mut major, mut minor) = (0, 0);
@@ -87,7 +87,7 @@ fn before_the_start() {
 
 fn refusals() {
     let mut value = 0;
-    // SAFETY: null pointers are refused; the others are to locals with the room that is given.
+    // SAFETY: null pointers are rejected; the others are to locals with the given room.
     unsafe {
         assert_eq!(cuDeviceGetAttribute(&mut value, 10, 3), Code::INVALID_DEVICE);
         assert_eq!(cuDeviceGetAttribute(&mut value, 10, -1), Code::INVALID_DEVICE);
@@ -122,7 +122,7 @@ fn peers() {
         assert_eq!(cuDeviceGetP2PAttribute(&mut 0, 2, 1, 1), Code::INVALID_DEVICE);
     }
     let [first, second] = [0, 1].map(common::context);
-    assert_eq!(cuCtxEnablePeerAccess(second, 0), Code::INVALID_DEVICE, "the current one's own");
+    assert_eq!(cuCtxEnablePeerAccess(second, 0), Code::INVALID_DEVICE, "both are on the same device");
     ok(cuCtxEnablePeerAccess(first, 0));
     assert_eq!(cuCtxEnablePeerAccess(first, 0), Code::PEER_ACCESS_ALREADY_ENABLED);
     ok(cuCtxDisablePeerAccess(first));

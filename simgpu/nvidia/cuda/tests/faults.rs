@@ -1,6 +1,5 @@
-//! A launch that cannot be executed to its end: the code comes with the next wait, from then on
-//! with every call of the context, and a finding names the kernel. A context that took its place
-//! knows nothing of it.
+//! A launch that faults: the next wait returns the code, from then on every call of the context
+//! returns it, and a finding names the kernel. A context that replaces it is not affected.
 
 mod common;
 
@@ -38,7 +37,7 @@ const SOURCE: &str = r#"
 }
 "#;
 
-/// As a compiler writes `assert(false)`.
+/// The code that a compiler emits for `assert(false)`.
 const ASSERTS: &str = r#"
 .version 7.0
 .target sm_75
@@ -78,7 +77,7 @@ fn a_fault_stays_with_its_context() {
         let mut params = [(&raw mut address).cast::<c_void>()];
         let launch = |stream, params| cuLaunchKernel(trapped, 1, 1, 1, 64, 1, 1, 0, stream, params, null_mut());
         ok(launch(stream, params.as_mut_ptr()));
-        // What comes after is taken, as by a card that has not got there yet.
+        // Later work is accepted, as on a card that has not reached the fault yet.
         ok(cuMemcpyDtoDAsync_v2(b.0, a.0, 256, stream));
         ok(cuEventRecord(event, stream));
         ok(cuMemsetD8Async(b.0, 7, 256, second));
@@ -91,8 +90,8 @@ fn a_fault_stays_with_its_context() {
         let message = findings[0]["message"].as_str().unwrap();
         assert!(message.contains("trap"), "the instruction is named: {message}");
 
-        // Every call that needs the context answers the same, as a real driver's do; those that do
-        // not go on.
+        // Every call that needs the context returns the same code, as with a real driver; calls
+        // that do not need it still work.
         let again = [
             cuStreamSynchronize(stream),
             cuStreamQuery(second),
@@ -120,9 +119,9 @@ fn a_fault_stays_with_its_context() {
         assert_eq!(get(|to| cuCtxGetCurrent(to)), primary);
         assert_eq!(get(|to| cuCtxGetDevice(to)), 0);
         ok(cuGraphDestroy(get(|to| cuGraphCreate(to, 0))));
-        assert!(kinds().is_empty(), "it is told once");
+        assert!(kinds().is_empty(), "it is reported once");
 
-        // The other card's context is as well as before.
+        // The context on the other card is not affected.
         ok(cuCtxSetCurrent(other));
         let there = Buffer::of(&[5; 16]);
         assert_eq!(common::download(there.0, 16), [5; 16]);
@@ -137,7 +136,8 @@ fn a_fault_stays_with_its_context() {
         assert_eq!(common::download(fresh.0, 16), [6; 16]);
         assert!(kinds().is_empty());
 
-        // An assertion has a code of its own, and one context's end is as good as another's.
+        // An assertion has a code of its own, and destroying the failed context recovers from it
+        // like from any other fault.
         let created = get(|to| cuCtxCreate_v2(to, 0, 0));
         let asserts = kernel(load(ASSERTS), c"asserts");
         ok(cuLaunchKernel(asserts, 1, 1, 1, 1, 1, 1, 0, NULL, null_mut(), null_mut()));

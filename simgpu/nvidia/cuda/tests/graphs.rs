@@ -1,4 +1,4 @@
-//! Graphs: captured and made by hand, asked for what they are made of, changed and launched.
+//! Graphs: captured and built node by node, queried, changed and launched.
 
 mod common;
 
@@ -19,18 +19,18 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 unsafe extern "C" fn count(data: *mut c_void) {
-    // SAFETY: the tests give a counter that outlives the call.
+    // SAFETY: the tests pass a counter that outlives the call.
     unsafe { &*data.cast::<AtomicU32>() }.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A list of handles that a function gives.
+/// Returns the list of handles that a function writes.
 fn list(of: impl Fn(*mut Handle, *mut usize) -> Code) -> Vec<Handle> {
     let mut count = 0;
     ok(of(null_mut(), &mut count));
     let mut handles = vec![null_mut(); count + 1];
     count += 1;
     ok(of(handles.as_mut_ptr(), &mut count));
-    assert_eq!(handles.pop(), Some(NULL), "null behind what there is");
+    assert_eq!(handles.pop(), Some(NULL), "null after the last element");
     assert_eq!(count, handles.len());
     handles
 }
@@ -40,7 +40,7 @@ fn a_captured_stream_becomes_a_graph() {
     let (_alone, _primary) = alone();
     let (a, counter) = (Buffer::new(4), AtomicU32::new(0));
     let (source, mut result) = (7u32, 0u32);
-    // SAFETY: what the work uses outlives it: the launches are waited for.
+    // SAFETY: the resources of the work outlive it: the test waits for the launches.
     unsafe {
         let stream = get(|to| cuStreamCreate(to, 1));
         ok(cuStreamBeginCapture_v2(stream, 0));
@@ -81,8 +81,8 @@ fn graphs_are_made_by_hand_too() {
     let (_alone, primary) = alone();
     let (a, b, counter) = (Buffer::new(8), Buffer::of(&[0; 8]), AtomicU32::new(0));
     let none = std::ptr::null();
-    // SAFETY: what the nodes use outlives the launches, which are waited for; pointers of the
-    // helper and to locals.
+    // SAFETY: the resources of the nodes outlive the launches, because the test waits for them;
+    // pointers of the helper and to locals.
     unsafe {
         let graph = get(|to| cuGraphCreate(to, 0));
         let set =
@@ -119,7 +119,7 @@ fn graphs_are_made_by_hand_too() {
         assert_eq!(download(b.0, 8), [1, 1, 1, 1, 2, 2, 2, 2]);
         assert_eq!(counter.load(Ordering::Relaxed), 1);
 
-        // What nodes are made of, and giving them something else.
+        // Queries node parameters, and changes them.
         assert_eq!(
             get(|to| cuGraphMemsetNodeGetParams(first, to)),
             MemsetNodeParams { pitch: 4, ..set(0x0101_0101, 0) }
@@ -134,7 +134,8 @@ fn graphs_are_made_by_hand_too() {
         assert_eq!(download(b.0, 8), [3, 3, 3, 3, 2, 2, 2, 2]);
         ok(cuGraphMemsetNodeSetParams(second, &set(0x0404_0404, 4)));
         ok(cuGraphMemcpyNodeSetParams(copy, &Memcpy3D { width: 6, ..params }));
-        // A copy has nodes of its own, and an executable graph becomes what one that is like it is.
+        // A clone has its own nodes, and an executable graph can be updated from a graph of the
+        // same shape.
         let clone = get(|to| cuGraphClone(to, graph));
         let found = get(|to| cuGraphNodeFindInClone(to, copy, clone));
         assert_eq!(get(|to| cuGraphMemcpyNodeGetParams(found, to)).width, 6);
@@ -146,7 +147,7 @@ fn graphs_are_made_by_hand_too() {
         assert_eq!(cuGraphExecUpdate_v2(exec, other, &mut result), Code::GRAPH_EXEC_UPDATE_FAILURE);
         assert_eq!(result.result, 2, "the topology");
 
-        // A graph as a node of another.
+        // A graph as a node of another graph.
         let child = get(|to| cuGraphAddChildGraphNode(to, other, none, 0, clone));
         assert_eq!(get(|to| cuGraphNodeGetType(child, to)), 4);
         let inner = get(|to| cuGraphChildGraphNodeGetGraph(child, to));
@@ -196,8 +197,8 @@ fn kernels_keep_the_arguments_that_they_were_added_with() {
         let add = KernelNodeParams { func: kernel(module, c"add_one"), ..launch };
         let second = get(|to| cuGraphAddKernelNode(to, graph, &node, 1, &add));
         let exec = get(|to| cuGraphInstantiate_v2(to, graph, null_mut(), null_mut(), 0));
-        // Taken when the nodes were made: the change shows only where the parameters are given
-        // again.
+        // The nodes copied the arguments when they were created: the change takes effect only when
+        // the parameters are set again.
         *params[2].cast::<u8>() = 2;
         *params[3].cast::<u64>() = 9;
         let run = |exec, expected: &dyn Fn(u32) -> u32| {

@@ -1,4 +1,4 @@
-//! Memory: allocation, copies, sets, what counts as written, and what is refused.
+//! Memory: allocation, copies, sets, which bytes count as written, and which calls are rejected.
 
 mod common;
 
@@ -76,7 +76,7 @@ fn sets_of_every_width_and_rows() {
     (0..4).for_each(|row| expected[32 + 8 * row..35 + 8 * row].fill(0x7f));
     assert_eq!(download(a.0, 64), expected);
     assert!(kinds().is_empty());
-    // SAFETY: refused, and found.
+    // SAFETY: the call is rejected and reported as a finding.
     assert_eq!(unsafe { cuMemsetD8_v2(a.0, 1, 1 << 22) }, Code::INVALID_VALUE);
     assert_eq!(kinds(), ["out_of_bounds"]);
 }
@@ -100,10 +100,10 @@ fn rows_and_layers_are_copied_with_their_distances() {
         height,
     };
     // Two layers of three rows of four bytes, from rows of 10 and layers of 5 to rows of 12 and
-    // layers of 4, from the second row's third byte.
+    // layers of 4, starting at the second row's third byte.
     let from = Place { x: 2, y: 1, ..place(1, host(&bytes), 0, 10, 5) };
     let copy = Memcpy3D { from, to: place(2, null_mut(), a.0, 12, 4), width: 4, height: 3, depth: 2 };
-    // SAFETY: the descriptions are those of the buffers.
+    // SAFETY: the descriptions match the buffers.
     unsafe {
         ok(cuMemcpy3D_v2(&copy));
         let mut expected = vec![0; 200];
@@ -137,7 +137,7 @@ fn rows_and_layers_are_copied_with_their_distances() {
             Code::INVALID_VALUE
         );
     }
-    assert_eq!(kinds(), ["out_of_bounds"], "the last layer would end behind the buffer");
+    assert_eq!(kinds(), ["out_of_bounds"], "the last layer would end after the buffer");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn wrong_copies_are_refused_and_found() {
     let (_alone, _primary) = alone();
     let (a, bytes) = (Buffer::new(100), [0u8; 200]);
     let at = host(&bytes);
-    // SAFETY: nothing is copied but within `bytes`; every other call is refused.
+    // SAFETY: copies stay within `bytes`; every other call is rejected.
     unsafe {
         assert_eq!(cuMemcpyHtoD_v2(0, at, 1), Code::INVALID_VALUE);
         assert_eq!(cuMemcpyHtoD_v2(a.0, std::ptr::null(), 1), Code::INVALID_VALUE);
@@ -194,7 +194,7 @@ fn memory_is_freed_once_and_found_afterwards() {
     ok(cuMemFree_v2(base.0));
     assert_eq!(cuMemFree_v2(base.0), Code::INVALID_VALUE, "twice");
     ok(cuMemFree_v2(0));
-    // SAFETY: refused.
+    // SAFETY: the call is rejected.
     assert_eq!(unsafe { cuMemsetD8_v2(base.0, 0, 4) }, Code::INVALID_VALUE);
     assert_eq!(kinds(), ["out_of_bounds"], "use after free");
 }
@@ -206,7 +206,7 @@ fn host_memory_has_one_address_for_both() {
     unsafe {
         let pinned: *mut c_void = get(|to| cuMemHostAlloc(to, 256, 0));
         assert_eq!(get(|to| cuMemHostGetDevicePointer_v2(to, pinned, 0)), pinned as u64);
-        assert_eq!(get(|to| cuMemHostGetFlags(to, pinned)), 3, "portable and mapped, as all are");
+        assert_eq!(get(|to| cuMemHostGetFlags(to, pinned)), 3, "portable and mapped, like all of it");
         pinned.cast::<u8>().write_bytes(9, 256);
         let device = Buffer::new(256);
         ok(cuMemcpyHtoDAsync_v2(device.0, pinned, 256, NULL));
@@ -248,7 +248,7 @@ fn registered_memory_is_known_by_its_start() {
     ok(register(4096, 4096));
     assert_eq!(register(0, 0), Code::INVALID_VALUE);
     assert_eq!(cuMemHostRegister_v2(null_mut(), 4, 0), Code::INVALID_VALUE);
-    assert_eq!(cuMemHostRegister_v2(at, 4, 2), Code::NOT_SUPPORTED, "kernels do not reach it");
+    assert_eq!(cuMemHostRegister_v2(at, 4, 2), Code::NOT_SUPPORTED, "kernels cannot access it");
     // SAFETY: a pointer to a local.
     assert_eq!(unsafe { cuMemHostGetDevicePointer_v2(&mut 0, at, 0) }, Code::NOT_SUPPORTED);
     assert_eq!(cuMemHostUnregister(at.wrapping_byte_add(8)), Code::INVALID_VALUE);
@@ -261,7 +261,7 @@ fn registered_memory_is_known_by_its_start() {
 fn addresses_are_described() {
     let (_alone, primary) = alone();
     let device = Buffer::new(64);
-    // SAFETY: pointers of the helper, with room for what each attribute is.
+    // SAFETY: pointers of the helper, with room for the value of each attribute.
     unsafe {
         let pinned: *mut c_void = get(|to| cuMemHostAlloc(to, 64, 0));
         let managed = get(|to| cuMemAllocManaged(to, 64, 1));
@@ -278,14 +278,18 @@ fn addresses_are_described() {
         assert_eq!((wide(1, device.0), small(9, device.0), small(16, device.0)), (primary.0 as u64, 0, 3));
         assert_eq!(wide(4, host_at), host_at);
         assert_ne!(wide(7, device.0), wide(7, managed));
-        assert_eq!(cuPointerGetAttribute(pointer_to(&mut 0u64), 4, device.0), Code::INVALID_VALUE, "no host has it");
+        assert_eq!(
+            cuPointerGetAttribute(pointer_to(&mut 0u64), 4, device.0),
+            Code::INVALID_VALUE,
+            "it has no host address"
+        );
         assert_eq!(cuPointerGetAttribute(pointer_to(&mut 0u64), 22, device.0), Code::INVALID_VALUE);
         let unknown = (&raw const device) as u64;
         assert_eq!(cuPointerGetAttribute(pointer_to(&mut 0u64), 2, unknown), Code::INVALID_VALUE);
         let (mut kind, mut ordinal, mut start) = (9i32, 9i32, 9u64);
         let mut to = [pointer_to(&mut kind), pointer_to(&mut ordinal), pointer_to(&mut start)];
         ok(cuPointerGetAttributes(3, [2, 9, 11].as_ptr(), to.as_mut_ptr(), unknown));
-        assert_eq!((kind, ordinal, start), (0, -2, 0), "asking for several tells that nothing is known");
+        assert_eq!((kind, ordinal, start), (0, -2, 0), "a query for several attributes succeeds");
         ok(cuPointerSetAttribute(pointer_to(&mut 1u32), 6, device.0));
         assert_eq!(cuPointerSetAttribute(pointer_to(&mut 1u32), 2, device.0), Code::INVALID_VALUE);
         ok(cuMemFreeHost(pinned));

@@ -1,5 +1,5 @@
-//! Modules and launches: arguments both ways, limits with CUDA's codes, libraries, questions about
-//! kernels, texts that no card takes.
+//! Modules and launches: arguments passed in both ways, limits with CUDA's codes, libraries, kernel
+//! queries, and texts that every card rejects.
 
 mod common;
 
@@ -15,10 +15,10 @@ use isobit_simgpu_cuda::occupancy::*;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::null_mut;
 
-/// A launch along x.
+/// Launches along x.
 fn launch(kernel: Handle, blocks: u32, threads: u32, shared: u32, params: &mut [*mut c_void]) -> Code {
     let params = if params.is_empty() { null_mut() } else { params.as_mut_ptr() };
-    // SAFETY: the callers give the kernel's arguments.
+    // SAFETY: the callers pass the kernel's arguments.
     unsafe { cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, shared, NULL, params, null_mut()) }
 }
 
@@ -57,7 +57,7 @@ fn launches(module: Handle) {
     ok(launch(linear, 4, 256, 0, params));
     assert_eq!(numbers(out.0, 1000), (0..1000).map(|i| i * 3 + 5).collect::<Vec<_>>());
 
-    // As PTX lays parameters out: 8 bytes, 4, 1, padding to 8, 8.
+    // The parameter layout of PTX: 8 bytes, 4, 1, padding to 8, 8.
     let mut packed = [0u8; 24];
     packed[..8].copy_from_slice(&out.0.to_le_bytes());
     packed[8..12].copy_from_slice(&n.to_le_bytes());
@@ -89,7 +89,7 @@ fn launches(module: Handle) {
     assert!(kinds().is_empty());
 }
 
-/// What CUDA documents of grids, blocks and shared memory, with the codes of a real driver.
+/// CUDA's documented limits of grids, blocks and shared memory, with the codes of a real driver.
 fn limits(module: Handle) {
     let nothing = kernel(module, c"nothing");
     // SAFETY: kernels without arguments.
@@ -110,11 +110,11 @@ fn limits(module: Handle) {
     for grid in [[1 << 31, 1, 1], [1, 65536, 1], [1, 1, 65536]] {
         assert_eq!(shaped(grid, [1; 3], 0), Code::INVALID_VALUE);
     }
-    assert_eq!(shaped([1; 3], [1; 3], 49153), Code::INVALID_VALUE, "more is to be asked for first");
+    assert_eq!(shaped([1; 3], [1; 3], 49153), Code::INVALID_VALUE, "a larger size needs an attribute");
     ok(cuFuncSetAttribute(nothing, 8, 60000));
     ok(shaped([1; 3], [1; 3], 60000));
     assert_eq!(shaped([1; 3], [1; 3], 60001), Code::INVALID_VALUE);
-    assert_eq!(of(kernel(module, c"shared"), [1; 3], [32, 1, 1], 9153), Code::INVALID_VALUE, "beside its own");
+    assert_eq!(of(kernel(module, c"shared"), [1; 3], [32, 1, 1], 9153), Code::INVALID_VALUE, "with its static memory");
     ok(of(kernel(module, c"shared"), [1; 3], [32, 1, 1], 9152));
     let required = kernel(module, c"required");
     ok(of(required, [1; 3], [32, 2, 1], 0));
@@ -124,7 +124,7 @@ fn limits(module: Handle) {
     ok(launch(kernel(module, c"limited"), 1, 64, 0, &mut [pointer(&mut data)]));
     assert_eq!(launch(kernel(module, c"limited"), 1, 65, 0, &mut [pointer(&mut data)]), Code::INVALID_VALUE);
     assert_eq!(of(NULL, [1; 3], [1; 3], 0), Code::INVALID_HANDLE);
-    // SAFETY: a kernel without arguments; the stream is none.
+    // SAFETY: a kernel without arguments; the stream handle is invalid.
     let stale = unsafe { cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, key(0x99), null_mut(), null_mut()) };
     assert_eq!(stale, Code::INVALID_HANDLE);
     ok(cuCtxSynchronize());
@@ -147,7 +147,7 @@ fn attributes_of_launches(module: Handle) {
             attributes: attributes.as_ptr(),
             count: attributes.len() as u32,
         };
-        // SAFETY: a kernel without arguments, and a list of the length that is given.
+        // SAFETY: a kernel without arguments, and a list of the given length.
         unsafe { cuLaunchKernelEx(&config, nothing, null_mut(), null_mut()) }
     };
     ok(with(&[], 2));
@@ -232,7 +232,7 @@ fn questions(module: Handle, device: c_int) {
     occupancy(module, device);
 }
 
-/// Against what a real H200 answers; the registers of these kernels limit nothing.
+/// Compares with the answers of a real H200; the registers of these kernels do not limit occupancy.
 fn occupancy(module: Handle, device: c_int) {
     if device != 2 {
         return;
@@ -300,13 +300,14 @@ fn libraries(device: c_int) {
     assert!(kinds().is_empty());
 }
 
-/// Loads a text with a log of so many bytes: the code, the log, and how long it is.
+/// Loads a text with a log buffer of `room` bytes and returns the code, the log, and the log's
+/// length.
 fn load_with_log(text: &[u8], room: usize) -> (Code, String, usize) {
     let (mut module, mut log) = (null_mut(), vec![b'x'; room.max(1)]);
     // `CU_JIT_ERROR_LOG_BUFFER`, `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`, `CU_JIT_LOG_VERBOSE`.
     let (mut options, mut values) = ([5, 6, 12], [log.as_mut_ptr().cast(), room as *mut c_void, key(1)]);
-    // SAFETY: the callers give texts that end in NUL, or machine code; the options point to a
-    // buffer of the size that is given.
+    // SAFETY: the callers pass texts that end in NUL, or machine code; the options point to a
+    // buffer of the given size.
     let code =
         unsafe { cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 3, options.as_mut_ptr(), values.as_mut_ptr()) };
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(0);
@@ -328,7 +329,7 @@ fn texts() {
     assert_eq!(load_with_log(b"\x7fELF\x02\x01\x01\0", 0).0, Code::NO_BINARY_FOR_GPU);
     assert_eq!(load_with_log(text("ret;").as_bytes(), 1000), (Code::SUCCESS, String::new(), 0));
     let mut module = null_mut();
-    // SAFETY: null pointers are refused; the name ends in NUL.
+    // SAFETY: null pointers are rejected; the name ends in NUL.
     unsafe {
         assert_eq!(cuModuleLoadData(&mut module, std::ptr::null()), Code::INVALID_VALUE);
         assert_eq!(cuModuleLoad(&mut module, c"/no such file".as_ptr()), Code::FILE_NOT_FOUND);
@@ -344,11 +345,11 @@ fn texts() {
     context(1);
 }
 
-/// Kernels that do what they should not: found and named, and the launch itself succeeds.
+/// Kernels with planted faults: the findings name them, and the launch call itself succeeds.
 fn planted() {
     let module = load(common::SOURCE);
     let (data, mut count) = (Buffer::new(40), 11u32);
-    // SAFETY: host memory of the size that is copied.
+    // SAFETY: host memory of the size of the copy.
     ok(unsafe { cuMemcpyHtoD_v2(data.0, [1u32; 9].as_ptr().cast(), 36) });
     let mut address = data.0;
     ok(launch(kernel(module, c"add_one"), 1, 64, 0, &mut [pointer(&mut address), pointer(&mut count)]));

@@ -1,4 +1,4 @@
-//! Memory in stream order, and its pools.
+//! Stream-ordered memory and its pools.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 fn attribute(pool: *mut c_void, number: i32) -> u64 {
-    // SAFETY: the pointer is the helper's, and has room for the widest.
+    // SAFETY: the pointer is the helper's, and has room for the widest attribute.
     get(|to: *mut u64| unsafe { cuMemPoolGetAttribute(pool, number, to.cast()) })
 }
 
@@ -40,7 +40,7 @@ fn memory_comes_and_goes_in_stream_order() {
 
         assert_eq!(get(|to| cuMemAllocAsync(to, 0, stream)), 0);
         ok(cuMemFreeAsync(0, stream));
-        // The ways to allocate and to free go together as one likes.
+        // Every way to allocate works with every way to free.
         let plain = std::mem::ManuallyDrop::new(Buffer::new(64));
         ok(cuMemFreeAsync(plain.0, stream));
         ok(cuMemFree_v2(get(|to| cuMemAllocAsync(to, 50, NULL))));
@@ -85,7 +85,7 @@ fn pools_have_attributes_of_their_own() {
         ok(cuMemPoolTrimTo(pool, 0));
         let access = Access { location: props.location, flags: 3 };
         ok(cuMemPoolSetAccess(pool, &access, 1));
-        assert_eq!(cuMemPoolSetAccess(pool, &Access { flags: 0, ..access }, 1), Code::INVALID_VALUE, "its own card");
+        assert_eq!(cuMemPoolSetAccess(pool, &Access { flags: 0, ..access }, 1), Code::INVALID_VALUE, "its own device");
         assert_eq!(get(|to| cuMemPoolGetAccess(to, pool, &props.location)), 3);
         ok(cuMemPoolDestroy(pool));
         assert_eq!(get(|to| cuDeviceGetMemPool(to, 0)), default);

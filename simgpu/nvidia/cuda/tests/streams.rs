@@ -1,4 +1,4 @@
-//! Streams, events, host functions and captures through C.
+//! Streams, events, host functions and captures through the C API.
 
 mod common;
 
@@ -18,7 +18,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 unsafe extern "C" fn count(data: *mut c_void) {
-    // SAFETY: the tests give a counter that outlives the call.
+    // SAFETY: the tests pass a counter that outlives the call.
     unsafe { &*data.cast::<AtomicU32>() }.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -71,7 +71,7 @@ fn streams_and_events_are_validated() {
         }
         assert_eq!(cuEventRecord(event, stream), Code::INVALID_HANDLE);
         assert_eq!(cuStreamWaitEvent(stream, NULL, 0), Code::INVALID_HANDLE);
-        assert_eq!(cuEventQuery(stream), Code::INVALID_HANDLE, "a stream is no event");
+        assert_eq!(cuEventQuery(stream), Code::INVALID_HANDLE, "a stream is not an event");
     }
     for own in [0, 1, 2] {
         assert_eq!(cuStreamDestroy_v2(own as Handle), Code::INVALID_HANDLE);
@@ -99,7 +99,7 @@ fn functions_of_the_host_are_called_in_order() {
     }
     let (stream, counter) = (stream(0), AtomicU32::new(0));
     let data = (&raw const counter).cast_mut().cast();
-    // SAFETY: the counter outlives the work, which is waited for.
+    // SAFETY: the counter outlives the work, because the test waits for it.
     unsafe {
         ok(cuLaunchHostFunc(stream, Some(count), data));
         ok(cuStreamAddCallback(stream, Some(called), data, 0));
@@ -112,8 +112,8 @@ fn functions_of_the_host_are_called_in_order() {
     ok(cuStreamDestroy_v2(stream));
 }
 
-/// What a call answers on a stream that captures, the state of the capture after it, and what its
-/// end answers.
+/// Returns the code of a call on a capturing stream, the state of the capture after it, and the
+/// code of the capture's end.
 fn in_capture(flags: u32, call: impl FnOnce(Handle) -> Code) -> (Code, i32, Code) {
     let stream = stream(flags);
     ok(cuStreamBeginCapture_v2(stream, 0));
@@ -141,9 +141,9 @@ fn a_capture_refuses_what_waits_or_allocates() {
     let unsupported = spoilt(Code::STREAM_CAPTURE_UNSUPPORTED);
     let goes_on = (Code::SUCCESS, 1, Code::SUCCESS);
     unsafe extern "C" fn never(_stream: Handle, _code: Code, _data: *mut c_void) {}
-    // SAFETY: pointers to locals; what is captured is never launched.
+    // SAFETY: pointers to locals; the captured work is never launched.
     unsafe {
-        // As a real driver answers.
+        // These are the answers of a real driver.
         assert_eq!(in_capture(1, |_| cuMemAlloc_v2(&mut 0, 4)), unsupported);
         assert_eq!(in_capture(1, |_| cuMemFree_v2(held.0)), unsupported);
         assert_eq!(in_capture(1, |_| cuMemHostAlloc(&mut null_mut(), 4, 0)), unsupported);

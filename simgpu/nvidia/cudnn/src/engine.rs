@@ -1,5 +1,5 @@
-//! The ways to compute a convolution that this library offers, as a card's library has them: what
-//! is fastest there is not always what is exact or repeats, and its notes say so.
+//! The convolution engines of this library. They mirror a real card's library: the fastest engine
+//! is not always exact or deterministic, and its notes say so.
 
 use crate::problem::{BFLOAT16, FLOAT, HALF, Problem};
 use crate::status::{NOT_SUPPORTED, Outcome, ensure, fail};
@@ -13,44 +13,45 @@ pub const NONDETERMINISTIC: c_int = 4;
 /// `CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP`.
 pub const STRICT_NAN_PROP: c_int = 9;
 
-/// An engine. Its place here is its number.
+/// An engine. Its position in the enum is its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
-    /// A matrix product whose matrix is never written out. Computes everything.
+    /// An implicit matrix product: the matrix is never materialised. Supports every problem.
     Implicit,
-    /// The same, with the places of the filter's elements worked out before, in the workspace.
+    /// The same, with precomputed offsets of the filter's elements in the workspace.
     Indexed,
-    /// On the matrix units, which take f32 with the precision of TF32, and want channels last:
-    /// operands that are not are written anew in the workspace.
+    /// Uses the matrix units, which take f32 with the precision of TF32 and need channels-last
+    /// operands; other operands are copied to that layout in the workspace.
     MatrixUnits,
-    /// A gradient that is added up in memory, in an order that nothing says. Here it is the same as
-    /// anywhere.
+    /// A gradient that is accumulated in memory in an unspecified order. Here the order is always
+    /// the same.
     Atomic,
 }
 
-/// All of them.
+/// All engines.
 pub(crate) const ENGINES: [Engine; 4] = [Engine::Implicit, Engine::Indexed, Engine::MatrixUnits, Engine::Atomic];
-/// Those that a heuristic thinks of, fastest first.
+/// The engines that a heuristic considers, fastest first.
 const RANKED: [Engine; 4] = [Engine::MatrixUnits, Engine::Atomic, Engine::Indexed, Engine::Implicit];
 
 impl Engine {
-    /// The engine of a number.
+    /// Returns the engine with an index.
     pub(crate) fn of(index: i64) -> Outcome<Self> {
         let engine = usize::try_from(index).ok().and_then(|i| ENGINES.get(i));
-        engine.copied().map_or_else(|| fail(NOT_SUPPORTED, format!("there is no engine {index}")), Ok)
+        engine.copied().map_or_else(|| fail(NOT_SUPPORTED, format!("engine {index} does not exist")), Ok)
     }
 
     pub(crate) fn index(self) -> i64 {
         self as i64
     }
 
-    /// Engines for a problem, fastest first; or those alone that compute whatever can be computed.
+    /// Returns the engines for a problem, fastest first; with `fallback`, only the engines that
+    /// support every supported problem.
     pub(crate) fn ranked(problem: &Problem, fallback: bool) -> Vec<Self> {
         let engines = if fallback { &RANKED[3..] } else { &RANKED };
         engines.iter().copied().filter(|e| e.check(problem).is_ok()).collect()
     }
 
-    /// Whether it computes a problem.
+    /// Whether the engine supports a problem.
     pub(crate) fn check(self, problem: &Problem) -> Outcome {
         problem.check_supported()?;
         let (data, compute) = (problem.data_types[0], problem.compute_type);
@@ -61,7 +62,7 @@ impl Engine {
             Self::MatrixUnits => compute == FLOAT && [FLOAT, HALF, BFLOAT16].contains(&data),
             Self::Atomic => !is_forward && compute != HALF,
         };
-        ensure(fits, NOT_SUPPORTED, || format!("engine {} does not compute this", self.index()))
+        ensure(fits, NOT_SUPPORTED, || format!("engine {} does not support this problem", self.index()))
     }
 
     /// `CUDNN_ATTR_ENGINE_NUMERICAL_NOTE`.
@@ -74,7 +75,7 @@ impl Engine {
         }
     }
 
-    /// Bytes of the memory that it works in.
+    /// Returns the bytes of workspace that the engine needs.
     pub(crate) fn workspace(self, problem: &Problem) -> usize {
         let convolution = &problem.convolution;
         match self {
@@ -88,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// What it makes of an f32 before it multiplies.
+    /// Returns the conversion that the engine applies to an f32 before it multiplies.
     pub(crate) fn prepare(self, problem: &Problem) -> fn(f32) -> f32 {
         if self == Self::MatrixUnits && problem.data_types[0] == FLOAT { tf32 } else { |value| value }
     }
@@ -98,13 +99,13 @@ fn has_channels_last(tensor: &Tensor) -> bool {
     tensor.dims[1] == 1 || tensor.strides[1] == 1
 }
 
-/// The nearest number of ten bits after the point, away from zero where two are as near, as
-/// `cvt.rna.tf32.f32` has it.
+/// Rounds to the nearest number with ten mantissa bits, ties away from zero, like
+/// `cvt.rna.tf32.f32`.
 fn tf32(value: f32) -> f32 {
     if !value.is_finite() {
         return value;
     }
-    // A carry goes on into the exponent, which is the next power of two, or infinity.
+    // A carry goes into the exponent and gives the next power of two, or infinity.
     f32::from_bits((value.to_bits() + 0x1000) & !0x1fff)
 }
 

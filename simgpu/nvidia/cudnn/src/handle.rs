@@ -8,19 +8,19 @@ use std::ffi::c_void;
 
 static HANDLES: Handles<Mutex<Stream>> = Handles::new();
 
-/// The driver, which the simulator is.
+/// Returns the driver, which is the simulator.
 pub(crate) fn driver(without: Status) -> Outcome<&'static Runtime> {
     CUDA.runtime().or_else(|why| fail(without, why))
 }
 
-/// Makes a handle on the default stream.
+/// Creates a handle on the default stream.
 ///
 /// # Safety
 /// `handle` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnCreate(handle: *mut *mut c_void) -> Status {
     answer(|| {
-        ensure(!handle.is_null(), BAD_PARAM, || "cudnnCreate: no place for the handle".into())?;
+        ensure(!handle.is_null(), BAD_PARAM, || "cudnnCreate: the pointer to the handle is null".into())?;
         driver(NOT_INITIALIZED)?;
         // SAFETY: not null; the caller promises that `handle` is null or can be written.
         unsafe { handle.write(HANDLES.insert(Mutex::new(Stream(std::ptr::null_mut())))) };
@@ -28,40 +28,40 @@ pub unsafe extern "C" fn cudnnCreate(handle: *mut *mut c_void) -> Status {
     })
 }
 
-/// Destroys a handle, once the work of its stream is done. None at all is nothing to destroy.
+/// Destroys a handle when the work of its stream is done. A null handle is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnDestroy(handle: *mut c_void) -> Status {
     answer(|| {
         if handle.is_null() {
             return Ok(());
         }
-        let Some(stream) = HANDLES.remove(handle) else { return fail(BAD_PARAM, "cudnnDestroy: no handle") };
+        let Some(stream) = HANDLES.remove(handle) else { return fail(BAD_PARAM, "cudnnDestroy: not a handle") };
         let stream = *stream.lock();
         if let Ok(cuda) = CUDA.runtime()
             && cuda.is_capturing(stream) == Ok(false)
         {
-            // A failure of the work is the driver's to report, and a stream that is gone has none.
+            // The driver reports failures of the work, and a destroyed stream has no work.
             let _ = cuda.synchronize(stream);
         }
         Ok(())
     })
 }
 
-/// Sets the stream that later calls work on.
+/// Sets the stream of later calls.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnSetStream(handle: *mut c_void, stream: *mut c_void) -> Status {
     answer(|| {
-        let Some(context) = HANDLES.get(handle) else { return fail(BAD_PARAM, "cudnnSetStream: no handle") };
-        // The default stream is there, whatever may be asked of it just now.
+        let Some(context) = HANDLES.get(handle) else { return fail(BAD_PARAM, "cudnnSetStream: not a handle") };
+        // The default stream always exists, whatever the driver reports about it at this moment.
         if !stream.is_null() && driver(INTERNAL_ERROR)?.is_capturing(Stream(stream)).is_err() {
-            return fail(BAD_PARAM, "cudnnSetStream: no stream");
+            return fail(BAD_PARAM, "cudnnSetStream: not a stream");
         }
         *context.lock() = Stream(stream);
         Ok(())
     })
 }
 
-/// The stream that calls work on.
+/// Returns the stream of the handle.
 ///
 /// # Safety
 /// `stream` is null or can be written.
@@ -69,20 +69,20 @@ pub extern "C" fn cudnnSetStream(handle: *mut c_void, stream: *mut c_void) -> St
 pub unsafe extern "C" fn cudnnGetStream(handle: *mut c_void, stream: *mut *mut c_void) -> Status {
     answer(|| {
         let current = stream_of(handle)?;
-        ensure(!stream.is_null(), BAD_PARAM, || "cudnnGetStream: no place for the stream".into())?;
+        ensure(!stream.is_null(), BAD_PARAM, || "cudnnGetStream: the pointer to the stream is null".into())?;
         // SAFETY: not null; the caller promises that `stream` is null or can be written.
         unsafe { stream.write(current.0) };
         Ok(())
     })
 }
 
-/// The stream of a handle.
+/// Returns the stream of a handle.
 pub(crate) fn stream_of(handle: *mut c_void) -> Outcome<Stream> {
     let Some(context) = HANDLES.get(handle) else { return fail(BAD_PARAM, "no handle") };
     Ok(*context.lock())
 }
 
-/// A handle on the default stream, where there may be no driver.
+/// Creates a handle on the default stream without a driver.
 #[cfg(test)]
 pub(crate) fn test_handle() -> *mut c_void {
     HANDLES.insert(Mutex::new(Stream(std::ptr::null_mut())))
@@ -111,7 +111,7 @@ mod tests {
                 assert_eq!(cudnnSetStream(none, null_mut()), BAD_PARAM);
             }
             assert_eq!(cudnnCreate(null_mut()), BAD_PARAM);
-            // No simulator lies beside a test program.
+            // There is no simulator next to a test program.
             assert_eq!(cudnnCreate(&mut stream), NOT_INITIALIZED);
         }
     }

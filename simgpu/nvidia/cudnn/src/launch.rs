@@ -1,4 +1,4 @@
-//! A convolution on its way: put into the stream, computed when that gets there.
+//! A convolution launch: enqueued on the stream, computed when the stream reaches it.
 
 use crate::engine::Engine;
 use crate::handle::driver;
@@ -10,16 +10,16 @@ use isobit_simgpu_math::convolution::Call;
 use isobit_simgpu_math::number::{Compute, Output};
 use isobit_simgpu_math::scratch;
 
-/// A convolution whose arguments are checked.
+/// A convolution with checked arguments.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch {
-    /// Who asks, for findings.
+    /// The name of the call, for findings.
     pub(crate) what: &'static str,
     pub(crate) problem: Problem,
     pub(crate) engine: Engine,
     /// The exposed addresses of the operands, in the order of the convolution's tensors.
     pub(crate) addresses: [usize; 3],
-    /// The exposed address of as much memory as the engine asks for.
+    /// The exposed address of the workspace, which has the size that the engine needs.
     pub(crate) workspace: usize,
     pub(crate) alpha: f64,
     pub(crate) beta: f64,
@@ -30,22 +30,22 @@ impl Launch {
         let cuda = driver(INTERNAL_ERROR)?;
         let work = move || {
             let access = |at: *const u8, bytes, write, what: &str| cuda.access(at, bytes, write, what);
-            // SAFETY: a device address is a host address, and the simulator is asked for each
+            // SAFETY: a device address is a host address, and the simulator checks each access
             // first.
             unsafe { self.run(&access) };
         };
         cuda.enqueue(stream, work).or_else(|code| {
-            fail(EXECUTION_FAILED_CUDA_DRIVER, format!("{}: the driver takes no work: {code}", self.what))
+            fail(EXECUTION_FAILED_CUDA_DRIVER, format!("{}: the driver did not accept the work: {code}", self.what))
         })
     }
 
     /// # Safety
-    /// Where `access` allows it, the workspace may be written, and the operands hold what the
-    /// problem says.
+    /// Wherever `access` allows it, the workspace is writable and the operands have the sizes of
+    /// the problem.
     pub(crate) unsafe fn run(&self, access: &Access<'_>) {
         let bytes = self.engine.workspace(&self.problem);
-        // SAFETY: the caller promises that where `access` allows it, the workspace may be written,
-        // and the operands hold what the problem says.
+        // SAFETY: the caller promises that the workspace is writable and the operands have the
+        // sizes of the problem wherever `access` allows it.
         if !unsafe { scratch::spoil(self.workspace, bytes, &format!("{}: the workspace", self.what), access) } {
             return;
         }
@@ -64,10 +64,10 @@ impl Launch {
     }
 
     /// # Safety
-    /// As [`run`](Self::run), for operands of type `T`.
+    /// The requirements of [`run`](Self::run), with operands of type `T`.
     unsafe fn run_as<T: Output<C>, C: Compute>(&self, [alpha, beta]: [C; 2], prepare: fn(C) -> C, access: &Access<'_>) {
         let call = Call { what: self.what, addresses: self.addresses, alpha, beta, prepare };
-        // SAFETY: the caller promises what `run` asks, for operands of type `T`.
+        // SAFETY: the caller meets the requirements of `run`, with operands of type `T`.
         unsafe { self.problem.convolution.run::<T, C>(&call, access) };
     }
 }

@@ -1,12 +1,13 @@
 //! `libcudnn.so` for the simulated NVIDIA GPU: convolutions and their gradients, through cuDNN's
-//! graphs of one operation and through the functions that were there before graphs, computed on the
-//! host when the stream gets there. Two and three spatial dimensions, any strides of input and
-//! result, groups, f16, bf16, f32 and f64.
+//! graphs with one operation and through the legacy functions, computed on the host when the stream
+//! reaches them. Supports two and three spatial dimensions, any strides of input and result,
+//! groups, f16, bf16, f32 and f64.
 //!
-//! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html>. What the
-//! documentation forbids is refused, also where release 9.26 lets it pass: a required attribute
-//! that is not set, a size or stride of zero, more elements than an attribute has. Where it says
-//! nothing, the answer is that release's, in the status's category at least.
+//! <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-graph-library.html>. The library
+//! rejects what the documentation forbids, even if release 9.26 accepts it: a required attribute
+//! that is not set, a size or stride of zero, more elements than an attribute has. Where the
+//! documentation says nothing, the library returns the status of that release, or at least a status
+//! of the same category.
 
 mod backend;
 mod engine;
@@ -23,19 +24,19 @@ pub use handle::*;
 pub use legacy::*;
 pub use status::*;
 
-/// The version that this stands in for, 9.26.0.
+/// The cuDNN version that this library replaces, 9.26.0.
 const VERSION: usize = 9_26_00;
 
-/// The CUDA that this stands in for was built with, 13.0.
+/// The CUDA version that the replaced library was built with, 13.0.
 const CUDA_VERSION: usize = 13_000;
 
-/// The library's version.
+/// Returns the library's version.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnGetVersion() -> usize {
     VERSION
 }
 
-/// The version of CUDA's runtime that the library was built with.
+/// Returns the version of the CUDA runtime that the library was built with.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnGetCudartVersion() -> usize {
     CUDA_VERSION

@@ -1,4 +1,4 @@
-//! A convolution with its types: what both of cuDNN's interfaces come to.
+//! A convolution with its types: the common form of both cuDNN APIs.
 
 use crate::status::{BAD_PARAM, DATA_TYPE, NOT_SUPPORTED, Outcome, SHAPE, ensure, fail};
 use isobit_simgpu_math::convolution::{Convolution, Pass, SPATIAL, Tensor, Window};
@@ -13,19 +13,19 @@ pub const HALF: c_int = 2;
 /// `CUDNN_DATA_BFLOAT16`.
 pub const BFLOAT16: c_int = 9;
 
-/// The bytes of an element of a `cudnnDataType_t`.
+/// Returns the bytes per element of a `cudnnDataType_t`.
 pub(crate) fn size_of_data(data_type: c_int) -> Outcome<i64> {
     match data_type {
         FLOAT | 4 => Ok(4),
         DOUBLE | 10 => Ok(8),
         HALF | BFLOAT16 => Ok(2),
         3 | 6 | 11 | 12 | 13 => Ok(1),
-        5 | 7 | 8 => fail(NOT_SUPPORTED, "a data type of vectors, which releases before 9 had"),
-        other => fail(BAD_PARAM, format!("no data type: {other}")),
+        5 | 7 | 8 => fail(NOT_SUPPORTED, "a vector data type, which only releases before 9 have"),
+        other => fail(BAD_PARAM, format!("unknown data type: {other}")),
     }
 }
 
-/// A tensor as a description has it: sizes and strides of samples (or filters), channels and the
+/// A tensor as its descriptor gives it: sizes and strides of samples (or filters), channels and the
 /// spatial dimensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Described {
@@ -34,7 +34,7 @@ pub(crate) struct Described {
     pub(crate) strides: Vec<i64>,
 }
 
-/// A window as a description has it, along each spatial dimension.
+/// A window as its descriptor gives it, along each spatial dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Steps {
     pub(crate) before: Vec<i64>,
@@ -44,35 +44,35 @@ pub(crate) struct Steps {
     pub(crate) is_flipped: bool,
 }
 
-/// A convolution and the types that it is computed with.
+/// A convolution and the types of its computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) convolution: Convolution,
-    /// Of the operands, in the order of the convolution's tensors.
+    /// The types of the operands, in the order of the convolution's tensors.
     pub(crate) data_types: [c_int; 3],
-    /// Of the sums.
+    /// The type of the sums.
     pub(crate) compute_type: c_int,
-    /// How many spatial dimensions were described.
+    /// The number of spatial dimensions in the descriptor.
     pub(crate) spatial: usize,
 }
 
-/// Sizes or steps, not negative, behind as many of `fill` as there are dimensions fewer; the first
-/// `kept` stay first.
+/// Expands `from` to `N` values by inserting `fill` after the first `kept` values. The values must
+/// not be negative.
 fn spread<const N: usize>(from: &[i64], kept: usize, fill: usize) -> Outcome<[usize; N]> {
     let mut to = [fill; N];
     for (i, &n) in from.iter().enumerate() {
         let at = if i < kept { i } else { i + N - from.len() };
-        to[at] = usize::try_from(n).or_else(|_| fail(BAD_PARAM, format!("a size or step of {n}")))?;
+        to[at] = usize::try_from(n).or_else(|_| fail(BAD_PARAM, format!("invalid size or step {n}")))?;
     }
     Ok(to)
 }
 
 impl Described {
     fn tensor(&self) -> Outcome<Tensor> {
-        // Strides of dimensions that are not there step over one index, which is none.
+        // The stride of a missing dimension is never used: the dimension has one index.
         let tensor = Tensor { dims: spread(&self.dims, 2, 1)?, strides: spread(&self.strides, 2, 0)? };
-        ensure(tensor.extent().is_some(), SHAPE, || "a tensor larger than memory can be".into())?;
-        ensure(tensor.is_distinct(), BAD_PARAM, || "a tensor whose elements share places".into())?;
+        ensure(tensor.extent().is_some(), SHAPE, || "the tensor exceeds the address space".into())?;
+        ensure(tensor.is_distinct(), BAD_PARAM, || "elements of the tensor overlap".into())?;
         Ok(tensor)
     }
 }
@@ -92,8 +92,8 @@ impl Steps {
 }
 
 impl Problem {
-    /// The operands are the convolution's input, filter and result, or their gradients. Without a
-    /// number of groups, the channels tell it.
+    /// Creates a problem. The operands are the convolution's input, filter and result, or their
+    /// gradients. Without a number of groups, the channel counts determine it.
     pub(crate) fn new(
         pass: Pass,
         steps: &Steps,
@@ -104,30 +104,30 @@ impl Problem {
         let spatial = steps.stride.len();
         let rank = spatial + 2;
         ensure(operands.iter().all(|t| t.dims.len() == rank && t.strides.len() == rank), BAD_PARAM, || {
-            format!("a convolution over {spatial} dimensions is of tensors of {rank}")
+            format!("a convolution with {spatial} spatial dimensions does not fit tensors of rank {rank}")
         })?;
-        ensure((1..=SPATIAL).contains(&spatial), SHAPE, || format!("a convolution over {spatial} dimensions"))?;
+        ensure((1..=SPATIAL).contains(&spatial), SHAPE, || format!("unsupported: {spatial} spatial dimensions"))?;
         let [x, w, y] = operands.map(Described::tensor);
         let tensors = [x?, w?, y?];
         let groups = groups.unwrap_or(tensors[0].dims[1] / tensors[1].dims[1].max(1));
         let convolution = Convolution { pass, window: steps.window(groups)?, tensors };
         ensure(convolution.is_valid(), BAD_PARAM, || {
             let dims = operands.map(|t| &t.dims);
-            format!("tensors of {dims:?} do not make a convolution with {:?}", convolution.window)
+            format!("tensors of sizes {dims:?} do not fit a convolution with {:?}", convolution.window)
         })?;
-        ensure(!tensors[1].has_gaps(), BAD_PARAM, || "a filter with gaps between its elements".into())?;
+        ensure(!tensors[1].has_gaps(), BAD_PARAM, || "the filter has gaps between its elements".into())?;
         Ok(Self { convolution, data_types: operands.map(|t| t.data_type), compute_type, spatial })
     }
 
-    /// Whether any engine computes it.
+    /// Fails if no engine computes the problem.
     pub(crate) fn check_supported(&self) -> Outcome {
         let types = (self.data_types[0], self.compute_type);
         let known = [(FLOAT, FLOAT), (DOUBLE, DOUBLE), (HALF, FLOAT), (HALF, HALF), (BFLOAT16, FLOAT)];
         let one_type = self.data_types == [types.0; 3];
         ensure(one_type && known.contains(&types), DATA_TYPE, || {
-            format!("no engine for operands of types {:?}, computed in {}", self.data_types, self.compute_type)
+            format!("no engine for operands of types {:?} with compute type {}", self.data_types, self.compute_type)
         })?;
-        ensure(self.spatial >= 2, SHAPE, || "no engine for one spatial dimension: describe it as two".into())
+        ensure(self.spatial >= 2, SHAPE, || "no engine supports one spatial dimension: describe it as two".into())
     }
 }
 

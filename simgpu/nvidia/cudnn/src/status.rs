@@ -1,10 +1,10 @@
-//! Statuses, and the text that goes with a failure.
+//! Status codes, and the message of the last failure.
 
 use isobit_simgpu_library_common::guarded;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
 
-/// `cudnnStatus_t`: thousands are the category, the rest says more.
+/// `cudnnStatus_t`: the thousands are the category, the remaining digits are the detail.
 pub type Status = c_int;
 
 macro_rules! statuses {
@@ -23,29 +23,29 @@ macro_rules! statuses {
 statuses! {
     /// `CUDNN_STATUS_SUCCESS`.
     SUCCESS = 0, c"CUDNN_STATUS_SUCCESS";
-    /// `CUDNN_STATUS_NOT_INITIALIZED`: there is no driver, or an attribute of what is not finalised
-    /// was asked for.
+    /// `CUDNN_STATUS_NOT_INITIALIZED`: there is no driver, or the program reads an attribute of a
+    /// descriptor that is not finalized.
     NOT_INITIALIZED = 1001, c"CUDNN_STATUS_NOT_INITIALIZED";
-    /// `CUDNN_STATUS_BAD_PARAM`: an argument that is never right.
+    /// `CUDNN_STATUS_BAD_PARAM`: an argument that is never valid.
     BAD_PARAM = 2000, c"CUDNN_STATUS_BAD_PARAM";
-    /// `CUDNN_STATUS_INVALID_VALUE`, which older releases had.
+    /// `CUDNN_STATUS_INVALID_VALUE`, a name from older releases.
     INVALID_VALUE = 2001, c"CUDNN_STATUS_INVALID_VALUE";
     /// `CUDNN_STATUS_BAD_PARAM_NULL_POINTER`.
     NULL_POINTER = 2002, c"CUDNN_STATUS_BAD_PARAM_NULL_POINTER";
-    /// `CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER`: not aligned as the tensor's description has it.
+    /// `CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER`: not aligned as the tensor's descriptor says.
     MISALIGNED_POINTER = 2003, c"CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER";
-    /// `CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED`: a descriptor that stands on one which is not
-    /// finalised.
+    /// `CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED`: a descriptor that refers to one that is not
+    /// finalized.
     NOT_FINALIZED = 2004, c"CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED";
     /// `CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT`: a workspace that is too small.
     SIZE_INSUFFICIENT = 2006, c"CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT";
-    /// `CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES`: one name for two tensors.
+    /// `CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES`: two tensors with the same identifier.
     DUPLICATED_ENTRIES = 2009, c"CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES";
     /// `CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE`: an attribute has another type.
     ATTRIBUTE_TYPE = 2010, c"CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE";
     /// `CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE`: an attribute is a descriptor of another kind.
     DESCRIPTOR_TYPE = 2012, c"CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE";
-    /// `CUDNN_STATUS_NOT_SUPPORTED`: what this library does not do.
+    /// `CUDNN_STATUS_NOT_SUPPORTED`: not supported by this library.
     NOT_SUPPORTED = 3000, c"CUDNN_STATUS_NOT_SUPPORTED";
     /// `CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN`: a graph that is not one convolution.
     GRAPH_PATTERN = 3001, c"CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN";
@@ -55,32 +55,32 @@ statuses! {
     DATA_TYPE = 3003, c"CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE";
     /// `CUDNN_STATUS_INTERNAL_ERROR`.
     INTERNAL_ERROR = 4000, c"CUDNN_STATUS_INTERNAL_ERROR";
-    /// `CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER`: the driver took no work for the stream.
+    /// `CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER`: the driver did not accept work on the stream.
     EXECUTION_FAILED_CUDA_DRIVER = 5001, c"CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER";
 }
 
-/// A status, and why.
+/// A status and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) status: Status,
     pub(crate) why: String,
 }
 
-/// What a fallible body gives.
+/// The result of a fallible body.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
-/// The failure with a status.
+/// Returns a failure with a status.
 pub(crate) fn fail<T>(status: Status, why: impl Into<String>) -> Outcome<T> {
     Err(Failure { status, why: why.into() })
 }
 
-/// A failure where something is not so.
+/// Returns a failure if the condition does not hold.
 pub(crate) fn ensure(is_so: bool, status: Status, why: impl FnOnce() -> String) -> Outcome {
     if is_so { Ok(()) } else { fail(status, why()) }
 }
 
 thread_local! {
-    /// Why a call of this thread failed last, until it is asked for.
+    /// The reason of the last failed call of this thread, until it is read.
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -95,14 +95,14 @@ pub(crate) fn answer(body: impl FnOnce() -> Outcome) -> Status {
     })
 }
 
-/// The name of a status.
+/// Returns the name of a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnGetErrorString(status: Status) -> *const c_char {
     name(status).as_ptr()
 }
 
-/// Why a call of this thread failed last, as far as there is room; asking again gives an empty
-/// text.
+/// Writes the reason of the last failed call of this thread, truncated to the buffer; the next read
+/// gives an empty text.
 ///
 /// # Safety
 /// `message` is null or has room for `max_size` bytes.
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn cudnnGetLastErrorString(message: *mut c_char, max_size:
     }
     let why = LAST.take();
     let length = why.len().min(max_size - 1);
-    // SAFETY: not null, as the caller promises; the NUL has a byte left.
+    // SAFETY: not null, and the caller promises the room; one byte is reserved for the NUL.
     unsafe {
         message.copy_from_nonoverlapping(why.as_ptr().cast(), length);
         message.add(length).write(0);
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(answer(|| Ok(())), SUCCESS);
         let last = |room: usize| {
             let mut text = vec![0x7fu8; 16];
-            // SAFETY: there is as much room, and more.
+            // SAFETY: the buffer has at least this room.
             unsafe { cudnnGetLastErrorString(text.as_mut_ptr().cast(), room) };
             text
         };

@@ -1,5 +1,5 @@
-//! Graphs as a program makes them, for tests: through the C functions, with the numbers that
-//! NVIDIA's headers have.
+//! Builds graphs for tests as a program does: through the C functions, with the constants of
+//! NVIDIA's headers.
 
 use crate::backend::*;
 use crate::status::{SUCCESS, Status};
@@ -12,7 +12,7 @@ use isobit_simgpu_math::convolution::Pass;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
-/// A descriptor that lives as long as the test.
+/// A descriptor that lives until the end of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Descriptor(pub(crate) *mut c_void);
 
@@ -24,9 +24,9 @@ impl Descriptor {
         Self(raw)
     }
 
-    /// The elements must have the type that `ty` has in C.
+    /// Sets an attribute. The elements must have the C type of `ty`.
     pub(crate) fn set<T>(self, name: Name, ty: Type, values: &[T]) -> Status {
-        // SAFETY: the elements live; callers name their type.
+        // SAFETY: the elements are live; callers pass their type.
         unsafe {
             cudnnBackendSetAttribute(self.0, name as c_int, ty as c_int, values.len() as i64, values.as_ptr().cast())
         }
@@ -44,11 +44,11 @@ impl Descriptor {
         cudnnBackendFinalize(self.0)
     }
 
-    /// As [`set`](Self::set).
+    /// Reads an attribute; the requirement of [`set`](Self::set) applies.
     pub(crate) fn get<T>(self, name: Name, ty: Type, room: &mut [T]) -> (Status, i64) {
         let mut count = -1;
         let at = if room.is_empty() { null_mut() } else { room.as_mut_ptr().cast() };
-        // SAFETY: the room is as large as is said; callers name its type.
+        // SAFETY: the buffer has the given size; callers pass its type.
         let status =
             unsafe { cudnnBackendGetAttribute(self.0, name as c_int, ty as c_int, room.len() as i64, &mut count, at) };
         (status, count)
@@ -69,7 +69,7 @@ impl Descriptor {
     }
 }
 
-/// What a tensor's description says, all of it right until a test changes something.
+/// The parameters of a tensor descriptor, all valid until a test changes one.
 #[derive(Debug, Clone)]
 pub(crate) struct TensorSpec {
     pub(crate) data: Data,
@@ -88,7 +88,7 @@ pub(crate) fn packed(id: i64, data: Data, dims: &[i64]) -> TensorSpec {
 }
 
 impl TensorSpec {
-    /// Not final yet.
+    /// Creates the descriptor without finalizing it.
     pub(crate) fn open(&self) -> Descriptor {
         let tensor = Descriptor::new(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
         assert_eq!(tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &[self.data]), SUCCESS);
@@ -110,7 +110,7 @@ impl TensorSpec {
     }
 }
 
-/// What a convolution's description says.
+/// The parameters of a convolution descriptor.
 #[derive(Debug, Clone)]
 pub(crate) struct WindowSpec {
     pub(crate) compute: Data,
@@ -151,7 +151,7 @@ impl WindowSpec {
     }
 }
 
-/// The names of a pass's attributes: alpha, beta, convolution, x, w, y.
+/// Returns the names of a pass's attributes: alpha, beta, convolution, x, w, y.
 pub(crate) fn names(pass: Pass) -> (Kind, [Name; 6]) {
     match pass {
         Pass::Forward => (
@@ -190,7 +190,7 @@ pub(crate) fn names(pass: Pass) -> (Kind, [Name; 6]) {
     }
 }
 
-/// An operation that is not final, with factors in f32 or f64.
+/// Creates an operation that is not finalized, with factors in f32 or f64.
 pub(crate) fn operation(pass: Pass, window: &WindowSpec, tensors: &[TensorSpec; 3], factors: [f64; 2]) -> Descriptor {
     let (kind, [alpha, beta, conv, names @ ..]) = names(pass);
     let operation = Descriptor::new(kind);
@@ -208,7 +208,7 @@ pub(crate) fn operation(pass: Pass, window: &WindowSpec, tensors: &[TensorSpec; 
     operation
 }
 
-/// A graph of one operation, which is made final; the graph is not.
+/// Creates a graph of one operation. Finalizes the operation, but not the graph.
 pub(crate) fn graph(operation: Descriptor) -> Descriptor {
     assert_eq!(operation.finalize(), SUCCESS);
     let graph = Descriptor::new(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -218,7 +218,7 @@ pub(crate) fn graph(operation: Descriptor) -> Descriptor {
     graph
 }
 
-/// The configurations of a heuristic for a final graph.
+/// Returns the configurations of a heuristic for a finalized graph.
 pub(crate) fn configurations(graph: Descriptor, mode: Mode) -> Vec<Descriptor> {
     let heuristic = Descriptor::new(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     assert_eq!(heuristic.descriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph), SUCCESS);
@@ -227,7 +227,7 @@ pub(crate) fn configurations(graph: Descriptor, mode: Mode) -> Vec<Descriptor> {
     heuristic.descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, 16)
 }
 
-/// The engine of a configuration.
+/// Returns the engine of a configuration.
 pub(crate) fn engine(config: Descriptor) -> Descriptor {
     config.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1)[0]
 }
@@ -239,7 +239,7 @@ pub(crate) fn notes(engine: Descriptor) -> Vec<c_int> {
     notes[..count as usize].to_vec()
 }
 
-/// A plan for a configuration.
+/// Creates a plan for a configuration.
 pub(crate) fn plan(config: Descriptor) -> Descriptor {
     let plan = Descriptor::new(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     let handle = crate::handle::test_handle();
@@ -249,7 +249,7 @@ pub(crate) fn plan(config: Descriptor) -> Descriptor {
     plan
 }
 
-/// A pack that is not final.
+/// Creates a pack that is not finalized.
 pub(crate) fn pack(ids: &[i64], pointers: &[*mut c_void], workspace: *mut c_void) -> Descriptor {
     let pack = Descriptor::new(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     assert_eq!(pack.ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids), SUCCESS);
@@ -258,7 +258,7 @@ pub(crate) fn pack(ids: &[i64], pointers: &[*mut c_void], workspace: *mut c_void
     pack
 }
 
-/// The place of the result among the operands.
+/// Returns the index of the result among the operands.
 pub(crate) fn result_of(pass: Pass) -> usize {
     match pass {
         Pass::Forward => 2,
@@ -267,8 +267,8 @@ pub(crate) fn result_of(pass: Pass) -> usize {
     }
 }
 
-/// The definition over two dimensions: what each of the three operands is of the other two, by the
-/// loop that every text has.
+/// Computes the definition in two dimensions with the textbook loop nest: each of the three
+/// operands from the other two.
 pub(crate) fn seven_loops(pass: Pass, window: &WindowSpec, t: &[TensorSpec; 3], operands: [&[f64]; 3]) -> Vec<f64> {
     let at = |i: usize, index: [i64; 4]| (0..4).fold(0, |at, d| at * t[i].dims[d] + index[d]) as usize;
     let [x, w, y] = t.each_ref().map(|t| &t.dims);

@@ -1,10 +1,10 @@
-//! Draws numbers with the cuRAND that the loader finds, on a real card or on the simulated one, and
-//! compares them with the recorded digests.
+//! Generates numbers with the cuRAND that the loader finds, on a real card or on the simulated one,
+//! and compares them with the recorded digests.
 
-#[allow(dead_code, reason = "a card that is no simulated one finds nothing")]
+#[allow(dead_code, reason = "only simulated cards have findings")]
 #[path = "../../cublas/tests/device/mod.rs"]
 mod device;
-#[allow(dead_code, reason = "here nothing goes where it does not belong")]
+#[allow(dead_code, reason = "no access here is invalid")]
 #[path = "../tests/program/mod.rs"]
 mod program;
 #[path = "../tests/recorded/mod.rs"]

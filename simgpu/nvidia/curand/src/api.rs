@@ -10,29 +10,29 @@ use std::sync::Arc;
 pub type Status = c_int;
 /// `CURAND_STATUS_SUCCESS`.
 pub const SUCCESS: Status = 0;
-/// `CURAND_STATUS_NOT_INITIALIZED`: not a generator that was made.
+/// `CURAND_STATUS_NOT_INITIALIZED`: the handle is not a live generator.
 pub const NOT_INITIALIZED: Status = 101;
-/// `CURAND_STATUS_TYPE_ERROR`: a kind of generator that there is not, or not for this.
+/// `CURAND_STATUS_TYPE_ERROR`: the generator type is unknown, or unsuitable for the call.
 pub const TYPE_ERROR: Status = 103;
 /// `CURAND_STATUS_OUT_OF_RANGE`: an argument out of range.
 pub const OUT_OF_RANGE: Status = 104;
-/// `CURAND_STATUS_LENGTH_NOT_MULTIPLE`: normal numbers come in pairs.
+/// `CURAND_STATUS_LENGTH_NOT_MULTIPLE`: the length is odd, but normal numbers come in pairs.
 pub const LENGTH_NOT_MULTIPLE: Status = 105;
-/// `CURAND_STATUS_LAUNCH_FAILURE`: CUDA took no work on the generator's stream.
+/// `CURAND_STATUS_LAUNCH_FAILURE`: CUDA did not accept work on the generator's stream.
 pub const LAUNCH_FAILURE: Status = 201;
-/// `CURAND_STATUS_INITIALIZATION_FAILED`: there is no CUDA.
+/// `CURAND_STATUS_INITIALIZATION_FAILED`: CUDA is not available.
 pub const INITIALIZATION_FAILED: Status = 203;
 /// `CURAND_STATUS_INTERNAL_ERROR`.
 pub const INTERNAL_ERROR: Status = 999;
 
-/// The version that this stands in for, CUDA 13.0's: major, minor and patch.
+/// The cuRAND version that this library replaces, from CUDA 13.0: major, minor and patch.
 const VERSION: [c_int; 3] = [10, 4, 0];
 
-/// What a handle names.
+/// The generator behind a handle.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) generator: Generator<Start>,
-    /// It fills host memory, at once.
+    /// Whether it fills host memory, synchronously.
     pub(crate) is_host: bool,
 }
 
@@ -70,7 +70,7 @@ unsafe fn create(generator: *mut *mut c_void, rng_type: c_int, is_host: bool) ->
     })
 }
 
-/// Makes a generator of one of the kinds of [`Kind`] that fills device memory.
+/// Creates a generator of one of the kinds of [`Kind`] that fills device memory.
 ///
 /// # Safety
 /// `generator` is null or can be written.
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn curandCreateGenerator(generator: *mut *mut c_void, rng_
     unsafe { create(generator, rng_type, false) }
 }
 
-/// Makes a generator that fills host memory with the same numbers, for which it needs no device.
+/// Creates a generator that fills host memory with the same numbers. It needs no device.
 ///
 /// # Safety
 /// `generator` is null or can be written.
@@ -90,19 +90,19 @@ pub unsafe extern "C" fn curandCreateGeneratorHost(generator: *mut *mut c_void, 
     unsafe { create(generator, rng_type, true) }
 }
 
-/// Destroys a generator. What it has been asked for is still done.
+/// Destroys a generator. Work that was already requested still runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandDestroyGenerator(generator: *mut c_void) -> Status {
     guarded(INTERNAL_ERROR, || if ENGINES.remove(generator).is_some() { SUCCESS } else { NOT_INITIALIZED })
 }
 
-/// Makes a generator ready ahead of the first call. Here that call does it, in stream order.
+/// Prepares a generator ahead of the first call. Here the first call prepares it, in stream order.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateSeeds(generator: *mut c_void) -> Status {
     with(generator, |_| SUCCESS)
 }
 
-/// Sets the stream that later calls work on. One that there is not fails those calls.
+/// Sets the stream of later calls. If the stream does not exist, those calls fail.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetStream(generator: *mut c_void, stream: *mut c_void) -> Status {
     with(generator, |engine| {
@@ -118,19 +118,19 @@ fn set(generator: *mut c_void, change: impl FnOnce(&mut Start)) -> Status {
     })
 }
 
-/// Sets the seed, and starts the sequence again.
+/// Sets the seed and restarts the sequence.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetPseudoRandomGeneratorSeed(generator: *mut c_void, seed: u64) -> Status {
     set(generator, |start| start.seed = seed)
 }
 
-/// Sets how many values of the sequence are left out, and starts it again.
+/// Sets how many values of the sequence are skipped and restarts it.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetGeneratorOffset(generator: *mut c_void, offset: u64) -> Status {
     set(generator, |start| start.offset = offset)
 }
 
-/// Sets the order of the values, and starts the sequence again.
+/// Sets the order of the values and restarts the sequence.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetGeneratorOrdering(generator: *mut c_void, order: c_int) -> Status {
     with(generator, |engine| {
@@ -145,13 +145,13 @@ pub extern "C" fn curandSetGeneratorOrdering(generator: *mut c_void, order: c_in
     })
 }
 
-/// Only quasirandom generators have dimensions, and none of these is one.
+/// Only quasirandom generators have dimensions, and none of these generators is quasirandom.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandSetQuasiRandomGeneratorDimensions(generator: *mut c_void, _num_dimensions: u32) -> Status {
     with(generator, |_| TYPE_ERROR)
 }
 
-/// The version as one number.
+/// Returns the version as one number.
 ///
 /// # Safety
 /// `version` is null or can be written.
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn curandGetVersion(version: *mut c_int) -> Status {
     unsafe { put(version, major * 1000 + minor * 100 + patch) }
 }
 
-/// A part of the version: 0 major, 1 minor, 2 patch.
+/// Returns a part of the version: 0 major, 1 minor, 2 patch.
 ///
 /// # Safety
 /// `value` is null or can be written.
@@ -194,9 +194,9 @@ mod tests {
     #[test]
     fn what_there_is_not_is_refused() {
         let mut made = null_mut();
-        // SAFETY: `made` can be written, and null is recognised.
+        // SAFETY: `made` can be written, and the functions check for null.
         unsafe {
-            // MTGP32, MT19937, the quasirandom ones and what is no type at all.
+            // MTGP32, MT19937, the quasirandom types, and numbers that are not types.
             for wrong in [141, 142, 200, 201, 202, 203, 204, 0, 1, -1] {
                 assert_eq!(curandCreateGeneratorHost(&mut made, wrong), TYPE_ERROR, "{wrong}");
                 assert_eq!(curandCreateGenerator(&mut made, wrong), TYPE_ERROR, "{wrong}");
@@ -216,8 +216,8 @@ mod tests {
         }
     }
 
-    /// The answers are those of the real library's generators on the host, but for `DYNAMIC`, which
-    /// only a card has.
+    /// The expected values come from the real library's host generators, except for `DYNAMIC`,
+    /// which only a card has.
     #[test]
     fn orders_that_a_kind_has() {
         let accepted = |kind, is_host| {
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn the_version() {
         let (mut version, mut part) = (0, 0);
-        // SAFETY: both can be written, and null is recognised.
+        // SAFETY: both can be written, and the functions check for null.
         unsafe {
             assert_eq!(curandGetVersion(&mut version), SUCCESS);
             assert_eq!(curandGetVersion(null_mut()), OUT_OF_RANGE);

@@ -1,7 +1,7 @@
-//! From words to numbers, as cuRAND does it:
+//! Converts words to numbers as cuRAND does:
 //! <https://docs.nvidia.com/cuda/curand/device-api-overview.html#distributions>. Uniform numbers
-//! exclude 0 and include 1, and each operation of theirs is one of IEEE-754, so they are the
-//! device's bit for bit.
+//! exclude 0 and include 1. Every operation on them is an IEEE-754 operation, so they match the
+//! device bit for bit.
 
 use crate::ordering::Kind;
 use isobit_simgpu_math::random::Distribution;
@@ -11,10 +11,10 @@ use std::f64::consts::PI;
 
 /// `MRG32K3A_NORM`.
 const MRG_NORM: f64 = 1.0 / M1 as f64;
-/// `MRG32K3A_BITS_NORM`: (2^32 - 1) / (2^32 - 209), to 12 digits after the point.
+/// `MRG32K3A_BITS_NORM`: (2^32 - 1) / (2^32 - 209), to 12 decimal places.
 const MRG_BITS_NORM: f64 = 1.000_000_048_662;
 
-/// All 32 bits, uniformly: `curandGenerate`.
+/// All 32 bits, uniformly distributed: `curandGenerate`.
 pub fn bits(kind: Kind) -> Distribution<u32> {
     match kind {
         Kind::Mrg32k3a => Distribution::new(1, 1, |w, out| out[0] = (f64::from(w[0]) * MRG_BITS_NORM) as u32),
@@ -28,7 +28,7 @@ pub fn uniform(kind: Kind) -> Distribution<f32> {
     Distribution::new(1, 1, move |w, out| out[0] = unit(w[0]))
 }
 
-/// `curandGenerateUniformDouble`: 53 bits of two words, or what one word of MRG32k3a gives.
+/// `curandGenerateUniformDouble`: 53 bits from two words, or one word of MRG32k3a.
 pub fn uniform_double(kind: Kind) -> Distribution<f64> {
     match kind {
         Kind::Mrg32k3a => Distribution::new(1, 1, |w, out| out[0] = mrg_unit(w[0])),
@@ -36,7 +36,7 @@ pub fn uniform_double(kind: Kind) -> Distribution<f64> {
     }
 }
 
-/// `curandGenerateNormal`: pairs by the transform of Box and Muller, sine first.
+/// `curandGenerateNormal`: pairs by the Box-Muller transform, sine first.
 pub fn normal(kind: Kind, mean: f32, deviation: f32) -> Distribution<f32> {
     let (unit, angle) = (unit(kind), angle(kind));
     Distribution::new(2, 2, move |w, out| {
@@ -46,7 +46,7 @@ pub fn normal(kind: Kind, mean: f32, deviation: f32) -> Distribution<f32> {
     })
 }
 
-/// `curandGenerateNormalDouble`: as [`normal`], of uniform numbers in double precision.
+/// `curandGenerateNormalDouble`: like [`normal`], from uniform numbers in double precision.
 pub fn normal_double(kind: Kind, mean: f64, deviation: f64) -> Distribution<f64> {
     let pair = move |u: f64, turn: f64, out: &mut [f64]| {
         let radius = (-2.0 * u.ln()).sqrt();
@@ -85,7 +85,8 @@ fn unit(kind: Kind) -> fn(u32) -> f32 {
     }
 }
 
-/// A word as an angle: the turn is multiplied in before the half step is added, except of MRG32k3a.
+/// Converts a word to an angle. All kinds except MRG32k3a multiply by a full turn before they add
+/// the half step.
 fn angle(kind: Kind) -> fn(u32) -> f32 {
     const ANGLE_STEP: f32 = STEP * TAU;
     match kind {
@@ -120,22 +121,22 @@ mod tests {
         let double = uniform_double(Kind::Xorwow);
         assert_eq!((one(&double, &[0, 0]), one(&double, &[u32::MAX, 0xffff_f800])), (2f64.powi(-54), 1.0));
         assert_eq!(one(&double, &[1 << 21, 0]), 2f64.powi(-32) + 2f64.powi(-54));
-        // Where the words overlap they are xored.
+        // Overlapping bits of the two words are combined with xor.
         assert_eq!(one(&double, &[1 << 21, 1]), 2f64.powi(-54));
         let m1 = M1 as u32;
         assert_eq!(one(&bits(Kind::Mrg32k3a), &[m1]), u32::MAX);
         assert_eq!(one(&uniform(Kind::Mrg32k3a), &[m1]), 1.0);
-        // The factor that NVIDIA's header prints, as the nearest number of fewest digits.
+        // The factor in NVIDIA's header, in the shortest form that gives the same number.
         assert_eq!(MRG_NORM, 2.328306549837829e-10);
         assert!(one(&uniform(Kind::Mrg32k3a), &[1]) > 0.0 && one(&uniform_double(Kind::Mrg32k3a), &[1]) > 0.0);
     }
 
-    /// Box and Muller at angles whose sine and cosine are known.
+    /// Box-Muller at angles with a known sine and cosine.
     #[test]
     fn normals_at_known_angles() {
         let e = (-0.5f64).exp();
-        // A uniform number of exp(-1/2) makes the radius 1; a quarter of a turn makes sine 1 and
-        // cosine 0.
+        // A uniform number of exp(-1/2) gives the radius 1; a quarter turn gives sine 1 and cosine
+        // 0.
         let mut out = [0.0; 2];
         normal(Kind::Philox, 10.0, 2.0).map(&[(e * 4_294_967_296.0) as u32, 1 << 30], &mut out);
         assert!((out[0] - 12.0).abs() < 1e-5 && (out[1] - 10.0).abs() < 1e-5, "{out:?}");

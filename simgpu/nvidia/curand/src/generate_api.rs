@@ -1,4 +1,4 @@
-//! cuRAND's functions that generate: <https://docs.nvidia.com/cuda/curand/group__HOST.html>.
+//! cuRAND's generation functions: <https://docs.nvidia.com/cuda/curand/group__HOST.html>.
 
 use crate::api::*;
 use crate::distribution;
@@ -43,8 +43,8 @@ macro_rules! generators {
         #[doc = concat!($what, ".")]
         ///
         /// # Safety
-        /// For a generator on the host, `output` is valid for writes of `num` numbers. What is
-        /// wrong with device memory the simulator finds.
+        /// For a generator on the host, `output` is valid for writes of `num` numbers. For device
+        /// memory, the simulator detects errors.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             generator: *mut c_void,
@@ -53,8 +53,8 @@ macro_rules! generators {
             $($parameter: $number,)*
         ) -> Status {
             let distribution = |kind| $distribution(kind $(, $parameter)*);
-            // SAFETY: the caller promises that for a generator on the host, `out` is valid for
-            // writes of `count` numbers.
+            // SAFETY: the caller promises that for a generator on the host, `output` is valid for
+            // writes of `num` numbers.
             unsafe { generate(generator, stringify!($name), output, num, distribution) }
         }
     )*};
@@ -62,19 +62,19 @@ macro_rules! generators {
 
 generators! {
     "Uniform 32-bit integers", curandGenerate: u32, distribution::bits;
-    "Uniform numbers above 0 and to 1", curandGenerateUniform: f32, distribution::uniform;
-    "Uniform numbers above 0 and to 1, in double precision", curandGenerateUniformDouble: f64,
+    "Uniform numbers in (0, 1]", curandGenerateUniform: f32, distribution::uniform;
+    "Uniform numbers in (0, 1], in double precision", curandGenerateUniformDouble: f64,
         distribution::uniform_double;
     "Normally distributed numbers", curandGenerateNormal: f32, distribution::normal, mean, stddev;
     "Normally distributed numbers in double precision", curandGenerateNormalDouble: f64,
         distribution::normal_double, mean, stddev;
-    "Numbers whose logarithms are normally distributed", curandGenerateLogNormal: f32,
+    "Log-normally distributed numbers", curandGenerateLogNormal: f32,
         distribution::log_normal, mean, stddev;
-    "Numbers whose logarithms are normally distributed, in double precision", curandGenerateLogNormalDouble: f64,
+    "Log-normally distributed numbers, in double precision", curandGenerateLogNormalDouble: f64,
         distribution::log_normal_double, mean, stddev;
 }
 
-/// Only quasirandom generators of 64 bits give 64-bit integers, and none of these is one.
+/// Only 64-bit quasirandom generators give 64-bit integers, and none of these generators is one.
 #[unsafe(no_mangle)]
 pub extern "C" fn curandGenerateLongLong(generator: *mut c_void, _output: *mut u64, _num: usize) -> Status {
     with(generator, |_| TYPE_ERROR)

@@ -1,9 +1,9 @@
-//! The orders in which cuRAND lays out its generators' values:
+//! The orders in which cuRAND arranges its generators' values:
 //! <https://docs.nvidia.com/cuda/curand/host-api-overview.html#order>.
 //!
-//! XORWOW and MRG32k3a have generators that take turns, each a subsequence on from the last, or,
-//! where that is asked of XORWOW, with a seed of its own; Philox has threads that take turns by
-//! fours.
+//! XORWOW and MRG32k3a use several generators that take turns. Each generator starts one
+//! subsequence after the previous one; in XORWOW's seeded order, each has its own seed instead.
+//! Philox has threads that take turns of four numbers.
 
 use crate::seed::Seeded;
 use crate::threads::Threads;
@@ -11,7 +11,7 @@ use isobit_simgpu_math::random::mrg32k3a::Mrg32k3a;
 use isobit_simgpu_math::random::xorwow::Xorwow;
 use isobit_simgpu_math::random::{Distribution, Order, Sequence, Settings, Turns, subsequences};
 
-/// Which generator.
+/// The kind of generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Marsaglia's XORWOW, cuRAND's default.
@@ -25,44 +25,44 @@ pub enum Kind {
 /// A `curandOrdering` of pseudorandom generators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ordering {
-    /// `CURAND_ORDERING_PSEUDO_DEFAULT`. `BEST` is the same, and so is `DYNAMIC` here, which lets a
-    /// card choose.
+    /// `CURAND_ORDERING_PSEUDO_DEFAULT`. `BEST` is the same. `DYNAMIC` lets a card choose, and is
+    /// the same here.
     Default,
-    /// `CURAND_ORDERING_PSEUDO_SEEDED`, which XORWOW alone has.
+    /// `CURAND_ORDERING_PSEUDO_SEEDED`, which only XORWOW has.
     Seeded,
-    /// `CURAND_ORDERING_PSEUDO_LEGACY`, of the releases before MRG32k3a had more generators.
+    /// `CURAND_ORDERING_PSEUDO_LEGACY`, from the releases in which MRG32k3a had fewer generators.
     Legacy,
 }
 
-/// XORWOWs, and the MRG32k3as of the legacy order.
+/// Number of XORWOW generators, and of MRG32k3a generators in the legacy order.
 const LANES: usize = 4096;
-/// MRG32k3as of the default order.
+/// Number of MRG32k3a generators in the default order.
 const MRG_LANES: usize = 81_920;
-/// From one XORWOW's seed to the next one's, where each has its own.
+/// Difference between the seeds of consecutive XORWOW generators in the seeded order.
 const SEED_STEP: u64 = 3_133_713;
 
-/// What a generator is set to: the sequence of a seed in an order, without the first `offset`
+/// The settings of a generator: the sequence of a seed in an order, without the first `offset`
 /// values.
 #[derive(Debug, Clone, Copy)]
 pub struct Start {
-    /// Which generator.
+    /// The kind of generator.
     pub kind: Kind,
-    /// In which order.
+    /// The order.
     pub ordering: Ordering,
-    /// Its seed.
+    /// The seed.
     pub seed: u64,
-    /// Values that are left out.
+    /// Number of skipped values.
     pub offset: u64,
 }
 
-/// Values in cuRAND's order.
+/// The values in cuRAND's order.
 #[derive(Debug, Clone)]
 pub enum Lanes {
-    /// Of Philox.
+    /// From Philox.
     Philox(Threads),
-    /// Of XORWOWs.
+    /// From XORWOW generators.
     Xorwow(Turns<Xorwow>),
-    /// Of MRG32k3as.
+    /// From MRG32k3a generators.
     Mrg32k3a(Turns<Mrg32k3a>),
 }
 

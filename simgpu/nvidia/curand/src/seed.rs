@@ -1,13 +1,12 @@
-//! cuRAND's way from a 64-bit seed to a first state, as `curand_init` of its device interface has
-//! it.
+//! cuRAND's initial state from a 64-bit seed, as `curand_init` of its device API computes it.
 
 use isobit_simgpu_math::random::Recurrence;
 use isobit_simgpu_math::random::mrg32k3a::{M1, M2, Mrg32k3a};
 use isobit_simgpu_math::random::xorwow::Xorwow;
 
-/// A generator that cuRAND seeds.
+/// A generator with cuRAND's seeding.
 pub(crate) trait Seeded: Recurrence {
-    /// cuRAND's first state of a seed.
+    /// Returns cuRAND's initial state for a seed.
     fn seeded(seed: u64) -> Self;
 }
 
@@ -17,8 +16,8 @@ impl Seeded for Xorwow {
     }
 }
 
-/// The values that MRG32k3a's publication begins with, which 0 leaves as they are and another seed
-/// multiplies by its scrambled halves.
+/// The initial value of every state word in MRG32k3a's publication. Seed 0 keeps it; another seed
+/// multiplies it by its scrambled halves.
 const PUBLISHED: u64 = 12_345;
 
 impl Seeded for Mrg32k3a {

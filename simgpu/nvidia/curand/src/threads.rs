@@ -1,19 +1,19 @@
-//! cuRAND's Philox: 65,536 threads with a subsequence of 2^66 values each, which take turns of four
+//! cuRAND's Philox: 65,536 threads with a subsequence of 2^66 values each; they take turns of four
 //! numbers.
 //!
-//! A turn takes as many blocks of four words as its four numbers need, and a thread's next one goes
-//! on after them. A call may begin or end within a turn: the next call has the rest of it, made by
-//! its own distribution of the same words.
+//! A turn uses as many blocks of four words as its four numbers need, and the thread's next turn
+//! continues after them. A call may begin or end within a turn: the next call gets the rest of the
+//! turn, which its own distribution computes from the same words.
 
 use isobit_simgpu_math::random::{Distribution, Order, philox};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// How many threads.
+/// Number of threads.
 const THREADS: usize = 1 << 16;
-/// Numbers a turn, and words a block.
+/// Numbers per turn, and words per block.
 const TURN: usize = 4;
-/// Numbers until each thread had a turn.
+/// Numbers until every thread has had a turn.
 const ROUND: u64 = (THREADS * TURN) as u64;
 
 /// The threads of a seed.
@@ -24,17 +24,17 @@ pub struct Threads(Arc<Shared>);
 struct Shared {
     seed: u64,
     offset: u64,
-    /// The next block of every thread, made when first used, in stream order.
+    /// The next block of every thread, created at the first use, in stream order.
     blocks: Mutex<Vec<u64>>,
 }
 
 impl Threads {
-    /// Without the first `offset` values, as which turns of one block count.
+    /// Skips the first `offset` values, counted as turns of one block.
     pub(crate) fn new(seed: u64, offset: u64) -> Self {
         Self(Arc::new(Shared { seed, offset, blocks: Mutex::default() }))
     }
 
-    /// Where in a round the sequence starts.
+    /// Returns the position within a round where the sequence starts.
     pub(crate) fn start(&self) -> u128 {
         (self.0.offset % ROUND).into()
     }
@@ -44,7 +44,7 @@ impl Threads {
         (0..THREADS).map(|thread| rounds + u64::from(thread < ahead)).collect()
     }
 
-    /// The numbers of a thread's turn that begins at a block.
+    /// Returns the numbers of a thread's turn that begins at a block.
     fn turn<T: Copy + Default>(&self, thread: usize, block: u64, distribution: &Distribution<T>) -> [T; TURN] {
         let Distribution { inputs, outputs, .. } = *distribution;
         let first = ((thread as u128) << 64) + u128::from(block);
@@ -59,7 +59,7 @@ impl Threads {
     }
 }
 
-/// Blocks that a turn takes.
+/// Returns the number of blocks per turn.
 fn blocks_of<T>(distribution: &Distribution<T>) -> u64 {
     (distribution.inputs / distribution.outputs) as u64
 }

@@ -1,4 +1,4 @@
-//! Generators on the host against the real library's, number by number.
+//! Compares host generators with the real library's, number by number.
 
 mod recorded;
 
@@ -33,7 +33,7 @@ fn every_bit_is_the_real_librarys() {
     for case in &CASES {
         let Case { kind, ordering, seed, offset, digests } = *case;
         let g = generator(kind, ordering, seed, offset);
-        // SAFETY: the buffers hold as many numbers as each call is asked for.
+        // SAFETY: each buffer holds the number of elements that the call requests.
         let found = recorded::digests(|call, n| unsafe {
             match call {
                 Call::Bits => bytes(draw(n, |out| curandGenerate(g, out, n)), u32::to_le_bytes),
@@ -50,8 +50,8 @@ fn every_bit_is_the_real_librarys() {
     }
 }
 
-/// Of seed 0, as the real library gives them one call after the other, up to the last bits of the
-/// functions in them.
+/// The numbers of seed 0 from consecutive calls of the real library; the last bits may differ,
+/// because the functions in the transform do.
 #[test]
 fn normal_numbers_are_the_real_librarys() {
     for (kind, single, double, log_single, log_double) in [
@@ -83,7 +83,7 @@ fn normal_numbers_are_the_real_librarys() {
             assert!(found.iter().zip(expected).all(near), "{kind}: {found:?} is not {expected:?}");
         };
         let widen = |numbers: Vec<f32>| numbers.into_iter().map(f64::from).collect();
-        // SAFETY: the buffers hold as many numbers as each call is asked for.
+        // SAFETY: each buffer holds the number of elements that the call requests.
         unsafe {
             close(widen(draw(4, |out| curandGenerateNormal(g, out, 4, 0.0, 1.0))), &single, 4e-6);
             close(draw(4, |out| curandGenerateNormalDouble(g, out, 4, 0.0, 1.0)), &double, 1e-14);

@@ -1,4 +1,4 @@
-//! cuRAND as a program uses it, through the bindings, on the simulated GPU: the real library's
+//! cuRAND on the simulated GPU, as a program uses it through the bindings: the real library's
 //! numbers in device memory, in stream order, and findings about that memory.
 
 #[path = "../../cublas/tests/device/mod.rs"]

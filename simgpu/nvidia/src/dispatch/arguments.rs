@@ -5,8 +5,8 @@ use isobit_simgpu_core::memory::{Kind, Memory};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Slots that launches put their arguments in. They are reused: an allocation a launch would change
-/// the table of allocations each time.
+/// Slots in which launches put their arguments. Launches reuse them, because one allocation per
+/// launch would change the table of allocations each time.
 pub(super) struct Arguments {
     memory: Arc<Memory>,
     free: Mutex<Vec<Slot>>,
@@ -31,7 +31,7 @@ impl Drop for Filled<'_> {
     }
 }
 
-/// What a slot has at least: what kernels could have until CUDA 12.1.
+/// The minimum size of a slot: the maximum size of kernel arguments until CUDA 12.1.
 const SLOT: usize = 4096;
 
 impl Arguments {
@@ -50,11 +50,12 @@ impl Arguments {
         Ok(Slot { base, room })
     }
 
-    /// The first `bytes` bytes of what is given, filled up with zeros.
+    /// Copies the first `bytes` bytes of `given` to a slot and pads them with zeros.
     pub(super) fn fill(&self, bytes: usize, given: &[u8]) -> Result<Filled<'_>, Fault> {
         let slot = self.take(bytes)?;
         let taken = &given[..given.len().min(bytes)];
-        // SAFETY: the slot is an allocation of at least so many bytes that this launch alone has.
+        // SAFETY: the slot is an allocation of at least `bytes` bytes, and only this launch uses
+        // it.
         unsafe {
             std::ptr::copy_nonoverlapping(taken.as_ptr(), slot.base as *mut u8, taken.len());
             std::ptr::write_bytes((slot.base as *mut u8).add(taken.len()), 0, bytes - taken.len());
@@ -64,14 +65,14 @@ impl Arguments {
 }
 
 impl Filled<'_> {
-    /// Where they are.
+    /// Returns the address of the arguments.
     pub(super) fn address(&self) -> u64 {
         self.slot.base
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: the slot has so many bytes, which `fill` wrote and kernels may only read, and is
-        // this launch's as long as this lives.
+        // SAFETY: the slot has this number of bytes. `fill` wrote them, kernels may only read them,
+        // and the slot belongs to this launch while `self` lives.
         unsafe { std::slice::from_raw_parts(self.slot.base as *const u8, self.bytes) }
     }
 }

@@ -1,13 +1,13 @@
 //! The barriers of a block.
 //!
-//! Threads count, and threads that have ended are not waited for. A barrier for all threads opens
-//! when all that live wait there; one for a number of threads when so many do or have come by,
-//! where a warp that is there as a whole counts as all of its 32.
+//! Barriers count threads and do not wait for threads that have ended. A barrier for all threads
+//! opens when all live threads wait there. A barrier for a given number of threads opens when that
+//! many threads wait there or have arrived; a warp whose threads are all there counts as 32.
 //!
-//! For the race checks a warp's epoch is a Lamport clock: whoever passes a barrier goes on with a
-//! later epoch than anyone had who came to it. What a barrier orders so differs in its epochs, also
-//! where only some warps take part; what none orders may differ too, so that a race may be missed
-//! and none is invented.
+//! For the race checks, a warp's epoch is a Lamport clock: a warp that passes a barrier continues
+//! with a later epoch than that of any warp that came to the barrier. Accesses that a barrier
+//! orders therefore have different epochs, even if only some warps take part. Accesses that nothing
+//! orders can have different epochs too: the checks can miss a race, but never report a false one.
 
 use super::block::Status;
 use crate::exec::control::{BARRIERS, condition, reduced};
@@ -20,25 +20,25 @@ use isobit_simgpu_core::finding::{Finding, FindingKind};
 /// The state of one barrier.
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
-    /// Threads that wait.
+    /// Threads that are waiting.
     waiting: u32,
-    /// Threads that came by (`bar.arrive`), and the last of their epochs.
+    /// Threads that arrived without waiting (`bar.arrive`), and the latest of their epochs.
     arrived: u32,
     epoch: u32,
-    /// For how many threads it is, by the last that came.
+    /// The number of threads that the barrier is for, as the latest arrival gives it.
     threads: u32,
 }
 
-/// All of a block's.
+/// All barriers of a block.
 pub(super) struct Barriers {
     states: [State; BARRIERS as usize],
     /// Threads that have not ended.
     live: u32,
-    /// Threads of the block, in whole warps.
+    /// Threads of the block, rounded up to whole warps.
     all: u32,
 }
 
-/// The barrier at which lanes wait, if it is this one.
+/// Returns the barrier at which lanes wait, if it has this number.
 fn at(fragment: &Fragment, number: u32) -> Option<Barrier> {
     match fragment.wait {
         Wait::Barrier(barrier) if barrier.number == number => Some(barrier),
@@ -46,12 +46,12 @@ fn at(fragment: &Fragment, number: u32) -> Option<Barrier> {
     }
 }
 
-/// The lanes of a warp that wait at a barrier.
+/// Returns the lanes of a warp that wait at a barrier.
 fn lanes_at(warp: &Warp, number: u32) -> u32 {
     warp.others.iter().filter(|other| at(other, number).is_some()).fold(0, |lanes, other| lanes | other.lanes)
 }
 
-/// Threads that lanes of a warp count for.
+/// Returns the number of threads that lanes of a warp count as.
 fn counted(warp: &Warp, lanes: u32) -> u32 {
     if lanes != 0 && lanes == warp.live { LANES as u32 } else { lanes.count_ones() }
 }
@@ -61,12 +61,12 @@ impl Barriers {
         Self { states: Default::default(), live: threads, all: threads.next_multiple_of(LANES as u32) }
     }
 
-    /// Threads have ended.
+    /// Records that threads have ended.
     pub(super) fn ended(&mut self, threads: u32) {
         self.live -= threads;
     }
 
-    /// The running lanes of a warp have come to a barrier.
+    /// Records that the running lanes of a warp have come to a barrier.
     pub(super) fn arrive(
         &mut self,
         who: usize,
@@ -80,7 +80,7 @@ impl Barriers {
         let threads = barrier.threads.map_or(self.all, |threads| threads.min(self.all));
         if state.waiting + state.arrived > 0 && state.threads != threads {
             return Err(format!(
-                "barrier {} is for {threads} threads here, and for {} where others came to it",
+                "barrier {} is for {threads} threads here, but for {} where other threads came to it",
                 barrier.number, state.threads
             ));
         }
@@ -118,7 +118,7 @@ impl Barriers {
             if waiting + state.arrived < state.threads {
                 return;
             }
-            // What came by beyond what it is for counts for the next time.
+            // Surplus arrivals count for the next use of the barrier.
             self.states[number as usize].arrived = waiting + state.arrived - state.threads;
         }
         let takes_part = |warp: &Warp| whole || lanes_at(warp, number) != 0;
@@ -140,8 +140,9 @@ impl Barriers {
         (state.waiting, state.epoch) = (0, 0);
     }
 
-    /// Lanes of a warp have ended while others wait at barriers. Those that came by way of code
-    /// that lies behind such a barrier have gone around it; an early return has not.
+    /// Handles lanes that ended while other lanes of the warp wait at barriers. If the ended lanes
+    /// passed code that lies behind such a barrier, they went around it, which is a finding; an
+    /// early return is not.
     pub(super) fn left(&self, warp: &mut Warp, env: &Env<'_>) {
         let ended = std::mem::take(&mut warp.active);
         let passed = |other: &&Fragment| {
@@ -153,7 +154,7 @@ impl Barriers {
         }
     }
 
-    /// Where all that live wait, and nothing opens.
+    /// Describes a deadlock: all live threads wait, and no barrier opens.
     pub(super) fn deadlock(&self, warps: &[Warp], env: &Env<'_>) -> String {
         let places = warps.iter().flat_map(|warp| warp.others.iter().map(move |other| (warp, other)));
         let places = places.map(|(warp, other)| {
@@ -171,14 +172,14 @@ impl Barriers {
     }
 }
 
-/// How many of the conditions that a reduction at a barrier looks at are true.
+/// Returns how many conditions of a reduction at a barrier are true.
 fn conditions(warps: &[Warp], number: u32, env: &Env<'_>) -> u32 {
     let fragments = warps.iter().flat_map(|warp| warp.others.iter().map(move |other| (warp, other)));
     let reducing = fragments.filter(|(_, other)| at(other, number).is_some_and(|barrier| barrier.reduction.is_some()));
     reducing.map(|(warp, other)| condition(warp, &env.program.steps[other.pc - 1], other.lanes).count_ones()).sum()
 }
 
-/// Lets the lanes that wait at a barrier go on, with what it reduced.
+/// Wakes the lanes that wait at a barrier and gives them the result of its reduction.
 fn wake(warp: &mut Warp, number: u32, conditions: u32, waiting: u32, env: &Env<'_>) {
     for which in 0..warp.others.len() {
         let other = warp.others[which];
@@ -191,8 +192,8 @@ fn wake(warp: &mut Warp, number: u32, conditions: u32, waiting: u32, env: &Env<'
     }
 }
 
-/// Tells of an aligned barrier that opens, where only some of a warp's threads have come to it, or
-/// not all at the same instruction.
+/// Reports an aligned barrier that opens when only some of a warp's threads have come to it, or not
+/// all at the same instruction.
 fn check_whole(warp: &Warp, number: u32, there: u32, env: &Env<'_>) {
     let mut aligned = warp.others.iter().filter(|other| at(other, number).is_some_and(|barrier| barrier.aligned));
     if let Some(first) = aligned.next()
@@ -203,7 +204,7 @@ fn check_whole(warp: &Warp, number: u32, there: u32, env: &Env<'_>) {
     }
 }
 
-/// Tells that lanes of a warp do not reach a barrier that others of it wait at.
+/// Reports that lanes of a warp do not reach a barrier at which others of the warp wait.
 #[cold]
 fn absent(warp: &Warp, step: usize, lanes: u32, env: &Env<'_>) {
     let thread = env.describe.thread(&warp.place(env), lanes.trailing_zeros() % LANES as u32);

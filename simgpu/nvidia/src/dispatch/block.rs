@@ -1,5 +1,5 @@
-//! One block: its warps take turns on one host thread, each running until it ends, waits at a
-//! barrier, or has had its turn.
+//! Runs one block: its warps take turns on one host thread; each runs until it ends, waits at a
+//! barrier, or its turn is over.
 
 use super::arguments::Filled;
 use super::barriers::Barriers;
@@ -15,7 +15,7 @@ use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::local::Local;
 use std::sync::atomic::AtomicU64;
 
-/// What the blocks of a launch share.
+/// The state that the blocks of a launch share.
 pub(super) struct Grid<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) launch: &'a Launch<'a>,
@@ -27,7 +27,7 @@ pub(super) struct Grid<'a> {
     pub(super) describe: &'a (dyn Describe + Sync),
 }
 
-/// What a host thread keeps from block to block.
+/// The state that a host thread keeps from block to block.
 pub(super) struct BlockState {
     warps: Vec<Warp>,
     shared: Local,
@@ -48,7 +48,7 @@ impl BlockState {
 }
 
 impl Grid<'_> {
-    /// Runs block `index`, and counts the steps of its warps.
+    /// Runs block `index` and returns the number of steps of its warps.
     pub(super) fn run(&self, state: &mut BlockState, index: u32) -> (u64, Result<(), Fault>) {
         let threads: u32 = self.block.iter().product();
         let warps = threads.div_ceil(LANES as u32);
@@ -81,7 +81,7 @@ impl Grid<'_> {
         (executed, outcome)
     }
 
-    /// Sets up a warp that has these lanes.
+    /// Initialises a warp with the given live lanes.
     fn start(&self, warp: &mut Warp, number: u32, live: u32) {
         let program = &*self.kernel.program;
         if warp.rows.len() < program.rows {
@@ -127,7 +127,7 @@ impl Grid<'_> {
                     Pause::Left => barriers.left(warp, env),
                     Pause::Waiting => {}
                     Pause::Fault => {
-                        let why = env.fault.take().unwrap_or_else(|| Fault::new("it does not say why"));
+                        let why = env.fault.take().unwrap_or_else(|| Fault::new("no reason was given"));
                         return Err(self.fault(warp, env, why));
                     }
                 }

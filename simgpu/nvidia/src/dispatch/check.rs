@@ -1,15 +1,15 @@
-//! The shapes of launches that a card takes.
+//! Checks the shape of a launch.
 
 use crate::arch::Arch;
 use crate::module::Kernel;
 use isobit_simgpu_core::finding::Fault;
 
-/// Blocks along each dimension at most.
+/// Maximum blocks along each dimension.
 const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-/// Threads of a block along each dimension at most.
+/// Maximum threads per block along each dimension.
 const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
 
-/// Refuses what the card, or the kernel, does not take.
+/// Returns an error if the card or the kernel does not support the shape.
 pub(super) fn shape(
     arch: Arch,
     kernel: &Kernel,
@@ -23,21 +23,23 @@ pub(super) fn shape(
     }
     let over = |shape: [u32; 3], most: [u32; 3]| shape.iter().zip(most).any(|(n, most)| *n > most);
     if over(grid, MOST_BLOCKS) || grid.iter().map(|&n| u64::from(n)).product::<u64>() > u32::MAX.into() {
-        return refused(format!("a grid of {grid:?} blocks, and it can have {MOST_BLOCKS:?}, 2^32 in all"));
+        return refused(format!(
+            "a grid of {grid:?} blocks exceeds the maximum of {MOST_BLOCKS:?}, or of 2^32 in total"
+        ));
     }
     if over(block, MOST_THREADS) {
-        return refused(format!("a block of {block:?} threads, and it can have {MOST_THREADS:?}"));
+        return refused(format!("a block of {block:?} threads exceeds the maximum of {MOST_THREADS:?}"));
     }
     let threads: u32 = block.iter().product();
     if threads > kernel.max_threads {
-        return refused(format!("a block of {threads} threads, and it can have {}", kernel.max_threads));
+        return refused(format!("a block of {threads} threads exceeds the maximum of {}", kernel.max_threads));
     }
     if let Some(required) = kernel.required_threads.filter(|required| *required != block) {
-        return refused(format!("a block of {block:?} threads, and it must have {required:?}"));
+        return refused(format!("a block of {block:?} threads, but the kernel requires {required:?}"));
     }
     let (shared, most) = (kernel.shared_bytes.saturating_add(dynamic_shared), arch.shared_bytes());
     if shared > most {
-        return refused(format!("{shared} bytes of shared memory, and there are {most}"));
+        return refused(format!("{shared} bytes of shared memory exceed the maximum of {most}"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A launch: arguments as the kernel reads them, and its blocks over the host's threads.
+//! A launch: the arguments, and the distribution of its blocks over the host's threads.
 
 mod arguments;
 mod barriers;
@@ -36,10 +36,10 @@ impl fmt::Debug for Gpu {
 }
 
 impl Gpu {
-    /// A card, whose blocks run on as many host threads.
+    /// Creates a card whose blocks run on the given number of host threads.
     ///
     /// # Errors
-    /// The host gives no threads.
+    /// Fails if the host cannot start the threads.
     pub fn new(
         arch: Arch,
         memory: Arc<Memory>,
@@ -51,12 +51,13 @@ impl Gpu {
         Ok(Self { arch, approximation, engine: Engine::new(memory, findings, threads)?, arguments })
     }
 
-    /// Which card it is.
+    /// Returns the architecture of the card.
     pub fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// Instructions executed since the start, times the lanes of a warp.
+    /// Returns the number of executed warp instructions since the start, multiplied by the lanes
+    /// per warp.
     pub fn instructions(&self) -> u64 {
         self.engine.instructions()
     }
@@ -64,17 +65,17 @@ impl Gpu {
     /// Loads PTX.
     ///
     /// # Errors
-    /// As [`LoadError`] says.
+    /// See [`LoadError`].
     pub fn load(&self, image: &[u8]) -> Result<Module, LoadError> {
         Module::load(self.arch, self.approximation, &self.engine.memory, image)
     }
 
-    /// Runs a kernel to its end: `grid` blocks of `block` threads with so many bytes of dynamic
-    /// shared memory, and the argument buffer (what it lacks reads as zero).
+    /// Runs a kernel to its end: `grid` blocks of `block` threads with the given bytes of dynamic
+    /// shared memory and the argument buffer (missing bytes read as zero).
     ///
     /// # Errors
-    /// A grid or block that the card does not take; an instruction that cannot be executed.
-    /// Accesses that should not be made are findings, not errors.
+    /// Fails if the card does not support the grid or block, or if an instruction cannot be
+    /// executed. Invalid accesses are findings, not errors.
     pub fn launch(
         &self,
         kernel: &Kernel,

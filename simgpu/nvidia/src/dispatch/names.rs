@@ -1,11 +1,11 @@
-//! Names of a launch's parts, for findings.
+//! Names of blocks, threads and instructions, for findings.
 
 use crate::exec::program::{Program, Text};
 use crate::exec::row::LANES;
 use isobit_simgpu_core::check::{Describe, Place};
 use isobit_simgpu_core::engine::coordinates;
 
-/// What names are made from.
+/// The data that names are made from.
 pub(super) struct Names<'a> {
     pub(super) program: &'a Program,
     pub(super) grid: [u32; 3],
@@ -33,7 +33,7 @@ impl Describe for Names<'_> {
     }
 }
 
-/// A line of the text, without comment, its blanks made single ones.
+/// Returns a line of the text without its comment, with each run of blanks reduced to one.
 fn quote(text: &Text, line: u32) -> String {
     let Some(start) = (line as usize).checked_sub(1).and_then(|at| text.lines.get(at)) else { return String::new() };
     let line = text.ptx[*start as usize..].lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Every opcode of arithmetic. One that several families of types share is lowered here by its
+//! Every arithmetic opcode. Opcodes that several families of types share are dispatched here by
 //! type.
 
 use super::emit::{Families, none};
@@ -40,7 +40,7 @@ const COUNT: usize = {
     count
 };
 
-/// All of it.
+/// All arithmetic tables.
 pub const TABLES: &[Table] = &{
     let mut all: [Table; COUNT] = [SHARED; COUNT];
     let (mut count, mut family) = (0, 0);

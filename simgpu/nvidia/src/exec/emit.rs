@@ -1,12 +1,12 @@
-//! What the lowerings of arithmetic share: picking the Rust type and the constants that an
-//! instruction's modifiers ask for, and pushing the step of a function of one lane.
+//! Shared code of the arithmetic lowerings: selects the Rust type and the constants for an
+//! instruction's modifiers, and pushes the step of a one-lane function.
 
 use super::lane::{Function, Lanes, function};
 use super::program::{Place, Step};
 use crate::lower::{Lower, Lowering};
 use crate::ptx::ast::{Instruction, Kind, Operand, Type};
 
-/// The Rust type of the values of a PTX type.
+/// The Rust type for the values of a PTX type.
 macro_rules! rust {
     (u8) => {
         u8
@@ -62,7 +62,7 @@ macro_rules! rust {
 }
 pub(crate) use rust;
 
-/// The PTX type of a name, as expression and as pattern.
+/// The PTX type with a name, as an expression and as a pattern.
 macro_rules! ptx {
     (u8) => { $crate::exec::emit::ptx!(Unsigned 8) };
     (s8) => { $crate::exec::emit::ptx!(Signed 8) };
@@ -88,8 +88,8 @@ macro_rules! ptx {
 }
 pub(crate) use ptx;
 
-/// `typed!(ty, T: u32 s32 => body)` is the body with the type `T` being `u32` or `i32`, as `ty`
-/// says; an error where it says another.
+/// `typed!(ty, T: u32 s32 => body)` evaluates the body with `T` as `u32` or `i32`, depending on
+/// `ty`; another type is an error.
 macro_rules! typed {
     ($ty:expr, $t:ident: $($name:ident)* => $body:expr) => {
         match $ty {
@@ -103,7 +103,7 @@ macro_rules! typed {
 }
 pub(crate) use typed;
 
-/// `flags!(ftz FTZ, sat SAT => body)` is the body with these constants.
+/// `flags!(ftz FTZ, sat SAT => body)` evaluates the body with the flags as constants.
 macro_rules! flags {
     (=> $body:expr) => { $body };
     ($flag:ident $name:ident $(, $flags:ident $names:ident)* => $body:expr) => {
@@ -118,8 +118,8 @@ macro_rules! flags {
 }
 pub(crate) use flags;
 
-/// Pushes the step of a function of one lane: `op!(low, inst, to, [from, from], |a: T, b: T| -> T {
-/// a })`.
+/// Pushes the step of a one-lane function: `op!(low, inst, to, [from, from], |a: T, b: T| -> T { a
+/// })`.
 macro_rules! op {
     ($low:expr, $inst:expr, $to:expr, [$($from:expr),*], |$($x:ident: $t:ty),*| -> $out:ty $body:block) => {{
         struct Op;
@@ -134,12 +134,12 @@ macro_rules! op {
 }
 pub(crate) use op;
 
-/// Predicates.
+/// The type of predicates.
 pub const PREDICATE: Type = ptx!(pred);
-/// Shift amounts, positions, lengths.
+/// The type of shift amounts, positions and lengths.
 pub const U32: Type = ptx!(u32);
 
-/// A type as PTX writes it, for errors.
+/// Returns the PTX name of a type, for errors.
 pub fn name(ty: Type) -> String {
     let letter = match ty.kind {
         Kind::Bits => 'b',
@@ -155,26 +155,27 @@ pub fn name(ty: Type) -> String {
     format!(".{letter}{}", ty.bits)
 }
 
-/// The error for a type that an instruction is not defined for.
+/// Returns the error for a type that an instruction does not support.
 pub fn refused(ty: Type) -> String {
-    format!("it is not defined for {}", name(ty))
+    format!("it does not support {}", name(ty))
 }
 
-/// Pushes a step that does `L`: the first operand is its destination, the others are its sources,
-/// of these types.
+/// Pushes a step that computes `L`: the first operand is its destination, the others are its
+/// sources, with these types.
 ///
 /// # Errors
-/// Other operands, or of other widths.
+/// Fails if the operands or their widths differ.
 pub fn emit<L: Lanes>(low: &mut Lower<'_>, inst: &Instruction, to: Type, from: &[Type]) -> Result<(), String> {
     let step = step(low, inst, function::<L>(low), to, from)?;
     low.push(step);
     Ok(())
 }
 
-/// The step that [`emit`] pushes. It is one for all functions: there are about a thousand of them.
+/// Builds the step that [`emit`] pushes. This function is not generic, because there are about a
+/// thousand instances of [`emit`].
 ///
 /// # Errors
-/// As there.
+/// The errors of [`emit`].
 pub fn step(
     low: &mut Lower<'_>,
     inst: &Instruction,
@@ -184,7 +185,7 @@ pub fn step(
 ) -> Result<Step, String> {
     let widths = function.sources.iter().copied().filter(|bits| *bits != 0);
     if !widths.eq(from.iter().map(width)) || function.result != width(&to) {
-        return Err("its function has operands of other widths".into());
+        return Err("the widths of its operands do not match".into());
     }
     let mut step = low.step(function.exec);
     (step.dst, step.also) = destination(low, inst.operands.first(), to)?;
@@ -192,15 +193,15 @@ pub fn step(
     Ok(step)
 }
 
-/// The width of a type's register.
+/// Returns the register width of a type.
 fn width(ty: &Type) -> u32 {
     if ty.kind == Kind::Predicate { 1 } else { ty.bits.max(16) }
 }
 
-/// The destinations: a register, a predicate, or two predicates.
+/// Returns the destinations: a register, a predicate, or two predicates.
 ///
 /// # Errors
-/// It is something else.
+/// Fails if the operand is anything else.
 pub fn destination(low: &Lower<'_>, operand: Option<&Operand>, ty: Type) -> Result<(Place, Place), String> {
     let operand = operand.ok_or("it has no operands")?;
     if ty.kind != Kind::Predicate {
@@ -213,17 +214,17 @@ pub fn destination(low: &Lower<'_>, operand: Option<&Operand>, ty: Type) -> Resu
             Ok((place(first)?, place(second)?))
         }
         Operand::Sink => Ok((Place::NONE, Place::NONE)),
-        ref other => Err(format!("the operand {other:?} is no destination of a predicate")),
+        ref other => Err(format!("the operand {other:?} is not a predicate destination")),
     }
 }
 
-/// The sources, of these types.
+/// Returns the sources, which must have these types.
 ///
 /// # Errors
-/// There are others.
+/// Fails if the operands differ.
 pub fn sources(low: &mut Lower<'_>, operands: &[Operand], types: &[Type]) -> Result<[Place; 4], String> {
     if operands.len() != types.len() {
-        return Err(format!("it has {} sources where {} are taken", operands.len(), types.len()));
+        return Err(format!("it has {} sources, but {} are expected", operands.len(), types.len()));
     }
     let mut places = [Place::NONE; 4];
     for ((place, operand), ty) in places.iter_mut().zip(operands).zip(types) {
@@ -232,31 +233,31 @@ pub fn sources(low: &mut Lower<'_>, operands: &[Operand], types: &[Type]) -> Res
     Ok(places)
 }
 
-/// The type that the last modifier is.
+/// Returns the type that the last modifier names.
 ///
 /// # Errors
-/// It is none.
+/// Fails if the last modifier is not a type.
 pub fn last_type(inst: &Instruction) -> Result<Type, String> {
     let last = inst.modifiers.last().ok_or("it has no type")?;
-    Type::named(last).ok_or_else(|| format!("the modifier .{last} is no type"))
+    Type::named(last).ok_or_else(|| format!("the modifier .{last} is not a type"))
 }
 
-/// What an opcode does to integers, to binary32 and binary64, and to halves: one of the three by
-/// the instruction's last type.
+/// The lowerings of an opcode for integers, for binary32 and binary64, and for halves; the
+/// instruction's last type selects one.
 pub struct Families {
     /// Integers and bits.
     pub integer: Lowering,
     /// `.f32` and `.f64`
     pub float: Lowering,
-    /// `.f16`, `.bf16` and pairs of them.
+    /// `.f16`, `.bf16` and their packed pairs.
     pub half: Lowering,
 }
 
 impl Families {
-    /// Lowers an instruction of one of the families.
+    /// Lowers an instruction with the lowering of its family.
     ///
     /// # Errors
-    /// Its family's.
+    /// The errors of that lowering.
     pub fn lower(&self, low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
         let ty = inst.modifiers.last().and_then(|last| Type::named(last));
         let family = match ty.map(|ty| (ty.kind, ty.bits)) {
@@ -268,10 +269,10 @@ impl Families {
     }
 }
 
-/// For a family that an opcode does not have.
+/// The lowering for a family that an opcode does not support.
 ///
 /// # Errors
-/// Always.
+/// Always fails.
 pub fn none(_: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     Err(refused(last_type(inst)?))
 }

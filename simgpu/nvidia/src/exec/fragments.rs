@@ -1,22 +1,22 @@
-//! Lanes of one warp at different places in the code.
+//! Divergence: lanes of one warp at different places in the code.
 //!
-//! One set of lanes runs; the others lie in [`Warp::others`]. The lanes that are furthest back run
-//! first. Blocks are laid out so that the place where ways meet again comes after all of them, so
-//! that lanes gather there by themselves. [`Warp::limit`] is the lowest place ahead at which others
-//! are: the run loop compares one number, and all else happens here, at a meeting.
+//! One set of lanes runs; the others are in [`Warp::others`]. The lanes that are furthest back run
+//! first. The block layout puts the point where paths meet again after all of them, so lanes
+//! reconverge there without extra work. [`Warp::limit`] is the lowest position ahead at which other
+//! lanes are: the run loop compares one number, and everything else happens here, when lanes meet.
 //!
-//! Threads of a warp may wait for each other, so that no lanes may be left out for ever: lanes that
-//! went back too often give others a turn, and do not hold those up until all have had theirs.
+//! Threads of a warp may wait for each other, so no lane may be left waiting forever: lanes that
+//! jump back too often yield to the others, and run again only when all others have had their turn.
 
 use super::warp::{Fragment, Wait, Warp};
 
-/// [`Warp::patience`] of a warp that starts.
+/// The initial value of [`Warp::patience`].
 pub const PATIENCE: u32 = 1 << 14;
-/// What is left of it for a warp that was too patient again and again.
+/// The minimum patience, for a warp whose patience has run out repeatedly.
 const LEAST_PATIENCE: u32 = 1 << 4;
 
 impl Warp {
-    /// Leaves some of the running lanes at a step, not all of them.
+    /// Leaves some of the running lanes, but not all, at a step.
     #[inline(never)]
     pub fn fork(&mut self, pc: usize, lanes: u32) {
         self.active &= !lanes;
@@ -37,7 +37,7 @@ impl Warp {
         }
     }
 
-    /// Runs the lanes that are furthest back, where some are ready and none run.
+    /// Runs the lanes that are furthest back, if some are ready and none run.
     pub fn resume(&mut self) -> bool {
         let ready = self.others.iter().enumerate().filter(|(_, other)| other.wait == Wait::Ready);
         let Some((at, _)) = ready.min_by_key(|(_, other)| other.pc) else { return false };
@@ -45,8 +45,8 @@ impl Warp {
         true
     }
 
-    /// Runs the lanes that have waited longest for the members of a mask, where some do and none
-    /// run.
+    /// Runs the lanes that have waited longest for the members of a mask, if there are such lanes
+    /// and none run.
     pub fn retry(&mut self) -> bool {
         let Some(at) = self.others.iter().position(|other| other.wait == Wait::Members) else { return false };
         self.run_fragment(at);
@@ -59,7 +59,7 @@ impl Warp {
         self.gather();
     }
 
-    /// The running lanes have come to where others are, or have passed them.
+    /// Handles running lanes that have reached or passed the position of other lanes.
     #[inline(never)]
     pub fn meet(&mut self) {
         if self.others.iter().any(|other| other.wait == Wait::Ready && other.pc < self.pc) {
@@ -70,8 +70,8 @@ impl Warp {
         }
     }
 
-    /// Takes in the lanes that are where the running ones are. Those that wait at a barrier of the
-    /// block are behind it only when it opens.
+    /// Merges the lanes that are at the same position as the running ones. Lanes that wait at a
+    /// barrier of the block are past it only when it opens.
     pub fn gather(&mut self) {
         let (pc, mut limit, mut active) = (self.pc, usize::MAX, self.active);
         self.others.retain(|other| {
@@ -88,22 +88,22 @@ impl Warp {
         (self.active, self.limit) = (active, limit);
     }
 
-    /// Lets the running lanes stand back until the others had a turn. True where there are such,
-    /// which run now.
+    /// Makes the running lanes wait until the others have had a turn. Returns whether there are
+    /// other lanes, which then run.
     pub fn give_turn(&mut self) -> bool {
         self.park(self.pc, Wait::Turn);
         self.resume()
     }
 
-    /// Patience, of the one kind or the other, was of no use. For code that has atomics, with which
-    /// threads mostly wait for each other: every round of such a loop is one more atomic that the
-    /// race checks remember.
+    /// Reduces one of the two patience values, because waiting did not help. Used for code with
+    /// atomics, with which threads mostly wait for each other: every iteration of such a loop adds
+    /// an atomic that the race checks must remember.
     pub fn lose_patience(&mut self, apart: bool) {
         let patience = &mut self.patience[usize::from(apart)];
         *patience = (*patience / 4).max(LEAST_PATIENCE);
     }
 
-    /// Makes those ready that stood back. True where there were such.
+    /// Makes the lanes ready that yielded their turn. Returns whether there were any.
     pub fn end_turns(&mut self) -> bool {
         let mut any = false;
         for other in self.others.iter_mut().filter(|other| other.wait == Wait::Turn) {
@@ -112,7 +112,8 @@ impl Warp {
         any
     }
 
-    /// Whether any lanes may be able to go on: not all wait at barriers of the block.
+    /// Whether any lanes may be able to continue, which is the case unless all wait at barriers of
+    /// the block.
     pub fn is_ready(&self) -> bool {
         self.active != 0 || self.others.iter().any(|other| !matches!(other.wait, Wait::Barrier(_)))
     }

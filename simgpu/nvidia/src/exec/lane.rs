@@ -1,4 +1,5 @@
-//! The engine of most instructions: one function of a lane's operands, for all lanes of a warp.
+//! The engine of most instructions: applies a function of one lane's operands to all lanes of a
+//! warp.
 
 use super::program::{Exec, Flow, Place, Program, Step};
 use super::row::{LANES, Row, gather};
@@ -6,34 +7,34 @@ use super::warp::{Env, Warp};
 use crate::lower::Lower;
 use std::hint::black_box;
 
-/// What an instruction does to a lane.
+/// The operation of an instruction on one lane.
 pub trait Lanes {
-    /// The sources: a tuple of [`Value`]s, in the order of [`Step::src`].
+    /// The type of the sources: a tuple of [`Value`]s, in the order of [`Step::src`].
     type In: Operands;
-    /// The result.
+    /// The type of the result.
     type Out: Outcome;
-    /// The function. `#[inline(always)]`, and without branches where that can be, so that it
-    /// becomes vector code.
+    /// Computes one lane. `#[inline(always)]`, and without branches if possible, so that it becomes
+    /// vector code.
     fn lane(operands: Self::In) -> Self::Out;
 }
 
-/// The function of a step, with the widths that its operands have.
+/// The function of a step, with the widths of its operands.
 #[derive(Debug, Clone, Copy)]
 pub struct Function {
     /// The function.
     pub exec: Exec,
-    /// The widths of its sources, as [`Operands::BITS`].
+    /// The widths of its sources, like [`Operands::BITS`].
     pub sources: &'static [u32],
-    /// The width of its result, as [`Outcome::BITS`].
+    /// The width of its result, like [`Outcome::BITS`].
     pub result: u32,
 }
 
-/// The function of a step that does `L`.
+/// Returns the function and the widths of a step that computes `L`.
 pub fn function<L: Lanes>(lower: &Lower<'_>) -> Function {
     Function { exec: exec::<L>(lower), sources: L::In::BITS, result: L::Out::BITS }
 }
 
-/// The function of a step that does `L`, alone.
+/// Returns only the function of a step that computes `L`.
 pub fn exec<L: Lanes>(lower: &Lower<'_>) -> Exec {
     lower.choose(fast::<L> as Exec, base::<L> as Exec)
 }
@@ -50,7 +51,8 @@ fn base<L: Lanes>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
 #[inline(always)]
 fn run<const AVX2: bool, L: Lanes>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let out = {
-        // SAFETY: lowering gave the step as many sources as the tuple has, of these types.
+        // SAFETY: lowering gave the step one source of the right type for each element of the
+        // tuple.
         let rows = unsafe { L::In::fetch(warp, env.program, step) };
         let mut out = L::Out::NOTHING;
         let mut lane = 0;
@@ -65,9 +67,9 @@ fn run<const AVX2: bool, L: Lanes>(warp: &mut Warp, step: &Step, env: &mut Env<'
     Flow::Next
 }
 
-/// The lane after one. Without AVX2 the compiler may not know which that is: it makes a loop of one
-/// lane at a time, which takes a fraction of the time to compile that vector code takes. Nearly no
-/// processor needs it, and its results are the same.
+/// Returns the next lane. Without AVX2, the compiler must not see which lane is next: it then emits
+/// a loop of one lane at a time, which compiles in a fraction of the time of vector code. Almost no
+/// processor needs this version, and its results are the same.
 #[inline(always)]
 pub fn after<const AVX2: bool>(lane: usize) -> usize {
     if AVX2 { lane + 1 } else { black_box(lane + 1) }
@@ -75,18 +77,18 @@ pub fn after<const AVX2: bool>(lane: usize) -> usize {
 
 /// The sources of an instruction.
 pub trait Operands: Copy {
-    /// Where they are.
+    /// References to their rows.
     type Rows<'a>: Copy;
-    /// The width of each, as [`Value::BITS`].
+    /// The width of each, like [`Value::BITS`].
     const BITS: &'static [u32];
 
-    /// Finds them.
+    /// Finds the rows.
     ///
     /// # Safety
-    /// The step has as many sources of these types, in the warp and the program.
+    /// The step has these sources with these types, in the warp and the program.
     unsafe fn fetch<'a>(warp: &'a Warp, program: &'a Program, step: &Step) -> Self::Rows<'a>;
 
-    /// Those of one lane.
+    /// Returns the sources of one lane.
     fn lane(rows: &Self::Rows<'_>, lane: usize) -> Self;
 }
 
@@ -98,8 +100,8 @@ macro_rules! tuple {
 
             #[inline(always)]
             unsafe fn fetch<'a>(warp: &'a Warp, program: &'a Program, step: &Step) -> Self::Rows<'a> {
-                // SAFETY: the caller promises what the trait's method asks: registers of this
-                // width.
+                // SAFETY: the caller meets the requirement of the trait's method: the registers
+                // have this width.
                 unsafe { ($($type::fetch(warp, program, step.src[$at]),)*) }
             }
 
@@ -116,31 +118,31 @@ tuple!(A 0, B 1);
 tuple!(A 0, B 1, C 2);
 tuple!(A 0, B 1, C 2, D 3);
 
-/// The first row of a source, in the warp or among the constants.
+/// Returns the first row of a source, in the warp or among the constants.
 ///
 /// # Safety
-/// It is there.
+/// The row exists.
 #[inline(always)]
 pub unsafe fn row(warp: &Warp, program: &Program, place: Place) -> *const Row {
     let from = if place.is_constant() { program.constants.as_ptr() } else { warp.rows.as_ptr() };
-    // SAFETY: the caller promises that it is there.
+    // SAFETY: the caller promises that the row exists.
     unsafe { from.add(place.index()) }
 }
 
 /// The type of a source.
 pub trait Value: Copy {
-    /// Where the values of all lanes are.
+    /// A reference to the values of all lanes.
     type Row<'a>: Copy;
-    /// The width of the register: 1 for a predicate, 0 for what is no operand.
+    /// The width of the register: 1 for a predicate, 0 if the value is not an operand.
     const BITS: u32;
 
-    /// Finds them.
+    /// Finds the values.
     ///
     /// # Safety
     /// `place` is a source of this type.
     unsafe fn fetch<'a>(warp: &'a Warp, program: &'a Program, place: Place) -> Self::Row<'a>;
 
-    /// That of one lane.
+    /// Returns the value of one lane.
     fn get(row: Self::Row<'_>, lane: usize) -> Self;
 }
 
@@ -150,20 +152,20 @@ pub trait Outcome: Copy {
     type Buffer;
     /// The width of the register: 1 for predicates.
     const BITS: u32;
-    /// None yet.
+    /// An empty buffer.
     const NOTHING: Self::Buffer;
 
-    /// Puts a lane's result.
+    /// Stores a lane's result in the buffer.
     fn put(self, buffer: &mut Self::Buffer, lane: usize);
 
-    /// Writes the active lanes.
+    /// Writes the results of the active lanes.
     ///
     /// # Safety
-    /// The step's destinations are of this type.
+    /// The step's destinations have this type.
     unsafe fn write<const AVX2: bool>(buffer: &Self::Buffer, warp: &mut Warp, step: &Step);
 }
 
-/// Writes the active lanes of a register.
+/// Writes a register in the active lanes.
 ///
 /// # Safety
 /// `place` is a register of the warp of this type.
@@ -181,17 +183,18 @@ pub unsafe fn write<T: Copy>(warp: &mut Warp, place: Place, values: &[T; LANES])
     }
 }
 
-/// As [`write()`], as code of its own that all functions without AVX2 share.
+/// Like [`write()`], but a function of its own that all code without AVX2 shares.
 ///
 /// # Safety
-/// As there.
+/// The requirements of [`write()`].
 #[inline(never)]
 pub unsafe fn write_base<T: Copy>(warp: &mut Warp, place: Place, values: &[T; LANES]) {
-    // SAFETY: the caller promises what there asks.
+    // SAFETY: the caller meets the requirements of `write`.
     unsafe { write(warp, place, values) }
 }
 
-/// Types whose values lie in a row (or two) as they are in memory, each with its zero.
+/// Implements the traits for types whose values are stored in one row or two in their memory
+/// representation. Each type has its zero value.
 macro_rules! number {
     ($($type:ty, $zero:expr;)*) => {$(
         impl $crate::exec::lane::Value for $type {
@@ -204,8 +207,8 @@ macro_rules! number {
                 program: &'a $crate::exec::Program,
                 place: $crate::exec::Place,
             ) -> Self::Row<'a> {
-                // SAFETY: as the caller promises; rows are aligned for every type, of which any
-                // bits are a value.
+                // SAFETY: as the caller promises; rows are aligned for every type, and every bit
+                // pattern is a valid value.
                 unsafe { &*$crate::exec::lane::row(warp, program, place).cast() }
             }
 
@@ -231,8 +234,8 @@ macro_rules! number {
                 warp: &mut $crate::exec::Warp,
                 step: &$crate::exec::Step,
             ) {
-                // SAFETY: the caller promises what the trait's method asks: registers of this
-                // width.
+                // SAFETY: the caller meets the requirement of the trait's method: the registers
+                // have this width.
                 unsafe {
                     if AVX2 {
                         $crate::exec::lane::write(warp, step.dst, buffer);

@@ -1,10 +1,10 @@
-//! Execution: warps of 32 lanes that run steps.
+//! Execution: warps of 32 lanes run steps.
 //!
-//! A register is a row of 32 lanes ([`row`]); nearly every instruction is a function of one lane's
-//! operands, declared with its types, which [`lane`] applies to all lanes and the compiler turns
-//! into AVX2 code (each step exists twice, for AVX2 with FMA and, a lane at a time, for the
-//! baseline, with the same results). Whole-warp functions do the rest: memory, control, exchanges
-//! between lanes.
+//! A register is a row of 32 lanes ([`row`]). Nearly every instruction is a function of one lane's
+//! operands, declared with its types; [`lane`] applies it to all lanes, and the compiler turns it
+//! into AVX2 code. Each step exists in two versions with the same results: for AVX2 with FMA, and
+//! for the baseline, one lane at a time. Whole-warp functions do the rest: memory, control flow,
+//! exchanges between lanes.
 
 pub mod alu;
 mod bits;

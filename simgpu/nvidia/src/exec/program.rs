@@ -1,31 +1,32 @@
-//! Lowered code: steps, with what they refer to.
+//! Lowered code: steps and the data that they refer to.
 
 use super::memory::Form;
 use super::row::Row;
 use super::warp::{Env, Warp};
 use isobit_simgpu_core::check::Granules;
 
-/// What becomes of the running lanes after a step.
+/// What the running lanes do after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// They go on with the step at [`Warp::pc`].
+    /// They continue with the step at [`Warp::pc`].
     Next,
-    /// As [`Next`](Self::Next), after going back in the code: where they may be waiting for another
-    /// thread, others get a turn.
+    /// Like [`Next`](Self::Next), after a backward jump: the lanes may be waiting for another
+    /// thread, so others can get a turn.
     Back,
-    /// As [`Back`](Self::Back), where they surely wait (`nanosleep`): others get a turn now.
+    /// Like [`Back`](Self::Back), but the lanes certainly wait (`nanosleep`): others get a turn
+    /// now.
     Yield,
     /// They wait at a barrier of the block, which [`Warp::barrier`] describes.
     Barrier,
-    /// The step is to be executed again once the other members of its mask have come to it too.
+    /// The step must be executed again once the other members of its mask have come to it too.
     Converge,
     /// They have ended.
     Exit,
-    /// The warp cannot go on; [`Env::fault`] says why.
+    /// The warp cannot continue; [`Env::fault`] holds the reason.
     Fault,
 }
 
-/// The function of a step. [`Warp::pc`] is the step after it already, and a step reads all its
+/// The function of a step. [`Warp::pc`] already points to the next step, and a step reads all its
 /// sources before it writes.
 ///
 /// # Safety
@@ -33,43 +34,43 @@ pub enum Flow {
 /// the warp has the program's registers.
 pub type Exec = unsafe fn(&mut Warp, &Step, &mut Env<'_>) -> Flow;
 
-/// Where an operand is: a row of the warp's registers, a row of the program's constants, or a
-/// predicate.
+/// The location of an operand: a row of the warp's registers, a row of the program's constants, or
+/// a predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place(pub u32);
 
 impl Place {
     /// No operand.
     pub const NONE: Self = Self(u32::MAX);
-    /// Set for constants.
+    /// The flag bit of constants.
     const CONSTANT: u32 = 1 << 31;
-    /// Set for predicates that are read negated.
+    /// The flag bit of negated predicates.
     const NEGATED: u32 = 1 << 30;
 
-    /// A row of the program's constants.
+    /// Returns the place of a row of the program's constants.
     pub const fn constant(index: u32) -> Self {
         Self(index | Self::CONSTANT)
     }
 
-    /// The predicate, read negated.
+    /// Returns the negated predicate.
     #[must_use]
     pub const fn negated(self) -> Self {
         Self(self.0 ^ Self::NEGATED)
     }
 
-    /// True for a constant.
+    /// Whether the place is a constant.
     #[inline(always)]
     pub const fn is_constant(self) -> bool {
         self.0 & Self::CONSTANT != 0
     }
 
-    /// True for a predicate that is read negated.
+    /// Whether the place is a predicate that is read negated.
     #[inline(always)]
     pub const fn is_negated(self) -> bool {
         self.0 & Self::NEGATED != 0
     }
 
-    /// The number of the row or predicate.
+    /// Returns the number of the row or predicate.
     #[inline(always)]
     pub const fn index(self) -> usize {
         (self.0 & !(Self::CONSTANT | Self::NEGATED)) as usize
@@ -83,22 +84,22 @@ pub struct Step {
     pub exec: Exec,
     /// The destination: a row or a predicate.
     pub dst: Place,
-    /// A second destination: the predicate `q` of `p|q`, or the one beside a value.
+    /// A second destination: the predicate `q` of `p|q`, or the predicate beside a value.
     pub also: Place,
     /// The sources.
     pub src: [Place; 4],
-    /// The predicate that it is executed under, or [`Place::NONE`].
+    /// The guard predicate, or [`Place::NONE`].
     pub guard: Place,
-    /// An index or a number, as `exec` takes it.
+    /// An index or a number; `exec` defines its meaning.
     pub extra: u32,
 }
 
-/// Where a step comes from.
+/// The origin of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Origin {
-    /// The line in the PTX, from 1.
+    /// The PTX line, from 1.
     pub line: u32,
-    /// File number and line of the source, where `.loc` gives them.
+    /// File number and line of the source, if `.loc` gives them.
     pub location: Option<(u32, u32)>,
 }
 
@@ -107,49 +108,49 @@ pub struct Origin {
 pub struct Block {
     /// Its first step.
     pub first: u32,
-    /// The blocks that may come after it.
+    /// The blocks that may follow it.
     pub next: Vec<u32>,
 }
 
 /// The code of one kernel.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// The steps; execution starts with the first, and the last one does not fall through.
+    /// The steps. Execution starts with the first; the last one does not fall through.
     pub steps: Vec<Step>,
-    /// Where each step comes from.
+    /// The origin of each step.
     pub origins: Vec<Origin>,
-    /// Constants, a row or two each.
+    /// Constants, one or two rows each.
     pub constants: Vec<Row>,
-    /// Rows of registers that a warp needs.
+    /// Register rows per warp.
     pub rows: usize,
-    /// Rows that some path reads before it writes them: a warp starts with zeros there, and with
-    /// whatever was there in the others.
+    /// Rows that some path reads before it writes them. These rows start as zeros; the other rows
+    /// keep their old contents.
     pub zeroed: Vec<u32>,
-    /// Predicates that a warp needs.
+    /// Predicates per warp.
     pub predicates: usize,
     /// The basic blocks, in the order of their steps.
     pub blocks: Vec<Block>,
-    /// What steps that reach memory do there, by [`Step::extra`].
+    /// The memory operations of the steps that access memory, by [`Step::extra`].
     pub forms: Vec<Form>,
-    /// Lists of steps that `brx.idx` jumps to, by [`Step::extra`].
+    /// Target lists of `brx.idx`, by [`Step::extra`].
     pub targets: Vec<Vec<u32>>,
-    /// Lists of places, for steps that have more operands than fit (`mma`), by [`Step::extra`].
+    /// Lists of places for steps with more operands than a step holds (`mma`), by [`Step::extra`].
     pub lists: Vec<Vec<Place>>,
-    /// Its smallest accesses to memory.
+    /// The smallest sizes of its memory accesses.
     pub granules: Granules,
-    /// It has atomics.
+    /// Whether it has atomics.
     pub atomics: bool,
-    /// The text of the PTX line of each step, for findings, and the source files that origins name.
+    /// The PTX text of each step, for findings, and the source files that origins name.
     pub text: Text,
 }
 
 impl Program {
-    /// The basic block of a step.
+    /// Returns the basic block of a step.
     fn block_of(&self, step: usize) -> usize {
         self.blocks.partition_point(|block| block.first as usize <= step).saturating_sub(1)
     }
 
-    /// True where threads that have passed step `from` may come to step `to`.
+    /// Whether threads that have passed step `from` can reach step `to`.
     pub fn reaches(&self, from: usize, to: usize) -> bool {
         let (start, goal) = (self.block_of(from), self.block_of(to));
         if start == goal && from < to {
@@ -171,12 +172,12 @@ impl Program {
     }
 }
 
-/// The PTX text, to quote from.
+/// The PTX text, for quotations.
 #[derive(Debug, Default, Clone)]
 pub struct Text {
     /// The whole text.
     pub ptx: std::sync::Arc<str>,
-    /// Where each line starts, by its number less one.
+    /// The start of each line, by line number minus one.
     pub lines: std::sync::Arc<[u32]>,
     /// `.file`: number and path.
     pub files: std::sync::Arc<[(u32, String)]>,

@@ -1,7 +1,7 @@
-//! A register: a word for each lane of a warp. 64-bit registers are two rows that lie behind each
-//! other and are read as 32 double words, 16-bit ones use the first half of a row.
+//! A register: one word for each lane of a warp. A 64-bit register is two consecutive rows that are
+//! read as 32 double words; a 16-bit register uses the first half of a row.
 
-/// Threads of a warp.
+/// Threads per warp.
 pub const LANES: usize = 32;
 
 /// 128 bytes of a register file.
@@ -14,14 +14,14 @@ impl Row {
     pub const ZERO: Self = Self([0; LANES]);
 }
 
-/// A bit for each lane whose word has its sign bit set.
+/// Returns a mask of the lanes whose word has its sign bit set.
 #[inline(always)]
 pub fn gather<const AVX2: bool>(lanes: &[u32; LANES]) -> u32 {
     if AVX2 {
         let mut bits = 0;
         for part in 0..LANES / 8 {
-            // SAFETY: the caller chose AVX2 because the processor has it, and eight words are read
-            // from within the array.
+            // SAFETY: the caller selects AVX2 only if the processor has it, and the eight words are
+            // within the array.
             let eight = unsafe {
                 use std::arch::x86_64::{_mm256_loadu_ps, _mm256_movemask_ps};
                 _mm256_movemask_ps(_mm256_loadu_ps(lanes.as_ptr().add(8 * part).cast()))

@@ -1,40 +1,41 @@
-//! Running a warp until it ends, waits, or has had its turn.
+//! Runs a warp until it ends, waits, or its turn is over.
 
 use super::control;
 use super::program::{Flow, Place, Step};
 use super::warp::{Env, Wait, Warp};
 
-/// Why a warp does not go on.
+/// The reason why a warp pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
     /// Others get a turn.
     Turn,
-    /// The running lanes have come to the barrier that [`Warp::barrier`] describes, and have yet to
-    /// be put aside there.
+    /// The running lanes have come to the barrier that [`Warp::barrier`] describes; the caller must
+    /// park them there.
     Barrier,
-    /// The running lanes have ended with the step before [`Warp::pc`], while others of the warp
-    /// wait at a barrier.
+    /// The running lanes have ended with the step before [`Warp::pc`], while other lanes of the
+    /// warp wait at a barrier.
     Left,
-    /// All lanes that live wait at barriers, or for such that do. None may live.
+    /// All live lanes wait at barriers, or for lanes that do. There may be no live lanes.
     Waiting,
-    /// It cannot go on; [`Env::fault`] says why.
+    /// The warp cannot continue; [`Env::fault`] holds the reason.
     Fault,
 }
 
-/// How a turn of a warp goes.
+/// The progress of a warp's turn.
 struct Turn {
     /// Steps executed.
     executed: u64,
-    /// Times all lanes together went back.
+    /// Backward jumps of all lanes together.
     together: u32,
-    /// Times lanes went back since some were elsewhere.
+    /// Backward jumps of some lanes while others are elsewhere.
     apart: u32,
-    /// Steps in a row that could not be executed for want of members, and when the last was.
+    /// The number of consecutive steps that could not be executed because members were missing, and
+    /// when the last one was.
     stuck: usize,
     stuck_at: u64,
 }
 
-/// Runs a warp, which has lanes that can go on, and counts the steps.
+/// Runs a warp that has lanes that can continue, and counts the steps.
 pub fn run(warp: &mut Warp, env: &mut Env<'_>, executed: &mut u64) -> Pause {
     let mut turn = Turn { executed: 0, together: 0, apart: 0, stuck: 0, stuck_at: 0 };
     if warp.active != 0 {
@@ -54,7 +55,7 @@ impl Turn {
             if warp.pc >= warp.limit {
                 warp.meet();
             }
-            // Every jump goes to a step, and the last step does not fall through.
+            // Cannot happen: every jump goes to a step, and the last step does not fall through.
             let Some(step) = steps.get(warp.pc) else {
                 env.fault = Some("it left its code".into());
                 return Pause::Fault;
@@ -62,8 +63,8 @@ impl Turn {
             warp.pc += 1;
             self.executed += 1;
             let flow = if step.guard == Place::NONE {
-                // SAFETY: the program was lowered for this processor, the environment is the
-                // program's, and so are the warp's registers.
+                // SAFETY: the program was lowered for this processor, and the environment and the
+                // warp's registers belong to the program.
                 unsafe { (step.exec)(warp, step, env) }
             } else {
                 guarded(warp, step, env)
@@ -76,7 +77,7 @@ impl Turn {
         }
     }
 
-    /// What comes of a step after which the running lanes do not simply go on.
+    /// Handles a step after which the running lanes do not simply continue.
     fn after(&mut self, warp: &mut Warp, env: &mut Env<'_>, flow: Flow) -> Option<Pause> {
         match flow {
             Flow::Next => None,
@@ -128,7 +129,7 @@ impl Turn {
         if warp.give_turn() { None } else { self.next(warp, env) }
     }
 
-    /// Finds lanes that can go on, where none run.
+    /// Finds lanes that can continue when none run.
     fn next(&mut self, warp: &mut Warp, env: &mut Env<'_>) -> Option<Pause> {
         if warp.resume() {
             return None;
@@ -136,8 +137,7 @@ impl Turn {
         if warp.end_turns() {
             return Some(Pause::Turn);
         }
-        // Those that wait for members try again: lanes that they waited for may have ended, or have
-        // come together.
+        // Lanes that wait for members try again: the missing lanes may have ended or reconverged.
         let members = warp.others.iter().filter(|other| other.wait == Wait::Members).count();
         if members == 0 {
             return Some(Pause::Waiting);
@@ -156,7 +156,7 @@ impl Turn {
     }
 }
 
-/// A step under a predicate: the lanes for which it is false go on behind the step.
+/// Executes a step under a predicate: the lanes whose predicate is false continue after the step.
 #[inline(always)]
 fn guarded(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let all = warp.active;
@@ -183,7 +183,7 @@ fn deadlock(warp: &Warp, env: &Env<'_>) -> String {
     format!("the lanes of a warp wait for each other: {}", waits.collect::<Vec<_>>().join("; "))
 }
 
-/// Lanes in words.
+/// Formats the lanes of a mask in words.
 pub fn lanes(mask: u32) -> String {
     match mask.count_ones() {
         1 => format!("lane {}", mask.trailing_zeros()),

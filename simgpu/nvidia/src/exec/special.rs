@@ -1,4 +1,4 @@
-//! Special registers: where a thread is, what the launch looks like, clocks.
+//! Special registers: the position of a thread, the shape of the launch, clocks.
 
 use super::lane::write;
 use super::{Env, Flow, LANES, Step, Warp};
@@ -9,30 +9,30 @@ use std::sync::atomic::Ordering;
 /// A special register.
 #[derive(Clone, Copy)]
 enum Special {
-    /// The same in all lanes.
+    /// The same value in all lanes.
     Same(fn(&Warp, &Env<'_>) -> u64),
     /// A function of the lane.
     Lane(fn(u32) -> u32),
-    /// A coordinate of the thread in its block.
+    /// A coordinate of the thread within its block.
     Thread(u8),
 }
 
 /// `mov` from a special register.
 ///
 /// # Errors
-/// It is not known or not simulated, or has another type.
+/// Fails if the register is unknown, is not simulated, or has another type.
 pub fn special(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let ty = modifiers.take_type()?;
     modifiers.finish()?;
     let [to, Operand::Special(name, part)] = inst.operands.as_slice() else {
-        return Err("it takes a register and a special register".into());
+        return Err("it needs a register and a special register".into());
     };
     let full = || {
         format!("{name}{}", part.map_or("", |part| [".x", ".y", ".z", ".w"].get(usize::from(part)).unwrap_or(&".?")))
     };
     let (index, bits) = find(name, *part).ok_or_else(|| format!("the special register {} is not simulated", full()))?;
-    // 32-bit ones may be read as 16 bits, as they were in the first versions of PTX.
+    // 32-bit special registers can be read as 16 bits, their width in the first versions of PTX.
     let fits = ty.bits == bits || ty.bits == 16 && bits == 32 || ty.bits == 32 && name == "%gridid";
     if !fits || !matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) {
         return Err(format!("the special register {} has {bits} bits", full()));
@@ -48,7 +48,7 @@ pub fn special(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> 
     Ok(())
 }
 
-/// The value of a register's type that has a number's low bits.
+/// Conversion of a number to the type of a register, which keeps the low bits.
 trait Low: Copy {
     fn low(value: u64) -> Self;
 }
@@ -72,12 +72,13 @@ fn read<T: Low>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         Special::Lane(value) => std::array::from_fn(|lane| T::low(value(lane as u32).into())),
         Special::Thread(part) => threads(warp, env, usize::from(part)).map(|at| T::low(at.into())),
     };
-    // SAFETY: lowering found a register of this width.
+    // SAFETY: lowering checked that the register has this width.
     unsafe { write(warp, step.dst, &values) };
     Flow::Next
 }
 
-/// A coordinate of all threads of a warp, which count linearly with x the fastest.
+/// Returns one coordinate of all threads of a warp. Threads are numbered linearly, with x the
+/// fastest.
 fn threads(warp: &Warp, env: &Env<'_>, part: usize) -> [u32; LANES] {
     let [width, height, _] = env.threads;
     let first = warp.number * LANES as u32;
@@ -95,7 +96,7 @@ fn threads(warp: &Warp, env: &Env<'_>, part: usize) -> [u32; LANES] {
     })
 }
 
-/// A clock that is later with every reading.
+/// Returns a clock value that increases with every reading.
 fn now(_: &Warp, env: &Env<'_>) -> u64 {
     env.clock.fetch_add(1, Ordering::Relaxed)
 }
@@ -129,7 +130,7 @@ const REGISTERS: &[(&str, Option<u8>, u32, Special)] = &[
     ("%nctaid", Some(3), 32, Special::Same(|_, _| 1)),
     ("%laneid", None, 32, Special::Lane(|lane| lane)),
     ("%warpid", None, 32, Special::Same(|warp, _| warp.number.into())),
-    // One multiprocessor runs all blocks, with room for one at a time.
+    // One multiprocessor runs all blocks and holds one at a time.
     ("%nwarpid", None, 32, Special::Same(|_, _| 32)),
     ("%smid", None, 32, Special::Same(|_, _| 0)),
     ("%nsmid", None, 32, Special::Same(|_, _| 1)),

@@ -1,4 +1,4 @@
-//! A warp: its registers, its lanes, and what it runs in.
+//! A warp: its registers, its lanes, and its environment.
 
 use super::memory::{Pending, Private};
 use super::program::{Place, Program};
@@ -8,73 +8,73 @@ use isobit_simgpu_core::finding::Fault;
 use isobit_simgpu_core::local::Local;
 use std::sync::atomic::AtomicU64;
 
-/// The registers of one warp, and which of its lanes run.
+/// The registers of one warp, and its running lanes.
 #[derive(Debug, Default)]
 pub struct Warp {
     /// The rows of its registers.
     pub rows: Vec<Row>,
-    /// Its predicates, a bit a lane.
+    /// Its predicates, one bit per lane.
     pub predicates: Vec<u32>,
-    /// The carry that `.cc` instructions leave for others, a bit a lane.
+    /// The carry that `.cc` instructions write, one bit per lane.
     pub carry: u32,
-    /// The lanes that run now. At least one; lanes that are elsewhere in the code are in `others`.
+    /// The running lanes, at least one; lanes that are elsewhere in the code are in `others`.
     pub active: u32,
-    /// The step that they run next.
+    /// Their next step.
     pub pc: usize,
     /// The lanes that exist and have not ended.
     pub live: u32,
-    /// Which warp of its block it is.
+    /// The index of the warp in its block.
     pub number: u32,
-    /// Barriers it has passed.
+    /// Number of barriers passed.
     pub epoch: u32,
     /// Local memory of its threads.
     pub private: Private,
-    /// Asynchronous copies that have been asked for and are not done.
+    /// Asynchronous copies that are not complete.
     pub pending: Pending,
-    /// Lanes that are elsewhere.
+    /// Lanes that are elsewhere in the code.
     pub others: Vec<Fragment>,
-    /// The step before which the running lanes must look for those of `others` (see
+    /// The position at which the running lanes must look for the lanes of `others` (see
     /// [`fragments`](super::fragments)).
     pub limit: usize,
-    /// How often lanes may go back in the code before others get a turn: all lanes together, which
-    /// other warps wait for, and some, which the rest of the warp waits for.
+    /// How often lanes may jump back before others get a turn: first for all lanes together, when
+    /// other warps wait; second for some of the lanes, when the rest of the warp waits.
     pub patience: [u32; 2],
     /// The barrier that the running lanes have come to.
     pub barrier: Option<Barrier>,
 }
 
-/// Lanes that are at one place in the code.
+/// Lanes at the same place in the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// The step they run next.
+    /// Their next step.
     pub pc: usize,
-    /// Which they are.
+    /// The mask of the lanes.
     pub lanes: u32,
     /// What they wait for.
     pub wait: Wait,
 }
 
-/// What lanes wait for that do not run.
+/// What lanes that are not running wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// Nothing: they run when lanes that are further back in the code have come to them.
+    /// Nothing: they run when lanes that are further back in the code have caught up with them.
     Ready,
-    /// The end of the turn that they have given to others.
+    /// The end of the turn that they yielded to others.
     Turn,
     /// The other members of the mask of the step.
     Members,
-    /// A barrier of the block: the step before theirs.
+    /// A barrier of the block, at the step before their next one.
     Barrier(Barrier),
 }
 
-/// What a barrier of the block asks for.
+/// The parameters of a barrier of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Barrier {
     /// Its number, from 0 to 15.
     pub number: u32,
-    /// Threads that take part; none for all of the block.
+    /// Participating threads; `None` for all threads of the block.
     pub threads: Option<u32>,
-    /// They do not wait for it (`bar.arrive`).
+    /// The threads do not wait (`bar.arrive`).
     pub arrive_only: bool,
     /// All threads of a warp must come together (`.aligned`).
     pub aligned: bool,
@@ -82,34 +82,34 @@ pub struct Barrier {
     pub reduction: Option<Reduction>,
 }
 
-/// What `bar.red` reduces.
+/// The operation of `bar.red`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduction {
-    /// How many are true, written to a row.
+    /// The number of true conditions, written to a row.
     Count,
-    /// Whether all are, written to a predicate.
+    /// Whether all conditions are true, written to a predicate.
     All,
-    /// Whether any is, written to a predicate.
+    /// Whether any condition is true, written to a predicate.
     Any,
 }
 
 impl Warp {
-    /// Where it is, for checks.
+    /// Returns the position of the warp, for checks.
     #[inline(always)]
     pub fn place(&self, env: &Env<'_>) -> Where {
         Where { group: env.block, wave: self.number, epoch: self.epoch }
     }
 
-    /// The step that is running: the site of checks.
+    /// Returns the running step, which is the site for checks.
     #[inline(always)]
     pub fn site(&self) -> u32 {
         self.pc as u32 - 1
     }
 
-    /// A predicate's bits, negated where its place says so.
+    /// Returns a predicate's bits, negated if its place says so.
     #[inline(always)]
     pub fn predicate(&self, place: Place) -> u32 {
-        // A constant is false or true in every lane: its index says which.
+        // A constant predicate is the same in every lane; its index is 0 for false and 1 for true.
         let bits =
             if place.is_constant() { (place.index() as u32).wrapping_neg() } else { self.predicates[place.index()] };
         if place.is_negated() { !bits } else { bits }
@@ -122,7 +122,7 @@ impl Warp {
         *old = bits & self.active | *old & !self.active;
     }
 
-    /// Whether all of `members` that live are active: what a `.sync` instruction waits for
+    /// Whether all live lanes of `members` are active, which a `.sync` instruction waits for
     /// ([`Flow::Converge`](super::Flow::Converge)).
     #[inline(always)]
     pub fn converged(&self, members: u32) -> bool {
@@ -130,10 +130,11 @@ impl Warp {
     }
 }
 
-/// Places for what instructions found last, by the low bits of their step.
+/// Number of caches for the last allocation that an instruction found, indexed by the low bits of
+/// its step.
 pub const SITE_CACHES: usize = 256;
 
-/// What a warp runs in.
+/// The environment of a warp.
 pub struct Env<'a> {
     /// The code.
     pub program: &'a Program,
@@ -141,11 +142,11 @@ pub struct Env<'a> {
     pub launch: &'a Launch<'a>,
     /// The shared memory of the block.
     pub shared: &'a mut Local,
-    /// What instructions found last.
+    /// The last allocations that instructions found.
     pub caches: &'a mut [SiteCache; SITE_CACHES],
     /// Names for findings.
     pub describe: &'a dyn Describe,
-    /// The block, counted linearly.
+    /// The linear index of the block.
     pub block: u32,
     /// `%ctaid`
     pub block_at: [u32; 3],
@@ -155,12 +156,12 @@ pub struct Env<'a> {
     pub threads: [u32; 3],
     /// The argument buffer.
     pub arguments: &'a [u8],
-    /// Where it is in device memory, as a generic address (`cvta.param`).
+    /// Its generic address in device memory (`cvta.param`).
     pub arguments_at: u64,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
-    /// A clock that only goes forward.
+    /// A monotonic clock.
     pub clock: &'a AtomicU64,
-    /// Why a step gave [`Flow::Fault`](super::Flow::Fault).
+    /// The reason why a step returned [`Flow::Fault`](super::Flow::Fault).
     pub fault: Option<Fault>,
 }

@@ -1,33 +1,34 @@
-//! Rows for registers: those that do not hold values at the same time share them.
+//! Allocates rows to registers: registers that do not hold values at the same time share rows.
 
 use super::liveness::Interval;
 use crate::ptx::ast::{Kind, Register};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Where the registers of a function are.
+/// The locations of a function's registers.
 #[derive(Debug, Default)]
 pub struct Allocation {
-    /// The first row of each register, or its predicate, by number.
+    /// The first row of each register, or its predicate, by register number.
     pub places: Vec<u32>,
-    /// Rows that are needed.
+    /// Number of rows.
     pub rows: u32,
-    /// Predicates that are needed.
+    /// Number of predicates.
     pub predicates: u32,
-    /// Rows that some path reads before writing them.
+    /// Rows that some path reads before it writes them.
     pub zeroed: Vec<u32>,
 }
 
-/// The widths of registers that have rows of their own, with the rows that one takes. The values of
-/// a lane lie elsewhere in a row of another width, so that registers share rows with those of their
-/// width only: lanes that have gone on must not disturb what others still hold.
+/// The register widths that have separate pools, with the rows that a register takes. In a row of
+/// another width, the values of a lane are at other positions. Registers therefore share rows only
+/// with registers of the same width: lanes that have moved on must not overwrite values that other
+/// lanes still use.
 const WIDTHS: [(u32, u32); 4] = [(16, 1), (32, 1), (64, 2), (128, 4)];
-/// The pool of predicates is behind those of the widths.
+/// The pool of predicates follows those of the widths.
 const PREDICATES: usize = WIDTHS.len();
 
-/// Gives each register the lowest rows of its width that are free as long as it holds a value. A
-/// result never gets the row of a source, also where that is read for the last time: lowering may
-/// make several steps of an instruction.
+/// Gives each register the lowest rows of its width that are free while it holds a value. A result
+/// never gets the row of a source, even at the last read of the source, because lowering can turn
+/// an instruction into several steps.
 pub fn allocate(registers: &[Register], mut intervals: Vec<Interval>) -> Allocation {
     intervals.sort_by_key(|interval| interval.start);
     let mut pools: [Pool; PREDICATES + 1] = Default::default();
@@ -67,17 +68,17 @@ fn pool_of(register: &Register) -> usize {
     }
 }
 
-/// Places of one width.
+/// The places of one width.
 #[derive(Default)]
 struct Pool {
     made: u32,
     free: BinaryHeap<Reverse<u32>>,
-    /// Those in use, by their end.
+    /// Places in use, by the end of their use.
     held: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 impl Pool {
-    /// Frees what ends before an instruction.
+    /// Frees the places whose use ends before an instruction.
     fn release_before(&mut self, number: u32) {
         while let Some(&Reverse((end, place))) = self.held.peek()
             && end < number
@@ -87,7 +88,7 @@ impl Pool {
         }
     }
 
-    /// The lowest that is free.
+    /// Takes the lowest free place.
     fn take(&mut self, end: u32) -> u32 {
         let place = self.free.pop().map_or(self.made, |Reverse(place)| place);
         self.made = self.made.max(place + 1);

@@ -1,25 +1,26 @@
-//! The order in which blocks lie: each after all that lead to it, but for the ways back of loops;
-//! loops in one piece; ends last.
+//! Orders the blocks: each comes after all blocks that lead to it, except for the back edges of
+//! loops; loops are contiguous; exits come last.
 //!
-//! Lanes that are furthest back run first, so that with this order those that took different ways
-//! wait for each other where the ways meet.
+//! Lanes that are furthest back run first. With this order, lanes that took different paths wait
+//! for each other where the paths meet.
 
 use super::blocks::{End, Graph};
 
-/// Blocks still to be ordered.
+/// Blocks that are not ordered yet.
 enum Task {
-    /// One that is placed next.
+    /// A block to place next.
     Block(usize),
-    /// All, or a loop, which is entered through the first.
+    /// All blocks, or a loop with its entry first.
     Region(Vec<usize>),
 }
 
-/// The order of the blocks that can be reached, without [`Graph::exit`], where lanes never are.
+/// Returns the order of the reachable blocks, without [`Graph::exit`], because lanes are never
+/// there.
 pub fn order(graph: &Graph<'_>) -> Vec<usize> {
     let mut search = Search::new(graph);
     let mut placed = Vec::new();
     let mut tasks = Vec::new();
-    // Components come out last first, as a stack takes them.
+    // Components come out in reverse order, which suits a stack.
     let task = |component: &[usize]| match component {
         [block] => Task::Block(*block),
         _ => Task::Region(component.to_vec()),
@@ -39,10 +40,10 @@ pub fn order(graph: &Graph<'_>) -> Vec<usize> {
     order
 }
 
-/// Tarjan's search for strongly connected components.
+/// Tarjan's algorithm for strongly connected components.
 struct Search<'a> {
     graph: &'a Graph<'a>,
-    /// By block: the region that it was in last, and its numbers there.
+    /// By block: the region that it was last in, and its numbers in that region.
     region: Vec<usize>,
     number: Vec<usize>,
     low: Vec<usize>,
@@ -57,9 +58,9 @@ impl<'a> Search<'a> {
         Self { graph, region, number, low, on_stack, regions: 0 }
     }
 
-    /// Gives each component that can be reached from the first block, a component after all that
-    /// can be reached from it. Blocks of a component come in the order in which they were found,
-    /// the one through which it is entered first. Ways that lead to `without` are not looked at.
+    /// Passes each component that is reachable from the first block to `found`; a component comes
+    /// after all components that are reachable from it. The blocks of a component are in the order
+    /// of discovery, with its entry first. Edges to `without` are ignored.
     fn components(&mut self, blocks: &[usize], without: Option<usize>, mut found: impl FnMut(&[usize])) {
         self.regions += 1;
         let region = self.regions;
@@ -74,8 +75,8 @@ impl<'a> Search<'a> {
                 (self.number[block], self.low[block], self.on_stack[block]) = (count, count, true);
                 count += 1;
                 stack.push(block);
-                // What is looked at first is placed last: blocks keep the order of the text where
-                // nothing else decides. A stack of what is left to look at has the first on top.
+                // A block that is visited first is placed last. The last element is visited first,
+                // so if nothing else decides, blocks keep the order of the text.
                 let mut next: Vec<usize> = self.graph.next(block).filter(|n| Some(*n) != without).collect();
                 next.sort_unstable();
                 path.push((block, next));

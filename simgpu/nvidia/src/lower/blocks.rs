@@ -1,47 +1,47 @@
-//! Basic blocks: a body cut where branches go and where they are.
+//! Basic blocks: cuts a body at branches and their targets.
 
 use crate::ptx::ast::{Body, Guard, Instruction, LabelId, Operand, Statement};
 use std::ops::Range;
 
-/// The control flow of a function.
+/// The control-flow graph of a function.
 #[derive(Debug)]
 pub struct Graph<'a> {
-    /// The statements that blocks are ranges of.
+    /// All statements; blocks are ranges of them.
     pub statements: &'a [Statement],
-    /// The blocks. The first is the entry, the last one [`exit`](Self::exit).
+    /// The blocks. The first is the entry, the last is [`exit`](Self::exit).
     pub blocks: Vec<Block<'a>>,
 }
 
-/// Instructions that are executed one after the other.
+/// Instructions that are executed consecutively.
 #[derive(Debug)]
 pub struct Block<'a> {
-    /// Which statements they are: instructions all, none of which branches.
+    /// Its statements: only instructions, none of which branches.
     pub code: Range<usize>,
-    /// What comes after them.
+    /// What follows them.
     pub end: End<'a>,
-    /// The instruction that says so, where one does.
+    /// The instruction that ends the block, if there is one.
     pub by: Option<&'a Instruction>,
 }
 
-/// What comes after a block.
+/// What follows a block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum End<'a> {
-    /// Another one.
+    /// Another block.
     Jump(usize),
-    /// One of two.
+    /// One of two blocks.
     Branch {
-        /// Decides for `then`.
+        /// The condition for `then`.
         when: Guard,
-        /// Where it is true.
+        /// The block if the condition is true.
         then: usize,
-        /// Where it is not.
+        /// The block if it is false.
         otherwise: usize,
     },
-    /// One of many.
+    /// One of several blocks.
     Switch {
-        /// Which.
+        /// The index of the target.
         index: &'a Operand,
-        /// They.
+        /// The targets.
         targets: Vec<usize>,
     },
     /// The end of the thread.
@@ -52,17 +52,17 @@ impl<'a> Graph<'a> {
     /// Cuts a body.
     ///
     /// # Errors
-    /// A branch that goes nowhere, with its line.
+    /// Fails on a branch to an undefined label, and returns its line.
     pub fn new(body: &'a Body) -> Result<Self, (u32, String)> {
         Cutter::cut(body)
     }
 
-    /// The block that does nothing but end the thread: lanes that go there end where they are.
+    /// Returns the block that only ends the thread: lanes that would jump there end at the jump.
     pub fn exit(&self) -> usize {
         self.blocks.len() - 1
     }
 
-    /// The instructions of a block.
+    /// Returns the instructions of a block.
     pub fn code(&self, block: usize) -> impl DoubleEndedIterator<Item = &'a Instruction> {
         self.statements[self.blocks[block].code.clone()].iter().filter_map(|statement| match statement {
             Statement::Instruction(inst) => Some(inst),
@@ -70,7 +70,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The blocks that may come after one.
+    /// Returns the blocks that may follow a block.
     pub fn next(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
         let (few, many): ([Option<usize>; 2], &[usize]) = match &self.blocks[block].end {
             End::Jump(next) => ([Some(*next), None], &[]),
@@ -81,7 +81,7 @@ impl<'a> Graph<'a> {
         few.into_iter().flatten().chain(many.iter().copied())
     }
 
-    /// Lets branches to blocks that do nothing go where those go.
+    /// Redirects branches to empty blocks to the targets of those blocks.
     fn thread_jumps(&mut self) {
         let resolved: Vec<usize> = (0..self.blocks.len()).map(|block| self.destination(block)).collect();
         for block in &mut self.blocks {
@@ -95,7 +95,7 @@ impl<'a> Graph<'a> {
     }
 
     fn destination(&self, mut at: usize) -> usize {
-        // A ring of empty blocks is a loop without an end.
+        // A cycle of empty blocks is an infinite loop.
         for _ in 0..self.blocks.len() {
             match &self.blocks[at] {
                 Block { code, end: End::Jump(next), .. } if code.is_empty() => at = *next,
@@ -107,8 +107,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// A graph in the making: blocks follow each other as they stand in the text, and are known by
-/// label where branches name them.
+/// Builds a graph: blocks are in the order of the text, and a table maps labels to blocks.
 struct Cutter<'a> {
     body: &'a Body,
     blocks: Vec<Block<'a>>,
@@ -137,7 +136,7 @@ impl<'a> Cutter<'a> {
                 Statement::Instruction(_) => {}
             }
         }
-        // Behind the last instruction a thread has ended.
+        // A thread that passes the last instruction ends.
         cutter.blocks.push(Block { code: start..body.statements.len(), end: End::Exit, by: None });
         cutter.blocks.push(Block { code: 0..0, end: End::Exit, by: None });
         debug_assert_eq!(cutter.blocks.len(), exit + 1);
@@ -146,7 +145,7 @@ impl<'a> Cutter<'a> {
         Ok(graph)
     }
 
-    /// Finds the blocks that labels will be at, and the one that does nothing but end the thread.
+    /// Assigns block numbers to labels, and returns that of the block that only ends the thread.
     fn number_blocks(&mut self) -> usize {
         let (mut count, mut start) = (0, 0);
         for (at, statement) in self.body.statements.iter().enumerate() {
@@ -173,7 +172,7 @@ impl<'a> Cutter<'a> {
         let end = match inst.opcode.as_str() {
             "bra" => {
                 modifiers(inst, &["uni"])?;
-                let [Operand::Label(label)] = inst.operands[..] else { return Err("it takes a label".into()) };
+                let [Operand::Label(label)] = inst.operands[..] else { return Err("it needs a label".into()) };
                 End::Jump(self.block_at(label)?)
             }
             "brx" => {
@@ -192,7 +191,7 @@ impl<'a> Cutter<'a> {
             _ => {
                 modifiers(inst, &["uni"])?;
                 if !inst.operands.is_empty() {
-                    return Err("it takes no operands".into());
+                    return Err("it has operands, but needs none".into());
                 }
                 End::Jump(exit)
             }
@@ -207,10 +206,10 @@ impl<'a> Cutter<'a> {
 
     fn switch(&self, inst: &'a Instruction) -> Result<End<'a>, String> {
         let [index, Operand::Name(name)] = &inst.operands[..] else {
-            return Err("it takes an index and a list of targets".into());
+            return Err("it needs an index and a list of targets".into());
         };
         let list = self.body.targets.iter().find(|(known, _)| known == name);
-        let (_, labels) = list.ok_or_else(|| format!("{name} is no list of targets"))?;
+        let (_, labels) = list.ok_or_else(|| format!("{name} is not a list of targets"))?;
         let targets = labels.iter().map(|label| self.block_at(*label)).collect::<Result<_, _>>()?;
         Ok(End::Switch { index, targets })
     }
@@ -218,19 +217,19 @@ impl<'a> Cutter<'a> {
     fn block_at(&self, label: LabelId) -> Result<usize, String> {
         self.labels.get(label.0 as usize).copied().flatten().ok_or_else(|| {
             let name = self.body.labels.get(label.0 as usize).map_or("", String::as_str);
-            format!("the label {name} is nowhere")
+            format!("the label {name} is not defined")
         })
     }
 }
 
-/// Whether an instruction decides what comes next.
+/// Whether an instruction ends a block.
 pub fn ends_block(inst: &Instruction) -> bool {
     matches!(inst.opcode.as_str(), "bra" | "brx" | "ret" | "exit")
 }
 
 fn modifiers(inst: &Instruction, known: &[&str]) -> Result<(), String> {
     match inst.modifiers.iter().find(|modifier| !known.contains(&modifier.as_str())) {
-        Some(modifier) => Err(format!("the modifier .{modifier} is not known here")),
+        Some(modifier) => Err(format!("the modifier .{modifier} is not supported here")),
         None => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
-//! Lowering of a whole kernel: its blocks in order, its registers in rows, a step or more for each
-//! instruction, and the branches between.
+//! Lowers a complete kernel: orders its blocks, allocates rows to its registers, emits one or more
+//! steps per instruction, and the branches between blocks.
 
 use super::blocks::{End, Graph};
 use super::tables::lowering;
@@ -15,14 +15,14 @@ use std::collections::HashMap;
 pub struct Lowered {
     /// Its code.
     pub program: Program,
-    /// Rows that hold values at once, at most.
+    /// The maximum number of rows that hold values at the same time.
     pub registers: u32,
 }
 
 /// Lowers a body without calls, whose variables are at `locations`.
 ///
 /// # Errors
-/// What cannot be executed, with its line.
+/// Fails on an unsupported instruction, and returns its line.
 pub fn lower(
     approximation: Approximation,
     body: &Body,
@@ -53,7 +53,7 @@ struct Emitter<'a, 'b> {
     graph: &'b Graph<'a>,
     /// The first step of each block that has been emitted.
     at: Vec<Option<u32>>,
-    /// Steps whose target is further on.
+    /// Steps whose target is not emitted yet.
     open: Vec<(usize, usize)>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Emitter<'a, '_> {
         self.lower.begin(inst).and_then(|()| lowering(&mut self.lower, inst)).map_err(named)
     }
 
-    /// The steps that lead from a block to what comes after it, of which `next` lies behind it.
+    /// Emits the steps from a block to its successors; `next` is the block laid out after it.
     fn end(&mut self, block: usize, by: Option<&Instruction>, next: Option<usize>) -> Result<(), String> {
         if let Some(inst) = by {
             self.lower.begin(&Instruction { guard: None, ..inst.clone() })?;
@@ -88,7 +88,7 @@ impl<'a> Emitter<'a, '_> {
                 let operand = if when.negated { Operand::Negated } else { Operand::Register };
                 let when = self.lower.predicate(&operand(when.register))?;
                 let (when, then, otherwise) = match (*then, *otherwise) {
-                    // Ends take no branch, and what lies behind needs none.
+                    // An exit cannot be the target of a branch, and the next block needs no branch.
                     (then, otherwise) if then != exit && (otherwise == exit || Some(then) == next) => {
                         (when.negated(), otherwise, then)
                     }
@@ -111,7 +111,7 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Goes to a block without condition.
+    /// Emits an unconditional jump to a block.
     fn go(&mut self, to: usize, next: Option<usize>) {
         if to == self.graph.exit() {
             self.push(control::exit, Place::NONE, Place::NONE, 0);
@@ -124,7 +124,7 @@ impl<'a> Emitter<'a, '_> {
         self.target(to, [control::branch, control::branch_back], when);
     }
 
-    /// A step that goes to a block, on or back.
+    /// Emits a jump to a block, forward or back.
     fn target(&mut self, to: usize, [on, back]: [Exec; 2], when: Place) {
         match self.at[to] {
             Some(at) => self.push(back, Place::NONE, when, at),
@@ -142,7 +142,8 @@ impl<'a> Emitter<'a, '_> {
     }
 
     fn finish(mut self, order: &[usize]) -> Program {
-        // Lists of targets may lead to where lanes end; and nothing falls through.
+        // Target lists may contain the exit, so the exit needs a step; the last step must not fall
+        // through.
         self.at[self.graph.exit()] = Some(self.lower.program.steps.len() as u32);
         self.push(control::exit, Place::NONE, Place::NONE, 0);
         let (graph, at) = (self.graph, self.at);
@@ -163,7 +164,7 @@ impl<'a> Emitter<'a, '_> {
     }
 }
 
-/// An instruction's opcode with its modifiers.
+/// Returns an instruction's opcode with its modifiers.
 fn written(inst: &Instruction) -> String {
     [&inst.opcode].into_iter().chain(&inst.modifiers).map(String::as_str).collect::<Vec<_>>().join(".")
 }

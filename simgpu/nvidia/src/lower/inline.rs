@@ -1,9 +1,9 @@
-//! Calls: the body of what is called takes the place of the call, with registers, labels and
-//! variables of its own.
+//! Inlines calls: the body of the callee replaces the call, with its own registers, labels and
+//! variables.
 //!
-//! A function is never called while it runs (recursion is refused), so that one copy of its
-//! variables serves all its calls. A formal `.param` parameter is the caller's variable; `ret` is a
-//! branch behind the call.
+//! A function is never called while it runs (recursion is rejected), so one copy of its variables
+//! serves all its calls. A formal `.param` parameter is the caller's variable; `ret` is a branch to
+//! the end of the call.
 
 mod transfer;
 
@@ -19,15 +19,15 @@ use std::collections::{HashMap, HashSet};
 /// The functions of a module, by name.
 pub type Functions<'a> = HashMap<&'a str, &'a Function>;
 
-/// Calls within calls at most.
+/// Maximum depth of nested calls.
 const DEPTH: usize = 128;
-/// Statements at most, of a kernel with all that it calls.
+/// Maximum number of statements of a kernel, including everything that it calls.
 const STATEMENTS: usize = 1 << 24;
 
-/// The body of a kernel, without calls.
+/// Returns the body of a kernel without calls.
 ///
 /// # Errors
-/// A call of what is not defined, of itself, or through a pointer.
+/// Fails on a call of an undefined function, a recursive call, or a call through a pointer.
 pub fn inline<'a>(functions: &Functions<'a>, kernel: &'a Function, body: &'a Body) -> Result<Cow<'a, Body>, LoadError> {
     let call = |statement: &Statement| matches!(statement, Statement::Instruction(inst) if inst.opcode == "call");
     if !body.statements.iter().any(call) {
@@ -42,21 +42,21 @@ struct Inliner<'a, 'f> {
     functions: &'f Functions<'a>,
     kernel: &'a Function,
     out: Body,
-    /// The functions whose bodies are being put in, outermost first.
+    /// The functions whose bodies are being inlined, outermost first.
     running: Vec<&'a str>,
-    /// Variables that are there already.
+    /// The variables that exist already.
     known: HashSet<String>,
 }
 
-/// What a body's names become where it is put in.
+/// The renaming of a body's names at the place where it is inlined.
 struct Names {
     registers: u32,
     labels: u32,
-    /// How lists of targets are told apart.
+    /// A number that distinguishes copies of target lists.
     copy: usize,
-    /// Variables and parameters; others keep their names.
+    /// Renamed variables and parameters; others keep their names.
     symbols: HashMap<String, String>,
-    /// Where `ret` goes; in the kernel itself it stays.
+    /// The target of `ret`; in the kernel itself `ret` stays.
     end: Option<LabelId>,
 }
 
@@ -106,7 +106,9 @@ impl<'a> Inliner<'a, '_> {
         }
         self.running.pop();
         if self.out.statements.len() > STATEMENTS {
-            return Err(self.error(function.line, format!("with all calls it has more than {STATEMENTS} instructions")));
+            return Err(
+                self.error(function.line, format!("including all calls, it has more than {STATEMENTS} instructions"))
+            );
         }
         Ok(())
     }
@@ -117,15 +119,15 @@ impl<'a> Inliner<'a, '_> {
         }
     }
 
-    /// Puts a call's function in its place.
+    /// Replaces a call with the body of its function.
     fn call(&mut self, inst: &'a Instruction, names: &Names) -> Result<(), LoadError> {
         if let Some(modifier) = inst.modifiers.iter().find(|modifier| *modifier != "uni") {
-            return Err(self.error(inst.line, format!("call: the modifier .{modifier} is not known here")));
+            return Err(self.error(inst.line, format!("call: the modifier .{modifier} is not supported")));
         }
         let (returns, name, arguments) = parts(inst).map_err(|why| self.error(inst.line, format!("call: {why}")))?;
         let renamed = |all: &[Operand]| all.iter().map(|operand| names.operand(operand)).collect::<Vec<_>>();
         let (returns, arguments) = (renamed(returns), renamed(arguments));
-        let after = self.label(format!("behind the call of {name}"));
+        let after = self.label(format!("after the call of {name}"));
         let at = names.renamed(inst);
         if let Some(guard) = at.guard {
             let skip = Guard { negated: !guard.negated, ..guard };
@@ -150,10 +152,10 @@ impl<'a> Inliner<'a, '_> {
     ) -> Result<(), LoadError> {
         let name = function.name.as_str();
         if self.running.contains(&name) {
-            return Err(self.error(at.line, format!("call: {name} calls itself, and recursion is not simulated")));
+            return Err(self.error(at.line, format!("call: {name} calls itself, but recursion is not simulated")));
         }
         if self.running.len() == DEPTH {
-            return Err(self.error(at.line, format!("call: more than {DEPTH} calls within each other")));
+            return Err(self.error(at.line, format!("call: more than {DEPTH} nested calls")));
         }
         let Some(body) = &function.body else { return Ok(()) };
         if function.parameters.len() != arguments.len() || function.returns.len() != returns.len() {
@@ -170,8 +172,8 @@ impl<'a> Inliner<'a, '_> {
         for (formal, actual) in function.returns.iter().zip(returns) {
             behind.extend(self.pass(at, function, formal, actual, registers, &mut symbols, transfer::Way::Out)?);
         }
-        // What is returned in registers is handed over where the body ends; elsewhere that place is
-        // the one behind the call.
+        // Values that are returned in registers are copied at the end of the body; without such
+        // values, the end of the body is the end of the call.
         let end = if behind.is_empty() { after } else { self.label(format!("the end of {name}")) };
         self.splice(function, body, symbols, Some(end))?;
         if !behind.is_empty() {
@@ -181,11 +183,10 @@ impl<'a> Inliner<'a, '_> {
         Ok(())
     }
 
-    /// A function that the device's runtime has: of these, the ones that kernels are compiled to
-    /// call.
+    /// Handles a function of the device runtime: supports those that compiled kernels call.
     fn outside(&mut self, name: &str, at: &Instruction, returns: &[Operand]) -> Result<(), LoadError> {
         match (name, returns) {
-            // Nothing is printed, which the result tells: how many arguments were.
+            // Nothing is printed; the result is the number of arguments.
             ("vprintf", [result]) => {
                 let zero = transfer::set(at, result, Operand::Integer(0), "b32", &self.out.registers);
                 zero.into_iter().for_each(|inst| self.push(inst));
@@ -213,7 +214,7 @@ impl<'a> Inliner<'a, '_> {
     }
 }
 
-/// What is returned, what is called, and the arguments.
+/// Returns the results, the callee, and the arguments.
 fn parts(inst: &Instruction) -> Result<(&[Operand], &str, &[Operand]), String> {
     let (returns, rest) = match &inst.operands[..] {
         [Operand::List(returns), rest @ ..] => (&returns[..], rest),
@@ -225,7 +226,7 @@ fn parts(inst: &Instruction) -> Result<(&[Operand], &str, &[Operand]), String> {
         [Operand::Name(name) | Operand::Symbol(name, 0)] => Ok((returns, name, &[])),
         [Operand::Name(name) | Operand::Symbol(name, 0), Operand::List(arguments)] => Ok((returns, name, arguments)),
         [_, Operand::List(_), _] => indirect(),
-        _ => Err("it names no function".into()),
+        _ => Err("it does not name a function".into()),
     }
 }
 
@@ -282,7 +283,7 @@ impl Names {
     }
 }
 
-/// A variable of a call, which is local to the thread.
+/// Creates a variable for a call; it is local to the thread.
 fn call_variable(like: &Variable, name: String) -> Variable {
     Variable { name, space: Space::Param, init: None, relocations: Vec::new(), ..like.clone() }
 }

@@ -1,15 +1,16 @@
-//! From where to where in the code each register holds a value.
+//! Computes the range of code in which each register holds a value.
 //!
-//! A register is one interval over the laid-out code, from the first to the last place at which it
-//! may hold a value that is read. Each lane has a place of its own in a row, so that it does not
-//! matter in which order lanes that went different ways execute what lies between.
+//! Each register has one interval in the laid-out code, from the first to the last position at
+//! which it may hold a value that is read. Each lane has its own position in a row, so the order in
+//! which diverged lanes execute the code in between does not matter.
 
 use super::blocks::{End, Graph};
 use super::operands::{self, Use};
 use crate::ptx::ast::{Operand, RegisterId};
 use std::ops::Range;
 
-/// Where a register holds a value: numbers of instructions in their order, both included.
+/// The range in which a register holds a value: instruction numbers in layout order, both ends
+/// inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// The register.
@@ -18,23 +19,24 @@ pub struct Interval {
     pub start: u32,
     /// Where it ends.
     pub end: u32,
-    /// Some path reads it before writing it.
+    /// Whether some path reads it before it writes it.
     pub undefined: bool,
 }
 
-/// What is known of one block.
+/// The facts about one block.
 #[derive(Debug, Default)]
 struct Facts {
-    /// Its instructions, by number; one more than it has, for its end.
+    /// The numbers of its instructions, plus one for its end.
     numbers: Range<u32>,
-    /// Registers read before they are written, and written, of those that live beyond one block.
+    /// Among the registers that live across blocks: those that are read before they are written,
+    /// and those that are written.
     exposed: Vec<u64>,
     written: Vec<u64>,
     live_in: Vec<u64>,
     live_out: Vec<u64>,
 }
 
-/// The intervals of the registers that occur, of `registers` in all.
+/// Returns the intervals of the registers that occur; `registers` is the number of all registers.
 pub fn intervals(graph: &Graph<'_>, order: &[usize], registers: usize) -> Vec<Interval> {
     let mut scan = Scan { spans: vec![None; registers], dense: vec![u32::MAX; registers], crossing: Vec::new() };
     let mut facts: Vec<Facts> = graph.blocks.iter().map(|_| Facts::default()).collect();
@@ -73,11 +75,11 @@ fn uses(graph: &Graph<'_>, block: usize, first: u32, mut found: impl FnMut(u32, 
 }
 
 struct Scan {
-    /// By register: from where to where it was seen.
+    /// By register: the range of positions in which it was found.
     spans: Vec<Option<(u32, u32)>>,
-    /// By register: its number among those that live beyond one block.
+    /// By register: its index among those that live across blocks.
     dense: Vec<u32>,
-    /// Those.
+    /// The registers that live across blocks.
     crossing: Vec<u32>,
 }
 
@@ -90,7 +92,7 @@ impl Scan {
     }
 
     /// Numbers all instructions, and finds the registers that a block reads before it writes them:
-    /// only these live beyond one block.
+    /// only these live across blocks.
     fn occurrences(&mut self, graph: &Graph<'_>, order: &[usize], facts: &mut [Facts]) {
         let mut written_in = vec![usize::MAX; self.spans.len()];
         let mut number = 0;
@@ -135,7 +137,7 @@ impl Scan {
     }
 }
 
-/// Carries what is read back along the ways that lead to it, until nothing changes.
+/// Propagates the reads backwards along the edges until nothing changes.
 fn solve(graph: &Graph<'_>, order: &[usize], facts: &mut [Facts]) {
     let mut changed = true;
     while changed {

@@ -1,5 +1,6 @@
-//! Lowering: from what PTX says to steps. Tables join opcodes to the functions that lower them;
-//! what no table has, and what such a function does not take, is an error that names it.
+//! Lowering: translates PTX to steps. Tables map opcodes to the functions that lower them; an
+//! instruction that no table has, or that such a function does not accept, is an error that names
+//! it.
 
 mod allocate;
 mod block_layout;
@@ -24,13 +25,13 @@ use crate::ptx::ast::{Instruction, Kind, Operand, Register, RegisterId, Type};
 use isobit_simgpu_core::vector::has_vector_unit;
 use std::collections::HashMap;
 
-/// Lowers an instruction: pushes its steps.
+/// Lowers an instruction by pushing its steps.
 pub type Lowering = fn(&mut Lower<'_>, &Instruction) -> Result<(), String>;
 
-/// Opcodes with their lowerings.
+/// Opcodes and their lowerings.
 pub type Table = &'static [(&'static str, Lowering)];
 
-/// Where a variable is.
+/// The location of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Location {
     /// `.global` and `.const`: an address in device memory.
@@ -43,28 +44,28 @@ pub enum Location {
     Argument(u32),
 }
 
-/// A function being lowered.
+/// The state of a function that is being lowered.
 pub struct Lower<'a> {
-    /// What was lowered so far.
+    /// The code lowered so far.
     pub program: Program,
-    /// Steps may use AVX2 and its companions.
+    /// Whether steps may use AVX2 and the features that come with it.
     pub avx2: bool,
-    /// How approximate instructions are shifted.
+    /// The shift of approximate instructions.
     pub approximation: Approximation,
     /// The registers of the function, by number.
     pub registers: &'a [Register],
     /// The first row (or the predicate) of each register, by number.
     pub rows: &'a [u32],
-    /// Where the variables are, by name.
+    /// The locations of the variables, by name.
     pub locations: &'a HashMap<String, Location>,
     constants: HashMap<(u64, u32), u32>,
-    /// The guard and the origin of the instruction that is being lowered.
+    /// The guard and the origin of the current instruction.
     guard: Place,
     origin: Origin,
 }
 
 impl<'a> Lower<'a> {
-    /// Nothing lowered yet.
+    /// Creates an empty state.
     pub fn new(
         approximation: Approximation,
         registers: &'a [Register],
@@ -84,15 +85,16 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// One of two functions that do the same, the second without the features of newer processors.
+    /// Returns one of two equivalent functions; the second does not need the features of newer
+    /// processors.
     pub fn choose(&self, fast: Exec, base: Exec) -> Exec {
         if self.avx2 { fast } else { base }
     }
 
-    /// Starts an instruction, whose guard and origin its steps get.
+    /// Starts an instruction, whose steps get its guard and origin.
     ///
     /// # Errors
-    /// Its guard is no predicate.
+    /// Fails if its guard is not a predicate.
     pub fn begin(&mut self, inst: &Instruction) -> Result<(), String> {
         self.origin = Origin { line: inst.line, location: inst.location };
         self.guard = match inst.guard {
@@ -103,7 +105,7 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
-    /// A step of the instruction, without operands.
+    /// Returns a step of the instruction, without operands.
     pub fn step(&self, exec: Exec) -> Step {
         Step { exec, dst: Place::NONE, also: Place::NONE, src: [Place::NONE; 4], guard: self.guard, extra: 0 }
     }
@@ -114,17 +116,17 @@ impl<'a> Lower<'a> {
         self.program.origins.push(self.origin);
     }
 
-    /// The type of a register.
+    /// Returns the declaration of a register.
     pub fn register(&self, id: RegisterId) -> &Register {
         &self.registers[id.0 as usize]
     }
 
-    /// The place of a register.
+    /// Returns the place of a register.
     pub fn place(&self, id: RegisterId) -> Place {
         Place(self.rows[id.0 as usize])
     }
 
-    /// A constant: the low `bits` bits of `value` in every lane.
+    /// Returns the place of a constant: the low `bits` bits of `value` in every lane.
     pub fn constant(&mut self, value: u64, bits: u32) -> Place {
         let bits = bits.max(16);
         let value = if bits == 64 { value } else { value & ((1 << bits) - 1) };
@@ -142,16 +144,16 @@ impl<'a> Lower<'a> {
         Place::constant(index)
     }
 
-    /// A source of a type: a register that is as wide, or a constant.
+    /// Returns a source of a type: a register of the same width, or a constant.
     ///
     /// # Errors
-    /// It is neither.
+    /// Fails if it is neither.
     pub fn source(&mut self, operand: &Operand, ty: Type) -> Result<Place, String> {
         match *operand {
             Operand::Register(id) if self.width(id) == ty.bits.max(16) => Ok(self.place(id)),
             Operand::Register(id) => {
                 let register = self.register(id);
-                Err(format!("{} has {} bits, where {} are taken", register.name, register.ty.bits, ty.bits))
+                Err(format!("{} has {} bits, but {} are expected", register.name, register.ty.bits, ty.bits))
             }
             Operand::Integer(value) if matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) => {
                 Ok(self.constant(value, ty.bits))
@@ -161,51 +163,52 @@ impl<'a> Lower<'a> {
             Operand::Double(bits) if ty == (Type { kind: Kind::Float, bits: 32 }) => {
                 Ok(self.constant((f64::from_bits(bits) as f32).to_bits().into(), 32))
             }
-            ref other => Err(format!("the operand {other:?} is no source of {} bits", ty.bits)),
+            ref other => Err(format!("the operand {other:?} is not a source of {} bits", ty.bits)),
         }
     }
 
-    /// A destination of a type: a register that is as wide.
+    /// Returns a destination of a type: a register of the same width.
     ///
     /// # Errors
-    /// It is none.
+    /// Fails if it is not.
     pub fn destination(&self, operand: &Operand, ty: Type) -> Result<Place, String> {
         match *operand {
             Operand::Register(id) if self.width(id) == ty.bits.max(16) => Ok(self.place(id)),
-            ref other => Err(format!("the operand {other:?} is no destination of {} bits", ty.bits)),
+            ref other => Err(format!("the operand {other:?} is not a destination of {} bits", ty.bits)),
         }
     }
 
-    /// A predicate, as source or destination; a constant as source alone.
+    /// Returns a predicate, as source or destination; a constant is valid only as a source.
     ///
     /// # Errors
-    /// It is none.
+    /// Fails if it is not a predicate.
     pub fn predicate(&self, operand: &Operand) -> Result<Place, String> {
         let (id, negated) = match *operand {
             Operand::Register(id) => (id, false),
             Operand::Negated(id) => (id, true),
             Operand::Integer(value) => return Ok(Place::constant(u32::from(value != 0))),
-            ref other => return Err(format!("the operand {other:?} is no predicate")),
+            ref other => return Err(format!("the operand {other:?} is not a predicate")),
         };
         let register = self.register(id);
         if register.ty.kind != Kind::Predicate {
-            return Err(format!("{} is no predicate", register.name));
+            return Err(format!("{} is not a predicate", register.name));
         }
         Ok(if negated { self.place(id).negated() } else { self.place(id) })
     }
 
-    /// A predicate that is written.
+    /// Returns a predicate that is written.
     ///
     /// # Errors
-    /// It is no predicate, or a negated or constant one.
+    /// Fails if it is not a predicate, or is negated or constant.
     pub fn written_predicate(&self, operand: &Operand) -> Result<Place, String> {
         match operand {
             Operand::Register(_) => self.predicate(operand),
-            other => Err(format!("the operand {other:?} is no destination")),
+            other => Err(format!("the operand {other:?} is not a destination")),
         }
     }
 
-    /// The bits that a register takes in its rows: 8-bit ones take 16, and predicates are in none.
+    /// Returns the bits that a register takes in its rows: 8-bit registers take 16, predicates
+    /// none.
     pub fn width(&self, id: RegisterId) -> u32 {
         match self.register(id).ty {
             Type { kind: Kind::Predicate, .. } => 0,

@@ -1,19 +1,19 @@
-//! Which registers an instruction reads and writes, as far as the allocation of rows needs to know.
+//! The registers that an instruction reads and writes, as far as row allocation needs them.
 
 use crate::ptx::ast::{Base, Instruction, Operand, RegisterId};
 
 /// How an instruction uses a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// It reads it.
+    /// The instruction reads it.
     Read,
-    /// It writes it in all lanes that run.
+    /// The instruction writes it in all running lanes.
     Write,
-    /// It writes it in some of them.
+    /// The instruction writes it in some of them.
     WriteSome,
 }
 
-/// Calls `found` for each register of an instruction, for reads before writes.
+/// Calls `found` for each register of an instruction; reads come before writes.
 pub fn each(inst: &Instruction, mut found: impl FnMut(RegisterId, Use)) {
     let results = usize::from(has_result(inst));
     for operand in &inst.operands[results..] {
@@ -31,8 +31,8 @@ pub fn each(inst: &Instruction, mut found: impl FnMut(RegisterId, Use)) {
     }
 }
 
-/// Whether the first operand is what the instruction writes. Where that is an address, nothing is
-/// written but memory.
+/// Whether the instruction writes its first operand. If that is an address, the instruction writes
+/// only memory.
 fn has_result(inst: &Instruction) -> bool {
     let first = inst.operands.first();
     if !matches!(first, Some(Operand::Register(_) | Operand::Pair(..) | Operand::Vector(_))) {
@@ -45,7 +45,7 @@ fn has_result(inst: &Instruction) -> bool {
     }
 }
 
-/// Whether the result is a source as well.
+/// Whether the result is also a source.
 fn accumulates(inst: &Instruction) -> bool {
     inst.opcode == "wgmma"
 }

@@ -1,17 +1,17 @@
-//! The tables of all instructions, joined.
+//! The tables of all instructions.
 
 use super::{Lowering, Table};
 use crate::exec::{alu, control, cross, memory};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// Every table there is.
+/// Returns all tables.
 #[doc(hidden)]
 pub fn tables() -> impl Iterator<Item = Table> {
     [&[control::TABLE][..], alu::TABLES, memory::TABLES, cross::TABLES].into_iter().flatten().copied()
 }
 
-/// What lowers an opcode.
+/// Returns the lowering of an opcode.
 pub fn lowering(opcode: &str) -> Option<Lowering> {
     static JOINED: OnceLock<HashMap<&str, Lowering>> = OnceLock::new();
     JOINED.get_or_init(|| tables().flatten().copied().collect()).get(opcode).copied()

@@ -1,5 +1,5 @@
-//! Where a kernel's variables are: those in shared and local memory lie one behind the other, as
-//! far as it uses them.
+//! The layout of a kernel's variables: the shared and local variables that it uses are placed
+//! consecutively.
 
 use super::LoadError;
 use super::variables::Variables;
@@ -8,10 +8,10 @@ use crate::ptx::ParseError;
 use crate::ptx::ast::{Base, Body, Function, Module as Tree, Operand, Space, Statement, Variable};
 use std::collections::{HashMap, HashSet};
 
-/// Bytes of shared or local memory at most, of what a kernel declares; no card has so much.
+/// Maximum bytes of shared or local memory that a kernel may declare; no card has that much.
 const MOST: u64 = 1 << 24;
 
-/// The places of a kernel's variables.
+/// The locations of a kernel's variables.
 pub(super) struct Layout {
     pub(super) locations: HashMap<String, Location>,
     pub(super) shared_bytes: u32,
@@ -42,7 +42,8 @@ impl Layout {
             };
             locations.insert(variable.name.clone(), location);
         }
-        // What a launch adds comes behind what is declared, and every `extern` array starts there.
+        // Dynamic shared memory of the launch follows the declared variables, and every `extern`
+        // array starts there.
         let dynamic: Vec<_> = reached.iter().filter(|variable| variable.external).collect();
         if let Some(undefined) = dynamic.iter().find(|variable| variable.space != Space::Shared) {
             return Err(LoadError::Unresolved(undefined.name.clone()));
@@ -59,18 +60,18 @@ impl Layout {
     }
 }
 
-/// The place of a variable behind those before it.
+/// Places a variable after the previous ones.
 fn append(end: &mut u64, variable: &Variable) -> Result<u32, LoadError> {
     let at = end.next_multiple_of(variable.align.max(1).into());
     *end = at.saturating_add(variable.bytes);
     if *end > MOST {
-        let message = format!("{} takes more than the {MOST} bytes that there are", variable.name);
+        let message = format!("{} exceeds the available {MOST} bytes", variable.name);
         return Err(LoadError::Invalid(ParseError { line: variable.line, function: None, message }));
     }
     Ok(at as u32)
 }
 
-/// The names that the instructions of a body name.
+/// Returns the names that the instructions of a body refer to.
 fn symbols(body: &Body) -> HashSet<&str> {
     let mut names = HashSet::new();
     for statement in &body.statements {

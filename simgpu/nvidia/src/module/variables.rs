@@ -1,5 +1,5 @@
-//! Variables in device memory: an allocation for each, so that an access beside one is found and
-//! named.
+//! Variables in device memory: each has its own allocation, so that the simulator detects and names
+//! out-of-bounds accesses.
 
 use super::LoadError;
 use crate::ptx::ParseError;
@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The `.global` and `.const` variables of a module, which are freed when this is dropped.
+/// The `.global` and `.const` variables of a module; dropping this frees them.
 pub(crate) struct Variables {
     memory: Arc<Memory>,
-    /// By name: the address and the size. A function's own are named `function::variable`.
+    /// By name: the address and the size. Variables of a function are named `function::variable`.
     placed: HashMap<String, (u64, u64)>,
 }
 
@@ -25,15 +25,15 @@ impl fmt::Debug for Variables {
 impl Drop for Variables {
     fn drop(&mut self) {
         for (base, _) in self.placed.values() {
-            // It was allocated when the module was loaded; a failure would leave it allocated,
-            // which harms nothing.
+            // The memory was allocated when the module was loaded; if freeing fails, it stays
+            // allocated, which is harmless.
             let _ = self.memory.free(*base);
         }
     }
 }
 
 impl Variables {
-    /// Allocates and fills them.
+    /// Allocates and initialises the variables.
     pub(super) fn place(memory: &Arc<Memory>, tree: &Tree) -> Result<Self, LoadError> {
         let mut variables = Self { memory: memory.clone(), placed: HashMap::new() };
         for (name, variable) in all(tree) {
@@ -45,12 +45,12 @@ impl Variables {
         Ok(variables)
     }
 
-    /// The address and the size of a variable of the module, or of one of a function.
+    /// Returns the address and the size of a variable of the module, or of one of a function.
     pub(super) fn find(&self, function: &str, name: &str) -> Option<(u64, u64)> {
         self.placed.get(name).or_else(|| self.placed.get(&format!("{function}::{name}"))).copied()
     }
 
-    /// Those of the module.
+    /// Returns the variables of the module.
     pub(super) fn globals(&self) -> HashMap<String, (u64, u64)> {
         let of_module = self.placed.iter().filter(|(name, _)| !name.contains("::"));
         of_module.map(|(name, place)| (name.clone(), *place)).collect()
@@ -60,7 +60,7 @@ impl Variables {
         let kind = if variable.space == Space::Const { Kind::Constant } else { Kind::Device };
         let bytes = usize::try_from(variable.bytes).map_err(|error| LoadError::OutOfMemory(error.to_string()))?;
         if variable.align > 256 {
-            return Err(invalid(variable, format!("{name} is to be aligned to {} bytes", variable.align)));
+            return Err(invalid(variable, format!("{name}: alignment {} is too large", variable.align)));
         }
         if self.placed.contains_key(&name) {
             return Err(invalid(variable, format!("{name} is defined twice")));
@@ -82,7 +82,7 @@ impl Variables {
             let place = place.ok_or_else(|| invalid(variable, format!("an address lies outside of {name}")))?;
             place.copy_from_slice(&address.to_le_bytes()[..place.len()]);
         }
-        // SAFETY: the allocation was made just now with this size, and nothing else knows of it.
+        // SAFETY: the allocation was just made with this size, and nothing else refers to it.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base as *mut u8, bytes.len()) };
         self.memory.set_initialised(base, bytes.len(), true);
         Ok(())
@@ -100,7 +100,7 @@ fn invalid(variable: &Variable, message: String) -> LoadError {
     LoadError::Invalid(ParseError { line: variable.line, function: None, message })
 }
 
-/// The variables of a module that device memory has, with their names.
+/// Returns the variables of a module that are in device memory, with their names.
 fn all(tree: &Tree) -> impl Iterator<Item = (String, &Variable)> {
     let of_module = tree.variables.iter().map(|variable| (variable.name.clone(), variable));
     let of_functions = tree.functions.iter().flat_map(|function| {

@@ -1,5 +1,5 @@
-//! What a PTX module says. Registers and labels are numbers by which the parser has resolved names
-//! and scopes; symbols stay names.
+//! The syntax tree of a PTX module. The parser resolves the names and scopes of registers and
+//! labels to numbers; symbols stay names.
 
 /// A module.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -10,7 +10,7 @@ pub struct Module {
     pub target: u32,
     /// `.file`: number and path.
     pub files: Vec<(u32, String)>,
-    /// Variables of module scope, whatever their state space.
+    /// Variables of module scope in all state spaces.
     pub variables: Vec<Variable>,
     /// Entries and functions, with and without a body.
     pub functions: Vec<Function>,
@@ -19,7 +19,7 @@ pub struct Module {
 /// A state space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// `.reg` is not one of these: registers have a table of their own.
+    /// No state space is given. `.reg` is not one of these: registers have a table of their own.
     Generic,
     /// `.global`
     Global,
@@ -36,13 +36,13 @@ pub enum Space {
 /// A fundamental type. `.b8` to `.b128` are [`Bits`](Kind::Bits), and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Type {
-    /// What the bits mean.
+    /// The interpretation of the bits.
     pub kind: Kind,
-    /// How many there are: 1 for predicates, 8 to 128 for others.
+    /// The width: 1 for predicates, 8 to 128 for others.
     pub bits: u32,
 }
 
-/// What the bits of a type mean.
+/// The interpretation of a type's bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `.b8` to `.b128`
@@ -66,8 +66,8 @@ pub enum Kind {
 }
 
 impl Type {
-    /// The type that a modifier or directive names (`f32`, without the dot); none where it is no
-    /// type.
+    /// Returns the type that a modifier or directive names (`f32`, without the dot); `None` if it
+    /// is not a type.
     pub fn named(name: &str) -> Option<Self> {
         let (kind, bits) = match name {
             "pred" => (Kind::Predicate, 1),
@@ -91,7 +91,7 @@ impl Type {
         Some(Self { kind, bits })
     }
 
-    /// Bytes in memory.
+    /// Returns the size in memory in bytes.
     pub fn bytes(self) -> u32 {
         self.bits.div_ceil(8)
     }
@@ -100,23 +100,22 @@ impl Type {
 /// A variable or a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variable {
-    /// Its name. Those of a function are unique within it: the parser gives an inner one that
-    /// shadows another a name of its own.
+    /// Its name. Names of function variables are unique within the function: the parser renames an
+    /// inner variable that shadows another.
     pub name: String,
-    /// Where it is.
+    /// The state space.
     pub space: Space,
     /// The type of an element.
     pub ty: Type,
-    /// The alignment, given or that of the type.
+    /// The declared alignment, or that of the type.
     pub align: u32,
-    /// How large it is in all, in bytes; 0 for an `extern` array without a length.
+    /// The total size in bytes; 0 for an `extern` array without a length.
     pub bytes: u64,
-    /// The initial value, `bytes` long; none where none is given (zeros for `.global` and
-    /// `.const`).
+    /// The initial value, `bytes` long; `None` if none is given (zeros for `.global` and `.const`).
     pub init: Option<Vec<u8>>,
     /// Addresses in the initial value.
     pub relocations: Vec<Relocation>,
-    /// It is declared `.extern`.
+    /// Whether it is declared `.extern`.
     pub external: bool,
     /// The line of its declaration, from 1.
     pub line: u32,
@@ -125,17 +124,17 @@ pub struct Variable {
 /// An address in an initial value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relocation {
-    /// Where, in bytes.
+    /// The offset in bytes.
     pub at: u64,
-    /// Bytes of the address: 8, or fewer where a `mask()` takes one byte of it.
+    /// Bytes of the address: 8, or fewer if a `mask()` selects one byte of it.
     pub bytes: u32,
-    /// Bits that the address is shifted down by before it is stored (`mask()`).
+    /// Bits by which the address is shifted right before it is stored (`mask()`).
     pub shift: u32,
-    /// Of what.
+    /// The symbol whose address is stored.
     pub symbol: String,
-    /// Added to it.
+    /// The number added to the address.
     pub addend: i64,
-    /// The address is a generic one (`generic(x)`).
+    /// Whether the address is generic (`generic(x)`).
     pub generic: bool,
 }
 
@@ -144,34 +143,34 @@ pub struct Relocation {
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// It is a kernel.
+    /// Whether it is a kernel.
     pub entry: bool,
-    /// What it returns (`.func` only). A `.reg` one names its register in `register`.
+    /// The results (`.func` only). A `.reg` result names its register in `register`.
     pub returns: Vec<Parameter>,
-    /// What it takes, in order.
+    /// The parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// `.maxntid`, filled up with ones.
+    /// `.maxntid`, padded with ones.
     pub max_threads: Option<[u32; 3]>,
-    /// `.reqntid`, filled up with ones.
+    /// `.reqntid`, padded with ones.
     pub required_threads: Option<[u32; 3]>,
     /// `.minnctapersm`
     pub min_blocks: Option<u32>,
     /// `.maxnreg`
     pub max_registers: Option<u32>,
-    /// The body; none for a declaration.
+    /// The body; `None` for a declaration.
     pub body: Option<Body>,
     /// The line of its name, from 1.
     pub line: u32,
 }
 
-/// A formal parameter, with its place in the argument buffer of an entry.
+/// A formal parameter, with its location in the argument buffer of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// The variable; its space is [`Space::Param`].
     pub variable: Variable,
-    /// The register that a `.reg` parameter of a function is.
+    /// The register of a `.reg` parameter of a function.
     pub register: Option<RegisterId>,
-    /// Bytes from the start of the argument buffer, each parameter at the next multiple of its
+    /// Offset in the argument buffer, in bytes; each parameter is at the next multiple of its
     /// alignment.
     pub offset: u32,
 }
@@ -184,17 +183,17 @@ pub struct RegisterId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LabelId(pub u32);
 
-/// What a function has between its braces, inner scopes flattened.
+/// The contents of a function's braces, with inner scopes flattened.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Body {
-    /// All registers, by number. A family (`.reg .b32 %r<9>`) gives those that are used; a vector
-    /// register (`.reg .v2 .f32 v`) one for each component, `v.x` and `v.y`.
+    /// All registers, by number. A family (`.reg .b32 %r<9>`) gives only the registers in use; a
+    /// vector register (`.reg .v2 .f32 v`) gives one for each component, `v.x` and `v.y`.
     pub registers: Vec<Register>,
     /// `.shared`, `.local`, `.param`, `.const` and `.global` variables of the function.
     pub variables: Vec<Variable>,
-    /// Labels, by number: their names.
+    /// Names of the labels, by number.
     pub labels: Vec<String>,
-    /// Lists of labels that `brx.idx` names (`.branchtargets`), by name.
+    /// Label lists of `brx.idx` (`.branchtargets`), by name.
     pub targets: Vec<(String, Vec<LabelId>)>,
     /// Instructions and labels in order.
     pub statements: Vec<Statement>,
@@ -212,7 +211,7 @@ pub struct Register {
 /// A statement of a body.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
-    /// A place that branches go to.
+    /// The target of branches.
     Label(LabelId),
     /// An instruction.
     Instruction(Instruction),
@@ -221,27 +220,27 @@ pub enum Statement {
 /// An instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instruction {
-    /// The predicate that it is executed under.
+    /// The guard predicate.
     pub guard: Option<Guard>,
-    /// The opcode: what comes before the first dot.
+    /// The opcode: the text before the first dot.
     pub opcode: String,
-    /// What comes after it, in order, without dots: `["rn", "ftz", "f32"]`. `::` stays inside of
-    /// one (`shared::cta`).
+    /// The parts after it, in order, without dots: `["rn", "ftz", "f32"]`. `::` does not separate
+    /// parts (`shared::cta`).
     pub modifiers: Vec<String>,
     /// The operands, in order.
     pub operands: Vec<Operand>,
     /// The line in the PTX, from 1.
     pub line: u32,
-    /// The place in the source that `.loc` gave last: file number and line.
+    /// The source location of the last `.loc`: file number and line.
     pub location: Option<(u32, u32)>,
 }
 
-/// The predicate of an instruction.
+/// The guard of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guard {
     /// The register.
     pub register: RegisterId,
-    /// It is executed where the predicate is false.
+    /// Whether the instruction is executed if the predicate is false.
     pub negated: bool,
 }
 
@@ -258,7 +257,7 @@ pub enum Operand {
     Sink,
     /// `{a, b, c, d}`
     Vector(Vec<Operand>),
-    /// An integer constant, and its bits where it is negative. Constant expressions are evaluated.
+    /// The bits of an integer constant, which can be negative. Constant expressions are evaluated.
     Integer(u64),
     /// The bits of a double: `0d3ff0000000000000`, or a decimal constant.
     Double(u64),
@@ -268,24 +267,24 @@ pub enum Operand {
     Special(String, Option<u8>),
     /// `[base + offset]`
     Address(Base, i64),
-    /// A variable, `name + offset`, standing for its address.
+    /// A variable, `name + offset`, which stands for its address.
     Symbol(String, i64),
-    /// A place to branch to.
+    /// The target of a branch.
     Label(LabelId),
-    /// A name of [`Body::targets`], of a function (in a call, or for its address), or of a
+    /// A name in [`Body::targets`], of a function (in a call, or for its address), or of a
     /// prototype.
     Name(String),
     /// `(a, b)` of a call.
     List(Vec<Operand>),
 }
 
-/// What an address starts from.
+/// The base of an address.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Base {
     /// A register.
     Register(RegisterId),
     /// A variable or parameter.
     Symbol(String),
-    /// Nothing: the offset is the address.
+    /// No base: the offset is the address.
     None,
 }

@@ -1,4 +1,4 @@
-//! What stands in the braces of a function: declarations, labels, instructions, inner scopes.
+//! The contents of a function's braces: declarations, labels, instructions, inner scopes.
 
 use super::ast::{Guard, Instruction, Statement};
 use super::lexer::Token;
@@ -6,11 +6,11 @@ use super::operand::Place;
 use super::parser::{Fault, Parser};
 use super::scope::Found;
 
-/// How deep scopes may nest.
+/// Maximum depth of nested scopes.
 const DEPTH: usize = 64;
 
 impl<'a> Parser<'a> {
-    /// A scope in braces. The scopes inside of it are taken in turn rather than by recursion.
+    /// Parses a scope in braces. Inner scopes are processed in a loop, without recursion.
     pub(super) fn scope(&mut self) -> Result<(), Fault> {
         let outside = self.frame.depth();
         loop {
@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A label, at its colon: of an instruction, or the name of a list.
+    /// Parses a label at its colon: that of an instruction, or the name of a list.
     fn label(&mut self, name: &'a str, line: u32) -> Result<(), Fault> {
         self.expect(b':')?;
         let fresh = match self.token {
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
         if fresh { Ok(()) } else { Err(Fault { line, message: format!("the label `{name}` is defined twice") }) }
     }
 
-    /// What an indirect call takes and gives. The call's own operands say the same again.
+    /// Skips the prototype of an indirect call, because the operands of the call repeat it.
     fn prototype(&mut self) -> Result<(), Fault> {
         if self.at(b'(') {
             self.prototype_parameters()?;
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A directive of a body.
+    /// Parses a directive of a body.
     fn inner_directive(&mut self, word: &'a str) -> Result<(), Fault> {
         match word {
             "reg" => self.registers(),
@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `.reg .b32 %r<9>, a, b;`
+    /// Parses `.reg .b32 %r<9>, a, b;`.
     fn registers(&mut self) -> Result<(), Fault> {
         let prefix = self.prefix()?;
         loop {
@@ -167,8 +167,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `.loc 1 20 5`, with the function that it was inlined from and the place where behind it: the
-    /// innermost is what counts here.
+    /// Parses `.loc 1 20 5`, optionally followed by the function and the place where it was
+    /// inlined; only the innermost location is used.
     fn source_location(&mut self) -> Result<(), Fault> {
         let file = self.count("the number of a file")?;
         let line = self.count("a line")?;
@@ -185,26 +185,26 @@ impl<'a> Parser<'a> {
                     self.count("a line")?;
                     self.count("a column")?;
                 }
-                other => return Err(self.fault(format!("`{other}` is nothing that `.loc` has"))),
+                other => return Err(self.fault(format!("`{other}` is not a valid part of `.loc`"))),
             }
         }
         Ok(())
     }
 
-    /// An instruction under a predicate, at the `@`.
+    /// Parses an instruction with a guard, from the `@` on.
     fn guarded(&mut self) -> Result<(), Fault> {
         self.advance()?;
         let negated = self.take(b'!')?;
         let name = self.name("a predicate")?;
         let Some(Found::Register(register, 1)) = self.frame.find(name) else {
-            return Err(self.fault(format!("`{name}` is no predicate")));
+            return Err(self.fault(format!("`{name}` is not a predicate")));
         };
         let line = self.line;
         let opcode = self.name("an instruction")?;
         self.instruction(Some(Guard { register, negated }), opcode, line)
     }
 
-    /// An instruction, from after its opcode on.
+    /// Parses an instruction, from after its opcode on.
     fn instruction(&mut self, guard: Option<Guard>, opcode: &'a str, line: u32) -> Result<(), Fault> {
         let mut modifiers = Vec::new();
         while let Token::Dot(modifier) = self.token {
@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A label that nothing defines.
+/// Returns the error for an undefined label.
 pub(super) fn undefined((label, line): (&str, u32)) -> Fault {
     Fault { line, message: format!("the label `{label}` is not defined") }
 }
@@ -286,17 +286,17 @@ mod tests {
     #[test]
     fn faults() {
         for (text, message) in [
-            ("add.u32 1, 2", "`}`, where `;` is expected"),
-            ("@p ret;", "`p` is no predicate"),
-            (".reg .v2 .b32 v; @v ret;", "`v` is no predicate"),
-            (".maxntid 5;", "`.maxntid` is no directive"),
-            (".reg .b32 a<;", "`;`, where a number of registers is expected"),
-            ("5;", "`5`, where an instruction is expected"),
+            ("add.u32 1, 2", "expected `;`, found `}`"),
+            ("@p ret;", "`p` is not a predicate"),
+            (".reg .v2 .b32 v; @v ret;", "`v` is not a predicate"),
+            (".maxntid 5;", "`.maxntid` is not a known directive"),
+            (".reg .b32 a<;", "expected a number of registers, found `;`"),
+            ("5;", "expected an instruction, found `5`"),
             ("t: .branchtargets A;", "the label `A` is not defined"),
             ("A: t: .branchtargets A; t: .calltargets A;", "the label `t` is defined twice"),
-            (".loc 1 2 3, inside 4", "`inside` is nothing that `.loc` has"),
-            ("p: .callprototype _ (.b32 _);", "`.b32`, where `.param` or `.reg` is expected"),
-            ("}", "`}`, where a directive is expected"),
+            (".loc 1 2 3, inside 4", "`inside` is not a valid part of `.loc`"),
+            ("p: .callprototype _ (.b32 _);", "expected `.param` or `.reg`, found `.b32`"),
+            ("}", "expected a directive, found `}`"),
         ] {
             assert_eq!(error(text), message, "{text}");
         }

@@ -1,12 +1,12 @@
-//! What stands in a module outside of functions: the header, variables, functions, and what is for
-//! debuggers.
+//! The contents of a module outside of functions: the header, variables, functions, and debug
+//! information.
 
 use super::ast::Function;
 use super::lexer::Token;
 use super::parser::{Fault, Global, Parser};
 
 impl<'a> Parser<'a> {
-    /// A module, to the end of the text.
+    /// Parses a module to the end of the text.
     pub(super) fn module(&mut self) -> Result<(), Fault> {
         self.header()?;
         loop {
@@ -21,7 +21,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `.version`, `.target`, and `.address_size`, in this order.
+    /// Parses `.version`, `.target`, and `.address_size`, in this order.
     fn header(&mut self) -> Result<(), Fault> {
         if !self.take_dot("version")? {
             return Err(self.unexpected("`.version`"));
@@ -39,11 +39,11 @@ impl<'a> Parser<'a> {
         }
         match self.count("a number of bits")? {
             64 => Ok(()),
-            bits => Err(self.fault(format!("`.address_size {bits}`: addresses have 64 bits here"))),
+            bits => Err(self.fault(format!("`.address_size {bits}`: only 64-bit addresses are supported"))),
         }
     }
 
-    /// The architecture, and what else holds for the module.
+    /// Parses the architecture and the other properties of the module.
     fn target(&mut self) -> Result<(), Fault> {
         let mut target = None;
         loop {
@@ -51,25 +51,25 @@ impl<'a> Parser<'a> {
             let number = word.strip_prefix("sm_").or_else(|| word.strip_prefix("compute_"));
             match (number, word) {
                 (Some(number), _) if target.is_none() => {
-                    // `a` and `f` are for what only one architecture or family has.
+                    // The suffixes `a` and `f` mark features of only one architecture or family.
                     let number = number.strip_suffix(['a', 'f']).unwrap_or(number);
-                    let number = number.parse().map_err(|_| self.fault(format!("`{word}` is no target")))?;
+                    let number = number.parse().map_err(|_| self.fault(format!("`{word}` is not a known target")))?;
                     target = Some(number);
                 }
-                // How textures are bound is no matter where there are none, and `debug` changes
-                // nothing of what a program does.
+                // Texture modes have no effect because there are no textures, and `debug` does not
+                // change the behaviour of a program.
                 (None, "debug" | "texmode_unified" | "texmode_independent") => {}
-                _ => return Err(self.fault(format!("`{word}` is no target"))),
+                _ => return Err(self.fault(format!("`{word}` is not a known target"))),
             }
             if !self.take(b',')? {
                 break;
             }
         }
-        self.module.target = target.ok_or_else(|| self.fault("`.target` names no architecture"))?;
+        self.module.target = target.ok_or_else(|| self.fault("`.target` does not name an architecture"))?;
         Ok(())
     }
 
-    /// A directive of module scope.
+    /// Parses a directive of module scope.
     fn directive(&mut self, word: &'a str) -> Result<(), Fault> {
         let mut external = false;
         let mut word = word;
@@ -96,12 +96,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A directive that is not known.
+    /// Returns the error for an unknown directive.
     pub(super) fn unknown_directive(&self, word: &str) -> Fault {
-        self.fault(format!("`.{word}` is no directive"))
+        self.fault(format!("`.{word}` is not a known directive"))
     }
 
-    /// `1 "path"`, with the time and the size of the file behind it where the compiler gives them.
+    /// Parses `1 "path"`, optionally followed by the time and the size of the file.
     fn file(&mut self) -> Result<(), Fault> {
         let number = self.count("the number of a file")?;
         let path = self.text("a path")?;
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Data for debuggers, in braces.
+    /// Skips debug data in braces.
     fn section(&mut self) -> Result<(), Fault> {
         if !matches!(self.token, Token::Dot(_) | Token::Word(_)) {
             return Err(self.unexpected("the name of a section"));
@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Advice to the compiler, which changes nothing of what a program does.
+    /// Skips advice to the compiler, which does not change the behaviour of a program.
     pub(super) fn pragma(&mut self) -> Result<(), Fault> {
         loop {
             self.text("a pragma")?;
@@ -142,7 +142,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A second name of a function, which was declared under it: `.alias second, first;`.
+    /// Parses `.alias second, first;`: a second name of a function, which was declared under that
+    /// name.
     fn alias(&mut self) -> Result<(), Fault> {
         let second = self.function_name()?;
         self.expect(b',')?;
@@ -150,7 +151,7 @@ impl<'a> Parser<'a> {
         self.expect(b';')?;
         let (declared, defined) = (&self.module.functions[second], &self.module.functions[first]);
         if declared.body.is_some() || declared.entry || defined.entry || defined.body.is_none() {
-            let message = format!("`{}` can be no alias of `{}`", declared.name, defined.name);
+            let message = format!("`{}` cannot be an alias of `{}`", declared.name, defined.name);
             return Err(self.fault(message));
         }
         let alias = Function { name: declared.name.clone(), line: declared.line, ..defined.clone() };
@@ -162,12 +163,12 @@ impl<'a> Parser<'a> {
         let name = self.name("the name of a function")?;
         match self.globals.get(name) {
             Some(&Global::Function(index)) => Ok(index),
-            _ => Err(self.fault(format!("`{name}` is no function"))),
+            _ => Err(self.fault(format!("`{name}` is not a function"))),
         }
     }
 }
 
-/// A string without the backslashes before quotation marks and backslashes.
+/// Returns a string without the backslashes before quotation marks and backslashes.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -196,15 +197,15 @@ mod tests {
         assert_eq!(of("compute_75, texmode_independent"), Ok(((8, 10), 75)));
         for target in ["sm_", "sm_80b", "gfx90a", "debug, map_f64_to_f32", "sm_80, sm_90", "sm_80, map_f64_to_f32"] {
             let word = target.rsplit(' ').next().unwrap();
-            assert_eq!(of(target), Err(format!("`{word}` is no target")));
+            assert_eq!(of(target), Err(format!("`{word}` is not a known target")));
         }
-        assert_eq!(of("debug"), Err("`.target` names no architecture".into()));
+        assert_eq!(of("debug"), Err("`.target` does not name an architecture".into()));
         let error = |text| header(text).unwrap_err();
-        assert_eq!(error(".version 8 .target sm_80"), "`8`, where a version is expected");
-        assert_eq!(error(".version 8.0 .target sm_80"), "the end of the text, where `.address_size` is expected");
+        assert_eq!(error(".version 8 .target sm_80"), "expected a version, found `8`");
+        assert_eq!(error(".version 8.0 .target sm_80"), "expected `.address_size`, found the end of the text");
         assert_eq!(
             error(".version 8.0 .target sm_80 .address_size 32"),
-            "`.address_size 32`: addresses have 64 bits here"
+            "`.address_size 32`: only 64-bit addresses are supported"
         );
     }
 
@@ -213,8 +214,8 @@ mod tests {
         let module = module(".func a(.param .b32 x); .func b(.param .b32 y) { ret; } .alias a, b;");
         let [a, b] = &module.functions[..] else { panic!("{module:?}") };
         assert_eq!((a.name.as_str(), &a.body, &a.parameters), ("a", &b.body, &b.parameters));
-        assert_eq!(module_error(".func a() { ret; } .func b() { ret; } .alias a, b;"), "`a` can be no alias of `b`");
-        assert_eq!(module_error(".func a(); .alias a, b;"), "`b` is no function");
+        assert_eq!(module_error(".func a() { ret; } .func b() { ret; } .alias a, b;"), "`a` cannot be an alias of `b`");
+        assert_eq!(module_error(".func a(); .alias a, b;"), "`b` is not a function");
     }
 
     #[test]
@@ -223,17 +224,17 @@ mod tests {
             ".section .debug_info { { .b8 1, 2 \n a: .b64 a+4 } } .file 3 \"x\" .pragma \"y\"; .file 4 \"z\", 1, 2",
         );
         assert_eq!(module.files, [(3, "x".to_string()), (4, "z".to_string())]);
-        assert_eq!(module_error(".section .debug_info { {}"), "the end of the text, where `}` is expected");
+        assert_eq!(module_error(".section .debug_info { {}"), "expected `}`, found the end of the text");
     }
 
     #[test]
     fn what_is_no_directive() {
         for (text, message) in [
-            (".tex .u64 x;", "`.tex` is no directive"),
-            (".visible .reg .b32 x;", "`.reg` is no directive"),
-            (".visible entry x;", "`entry`, where a directive is expected"),
-            ("ret;", "`ret`, where a directive is expected"),
-            (".file 1;", "`;`, where a path is expected"),
+            (".tex .u64 x;", "`.tex` is not a known directive"),
+            (".visible .reg .b32 x;", "`.reg` is not a known directive"),
+            (".visible entry x;", "expected a directive, found `entry`"),
+            ("ret;", "expected a directive, found `ret`"),
+            (".file 1;", "expected a path, found `;`"),
         ] {
             assert_eq!(module_error(text), message, "{text}");
         }

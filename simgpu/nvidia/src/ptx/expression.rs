@@ -1,20 +1,20 @@
-//! Constant expressions, evaluated as they are read: the operators of C on 64-bit integers and on
+//! Constant expressions, evaluated during parsing: the operators of C on 64-bit integers and on
 //! doubles.
 //!
-//! An integer is an `.s64` or a `.u64`; the arithmetic is that of two's complement, so that the
-//! type matters to division, comparison, shifts to the right, and to nothing else. Of what `&`, `|`
-//! and `^` give, the rules say that it is signed where both operands are, and the table that sums
-//! them up that it never is: the rules are followed.
+//! An integer is an `.s64` or a `.u64`. The arithmetic is two's complement, so the type matters
+//! only for division, comparison and right shifts. For the result of `&`, `|` and `^`, PTX's rules
+//! say that it is signed if both operands are signed, but its summary table says that it is never
+//! signed; this code follows the rules.
 
 use super::lexer::Token;
 use super::number::Number;
 use super::parser::{Fault, Parser};
 use std::cmp::Ordering;
 
-/// How deep expressions may nest.
+/// Maximum depth of nested expressions.
 const DEPTH: u32 = 64;
 
-/// An operator between two operands.
+/// A binary operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operator {
     Or,
@@ -38,7 +38,7 @@ enum Operator {
 }
 
 impl Operator {
-    /// The operator that a word is, and how strongly it binds.
+    /// Returns the operator of a token, and its precedence.
     fn of(token: Token<'_>) -> Option<(Self, u8)> {
         Some(match token {
             Token::Twice(b'|') => (Self::Or, 1),
@@ -63,7 +63,7 @@ impl Operator {
         })
     }
 
-    /// The value; the message where there is none.
+    /// Computes the value, or returns an error message.
     fn apply(self, left: Number, right: Number) -> Result<Number, String> {
         match (left, right) {
             (Number::Integer { bits: a, signed: left }, Number::Integer { bits: b, signed: right }) => {
@@ -71,14 +71,14 @@ impl Operator {
             }
             (Number::Double(a), Number::Double(b)) => self.doubles(f64::from_bits(a), f64::from_bits(b)),
             (Number::Single(_), _) | (_, Number::Single(_)) => {
-                Err("a single in 0f notation may not be part of an expression".into())
+                Err("a single in 0f notation cannot be part of an expression".into())
             }
-            _ => Err("an integer and a double do not go together in an expression".into()),
+            _ => Err("an expression cannot mix integers and doubles".into()),
         }
     }
 
     fn integers(self, a: u64, left: bool, b: u64, right: bool) -> Result<Number, String> {
-        // The usual conversions: one unsigned operand makes both so.
+        // The usual conversions: if one operand is unsigned, both are.
         let signed = left && right;
         let number = |bits| Ok(Number::Integer { bits, signed });
         let truth = |value: bool| Ok(Number::signed(value.into()));
@@ -107,7 +107,7 @@ impl Operator {
             Self::Divide | Self::Remainder if b == 0 => Err("the expression divides by zero".into()),
             Self::Divide if signed => number((a as i64).wrapping_div(b as i64) as u64),
             Self::Divide => number(a / b),
-            // Always of unsigned numbers, and yet it gives a signed one.
+            // The operation is always unsigned, but its result is signed.
             Self::Remainder => Ok(Number::signed((a % b) as i64)),
         }
     }
@@ -125,30 +125,30 @@ impl Operator {
             Self::Subtract => Ok(Number::double(a - b)),
             Self::Multiply => Ok(Number::double(a * b)),
             Self::Divide => Ok(Number::double(a / b)),
-            _ => Err("the operator takes integers only".into()),
+            _ => Err("the operator accepts only integers".into()),
         }
     }
 }
 
-/// How strongly `+` and `-` bind.
+/// The precedence of `+` and `-`.
 const ADDITIVE: u8 = 9;
 
 impl<'a> Parser<'a> {
-    /// A constant expression.
+    /// Parses a constant expression.
     pub(super) fn expression(&mut self) -> Result<Number, Fault> {
         self.conditional(DEPTH)
     }
 
-    /// A constant expression that is an integer: its bits.
+    /// Parses a constant integer expression and returns its bits.
     pub(super) fn integer(&mut self) -> Result<u64, Fault> {
         match self.expression()? {
             Number::Integer { bits, .. } => Ok(bits),
-            _ => Err(self.fault("an integer is expected, and this is a float")),
+            _ => Err(self.fault("expected an integer, found a float")),
         }
     }
 
-    /// What follows a symbol or a register: `+ 4 - 8`, each term a product at most. Zero where
-    /// nothing follows.
+    /// Parses the offset after a symbol or a register, such as `+ 4 - 8`; each term is a product at
+    /// most. Returns zero if nothing follows.
     pub(super) fn offset(&mut self) -> Result<i64, Fault> {
         let mut sum = 0i64;
         loop {
@@ -159,7 +159,7 @@ impl<'a> Parser<'a> {
             };
             self.advance()?;
             let Number::Integer { bits, .. } = self.binary(ADDITIVE + 1, DEPTH)? else {
-                return Err(self.fault("an offset is an integer, and this is a float"));
+                return Err(self.fault("an offset must be an integer, but this is a float"));
             };
             sum = if minus { sum.wrapping_sub(bits as i64) } else { sum.wrapping_add(bits as i64) };
         }
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
             return Ok(condition);
         }
         let Number::Integer { bits, .. } = condition else {
-            return Err(self.fault("the condition before `?` is no integer"));
+            return Err(self.fault("the condition before `?` is not an integer"));
         };
         let deeper = self.deeper(depth)?;
         let then = self.conditional(deeper)?;
@@ -182,7 +182,7 @@ impl<'a> Parser<'a> {
                 Ok(Number::Integer { bits: if bits != 0 { a } else { b }, signed: left && right })
             }
             (Number::Double(a), Number::Double(b)) => Ok(Number::Double(if bits != 0 { a } else { b })),
-            _ => Err(self.fault("what stands before and after `:` is neither two integers nor two doubles")),
+            _ => Err(self.fault("the operands of `:` are neither two integers nor two doubles")),
         }
     }
 
@@ -234,23 +234,23 @@ impl<'a> Parser<'a> {
             (b'-', Number::Double(bits)) => Ok(Number::double(-f64::from_bits(bits))),
             (b'~', Number::Integer { bits, .. }) => Ok(Number::unsigned(!bits)),
             (b'!', Number::Integer { bits, .. }) => Ok(Number::signed((bits == 0).into())),
-            (_, Number::Single(_)) => Err(self.fault("a single in 0f notation may not be part of an expression")),
-            _ => Err(self.fault("the operator takes integers only")),
+            (_, Number::Single(_)) => Err(self.fault("a single in 0f notation cannot be part of an expression")),
+            _ => Err(self.fault("the operator accepts only integers")),
         }
     }
 
-    /// What comes after `(` in `(.s64)5`.
+    /// Parses what follows `(` in `(.s64)5`.
     fn cast(&mut self, ty: &str, depth: u32) -> Result<Number, Fault> {
         let signed = match ty {
             "s64" => true,
             "u64" => false,
-            _ => return Err(self.fault(format!("an expression is cast to .s64 or .u64, not to .{ty}"))),
+            _ => return Err(self.fault(format!("an expression can be cast to .s64 or .u64, but not to .{ty}"))),
         };
         self.advance()?;
         self.expect(b')')?;
         match self.unary(depth)? {
             Number::Integer { bits, .. } => Ok(Number::Integer { bits, signed }),
-            _ => Err(self.fault(format!("a float is not cast to .{ty}"))),
+            _ => Err(self.fault(format!("a float cannot be cast to .{ty}"))),
         }
     }
 }
@@ -333,13 +333,13 @@ mod tests {
         for (text, message) in [
             ("1/0", "the expression divides by zero"),
             ("1 % 0", "the expression divides by zero"),
-            ("1+1.5", "an integer and a double do not go together in an expression"),
-            ("-0f3f800000", "a single in 0f notation may not be part of an expression"),
-            ("~1.5", "the operator takes integers only"),
-            ("1.5&2.5", "the operator takes integers only"),
-            ("(.s32)1", "an expression is cast to .s64 or .u64, not to .s32"),
-            ("1+", "the end of the text, where a constant is expected"),
-            ("(1", "the end of the text, where `)` is expected"),
+            ("1+1.5", "an expression cannot mix integers and doubles"),
+            ("-0f3f800000", "a single in 0f notation cannot be part of an expression"),
+            ("~1.5", "the operator accepts only integers"),
+            ("1.5&2.5", "the operator accepts only integers"),
+            ("(.s32)1", "an expression can be cast to .s64 or .u64, but not to .s32"),
+            ("1+", "expected a constant, found the end of the text"),
+            ("(1", "expected `)`, found the end of the text"),
         ] {
             assert_eq!(value(text), Err(message.into()), "{text}");
         }

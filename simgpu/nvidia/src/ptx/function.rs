@@ -1,4 +1,4 @@
-//! Entries and functions: names, parameters, what is promised of their launches.
+//! Entries and functions: names, parameters, launch bounds.
 
 use super::ast::{Function, Parameter, Space, Variable};
 use super::body::undefined;
@@ -8,7 +8,7 @@ use super::scope::Frame;
 use super::variable::Prefix;
 
 impl<'a> Parser<'a> {
-    /// An entry or a function, from after `.entry` or `.func` on.
+    /// Parses an entry or a function, from after `.entry` or `.func` on.
     pub(super) fn function(&mut self, entry: bool) -> Result<(), Fault> {
         self.frame = Frame::default();
         self.frame.open();
@@ -24,7 +24,7 @@ impl<'a> Parser<'a> {
         let name = self.name("the name of a function")?;
         self.function = Some(name);
         function.name = name.to_string();
-        // Known before its body, which may call it.
+        // The function is declared before its body, which may call it.
         let declared = self.declare_function(name, &function)?;
         if self.at(b'(') {
             function.parameters = self.parameters()?;
@@ -50,11 +50,11 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The place of a function in the module.
+    /// Returns the index of a function in the module.
     fn declare_function(&mut self, name: &'a str, function: &Function) -> Result<usize, Fault> {
         match self.globals.get(name) {
             Some(&Global::Function(index)) if self.module.functions[index].entry == function.entry => Ok(index),
-            Some(_) => Err(self.fault(format!("`{name}` is something else already"))),
+            Some(_) => Err(self.fault(format!("`{name}` is already declared as something else"))),
             None => {
                 let index = self.module.functions.len();
                 self.globals.insert(name, Global::Function(index));
@@ -69,7 +69,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A list of parameters in parentheses.
+    /// Parses a parameter list in parentheses.
     fn parameters(&mut self) -> Result<Vec<Parameter>, Fault> {
         self.expect(b'(')?;
         let mut parameters = Vec::new();
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
     fn parameter(&mut self) -> Result<Parameter, Fault> {
         if self.take_dot("reg")? {
             let Prefix { ty, lanes: 1, align } = self.prefix()? else {
-                return Err(self.fault("a parameter is no vector register"));
+                return Err(self.fault("a parameter cannot be a vector register"));
             };
             let line = self.line;
             let name = self.name("the name of a parameter")?;
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         Ok(Parameter { variable, register: None, offset: 0 })
     }
 
-    /// The directives between the parameters and the body.
+    /// Parses the directives between the parameters and the body.
     fn launch_bounds(&mut self, function: &mut Function) -> Result<(), Fault> {
         while let Token::Dot(word) = self.token {
             match word {
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// One to three numbers, filled up with ones.
+    /// Parses one to three numbers and pads them with ones.
     fn extent(&mut self) -> Result<[u32; 3], Fault> {
         let mut extent = [self.count("a number of threads")?, 1, 1];
         for axis in &mut extent[1..] {
@@ -241,17 +241,17 @@ mod tests {
     fn faults() {
         for (text, message) in [
             (".func f() { ret; } .func f() { ret; }", "`f` is defined twice"),
-            (".func f(); .entry f() { ret; }", "`f` is something else already"),
-            (".func outside();", "`outside` is something else already"),
+            (".func f(); .entry f() { ret; }", "`f` is already declared as something else"),
+            (".func outside();", "`outside` is already declared as something else"),
             (".entry f(.param .b32 a, .param .b32 a);", "`a` is declared twice"),
             (".func f(.reg .b32 a, .reg .b32 a);", "`a` is declared twice"),
-            (".func f(.reg .v2 .b32 a);", "a parameter is no vector register"),
-            (".func f(.local .b32 a);", "`.local`, where `.param` or `.reg` is expected"),
+            (".func f(.reg .v2 .b32 a);", "a parameter cannot be a vector register"),
+            (".func f(.local .b32 a);", "expected `.param` or `.reg`, found `.local`"),
             (".entry f(.param .b8 a[4294967295], .param .b8 b[2]);", "the parameters are too large"),
-            (".entry f() .maxntid { ret; }", "`{`, where a number of threads is expected"),
-            (".entry f() .reqnctapercluster 2 { ret; }", "`.reqnctapercluster` is no directive"),
-            (".entry f() ret;", "`ret`, where `;` is expected"),
-            (".entry f() {", "the end of the text, where an instruction is expected"),
+            (".entry f() .maxntid { ret; }", "expected a number of threads, found `{`"),
+            (".entry f() .reqnctapercluster 2 { ret; }", "`.reqnctapercluster` is not a known directive"),
+            (".entry f() ret;", "expected `;`, found `ret`"),
+            (".entry f() {", "expected an instruction, found the end of the text"),
         ] {
             assert_eq!(module_error(text), message, "{text}");
         }

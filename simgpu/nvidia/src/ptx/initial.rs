@@ -7,7 +7,7 @@ use super::parser::{Fault, Parser};
 use super::scope::Found;
 use super::variable::Shape;
 
-/// More bytes of initial values no module has, whatever an array's length says.
+/// Maximum bytes of initial values, whatever the length of an array.
 const LIMIT: u64 = 1 << 30;
 
 /// An initial value.
@@ -17,19 +17,19 @@ pub(super) struct Initial {
     pub(super) relocations: Vec<Relocation>,
 }
 
-/// A value that is being filled in.
+/// A value that is being parsed.
 struct Filling<'s> {
     name: &'s str,
     ty: Type,
-    /// Elements of each level of braces, from the outermost; none at the outermost where the
-    /// array's length is open.
+    /// Number of elements per level of braces, from the outermost; `None` at the outermost level if
+    /// the array has no length.
     lengths: &'s [Option<u64>],
     bytes: Vec<u8>,
     relocations: Vec<Relocation>,
 }
 
 impl<'a> Parser<'a> {
-    /// What comes after the equals sign.
+    /// Parses what follows the equals sign.
     pub(super) fn initial(&mut self, name: &str, ty: Type, lanes: u8, shape: &Shape) -> Result<Initial, Fault> {
         let too_large = || format!("`{name}` is too large for an initial value");
         let size = u64::from(ty.bytes());
@@ -57,7 +57,7 @@ impl<'a> Parser<'a> {
         }
         let Filling { mut bytes, relocations, .. } = filling;
         if shape.open {
-            // The list gives the length; one that ends inside of a row fills the row up.
+            // The list determines the length; an incomplete last row is completed.
             let row = lengths.get(1).copied().flatten().unwrap_or(1).max(1);
             let length = filled.next_multiple_of(row);
             if length > LIMIT / size {
@@ -68,8 +68,8 @@ impl<'a> Parser<'a> {
         Ok(Initial { bytes: Some(bytes), relocations })
     }
 
-    /// A list in braces: the elements from `start` on. As many levels are open as arrays have
-    /// dimensions, at most.
+    /// Parses a list in braces and fills the elements from `start` on. At most as many levels are
+    /// open as the array has dimensions.
     fn fill(&mut self, filling: &mut Filling<'_>, level: usize, start: u64) -> Result<u64, Fault> {
         self.expect(b'{')?;
         let length = filling.lengths[level];
@@ -82,8 +82,7 @@ impl<'a> Parser<'a> {
                 return Err(self.fault(format!("`{}` has more initial values than elements", filling.name)));
             }
             if self.at(b'{') {
-                // Of the rows that start here the largest, as in C: braces further out may have
-                // been left away.
+                // The largest row that starts here, as in C: the outer braces may be omitted.
                 let rows = filling.lengths.iter().enumerate().skip(level + 1);
                 let row = rows.filter_map(|(inner, &row)| Some((inner, row?)));
                 let Some((inner, row)) = row.filter(|&(_, row)| row > 0).find(|&(_, row)| at % row == 0) else {
@@ -102,7 +101,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// One element.
+    /// Parses one element.
     fn element(&mut self, filling: &mut Filling<'_>, index: u64) -> Result<(), Fault> {
         let size = u64::from(filling.ty.bytes());
         let at = index * size;
@@ -138,7 +137,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `symbol`, `symbol + 4`, `generic(symbol) + 4`.
+    /// Parses `symbol`, `symbol + 4` or `generic(symbol) + 4`.
     fn address(&mut self, at: u64, ty: Type) -> Result<Relocation, Fault> {
         if !matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) || !matches!(ty.bits, 32 | 64) {
             return Err(self.unexpected("a constant"));
@@ -163,18 +162,18 @@ impl<'a> Parser<'a> {
         Ok(Relocation { at, bytes, shift: 0, symbol, addend, generic })
     }
 
-    /// How far down a mask brings the byte that it takes: `0xff00(symbol)`, at what is in the
-    /// parentheses.
+    /// Returns the right shift of the byte that a mask selects: `0xff00(symbol)`, called at the
+    /// contents of the parentheses.
     fn mask(&self, mask: Number) -> Result<u32, Fault> {
         let shift = match mask {
             Number::Integer { bits, .. } => (0..64).step_by(8).find(|&shift| bits == 0xff << shift),
             _ => None,
         };
-        shift.ok_or_else(|| self.fault("a mask takes one whole byte"))
+        shift.ok_or_else(|| self.fault("a mask must select exactly one byte"))
     }
 }
 
-/// A number as memory has it, in the first bytes.
+/// Encodes a number as it is stored in memory, in the first bytes.
 fn encode(number: Number, ty: Type) -> Result<[u8; 16], String> {
     let integer = matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed);
     let (bits, extended) = match (number, ty.kind, ty.bits) {
@@ -198,7 +197,7 @@ mod tests {
     use super::super::tests::{module, module_error};
     use super::*;
 
-    /// The only variable beside the one that all modules here have.
+    /// Returns the only variable other than the one that all modules here have.
     fn variable(text: &str) -> Variable {
         module(text).variables.remove(1)
     }
@@ -276,16 +275,16 @@ mod tests {
         for (text, message) in [
             (".global .u32 x[2] = {1, 2, 3};", "`x` has more initial values than elements"),
             (".global .u32 x[2][2] = {{1, 2, 3}};", "`x` has more initial values than elements"),
-            (".global .u32 x[2] = {{1}};", "`{`, where a constant is expected"),
-            (".global .u32 x[2][2] = {1, {2}};", "`{`, where a constant is expected"),
-            (".global .u32 x[2] = 1;", "`1`, where `{` is expected"),
+            (".global .u32 x[2] = {{1}};", "expected a constant, found `{`"),
+            (".global .u32 x[2][2] = {1, {2}};", "expected a constant, found `{`"),
+            (".global .u32 x[2] = 1;", "expected `{`, found `1`"),
             (".global .u32 x = 1.5;", "`x`: a constant does not fit the type"),
-            (".global .b16 x = outside;", "`outside`, where a constant is expected"),
-            (".global .b8 x = 0xf0(outside);", "a mask takes one whole byte"),
+            (".global .b16 x = outside;", "expected a constant, found `outside`"),
+            (".global .b8 x = 0xf0(outside);", "a mask must select exactly one byte"),
             (".global .b8 x[1 << 40] = {1};", "`x` is too large for an initial value"),
             (".global .b8 x[][1 << 28] = {{}, {}, {}, {}, {}};", "`x` is too large for an initial value"),
-            (".shared .b8 x = 1;", "`x` can have no initial value"),
-            (".extern .global .b8 x = 1;", "`x` can have no initial value"),
+            (".shared .b8 x = 1;", "`x` cannot have an initial value"),
+            (".extern .global .b8 x = 1;", "`x` cannot have an initial value"),
         ] {
             assert_eq!(module_error(text), message, "{text}");
         }

@@ -1,42 +1,41 @@
-//! The words of PTX: what the parser looks at one by one, comments and blanks skipped, lines
-//! counted.
+//! The tokens of PTX: splits the text, skips comments and blanks, counts lines.
 
 use super::number::{self, Number};
 
-/// A word.
+/// A token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'a> {
-    /// An identifier, an opcode, a register: what starts with a letter, `_`, `$` or `%`.
+    /// An identifier, an opcode, a register: anything that starts with a letter, `_`, `$` or `%`.
     Word(&'a str),
-    /// What comes after a dot: a directive, a type, a modifier. `::` stays inside of one.
+    /// The text after a dot: a directive, a type, a modifier. `::` does not end it.
     Dot(&'a str),
     /// A constant.
     Number(Number),
-    /// What stands between quotation marks.
+    /// The text between quotation marks.
     Text(&'a str),
-    /// A single sign.
+    /// A single punctuation character.
     Mark(u8),
-    /// Two of the same sign: `<<`, `>>`, `==`, `&&`, `||`.
+    /// The same character twice: `<<`, `>>`, `==`, `&&`, `||`.
     Twice(u8),
-    /// A sign before an equals sign: `<=`, `>=`, `!=`.
+    /// A character followed by an equals sign: `<=`, `>=`, `!=`.
     OrEqual(u8),
     /// The end of the text.
     End,
 }
 
-/// Takes words from a text.
+/// Splits a text into tokens.
 #[derive(Debug, Clone)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
-    /// Where the last word starts.
+    /// The start of the last token.
     start: usize,
-    /// Where it ends.
+    /// The end of the last token.
     at: usize,
-    /// The line of the last word.
+    /// The line of the last token.
     pub(super) line: u32,
 }
 
-/// Can the byte be part of an identifier?
+/// Whether the byte can be part of an identifier.
 fn in_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
 }
@@ -50,7 +49,7 @@ impl<'a> Lexer<'a> {
         self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    /// Goes on to where the next word starts.
+    /// Skips to the start of the next token.
     fn skip(&mut self) -> Result<(), String> {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
@@ -75,7 +74,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Where the run of bytes that are part of a word ends, from a place.
+    /// Returns the end of the run of identifier bytes that starts at a position.
     fn word_end(&self, from: usize) -> usize {
         let bytes = self.text.as_bytes();
         from + bytes[from..].iter().position(|&byte| !in_word(byte)).unwrap_or(bytes.len() - from)
@@ -87,10 +86,10 @@ impl<'a> Lexer<'a> {
         word
     }
 
-    /// The next word.
+    /// Returns the next token.
     ///
     /// # Errors
-    /// What is none; [`line`](Self::line) is where.
+    /// Fails if there is no valid token; [`line`](Self::line) is its line.
     pub(super) fn next(&mut self) -> Result<Token<'a>, String> {
         self.skip()?;
         self.start = self.at;
@@ -98,7 +97,7 @@ impl<'a> Lexer<'a> {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | b'%' => {
                 let end = self.word_end(self.at + 1);
-                // A lone percent sign is the remainder.
+                // A single percent sign is the remainder operator.
                 Ok(if byte == b'%' && end == self.at + 1 {
                     self.at = end;
                     Token::Mark(b'%')
@@ -113,13 +112,13 @@ impl<'a> Lexer<'a> {
                 Ok(Token::Number(number))
             }
             b'"' => self.quoted(),
-            // A driver takes the text with the NUL that ends a C string.
+            // A driver accepts the text with the NUL that ends a C string.
             0 if self.text[self.at..].bytes().all(|byte| byte == 0) => Ok(Token::End),
             _ => self.mark(byte),
         }
     }
 
-    /// The last word, as it is written.
+    /// Returns the last token as it is written.
     pub(super) fn raw(&self) -> &'a str {
         &self.text[self.start..self.at]
     }
@@ -131,7 +130,7 @@ impl<'a> Lexer<'a> {
             end = self.word_end(end + 2);
         }
         match self.until(end) {
-            "" => Err("a dot stands alone".into()),
+            "" => Err("a dot without a name".into()),
             word => Ok(Token::Dot(word)),
         }
     }
@@ -162,7 +161,7 @@ impl<'a> Lexer<'a> {
             | b';' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'@' => (Token::Mark(byte), 1),
             _ => {
                 let wrong = self.text[self.at..].chars().next().unwrap_or_default();
-                return Err(format!("{wrong:?} is no sign of PTX"));
+                return Err(format!("{wrong:?} is not a PTX character"));
             }
         };
         self.at += length;
@@ -231,12 +230,12 @@ mod tests {
     #[test]
     fn what_is_no_word() {
         for (text, message) in [
-            ("é", "'é' is no sign of PTX"),
-            ("\0a", "'\\0' is no sign of PTX"),
+            ("é", "'é' is not a PTX character"),
+            ("\0a", "'\\0' is not a PTX character"),
             ("/* a", "the comment has no end"),
             ("\"a\nb\"", "the string has no end"),
-            (". a", "a dot stands alone"),
-            ("#", "'#' is no sign of PTX"),
+            (". a", "a dot without a name"),
+            ("#", "'#' is not a PTX character"),
         ] {
             assert_eq!(Lexer::new(text).next(), Err(message.into()), "{text:?}");
         }

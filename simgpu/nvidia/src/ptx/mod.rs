@@ -1,5 +1,5 @@
-//! PTX as it is written: [`parse`](parse()) turns the text into the tree of [`ast`], names
-//! resolved, every directive understood.
+//! The PTX parser: [`parse`](parse()) turns the text into the tree of [`ast`], resolves names, and
+//! handles every directive.
 
 pub mod ast;
 mod body;
@@ -20,14 +20,14 @@ mod tests;
 use parser::{Fault, Parser};
 use std::fmt;
 
-/// Why a text is no module.
+/// The reason why a text is not a valid module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
     /// The line, from 1.
     pub line: u32,
-    /// The kernel or function around it, if there is one.
+    /// The surrounding kernel or function, if there is one.
     pub function: Option<String>,
-    /// What is wrong, with the word at fault.
+    /// The error, with the offending word.
     pub message: String,
 }
 
@@ -46,7 +46,7 @@ impl std::error::Error for ParseError {}
 /// Parses a module.
 ///
 /// # Errors
-/// What is no PTX, or a directive that is not known.
+/// Fails on invalid PTX and on an unknown directive.
 pub fn parse(text: &str) -> Result<ast::Module, ParseError> {
     let mut parser =
         Parser::new(text).map_err(|Fault { line, message }| ParseError { line, function: None, message })?;

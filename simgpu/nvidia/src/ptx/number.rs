@@ -1,43 +1,42 @@
-//! Constants as PTX writes them: integers in four bases, doubles, and the exact bits of singles and
-//! doubles.
+//! PTX constants: integers in four bases, doubles, and the exact bits of singles and doubles.
 
 /// A constant, or the value of a constant expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
-    /// An integer of 64 bits: `.s64`, or `.u64` where it has a `U` or does not fit.
+    /// A 64-bit integer: `.s64`, or `.u64` if it has a `U` suffix or does not fit.
     Integer {
         /// The bits.
         bits: u64,
-        /// It is an `.s64`.
+        /// Whether it is an `.s64`.
         signed: bool,
     },
-    /// The bits of a double; bits, so that a NaN keeps its payload.
+    /// The bits of a double. Bits are stored so that a NaN keeps its payload.
     Double(u64),
-    /// The bits of a single, which no expression may have.
+    /// The bits of a single, which is not allowed in expressions.
     Single(u32),
 }
 
 impl Number {
-    /// An `.s64`.
+    /// Creates an `.s64`.
     pub(super) fn signed(value: i64) -> Self {
         Self::Integer { bits: value as u64, signed: true }
     }
 
-    /// A `.u64`.
+    /// Creates a `.u64`.
     pub(super) fn unsigned(bits: u64) -> Self {
         Self::Integer { bits, signed: false }
     }
 
-    /// A double.
+    /// Creates a double.
     pub(super) fn double(value: f64) -> Self {
         Self::Double(value.to_bits())
     }
 }
 
-/// The constant at the start of a text that starts with a digit, and how long it is.
+/// Parses the constant at the start of a text that starts with a digit, and returns its length too.
 ///
 /// # Errors
-/// It is none.
+/// Fails if it is not a constant.
 pub(super) fn scan(text: &str) -> Result<(Number, usize), String> {
     let bytes = text.as_bytes();
     let run = |from: usize, of: fn(&u8) -> bool| from + bytes[from..].iter().take_while(|byte| of(byte)).count();
@@ -59,14 +58,14 @@ pub(super) fn scan(text: &str) -> Result<(Number, usize), String> {
     let number = if float { word.parse().ok().map(Number::double) } else { exact(word) };
     match number {
         Some(number) if !matches!(bytes.get(end), Some(b'_' | b'$')) => Ok((number, end)),
-        _ => Err(format!("`{word}` is no number")),
+        _ => Err(format!("`{word}` is not a number")),
     }
 }
 
-/// An integer, or the bits of a float.
+/// Parses an integer or the bits of a float.
 fn exact(word: &str) -> Option<Number> {
     let digits = |digits: &str, radix| {
-        // `from_str_radix` would take a sign too, which no word has.
+        // `from_str_radix` would also accept a sign, but words have none.
         let unsigned = digits.strip_suffix('U');
         let bits = u64::from_str_radix(unsigned.unwrap_or(digits), radix).ok()?;
         Some(Number::Integer { bits, signed: unsigned.is_none() && i64::try_from(bits).is_ok() })

@@ -6,14 +6,14 @@ use super::number::Number;
 use super::parser::{Fault, Global, Parser};
 use super::scope::{Found, component};
 
-/// What the opcode says of the operands' notation.
+/// How the opcode affects the notation of the operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// Names are labels.
     Branch,
     /// Parentheses hold lists.
     Call,
-    /// A subscript stands for an element's address, not for the element.
+    /// A subscript means the address of an element, not the element.
     Move,
     Other,
 }
@@ -30,7 +30,7 @@ impl Place {
 }
 
 impl<'a> Parser<'a> {
-    /// An operand.
+    /// Parses an operand.
     pub(super) fn operand(&mut self, place: Place) -> Result<Operand, Fault> {
         match self.token {
             Token::Word("WARP_SZ") => self.constant(),
@@ -54,7 +54,7 @@ impl<'a> Parser<'a> {
         Ok(operand(self.expression()?))
     }
 
-    /// What a name stands for, with what belongs to it.
+    /// Resolves a name, including what follows it.
     fn named(&mut self, name: &'a str, place: Place) -> Result<Operand, Fault> {
         if name == "_" {
             return Ok(Operand::Sink);
@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
         }
         match self.frame.find(name) {
             Some(Found::Register(id, 1)) => match self.token {
-                Token::Dot(word) => Err(self.fault(format!("`.{word}` is no part of `{name}`"))),
+                Token::Dot(word) => Err(self.fault(format!("`.{word}` is not a part of `{name}`"))),
                 _ => Ok(Operand::Register(id)),
             },
             Some(Found::Register(first, lanes)) => self.vector_register(name, first, lanes),
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A component of a vector register, or all of them.
+    /// Parses a component of a vector register, or all of them.
     fn vector_register(&mut self, name: &str, first: RegisterId, lanes: u8) -> Result<Operand, Fault> {
         let Token::Dot(word) = self.token else {
             let all = (0..u32::from(lanes)).map(|lane| Operand::Register(RegisterId(first.0 + lane)));
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
                 self.advance()?;
                 Ok(Operand::Register(RegisterId(first.0 + u32::from(lane))))
             }
-            None => Err(Fault { line: self.line, message: format!("`.{word}` is no part of `{name}`") }),
+            None => Err(Fault { line: self.line, message: format!("`.{word}` is not a part of `{name}`") }),
         }
     }
 
@@ -106,11 +106,11 @@ impl<'a> Parser<'a> {
                 self.advance()?;
                 Ok(Operand::Special(name.to_string(), Some(lane)))
             }
-            None => Err(Fault { line: self.line, message: format!("`.{word}` is no part of `{name}`") }),
+            None => Err(Fault { line: self.line, message: format!("`.{word}` is not a part of `{name}`") }),
         }
     }
 
-    /// A variable, from after its name on: its address, or an element of it.
+    /// Parses a variable, from after its name on: its address, or an element of it.
     fn symbol(&mut self, symbol: String, stride: u32, place: Place) -> Result<Operand, Fault> {
         if !self.take(b'[')? {
             return Ok(Operand::Symbol(symbol, self.offset()?));
@@ -124,7 +124,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `d|p`, at the bar.
+    /// Parses `d|p` at the bar.
     fn pair(&mut self, first: Operand) -> Result<Operand, Fault> {
         let half = |operand: Operand| match operand {
             Operand::Register(id) => Some(Some(id)),
@@ -135,21 +135,21 @@ impl<'a> Parser<'a> {
         self.advance()?;
         let name = self.name("a register")?;
         let second = self.named(name, Place::Other)?;
-        let second = half(second).ok_or_else(|| self.fault(format!("`{name}` is no register")))?;
+        let second = half(second).ok_or_else(|| self.fault(format!("`{name}` is not a register")))?;
         Ok(Operand::Pair(first, second))
     }
 
-    /// `!p`, at the sign.
+    /// Parses `!p` at the exclamation mark.
     fn negated(&mut self) -> Result<Operand, Fault> {
         self.advance()?;
         let name = self.name("a predicate")?;
         match self.named(name, Place::Other)? {
             Operand::Register(id) => Ok(Operand::Negated(id)),
-            _ => Err(self.fault(format!("`{name}` is no predicate"))),
+            _ => Err(self.fault(format!("`{name}` is not a predicate"))),
         }
     }
 
-    /// Elements between two signs. Those are no vectors or lists themselves.
+    /// Parses elements between two delimiters. The elements themselves are not vectors or lists.
     fn elements(&mut self, open: u8, close: u8) -> Result<Vec<Operand>, Fault> {
         self.expect(open)?;
         let mut elements = Vec::new();
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An address in brackets.
+    /// Parses an address in brackets.
     fn bracketed(&mut self) -> Result<Operand, Fault> {
         self.expect(b'[')?;
         let address = match self.token {
@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
                         let more = self.offset()?;
                         Operand::Address(Base::Symbol(symbol), offset.wrapping_add(more))
                     }
-                    _ => return Err(self.fault(format!("`{name}` is no address"))),
+                    _ => return Err(self.fault(format!("`{name}` is not an address"))),
                 }
             }
             _ => Operand::Address(Base::None, self.integer()? as i64),
@@ -193,7 +193,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A constant as an operand.
+/// Converts a constant to an operand.
 fn operand(number: Number) -> Operand {
     match number {
         Number::Integer { bits, .. } => Operand::Integer(bits),
@@ -209,8 +209,8 @@ mod tests {
 
     const REGISTERS: &str = ".reg .b32 a, b; .reg .pred p, q; .shared .b32 tile[4][8]; .reg .b64 %SP;";
 
-    /// The operands of an instruction; `a` and `b` are registers 0 and 1, `p` and `q` 2 and 3,
-    /// `%SP` is 4.
+    /// Parses the operands of an instruction; `a` and `b` are registers 0 and 1, `p` and `q` are 2
+    /// and 3, `%SP` is 4.
     fn operands(text: &str) -> Vec<Operand> {
         let body = body(&format!("{REGISTERS} L: {text};"));
         let inst = instructions(&body).next().expect("an instruction");
@@ -305,21 +305,21 @@ mod tests {
         for (text, message) in [
             ("x c", "`c` is not defined"),
             ("x L", "`L` is not defined"),
-            ("x a.x", "`.x` is no part of `a`"),
-            ("x %tid.q", "`.q` is no part of `%tid`"),
+            ("x a.x", "`.x` is not a part of `a`"),
+            ("x %tid.q", "`.q` is not a part of `%tid`"),
             ("x [a, {b}]", "`[..]` has coordinates: textures and tensors are not simulated"),
-            ("x [%tid]", "`%tid` is no address"),
-            ("x [a+b]", "`b`, where a constant is expected"),
-            ("x [a", "`;`, where `]` is expected"),
-            ("x {a, {b}}", "`{`, where an operand is expected"),
-            ("x {a", "`;`, where `}` is expected"),
-            ("x (a)", "`a`, where a constant is expected"),
-            ("x a|5", "`5`, where a register is expected"),
-            ("x tile|a", "`|`, where `,` is expected"),
-            ("x !tile", "`tile` is no predicate"),
-            ("x a b", "`b`, where `;` is expected"),
-            ("x a,", "`;`, where an operand is expected"),
-            ("x \"a\"", "\"a\", where an operand is expected"),
+            ("x [%tid]", "`%tid` is not an address"),
+            ("x [a+b]", "expected a constant, found `b`"),
+            ("x [a", "expected `]`, found `;`"),
+            ("x {a, {b}}", "expected an operand, found `{`"),
+            ("x {a", "expected `}`, found `;`"),
+            ("x (a)", "expected a constant, found `a`"),
+            ("x a|5", "expected a register, found `5`"),
+            ("x tile|a", "expected `,`, found `|`"),
+            ("x !tile", "`tile` is not a predicate"),
+            ("x a b", "expected `;`, found `b`"),
+            ("x a,", "expected an operand, found `;`"),
+            ("x \"a\"", "expected an operand, found \"a\""),
         ] {
             assert_eq!(error(&format!("{REGISTERS} L: {text};")), message, "{text}");
         }

@@ -1,4 +1,4 @@
-//! The parser's state, and the few ways in which it takes words.
+//! The parser's state, and its basic operations on tokens.
 
 use super::ast::{Module, Type};
 use super::lexer::{Lexer, Token};
@@ -6,44 +6,44 @@ use super::number::Number;
 use super::scope::Frame;
 use std::collections::HashMap;
 
-/// What is wrong, and where; [`ParseError`](super::ParseError) has the function too.
+/// An error and its line; [`ParseError`](super::ParseError) adds the function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) line: u32,
     pub(super) message: String,
 }
 
-/// What a name of module scope stands for, with its place in the module's list.
+/// The meaning of a name of module scope, with its index in the module's list.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Global {
     Variable {
-        /// In [`Module::variables`].
+        /// The index in [`Module::variables`].
         index: usize,
-        /// Bytes of an element, which a subscript counts.
+        /// Bytes per element, for subscripts.
         stride: u32,
     },
-    /// In [`Module::functions`].
+    /// The index in [`Module::functions`].
     Function(usize),
 }
 
 /// The parser.
 pub(super) struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// The word that is looked at.
+    /// The current token.
     pub(super) token: Token<'a>,
     /// Its line.
     pub(super) line: u32,
-    /// The line of the word before.
+    /// The line of the previous token.
     pub(super) last: u32,
-    /// What was parsed so far.
+    /// The module parsed so far.
     pub(super) module: Module,
     /// The names of module scope.
     pub(super) globals: HashMap<&'a str, Global>,
     /// The function that is being parsed.
     pub(super) function: Option<&'a str>,
-    /// Its names, and its body so far.
+    /// The names of the function, and its body so far.
     pub(super) frame: Frame<'a>,
-    /// What `.loc` gave last.
+    /// The last `.loc`.
     pub(super) location: Option<(u32, u32)>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
         Ok(parser)
     }
 
-    /// Goes on to the next word.
+    /// Moves to the next token.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<(), Fault> {
         self.last = self.line;
@@ -77,22 +77,22 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The word after the one that is looked at; the end where it is none.
+    /// Returns the token after the current one; the end if it is not valid.
     pub(super) fn peek(&self) -> Token<'a> {
         self.lexer.clone().next().unwrap_or(Token::End)
     }
 
-    /// What is wrong with what was read last.
+    /// Returns an error at the last token read.
     pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
         Fault { line: self.last, message: message.into() }
     }
 
-    /// The word that is looked at is not what there should be.
+    /// Returns the error for an unexpected current token.
     pub(super) fn unexpected(&self, expected: &str) -> Fault {
-        Fault { line: self.line, message: format!("{}, where {expected} is expected", self.quote()) }
+        Fault { line: self.line, message: format!("expected {expected}, found {}", self.quote()) }
     }
 
-    /// The word that is looked at, as a message names it.
+    /// Returns the current token as messages quote it.
     pub(super) fn quote(&self) -> String {
         match self.token {
             Token::Word(word) => format!("`{word}`"),
@@ -109,13 +109,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Is it this sign?
+    /// Whether the current token is this character.
     #[inline]
     pub(super) fn at(&self, mark: u8) -> bool {
         self.token == Token::Mark(mark)
     }
 
-    /// Goes past a sign, if it is there.
+    /// Skips a character if it is present, and returns whether it was.
     #[inline]
     pub(super) fn take(&mut self, mark: u8) -> Result<bool, Fault> {
         let there = self.at(mark);
@@ -125,7 +125,7 @@ impl<'a> Parser<'a> {
         Ok(there)
     }
 
-    /// Goes past a sign, which must be there.
+    /// Skips a character, which must be present.
     #[inline]
     pub(super) fn expect(&mut self, mark: u8) -> Result<(), Fault> {
         match self.take(mark)? {
@@ -134,7 +134,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Goes past a word after a dot, if it is this one.
+    /// Skips a word after a dot if it is this one, and returns whether it was.
     pub(super) fn take_dot(&mut self, word: &str) -> Result<bool, Fault> {
         let there = self.token == Token::Dot(word);
         if there {
@@ -143,21 +143,21 @@ impl<'a> Parser<'a> {
         Ok(there)
     }
 
-    /// A name.
+    /// Parses a name.
     pub(super) fn name(&mut self, what: &str) -> Result<&'a str, Fault> {
         let Token::Word(name) = self.token else { return Err(self.unexpected(what)) };
         self.advance()?;
         Ok(name)
     }
 
-    /// What stands between quotation marks.
+    /// Parses a quoted text.
     pub(super) fn text(&mut self, what: &str) -> Result<&'a str, Fault> {
         let Token::Text(text) = self.token else { return Err(self.unexpected(what)) };
         self.advance()?;
         Ok(text)
     }
 
-    /// A type.
+    /// Parses a type.
     pub(super) fn ty(&mut self) -> Result<Type, Fault> {
         let Token::Dot(word) = self.token else { return Err(self.unexpected("a type")) };
         let ty = Type::named(word).ok_or_else(|| self.unexpected("a type"))?;
@@ -165,7 +165,7 @@ impl<'a> Parser<'a> {
         Ok(ty)
     }
 
-    /// A plain number of 32 bits, as directives take it.
+    /// Parses a plain 32-bit number, as in directives.
     pub(super) fn count(&mut self, what: &str) -> Result<u32, Fault> {
         match self.token {
             Token::Number(Number::Integer { bits, .. }) if u32::try_from(bits).is_ok() => {
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The word that is looked at, as it is written: a version is no decimal fraction.
+    /// Returns the current token as it is written, because a version is not a decimal fraction.
     pub(super) fn raw(&self) -> &'a str {
         self.lexer.raw()
     }

@@ -1,6 +1,6 @@
-//! The names of a function: scopes, registers and their families, labels, variables. They are
-//! resolved while the text is read, except for labels, which may be used before they come: what a
-//! scope does not define in the end, the one around it is asked for.
+//! The names of a function: scopes, registers and their families, labels, variables. Names are
+//! resolved during parsing, except for labels, which may be used before they are defined: if a
+//! scope does not define a label by its end, the surrounding scope is searched.
 
 #[cfg(test)]
 mod tests;
@@ -8,28 +8,28 @@ mod tests;
 use super::ast::{Body, LabelId, Operand, Register, RegisterId, Statement, Type};
 use std::collections::HashMap;
 
-/// Registers of a family with a number from here on are kept by name, so that a number costs no
-/// table.
+/// Registers of a family with this number or a higher one are stored by name, so that a large
+/// number does not need a large table.
 const DENSE: u32 = 1 << 16;
 
-/// The components of a vector register; colours name them as well.
+/// The components of a vector register, which can also be named as colours.
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 const COLOURS: [&str; 4] = ["r", "g", "b", "a"];
 
-/// The component that a name is, from 0.
+/// Returns the index of the component with a name, from 0.
 pub(super) fn component(name: &str) -> Option<u8> {
     let at = |names: [&str; 4]| names.iter().position(|component| *component == name);
     at(COMPONENTS).or_else(|| at(COLOURS)).map(|index| index as u8)
 }
 
-/// What a name of a function stands for.
+/// The meaning of a name in a function.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Found {
-    /// A register, or the first of a vector's.
+    /// A register, or the first of a vector's, and the number of components.
     Register(RegisterId, u8),
-    /// In [`Frame::symbols`].
+    /// The index in [`Frame::symbols`].
     Symbol(usize),
-    /// A list of labels, in [`Body::targets`].
+    /// A list of labels; the index in [`Body::targets`].
     Targets(usize),
     /// A prototype or a list of functions.
     Prototype,
@@ -40,7 +40,7 @@ pub(super) enum Found {
 pub(super) struct Symbol {
     /// Its name in the tree, unique in the function.
     pub(super) unique: String,
-    /// Bytes of an element, which a subscript counts.
+    /// Bytes per element, for subscripts.
     pub(super) stride: u32,
 }
 
@@ -51,12 +51,12 @@ struct Family<'a> {
     count: u32,
     ty: Type,
     lanes: u8,
-    /// The registers that were used, by number.
+    /// The registers in use, by number.
     used: Vec<Option<RegisterId>>,
 }
 
 impl Family<'_> {
-    /// The number of a name of the family.
+    /// Returns the number in a name of the family.
     fn number(&self, name: &str) -> Option<u32> {
         let digits = name.strip_prefix(self.prefix)?.as_bytes();
         if digits.is_empty() || digits.len() > 10 || digits[0] == b'0' && digits.len() > 1 {
@@ -73,12 +73,12 @@ impl Family<'_> {
     }
 }
 
-/// A label that was mentioned.
+/// A label that was used.
 #[derive(Debug, Clone, Copy)]
 struct Mention {
     label: LabelId,
     defined: bool,
-    /// Where it was mentioned first.
+    /// The line of its first use.
     line: u32,
 }
 
@@ -89,22 +89,22 @@ struct Scope<'a> {
     labels: HashMap<&'a str, Mention>,
 }
 
-/// A function while it is read.
+/// The state of a function during parsing.
 #[derive(Debug, Default)]
 pub(super) struct Frame<'a> {
-    /// What was read of its body.
+    /// The part of its body that has been parsed.
     pub(super) body: Body,
     /// Its variables and parameters.
     pub(super) symbols: Vec<Symbol>,
     scopes: Vec<Scope<'a>>,
-    /// How many variables and lists have had a name.
+    /// How many variables and lists have used a name.
     uses: HashMap<&'a str, u32>,
-    /// Labels that turned out to be others.
+    /// Pairs of labels that turned out to be the same.
     same: Vec<(LabelId, LabelId)>,
 }
 
 impl<'a> Frame<'a> {
-    /// How many scopes are open.
+    /// Returns the number of open scopes.
     pub(super) fn depth(&self) -> usize {
         self.scopes.len()
     }
@@ -117,7 +117,8 @@ impl<'a> Frame<'a> {
     /// Closes the innermost scope.
     ///
     /// # Errors
-    /// A label that the outermost scope does not define: its name, and the line where it is used.
+    /// Fails on a label that the outermost scope does not define; returns its name, and the line of
+    /// its use.
     pub(super) fn close(&mut self) -> Result<(), (&'a str, u32)> {
         let Some(scope) = self.scopes.pop() else { return Ok(()) };
         let mut open: Vec<_> = scope.labels.into_iter().filter(|(_, mention)| !mention.defined).collect();
@@ -132,7 +133,7 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
-    /// The innermost scope.
+    /// Returns the innermost scope.
     fn inner(&mut self) -> &mut Scope<'a> {
         if self.scopes.is_empty() {
             self.open();
@@ -140,7 +141,7 @@ impl<'a> Frame<'a> {
         self.scopes.last_mut().expect("a scope is open")
     }
 
-    /// Gives a name to something; false where the scope has it already.
+    /// Declares a name; returns false if the scope has it already.
     fn declare(&mut self, name: &'a str, found: Found) -> bool {
         self.inner().names.insert(name, found).is_none()
     }
@@ -157,13 +158,13 @@ impl<'a> Frame<'a> {
         first
     }
 
-    /// Declares a register; none where the scope has the name already.
+    /// Declares a register; returns `None` if the scope has the name already.
     pub(super) fn register(&mut self, name: &'a str, ty: Type, lanes: u8) -> Option<RegisterId> {
         let id = self.add(name, ty, lanes);
         self.declare(name, Found::Register(id, lanes)).then_some(id)
     }
 
-    /// Declares the registers `prefix0` to `prefixN`; false where the scope has them already.
+    /// Declares the registers `prefix0` to `prefixN`; returns false if the scope has them already.
     pub(super) fn family(&mut self, prefix: &'a str, count: u32, ty: Type, lanes: u8) -> bool {
         let families = &mut self.inner().families;
         let fresh = families.iter().all(|family| family.prefix != prefix);
@@ -171,36 +172,37 @@ impl<'a> Frame<'a> {
         fresh
     }
 
-    /// A name that nothing else in the function has.
+    /// Returns a name that is unique in the function.
     fn unique(&mut self, name: &'a str, taken: bool) -> String {
         let uses = self.uses.entry(name).or_insert(u32::from(taken));
-        // No name of PTX has this sign in it.
+        // PTX names cannot contain this character.
         let unique = if *uses == 0 { name.to_string() } else { format!("{name}#{uses}") };
         *uses += 1;
         unique
     }
 
-    /// Declares a variable, and gives it the name that it has in the tree; none where the scope has
-    /// the name already. `taken` tells whether the module has the name.
+    /// Declares a variable, and gives it its name in the tree; returns `None` if the scope has the
+    /// name already. `taken` says whether the module has the name.
     pub(super) fn variable(&mut self, name: &'a str, stride: u32, taken: bool) -> Option<String> {
         let unique = self.unique(name, taken);
         self.symbols.push(Symbol { unique: unique.clone(), stride });
         self.declare(name, Found::Symbol(self.symbols.len() - 1)).then_some(unique)
     }
 
-    /// Declares a list of labels; false where the scope has the name already.
+    /// Declares a list of labels; returns false if the scope has the name already.
     pub(super) fn targets(&mut self, name: &'a str, labels: Vec<LabelId>) -> bool {
         let unique = self.unique(name, false);
         self.body.targets.push((unique, labels));
         self.declare(name, Found::Targets(self.body.targets.len() - 1))
     }
 
-    /// Declares a prototype or a list of functions; false where the scope has the name already.
+    /// Declares a prototype or a list of functions; returns false if the scope has the name
+    /// already.
     pub(super) fn prototype(&mut self, name: &'a str) -> bool {
         self.declare(name, Found::Prototype)
     }
 
-    /// What a name stands for.
+    /// Looks up a name.
     pub(super) fn find(&mut self, name: &'a str) -> Option<Found> {
         for at in (0..self.scopes.len()).rev() {
             let scope = &mut self.scopes[at];
@@ -234,7 +236,7 @@ impl<'a> Frame<'a> {
         None
     }
 
-    /// The label of a name that is branched to.
+    /// Returns the label of a branch target.
     pub(super) fn label(&mut self, name: &'a str, line: u32) -> LabelId {
         let fresh = LabelId(self.body.labels.len() as u32);
         let mention = Mention { label: fresh, defined: false, line };
@@ -245,7 +247,7 @@ impl<'a> Frame<'a> {
         label
     }
 
-    /// Puts a label in its place; false where the scope has it already.
+    /// Places a label; returns false if the scope has it already.
     pub(super) fn place(&mut self, name: &'a str, line: u32) -> bool {
         let label = self.label(name, line);
         let mention = self.inner().labels.get_mut(name).expect("it was mentioned just now");
@@ -254,14 +256,14 @@ impl<'a> Frame<'a> {
         fresh
     }
 
-    /// The body, all scopes closed: each label has one number.
+    /// Returns the body after all scopes are closed: each label has one number.
     pub(super) fn finish(self) -> Body {
         let mut body = self.body;
         if self.same.is_empty() {
             return body;
         }
-        // A label is the same as one of a scope further out, which was found later: from the last
-        // to the first, each is known in the end.
+        // A label can equal one of an outer scope, which was found later. Going from the last pair
+        // to the first, the outer label is always resolved already.
         let mut outer: Vec<LabelId> = (0..body.labels.len() as u32).map(LabelId).collect();
         for &(label, same) in self.same.iter().rev() {
             outer[label.0 as usize] = outer[same.0 as usize];

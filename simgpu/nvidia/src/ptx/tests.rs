@@ -1,32 +1,32 @@
-//! Modules as a whole: one text with everything in it, and texts that are none.
+//! Complete modules: one text that uses all syntax, and invalid texts.
 
 use super::ast::{Base, Body, Function, Instruction, Module, Operand, Space, Statement};
 use super::parse;
 
 const HEADER: &str = ".version 7.8\n.target sm_80\n.address_size 64\n.global .b32 outside;\n";
 
-/// A module of these directives.
+/// Parses a module with these directives.
 pub(super) fn module(text: &str) -> Module {
     parse(&format!("{HEADER}{text}")).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// What is wrong with a module of these directives.
+/// Returns the error of a module with these directives.
 pub(super) fn module_error(text: &str) -> String {
     parse(&format!("{HEADER}{text}")).map(|module| format!("{module:?}")).expect_err(text).message
 }
 
-/// The body of a kernel.
+/// Parses the body of a kernel.
 pub(super) fn body(text: &str) -> Body {
     let Function { body, .. } = module(&format!(".entry kernel()\n{{\n{text}\n}}")).functions.remove(0);
     body.expect("it has a body")
 }
 
-/// What is wrong with the body of a kernel.
+/// Returns the error of the body of a kernel.
 pub(super) fn error(text: &str) -> String {
     module_error(&format!(".entry kernel()\n{{\n{text}\n}}"))
 }
 
-/// The instructions of a body.
+/// Returns the instructions of a body.
 pub(super) fn instructions(body: &Body) -> impl Iterator<Item = &Instruction> {
     body.statements.iter().filter_map(|statement| match statement {
         Statement::Instruction(inst) => Some(inst),
@@ -34,7 +34,7 @@ pub(super) fn instructions(body: &Body) -> impl Iterator<Item = &Instruction> {
     })
 }
 
-/// A text as compilers write them, with some of everything.
+/// A text as compilers write it, with a little of everything.
 const SAMPLE: &str = r#"//
 // Written by hand, after what clang and NVRTC emit
 //
@@ -208,7 +208,7 @@ fn everything_at_once() {
     assert_eq!(find("mbarrier").modifiers, ["try_wait", "parity", "shared::cta", "b64"]);
 }
 
-/// A register of a body by its name.
+/// Returns a register of a body by its name.
 fn register(body: &Body, name: &str) -> super::ast::RegisterId {
     let at = body.registers.iter().position(|register| register.name == name);
     super::ast::RegisterId(at.unwrap_or_else(|| panic!("no {name}")) as u32)
@@ -224,15 +224,15 @@ fn a_nul_may_end_the_text() {
 fn errors_name_line_function_and_word() {
     let parse = |text: &str| parse(text).unwrap_err().to_string();
     let text = format!("{HEADER}.entry kernel()\n{{\n  ret;\n  .foo 12;\n}}");
-    assert_eq!(parse(&text), "line 8, in kernel: `.foo` is no directive");
-    assert_eq!(parse(&format!("{HEADER}\n.foo")), "line 6: `.foo` is no directive");
+    assert_eq!(parse(&text), "line 8, in kernel: `.foo` is not a known directive");
+    assert_eq!(parse(&format!("{HEADER}\n.foo")), "line 6: `.foo` is not a known directive");
     assert_eq!(parse(&format!("{HEADER}.func f() {{ ret\n; add.u32 a, 1;\n}}")), "line 6, in f: `a` is not defined");
     assert_eq!(parse(&format!("{HEADER}.func f() {{ bra\nL; }}")), "line 6, in f: the label `L` is not defined");
     assert_eq!(parse(&format!("{HEADER}.func f() {{\n /* \n")), "line 6, in f: the comment has no end");
-    assert_eq!(parse(""), "line 1: the end of the text, where `.version` is expected");
+    assert_eq!(parse(""), "line 1: expected `.version`, found the end of the text");
 }
 
-/// The next of a sequence of numbers that looks random.
+/// Returns the next number of a pseudorandom sequence.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -271,7 +271,7 @@ fn no_mutation_panics() {
                 }
             }
         }
-        // What it says is of no interest, but it names a line of the text.
+        // The message does not matter, but it names a line of the text.
         match parse(&text) {
             Ok(_) => parsed += 1,
             Err(error) => assert!(error.line as usize <= text.lines().count() + 1, "{error}"),

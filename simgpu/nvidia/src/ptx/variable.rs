@@ -5,29 +5,29 @@ use super::initial::Initial;
 use super::lexer::Token;
 use super::parser::{Fault, Global, Parser};
 
-/// More dimensions no array has.
+/// Maximum number of array dimensions.
 const DIMENSIONS: usize = 16;
 
-/// What stands before the name.
+/// The parts of a declaration before the name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prefix {
     pub(super) ty: Type,
-    /// Elements of a vector: 1, 2 or 4.
+    /// Elements per vector: 1, 2 or 4.
     pub(super) lanes: u8,
     pub(super) align: u32,
 }
 
-/// How long an array is.
+/// The shape of an array.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// The dimensions, from the outermost; the first is 0 where it is left open.
+    /// The dimensions, from the outermost; the first is 0 if it is open.
     pub(super) dimensions: Vec<u64>,
-    /// The first is left open.
+    /// Whether the first dimension is open.
     pub(super) open: bool,
 }
 
 impl<'a> Parser<'a> {
-    /// The space that a directive names.
+    /// Returns the space that a directive names.
     pub(super) fn space(word: &str) -> Option<Space> {
         Some(match word {
             "global" => Space::Global,
@@ -39,7 +39,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Goes past `.attribute(.managed)`, which changes nothing here: all memory is the host's.
+    /// Skips `.attribute(.managed)`, which has no effect here: all memory is host memory.
     pub(super) fn attribute(&mut self) -> Result<(), Fault> {
         self.expect(b'(')?;
         loop {
@@ -61,7 +61,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands between the space and the name.
+    /// Parses the parts between the space and the name.
     pub(super) fn prefix(&mut self) -> Result<Prefix, Fault> {
         let (mut ty, mut lanes, mut align) = (None, 1, None);
         loop {
@@ -92,18 +92,18 @@ impl<'a> Parser<'a> {
         }
         let ty = ty.ok_or_else(|| self.unexpected("a type"))?;
         if u32::from(lanes) * ty.bits > 128 {
-            return Err(self.fault("a vector has 128 bits at most"));
+            return Err(self.fault("a vector has at most 128 bits"));
         }
         Ok(Prefix { ty, lanes, align: align.unwrap_or(ty.bytes() * u32::from(lanes)) })
     }
 
     fn alignment(&mut self) -> Result<u32, Fault> {
         let align = self.count("an alignment")?;
-        if align.is_power_of_two() { Ok(align) } else { Err(self.fault(format!("{align} is no alignment"))) }
+        if align.is_power_of_two() { Ok(align) } else { Err(self.fault(format!("{align} is not a valid alignment"))) }
     }
 
-    /// What a pointer parameter points to: a promise to the compiler, of which nothing depends
-    /// here.
+    /// Skips the description of a pointer parameter's target, a promise to the compiler that has no
+    /// effect here.
     fn pointee(&mut self) -> Result<(), Fault> {
         if let Token::Dot("global" | "shared" | "local" | "const") = self.token {
             self.advance()?;
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The dimensions after the name.
+    /// Parses the dimensions after the name.
     pub(super) fn shape(&mut self) -> Result<Shape, Fault> {
         let mut shape = Shape { dimensions: Vec::new(), open: false };
         while self.take(b'[')? {
@@ -127,21 +127,21 @@ impl<'a> Parser<'a> {
             }
             self.expect(b']')?;
             if shape.dimensions.len() > DIMENSIONS {
-                return Err(self.fault(format!("an array has {DIMENSIONS} dimensions at most")));
+                return Err(self.fault(format!("an array has at most {DIMENSIONS} dimensions")));
             }
         }
         Ok(shape)
     }
 
-    /// One variable of a declaration, from its name on. Inside of a function it gets a name of its
-    /// own.
+    /// Parses one variable of a declaration, from its name on. In a function, the variable gets a
+    /// unique name.
     pub(super) fn variable(&mut self, space: Space, prefix: Prefix, external: bool) -> Result<Variable, Fault> {
         let line = self.line;
         let name = self.name("the name of a variable")?;
         let shape = self.shape()?;
         let Prefix { ty, lanes, align } = prefix;
         if ty.kind == Kind::Predicate {
-            return Err(self.fault(format!("`{name}` is a predicate, and those are registers only")));
+            return Err(self.fault(format!("`{name}` is a predicate, but only registers can be predicates")));
         }
         let element = ty.bytes() * u32::from(lanes);
         let size = shape.dimensions.iter().try_fold(u64::from(element), |size, &length| size.checked_mul(length));
@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
         let stride = row.and_then(|row| u32::try_from(row).ok()).unwrap_or(element);
         let Initial { bytes: init, relocations } = if self.take(b'=')? {
             if external || !matches!(space, Space::Global | Space::Const) {
-                return Err(self.fault(format!("`{name}` can have no initial value")));
+                return Err(self.fault(format!("`{name}` cannot have an initial value")));
             }
             let initial = self.initial(name, ty, lanes, &shape)?;
             bytes = initial.bytes.as_ref().map_or(bytes, |init| init.len() as u64);
@@ -172,17 +172,17 @@ impl<'a> Parser<'a> {
             let unique = self.frame.variable(name, stride, global.is_some());
             return unique.ok_or_else(|| self.fault(format!("`{name}` is declared twice")));
         }
-        // One that is declared, and then defined, keeps its place in the list.
+        // A variable that is declared first and defined later keeps its index in the list.
         let index = match global {
             None => self.module.variables.len(),
             Some(&Global::Variable { index, .. }) => index,
-            Some(Global::Function(_)) => return Err(self.fault(format!("`{name}` is a function already"))),
+            Some(Global::Function(_)) => return Err(self.fault(format!("`{name}` is already a function"))),
         };
         self.globals.insert(name, Global::Variable { index, stride });
         Ok(name.to_string())
     }
 
-    /// The variables of a directive of module scope, from after the space on.
+    /// Parses the variables of a directive of module scope, from after the space on.
     pub(super) fn global_variables(&mut self, space: Space, external: bool) -> Result<(), Fault> {
         let prefix = self.prefix()?;
         loop {
@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The variables of a directive in a function, from after the space on.
+    /// Parses the variables of a directive in a function, from after the space on.
     pub(super) fn local_variables(&mut self, space: Space, external: bool) -> Result<(), Fault> {
         let prefix = self.prefix()?;
         loop {
@@ -271,25 +271,25 @@ mod tests {
         for (text, message) in [
             (".global .u32 x; .global .u32 x;", "`x` is defined twice"),
             (".extern .global .u32 x; .const .u32 x;", "`x` is declared in two state spaces"),
-            (".func f(); .global .u32 f;", "`f` is a function already"),
-            (".global .u33 x;", "`.u33`, where a type is expected"),
-            (".global .u032 x;", "`.u032`, where a type is expected"),
-            (".global .texref x;", "`.texref`, where a type is expected"),
-            (".global x;", "`x`, where a type is expected"),
-            (".global .pred x;", "`x` is a predicate, and those are registers only"),
-            (".global .v4 .f64 x;", "a vector has 128 bits at most"),
-            (".global .align 3 .b8 x;", "3 is no alignment"),
+            (".func f(); .global .u32 f;", "`f` is already a function"),
+            (".global .u33 x;", "expected a type, found `.u33`"),
+            (".global .u032 x;", "expected a type, found `.u032`"),
+            (".global .texref x;", "expected a type, found `.texref`"),
+            (".global x;", "expected a type, found `x`"),
+            (".global .pred x;", "`x` is a predicate, but only registers can be predicates"),
+            (".global .v4 .f64 x;", "a vector has at most 128 bits"),
+            (".global .align 3 .b8 x;", "3 is not a valid alignment"),
             (".global .b8 x[];", "`x` has no length"),
-            (".global .b8 x[2][];", "`]`, where a constant is expected"),
+            (".global .b8 x[2][];", "expected a constant, found `]`"),
             (".global .b8 x[1 << 40][1 << 40];", "`x` is too large"),
-            (".global .attribute(.fast) .b8 x;", "`.fast`, where an attribute is expected"),
-            (".param .b8 x;", "`.param` is no directive"),
+            (".global .attribute(.fast) .b8 x;", "expected an attribute, found `.fast`"),
+            (".param .b8 x;", "`.param` is not a known directive"),
         ] {
             assert_eq!(module_error(text), message, "{text}");
         }
         assert_eq!(
             module_error(&format!(".global .b8 x{};", "[1]".repeat(100_000))),
-            "an array has 16 dimensions at most"
+            "an array has at most 16 dimensions"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Bits, one by one, as the PTX ISA tells what becomes of them.
+//! Bit instructions, bit by bit, as the PTX ISA defines them.
 
 use crate::lanes::{Op, Random, cases};
 
@@ -6,7 +6,7 @@ fn bit(x: u64, at: u64) -> bool {
     at < 64 && x >> at & 1 == 1
 }
 
-/// An integer from its bits.
+/// Builds an integer from its bits.
 fn made(width: u64, bit: impl Fn(u64) -> bool) -> u64 {
     (0..width).fold(0, |word, at| word | u64::from(bit(at)) << at)
 }
@@ -220,7 +220,7 @@ fn permutations() {
             result | found << (8 * at)
         })
     });
-    // The bytes of the result from the highest down, as the tables of the PTX ISA list them.
+    // The bytes of the result from the highest down, in the order of the tables in the PTX ISA.
     let modes: [(&str, [[u64; 4]; 4]); 6] = [
         ("f4e", [[3, 2, 1, 0], [4, 3, 2, 1], [5, 4, 3, 2], [6, 5, 4, 3]]),
         ("b4e", [[5, 6, 7, 0], [6, 7, 0, 1], [7, 0, 1, 2], [0, 1, 2, 3]]),
@@ -251,7 +251,7 @@ fn selecting() {
             if c < 1 << 31 { a } else { b }
         });
     }
-    // Zeros of either sign select the first; a NaN and what is below zero do not.
+    // Zeros of either sign select the first operand; a NaN and negative numbers do not.
     let signs = [(0.0, 0.0, 1), (-0.0, -0.0, 1), (1.0, 1.0, 1), (-1.0, -1.0, 2), (f32::NAN, f32::NAN, 2)];
     for (name, tiny) in [("slct.b32.f32", 2), ("slct.ftz.b32.f32", 1)] {
         let op = Op::new(name, "b32 b32 b32 b32");

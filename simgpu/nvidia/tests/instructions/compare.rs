@@ -1,4 +1,4 @@
-//! Comparisons by the order of their operands.
+//! Comparisons, checked by the order of their operands.
 
 use crate::lanes::{Op, Random, cases};
 use std::cmp::Ordering;
@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 const INTEGERS: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
 const FLOATS: [&str; 14] = ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"];
 
-/// Whether a comparison holds, by the order of its operands; none where one is a NaN.
+/// Whether a comparison holds for an order of its operands; `None` if one is a NaN.
 fn holds(name: &str, order: Option<Ordering>) -> bool {
     let Some(order) = order else { return name == "nan" || name.len() == 3 && name.ends_with('u') };
     match name.trim_end_matches('u') {
@@ -23,7 +23,7 @@ fn holds(name: &str, order: Option<Ordering>) -> bool {
 
 /// The order of the values of two operands.
 type Order = fn(u64, u64) -> Option<Ordering>;
-/// Operands worth comparing.
+/// Returns an interesting operand.
 type Make = fn(&mut Random) -> u64;
 
 fn f32_of(bits: u64) -> f32 {
@@ -75,7 +75,7 @@ fn types() -> Vec<(&'static str, &'static str, &'static [&'static str], Make, Or
     ]
 }
 
-/// Pairs of operands, often the same.
+/// Returns pairs of operands, which are often equal.
 fn pairs(make: Make) -> impl Iterator<Item = [u64; 2]> {
     cases(400, move |random| {
         let a = make(random);
@@ -126,7 +126,7 @@ fn constants_are_compared() {
     assert_eq!(Op::new("setp.gt.f32", "pred b32 f:3f800000").one([2f32.to_bits().into()]), 1);
 }
 
-/// Subnormal numbers are zeros.
+/// Subnormal numbers count as zeros.
 #[test]
 fn flushed() {
     for (ty, register, tiny) in [("f32", "b32", 5u64), ("f16", "b16", 5)] {

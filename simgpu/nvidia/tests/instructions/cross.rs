@@ -1,4 +1,4 @@
-//! Exchange between lanes against PTX's pseudocode, written as it stands there.
+//! Exchanges between lanes, compared with a literal transcription of PTX's pseudocode.
 
 use crate::rig::Rig;
 use isobit_simgpu_nvidia::exec::{Flow, LANES};
@@ -169,7 +169,7 @@ fn reductions_are_over_the_members() {
             }
         }
         let refused = rig.refused("redux.sync.add.b32 %r0, %r1, -1");
-        assert!(refused.contains("no reduction"), "{refused}");
+        assert!(refused.contains("does not support"), "{refused}");
     });
 }
 
@@ -177,7 +177,7 @@ fn reductions_are_over_the_members() {
 fn lanes_exchange_within_their_own_mask() {
     Rig::each(|mut rig| {
         rig.fill();
-        // Two tiles that come together, each with its own mask.
+        // Two groups of lanes that arrive together, each with its own mask.
         rig.set("%r3", |lane| if lane < 16 { 0xffff } else { 0xffff_0000 });
         let values = rig.get("%r1");
         rig.run(
@@ -210,12 +210,12 @@ fn members_that_are_elsewhere_are_waited_for() {
         let text = text.replace("0x1ff", "511");
         rig.warp.live = u32::MAX;
         assert_eq!(rig.try_run(&text), Ok(Flow::Converge), "{text}");
-        // Who has ended is not waited for.
+        // Lanes that have ended are not waited for.
         rig.warp.live = 0xff;
         assert_eq!(rig.try_run(&text), Ok(Flow::Next), "{text}");
     }
     let not_a_member = rig.refused("vote.sync.any.pred %p0, %p1, 127");
-    assert!(not_a_member.contains("lane 7 is not among the members 0x0000007f"), "{not_a_member}");
+    assert!(not_a_member.contains("lane 7 is not in its own member mask 0x0000007f"), "{not_a_member}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! Halves against exact arithmetic, and all of them where there are few operands.
+//! Halves, compared with exact arithmetic; exhaustive if the operands are few.
 
 use crate::lanes::{Exact, Op, Random, cases, check_rounded, value_of};
 use isobit_simgpu_nvidia::exec::Rounding;
 use std::cmp::Ordering;
 
-/// The types, with their fields and their pairs.
+/// The types, with the sizes of their fields and their pair types.
 const TYPES: [(&str, &str, (u32, u32)); 2] = [("f16", "f16x2", (5, 10)), ("bf16", "bf16x2", (8, 7))];
 const NAN: u64 = 0x7fff;
 
@@ -24,8 +24,8 @@ fn random(random: &mut Random, (exponent, fraction): (u32, u32)) -> u64 {
     random.float(exponent, fraction)
 }
 
-/// Every operation is `a b + c` of these three, or of bits of one and of a zero that changes
-/// nothing.
+/// Every operation is `a b + c` of these three terms: operands, or constants that leave the result
+/// unchanged.
 fn terms(opcode: &str, case: [u64; 3], fields: (u32, u32)) -> [u64; 3] {
     let one = ((1 << (fields.0 - 1)) - 1) << fields.1;
     let [a, b, c] = case;
@@ -42,7 +42,7 @@ fn check(got: u64, terms: [u64; 3], fields: (u32, u32), what: &str) {
     let [a, b, c] = terms;
     let values = terms.map(|bits| value_of(bits, fields.0, fields.1));
     let [Some(x), Some(y), Some(z)] = values else {
-        // Infinities and NaNs go the same way in binary64.
+        // Infinities and NaNs behave the same in binary64.
         let want = wide(a, fields) * wide(b, fields) + wide(c, fields);
         let got_value = wide(got, fields);
         assert!(if want.is_nan() { got == NAN } else { got_value == want }, "{what}: {got:#x}, not {want}");
@@ -75,7 +75,7 @@ fn arithmetic_is_rounded_once() {
     }
 }
 
-/// Sums that lie just beside the middle of two numbers, which rounding twice gets wrong.
+/// Sums very close to the midpoint of two numbers, for which double rounding is wrong.
 #[test]
 fn sums_beside_ties() {
     for (ty, _, fields) in TYPES {
@@ -85,7 +85,8 @@ fn sums_beside_ties() {
         for tiny in [0, 1, 2, 1 << fraction] {
             for sign in [0, 0x8000] {
                 for digits in 0..1 << fraction {
-                    // An odd product of full length ends half a place below that of the summand.
+                    // An odd full-length product ends half a unit below the last place of the
+                    // addend.
                     let (a, b) = (power(0) | digits | 1, power(0) | 1);
                     for c in [power(fraction as i64 + 1) | digits, tiny] {
                         check(
@@ -141,7 +142,7 @@ fn relu() {
     }
 }
 
-/// What an instruction does to pairs it does to each half.
+/// Pair instructions do the same to each half as the single ones.
 #[test]
 fn pairs() {
     for (ty, pair, fields) in TYPES {
@@ -182,7 +183,7 @@ fn signs_of_all() {
     }
 }
 
-/// The lesser or greater by value, -0 below +0.
+/// Selects the lesser or greater by value, with -0 below +0.
 #[test]
 fn order() {
     for (ty, _, fields) in TYPES {
@@ -216,8 +217,7 @@ fn order() {
     }
 }
 
-/// `ex2` and `tanh` of every half: the nearest, or when shifted a neighbour of it that is no
-/// farther than a unit.
+/// `ex2` and `tanh` of every half: the nearest number or, if shifted, a neighbour within one unit.
 #[test]
 fn approximations_of_all() {
     for (text, fields, ftz, function) in [
@@ -248,7 +248,7 @@ fn approximations_of_all() {
                     return;
                 }
                 let size = got & 0x7fff;
-                // Above the number, which at a power of two is the greater unit.
+                // The unit above the number, which is the larger one at a power of two.
                 let unit =
                     if size + 1 == great { below(size) - below(size - 1) } else { below(size + 1) - below(size) };
                 let bound = if shift == 0 { 0.5 } else { 1.0 };

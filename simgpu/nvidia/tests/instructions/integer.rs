@@ -1,4 +1,4 @@
-//! Integer arithmetic against that of 128 bits.
+//! Integer arithmetic, compared with 128-bit arithmetic.
 
 use crate::lanes::{Op, cases};
 
@@ -16,7 +16,7 @@ fn mask(bits: u32) -> u64 {
     u64::MAX >> (64 - bits)
 }
 
-/// What the bits of an integer mean.
+/// Returns the value of an integer's bits.
 fn value(bits: u64, width: u32, signed: bool) -> i128 {
     let bits = i128::from(bits & mask(width));
     if signed && bits >> (width - 1) & 1 == 1 { bits - (1 << width) } else { bits }
@@ -26,7 +26,8 @@ fn registers(width: u32, count: usize) -> String {
     vec![format!("b{width}"); count].join(" ")
 }
 
-/// Checks an instruction of one type throughout against a function of the values, cut to the type.
+/// Checks an instruction whose operands have the same type against a function of the values,
+/// truncated to the type.
 fn check<const N: usize>(name: &str, types: &[(&str, u32, bool)], want: impl Fn([i128; N], u32, bool) -> i128) {
     for &(ty, width, signed) in types {
         let op = Op::new(&format!("{name}.{ty}"), &registers(width, N + 1));
@@ -50,7 +51,7 @@ fn sums_and_differences() {
     }
 }
 
-/// Numbers of three words added, subtracted and multiplied word by word.
+/// Three-word numbers are added, subtracted and multiplied word by word.
 #[test]
 fn carries_go_from_word_to_word() {
     for (ty, width) in [("u32", 32), ("s32", 32), ("u64", 64), ("s64", 64)] {
@@ -72,13 +73,13 @@ fn carries_go_from_word_to_word() {
                     std::mem::replace(op, Op::new("add.u32", "b32 b32 b32")).with_carry(carry).warp(&operands);
                 words.push(results);
                 if at == 2 {
-                    assert_eq!(after, carry, "without .cc nothing is carried on");
+                    assert_eq!(after, carry, "without .cc no carry is written");
                 }
                 carry = after;
             }
             for (lane, operands) in lanes.iter().enumerate() {
-                // Three words, the highest of which may wrap: compared word by word with a
-                // schoolbook sum.
+                // Three words, of which the highest may wrap: compares with a sum that is computed
+                // word by word.
                 let (mut left, modulus) = (0i128, 1i128 << width);
                 for at in 0..3 {
                     let (a, b) = (i128::from(operands[at]), i128::from(operands[at + 3]));
@@ -107,7 +108,8 @@ fn products_carry() {
                 let (results, after) = op.warp(&lanes.iter().map(|lane| lane.to_vec()).collect::<Vec<_>>());
                 for (lane, [a, b, c]) in lanes.into_iter().enumerate() {
                     let (x, y) = (value(a, width, signed), value(b, width, signed));
-                    // A product of two u64 does not fit i128, but its halves are those of u128.
+                    // A product of two u64 does not fit into i128, but it has the same halves as
+                    // the u128 product.
                     let product = if signed { (x * y) as u128 } else { u128::from(a) * u128::from(b) };
                     let part = (if high { product >> width } else { product }) as u64 & mask(width);
                     let carry = if takes == 1 { u128::from(before >> lane & 1) } else { 0 };

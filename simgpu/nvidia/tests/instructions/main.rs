@@ -1,5 +1,5 @@
-//! Every instruction by itself: on one warp whose lanes have different operands, with and without
-//! AVX2, against exact arithmetic, models and the words of the PTX manual.
+//! Tests every instruction alone: on one warp with different operands in each lane, with and
+//! without AVX2, against exact arithmetic, models and the text of the PTX manual.
 
 mod alu;
 mod bits;

@@ -1,9 +1,8 @@
-//! Products of matrices by the definition, with fragments as the PTX ISA lists them element by
-//! element.
+//! Matrix products by definition, with the fragments element by element as the PTX ISA lists them.
 
 use crate::lanes::{Op, Random};
 
-/// Row and column of element `i` of a lane's fragment of the first matrix.
+/// Returns row and column of element `i` of a lane's fragment of the first matrix.
 fn a_at(shape: &str, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     match shape {
@@ -16,13 +15,13 @@ fn a_at(shape: &str, lane: usize, i: usize) -> (usize, usize) {
     }
 }
 
-/// Row and column of element `i` of the second matrix.
+/// Returns row and column of element `i` of the second matrix.
 fn b_at(lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     (if i < 4 { thread * 4 + i } else { thread * 4 + (i & 3) + 16 }, group)
 }
 
-/// Row and column of element `i` of the sum.
+/// Returns row and column of element `i` of the sum.
 fn c_at(lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     (if i < 2 { group } else { group + 8 }, thread * 2 + (i & 1))

@@ -1,4 +1,4 @@
-//! Special registers against the definitions of the ISA.
+//! Special registers, compared with the definitions of the PTX ISA.
 
 use crate::rig::Rig;
 use isobit_simgpu_nvidia::exec::LANES;

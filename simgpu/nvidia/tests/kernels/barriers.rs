@@ -1,5 +1,5 @@
-//! Barriers of the block and of the warp, whole and partial, with reductions; and what comes of
-//! those that are never complete.
+//! Barriers of the block and of the warp: complete and partial, with reductions, and barriers that
+//! never open.
 
 use crate::common::{main_with, words, words_and_findings};
 use isobit_simgpu_core::finding::FindingKind;
@@ -14,7 +14,8 @@ fn fault(body: &str, threads: u32) -> String {
     words(&main_with(SHARED, body), 1, threads).expect_err("a fault")
 }
 
-/// The address of the thread's word in shared memory, in `%r10`, and of the one across, in `%r11`.
+/// Puts the address of the thread's word in shared memory in `%r10`, and that of the opposite
+/// thread in `%r11`.
 const PLACES: &str = "
     mov.u32 %r9, tile;
     mad.lo.u32 %r10, %t, 4, %r9;
@@ -34,7 +35,7 @@ fn threads_exchange_across_a_barrier() {
     ret;"
     );
     assert_eq!(run(&body, 256), (0..256).rev().collect::<Vec<_>>());
-    // A last warp that is not full, and barriers in a loop.
+    // The last warp is not full, and the barriers are in a loop.
     let body = format!(
         "{PLACES}
     mov.u32 %r1, %t;
@@ -55,8 +56,8 @@ LOOP:
 
 #[test]
 fn some_warps_have_a_barrier_of_their_own() {
-    // Warps 0 and 1 exchange over barrier 1, warps 2 and 3 over barrier 2 in a register; then all
-    // do.
+    // Warps 0 and 1 exchange over barrier 1, warps 2 and 3 over barrier 2, whose number is in a
+    // register; then all exchange.
     let body = "
     mov.u32 %r9, tile;
     mad.lo.u32 %r10, %t, 4, %r9;
@@ -82,8 +83,8 @@ READ:
 
 #[test]
 fn producers_come_by_and_consumers_wait() {
-    // Warp 1 fills the tile and comes by; warp 0 waits for it, reads, and warp 1 fills again once
-    // warp 0 has come by.
+    // Warp 1 fills the tile and arrives; warp 0 waits for it and reads; warp 1 fills again once
+    // warp 0 has arrived.
     let body = "
     mov.u32 %r9, tile;
     and.b32 %r8, %t, 31;
@@ -136,7 +137,7 @@ fn reductions() {
     st.global.u32 [%out], %r4;
     ret;";
     assert_eq!(run(body, 100), [6_066_034; 100]);
-    // A reduction over some warps.
+    // A reduction over some of the warps.
     let body = "
     setp.gt.u32 %p1, %t, 40;
     setp.ge.u32 %p2, %t, 64;
@@ -169,12 +170,12 @@ STORE:
     );
     let expected = |t: u32| 63 - t + if t.is_multiple_of(2) { 1000 } else { 0 };
     assert_eq!(run(&body, 64), (0..64).map(expected).collect::<Vec<_>>());
-    // The same with aligned ones works on cards of this kind, and is an error in the source.
+    // The same with aligned barriers works on these cards, but is an error in the source.
     let (words, found) =
         words_and_findings(&main_with(SHARED, &body.replace("barrier.sync", "bar.sync")), 1, 64).unwrap();
     assert_eq!(words, (0..64).map(expected).collect::<Vec<_>>());
     assert!(found.iter().all(|f| f.kind == FindingKind::DivergentBarrier && f.instruction.contains("bar.sync 0;")));
-    assert_eq!(found.len(), 2, "one a warp: {found:?}");
+    assert_eq!(found.len(), 2, "one per warp: {found:?}");
 }
 
 #[test]
@@ -223,7 +224,7 @@ LOOP:
 
 #[test]
 fn lanes_wait_for_the_members_of_a_mask() {
-    // Each lane reads what its neighbour wrote, behind a loop of different length.
+    // Each lane reads what its neighbour wrote, after loops of different lengths.
     let body = "
     mov.u32 %r9, tile;
     mad.lo.u32 %r10, %t, 4, %r9;
@@ -276,15 +277,15 @@ LOW:
     assert!(why.contains("the lanes of a warp wait for each other"), "{why}");
     assert!(why.contains("bar.warp.sync 0x0001ffff;"), "{why}");
 
-    // A barrier for more threads than come.
+    // A barrier for more threads than arrive.
     let why = fault("setp.ge.u32 %p1, %t, 32; @%p1 ret; bar.sync 0, 64; ret;", 96);
     assert!(why.contains("deadlock at barrier 0"), "{why}");
 }
 
 #[test]
 fn barriers_that_there_are_not() {
-    assert!(fault("bar.sync 16; ret;", 32).contains("barrier 16, and there are 16"));
-    assert!(fault("bar.sync 0, 40; ret;", 64).contains("40 threads, which are no whole warps"));
+    assert!(fault("bar.sync 16; ret;", 32).contains("barrier 16 does not exist"));
+    assert!(fault("bar.sync 0, 40; ret;", 64).contains("40 threads, not a multiple of 32"));
     let why = fault("setp.lt.u32 %p1, %t, 32; @%p1 bra L; bar.sync 0, 96; L: bar.sync 0, 64; ret;", 128);
     assert!(why.contains("barrier 0 is for"), "{why}");
 }
@@ -292,7 +293,7 @@ fn barriers_that_there_are_not() {
 #[test]
 fn kernels_that_stop_themselves() {
     let why = fault("setp.eq.u32 %p1, %t, 37; @%p1 trap; ret;", 64);
-    assert!(why.contains("main: the kernel stopped itself: trap"), "{why}");
+    assert!(why.contains("main: the kernel executed a trap"), "{why}");
     assert!(why.contains("@%p1 trap;") && why.contains("thread [37, 0, 0]"), "{why}");
     assert!(fault("brkpt; ret;", 1).contains("a breakpoint"));
 }

@@ -1,5 +1,4 @@
-//! Calls of functions: what they take and return, in every form that PTX has for it, and what is
-//! refused.
+//! Function calls: arguments and results in every form that PTX has, and calls that are rejected.
 
 use crate::common::{Card, main_with, words};
 use isobit_simgpu_core::memory::Memory;
@@ -7,7 +6,7 @@ use isobit_simgpu_nvidia::arch::Arch;
 use isobit_simgpu_nvidia::module::{LoadError, Module};
 use std::sync::Arc;
 
-/// A module of functions, and a kernel that calls them.
+/// Builds a module with functions, and a kernel that calls them.
 fn with(functions: &str, body: &str) -> String {
     let main = main_with("", body);
     let at = main.find(".visible .entry").expect("the kernel");
@@ -191,7 +190,7 @@ fn structures_and_variables_of_functions() {
     st.global.u32 [%out], %r1;
     ret;";
     let ptx = with(functions, body);
-    // The function counts its uses in memory that nothing wrote before.
+    // The function counts its calls in memory that was never written.
     let (values, found) = crate::common::words_and_findings(&ptx, 1, 32).unwrap();
     assert_eq!(values, (0..32).map(|t| 7000 + t + 30).collect::<Vec<_>>());
     assert!(found.iter().all(|f| f.instruction.contains("atom.shared.add.u32 %r2, [uses], 1;")), "{found:?}");
@@ -227,7 +226,7 @@ fn recursion_is_refused() {
     let itself = ".func itself() { call itself; ret; }";
     let error = refused(&with(itself, "call.uni itself; ret;"));
     assert!(matches!(&error, LoadError::Invalid(e) if e.function.as_deref() == Some("main")), "{error}");
-    assert!(error.to_string().contains("itself calls itself, and recursion is not simulated"), "{error}");
+    assert!(error.to_string().contains("itself calls itself, but recursion is not simulated"), "{error}");
     let mutual = ".func b(); .func a() { call b; ret; } .func b() { call a; ret; }";
     let error = refused(&with(mutual, "call.uni a; ret;"));
     assert!(error.to_string().contains("a calls itself"), "{error}");
@@ -277,5 +276,5 @@ fn what_the_runtime_of_the_device_has() {
 END:
     ret;";
     let why = words(&with(fail, body), 1, 32).expect_err("a fault");
-    assert!(why.contains("an assertion of the kernel does not hold") && why.contains("thread [3, 0, 0]"), "{why}");
+    assert!(why.contains("an assertion of the kernel failed") && why.contains("thread [3, 0, 0]"), "{why}");
 }

@@ -1,5 +1,5 @@
-//! Threads of a warp that go different ways: each computes what it would alone, and where the ways
-//! meet they run together again.
+//! Threads of a warp that take different paths: each computes the same as alone, and they
+//! reconverge where the paths meet.
 
 use crate::common::{main_with, words};
 
@@ -9,13 +9,13 @@ fn run(body: &str, threads: u32) -> Vec<u32> {
     words(&main_with("", body), 1, threads).unwrap_or_else(|why| panic!("{why}"))
 }
 
-/// The values that a function of the thread gives.
+/// Returns the values of a function of the thread.
 fn by_thread(threads: u32, value: impl Fn(u32) -> u32) -> Vec<u32> {
     (0..threads).map(value).collect()
 }
 
-/// Ifs within ifs: a value in `%r1`, and the lanes that run where the inner ways and the outer ways
-/// meet in `%r5` and `%r6`.
+/// Nested ifs: a value in `%r1`; `%r5` and `%r6` hold the active lanes where the inner and the
+/// outer paths meet.
 const NESTED: &str = "
     mov.u32 %r1, 0;
     setp.lt.u32 %p1, %t, 10;
@@ -44,8 +44,8 @@ fn nested_ifs() {
         _ => 200,
     };
     assert_eq!(run(&format!("{NESTED} st.global.u32 [%out], %r1; ret;"), 64), by_thread(64, value));
-    // Where the inner ways meet, all lanes are there that took them; where the outer ones do, all
-    // are.
+    // Where the inner paths meet, all lanes that took them are active; where the outer paths meet,
+    // all lanes are.
     let inner = |t: u32| match t {
         0..10 => 0,
         10..32 => !0x3ff,
@@ -174,7 +174,7 @@ DONE:
             }
         }
     };
-    // Thread 0 alone would go round and round where bit 2 is set: it adds nothing.
+    // Thread 0 would loop forever if bit 2 is set: it adds nothing.
     assert_eq!(run(body, 64)[1..], by_thread(64, |t| if t == 0 { 0 } else { value(t) })[1..]);
 }
 
@@ -255,8 +255,8 @@ fn registers_that_were_never_written_read_as_zero() {
 
 #[test]
 fn lanes_that_have_gone_on_do_not_disturb_others() {
-    // While even lanes wait at the barrier with 32 bits to keep, odd ones make values of 64 and 16
-    // bits.
+    // While even lanes wait at the barrier and hold 32-bit values, odd ones compute 64-bit and
+    // 16-bit values.
     let body = "
     and.b32 %r1, %t, 1;
     add.u32 %r2, %t, 5;

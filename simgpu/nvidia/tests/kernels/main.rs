@@ -1,5 +1,5 @@
-//! Whole kernels: written as PTX for what they are to show, compiled with planted faults, and those
-//! of the tree.
+//! Complete kernels: PTX written for a specific test, kernels compiled with planted faults, and the
+//! kernels of this repository.
 
 mod barriers;
 mod calls;

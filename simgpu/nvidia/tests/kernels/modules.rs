@@ -1,5 +1,4 @@
-//! Loading and launching: what is PTX and what is not, variables, attributes of kernels, and shapes
-//! of launches.
+//! Loading and launching: valid and invalid PTX, variables, kernel attributes, and launch shapes.
 
 use crate::common::{Card, main_with, module};
 use isobit_simgpu_core::finding::FindingKind;
@@ -24,7 +23,7 @@ fn images_that_are_no_ptx() {
         let error = load(Arch::Sm80, image).expect_err("no PTX");
         assert!(matches!(error, LoadError::NotPtx(_)), "{image:?}: {error}");
     }
-    // A driver is given text that ends with a NUL.
+    // A driver gets text that ends with a NUL.
     let text = format!("{}\0garbage \u{7f}", module(".entry k() { ret; }"));
     assert!(load(Arch::Sm80, text.as_bytes()).expect("a module").kernel("k").is_some());
 }
@@ -52,8 +51,8 @@ fn what_is_not_known_is_named_with_its_line_and_its_kernel() {
     let kernel = |body: &str| module(&format!(".visible .entry k()\n{{\n.reg .b32 %r<9>;\n{body}\nret;\n}}"));
     for (body, why) in [
         ("frobnicate.u32 %r1, %r2;", "line 7, in k: the instruction frobnicate is not simulated"),
-        ("bra.uni.odd L;\nL:", "line 7, in k: the modifier .odd is not known here"),
-        ("bar.sync.wide 0;", "line 7, in k: bar.sync.wide: the modifier .wide is not known here"),
+        ("bra.uni.odd L;\nL:", "line 7, in k: the modifier .odd is not supported here"),
+        ("bar.sync.wide 0;", "line 7, in k: bar.sync.wide: the modifier .wide is not supported here"),
         ("bar.red.popc.f32 %r1, 0, %r2;", "line 7, in k: bar.red.popc.f32: "),
     ] {
         let error = refused(&kernel(body)).to_string();
@@ -98,7 +97,7 @@ fn variables_of_modules_and_functions() {
     assert_eq!(card.download::<u64>(card.module.global("pointer").expect("the variable").0, 1), [values + 8]);
     assert_eq!(card.module.global("zeros").expect("the variable").1, 400);
     assert_eq!((card.module.global("own"), card.module.global("main")), (None, None));
-    // They go with the module and its kernels.
+    // The variables are freed with the module and its kernels.
     let Card { module, device, gpu } = card;
     let kernel = module.kernel("main");
     drop((module, gpu));
@@ -190,11 +189,11 @@ fn attributes_of_kernels() {
     assert!(launch("b", one, [8, 4, 1]).is_ok());
     assert!(launch("c", [2, 3, 4], [1, 2, 64]).is_ok());
     for (name, grid, block, why) in [
-        ("a", one, [129, 1, 1], "a: a block of 129 threads, and it can have 128"),
-        ("b", one, [32, 1, 1], "b: a block of [32, 1, 1] threads, and it must have [8, 4, 1]"),
-        ("c", one, [1025, 1, 1], "c: a block of [1025, 1, 1] threads, and it can have [1024, 1024, 64]"),
-        ("c", one, [1, 1, 65], "c: a block of [1, 1, 65] threads, and it can have [1024, 1024, 64]"),
-        ("c", one, [512, 3, 1], "c: a block of 1536 threads, and it can have 1024"),
+        ("a", one, [129, 1, 1], "a: a block of 129 threads exceeds the maximum of 128"),
+        ("b", one, [32, 1, 1], "b: a block of [32, 1, 1] threads, but the kernel requires [8, 4, 1]"),
+        ("c", one, [1025, 1, 1], "c: a block of [1025, 1, 1] threads exceeds the maximum of [1024, 1024, 64]"),
+        ("c", one, [1, 1, 65], "c: a block of [1, 1, 65] threads exceeds the maximum of [1024, 1024, 64]"),
+        ("c", one, [512, 3, 1], "c: a block of 1536 threads exceeds the maximum of 1024"),
         ("c", [0, 1, 1], one, "c: a grid of [0, 1, 1] blocks of [1, 1, 1] threads is empty"),
         ("c", [1, 65_536, 1], one, "c: a grid of [1, 65536, 1] blocks"),
         ("c", [u32::MAX, 1, 1], one, "c: a grid of [4294967295, 1, 1] blocks"),

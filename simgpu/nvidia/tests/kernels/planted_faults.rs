@@ -1,5 +1,5 @@
-//! Kernels with a fault planted in them: each is found and named, on every card, and the same
-//! kernel without it gives no finding.
+//! Kernels with a planted fault: each fault is found and named on every card, and the same kernel
+//! without it gives no finding.
 
 use crate::common::{Card, compile};
 use isobit_simgpu_core::finding::{Finding, FindingKind};
@@ -18,8 +18,8 @@ fn on_every_card(test: impl Fn(&Card, Arch) + Sync) {
     });
 }
 
-/// The one kind that was found, in the kernel, at an instruction that is one of those named and
-/// says its line of the PTX and of the source.
+/// Checks that all findings have this kind and kernel, and that their instruction is one of those
+/// given and names its line of the PTX and of the source.
 fn only(found: &[Finding], kind: FindingKind, kernel: &str, instructions: &[&str], arch: Arch) {
     assert!(!found.is_empty(), "{kernel} on {}: nothing was found", arch.name());
     for finding in found {
@@ -72,7 +72,8 @@ fn reads_of_what_nothing_wrote() {
         let (empty, out) = (card.uninitialised(4 * N), card.uninitialised(4 * N));
         let found = card.findings("copy", blocks(N), 256, &[empty, out, N as u64]);
         only(&found, FindingKind::UninitialisedRead, "copy", &["ld.global"], arch);
-        // Byte stores initialise bytes: with one missing, the word that holds it is not whole.
+        // Byte stores initialise single bytes: if one is missing, the word that contains it is not
+        // fully initialised.
         assert_eq!(card.findings("store_bytes", 1, 256, &[out, empty, 255]), []);
         let found = card.findings("copy", 1, 64, &[empty, out, 64]);
         only(&found, FindingKind::UninitialisedRead, "copy", &["ld.global"], arch);

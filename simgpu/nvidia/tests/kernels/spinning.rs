@@ -1,10 +1,9 @@
-//! Threads that wait for others in a loop: these make progress, whether they are of the same warp,
+//! Threads that spin until others act: they make progress, whether the others are in the same warp,
 //! the same block, or another block.
 
 use crate::common::{main_with, words};
 
-/// A lock in shared memory, taken by every thread, each of which adds one to a counter without an
-/// atomic.
+/// A lock in shared memory that every thread takes to increment a counter without an atomic.
 const LOCKED: &str = "
     setp.ne.u32 %p1, %t, 0;
     @%p1 bra START;
@@ -27,7 +26,7 @@ fn locked(threads: u32) {
     let ptx = main_with(".shared .u32 lock; .shared .u32 counter;", LOCKED);
     let mut order = words(&ptx, 1, threads).unwrap();
     order.sort_unstable();
-    assert_eq!(order, (0..threads).collect::<Vec<_>>(), "each thread had the lock alone");
+    assert_eq!(order, (0..threads).collect::<Vec<_>>(), "the lock excludes other threads");
 }
 
 #[test]
@@ -64,8 +63,8 @@ SET:
     assert_eq!(words(&main_with(".shared .u32 flag;", body), 1, 64).unwrap(), expected);
 }
 
-/// Lanes that wait in a loop which comes before what they wait for, in the order of the code and of
-/// the lanes.
+/// Lanes spin in a loop that comes before the code they wait for, both in the order of the code and
+/// of the lanes.
 #[test]
 fn lanes_that_wait_for_what_others_do_later() {
     let body = "
@@ -88,7 +87,7 @@ MINE:
 
 #[test]
 fn blocks_that_wait_for_the_block_before() {
-    // The first word counts; block n stores what it was once it is n.
+    // The first word counts; block n stores the count when it reaches n.
     let body = "
     mov.u32 %r1, %ctaid.x;
 WAIT:

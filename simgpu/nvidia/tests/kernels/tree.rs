@@ -1,5 +1,5 @@
-//! Every kernel of the tree loads for every card that its PTX is for, and some of those that need
-//! no walk over layouts run.
+//! Every kernel of the repository loads on every card that its PTX supports, and some kernels that
+//! do not walk over layouts are executed.
 
 use crate::common::Card;
 use isobit_kernels::{IMAGES, Image, Target};
@@ -8,7 +8,7 @@ use isobit_simgpu_nvidia::arch::Arch;
 use isobit_simgpu_nvidia::module::{LoadError, Module};
 use std::sync::Arc;
 
-/// The PTX of a module, and the oldest architecture that it is packed for.
+/// Returns the PTX of a module, and the oldest architecture that it is packed for.
 fn code(image: &Image) -> Option<(String, Vec<u8>)> {
     let arch = image.archs(Target::Nvptx).first()?.clone().into_owned();
     let code = image.code_for(Target::Nvptx, &arch)?.to_vec();
@@ -32,10 +32,10 @@ fn every_module_loads() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(kernels > 0, "no PTX is packed");
-    assert_eq!(memory.usage().in_use, 0, "variables go with their modules");
+    assert_eq!(memory.usage().in_use, 0, "variables are freed with modules");
 }
 
-/// Runs a function of one operand over values that it takes in strides, with a tail, and compares
+/// Runs a function of one operand over values in a grid-stride loop with a tail, and compares it
 /// with the function in double precision.
 fn unary(module: &str, kernel: &str, exact: impl Fn(f64) -> f64, bound: f64) {
     const COUNT: usize = 5003;
@@ -51,7 +51,7 @@ fn unary(module: &str, kernel: &str, exact: impl Fn(f64) -> f64, bound: f64) {
     }
 }
 
-/// The functions are within two units in the last place.
+/// The functions are accurate to two units in the last place.
 const BOUND: f64 = 2.0 / (1 << 23) as f64;
 
 #[test]

@@ -1,9 +1,9 @@
-//! sigmoid, silu, gelu (tanh form), gelu_erf and elu.
+//! sigmoid, silu, gelu (tanh approximation), gelu_erf and elu.
 
 use super::base::*;
 use super::exp::expm1_below;
 
-/// An exponent u is n ln 2 + r, here as (t, r) with n in the low bits of t.
+/// Reduces an exponent u = n ln 2 + r to (t, r), with n in the low bits of t.
 #[inline(always)]
 fn exponent(u: f32) -> (f32, f32) {
     let t = u.mul_add(LOG2_E, ROUNDER);
@@ -11,7 +11,7 @@ fn exponent(u: f32) -> (f32, f32) {
     (t, n.mul_add(-LN2_LO, n.mul_add(-LN2_HI, u)))
 }
 
-/// The same for an exponent u + u_low.
+/// Reduces an exponent u + u_low in the same way.
 #[inline(always)]
 fn exponent_pair(u: f32, u_low: f32) -> (f32, f32) {
     let t = u.mul_add(LOG2_E, ROUNDER);
@@ -107,7 +107,7 @@ pub fn gelu_erf(x: f32) -> f32 {
     let w = recip_rough(d);
     let y = a * w;
     let y = (-d_low).mul_add(y, (-d).mul_add(y, a)).mul_add(w, y);
-    // the last two roundings are kept
+    // keep the errors of the last two roundings
     let u = y - const { hex("0x1.c0009cp-2") };
     let c = const { hex("0x1.869ba8p-1") };
     let tail = poly(u, &Q);

@@ -1,15 +1,14 @@
-//! What the f32 recipes share: constants, polynomials, exponent scaling, Newton reciprocals and
-//! reciprocal square roots.
+//! Shared parts of the f32 recipes: constants, polynomials, exponent scaling, Newton reciprocals
+//! and reciprocal square roots.
 
-/// The f32 that a C hexadecimal literal such as `-0x1.62e43p-1` names (a normal number with up to
-/// 24 bits).
+/// Parses a C hexadecimal literal such as `-0x1.62e43p-1` (a normal number with up to 24 bits).
 ///
-/// Coefficients are written so in the document, and stay comparable by eye and by search.
+/// The document writes coefficients in this form, so they can be compared and searched as text.
 pub(super) const fn hex(literal: &str) -> f32 {
     let s = literal.as_bytes();
     let negative = s[0] == b'-';
     let mut i = if negative { 1 } else { 0 };
-    assert!(s[i] == b'0' && s[i + 1] == b'x' && s[i + 2] == b'1', "a literal starts with 0x1");
+    assert!(s[i] == b'0' && s[i + 1] == b'x' && s[i + 2] == b'1', "a literal must start with 0x1");
     i += 3;
     let mut fraction = 0u32;
     let mut bits = 0;
@@ -19,14 +18,14 @@ pub(super) const fn hex(literal: &str) -> f32 {
             let digit = match s[i] {
                 b'0'..=b'9' => s[i] - b'0',
                 b'a'..=b'f' => s[i] - b'a' + 10,
-                _ => panic!("a hexadecimal digit"),
+                _ => panic!("expected a hexadecimal digit"),
             };
             fraction = (fraction << 4) | digit as u32;
             bits += 4;
             i += 1;
         }
     }
-    assert!(s[i] == b'p' && bits <= 24, "an exponent after at most six digits");
+    assert!(s[i] == b'p' && bits <= 24, "expected an exponent after at most six digits");
     let fraction = fraction << (24 - bits);
     assert!(fraction & 1 == 0, "at most 24 bits");
     i += 1;
@@ -40,7 +39,7 @@ pub(super) const fn hex(literal: &str) -> f32 {
         i += 1;
     }
     let biased = 127 + if below { -exponent } else { exponent };
-    assert!(biased > 0 && biased < 255, "a normal number");
+    assert!(biased > 0 && biased < 255, "must be a normal number");
     f32::from_bits(((negative as u32) << 31) | ((biased as u32) << 23) | (fraction >> 1))
 }
 
@@ -55,7 +54,7 @@ pub(super) const fn coefficients<const N: usize>(literals: [&str; N]) -> [f32; N
     out
 }
 
-/// Horner's rule by fma.
+/// Evaluates a polynomial by Horner's rule with fma.
 #[inline(always)]
 pub(super) fn poly<const N: usize>(x: f32, c: &[f32; N]) -> f32 {
     let mut y = c[0];
@@ -65,22 +64,22 @@ pub(super) fn poly<const N: usize>(x: f32, c: &[f32; N]) -> f32 {
     y
 }
 
-/// 1.5 * 2^23: adding it rounds to an integer, which then stands in the low bits of the sum.
+/// 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits of the sum.
 pub(super) const ROUNDER: f32 = hex("0x1.8p23");
 pub(super) const LOG2_E: f32 = hex("0x1.715476p0");
-/// ln 2 in two parts; the first has 15 bits, so its product with an exponent is exact.
+/// ln 2 in two parts. The first has 15 bits, so its product with an exponent is exact.
 pub(super) const LN2_HI: f32 = hex("0x1.62e4p-1");
 pub(super) const LN2_LO: f32 = hex("0x1.7f7d1cp-20");
 pub(super) const PIO2_HI: f32 = hex("0x1.921fb6p0");
 pub(super) const PIO2_LO: f32 = hex("-0x1.777a5cp-25");
 
-/// `x`, but `lo` where it is less; NaN stays.
+/// Returns the larger of `x` and `lo`; NaN stays NaN.
 #[inline(always)]
 pub(super) fn at_least(x: f32, lo: f32) -> f32 {
     if x < lo { lo } else { x }
 }
 
-/// `x`, but `hi` where it is greater; NaN stays.
+/// Returns the smaller of `x` and `hi`; NaN stays NaN.
 #[inline(always)]
 pub(super) fn at_most(x: f32, hi: f32) -> f32 {
     if x > hi { hi } else { x }
@@ -97,8 +96,8 @@ pub(super) fn scale_of(t: f32, bias: i32) -> f32 {
 pub(super) fn split_scale(t: f32) -> (f32, f32) {
     let down = t.to_bits() < ROUNDER.to_bits();
     let shift = if down { 64u32 << 23 } else { (64u32 << 23).wrapping_neg() };
-    // integers for both: a choice between two float constants kept the loop of exp from being
-    // vectorised (40 times slower)
+    // use integers for both: selecting between two float constants kept the compiler from
+    // vectorising the loop of exp (40 times slower)
     let first = f32::from_bits(scale_of(t, 0).to_bits().wrapping_add(shift));
     (first, f32::from_bits((127u32 << 23).wrapping_sub(shift)))
 }
@@ -139,20 +138,21 @@ pub(super) fn exp2m1_poly(r: f32) -> f32 {
     r.mul_add(const { hex("0x1.62e43p-1") }, r * poly(r, &Q))
 }
 
-/// w improved towards 1/d, given e = 1 - d w; the relative error is cubed.
+/// Improves the approximation w of 1/d, given e = 1 - d w; the relative error is cubed.
 #[inline(always)]
 pub(super) fn recip_step(w: f32, e: f32) -> f32 {
     w.mul_add(e.mul_add(e, e), w)
 }
 
-/// 1/d to 2^-12, for |d| from 2^-125 to 2^126.
+/// Approximates 1/d with a relative error of 2^-12, for |d| from 2^-125 to 2^126.
 #[inline(always)]
 pub(super) fn recip_rough(d: f32) -> f32 {
     let w = f32::from_bits(0x7ef3_1000u32.wrapping_sub(d.to_bits()));
     recip_step(w, (-d).mul_add(w, 1.0))
 }
 
-/// 1/sqrt(z) to 2^-15.3, for normal z; a zero gives a finite number.
+/// Approximates 1/sqrt(z) with a relative error of 2^-15.3, for normal z; zero gives a finite
+/// number.
 #[inline(always)]
 pub(super) fn rsqrt_rough(z: f32) -> f32 {
     const P: [f32; 3] = coefficients(["0x1.8da70ap-2", "0x1.0070a8p-1", "0x1.fffe58p-1"]);

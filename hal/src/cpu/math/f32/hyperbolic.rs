@@ -2,7 +2,7 @@
 
 use super::base::*;
 
-/// a = n ln 2 + r, r = high + low, for a to 44.
+/// The reduction a = n ln 2 + r, r = high + low, for a up to 44.
 struct Parts {
     high: f32,
     /// cosh(r) - 1.

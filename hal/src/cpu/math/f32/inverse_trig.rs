@@ -2,8 +2,8 @@
 
 use super::base::*;
 
-/// (s, tail, half): asin(a) = s + tail, or where `half` is set (a > 1/2) asin(a) = pi/2 - 2 (s +
-/// tail).
+/// Returns (s, tail, half) with asin(a) = s + tail, or asin(a) = pi/2 - 2 (s + tail) if `half` is
+/// set (a > 1/2).
 #[inline(always)]
 fn arc_sine(a: f32) -> (f32, f32, bool) {
     const Q: [f32; 5] =

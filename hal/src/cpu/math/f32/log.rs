@@ -5,7 +5,7 @@ use super::base::*;
 /// The bits of 2/3: mantissas are taken from [2/3, 4/3).
 const TWO_THIRDS: u32 = 0x3f2a_aaab;
 
-/// (e, m) with x = 2^e m and m in [2/3, 4/3), for positive finite x.
+/// Splits a positive finite x into (e, m) with x = 2^e m and m in [2/3, 4/3).
 #[inline(always)]
 fn parts(x: f32) -> (f32, f32) {
     let small = x < f32::MIN_POSITIVE;
@@ -15,7 +15,7 @@ fn parts(x: f32) -> (f32, f32) {
     (f32::from_bits(e.wrapping_add(0x4b40_0000)) - bias, f32::from_bits(bits.wrapping_sub(e << 23)))
 }
 
-/// e ln 2 + log(1 + f + f_low).
+/// Returns e ln 2 + log(1 + f + f_low).
 #[inline(always)]
 fn join(e: f32, f: f32, f_low: f32) -> f32 {
     const Q: [f32; 10] = coefficients([
@@ -36,7 +36,7 @@ fn join(e: f32, f: f32, f_low: f32) -> f32 {
     u + (f * f).mul_add(poly(f, &Q), low)
 }
 
-/// The edges of a logarithm with its pole at `pole`, else y.
+/// Returns the edge values of a logarithm with its pole at `pole`, otherwise y.
 #[inline(always)]
 fn edges(x: f32, pole: f32, y: f32) -> f32 {
     let y = if x < f32::INFINITY { y } else { x };

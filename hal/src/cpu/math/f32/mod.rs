@@ -1,9 +1,9 @@
-//! The transcendentals of f32, written from `docs/numerics/f32.md`.
+//! The transcendental functions of f32, written from `docs/numerics/f32.md`.
 //!
 //! Each function is a fixed sequence of IEEE-754 operations, so it gives the same bits on every
-//! machine; an fma is written [`f32::mul_add`]. Selects stand where a branch would keep a loop from
-//! being vectorised; the branches that remain are for sines of huge arguments and for the edge
-//! cases of `pow`.
+//! machine; an fma is written as [`f32::mul_add`]. The code uses selects where a branch would
+//! prevent vectorisation; the remaining branches handle sines of huge arguments and the edge cases
+//! of `pow`.
 
 mod activations;
 mod base;

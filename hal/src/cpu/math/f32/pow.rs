@@ -2,7 +2,7 @@
 
 use super::base::*;
 
-/// y log2(a) as (high, low), and the exponent of a, for normal a; `rounder` less [`ROUNDER`] is
+/// Returns y log2(a) as (high, low), and the exponent of a, for normal a. `rounder - ROUNDER` is
 /// subtracted from the exponent of a.
 #[inline(always)]
 fn times_log2(a: f32, y: f32, rounder: f32) -> (f32, f32, f32) {
@@ -15,7 +15,7 @@ fn times_log2(a: f32, y: f32, rounder: f32) -> (f32, f32, f32) {
     let bits = a.to_bits();
     let k = ((bits.wrapping_sub(0x3f32_2d0e) as i32 >> 23) as u32).wrapping_add(0x4b40_0000);
     let m = f32::from_bits(bits.wrapping_sub(k << 23));
-    // one of three centres c
+    // choose one of three centres c
     let j = m.mul_add(const { hex("0x1.f9999ap1") }, ROUNDER - 4.0) - ROUNDER;
     let c = poly(j, &C);
     let exponent = f32::from_bits(k) - rounder;
@@ -39,7 +39,7 @@ fn times_log2(a: f32, y: f32, rounder: f32) -> (f32, f32, f32) {
     (high, scaled.mul_add(tail, scaled_low.mul_add(s, u_low) + error), exponent)
 }
 
-/// 2^(high + low) = 2^n (1 + r q) as (t, r, q), n in the low bits of t.
+/// Returns (t, r, q) with 2^(high + low) = 2^n (1 + r q) and n in the low bits of t.
 #[inline(always)]
 fn power_parts(high: f32, low: f32) -> (f32, f32, f32) {
     const Q: [f32; 6] = coefficients([
@@ -55,7 +55,7 @@ fn power_parts(high: f32, low: f32) -> (f32, f32, f32) {
     (t, r, poly(r, &Q))
 }
 
-/// What a negative base multiplies |x|^y by.
+/// Returns the factor of |x|^y for a negative base.
 #[inline(always)]
 fn power_sign(y: f32) -> f32 {
     let half = 0.5 * y;
@@ -63,8 +63,8 @@ fn power_sign(y: f32) -> f32 {
     if y.floor() == y { sign } else { f32::NAN }
 }
 
-/// pow in full: x of any kind, results near and past the ends of the range, and the cases of IEEE
-/// 754-2019 9.2.1.
+/// The complete pow: any x, results near and beyond the ends of the range, and the special cases of
+/// IEEE 754-2019 section 9.2.1.
 #[cold]
 #[inline(never)]
 fn edges(x: f32, y: f32) -> f32 {

@@ -2,7 +2,7 @@
 
 use super::base::*;
 
-/// 1/sqrt(z) for normal z.
+/// Returns 1/sqrt(z) for normal z.
 #[inline(always)]
 fn rsqrt_normal(z: f32) -> f32 {
     let y = rsqrt_rough(z);
@@ -14,7 +14,7 @@ fn rsqrt_normal(z: f32) -> f32 {
 /// 1/sqrt(x), within 1 ulp; infinite with the sign of x at zero, NaN below.
 #[inline(always)]
 pub fn rsqrt(x: f32) -> f32 {
-    // by powers of two, which change no bit of the rest
+    // scale by powers of two, which does not change the significand
     let small = x < f32::MIN_POSITIVE;
     let z = if small { x * const { hex("0x1p24") } } else { x };
     let y = rsqrt_normal(z) * if small { const { hex("0x1p12") } } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use super::base::*;
 
-/// |x| = k pi/2 + high + low, |high| <= 0.786; k counts modulo 4.
+/// The reduction |x| = k pi/2 + high + low with |high| <= 0.786; k is modulo 4.
 #[derive(Clone, Copy)]
 struct Angle {
     high: f32,
@@ -26,12 +26,12 @@ fn reduce_small(a: f32) -> Angle {
 const TWO_OVER_PI: [u32; 7] =
     [0x00a2_f983, 0x6e4e_4415, 0x29fc_2757, 0xd1f5_34dd, 0xc0db_6295, 0x993c_4390, 0x41fe_5163];
 
-/// Payne and Hanek's reduction for a of 2^17 and more.
+/// Payne and Hanek's reduction for a >= 2^17.
 #[cold]
 #[inline(never)]
 fn reduce_large(a: f32) -> Angle {
     let bits = a.to_bits();
-    // infinities and NaN read the last words too, and end as NaN
+    // infinities and NaN also read the last words; their result becomes NaN below
     let at = (bits >> 23).saturating_sub(144);
     let m = u64::from((bits & 0x007f_ffff) | 0x0080_0000);
     let (word, shift) = ((at >> 5) as usize, at & 31);
@@ -77,13 +77,13 @@ fn cosm1(p: Angle, z: f32) -> f32 {
     (-0.5f32).mul_add(z, (z * z).mul_add(poly(z, &Q), low))
 }
 
-/// Flips the sign of y where the top bit of `sign` is set.
+/// Flips the sign of y if the top bit of `sign` is set.
 #[inline(always)]
 fn flip(y: f32, sign: u32) -> f32 {
     f32::from_bits(y.to_bits() ^ (sign & 0x8000_0000))
 }
 
-/// (sin, cos, k) of |x| less k quarter turns.
+/// Returns (sin, cos, k) of |x| minus k quarter turns.
 #[inline(always)]
 fn sin_cos(x: f32) -> (f32, f32, u32) {
     let p = reduce(x.abs());

@@ -1,10 +1,10 @@
-//! gelu (tanh form), gelu_erf, silu, sigmoid and elu. In the far negative tails the power of two
-//! comes last, so that they stay accurate down to the subnormals.
+//! gelu (tanh approximation), gelu_erf, silu, sigmoid and elu. In the far negative tails the power
+//! of two is applied last, so that they stay accurate down to the subnormals.
 
 use super::base::{Exp, Pair, bits, fast_two_sum, horner, scale, two_prod, two_sum};
 use super::exp::expm1;
 
-/// 2 sqrt(2/pi), and that times 0.044715.
+/// 2 sqrt(2/pi), and 0.044715 times that.
 const GELU_C0: Pair = Pair { hi: f64::from_bits(0x3ff9_8845_33d4_3651), lo: f64::from_bits(0xbc9c_bc0d_30eb_fd15) };
 const GELU_C1: Pair = Pair { hi: f64::from_bits(0x3fb2_444f_2a4d_8b4b), lo: f64::from_bits(0xbc26_c843_a29d_1c70) };
 const PHI_0: f64 = f64::from_bits(0x3fe8_2b4b_b8c9_4dce);
@@ -34,7 +34,7 @@ const PHI: [f64; 23] = bits([
     0xbe07_d947_993b_d73c,
 ]);
 
-/// x / (1 + E), or x E / (1 + E) where the sigmoid's argument lies below zero; E = exp(-(v +
+/// Returns x / (1 + E), or x E / (1 + E) if the sigmoid's argument is negative; E = exp(-(v +
 /// v_lo)), v >= 0.
 #[inline(always)]
 fn logistic(v: f64, v_lo: f64, below: bool, x: f64) -> f64 {
@@ -54,8 +54,8 @@ fn size_at_most(x: f64, limit: f64) -> f64 {
     if ax > limit { limit } else { ax }
 }
 
-/// `value` with the sign of `x`, which its zeros may have lost; beyond the limit what x times a
-/// sigmoid tends to, -0 or x.
+/// Returns `value` with the sign of `x`, which a zero may have lost. Beyond the limit, returns the
+/// limit of x times a sigmoid: -0 or x.
 #[inline(always)]
 fn gate_edges(x: f64, limit: f64, value: f64) -> f64 {
     let value = if x > limit { x } else { value.copysign(x) };
@@ -87,7 +87,7 @@ pub fn gelu(x: f64) -> f64 {
     gate_edges(x, 24.0, logistic(v.hi, a.mul_add(c_lo, v.lo), x < 0.0, x))
 }
 
-/// x Phi(x), Phi being the standard normal distribution; -0 at minus infinity.
+/// x Phi(x), with Phi the standard normal distribution function; -0 at minus infinity.
 #[inline(always)]
 pub fn gelu_erf(x: f64) -> f64 {
     let a = size_at_most(x, 40.0);
@@ -99,7 +99,7 @@ pub fn gelu_erf(x: f64) -> f64 {
     let w = 1.0 / d.hi;
     let q = n.hi * w;
     let t = (-q).mul_add(d.lo, (-q).mul_add(d.hi, n.hi) + n.lo).mul_add(w, q);
-    // g = F(t)/(a + 4), the rounding of F's last step put back
+    // g = F(t)/(a + 4), with the rounding error of F's last step added back
     let b = horner(t, &PHI);
     let f = b.mul_add(t, PHI_0);
     let f_lo = b.mul_add(t, PHI_0 - f);
@@ -112,7 +112,7 @@ pub fn gelu_erf(x: f64) -> f64 {
     gate_edges(x, 40.0, value)
 }
 
-/// x above zero, else alpha (e^x - 1).
+/// x if x > 0, else alpha (e^x - 1).
 #[inline(always)]
 pub fn elu(x: f64, alpha: f64) -> f64 {
     let below = alpha * expm1(x);

@@ -1,8 +1,8 @@
-//! What the f64 recipes stand on: exact sums and products, polynomials, scaling, and the
-//! exponential that several share. Constants are written as bits, because Rust has no hexadecimal
-//! floats and a rounded decimal hides what is meant.
+//! Shared parts of the f64 recipes: exact sums and products, polynomials, scaling, and the
+//! exponential that several recipes use. Constants are written as bits, because Rust has no
+//! hexadecimal float literals and a rounded decimal hides the exact value.
 
-/// Adding 1.5 * 2^52 rounds to an integer, left in the low bits of the sum.
+/// Adding 1.5 * 2^52 rounds to an integer, which is then in the low bits of the sum.
 pub(super) const MAGIC: f64 = f64::from_bits(0x4338_0000_0000_0000);
 pub(super) const LOG2E: f64 = f64::from_bits(0x3ff7_1547_652b_82fe);
 pub(super) const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_39ef);
@@ -25,7 +25,7 @@ const EXP: [f64; 10] = bits([
     0x3e21_f7cb_0d51_334a,
 ]);
 
-/// Constants from their bits.
+/// Converts bits to constants.
 pub(super) const fn bits<const N: usize>(from: [u64; N]) -> [f64; N] {
     let mut to = [0.0; N];
     let mut i = 0;
@@ -43,14 +43,14 @@ pub(super) struct Pair {
     pub lo: f64,
 }
 
-/// `a + b` without error, where `|a| >= |b|` or `a` is zero.
+/// Returns `a + b` without error, if `|a| >= |b|` or `a` is zero.
 #[inline(always)]
 pub(super) fn fast_two_sum(a: f64, b: f64) -> Pair {
     let hi = a + b;
     Pair { hi, lo: b - (hi - a) }
 }
 
-/// `a + b` without error.
+/// Returns `a + b` without error.
 #[inline(always)]
 pub(super) fn two_sum(a: f64, b: f64) -> Pair {
     let hi = a + b;
@@ -58,14 +58,14 @@ pub(super) fn two_sum(a: f64, b: f64) -> Pair {
     Pair { hi, lo: (a - (hi - b_part)) + (b - b_part) }
 }
 
-/// `a * b` without error, short of underflow.
+/// Returns `a * b` without error, unless it underflows.
 #[inline(always)]
 pub(super) fn two_prod(a: f64, b: f64) -> Pair {
     let hi = a * b;
     Pair { hi, lo: a.mul_add(b, -hi) }
 }
 
-/// Horner's scheme in fused steps, coefficients from the constant term upwards.
+/// Evaluates a polynomial by Horner's rule with fma; coefficients start with the constant term.
 #[inline(always)]
 pub(super) fn horner<const N: usize>(x: f64, c: &[f64; N]) -> f64 {
     let mut sum = c[N - 1];
@@ -75,26 +75,26 @@ pub(super) fn horner<const N: usize>(x: f64, c: &[f64; N]) -> f64 {
     sum
 }
 
-/// The integer, modulo 2^32, that adding [`MAGIC`] left in `t`.
+/// Returns the integer, modulo 2^32, that adding [`MAGIC`] left in `t`.
 #[inline(always)]
 pub(super) fn magic_int(t: f64) -> u32 {
     t.to_bits() as u32
 }
 
-/// 2^n for n from -1022 to 1023, in two's complement.
+/// Returns 2^n for n from -1022 to 1023, given in two's complement.
 #[inline(always)]
 pub(super) fn pow2(n: u32) -> f64 {
     f64::from_bits(u64::from(n.wrapping_add(1023)) << 52)
 }
 
-/// `v` 2^n in two steps, of which only the last can round.
+/// Returns `v` 2^n, in two steps of which only the last can round.
 #[inline(always)]
 pub(super) fn scale(v: f64, n: u32) -> f64 {
     let half = ((n as i32) >> 1) as u32;
     v * pow2(half) * pow2(n.wrapping_sub(half))
 }
 
-/// An exponential as 2^n (1 + r + tail), `r` the larger part.
+/// An exponential as 2^n (1 + r + tail), where `r` is the larger part.
 #[derive(Clone, Copy)]
 pub(super) struct Exp {
     pub n: u32,
@@ -128,7 +128,7 @@ impl Exp {
         Self { n: magic_int(t), r, tail: (x * x).mul_add(curve, c) }
     }
 
-    /// The significand less one.
+    /// Returns the significand minus one.
     #[inline(always)]
     pub(super) fn above_one(self) -> f64 {
         self.r + self.tail
@@ -145,7 +145,8 @@ impl Exp {
     }
 }
 
-/// A quarter of exp(x) - 1 for x from -40 to 710.5: sinh and cosh overflow later than exp does.
+/// Returns a quarter of exp(x) - 1 for x from -40 to 710.5, because sinh and cosh overflow later
+/// than exp.
 #[inline(always)]
 pub(super) fn expm1_quarter(x: f64) -> Pair {
     let e = Exp::base_e(x, 0.0);

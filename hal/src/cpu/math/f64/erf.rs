@@ -1,4 +1,4 @@
-//! erf: an odd polynomial below 1, beyond it 1 - exp(-L) with L a polynomial for -log(erfc).
+//! erf: an odd polynomial below 1, and above it 1 - exp(-L) with a polynomial L for -log(erfc).
 
 use super::base::{Exp, bits, horner, pow2};
 

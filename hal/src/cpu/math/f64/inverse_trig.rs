@@ -30,12 +30,12 @@ const ATAN: [f64; 11] = bits([
     0x3fa4_1eda_3f84_89f5,
     0xbf93_b6fe_a68a_0fac,
 ]);
-/// sqrt(2) - 1 and sqrt(2) + 1, where atan changes its reduction.
+/// sqrt(2) - 1 and sqrt(2) + 1, at which atan changes its reduction.
 const MIDDLE: f64 = f64::from_bits(0x3fda_8279_99fc_ef32);
 const LARGE: f64 = f64::from_bits(0x4003_504f_333f_9de6);
 const TWO60: f64 = f64::from_bits(0x43b0_0000_0000_0000);
 
-/// Arc sine, NaN beyond 1.
+/// Arc sine; NaN outside [-1, 1].
 #[inline(always)]
 pub fn asin(x: f64) -> f64 {
     let ax = x.abs();
@@ -48,7 +48,7 @@ pub fn asin(x: f64) -> f64 {
     (sum.hi + (sum.lo + (base * PI_LO - u))).copysign(x)
 }
 
-/// Arc cosine, NaN beyond 1.
+/// Arc cosine; NaN outside [-1, 1].
 #[inline(always)]
 pub fn acos(x: f64) -> f64 {
     let ax = x.abs();

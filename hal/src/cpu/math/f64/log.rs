@@ -2,7 +2,7 @@
 
 use super::base::{LOG2E, MAGIC, TWO_M54, bits, fast_two_sum, horner, magic_int, pow2, two_prod, two_sum};
 
-/// ln 2 with eleven zero bits at its end: times any exponent it is exact.
+/// ln 2 with eleven zero bits at its end, so that its product with any exponent is exact.
 const LN2_SHORT: f64 = f64::from_bits(0x3fe6_2e42_fefa_3800);
 const LN2_REST: f64 = f64::from_bits(0x3d2e_f357_93c7_6730);
 const LOG2E_LO: f64 = f64::from_bits(0x3c77_77d0_ffda_0d24);
@@ -15,7 +15,7 @@ const LOG: [f64; 7] = bits([
     0x3fc3_9fe0_25e7_8d95,
     0x3fc2_b5ca_e038_6875,
 ]);
-/// The bits of the least significand, and what brings it to the bottom of a binade.
+/// The bits of the smallest significand, and the offset that moves it to the start of a binade.
 const FIRST: u64 = 0x3fe6_a09e_0000_0000;
 const TO_BINADE: u64 = 0x0009_5f62_0000_0000;
 const FRACTION: u64 = 0x000f_ffff_ffff_ffff;
@@ -51,7 +51,7 @@ fn tail(f: f64) -> f64 {
     s.mul_add(h + r, -h)
 }
 
-/// `value` where `x` is a positive finite number, else what the limit or the lack of one asks for.
+/// Returns `value` if `x` is positive and finite, otherwise the limit (an infinity) or NaN.
 #[inline(always)]
 fn edges(x: f64, value: f64) -> f64 {
     let beyond = if x > 0.0 { x } else { f64::NAN };

@@ -1,8 +1,8 @@
-//! The f64 recipes of the CPU reference, written from `docs/numerics/f64.md`, which states each to
-//! the bit.
+//! The f64 recipes of the CPU reference, written from `docs/numerics/f64.md`, which defines each of
+//! them to the bit.
 //!
-//! Every function is a fixed sequence of IEEE-754 operations, so that any machine gives the same
-//! bits; results are within 2 ulp of the true value, 4 ulp for [`pow()`], [`tan`], [`gelu`],
+//! Every function is a fixed sequence of IEEE-754 operations, so it gives the same bits on every
+//! machine. Results are within 2 ulp of the true value, or 4 ulp for [`pow()`], [`tan`], [`gelu`],
 //! [`gelu_erf`], [`silu`] and [`elu`].
 
 mod activations;

@@ -1,4 +1,5 @@
-//! pow: a base 2 logarithm of some 66 bits, then the exponential of its product with the exponent.
+//! pow: a base 2 logarithm with about 66 bits, then the exponential of its product with the
+//! exponent.
 
 use super::base::{Exp, Pair, bits, fast_two_sum, horner, two_prod};
 use super::log::{Split, split};
@@ -44,9 +45,9 @@ fn log2_pair(x: f64) -> Pair {
     fast_two_sum(sum.hi, sum.lo + l_lo)
 }
 
-/// x to the power y, with the edges of IEEE 754-2019 section 9.2 (pow): `pow(x, 0)` and `pow(1, y)`
-/// are 1 even where the other is NaN, and a finite negative base with a fractional exponent gives
-/// NaN.
+/// x to the power y, with the special cases of IEEE 754-2019 section 9.2 (pow): `pow(x, 0)` and
+/// `pow(1, y)` are 1 even if the other argument is NaN, and a finite negative base with a
+/// fractional exponent gives NaN.
 #[inline(always)]
 pub fn pow(x: f64, y: f64) -> f64 {
     let ax = x.abs();

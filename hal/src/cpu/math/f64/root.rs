@@ -8,7 +8,7 @@ pub fn recip(x: f64) -> f64 {
     1.0 / x
 }
 
-/// 1 / sqrt(x): infinite at zero, with its sign.
+/// 1 / sqrt(x); at zero, an infinity with the sign of the zero.
 #[inline(always)]
 pub fn rsqrt(x: f64) -> f64 {
     let r = 1.0 / x.sqrt();

@@ -19,7 +19,7 @@ const COS: [f64; 6] = bits([
     0x3e21_eeb5_8509_df39,
     0xbda9_073d_4444_93ac,
 ]);
-/// Below it sin(x) and tan(x) are x.
+/// Below this magnitude sin(x) and tan(x) are x.
 const TWO_M27: f64 = f64::from_bits(0x3e40_0000_0000_0000);
 
 #[inline(always)]

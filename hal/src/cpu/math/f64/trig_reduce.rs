@@ -1,4 +1,4 @@
-//! Reduction of an angle to the quadrant it lies in and what is left, within pi/4, as a pair.
+//! Reduction of an angle to its quadrant and a remainder within pi/4, as a pair.
 
 use super::base::{MAGIC, Pair, fast_two_sum, magic_int, two_prod, two_sum};
 
@@ -9,7 +9,7 @@ const PIO2: [f64; 3] = [
     f64::from_bits(0xb91f_1976_b7ed_8fbc),
 ];
 const TWO_OVER_PI: f64 = f64::from_bits(0x3fe4_5f30_6dc9_c883);
-/// From here up angles go through integers.
+/// From this magnitude on, angles are reduced with integer arithmetic.
 const LARGE: f64 = 1_073_741_824.0;
 
 /// The first 1216 bits of 2/pi, after 64 zeros.
@@ -36,7 +36,7 @@ const TWO_OVER_PI_BITS: [u64; 20] = [
     0x5603_3046_fc7b_6bab,
 ];
 
-/// `hi` 2^-64 + `lo` 2^-128.
+/// Returns `hi` 2^-64 + `lo` 2^-128.
 fn fraction(hi: u64, lo: u64) -> Pair {
     let piece = |word: u64, weight: f64| f64::from(word as u32) * weight;
     let a = fast_two_sum(
@@ -47,8 +47,8 @@ fn fraction(hi: u64, lo: u64) -> Pair {
     fast_two_sum(a.hi, a.lo + b)
 }
 
-/// Payne and Hanek's reduction, for |x| from 2^30 to the largest number: with x = m 2^e, m times
-/// 192 bits of 2/pi, taken modulo 2^192, which stands for 4.
+/// Payne and Hanek's reduction, for |x| from 2^30 to the largest number: with x = m 2^e, multiplies
+/// m by 192 bits of 2/pi, modulo 2^192, which represents 4 quadrants.
 #[cold]
 #[inline(never)]
 fn reduce_large(x: f64) -> (u32, Pair) {
@@ -64,8 +64,8 @@ fn reduce_large(x: f64) -> (u32, Pair) {
     let product = ((m * u128::from(chunk(0))) << 64)
         .wrapping_add(m * u128::from(chunk(1)))
         .wrapping_add((m * u128::from(chunk(2))) >> 64);
-    // Two integer bits, then the fraction; a half and more counts from the next quadrant,
-    // backwards.
+    // The product has two integer bits, then the fraction. A fraction of a half or more is counted
+    // backwards from the next quadrant.
     let part = product << 2;
     let up = part >> 127 == 1;
     let quadrant = (product >> 126) as u32 + u32::from(up);
@@ -78,7 +78,7 @@ fn reduce_large(x: f64) -> (u32, Pair) {
     (if below { quadrant.wrapping_neg() } else { quadrant }, r)
 }
 
-/// The quadrant (modulo 4) and the rest; NaN for the rest of what is not finite.
+/// Returns the quadrant (modulo 4) and the remainder; the remainder is NaN if x is not finite.
 #[inline(always)]
 pub(super) fn reduce(x: f64) -> (u32, Pair) {
     if x.abs() >= LARGE && x.is_finite() {

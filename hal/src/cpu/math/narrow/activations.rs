@@ -1,24 +1,25 @@
-//! sigmoid, silu, gelu (the tanh form), gelu_erf and elu.
+//! sigmoid, silu, gelu (tanh approximation), gelu_erf and elu.
 
 use super::Narrow;
 use super::common::{LN_2, LOG2_E, MAGIC_BIASED, at_least, at_most, f, horner, moved, power_of_two, reciprocal};
 use super::exp::{exp_half, expm1, split};
 
-/// `value * share` with x's sign, nudged upwards: near 0 that breaks the ties of halved odd
-/// subnormals as the true value does.
+/// Returns `value * share` with x's sign, nudged upwards. Near 0 the nudge breaks the ties of
+/// halved odd subnormals in the direction of the true value.
 #[inline(always)]
 fn times_share<T: Narrow>(value: f32, share: f32, x: f32) -> f32 {
     let nudge = if T::WIDE { f(0x0000_0200) } else { f(0x2800_0000) };
     value.mul_add(share, nudge).copysign(x)
 }
 
-/// 2⁻³² for bf16, whose e⁻ˣ may be beyond f32, and the offset that makes its powers of two as much
-/// smaller.
+/// Returns 2⁻³² for bf16, whose e⁻ˣ may exceed f32's range, and the offset that scales its powers
+/// of two by 2⁻³².
 const fn unit<T: Narrow>() -> (f32, f32) {
     if T::WIDE { (f(0x2f80_0000), MAGIC_BIASED - 32.0) } else { (1.0, MAGIC_BIASED) }
 }
 
-/// 1 / (1 + e⁻ˣ) for an `x` whose power of two is within f32's, by this polynomial for e⁻ʳ.
+/// Returns 1 / (1 + e⁻ˣ) for an `x` whose power of two is in f32's range, with the given polynomial
+/// for e⁻ʳ.
 #[inline(always)]
 fn share<T: Narrow>(x: f32, polynomial: [f32; 6]) -> f32 {
     let (unit, offset) = unit::<T>();
@@ -45,7 +46,7 @@ pub fn sigmoid<T: Narrow>(x: f32) -> f32 {
     }
 }
 
-/// x / (1 + e⁻ˣ), and -0 at -∞, its limit from below.
+/// x / (1 + e⁻ˣ); -0 at -∞, its limit from below.
 #[inline(always)]
 pub fn silu<T: Narrow>(x: f32) -> f32 {
     let x = moved::<T>(x, -f(0x3a00_0000), -f(0x3a00_0800));
@@ -57,7 +58,7 @@ pub fn silu<T: Narrow>(x: f32) -> f32 {
     times_share::<T>(x, share, x)
 }
 
-/// ½x (1 + tanh(√(2/π) (x + 0.044715 x³))), and -0 at -∞, its limit from below.
+/// ½x (1 + tanh(√(2/π) (x + 0.044715 x³))); -0 at -∞, its limit from below.
 #[inline(always)]
 pub fn gelu<T: Narrow>(x: f32) -> f32 {
     let x = moved::<T>(x, -f(0x3aaf_8000), -f(0x3aaf_8800));
@@ -71,7 +72,7 @@ pub fn gelu<T: Narrow>(x: f32) -> f32 {
     times_share::<T>(x, share, x)
 }
 
-/// ½x (1 + erf(x/√2)), and -0 at -∞, its limit from below.
+/// ½x (1 + erf(x/√2)); -0 at -∞, its limit from below.
 #[inline(always)]
 pub fn gelu_erf<T: Narrow>(x: f32) -> f32 {
     let a = at_most(x.abs(), if T::WIDE { 14.0 } else { 5.75 });
@@ -96,7 +97,7 @@ pub fn gelu_erf<T: Narrow>(x: f32) -> f32 {
     times_share::<T>(value, share, x)
 }
 
-/// x above 0, alpha (eˣ - 1) else.
+/// x if x > 0, else alpha (eˣ - 1).
 #[inline(always)]
 pub fn elu<T: Narrow>(x: f32, alpha: f32) -> f32 {
     if x > 0.0 { x } else { alpha * expm1::<T>(x) }

@@ -3,7 +3,7 @@
 use super::Narrow;
 use super::common::{LN_2, LOG2_E, MAGIC_BIASED, at_least, at_most, f, horner, moved, power_of_two};
 
-/// r and 2ᵏ of x = k ln 2 + r, for |x| < 87.
+/// Returns r and 2ᵏ with x = k ln 2 + r, for |x| < 87.
 #[inline(always)]
 pub(super) fn split(x: f32) -> (f32, f32) {
     let t = x.mul_add(LOG2_E, MAGIC_BIASED);
@@ -25,14 +25,14 @@ fn polynomial(r: f32) -> f32 {
     horner(r, [f(0x3c07_c488), f(0x3d2b_99e3), f(0x3e2a_b32e), f(0x3eff_ff9a), f(0x3f7f_ffe8), 1.0])
 }
 
-/// eˣ for x of at most 0, over all of f32's range: what softmax is made of
-/// (`docs/numerics/norm.md`). Within 2⁻¹⁹ of its size, and not rounded to the type.
+/// eˣ for x <= 0, over the whole range of f32, for softmax (`docs/numerics/norm.md`). The relative
+/// error is below 2⁻¹⁹; the result is not rounded to the type.
 #[inline(always)]
 pub fn exp_down(x: f32) -> f32 {
     let within = at_least(x, -104.0);
     let t = within.mul_add(LOG2_E, MAGIC_BIASED);
     let r = (t - MAGIC_BIASED).mul_add(-LN_2, within);
-    // 2ᵏ has a factor of 2⁶⁴ too much, which keeps it normal.
+    // 2ᵏ carries an extra factor of 2⁶⁴, which keeps it normal.
     polynomial(r) * f((t.to_bits() << 23).wrapping_add(64 << 23)) * f((127 - 64) << 23)
 }
 

@@ -3,8 +3,8 @@
 use super::Narrow;
 use super::common::{LN_2, LOG2_E, MAGIC_BIASED, at_most, f, horner, reciprocal};
 
-/// What sinh and cosh are sums of: cosh r, sinh r, and for k the halves (bf16: quarters) of 2ᵏ +
-/// 2⁻ᵏ and 2ᵏ - 2⁻ᵏ.
+/// The parts from which sinh and cosh are computed: cosh r, sinh r, and the halves (bf16: quarters)
+/// of 2ᵏ + 2⁻ᵏ and 2ᵏ - 2⁻ᵏ.
 struct Split {
     even: f32,
     odd: f32,
@@ -12,7 +12,7 @@ struct Split {
     gap: f32,
 }
 
-/// |x| = k ln 2 + r.
+/// Splits |x| = k ln 2 + r.
 #[inline(always)]
 fn split<T: Narrow>(x: f32) -> Split {
     let (top, part) = if T::WIDE { (89.5, 2) } else { (20.0, 1) };
@@ -22,7 +22,7 @@ fn split<T: Narrow>(x: f32) -> Split {
     let r = (t - offset).mul_add(-LN_2, magnitude);
     let up = t.to_bits() << 23;
     let both = (254 - 2 * part) << 23;
-    // 2⁻ᵏ is none beside 2ᵏ where the exponent field has no room for it.
+    // If the exponent field has no room for 2⁻ᵏ, it is negligible beside 2ᵏ.
     let down = if up > both { 0 } else { both.wrapping_sub(up) };
     let (up, down) = (f32::from_bits(up), f32::from_bits(down));
     let z = r * r;
@@ -40,7 +40,7 @@ pub fn sinh<T: Narrow>(x: f32) -> f32 {
     let s = split::<T>(x);
     let value = s.even.mul_add(s.gap, s.odd * s.sum);
     let value = if T::WIDE { 2.0 * value } else { value };
-    // Of a magnitude: the sign is x's.
+    // The value was computed for |x|, so restore the sign.
     value.copysign(x)
 }
 

@@ -7,7 +7,7 @@ use super::common::{LN_2, f, horner, moved};
 const ROOT_HALF: u32 = 0x3f35_04f3;
 const EXPONENT: u32 = 0xff80_0000;
 
-/// k and f of x = 2ᵏ (1 + f), with 1 + f between √½ and √2.
+/// Splits x = 2ᵏ (1 + f) into k and f, with 1 + f between √½ and √2.
 #[inline(always)]
 pub(super) fn split<T: Narrow>(x: f32) -> (f32, f32) {
     let tiny = T::WIDE && x < f32::MIN_POSITIVE;
@@ -19,15 +19,15 @@ pub(super) fn split<T: Narrow>(x: f32) -> (f32, f32) {
     (k, fraction)
 }
 
-/// `value` where the argument, `x` away from the pole, is positive.
+/// Returns `value` if `x`, the distance of the argument from the pole, is positive; otherwise -∞ or
+/// NaN.
 #[inline(always)]
 fn edges(x: f32, value: f32) -> f32 {
     let edge = if x == 0.0 { f32::NEG_INFINITY } else { f32::NAN };
     if x > 0.0 { value } else { edge }
 }
 
-/// Infinity and NaN as they are: the fma adds less than half a unit of a narrow type to anything
-/// else.
+/// Keeps infinity and NaN. For any other x, the fma adds less than half a unit of a narrow type.
 #[inline(always)]
 fn top(x: f32, value: f32) -> f32 {
     x.mul_add(f(0x0000_0001), value)
@@ -84,7 +84,7 @@ pub fn log1p<T: Narrow>(x: f32) -> f32 {
     let x = moved::<T>(moved::<T>(x, -f(0x3bbf_a000), -f(0x3bbf_9800)), f(0x3bc0_6000), f(0x3bc0_6800));
     let sum = 1.0 + x;
     let exponent = sum.to_bits().wrapping_sub(ROOT_HALF) & EXPONENT;
-    // The argument's own digits, not those that the sum has kept.
+    // Use the digits of the argument itself, not those that remain in the sum.
     let fraction = if T::WIDE {
         let scale = f32::from_bits(0x4080_0000_u32.wrapping_sub(exponent));
         (0.25 * x).mul_add(scale, 0.25_f32.mul_add(scale, -1.0))
@@ -111,6 +111,6 @@ pub fn log1p<T: Narrow>(x: f32) -> f32 {
         fraction,
     );
     let value = k.mul_add(LN_2, reduced);
-    // The fraction is a NaN at infinity.
+    // The fraction is NaN at infinity.
     edges(sum, if sum < f32::INFINITY { value } else { sum }).copysign(x)
 }

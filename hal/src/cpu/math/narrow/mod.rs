@@ -1,10 +1,10 @@
-//! The transcendental functions of f16, bf16 and f8e4m3: each takes the exact value of the input
-//! and returns an f32 that rounds, once, to the correctly rounded value in the narrow type, for
-//! every input there is.
+//! The transcendental functions of f16, bf16 and f8e4m3. Each takes the exact value of the input
+//! and returns an f32 whose rounding to the narrow type is the correctly rounded result, for every
+//! input.
 //!
-//! The recipes, their coefficients and how they were verified are in `docs/numerics/narrow.md`; a
-//! kernel that follows the same page gives the same bits. `pow` and `elu`, which take two
-//! arguments, stay within 1 ulp of the narrow type instead.
+//! `docs/numerics/narrow.md` has the recipes, their coefficients and how they were verified; a
+//! kernel that follows it gives the same bits. `pow` and `elu`, which take two arguments, are
+//! within 1 ulp of the narrow type instead.
 
 mod activations;
 mod common;
@@ -29,20 +29,20 @@ pub use trig::{cos, sin, tan};
 
 /// A type whose functions compute in f32 and round once.
 pub trait Narrow {
-    /// Whether the type has f32's exponents, so that its recipes must mind overflow and subnormals
-    /// in f32 itself.
+    /// Whether the type has f32's exponent range, so that its recipes must handle overflow and
+    /// subnormals of f32 itself.
     const WIDE: bool;
 }
 
-/// Stands for IEEE 754's binary16.
+/// Marker for IEEE 754 binary16.
 #[derive(Clone, Copy, Debug)]
 pub enum F16 {}
 
-/// Stands for bfloat16.
+/// Marker for bfloat16.
 #[derive(Clone, Copy, Debug)]
 pub enum Bf16 {}
 
-/// Stands for OCP E4M3. Its values are among f16's, and it takes f16's recipes.
+/// Marker for OCP E4M3. Its values are a subset of f16's, so it uses f16's recipes.
 #[derive(Clone, Copy, Debug)]
 pub enum F8E4M3 {}
 

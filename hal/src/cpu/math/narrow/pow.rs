@@ -4,8 +4,8 @@ use super::Narrow;
 use super::common::{MAGIC_BIASED, at_least, at_most, f, horner, power_of_two, sign_of, xor_sign};
 use super::log::split;
 
-/// x to the power y, with the edges of C's Annex F. Its polynomials are shorter than those of log2
-/// and exp2.
+/// x to the power y, with the special cases of C's Annex F. Its polynomials are shorter than those
+/// of log2 and exp2.
 #[inline(always)]
 pub fn pow<T: Narrow>(x: f32, y: f32) -> f32 {
     let magnitude = x.abs();
@@ -25,7 +25,7 @@ pub fn pow<T: Narrow>(x: f32, y: f32) -> f32 {
         ),
         k,
     );
-    // -∞ at 0; infinity and NaN as they are.
+    // -∞ at 0; infinity and NaN stay.
     let positive = magnitude.to_bits().wrapping_sub(1) < 0x7f7f_ffff;
     let log = if positive { log } else { (magnitude - 1.0) * f32::INFINITY };
     let t = if magnitude == 1.0 || y == 0.0 { 0.0 } else { y * log };

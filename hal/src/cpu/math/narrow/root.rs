@@ -1,10 +1,11 @@
-//! rsqrt, recip, and the root within other functions. Of sqrt itself f32's own rounds, again, to
-//! the same.
+//! rsqrt, recip, and the square root used within other functions. sqrt itself needs no recipe:
+//! f32's result, rounded again to the narrow type, is the correctly rounded one.
 
 use super::Narrow;
 use super::common::{at_most, f, sign_of, xor_sign};
 
-/// 1/√x for x > 0, off by 2⁻¹³ at most: a guess by the bits, and a step of the third order.
+/// Approximates 1/√x for x > 0 with a relative error of at most 2⁻¹³: an initial guess from the
+/// bits, then one third-order step.
 #[inline(always)]
 fn inverse_root(x: f32) -> f32 {
     let y = f32::from_bits(0x5f37_5a86_u32.wrapping_sub(x.to_bits() >> 1));
@@ -12,7 +13,7 @@ fn inverse_root(x: f32) -> f32 {
     (y * e).mul_add(e.mul_add(0.375, 0.5), y)
 }
 
-/// √x for a positive normal x below 2¹²⁰, and 0 at 0, with its sign.
+/// Returns √x for a positive normal x below 2¹²⁰, and a zero of the same sign for zero.
 #[inline(always)]
 pub(super) fn root(x: f32) -> f32 {
     let y = inverse_root(x);
@@ -20,7 +21,7 @@ pub(super) fn root(x: f32) -> f32 {
     (-s).mul_add(s, x).mul_add(0.5 * y, s)
 }
 
-/// 1/x. Rounding f32's quotient again is rounding once.
+/// 1/x. Rounding f32's quotient again gives the correctly rounded result.
 #[inline(always)]
 pub fn recip<T: Narrow>(x: f32) -> f32 {
     1.0 / x

@@ -3,7 +3,7 @@
 use super::Narrow;
 use super::common::{MAGIC, f, horner, moved, reciprocal, sign_of, xor_sign};
 
-/// 2ᵉ / 2π for e from 9 to 120, without its integer part, in units of 2⁻⁶⁴ (rounded to nearest).
+/// The fractional part of 2ᵉ / 2π for e from 9 to 120, in units of 2⁻⁶⁴ (rounded to nearest).
 static TURNS: [u64; 112] = [
     0x7cc1_b727_220a_94fe,
     0xf983_6e4e_4415_29fc,
@@ -119,11 +119,12 @@ static TURNS: [u64; 112] = [
     0x7036_d8a5_664f_10e4,
 ];
 
-/// From where on bf16's arguments are reduced by the table; f16's end before.
+/// From this magnitude on, bf16 arguments are reduced by the table; f16 has no arguments this
+/// large.
 const FAR: f32 = 65_536.0;
 
-/// How much of a turn an eight-bit integer times a power of two, from 2¹⁶ on, leaves, in units of
-/// 2⁻⁶⁴.
+/// Returns the fraction of a turn that a magnitude of at least 2¹⁶ (an eight-bit integer times a
+/// power of two) leaves, in units of 2⁻⁶⁴.
 #[inline(always)]
 fn turns(magnitude: f32) -> u64 {
     let bits = magnitude.to_bits();
@@ -137,7 +138,7 @@ fn is_far<T: Narrow>(magnitude: f32) -> bool {
     T::WIDE && (FAR..f32::INFINITY).contains(&magnitude)
 }
 
-/// `magnitude - k * (high + low)`.
+/// Returns `magnitude - k * (high + low)`.
 #[inline(always)]
 fn reduce(k: f32, magnitude: f32, high: f32, low: f32) -> f32 {
     k.mul_add(-low, k.mul_add(-high, magnitude))
@@ -169,7 +170,7 @@ pub fn sin<T: Narrow>(x: f32) -> f32 {
 pub fn cos<T: Narrow>(x: f32) -> f32 {
     let magnitude = x.abs();
     let (r, half_turns) = if is_far::<T>(magnitude) {
-        // A quarter turn on, it is the sine.
+        // The cosine is the sine a quarter turn later.
         let turn = turns(magnitude).wrapping_add(1 << 62);
         let r = (turn << 1) as i64 as f32 * f(0x2049_0fdb);
         (r, (turn.wrapping_add(1 << 62) >> 63) as u32 ^ 1)

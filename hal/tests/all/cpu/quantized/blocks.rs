@@ -1,5 +1,5 @@
-//! Blocks: read as the page says, written as ggml's reference writes them, from any layout and
-//! dtype.
+//! Blocks are read as the page defines, and written as ggml's reference writes them, from any
+//! layout and dtype.
 
 use super::vectors::VECTORS;
 use super::*;
@@ -39,8 +39,8 @@ fn blocks_are_those_of_ggml() {
     assert_eq!(VECTORS.len(), GgmlDType::ALL.len());
 }
 
-/// The figures of ggml's own test of its formats: the root of the squared errors over `0.1 + 2
-/// cos(i)`, by the number of elements.
+/// The limits of ggml's own test of its formats: the root of the sum of squared errors over `0.1 +
+/// 2 cos(i)`, divided by the number of elements.
 #[test]
 fn little_is_lost() {
     let n = 4096;
@@ -70,7 +70,8 @@ fn what_was_written_is_found_again() {
             127
         };
         for scale in [1.0, 0.25, -4.0] {
-            // Integers times a scale that f16 holds, with the one that sets the scale among them.
+            // Integers times a scale that f16 can represent; one of them is the integer that
+            // determines the scale.
             let mut q: Vec<i32> = (0..n).map(|_| rng.below(2 * reach) as i32 - reach as i32 + 1).collect();
             q[rng.below(n)] = -(reach as i32);
             let q: Vec<f32> = q.into_iter().map(|q| q.min(reach as i32 - 1) as f32 * scale).collect();
@@ -91,7 +92,7 @@ fn edges_are_defined() {
         let zeros = quantized(format, &vec![0.0; n]);
         assert!(dequantized(format, &zeros).iter().all(|&v| v == 0.0), "{format}");
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            // The block beside it is as it would be alone.
+            // The neighbouring block must be the same as if it were quantized by itself.
             let mut x: Vec<f32> = (0..2 * n).map(|i| i as f32 - 9.0).collect();
             x[n / 2] = bad;
             let bytes = quantized(format, &x);
@@ -109,14 +110,14 @@ fn edges_are_defined() {
             want[at..at + nan.len()].copy_from_slice(nan);
             assert_eq!(first, want);
         }
-        // Nothing here is a number that the format can hold, and none of it may panic.
+        // The format can represent none of these values, but none may panic.
         for extreme in [f32::MAX, f32::MIN_POSITIVE, f32::from_bits(1), 1e-20, 1e30] {
             let x: Vec<f32> = (0..n).map(|i| if i % 3 == 0 { -extreme } else { extreme / (i % 5) as f32 }).collect();
             let x: Vec<f32> = x.into_iter().map(|v| if v.is_finite() { v } else { extreme }).collect();
             assert_eq!(quantized(format, &x).len(), format.block_bytes());
         }
     }
-    // The sign of the first of the greatest decides, and a zero least element is +0.
+    // The sign of the first element of the greatest magnitude decides, and a minimum of zero is +0.
     let mut x = vec![0.0f32; 32];
     (x[4], x[9]) = (-2.0, 2.0);
     assert_eq!(quantized(Q4_0, &x)[..2], f16::from_f32(0.25).to_le_bytes());
@@ -124,11 +125,11 @@ fn edges_are_defined() {
     assert_eq!(quantized(Q4_0, &x)[..2], f16::from_f32(-0.25).to_le_bytes());
     assert_eq!(quantized(Q4_0, &[-0.0; 32])[..2], f16::NEG_ZERO.to_le_bytes());
     assert_eq!(quantized(Q4_1, &[-0.0; 32])[2..4], [0, 0]);
-    // Half away from zero: 0.5 and -0.5 of a step.
+    // Halves round away from zero: 0.5 and -0.5 of a step.
     let mut x = vec![0.0f32; 32];
     (x[0], x[1], x[2], x[3]) = (127.0, 0.5, -0.5, 2.5);
     assert_eq!(quantized(Q8_0, &x)[2..6], [127, 1, 255, 3]);
-    // The scaled sum, from the scale before it is rounded.
+    // The scaled sum uses the scale before it is rounded.
     let x: Vec<f32> = (0..32).map(|i| i as f32 * 0.3).collect();
     let bytes = quantized(Q8_1, &x);
     let sum: i32 = (0..32).map(|i| integer(Q8_1, &bytes, i)).sum();
@@ -146,8 +147,8 @@ fn any_layout_and_dtype() {
     let mut rng = Rng(72);
     for &format in GgmlDType::ALL {
         let (size, bytes) = (format.block_size(), format.block_bytes());
-        // Rows from a transposed buffer, every second element of wide rows, a broadcast, and an
-        // offset, to rows with gaps.
+        // Sources: rows of a transposed buffer, every second element of wide rows, a broadcast, and
+        // an offset. The destination has rows with gaps.
         let x = rng.floats(3 + 2 * 2 * 5 * 2 * size);
         let halves: Vec<f16> = x.iter().map(|&v| f16::from_f32(v)).collect();
         let base = Layout::contiguous_with_offset([2, 5, 2 * size], 3);
@@ -166,7 +167,7 @@ fn any_layout_and_dtype() {
             let want = quantized(format, &widened);
             assert_eq!(vec::<u8>(&storage(&halves).quantize(&layout, format).unwrap()), want, "{format} {layout}");
 
-            // To every third byte, and back from there.
+            // Writes to every third byte, and reads back from there.
             if want.is_empty() {
                 continue;
             }

@@ -1,4 +1,5 @@
-//! Quantized matrices against `docs/numerics/quantized.md`, written out element by element.
+//! Compares quantized matrices with a literal implementation of `docs/numerics/quantized.md`,
+//! element by element.
 
 mod blocks;
 mod products;
@@ -8,7 +9,7 @@ use super::*;
 use half::f16;
 use isobit_hal::GgmlDType::{self, *};
 
-/// Bytes of a block, addressed as the page does.
+/// The bytes of a block, addressed as on the page.
 struct Block<'a>(&'a [u8]);
 
 impl Block<'_> {
@@ -29,7 +30,7 @@ impl Block<'_> {
     }
 }
 
-/// The integer of an element: section 1, first table.
+/// Returns the integer of an element (section 1, first table).
 fn integer(format: GgmlDType, block: &[u8], i: usize) -> i32 {
     let b = Block(block);
     let (p, l) = (i / 16, i % 16);
@@ -47,22 +48,22 @@ fn integer(format: GgmlDType, block: &[u8], i: usize) -> i32 {
         Q4K => b.nibble(16 + 32 * g + m, half),
         Q5K => b.nibble(48 + 32 * g + m, half) + 16 * (b.byte(16 + m) >> (2 * g + half) & 1),
         Q6K => b.nibble(64 * h + 32 * (quarter % 2) + m, quarter / 2) + 16 * pair(128) - 32,
-        other => panic!("{other} is not written here"),
+        other => panic!("no expected value for {other}"),
     }
 }
 
-/// Elements of a sub-block.
+/// Returns the number of elements per sub-block.
 fn sub_block(format: GgmlDType) -> usize {
     if matches!(format, Q2K | Q3K | Q6K) { 16 } else { 32 }
 }
 
-/// Whether there are summands.
+/// Whether the format has summands.
 fn has_summand(format: GgmlDType) -> bool {
     matches!(format, Q4_1 | Q5_1 | Q2K | Q4K | Q5K)
 }
 
-/// `dl` and `ml` of an element: section 1, second table, and section 2. f64 holds them exactly, but
-/// f32 holds them too.
+/// Returns `dl` and `ml` of an element (section 1, second table, and section 2). They are exact in
+/// f64, and also in f32.
 fn scale(format: GgmlDType, block: &[u8], i: usize) -> (f64, f64) {
     let b = Block(block);
     let j = i / sub_block(format);
@@ -86,24 +87,24 @@ fn scale(format: GgmlDType, block: &[u8], i: usize) -> (f64, f64) {
             (b.half(0) * f64::from(sc), -(b.half(2) * f64::from(m)))
         }
         Q6K => (b.half(208) * f64::from(b.0[192 + j] as i8), 0.0),
-        other => panic!("{other} is not written here"),
+        other => panic!("no expected value for {other}"),
     }
 }
 
-/// An element in f32. In f64 the products are exact, and so are the sums: all are multiples of
+/// Returns an element in f32. In f64 the products and the sums are exact: all are multiples of
 /// 2^-24 below 2^28.
 fn element(format: GgmlDType, block: &[u8], i: usize) -> f32 {
     let ((dl, ml), q) = (scale(format, block, i), f64::from(integer(format, block, i)));
     if has_summand(format) { (dl * q + ml) as f32 } else { (dl * q) as f32 }
 }
 
-/// Every element of contiguous blocks.
+/// Returns every element of contiguous blocks.
 fn elements(format: GgmlDType, bytes: &[u8]) -> Vec<f32> {
     let blocks = bytes.chunks_exact(format.block_bytes());
     blocks.flat_map(|b| (0..format.block_size()).map(|i| element(format, b, i))).collect()
 }
 
-/// Blocks of random integers with scales of moderate size.
+/// Returns blocks of random integers with scales of moderate size.
 fn blocks(rng: &mut Rng, format: GgmlDType, n: usize) -> Vec<u8> {
     let mut bytes: Vec<u8> = rng.bits(n * format.block_bytes());
     for block in bytes.chunks_exact_mut(format.block_bytes()) {
@@ -118,7 +119,7 @@ fn blocks(rng: &mut Rng, format: GgmlDType, n: usize) -> Vec<u8> {
             Q3K => half(108),
             Q6K => half(208),
             Q8K => block[..4].copy_from_slice(&(rng.floats(1)[0] / 16.0).to_le_bytes()),
-            other => panic!("{other} is not written here"),
+            other => panic!("no expected value for {other}"),
         }
     }
     bytes

@@ -1,4 +1,5 @@
-//! Products with quantized matrices against sections 4 to 6 of the page, one result at a time.
+//! Compares products with quantized matrices with sections 4 to 6 of `docs/numerics/quantized.md`,
+//! one result at a time.
 
 use super::*;
 use isobit_hal::cpu::internals::force_baseline;
@@ -6,7 +7,7 @@ use isobit_hal::{ErrorKind, QActivations, QMatmul};
 
 const BOTH: [QActivations; 2] = [QActivations::Float, QActivations::Q8_1];
 
-/// Section 4 for one result.
+/// Computes one result as section 4 defines it.
 fn float(format: GgmlDType, weights: &[u8], x: &[f32]) -> f32 {
     let w = elements(format, weights);
     let segments =
@@ -14,7 +15,7 @@ fn float(format: GgmlDType, weights: &[u8], x: &[f32]) -> f32 {
     segments.reduce(|y, p| y + p).unwrap_or(0.0)
 }
 
-/// Section 5 for one result.
+/// Computes one result as section 5 defines it.
 fn q8_1(format: GgmlDType, weights: &[u8], x: &[f32]) -> f32 {
     let activations: Vec<u8> = vec(&storage(x).quantize(&Layout::contiguous(x.len()), Q8_1).unwrap());
     let (size, sub) = (format.block_size(), sub_block(format));
@@ -81,7 +82,7 @@ fn no_elements_give_zeros() {
                 let (wl, xl) = (Layout::contiguous([n, 0]), Layout::contiguous([m, 0]));
                 let y = x.qmatmul(&xl, &weights, &wl, op).unwrap();
                 assert_same(&vec::<f32>(&y), &vec![0.0; n * m]);
-                // Nothing of them is touched, so offsets may be anything.
+                // None of their elements is accessed, so offsets may be anything.
                 let far = [n, m].map(|rows| Layout::contiguous_with_offset([rows, 0], usize::MAX));
                 let y = x.qmatmul(&far[1], &weights, &far[0], op).unwrap();
                 assert_same(&vec::<f32>(&y), &vec![0.0; n * m]);
@@ -100,11 +101,11 @@ fn any_layout_and_dtype() {
         let (n, rows, k) = (7, [2, 3], 2 * format.block_size());
         let row = 2 * format.block_bytes();
         let weights = blocks(&mut rng, format, n * 2);
-        // Three bytes before, and rows with a gap: no block is aligned.
+        // The blocks start three bytes into the buffer, and rows have gaps, so no block is aligned.
         let mut apart: Vec<u8> = rng.bits(3);
         weights.chunks(row).for_each(|w| apart.extend_from_slice(&[w, &[0x5a]].concat()));
         let apart_l = Layout::contiguous_with_offset([n, row + 1], 3).narrow(1, 0, row).unwrap();
-        // The bytes of a row as a column.
+        // The bytes of a row lie in a column.
         let across: Vec<u8> = (0..row * n).map(|i| weights[i % n * row + i / n]).collect();
         let across_l = Layout::contiguous([row, n]).transpose(0, 1).unwrap();
         let x: Vec<f16> = rng.floats(rows[0] * rows[1] * k).iter().map(|&v| f16::from_f32(v)).collect();
@@ -117,7 +118,7 @@ fn any_layout_and_dtype() {
                 let y = storage(&x).qmatmul(&x_l, &storage(w), wl, op).unwrap();
                 assert_same(&vec::<f16>(&y), &want);
             }
-            // One row of weights for all, to columns.
+            // All results use one row of weights; the destination is written in columns.
             let one = Layout::contiguous([1, row]).broadcast_as([n, row]).unwrap();
             let to = Layout::contiguous([n, rows[0], rows[1]]).permute(&[1, 2, 0]).unwrap();
             let mut dst = storage(&vec![f16::ONE; 6 * n]);
@@ -149,7 +150,7 @@ fn values_that_are_no_numbers_stay_in_their_rows() {
     }
 }
 
-/// Against f64: the activations' integers lose at most half a step each.
+/// Compares with f64: the activations' integers lose at most half a step each.
 #[test]
 fn activations_through_q8_1_stay_close() {
     let mut rng = Rng(76);
@@ -163,7 +164,8 @@ fn activations_through_q8_1_stay_close() {
             let w = elements(format, w);
             let exact: f64 = w.iter().zip(&x).map(|(&w, &x)| f64::from(w) * f64::from(x)).sum();
             let magnitudes: f64 = w.iter().map(|&w| f64::from(w).abs()).sum();
-            // Half a step of 1/127, 2^-11 for the scale, and 2^-10 of a summand for the sum.
+            // The error is half a step of 1/127, 2^-11 for the scale, and 2^-10 of a summand for
+            // the sum.
             let summands: f64 =
                 w.chunks(32).map(|_| f64::from(w.iter().fold(0.0f32, |m, v| m.max(v.abs()))) * 32.0).sum();
             let bound = magnitudes * (0.5 / 127.0 + 2f64.powi(-10)) + 2f64.powi(-9) * summands;
@@ -203,14 +205,14 @@ fn experts_are_chosen_by_id() {
             let (xs, ws) = (storage(&x), storage(&weights));
             let y = xs.qmatmul_id(&xl, &ws, &wl, &storage(&ids), &ids_l, op).unwrap();
             assert_same(&vec::<f32>(&y), &rule(&ids));
-            // An id that is no expert is told, and its row is 0 all the same.
+            // An id that is not an expert is reported as an error, and its row is set to 0.
             let wrong = [2u32, 0, 3, 1, 1, 7, 0, 2];
             let (mut dst, dl) = (storage(&vec![9.0f32; tokens * top * n]), Layout::contiguous([tokens, top, n]));
             let wrong_s = storage(&wrong);
             let inputs = [(&ws, &wl), (&xs, &xl), (&wrong_s, &ids_l)].map(|(s, l)| isobit_hal::Src::Storage(s, l));
             let error = CpuStorage::apply_into(&isobit_hal::Op::QMatmulId(op), &inputs, &mut dst, &dl).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::IndexOutOfRange, "{error}");
-            assert!(error.to_string().contains("expert 3 of 3"), "{error}");
+            assert!(error.to_string().contains("expert 3 does not exist"), "{error}");
             assert_same(&vec::<f32>(&dst), &rule(&wrong));
         }
     }

@@ -1,5 +1,5 @@
-//! What ggml's reference quantizers, compiled without contraction, write for the first elements of
-//! `((37 i + 11) mod 101 - 50) / 16 * (1 + i / 16 mod 5)`.
+//! The bytes that ggml's reference quantizers, compiled without contraction, write for the first
+//! elements of `((37 i + 11) mod 101 - 50) / 16 * (1 + i / 16 mod 5)`.
 
 use super::*;
 

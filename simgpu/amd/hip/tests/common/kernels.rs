@@ -1,8 +1,9 @@
-//! Small kernels, compiled for the test by clang as a HIP compiler would, and bundles of them.
+//! Small kernels, which clang compiles for the tests like a HIP compiler would, and bundles of
+//! them.
 
 use std::process::Command;
 
-/// Code of `source` for a processor.
+/// Compiles `source` for a processor.
 pub fn compile(source: &str, arch: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder for the kernel");
     let (input, output) = (folder.path().join("kernel.hip"), folder.path().join("kernel.co"));
@@ -23,7 +24,7 @@ pub fn compile(source: &str, arch: &str) -> Vec<u8> {
     panic!("no clang compiles the kernel for {arch}; set ISOBIT_CLANG:\n{}", errors.join("\n"));
 }
 
-/// A bundle of code objects by processor, in the format of clang-offload-bundler.
+/// Bundles code objects by processor, in the format of clang-offload-bundler.
 pub fn bundle(objects: &[(&str, &[u8])]) -> Vec<u8> {
     let mut image = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     image.extend((objects.len() as u64).to_le_bytes());
@@ -46,8 +47,8 @@ pub fn bundle(objects: &[(&str, &[u8])]) -> Vec<u8> {
     image
 }
 
-/// What the tests launch. `linear` writes three numbers of each thread; `scale` needs dynamic
-/// shared memory and a barrier; `limited` takes small blocks; `counter` is a variable.
+/// The source of the test kernels. `linear` writes three numbers per thread; `scale` needs dynamic
+/// shared memory and a barrier; `limited` only accepts small blocks; `counter` is a variable.
 pub const SOURCE: &str = r#"
 #define KERNEL extern "C" __attribute__((global))
 typedef unsigned int u32;

@@ -1,4 +1,4 @@
-//! What the tests of the interface share.
+//! Helpers for the tests of the interface.
 
 #![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 
@@ -19,11 +19,11 @@ pub struct Buffer(pub *mut c_void);
 impl Buffer {
     #[track_caller]
     pub fn new(bytes: usize) -> Self {
-        // SAFETY: the pointer is the helper's.
+        // SAFETY: the pointer comes from the helper.
         Self(get(|to| unsafe { hipMalloc(to, bytes) }))
     }
 
-    /// The address of a byte.
+    /// Returns the address of a byte.
     pub fn at(&self, byte: usize) -> *mut c_void {
         self.0.cast::<u8>().wrapping_add(byte).cast()
     }

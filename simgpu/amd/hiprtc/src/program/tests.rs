@@ -1,4 +1,4 @@
-//! Compiling with this machine's clang.
+//! Tests of compilation with this machine's clang.
 
 use super::{Failure, Program};
 
@@ -18,7 +18,7 @@ fn program(source: &str) -> Program {
         .unwrap()
 }
 
-/// The machine in an ELF header's flags: EF_AMDGPU_MACH, from LLVM's AMDGPU usage guide.
+/// Returns the machine from an ELF header's flags: EF_AMDGPU_MACH, from LLVM's AMDGPU usage guide.
 fn machine(code: &[u8]) -> u8 {
     assert_eq!(&code[..4], b"\x7fELF");
     assert_eq!(u16::from_le_bytes([code[18], code[19]]), 224, "EM_AMDGPU");

@@ -1,5 +1,5 @@
-//! Debian's package of rocRAND, unpacked under the folder that cargo builds in; nothing is
-//! installed. `cargo xtask` puts it at the same place.
+//! Debian's package of rocRAND, unpacked in cargo's target folder; nothing is installed. `cargo
+//! xtask` puts it in the same place.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,11 +8,11 @@ use std::sync::OnceLock;
 const PACKAGE: &str = "librocrand1";
 const FILE: &str = "usr/lib/x86_64-linux-gnu/librocrand.so.1";
 
-/// Debian's library, fetched where it is not there yet. None where it can neither be found nor
-/// fetched, which is told.
+/// Returns Debian's library, and downloads it if it is missing. If it can neither be found nor
+/// downloaded, prints a message and returns `None`.
 ///
 /// # Panics
-/// Where it cannot be had although `CI` is set: what it is to show would go unshown.
+/// If it is unavailable although `CI` is set, because its tests would then be skipped.
 pub fn librocrand() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
@@ -27,8 +27,8 @@ pub fn librocrand() -> Option<&'static Path> {
             Err(why) => why,
         };
         let message = format!(
-            "{why}. This test runs Debian's {PACKAGE}; where there is no apt, unpack that package to target/debian, so that \
-             target/debian/{FILE} is there"
+            "{why}. This test runs Debian's {PACKAGE}; without apt, unpack that package to target/debian, so that \
+             target/debian/{FILE} exists"
         );
         assert!(std::env::var_os("CI").is_none(), "{message}");
         eprintln!("skipped: {message}");
@@ -38,8 +38,8 @@ pub fn librocrand() -> Option<&'static Path> {
 }
 
 fn fetch(target: &Path) -> Result<(), String> {
-    // A folder of its own, so that several processes do not unpack what another one is still
-    // downloading.
+    // Use a folder of its own, so that a process does not unpack a file that another process is
+    // still downloading.
     std::fs::create_dir_all(target).expect("cargo's folder can be written");
     let folder = tempfile::tempdir_in(target).expect("cargo's folder can be written");
     run(Command::new("apt-get").args(["download", "-qq", PACKAGE]).current_dir(&folder))?;

@@ -1,12 +1,12 @@
-//! rocRAND as a program uses it, through the bindings: generators that fill device memory, which is
-//! then copied back.
+//! Uses rocRAND as a program does, through the bindings: generators fill device memory, which is
+//! then copied to the host.
 
 use hip_sys::{Hip, hipMemcpyKind};
 use isobit_simgpu_rocrand::ordering::Kind;
 use rocrand_sys::{Rocrand, rocrand_generator, rocrand_status};
 use std::ptr::null_mut;
 
-/// rocRAND and HIP, as this process finds them.
+/// rocRAND and HIP, as loaded by this process.
 pub struct Library {
     hip: &'static Hip,
     rocrand: &'static Rocrand,
@@ -26,7 +26,7 @@ impl Library {
             Kind::Philox => rocrand_sys::ROCRAND_RNG_PSEUDO_PHILOX4_32_10,
         };
         let mut handle: rocrand_generator = null_mut();
-        // SAFETY: an out-parameter, and then the generator that it received.
+        // SAFETY: the pointer is an out-parameter, and then the generator that it received.
         unsafe {
             check((self.rocrand.rocrand_create_generator)(&mut handle, algorithm));
             check((self.rocrand.rocrand_set_seed)(handle, seed));
@@ -35,10 +35,10 @@ impl Library {
         Generator { library: self, handle }
     }
 
-    /// What the simulator found wrong with the accesses so far.
+    /// Checks that the simulator has no findings so far.
     ///
     /// # Panics
-    /// With the simulator's report, where there is anything.
+    /// If there are findings; the message contains the simulator's report.
     pub fn check_findings(&self) {
         let text = isobit_simgpu_library_common::report::take(self.hip.file()).expect("the simulator's HIP library");
         let report: serde_json::Value = serde_json::from_str(&text).expect("the simulator reports JSON");
@@ -60,7 +60,7 @@ pub struct Generator<'a> {
 
 impl Generator<'_> {
     pub fn bits(&self, count: usize) -> Vec<u32> {
-        // SAFETY: `out` takes `count` numbers.
+        // SAFETY: `out` has room for `count` numbers.
         self.draw(count, |out| unsafe { (self.library.rocrand.rocrand_generate)(self.handle, out, count) })
     }
 
@@ -92,8 +92,8 @@ impl Generator<'_> {
         let bytes = count * size_of::<T>();
         let (mut device, mut host) = (null_mut(), vec![T::default(); count]);
         let copied: hipMemcpyKind = hip_sys::hipMemcpyDeviceToHost;
-        // SAFETY: an out-parameter, then memory of `bytes` bytes on both sides, which outlives the
-        // copy.
+        // SAFETY: the pointer is an out-parameter, and then memory of `bytes` bytes; the host
+        // memory has the same size and outlives the copy.
         unsafe {
             assert_eq!((hip.hipMalloc)(&mut device, bytes), 0);
             check(generate(device.cast()));
@@ -107,7 +107,7 @@ impl Generator<'_> {
 
 impl Drop for Generator<'_> {
     fn drop(&mut self) {
-        // SAFETY: made in `generator`, destroyed once.
+        // SAFETY: the handle was created in `generator` and is destroyed once.
         check(unsafe { (self.library.rocrand.rocrand_destroy_generator)(self.handle) });
     }
 }

@@ -1,6 +1,6 @@
-//! Debian's unmodified `librocrand.so.1`, a build of AMD's own sources for real cards, runs on the
-//! simulated GPU and gives the published generators' numbers. The stand-in is held to the same, so
-//! that either can serve.
+//! Debian's unmodified `librocrand.so.1`, which is built from AMD's own sources for real cards,
+//! runs on the simulated GPU and produces the numbers of the published generators. The stand-in
+//! must produce the same numbers, so that the two are interchangeable.
 
 mod debian;
 mod library;
@@ -14,8 +14,8 @@ use library::Library;
 
 const KINDS: [Kind; 3] = [Kind::Philox, Kind::Xorwow, Kind::Mrg32k3a];
 
-/// Runs a test's body in a process of its own, which has the simulator, and the library that is
-/// named or else the stand-in.
+/// Runs a test's body on the simulator in a separate process, with the given library or, without
+/// one, the stand-in.
 fn on_the_simulator(test: &str, library: Option<&std::path::Path>, body: fn(&Library)) {
     if inside() {
         let library = Library::open();
@@ -33,9 +33,9 @@ fn on_the_simulator(test: &str, library: Option<&std::path::Path>, body: fn(&Lib
     assert!(status.success(), "the test failed in its own process: {status}");
 }
 
-/// As [`on_the_simulator`], with Debian's library, where it can be had.
+/// Like [`on_the_simulator`], with Debian's library if it is available.
 fn with_the_real_library(test: &str, body: fn(&Library)) {
-    // The process that has the simulator has the library too.
+    // The process with the simulator already has the library.
     if inside() {
         on_the_simulator(test, None, body);
     } else if let Some(library) = debian::librocrand() {
@@ -63,7 +63,7 @@ fn the_stand_in_gives_normal_numbers() {
     on_the_simulator("the_stand_in_gives_normal_numbers", None, normal_numbers_are_normal);
 }
 
-/// The next numbers of a sequence.
+/// Returns the next numbers of a sequence.
 fn published<T: Copy + Default>(sequence: &mut Sequence<Lanes>, distribution: Distribution<T>, count: usize) -> Vec<T> {
     let mut numbers = Vec::with_capacity(count);
     sequence.take(count, distribution).run(|number| numbers.push(number));
@@ -72,7 +72,7 @@ fn published<T: Copy + Default>(sequence: &mut Sequence<Lanes>, distribution: Di
 
 fn assert_same(what: &str, found: &[impl Into<f64> + Copy], expected: &[impl Into<f64> + Copy]) {
     assert_eq!(found.len(), expected.len());
-    // Every value of f32, f64 and u32 is one of f64, and no zero is among them whose sign could
+    // Every value of f32 and u32 is also a value of f64, and no zeros occur whose sign could
     // differ.
     let differs = |(a, b): &(f64, f64)| a.to_bits() != b.to_bits();
     let pairs = found.iter().zip(expected).map(|(&a, &b)| (a.into(), b.into()));
@@ -81,17 +81,17 @@ fn assert_same(what: &str, found: &[impl Into<f64> + Copy], expected: &[impl Int
     }
 }
 
-/// More than there are generators that take turns, and no multiple of anything.
+/// More than the number of generators that take turns, and not a multiple of that number.
 const COUNT: usize = 150_001;
 
 fn numbers_are_the_published_ones(library: &Library) {
-    // Offsets within the first turn, across turns, and none; seeds of one word and of two.
+    // Offsets of zero, within the first turn and across turns; seeds of one word and of two.
     for (seed, offset) in [(0, 0), (0x9e37_79b9, 7), (0x0123_4567_89ab_cdef, 300_005)] {
         for kind in KINDS {
             let what = |name: &str| format!("{kind:?}, seed {seed:#x}, offset {offset}, {name}");
             let generator = library.generator(kind, seed, offset);
             let mut sequence = Start { kind, seed, offset }.start();
-            // One after the other, so that each begins where the last one ended.
+            // The draws are consecutive: each begins at the end of the previous one.
             let expected = published(&mut sequence, distribution::uniform(kind), COUNT);
             assert_same(&what("uniform"), &generator.uniform(COUNT), &expected);
             let expected = published(&mut sequence, distribution::uniform_double(kind), COUNT);
@@ -115,8 +115,8 @@ fn normal_numbers_are_normal(library: &Library) {
             let standard: Vec<f64> = numbers.iter().map(|x| (x - mean) / deviation).collect();
             statistics::assert_standard_normal(&format!("{kind:?} in {name} precision"), &standard);
         }
-        // The transform is the documented one of the published numbers, up to a card's logarithm
-        // and sine.
+        // The result is the documented transform of the published numbers, except for the precision
+        // of a card's logarithm and sine.
         let expected = published(&mut sequence, distribution::normal(kind, mean as f32, deviation as f32), count);
         let expected: Vec<f64> = expected.into_iter().map(f64::from).collect();
         assert_close(&format!("{kind:?} in single precision"), &single, &expected, 4e-6);

@@ -1,5 +1,5 @@
-//! Whether numbers are normally distributed: moments and the distance of Kolmogorov and Smirnov,
-//! each within what chance does in one run of a million.
+//! Checks that numbers are normally distributed: their moments and the Kolmogorov-Smirnov distance.
+//! The bounds fail by chance in one of a million runs.
 
 /// Checks a sample against the standard normal distribution.
 pub fn assert_standard_normal(what: &str, sample: &[f64]) {
@@ -8,8 +8,8 @@ pub fn assert_standard_normal(what: &str, sample: &[f64]) {
     let mean = moment(1);
     let central = |power: i32| sample.iter().map(|x| (x - mean).powi(power)).sum::<f64>() / n;
     let variance = central(2);
-    // The deviations of the estimates from n normal numbers: 1/n, 2/n, 6/n and 24/n are their
-    // variances. Chance leaves five of them once in 1.7 million.
+    // The variances of the estimates from n normal numbers are 1/n, 2/n, 6/n and 24/n. An estimate
+    // exceeds five standard deviations by chance once in 1.7 million.
     let estimates = [
         ("mean", mean, 0.0, 1.0),
         ("variance", variance, 1.0, 2.0),
@@ -20,12 +20,13 @@ pub fn assert_standard_normal(what: &str, sample: &[f64]) {
         let bound = 5.0 * (spread / n).sqrt();
         assert!((found - expected).abs() <= bound, "{what}: {name} is {found}, not {expected} within {bound}");
     }
-    // P(D sqrt(n) > 2.694) = 2 exp(-2 * 2.694^2), a millionth.
+    // P(D sqrt(n) > 2.694) = 2 exp(-2 * 2.694^2), which is one in a million.
     let (distance, bound) = (distance(sample), 2.694 / n.sqrt());
     assert!(distance <= bound, "{what}: the distance from the normal distribution is {distance}, above {bound}");
 }
 
-/// The greatest difference between the sample's distribution function and the normal one.
+/// Returns the largest difference between the distribution functions of the sample and the normal
+/// distribution.
 fn distance(sample: &[f64]) -> f64 {
     let mut sorted = sample.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -37,13 +38,14 @@ fn distance(sample: &[f64]) -> f64 {
     sorted.iter().enumerate().map(at).fold(0.0, f64::max)
 }
 
-/// The quantiles of the normal distribution pass, and what is only nearly normal does not: without
-/// this a bound might be too wide to fail.
+/// The quantiles of the normal distribution pass, and a distribution that is only nearly normal
+/// fails. Without this test, a bound might be too wide to ever fail.
 #[test]
 fn the_checks_tell_normal_from_nearly_normal() {
     use std::panic::catch_unwind;
     let n = 200_000;
-    // Sums of twelve uniform numbers: right mean, variance and skewness, kurtosis 2.9.
+    // Sums of twelve uniform numbers: their mean, variance and skewness are those of the normal
+    // distribution, but the kurtosis is 2.9.
     let mut state = 1u64;
     let mut uniform = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,4 +1,4 @@
-//! Counting the bits of a mask below each lane.
+//! Counts the bits of a mask below each lane.
 
 use super::{read, vector, write};
 use crate::exec::lower::Lowering;
@@ -6,8 +6,8 @@ use crate::exec::program::{Flow, Step};
 use crate::exec::row::Row;
 use crate::exec::wave::{Env, Wave};
 
-/// The bits of the first operand that stand for lanes below each lane, where its bit 0 stands for
-/// lane `first`, added to the second operand.
+/// Counts the bits of the first operand that belong to lanes below each lane, and adds the second
+/// operand. Bit 0 of the first operand belongs to lane `first`.
 fn count(wave: &mut Wave, step: &Step, env: &Env<'_>, first: u32) -> Flow {
     let (mask, add) = (read(wave, step, env, 0), read(wave, step, env, 1));
     let counts = Row(std::array::from_fn(|lane| {
@@ -27,7 +27,7 @@ fn high(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     count(wave, step, env, 32)
 }
 
-/// Counts of lanes.
+/// The lane-counting instructions.
 pub const TABLE: &[(&str, Lowering)] = &[
     ("v_mbcnt_lo_u32_b32", |lower, inst| vector(lower, inst, low, 2, 0)),
     ("v_mbcnt_hi_u32_b32", |lower, inst| vector(lower, inst, high, 2, 0)),

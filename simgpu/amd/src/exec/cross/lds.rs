@@ -1,4 +1,5 @@
-//! Permutations through the LDS unit, which touch no memory. A lane gets zero from an inactive one.
+//! Permutations through the LDS unit, which do not access memory. A lane reads zero from an
+//! inactive lane.
 
 use super::{read, vector, write};
 use crate::exec::lower::Lowering;
@@ -6,12 +7,12 @@ use crate::exec::program::{Flow, Step};
 use crate::exec::row::Row;
 use crate::exec::wave::{Env, Wave};
 
-/// The lane that an address names, in words, modulo the wave.
+/// Returns the lane of an address; the address counts words, modulo the wave.
 fn lane_of(address: u32, step: &Step, env: &Env<'_>, width: usize) -> usize {
     (address.wrapping_add(env.program.inst(step).imm as u32) / 4) as usize % width
 }
 
-/// Each lane reads from the lane that it names.
+/// Each lane reads from the lane that its address selects.
 fn bpermute(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     let (addresses, data) = (read(wave, step, env, 0), read(wave, step, env, 1));
     let width = wave.width;
@@ -23,8 +24,8 @@ fn bpermute(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// Each active lane writes to the lane that it names; the highest of several stays, and zero where
-/// there is none.
+/// Each active lane writes to the lane that its address selects. If several write to one lane, the
+/// highest wins; a lane that nobody writes to gets zero.
 fn permute(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     let (addresses, data) = (read(wave, step, env, 0), read(wave, step, env, 1));
     let mut pushed = Row::splat(0);
@@ -37,14 +38,14 @@ fn permute(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// The lane that a lane reads from under a swizzle, which stays in groups of 32 lanes. The modes by
-/// the offset's upper bits: `111` the order of a Fourier transform's butterflies, `110` a rotation,
-/// `10` any order of four neighbours, `0` a bit mask.
+/// Returns the lane from which a lane reads under a swizzle, which stays within groups of 32 lanes.
+/// The upper bits of the offset select the mode: `111` the order of an FFT's butterflies, `110` a
+/// rotation, `10` any permutation of four neighbours, `0` a bit mask.
 const fn swizzled(offset: u32, lane: u32) -> u32 {
     let (group, at) = (lane & 32, lane & 31);
     let (low, middle, high) = (offset & 31, offset >> 5 & 31, offset >> 10 & 31);
     let from = if offset >= 0xe000 {
-        // The reversed place without its lowest bits, which stay.
+        // The bit-reversed position without its lowest bits, which stay unchanged.
         (at.reverse_bits() >> 27) >> low.count_ones() | at & low
     } else if offset >= 0xc000 {
         let by = if high & 1 == 1 { 32 - middle } else { middle };
@@ -68,7 +69,7 @@ fn swizzle(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// Permutations.
+/// The LDS permutations.
 pub const TABLE: &[(&str, Lowering)] = &[
     ("ds_bpermute_b32", |lower, inst| vector(lower, inst, bpermute, 2, 0)),
     ("ds_permute_b32", |lower, inst| vector(lower, inst, permute, 2, 0)),

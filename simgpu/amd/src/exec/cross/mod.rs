@@ -1,4 +1,4 @@
-//! Instructions that cross lanes.
+//! Instructions that move data between lanes.
 
 mod count;
 mod lds;
@@ -13,18 +13,18 @@ use super::value::Kind;
 use super::wave::{Env, Wave};
 use crate::isa::{Inst, Operand};
 
-/// Their tables.
+/// The tables of these instructions.
 pub const TABLES: &[super::Table] = &[count::TABLE, lds::TABLE, permlane::TABLE, single::TABLE];
 
-/// The step of an instruction whose first `vectors` sources are read whole and whose other
-/// `scalars` are the same for all lanes.
+/// Returns the step of an instruction whose first `vectors` sources are read as whole vectors and
+/// whose other `scalars` sources are the same for all lanes.
 ///
 /// # Errors
-/// A modifier, too few operands, a vector register where a scalar is read.
+/// A modifier, too few operands, or a vector register in place of a scalar.
 fn step(lower: &mut Lower, inst: &Inst, exec: Exec, vectors: usize, scalars: usize) -> Result<Step, Unsupported> {
     let mut step = lower.whole(inst, exec, &[])?;
     if usize::from(inst.src_count) < vectors + scalars {
-        return Err(modifier(inst, "fewer operands than it takes"));
+        return Err(modifier(inst, "too few operands"));
     }
     for at in 0..vectors {
         step.rows[at] = lower.rows(inst, inst.src[at], Kind::Int32)?[0];
@@ -35,32 +35,32 @@ fn step(lower: &mut Lower, inst: &Inst, exec: Exec, vectors: usize, scalars: usi
     Ok(step)
 }
 
-/// As [`step`], of an instruction whose destination is a vector register.
+/// As [`step`], for an instruction whose destination is a vector register.
 ///
 /// # Errors
-/// As [`step`]'s; another destination.
+/// Those of [`step`]; another destination.
 fn vector(lower: &mut Lower, inst: &Inst, exec: Exec, vectors: usize, scalars: usize) -> Result<Step, Unsupported> {
     let mut step = step(lower, inst, exec, vectors, scalars)?;
     step.dst = lower.vgpr(inst, inst.dst)?;
     Ok(step)
 }
 
-/// As [`step`], of an instruction whose destination is a scalar register.
+/// As [`step`], for an instruction whose destination is a scalar register.
 ///
 /// # Errors
-/// As [`step`]'s; another destination.
+/// Those of [`step`]; another destination.
 fn scalar(lower: &mut Lower, inst: &Inst, exec: Exec, vectors: usize, scalars: usize) -> Result<Step, Unsupported> {
     match inst.dst {
         Operand::Sgpr(_) => step(lower, inst, exec, vectors, scalars),
-        _ => Err(modifier(inst, "a destination that is no scalar register")),
+        _ => Err(modifier(inst, "a destination that is not a scalar register")),
     }
 }
 
-/// A vector source.
+/// Reads a vector source.
 fn read(wave: &mut Wave, step: &Step, env: &Env<'_>, at: usize) -> Row {
     let words = fetch(wave, env, step.rows[at], Kind::Int32, at);
-    // SAFETY: `fetch` points to a whole row, of the wave or of the program, and nothing writes it
-    // meanwhile.
+    // SAFETY: `fetch` points to a whole row of the wave or of the program, and nothing writes to it
+    // during the read.
     unsafe { *words.cast::<Row>() }
 }
 

@@ -1,4 +1,4 @@
-//! Permutations in rows of 16 lanes and of halves of a wave (GFX10 and later).
+//! Permutations within rows of 16 lanes and between halves of a wave (GFX10 and later).
 
 use super::{read, vector, write};
 use crate::exec::lower::Lowering;
@@ -7,8 +7,8 @@ use crate::exec::row::Row;
 use crate::exec::source;
 use crate::exec::wave::{Env, Wave};
 
-/// `op_sel` bit 0: inactive lanes may be read. Bit 1: a lane that has nothing to read gets zero,
-/// and keeps its value otherwise.
+/// Permutes within rows. If `op_sel` bit 0 is set, inactive lanes may be read. If bit 1 is set, a
+/// lane with nothing to read gets zero; otherwise it keeps its value.
 fn permlane16(wave: &mut Wave, step: &Step, env: &Env<'_>, other_row: usize) -> Flow {
     let op_sel = env.program.inst(step).op_sel;
     let (fetch_inactive, zero) = (op_sel & 1 != 0, op_sel & 2 != 0);
@@ -35,12 +35,13 @@ fn same_row(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     permlane16(wave, step, env, 0)
 }
 
-/// From the other row of each pair.
+/// Reads from the other row of each pair.
 fn other_row(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     permlane16(wave, step, env, 16)
 }
 
-/// From the other half of a wave of 64, active or not. A wave of 32 has none, and nothing happens.
+/// Reads from the other half of a 64-lane wave, active or not. A 32-lane wave has no other half, so
+/// nothing happens.
 fn permlane64(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     if wave.width == 64 {
         let row = read(wave, step, env, 0);
@@ -49,7 +50,7 @@ fn permlane64(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// Permutations.
+/// The permutations.
 pub const TABLE: &[(&str, Lowering)] = &[
     ("v_permlane16_b32", |lower, inst| vector(lower, inst, same_row, 1, 2)),
     ("v_permlanex16_b32", |lower, inst| vector(lower, inst, other_row, 1, 2)),

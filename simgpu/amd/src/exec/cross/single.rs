@@ -1,4 +1,4 @@
-//! Instructions on one lane, and the exchange of two registers.
+//! Instructions on one lane, and the swap of two registers.
 
 use super::{read, scalar, vector};
 use crate::exec::lower::{Lowering, modifier};
@@ -7,7 +7,7 @@ use crate::exec::source;
 use crate::exec::wave::{Env, Wave};
 use crate::isa::Operand;
 
-/// Any lane's register, active or not; the lane is taken modulo the wave.
+/// Reads any lane's register, active or not; the lane number is taken modulo the wave.
 fn readlane(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     let lane = source::word(wave, env, step.scalars[0]) as usize % wave.width;
     let word = read(wave, step, env, 0).0[lane];
@@ -15,7 +15,7 @@ fn readlane(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// The first active lane's; lane 0's where none is.
+/// Reads the first active lane, or lane 0 if no lane is active.
 fn readfirstlane(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     let lane = wave.exec().trailing_zeros() as usize;
     let word = read(wave, step, env, 0).0[if lane < wave.width { lane } else { 0 }];
@@ -23,7 +23,7 @@ fn readfirstlane(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// One lane is written, active or not.
+/// Writes one lane, active or not.
 fn writelane(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     let word = source::word(wave, env, step.scalars[0]);
     let lane = source::word(wave, env, step.scalars[1]) as usize % wave.width;
@@ -31,7 +31,7 @@ fn writelane(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// Active lanes exchange the destination and the source; `target` is the source's row.
+/// Swaps the destination and the source in active lanes; `target` is the source's row.
 fn swap(wave: &mut Wave, step: &Step, _: &mut Env<'_>) -> Flow {
     let (to, from) = (usize::from(step.dst), step.target as usize);
     for lane in 0..wave.width {
@@ -43,7 +43,7 @@ fn swap(wave: &mut Wave, step: &Step, _: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// Single lanes.
+/// The single-lane instructions.
 pub const TABLE: &[(&str, Lowering)] = &[
     ("v_readlane_b32", |lower, inst| scalar(lower, inst, readlane, 1, 1)),
     ("v_readfirstlane_b32", |lower, inst| scalar(lower, inst, readfirstlane, 1, 0)),
@@ -52,7 +52,7 @@ pub const TABLE: &[(&str, Lowering)] = &[
         let mut step = vector(lower, inst, swap, 0, 0)?;
         match inst.src[0] {
             Operand::Vgpr(register) => step.target = lower.row(register).into(),
-            _ => return Err(modifier(inst, "a source that is no vector register")),
+            _ => return Err(modifier(inst, "a source that is not a vector register")),
         }
         Ok(step)
     }),

@@ -1,16 +1,17 @@
 //! Approximations: reciprocal, roots, exponential, logarithm, sine, cosine.
 //!
-//! The ISA documents give the instructions of binary32 an accuracy of one unit in the last place
-//! and those of binary16 one of 0.51; those of binary64 are seeds for Newton's method, off by up to
-//! 2^29 units ("RDNA 3 ISA", V_RCP_F32 and after). All of binary32 but sine and cosine flush
-//! subnormal operands and results to zero; the others take and give them.
+//! According to the ISA documents, the binary32 instructions are accurate to one unit in the last
+//! place (ULP), and those of binary16 to 0.51 ULP. Those of binary64 are seeds for Newton's method,
+//! with errors of up to 2^29 ULP ("RDNA 3 ISA", V_RCP_F32 and after). All binary32 instructions
+//! except sine and cosine flush subnormal operands and results to zero; the others keep them.
 //!
-//! The best result is the correctly rounded one. `Lower::approximation` asks for another that a
-//! card may give: for binary32 the farthest neighbour of the exact value that is still within one
-//! unit, upwards or downwards in magnitude; for binary64 2^28 units up or down. The bound of
-//! binary16 leaves no choice but near halfway cases, so there is none. A binary32 result that is
-//! exact stays: LLVM's division of 32-bit integers stands on that (2^32-1 over 2^31+1 gave 3 with
-//! the reciprocal of 2^31 a unit too large), and it is right on all cards.
+//! By default the result is correctly rounded. `Lower::approximation` requests another result that
+//! a card may give: for binary32 the neighbour of the exact value that is farthest from it but
+//! still within one ULP, upwards or downwards in magnitude; for binary64, 2^28 ULP up or down. The
+//! error bound of binary16 leaves no choice except near halfway cases, so there is no other result.
+//! An exact binary32 result is never changed: LLVM's division of 32-bit integers relies on that
+//! (2^32-1 over 2^31+1 gave 3 when the reciprocal of 2^31 was one ULP too large), and it is correct
+//! on all cards.
 
 use super::half::{narrow, narrow_f64, widen};
 use super::legacy::flush;
@@ -25,7 +26,7 @@ use std::marker::PhantomData;
 /// An approximate instruction.
 trait Approximate {
     type Type: Value;
-    /// The result, moved up (1), down (-1) or not (0).
+    /// Returns the result, moved up (1), down (-1) or not (0).
     fn at<const SHIFT: i8>(x: Self::Type) -> Self::Type;
 }
 
@@ -48,8 +49,7 @@ fn shifted<A: Approximate>(low: &mut Lower, inst: &Inst) -> Result<Step, Unsuppo
     }
 }
 
-/// The binary32 within a unit in the last place of an exact value, on the side that the shift asks
-/// for.
+/// Returns the binary32 within one ULP of an exact value, on the side that the shift selects.
 #[inline(always)]
 fn settle<const SHIFT: i8>(exact: f64) -> f32 {
     let near = exact as f32;
@@ -63,15 +63,16 @@ fn settle<const SHIFT: i8>(exact: f64) -> f32 {
     if moves & near.is_normal() & next.is_normal() { next } else { near }
 }
 
-/// A seed of Newton's method.
+/// Returns a seed for Newton's method.
 #[inline(always)]
 fn seed<const SHIFT: i8>(near: f64) -> f64 {
     let moved = f64::from_bits(near.to_bits().wrapping_add((i64::from(SHIFT) << 28) as u64));
     if near.is_normal() & moved.is_normal() { moved } else { near }
 }
 
-/// Division takes a reciprocal from which one step of Newton's method gives the correctly rounded
-/// one ("RDNA 4 ISA", V_RCP_F32), so that another neighbour is given only where that is so.
+/// Returns a reciprocal. Division requires a reciprocal from which one step of Newton's method
+/// gives the correctly rounded one ("RDNA 4 ISA", V_RCP_F32), so another neighbour is returned only
+/// if it has this property.
 #[inline(always)]
 fn reciprocal_f32<const SHIFT: i8>(x: f32) -> f32 {
     let near = 1.0 / x;
@@ -83,8 +84,8 @@ fn reciprocal_f32<const SHIFT: i8>(x: f32) -> f32 {
     if refined == near { moved } else { near }
 }
 
-/// As above with two steps, as division takes it. They lead to the correctly rounded reciprocal
-/// from everywhere near but where it is all but halfway between two numbers, as that of a number
+/// As above with two steps, as in division. They give the correctly rounded reciprocal from every
+/// nearby value, unless the exact reciprocal is almost halfway between two numbers, as for a number
 /// whose fraction is all ones.
 #[inline(always)]
 fn reciprocal_f64<const SHIFT: i8>(x: f64) -> f64 {
@@ -94,8 +95,8 @@ fn reciprocal_f64<const SHIFT: i8>(x: f64) -> f64 {
     if SHIFT == 0 || step(step(moved)) == near { moved } else { near }
 }
 
-/// Sine and cosine of a number of turns. A quarter turn is taken off exactly, so that zeros and
-/// ones are exact.
+/// Returns the sine and cosine of a number of turns. Quarter turns are subtracted exactly, so that
+/// zeros and ones are exact.
 #[inline(always)]
 fn turns(x: f64) -> (f64, f64) {
     let fraction = x - x.round_ties_even();
@@ -153,14 +154,14 @@ approximations! {
     CosF16, F16, SHIFT, |x| narrow_f64(cosine(widen(x).into()));
 }
 
-/// To base two; of a negative number the NaN of an invalid operation, whose sign the host's library
-/// leaves open.
+/// Returns the logarithm to base two. For a negative number it is the NaN of an invalid operation,
+/// because the host's library does not specify its sign.
 #[inline(always)]
 fn logarithm(x: f64) -> f64 {
     if x < 0.0 { -f64::NAN } else { x.log2() }
 }
 
-/// Approximations.
+/// The approximations.
 pub const TABLE: &[(&str, Lowering)] = &[
     ("v_rcp_f16", shifted::<RcpF16>),
     ("v_rcp_f32", shifted::<RcpF32>),

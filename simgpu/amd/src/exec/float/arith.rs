@@ -1,11 +1,12 @@
-//! Sums, products and fused products of binary32 and binary64, each rounded once to nearest even,
-//! subnormals kept: the mode of every kernel. A NaN operand gives that NaN, quieted; an invalid
-//! operation gives the NaN that the ISA documents name, sign set, which is also the host's. Of
-//! several NaN operands it is not determined which one is given.
+//! Sums, products and fused products of binary32 and binary64. Each is rounded once to nearest
+//! even, and subnormals are kept: this is the mode of every kernel. A NaN operand gives that NaN,
+//! quieted. An invalid operation gives the NaN that the ISA documents name, with its sign set,
+//! which is also the host's. If there are several NaN operands, it is not specified which one is
+//! returned.
 
 use crate::exec::lane::lanes;
 
-/// A product as Direct3D 9 has it: zero times anything is +0.
+/// Returns a product under the rule of Direct3D 9: zero times anything is +0.
 #[inline(always)]
 fn zero_wins(a: f32, b: f32, product: f32) -> f32 {
     if (a == 0.0) | (b == 0.0) { 0.0 } else { product }

@@ -1,14 +1,14 @@
-//! What kind of number a number is: the second operand is a set of classes, a bit each in this
-//! order: signalling NaN, quiet NaN, -infinity, negative normal, negative subnormal, -0, +0,
-//! positive subnormal, positive normal, +infinity.
+//! Classification of numbers. The second operand is a set of classes, one bit each in this order:
+//! signalling NaN, quiet NaN, -infinity, negative normal, negative subnormal, -0, +0, positive
+//! subnormal, positive normal, +infinity.
 
 use crate::exec::lane::lanes;
 use crate::exec::value::{F16, Flag};
 
-/// The number of a class.
+/// Returns the number of a class.
 #[inline(always)]
 fn class(negative: bool, exponent_all: bool, exponent_none: bool, fraction: bool, quiet: bool) -> u32 {
-    // Distance from zero: 0 zero, 1 subnormal, 2 normal, 3 infinity.
+    // The magnitude's class: 0 zero, 1 subnormal, 2 normal, 3 infinity.
     let size = if exponent_none { u32::from(fraction) } else { 2 + u32::from(exponent_all) };
     let number = if negative { 5 - size } else { 6 + size };
     if exponent_all & fraction { u32::from(quiet) } else { number }
@@ -35,7 +35,7 @@ fn class_f64(x: f64) -> u32 {
 }
 
 lanes! {
-    /// Classes.
+    /// The class tests.
     TABLE:
     "v_cmp_class_f16" => |x: F16, set: u32| -> Flag { Flag(set >> class_f16(x) & 1 == 1) };
     "v_cmp_class_f32" => |x: f32, set: u32| -> Flag { Flag(set >> class_f32(x) & 1 == 1) };

@@ -1,5 +1,5 @@
-//! Comparisons. The sixteen conditions are the subsets of what two numbers can be to each other, in
-//! the order of the opcodes: bit 0 less, bit 1 equal, bit 2 greater, bit 3 unordered.
+//! Comparisons. The sixteen conditions are the subsets of the possible relations between two
+//! numbers, in the order of the opcodes: bit 0 less, bit 1 equal, bit 2 greater, bit 3 unordered.
 
 use super::half::widen;
 use crate::exec::lane::{Lanes, lower};
@@ -7,7 +7,7 @@ use crate::exec::lower::Lowering;
 use crate::exec::value::{F16, Flag, Value};
 use std::marker::PhantomData;
 
-/// A type that is compared as a wider one.
+/// A type that may be compared as a wider type.
 trait Compared: Value {
     type As: PartialOrd + Copy;
     fn value(self) -> Self::As;
@@ -46,7 +46,7 @@ impl<T: Compared, const CONDITION: u8> Lanes for Compare<T, CONDITION> {
     #[allow(
         clippy::eq_op,
         clippy::double_comparisons,
-        reason = "NaN is what differs from itself; each bit is its own relation"
+        reason = "only NaN differs from itself; each bit is its own relation"
     )]
     fn lane((a, b): Self::In) -> Flag {
         let (a, b) = (a.value(), b.value());
@@ -74,5 +74,5 @@ conditions!(F16_TABLE, F16, "f16");
 conditions!(F32_TABLE, f32, "f32");
 conditions!(F64_TABLE, f64, "f64");
 
-/// Comparisons of each type.
+/// The comparisons of each type.
 pub const TABLES: [&[(&str, Lowering)]; 3] = [F16_TABLE, F32_TABLE, F64_TABLE];

@@ -1,11 +1,11 @@
 //! Conversions. To integers they round towards zero (unless the name says otherwise), saturate, and
-//! give zero for a NaN; to floats they round once to nearest even.
+//! return zero for a NaN. To floats they round once to nearest even.
 
 use super::half::{narrow, widen};
 use crate::exec::lane::lanes;
 use crate::exec::value::{F16, U16x2};
 
-/// To binary16, towards zero.
+/// Converts to binary16, rounding towards zero.
 #[inline(always)]
 fn towards_zero(x: f32) -> F16 {
     let near = narrow(x);
@@ -13,20 +13,20 @@ fn towards_zero(x: f32) -> F16 {
     F16(near.0 - u16::from(beyond & x.is_finite()))
 }
 
-/// A number of -1 to 1 as a signed fraction of 32767, to nearest.
+/// Converts a number from -1 to 1 to a signed fraction of 32767, to nearest.
 #[inline(always)]
 fn signed(x: f32) -> u16 {
     (f64::from(x).clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i16 as u16
 }
 
-/// A number of 0 to 1 as a fraction of 65535, to nearest.
+/// Converts a number from 0 to 1 to a fraction of 65535, to nearest.
 #[inline(always)]
 fn unsigned(x: f32) -> u16 {
     (f64::from(x).clamp(0.0, 1.0) * 65535.0).round_ties_even() as u16
 }
 
 lanes! {
-    /// Between floats, and between floats and integers.
+    /// Conversions between floats, and between floats and integers.
     TABLE:
     "v_cvt_f16_f32" => |x: f32| -> F16 { narrow(x) };
     "v_cvt_f32_f16" => |x: F16| -> f32 { widen(x) };
@@ -50,12 +50,12 @@ lanes! {
     "v_cvt_f32_ubyte1" => |x: u32| -> f32 { (x >> 8 & 0xff) as f32 };
     "v_cvt_f32_ubyte2" => |x: u32| -> f32 { (x >> 16 & 0xff) as f32 };
     "v_cvt_f32_ubyte3" => |x: u32| -> f32 { (x >> 24) as f32 };
-    // Four bits with sign, in sixteenths.
+    // A signed four-bit number, in sixteenths.
     "v_cvt_off_f32_i4" => |x: u32| -> f32 { ((x << 28) as i32 >> 28) as f32 / 16.0 };
 }
 
 lanes! {
-    /// Two results in one register, and fractions of the largest integer.
+    /// Conversions with two results in one register, and to fractions of the largest integer.
     PACKED:
     "v_cvt_pk_rtz_f16_f32" => |a: f32, b: f32| -> u32 {
         u32::from(towards_zero(a).0) | u32::from(towards_zero(b).0) << 16

@@ -1,27 +1,29 @@
-//! The three instructions around a division: scaling operands whose quotient or whose Newton
-//! iteration would leave the range, the last fused multiply-add with that scaling undone, and the
-//! special cases.
+//! The three instructions around a division: scaling of operands whose quotient or Newton iteration
+//! would leave the range, the last fused multiply-add with that scaling undone, and the special
+//! cases.
 //!
-//! The published pseudocode scales the denominator the wrong way where both its reciprocal and the
-//! quotient are subnormal, scales the result by a power that fits no case, and rounds twice; and it
-//! names no case in which the quotient is certain to overflow, where the iteration may give a NaN.
-//! What is here follows from what the sequence has to give, the correctly rounded quotient: the
-//! flag of `v_div_scale` says that numerator and denominator were not scaled alike, and then the
-//! sign of the estimate's exponent tells which way the result goes back.
+//! The published pseudocode has errors. It scales the denominator in the wrong direction if both
+//! its reciprocal and the quotient are subnormal, it scales the result by a power that is right in
+//! no case, and it rounds twice. It also has no case for a quotient that is certain to overflow,
+//! where the iteration may give a NaN. The code here is derived from the required result of the
+//! sequence, the correctly rounded quotient: the flag of `v_div_scale` says that numerator and
+//! denominator were scaled differently, and then the sign of the estimate's exponent says in which
+//! direction the result is scaled back.
 
 use super::exact::fma_scaled;
 use super::half::widen;
 use crate::exec::lane::lanes;
 use crate::exec::value::{F16, Flag, Mask};
 
-/// What an invalid operation gives, as the ISA documents write it.
+/// The result of an invalid operation in the ISA documents.
 const INVALID_F32: f32 = f32::from_bits(0xffc0_0000);
 const INVALID_F64: f64 = f64::from_bits(0xfff8_0000_0000_0000);
 
 macro_rules! divide {
     ($scale:ident, $fixup:ident, $type:ty, $uint:ty, $fraction:literal, $exponent:literal, $invalid:ident,
      far = $far:literal, tiny = $tiny:literal, up = $up:expr, vanish = $vanish:literal, exceed = $exceed:literal, quotient = $quotient:expr) => {
-        /// `x` (numerator or denominator) scaled, and whether the two were scaled differently.
+        /// Returns `x` (numerator or denominator) scaled, and whether the two were scaled
+        /// differently.
         #[inline(always)]
         fn $scale(x: $type, denominator: $type, numerator: $type) -> ($type, Flag) {
             let exponent = |x: $type| (x.to_bits() >> $fraction) as i32 & $exponent;
@@ -35,7 +37,8 @@ macro_rules! divide {
             let huge = denominator.abs() > 1.0 / <$type>::MIN_POSITIVE;
             let quotient_subnormal = $quotient(numerator, denominator);
             let tiny = exponent(numerator) <= $tiny;
-            // The first case that holds decides, so they are set from the last to the first.
+            // The first case that applies decides, so they are evaluated from the last to the
+            // first.
             let (mut factor, mut flag): ($type, bool) = (if tiny { up } else { 1.0 }, false);
             (factor, flag) =
                 if quotient_subnormal { (if is_numerator { up } else { 1.0 }, true) } else { (factor, flag) };
@@ -50,7 +53,7 @@ macro_rules! divide {
             if zero { ($invalid, Flag(false)) } else { (x * factor, Flag(flag)) }
         }
 
-        /// The quotient with its sign, and the special cases.
+        /// Returns the quotient with its sign, and handles the special cases.
         #[inline(always)]
         fn $fixup(quotient: $type, denominator: $type, numerator: $type) -> $type {
             let exponent = |x: $type| (x.to_bits() >> $fraction) as i32 & $exponent;
@@ -71,7 +74,7 @@ macro_rules! divide {
     };
 }
 
-/// Is the exact quotient below the least normal?
+/// Whether the exact quotient is smaller than the smallest normal number.
 #[inline(always)]
 fn subnormal_quotient_f32(numerator: f32, denominator: f32) -> bool {
     f64::from(numerator).abs() < f64::from(denominator).abs() * f64::from(f32::MIN_POSITIVE)
@@ -113,7 +116,7 @@ divide!(
     quotient = subnormal_quotient_f64
 );
 
-/// `a b + c`, times 2^64 or 2^-64 where the flag is set, rounded once: the sum in binary64 is
+/// Computes `a b + c`, times 2^64 or 2^-64 if the flag is set, rounded once: the binary64 sum is
 /// rounded to odd.
 #[inline(always)]
 fn fmas_f32(a: f32, b: f32, c: f32, flag: Mask) -> f32 {
@@ -143,13 +146,13 @@ fn fmas_f64(a: f64, b: f64, c: f64, flag: Mask) -> f64 {
 
 #[inline(always)]
 fn fixup_f16(quotient: F16, denominator: F16, numerator: F16) -> F16 {
-    // A NaN keeps its payload through binary32 and back, and so does every number; nothing is so
-    // far apart that it vanishes.
+    // A NaN keeps its payload through binary32 and back, and so does every number; no exponents are
+    // so far apart that the quotient becomes zero.
     super::half::narrow(fixup_f32(widen(quotient), widen(denominator), widen(numerator)))
 }
 
 lanes! {
-    /// Division.
+    /// The division instructions.
     TABLE:
     "v_div_scale_f32" => |x: f32, denominator: f32, numerator: f32| -> (f32, Flag) {
         scale_f32(x, denominator, numerator)

@@ -1,12 +1,12 @@
 //! A fused multiply-add in integers, for results that are scaled before they are rounded.
 
-/// A finite number as `integer 2^exponent`.
+/// Decomposes a finite number into `integer 2^exponent`.
 fn take_apart(x: f64) -> (u128, i32) {
     let (exponent, fraction) = ((x.to_bits() >> 52 & 0x7ff) as i32, x.to_bits() & 0xf_ffff_ffff_ffff);
     if exponent == 0 { (fraction.into(), -1074) } else { ((fraction | 1 << 52).into(), exponent - 1075) }
 }
 
-/// Shifted right; what falls off leaves a one in the last place.
+/// Shifts right; if nonzero bits are shifted out, the last bit of the result is set.
 fn jam(x: u128, by: u32) -> u128 {
     match by {
         0 => x,
@@ -15,27 +15,28 @@ fn jam(x: u128, by: u32) -> u128 {
     }
 }
 
-/// `integer 2^exponent`, whose last place may stand for more, rounded to nearest even.
+/// Rounds `integer 2^exponent`, whose last bit may be sticky, to nearest even.
 fn round(integer: u128, exponent: i32) -> f64 {
     let length = 128 - integer.leading_zeros() as i32;
-    // Down to 53 bits, or to fewer where the place of the least subnormal comes first.
+    // Reduces to 53 bits, or to fewer if the position of the smallest subnormal is reached first.
     let drop = (length - 53).max(-1074 - exponent).max(0);
     let kept = if drop > 127 { 0 } else { integer >> drop };
     let rest = integer - if drop > 127 { 0 } else { kept << drop };
     let half = if drop == 0 || drop > 127 { u128::MAX } else { 1 << (drop - 1) };
     let up = drop > 0 && (rest > half || rest == half && kept & 1 == 1);
-    // Exact: the integer has 53 bits, and its place is one that binary64 has.
+    // This is exact: the integer has 53 bits, and binary64 can represent its last position.
     super::exponent::scale_f64((kept + u128::from(up)) as f64, exponent + drop)
 }
 
-/// `(a b + c) 2^scale`, rounded once to nearest even.
+/// Computes `(a b + c) 2^scale`, rounded once to nearest even.
 pub fn fma_scaled(a: f64, b: f64, c: f64, scale: i32) -> f64 {
     let plain = a.mul_add(b, c);
     if !(a.is_finite() && b.is_finite() && c.is_finite()) {
         return plain;
     }
     let ((fa, ea), (fb, eb), (fc, ec)) = (take_apart(a), take_apart(b), take_apart(c));
-    // To the left, so that a term is shifted out of sight only beside one that it cannot cancel.
+    // Shift to the left, so that a term is shifted out completely only next to a term that it
+    // cannot cancel.
     let (product, sum, ep, ec) = ((fa * fb) << 18, fc << 71, ea + eb - 18, ec - 71);
     let exponent = if product == 0 {
         ec
@@ -49,7 +50,7 @@ pub fn fma_scaled(a: f64, b: f64, c: f64, scale: i32) -> f64 {
     let product = if a.is_sign_negative() == b.is_sign_negative() { product } else { -product };
     let total = product + if c.is_sign_negative() { -sum } else { sum };
     if total == 0 {
-        // An exact zero has the sign that the unscaled one has.
+        // An exact zero has the sign of the unscaled result.
         return 0f64.copysign(plain);
     }
     round(total.unsigned_abs(), exponent + scale).copysign(if total < 0 { -1.0 } else { 1.0 })

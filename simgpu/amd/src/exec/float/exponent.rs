@@ -1,20 +1,20 @@
-//! Scaling by powers of two, and taking numbers apart into fraction and exponent.
+//! Scaling by powers of two, and decomposition of numbers into fraction and exponent.
 
 use super::half::{narrow, widen};
 use crate::exec::lane::lanes;
 use crate::exec::value::F16;
 
-/// `2^n` for `-1022 <= n <= 1023`.
+/// Returns `2^n` for `-1022 <= n <= 1023`.
 #[inline(always)]
 fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }
 
-/// `x 2^n`, rounded once.
+/// Returns `x 2^n`, rounded once.
 #[inline(always)]
 pub fn scale_f64(x: f64, n: i32) -> f64 {
-    // Down in steps of 2^-969: where such a step leaves a subnormal, so much is still to go that
-    // the result is zero or at most the least subnormal's half, whatever that step lost.
+    // Scales down in steps of 2^-969. If such a step leaves a subnormal, the remaining scaling
+    // makes the result zero or at most half of the smallest subnormal, whatever that step lost.
     let step = |n: i32| {
         if n > 1023 {
             1023
@@ -30,8 +30,8 @@ pub fn scale_f64(x: f64, n: i32) -> f64 {
     x * power(first) * power(second) * power((n - second).clamp(-1022, 1023))
 }
 
-/// `x 2^n`, rounded once: exactly in binary64, where the clamp leaves results that round to what
-/// they must.
+/// Returns `x 2^n`, rounded once. It is computed exactly in binary64; results outside the clamp
+/// still round correctly.
 #[inline(always)]
 fn scale_f32(x: f32, n: i32) -> f32 {
     (f64::from(x) * power(n.clamp(-300, 300))) as f32
@@ -39,12 +39,12 @@ fn scale_f32(x: f32, n: i32) -> f32 {
 
 #[inline(always)]
 fn scale_f16(x: F16, n: i32) -> F16 {
-    // Exact in binary32, as above.
+    // This is exact in binary32, as above.
     narrow(widen(x) * f32::from_bits(((n.clamp(-60, 60) + 127) as u32) << 23))
 }
 
-/// Fraction in [0.5, 1) and exponent: zero for zero, infinity and NaN, whose fraction is the number
-/// itself.
+/// Returns a fraction in [0.5, 1) and the exponent. For zero, infinity and NaN the exponent is zero
+/// and the fraction is the number itself.
 #[inline(always)]
 fn take_apart_f32(x: f32) -> (f32, i32) {
     let subnormal = x.abs() < f32::MIN_POSITIVE;
@@ -67,13 +67,13 @@ fn take_apart_f64(x: f64) -> (f64, i32) {
 
 #[inline(always)]
 fn take_apart_f16(x: F16) -> (F16, i32) {
-    // Every binary16 but zero is normal in binary32.
+    // Every binary16 except zero is normal in binary32.
     let (fraction, exponent) = take_apart_f32(widen(x));
     (narrow(fraction), exponent)
 }
 
 lanes! {
-    /// Scaling and taking apart.
+    /// Scaling and decomposition.
     TABLE:
     "v_ldexp_f16" => |x: F16, n: i16| -> F16 { scale_f16(x, n.into()) };
     "v_ldexp_f32" => |x: f32, n: i32| -> f32 { scale_f32(x, n) };

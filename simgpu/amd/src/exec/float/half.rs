@@ -1,36 +1,37 @@
-//! Arithmetic of binary16: exact or nearly so in binary32, then rounded once.
+//! Arithmetic of binary16: computed exactly or almost exactly in binary32, then rounded once.
 //!
-//! A sum, product, quotient or root of two binary16 rounded to binary32 and then to binary16 is the
-//! correctly rounded one, because 24 bits are at least twice 11 and two more (Figueroa, "When is
-//! double rounding innocuous?", 1995); products are exact in binary32 anyway, and sums that are
-//! subnormal in binary16 are exact. Where that does not hold the binary32 is rounded to odd, after
-//! which a rounding to 13 bits or fewer is as if from the exact value (Boldo and Melquiond,
-//! "Emulation of a FMA and correctly rounded sums", 2008).
+//! A sum, product, quotient or root of two binary16, rounded to binary32 and then to binary16, is
+//! the correctly rounded one, because 24 bits are at least twice 11 plus two (Figueroa, "When is
+//! double rounding innocuous?", 1995). Products are always exact in binary32, and sums that are
+//! subnormal in binary16 are exact. For other operations the binary32 is rounded to odd; a
+//! following rounding to 13 bits or fewer then gives the same result as from the exact value (Boldo
+//! and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
 
 use crate::exec::lane::lanes;
 use crate::exec::value::{F16, F16x2};
 
-/// To binary32, exactly; a signalling NaN becomes quiet.
+/// Converts to binary32, exactly; a signalling NaN becomes quiet.
 #[inline(always)]
 pub fn widen(x: F16) -> f32 {
     let magnitude = u32::from(x.0 & 0x7fff) << 13;
     let exponent = magnitude & 0x0f80_0000;
     let normal = magnitude + (112 << 23);
     let special = (magnitude + (224 << 23)) | if magnitude > 0x0f80_0000 { 0x40_0000 } else { 0 };
-    // A subnormal has the exponent of the least normal, and lacks the bit that this takes away.
+    // A subnormal has the exponent of the smallest normal number, but not the implicit bit, which
+    // this subtracts.
     let subnormal = f32::from_bits(magnitude + (113 << 23)) - f32::from_bits(113 << 23);
     let bits = if exponent == 0x0f80_0000 { special } else { normal };
     let bits = if exponent == 0 { subnormal.to_bits() } else { bits };
     f32::from_bits(bits | u32::from(x.0 & 0x8000) << 16)
 }
 
-/// Rounded to nearest even; a NaN keeps the high bits of its payload and becomes quiet.
+/// Rounds to nearest even; a NaN keeps the high bits of its payload and becomes quiet.
 #[inline(always)]
 pub fn narrow(x: f32) -> F16 {
     let bits = x.to_bits() & 0x7fff_ffff;
     let even = bits >> 13 & 1;
     let normal = bits.wrapping_sub(112 << 23).wrapping_add(0xfff + even) >> 13;
-    // The sum's last place is that of subnormal binary16.
+    // The last bit of the sum is that of a subnormal binary16.
     let subnormal = (f32::from_bits(bits) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
     let special = if bits > 0x7f80_0000 { 0x7e00 | bits >> 13 & 0x3ff } else { 0x7c00 };
     let half = if bits < 113 << 23 { subnormal } else { normal };
@@ -38,7 +39,7 @@ pub fn narrow(x: f32) -> F16 {
     F16((half | x.to_bits() >> 16 & 0x8000) as u16)
 }
 
-/// A sum that was rounded, and what the rounding lost, as one value rounded to odd.
+/// Combines a rounded sum and its rounding error to one value that is rounded to odd.
 #[inline(always)]
 fn to_odd(sum: f32, lost: f32) -> f32 {
     let away = (lost > 0.0) == sum.is_sign_positive();
@@ -48,12 +49,12 @@ fn to_odd(sum: f32, lost: f32) -> f32 {
     f32::from_bits(sum.to_bits().wrapping_add(if inexact & even { step } else { 0 }))
 }
 
-/// To binary16, rounded once.
+/// Converts to binary16, rounding once.
 #[inline(always)]
 pub fn narrow_f64(x: f64) -> F16 {
     let near = x as f32;
     let lost = x - f64::from(near);
-    // The difference may be too small for binary32; its sign is what matters.
+    // The difference may be too small for binary32; only its sign matters.
     let lost = if lost > 0.0 {
         1.0
     } else if lost < 0.0 {
@@ -64,19 +65,19 @@ pub fn narrow_f64(x: f64) -> F16 {
     narrow(to_odd(near, if near.is_finite() { lost } else { 0.0 }))
 }
 
-/// `a b + c`, rounded once.
+/// Computes `a b + c`, rounded once.
 #[inline(always)]
 pub fn fma(a: F16, b: F16, c: F16) -> F16 {
     let (product, c) = (widen(a) * widen(b), widen(c));
     let sum = product + c;
-    // What the sum lost, exactly (Knuth's two-sum); NaN where the sum is not finite, which counts
-    // as nothing lost.
+    // The exact rounding error of the sum (Knuth's two-sum). It is NaN if the sum is not finite,
+    // which counts as no error.
     let part = sum - product;
     let lost = (product - (sum - part)) + (c - part);
     narrow(to_odd(sum, lost))
 }
 
-/// An operation of both halves.
+/// Applies an operation to both halves.
 #[inline(always)]
 pub fn both(a: F16x2, b: F16x2, f: impl Fn(F16, F16) -> F16) -> F16x2 {
     F16x2(f(F16(a.0), F16(b.0)).0, f(F16(a.1), F16(b.1)).0)
@@ -113,7 +114,7 @@ lanes! {
         F16x2(fma(F16(a.0), F16(b.0), F16(c.0)).0, fma(F16(a.1), F16(b.1), F16(c.1)).0)
     };
     "v_pack_b32_f16" => |a: F16, b: F16| -> u32 { u32::from(a.0) | u32::from(b.0) << 16 };
-    // Products of binary16 are exact in binary32, so that it is the same whether sums are fused
+    // Products of binary16 are exact in binary32, so it makes no difference whether sums are fused
     // with them.
     "v_dot2_f32_f16" => |a: F16x2, b: F16x2, c: f32| -> f32 { dot(a, b, c) };
     "v_dot2acc_f32_f16" => |a: F16x2, b: F16x2, c: f32| -> f32 { dot(a, b, c) };

@@ -1,12 +1,12 @@
-//! The unfused multiply-adds of gfx90a. They round the product and then the sum, and take and give
-//! no subnormals whatever the mode, which is why compilers use them only where no subnormal can
-//! occur, as in the division of 64-bit integers.
+//! The unfused multiply-adds of gfx90a. They round the product and then the sum, and flush
+//! subnormal operands and results whatever the mode. Compilers therefore use them only if no
+//! subnormal can occur, as in the division of 64-bit integers.
 
 use super::half::{narrow, widen};
 use crate::exec::lane::lanes;
 use crate::exec::value::F16;
 
-/// Subnormals become zeros of their sign.
+/// Flushes subnormals to zeros of the same sign.
 #[inline(always)]
 pub fn flush(x: f32) -> f32 {
     if x.abs() < f32::MIN_POSITIVE { 0f32.copysign(x) } else { x }
@@ -30,7 +30,7 @@ fn mad_half(a: F16, b: F16, c: F16) -> F16 {
 }
 
 lanes! {
-    /// Unfused multiply-adds.
+    /// The unfused multiply-adds.
     TABLE:
     "v_mad_f32" => |a: f32, b: f32, c: f32| -> f32 { mad(a, b, c) };
     "v_mac_f32" => |a: f32, b: f32, c: f32| -> f32 { mad(a, b, c) };

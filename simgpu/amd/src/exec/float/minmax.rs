@@ -1,5 +1,5 @@
-//! Minimum, maximum and median. In IEEE mode, that of every kernel, a signalling NaN gives itself
-//! quieted, a quiet one gives the other operand, and -0 is less than +0.
+//! Minimum, maximum and median. In IEEE mode, which is the mode of every kernel, a signalling NaN
+//! operand is returned quieted, a quiet NaN gives the other operand, and -0 is less than +0.
 
 use super::half::both;
 use crate::exec::lane::{Lanes, lower};
@@ -11,17 +11,17 @@ use std::marker::PhantomData;
 
 /// A floating-point type, by its bits.
 pub trait Bits: Value {
-    /// In the order of the values, -0 below +0.
+    /// A key that orders like the values, with -0 below +0.
     type Key: PartialOrd + Copy;
-    /// Its place in that order.
+    /// Returns the value's key.
     fn key(self) -> Self::Key;
-    /// Is it a NaN?
+    /// Whether it is a NaN.
     fn nan(self) -> bool;
-    /// Is it a NaN that is quiet already?
+    /// Whether it is a NaN that is already quiet.
     fn quiet_bit(self) -> bool;
-    /// A NaN, quiet.
+    /// Returns a NaN quieted.
     fn quieted(self) -> Self;
-    /// Are the values the same, both zeros included?
+    /// Whether the values are equal; the two zeros are equal.
     fn same(self, other: Self) -> bool;
 }
 
@@ -67,7 +67,7 @@ bits!(F16, u16, i16, 0x7c00, 0x200, |x| x.0, |y| F16(y));
 bits!(f32, u32, i32, 0x7f80_0000, 0x40_0000, |x| x.to_bits(), |y| f32::from_bits(y));
 bits!(f64, u64, i64, 0x7ff0_0000_0000_0000, 0x8_0000_0000_0000, |x| x.to_bits(), |y| f64::from_bits(y));
 
-/// Picks by order unless there is a NaN. Of two quiet NaNs GFX9 gives the second and GFX11 the
+/// Selects by order unless there is a NaN. For two quiet NaNs GFX9 returns the second and GFX11 the
 /// first.
 #[inline(always)]
 fn choose<const GFX9: bool, T: Bits>(a: T, b: T, first: bool) -> T {
@@ -80,13 +80,13 @@ fn choose<const GFX9: bool, T: Bits>(a: T, b: T, first: bool) -> T {
     if signalling(a) { a.quieted() } else { r }
 }
 
-/// The lesser.
+/// Returns the smaller value.
 #[inline(always)]
 pub fn min<const GFX9: bool, T: Bits>(a: T, b: T) -> T {
     choose::<GFX9, T>(a, b, a.key() < b.key())
 }
 
-/// The greater.
+/// Returns the larger value.
 #[inline(always)]
 pub fn max<const GFX9: bool, T: Bits>(a: T, b: T) -> T {
     choose::<GFX9, T>(a, b, a.key() > b.key())
@@ -101,7 +101,7 @@ fn med3<const GFX9: bool, T: Bits>(a: T, b: T, c: T) -> T {
     if a.nan() | b.nan() | c.nan() { least } else { r }
 }
 
-/// Declares operations by what they do on each generation.
+/// Declares operations by their behaviour on each generation.
 macro_rules! orders {
     ($($op:ident => |$($x:ident),*| ($($in:ident),*) $body:expr;)*) => {$(
         struct $op<const GFX9: bool, T>(PhantomData<T>);
@@ -119,7 +119,7 @@ macro_rules! orders {
     )*};
 }
 
-/// An instruction of GFX9, with its form on GFX11.
+/// An instruction of GFX9 and its form on GFX11.
 trait ByGeneration: Lanes {
     type Gfx11: Lanes;
 }
@@ -167,7 +167,7 @@ impl ByGeneration for PackedMax<true> {
     type Gfx11 = PackedMax<false>;
 }
 
-/// Minima, maxima, medians.
+/// Minimum, maximum and median instructions.
 pub const TABLE: &[(&str, Lowering)] = &[
     ("v_min_f16", generation::<Min<true, F16>>),
     ("v_min_f32", generation::<Min<true, f32>>),

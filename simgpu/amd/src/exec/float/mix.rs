@@ -1,4 +1,4 @@
-//! Fused multiply-adds whose operands are binary16 or binary32 each, with a result of binary32 or,
+//! Fused multiply-adds whose operands are each binary16 or binary32, with a result of binary32 or,
 //! rounded a second time, of binary16.
 
 use super::half::{narrow, widen};
@@ -9,7 +9,7 @@ use crate::exec::program::{Finish, Step, Unsupported};
 use crate::exec::value::{F16, Kind};
 use crate::isa::{Encoding, Inst, Select, Unused};
 
-/// The operands as they come: a bit of `HALVES` for each that is binary16.
+/// Computes from the raw operands; `HALVES` has a set bit for each operand that is binary16.
 #[inline(always)]
 fn fma<const HALVES: u8>((a, b, c): (u32, u32, u32)) -> f32 {
     let number = |at: u8, word: u32| if HALVES >> at & 1 == 1 { widen(F16(word as u16)) } else { f32::from_bits(word) };
@@ -37,9 +37,9 @@ impl<const HALVES: u8> Lanes for MixHalf<HALVES> {
     }
 }
 
-/// The instruction as if in the encoding that has a magnitude and a half for each source, which is
-/// what its fields mean here: `op_sel_hi` says that a source is binary16, `op_sel` which half it
-/// is, `neg_hi` that its magnitude is taken.
+/// Returns the instruction in the form of the encoding that has an absolute value and a half for
+/// each source, because that is the meaning of its fields here: `op_sel_hi` says that a source is
+/// binary16, `op_sel` selects its half, and `neg_hi` takes its absolute value.
 fn plain(inst: &Inst) -> (Inst, u8, [Kind; 3]) {
     let halves = inst.op_sel_hi & 7;
     let kinds = std::array::from_fn(|at| if halves >> at & 1 == 1 { Kind::F16 } else { Kind::F32 });
@@ -74,7 +74,7 @@ fn word(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     choose!(Mix, lower, &inst, halves, &kinds)
 }
 
-/// The half that is not written keeps its bits on every generation.
+/// Lowers a result of one half. The other half keeps its bits on every generation.
 fn half<const HIGH: u8>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     let (inst, halves, kinds) = plain(inst);
     let mut step = choose!(MixHalf, lower, &inst, halves, &kinds)?;
@@ -83,6 +83,6 @@ fn half<const HIGH: u8>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsuppor
     Ok(step)
 }
 
-/// Mixed precision.
+/// The mixed-precision instructions.
 pub const TABLE: &[(&str, Lowering)] =
     &[("v_fma_mix_f32", word), ("v_fma_mixlo_f16", half::<0>), ("v_fma_mixhi_f16", half::<1>)];

@@ -18,7 +18,7 @@ mod packed;
 mod round;
 mod trig;
 
-/// Their tables.
+/// The tables of these instructions.
 pub const TABLES: &[super::Table] = &[
     arith::TABLE,
     half::TABLE,

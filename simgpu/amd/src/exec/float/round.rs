@@ -1,4 +1,4 @@
-//! Rounding to integers, and what is left of it.
+//! Rounding to integers, and the fractional part.
 
 use super::half::{narrow, widen};
 use crate::exec::lane::lanes;
@@ -10,7 +10,7 @@ const BELOW_ONE_F32: f32 = 1.0 - f32::EPSILON / 2.0;
 
 lanes! {
     /// Rounding. The fraction is `x - floor(x)`, rounded, and kept below one as the ISA documents
-    /// say.
+    /// require.
     TABLE:
     "v_floor_f16" => |x: F16| -> F16 { narrow(widen(x).floor()) };
     "v_floor_f32" => |x: f32| -> f32 { x.floor() };

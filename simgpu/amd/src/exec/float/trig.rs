@@ -1,9 +1,9 @@
-//! Parts of 2/pi for the reduction of large angles.
+//! Segments of 2/pi for the range reduction of large angles.
 
 use super::exponent::scale_f64;
 use crate::exec::lane::lanes;
 
-/// The first 1201 bits of the fraction 2/pi, the first bit highest; the rest is zero.
+/// The first 1201 bits of the fraction 2/pi, most significant bit first; the rest is zero.
 const TWO_OVER_PI: [u64; 19] = [
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,
@@ -26,9 +26,9 @@ const TWO_OVER_PI: [u64; 19] = [
     0x5603_3046_fc7b_0000,
 ];
 
-/// The 53 bits of 2/pi that follow the first `53 segment`, or as many more as the angle is larger
-/// than those can reduce. Angles from 2^945 on get them times 2^128, for a product that is no
-/// subnormal.
+/// Returns the 53 bits of 2/pi after the first `53 segment` bits. For angles too large for those
+/// bits, the segment starts correspondingly later. For angles from 2^945 the result is multiplied
+/// by 2^128, so that the product is not subnormal.
 #[inline(always)]
 fn part(angle: f64, segment: u32) -> f64 {
     let exponent = (angle.to_bits() >> 52 & 0x7ff) as i32;
@@ -41,7 +41,7 @@ fn part(angle: f64, segment: u32) -> f64 {
 }
 
 lanes! {
-    /// Large angles.
+    /// The range reduction of large angles.
     TABLE:
     "v_trig_preop_f64" => |angle: f64, segment: u32| -> f64 { part(angle, segment) };
 }

@@ -1,10 +1,10 @@
-//! Sums and differences of 32 and 64 bits.
+//! Addition and subtraction of 32 and 64 bits.
 
 use super::clamp::clamped;
 use crate::exec::lane::lanes;
 use crate::exec::value::{Flag, Mask};
 
-/// A sum with a carry in, and the carry out.
+/// Returns a sum with carry in, and the carry out.
 #[inline(always)]
 const fn add(a: u32, b: u32, carry: u32) -> (u32, bool) {
     let (sum, first) = a.overflowing_add(b);
@@ -12,7 +12,7 @@ const fn add(a: u32, b: u32, carry: u32) -> (u32, bool) {
     (sum, first | second)
 }
 
-/// A difference with a borrow in, and the borrow out.
+/// Returns a difference with borrow in, and the borrow out.
 #[inline(always)]
 const fn sub(a: u32, b: u32, borrow: u32) -> (u32, bool) {
     let (difference, first) = a.overflowing_sub(b);
@@ -20,7 +20,7 @@ const fn sub(a: u32, b: u32, borrow: u32) -> (u32, bool) {
     (difference, first | second)
 }
 
-/// The flag stays what it is where the result is clamped.
+/// Returns result and flag. The flag is the same if the result is clamped.
 #[inline(always)]
 const fn flagged((result, flag): (u32, bool)) -> (u32, Flag) {
     (result, Flag(flag))
@@ -32,7 +32,7 @@ const fn clamped_to((result, flag): (u32, bool), limit: u32) -> (u32, Flag) {
 }
 
 clamped! {
-    /// Sums and differences. Of carries and borrows a flag tells, `rev` exchanges the operands.
+    /// Additions and subtractions. A flag receives carries and borrows; `rev` swaps the operands.
     CLAMPED:
     "v_add_nc_u32" => |a: u32, b: u32| -> u32 { a.wrapping_add(b) } or { a.saturating_add(b) };
     "v_sub_nc_u32" => |a: u32, b: u32| -> u32 { a.wrapping_sub(b) } or { a.saturating_sub(b) };
@@ -64,7 +64,7 @@ clamped! {
 }
 
 lanes! {
-    /// Sums of which no flag tells and which are not clamped.
+    /// Additions without a flag and without clamping.
     TABLE:
     "v_add3_u32" => |a: u32, b: u32, c: u32| -> u32 { a.wrapping_add(b).wrapping_add(c) };
     "v_lshl_add_u32" => |a: u32, by: u32, b: u32| -> u32 { (a << (by & 31)).wrapping_add(b) };

@@ -3,14 +3,14 @@
 use crate::exec::lane::lanes;
 use crate::exec::value::Mask;
 
-/// A count, or -1 where there is nothing to find.
+/// Returns a count, or -1 if nothing was found.
 #[inline(always)]
 const fn found(count: u32, none: bool) -> i32 {
     if none { -1 } else { count as i32 }
 }
 
-/// The byte of two words that a selector names: 0 to 7 a byte, 8 to 11 the sign of byte 1, 3, 5 or
-/// 7 eight times, 12 zero, then all ones.
+/// Returns the byte of two words that a selector chooses: 0 to 7 a byte, 8 to 11 the sign of byte
+/// 1, 3, 5 or 7 repeated eight times, 12 zero, above that all ones.
 #[inline(always)]
 const fn permuted(words: u64, selector: u32) -> u32 {
     let place = if selector < 8 { selector } else { (selector & 3) * 2 + 1 };
@@ -28,7 +28,7 @@ const fn permuted(words: u64, selector: u32) -> u32 {
 }
 
 lanes! {
-    /// Shifts take their count modulo the width, and are written with the count first (`rev`).
+    /// Shifts take their count modulo the width; `rev` forms have the count first.
     TABLE:
     "v_mov_b32" => |a: u32| -> u32 { a };
     "v_mov_b64" => |a: u64| -> u64 { a };
@@ -77,7 +77,7 @@ lanes! {
     "v_bcnt_u32_b32" => |a: u32, b: u32| -> u32 { a.count_ones().wrapping_add(b) };
     "v_clz_i32_u32" => |a: u32| -> i32 { found(a.leading_zeros(), a == 0) };
     "v_ctz_i32_b32" => |a: u32| -> i32 { found(a.trailing_zeros(), a == 0) };
-    // The place of the first bit from the top that is not the sign.
+    // The position of the first bit from the top that differs from the sign.
     "v_cls_i32" => |a: i32| -> i32 {
         let differs = a ^ a >> 31;
         found(differs.leading_zeros(), differs == 0)

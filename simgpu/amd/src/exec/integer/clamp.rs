@@ -1,8 +1,7 @@
-//! Instructions whose result goes to the nearest number of its type where the clamp modifier is
-//! set, and wraps where it is not.
+//! Instructions whose result saturates if the clamp modifier is set, and wraps otherwise.
 
-/// As [`lanes!`](crate::exec::lane::lanes), with both results: `"v_add_nc_u32" => |a: u32, b: u32|
-/// -> u32 { wrapped } or { clamped };`
+/// Like [`lanes!`](crate::exec::lane::lanes), with both results: `"v_add_nc_u32" => |a: u32, b:
+/// u32| -> u32 { wrapped } or { clamped };`
 macro_rules! clamped {
     ($(#[$doc:meta])* $table:ident:
         $($name:literal => |$($x:ident: $t:ty),*| -> $out:ty $wrapped:block or $clamped:block;)*) => {
@@ -33,7 +32,7 @@ use crate::exec::lower::Lower;
 use crate::exec::program::{Step, Unsupported};
 use crate::isa::Inst;
 
-/// Lowers as the one or, where the result is clamped, as the other.
+/// Lowers as `Clamped` if the result is clamped, otherwise as `Wrapped`.
 pub fn choose<Wrapped: Lanes, Clamped: Lanes>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     if inst.clamp {
         lane::lower::<Clamped>(lower, &Inst { clamp: false, ..inst.clone() })

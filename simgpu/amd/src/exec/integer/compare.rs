@@ -1,11 +1,12 @@
-//! Comparisons of integers: a flag for each lane. `v_cmpx` also makes it the active lanes.
+//! Comparisons of integers, which give one flag per lane. `v_cmpx` also sets the active lanes to
+//! it.
 
 use crate::exec::lane::{Lanes, lower};
 use crate::exec::lower::Lowering;
 use crate::exec::value::{Flag, Value};
 use std::marker::PhantomData;
 
-/// A condition, by what it accepts: 1 less, 2 equal, 4 greater.
+/// A condition, by the relations that it accepts: 1 less, 2 equal, 4 greater.
 struct Compare<T, const ACCEPTED: u8>(PhantomData<T>);
 
 impl<T: Value + Ord, const ACCEPTED: u8> Lanes for Compare<T, ACCEPTED> {
@@ -42,16 +43,16 @@ macro_rules! compare {
 }
 
 compare! {
-    /// Of 16 bits, signed.
+    /// Signed 16-bit comparisons.
     I16: i16, "i16";
-    /// Of 16 bits, unsigned.
+    /// Unsigned 16-bit comparisons.
     U16: u16, "u16";
-    /// Of 32 bits, signed.
+    /// Signed 32-bit comparisons.
     I32: i32, "i32";
-    /// Of 32 bits, unsigned.
+    /// Unsigned 32-bit comparisons.
     U32: u32, "u32";
-    /// Of 64 bits, signed.
+    /// Signed 64-bit comparisons.
     I64: i64, "i64";
-    /// Of 64 bits, unsigned.
+    /// Unsigned 64-bit comparisons.
     U64: u64, "u64";
 }

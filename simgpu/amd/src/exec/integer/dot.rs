@@ -1,4 +1,4 @@
-//! Dot products of small integers in a register, added to 32 bits.
+//! Dot products of small integers in a register, added to a 32-bit number.
 
 use super::clamp::choose;
 use crate::exec::lane::Lanes;
@@ -7,15 +7,15 @@ use crate::exec::program::{Step, Unsupported};
 use crate::exec::value::U16x2;
 use crate::isa::Inst;
 
-/// An element of `BITS` bits, with its sign or without.
+/// Returns an element of `BITS` bits, signed or unsigned.
 #[inline(always)]
 const fn element<const BITS: u32, const SIGNED: bool>(word: u32, at: u32) -> i64 {
     let top = word << (32 - BITS - at * BITS);
     if SIGNED { (top as i32 >> (32 - BITS)) as i64 } else { (top >> (32 - BITS)) as i64 }
 }
 
-/// The dot product of elements of `BITS` bits, signed in the first operand where `A` says so, in
-/// the second where `B` does. The sum and the result are signed where `SUM` says so.
+/// The dot product of elements of `BITS` bits. The first operand is signed if `A` is set, the
+/// second if `B` is set. The sum and the result are signed if `SUM` is set.
 struct Dot<const BITS: u32, const A: bool, const B: bool, const SUM: bool, const CLAMPED: bool>;
 
 impl<const BITS: u32, const A: bool, const B: bool, const SUM: bool, const CLAMPED: bool> Lanes
@@ -36,7 +36,7 @@ impl<const BITS: u32, const A: bool, const B: bool, const SUM: bool, const CLAMP
     }
 }
 
-/// Of two elements of 16 bits, which `op_sel` may exchange.
+/// The dot product of two 16-bit elements, which `op_sel` may swap.
 struct Halves<const SIGNED: bool, const CLAMPED: bool>;
 
 impl<const SIGNED: bool, const CLAMPED: bool> Lanes for Halves<SIGNED, CLAMPED> {
@@ -49,19 +49,19 @@ impl<const SIGNED: bool, const CLAMPED: bool> Lanes for Halves<SIGNED, CLAMPED> 
     }
 }
 
-/// Both operands alike.
+/// Lowers a dot product whose operands have the same signedness.
 fn alike<const BITS: u32, const SIGNED: bool>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     choose::<Dot<BITS, SIGNED, SIGNED, SIGNED, false>, Dot<BITS, SIGNED, SIGNED, SIGNED, true>>(lower, inst)
 }
 
-/// The destination is the number that is added to.
+/// Lowers a dot product that is added to its destination.
 fn accumulating<const BITS: u32>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     let mut whole = inst.clone();
     (whole.src[2], whole.src_count) = (inst.dst, 3);
     alike::<BITS, true>(lower, &whole)
 }
 
-/// An operand is signed where its `neg_lo` is set.
+/// Lowers a dot product where an operand is signed if its `neg_lo` is set.
 fn either<const BITS: u32>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     let signed = inst.neg & 3;
     let inst = Inst { neg: inst.neg & !3, ..inst.clone() };
@@ -73,7 +73,7 @@ fn either<const BITS: u32>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsup
     }
 }
 
-/// Dot products.
+/// The dot products.
 pub const TABLE: &[(&str, Lowering)] = &[
     ("v_dot2_i32_i16", choose::<Halves<true, false>, Halves<true, true>>),
     ("v_dot2_u32_u16", choose::<Halves<false, false>, Halves<false, true>>),

@@ -1,6 +1,6 @@
-//! Integers of 16 bits in the low or, by `op_sel`, the high half of a register. What becomes of the
-//! other half is the engine's affair: GFX9 clears it but for the instructions that it added, GFX11
-//! keeps it. The legacy products are GFX8's, which clear it.
+//! 16-bit integers in the low half of a register, or in the high half if `op_sel` selects it. The
+//! engine handles the other half: GFX9 clears it, except for the instructions that GFX9 added, and
+//! GFX11 keeps it. The legacy products are GFX8's, which clear it.
 
 use super::clamp::clamped;
 use crate::exec::lane::lanes;

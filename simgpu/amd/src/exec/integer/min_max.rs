@@ -2,14 +2,15 @@
 
 use crate::exec::lane::lanes;
 
-/// The one in the middle.
+/// Returns the median.
 #[inline(always)]
 fn median<T: Ord + Copy>(a: T, b: T, c: T) -> T {
     a.max(b).min(c).max(a.min(b))
 }
 
 lanes! {
-    /// Of 32 and 16 bits. `maxmin` is the minimum of a maximum, `minmax` the maximum of a minimum.
+    /// 32-bit and 16-bit instructions. `maxmin` is the minimum of a maximum, `minmax` the maximum
+    /// of a minimum.
     TABLE:
     "v_min_i32" => |a: i32, b: i32| -> i32 { a.min(b) };
     "v_max_i32" => |a: i32, b: i32| -> i32 { a.max(b) };

@@ -11,7 +11,7 @@ mod packed;
 mod product;
 mod sad;
 
-/// Their tables.
+/// The tables of these instructions.
 pub const TABLES: &[super::Table] = &[
     arith::CLAMPED,
     arith::TABLE,

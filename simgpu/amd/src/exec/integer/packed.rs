@@ -1,29 +1,29 @@
-//! Two integers of 16 bits at a time.
+//! Two 16-bit integers at a time.
 
 use super::clamp::clamped;
 use crate::exec::lane::lanes;
 use crate::exec::value::U16x2;
 
-/// A function of both halves.
+/// Applies a function to both halves.
 #[inline(always)]
 fn each(a: U16x2, b: U16x2, f: impl Fn(u16, u16) -> u16) -> U16x2 {
     U16x2(f(a.0, b.0), f(a.1, b.1))
 }
 
-/// A function of both halves as signed numbers.
+/// Applies a function to both halves as signed numbers.
 #[inline(always)]
 fn each_signed(a: U16x2, b: U16x2, f: impl Fn(i16, i16) -> i16) -> U16x2 {
     each(a, b, |a, b| f(a as i16, b as i16) as u16)
 }
 
-/// The product of both halves with a sum, by a function of the exact result.
+/// Computes the product of both halves plus a sum; `to` converts the exact result.
 #[inline(always)]
 fn mad(a: U16x2, b: U16x2, c: U16x2, to: impl Fn(u32) -> u16) -> U16x2 {
     let one = |a: u16, b: u16, c: u16| to(u32::from(a) * u32::from(b) + u32::from(c));
     U16x2(one(a.0, b.0, c.0), one(a.1, b.1, c.1))
 }
 
-/// As [`mad`], signed.
+/// As [`mad`], for signed numbers.
 #[inline(always)]
 fn mad_signed(a: U16x2, b: U16x2, c: U16x2, to: impl Fn(i32) -> i16) -> U16x2 {
     let one = |a: u16, b: u16, c: u16| to(i32::from(a as i16) * i32::from(b as i16) + i32::from(c as i16)) as u16;

@@ -1,17 +1,17 @@
-//! Products, and products with a sum: of 32 bits, and of the 24-bit multiplier, which takes the low
-//! 24 bits of its operands.
+//! Products and multiply-adds, of 32 bits and of the 24-bit multiplier, which uses the low 24 bits
+//! of its operands.
 
 use super::clamp::clamped;
 use crate::exec::lane::lanes;
 use crate::exec::value::Flag;
 
-/// The low 24 bits.
+/// Returns the low 24 bits.
 #[inline(always)]
 const fn u24(a: u32) -> u64 {
     (a & 0xff_ffff) as u64
 }
 
-/// The low 24 bits with their sign.
+/// Returns the low 24 bits, sign-extended.
 #[inline(always)]
 const fn i24(a: i32) -> i64 {
     (a << 8 >> 8) as i64
@@ -28,8 +28,8 @@ fn clamp_i32(x: i64) -> i32 {
 }
 
 clamped! {
-    /// Products of 16 or 24 bits, exact in 64 before they are wrapped or clamped, and of 32 with a
-    /// sum of 64.
+    /// Products of 16 or 24 bits, exact in 64 bits before they are wrapped or clamped, and 32-bit
+    /// products with a 64-bit sum.
     CLAMPED:
     "v_mul_u32_u24" => |a: u32, b: u32| -> u32 { (u24(a) * u24(b)) as u32 } or { clamp_u32(u24(a) * u24(b)) };
     "v_mul_i32_i24" => |a: i32, b: i32| -> i32 { (i24(a) * i24(b)) as i32 } or { clamp_i32(i24(a) * i24(b)) };
@@ -60,7 +60,7 @@ clamped! {
         let (sum, carry) = (u64::from(a) * u64::from(b)).overflowing_add(c);
         (if carry { u64::MAX } else { sum }, Flag(carry))
     };
-    // The flag is the sign of the exact sum, which 65 bits hold.
+    // The flag is the sign of the exact sum, which needs 65 bits.
     "v_mad_i64_i32" => |a: i32, b: i32, c: i64| -> (i64, Flag) {
         let (sum, overflow) = (i64::from(a) * i64::from(b)).overflowing_add(c);
         (sum, Flag((sum < 0) != overflow))
@@ -72,7 +72,7 @@ clamped! {
 }
 
 lanes! {
-    /// Products alone.
+    /// Products without a sum.
     TABLE:
     "v_mul_lo_u32" => |a: u32, b: u32| -> u32 { a.wrapping_mul(b) };
     "v_mul_hi_u32" => |a: u32, b: u32| -> u32 { ((u64::from(a) * u64::from(b)) >> 32) as u32 };

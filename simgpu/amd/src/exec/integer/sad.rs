@@ -1,17 +1,17 @@
-//! Sums of absolute differences, averages of bytes, and the packing of integers into narrower ones.
+//! Sums of absolute differences, averages of bytes, and packing of integers into narrower ones.
 
 use super::clamp::clamped;
 use crate::exec::lane::lanes;
 use crate::exec::value::U16x2;
 
-/// A byte of a word.
+/// Returns a byte of a word.
 #[inline(always)]
 const fn byte(a: u32, at: u32) -> u32 {
     a >> (8 * at) & 0xff
 }
 
-/// The sum of the differences of all bytes; masked, of those whose byte of the second word is not
-/// zero.
+/// Returns the sum of the absolute differences of all bytes; if `MASKED`, only of those whose byte
+/// in the second word is not zero.
 #[inline(always)]
 fn sad<const MASKED: bool>(a: u32, b: u32) -> u32 {
     (0..4).fold(0, |sum, at| {
@@ -20,7 +20,7 @@ fn sad<const MASKED: bool>(a: u32, b: u32) -> u32 {
     })
 }
 
-/// Sums of four neighbouring places in `a`, each added to a 16-bit number of `c`.
+/// Returns the sums at four neighbouring positions in `a`, each added to a 16-bit number of `c`.
 #[inline(always)]
 fn four<const MASKED: bool, const CLAMPED: bool>(a: u64, b: u32, c: u64) -> u64 {
     (0..4).fold(0, |all, at| {
@@ -35,13 +35,14 @@ const fn sad_u16(a: u32, b: u32) -> u32 {
     (a & 0xffff).abs_diff(b & 0xffff) + (a >> 16).abs_diff(b >> 16)
 }
 
-/// The mean of a byte of two words, rounded up where the third has its lowest bit set.
+/// Returns the mean of a byte of two words, rounded up if the third word has the lowest bit of that
+/// byte set.
 #[inline(always)]
 const fn mean(a: u32, b: u32, up: u32, at: u32) -> u32 {
     (byte(a, at) + byte(b, at) + (byte(up, at) & 1)) >> 1 << (8 * at)
 }
 
-/// To a byte.
+/// Saturates to a byte.
 #[inline(always)]
 fn saturated_byte(x: u16) -> u16 {
     (x as i16).clamp(0, 255) as u16

@@ -1,4 +1,4 @@
-//! Atomics: what becomes of the value in memory. They are atomic between the host's threads.
+//! Atomics: how they change the value in memory. They are atomic between the host's threads.
 
 use super::operation::{DATA, NO_ROW, Operation, SECOND, row, set_words, words};
 use super::width::MOST;
@@ -8,19 +8,19 @@ use isobit_simgpu_core::check::Access;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What an atomic works on.
+/// The type of an atomic's operands.
 pub trait Word: Copy {
-    /// Registers.
+    /// The number of registers.
     const WORDS: usize;
-    /// From registers.
+    /// Reads the value from registers.
     fn from_words(words: [u32; MOST]) -> Self;
-    /// To registers.
+    /// Returns the value as registers.
     fn words(self) -> [u32; MOST];
-    /// Replaces the value at `at`, and gives the old one.
+    /// Replaces the value at `at`, and returns the old one.
     ///
     /// # Safety
-    /// The value at `at` may be accessed, at a multiple of its size, and by other threads through
-    /// this function alone or with the race that the simulated kernel has.
+    /// The value at `at` may be accessed, at a multiple of its size. Other threads access it only
+    /// through this function, or the simulated kernel has a race.
     unsafe fn update(at: *mut u8, new: impl Fn(Self) -> Self) -> Self;
 }
 
@@ -59,17 +59,17 @@ word! {
     u64, AtomicU64, 2, |words| u64::from(words[0]) | u64::from(words[1]) << 32, |x| [x as u32, (x >> 32) as u32, 0, 0];
 }
 
-/// What an atomic makes of the value in memory.
+/// How an atomic changes the value in memory.
 pub trait Change {
-    /// What it works on.
+    /// The type of its operands.
     type Word: Word;
-    /// Has it a second operand?
+    /// Whether it has a second operand.
     const SECOND: bool = false;
-    /// The new value from the old one and the operands.
+    /// Computes the new value from the old one and the operands.
     fn new(old: Self::Word, data: Self::Word, second: Self::Word) -> Self::Word;
 }
 
-/// An atomic.
+/// An atomic operation.
 pub struct Atomic<C>(PhantomData<C>);
 
 impl<C: Change> Operation for Atomic<C> {
@@ -83,7 +83,7 @@ impl<C: Change> Operation for Atomic<C> {
         let count = C::Word::WORDS;
         let operand = |place: usize| C::Word::from_words(words(wave, row(step.rows[place]), count, lane));
         let (data, second) = (operand(DATA), operand(SECOND));
-        // SAFETY: as the caller promises, and the check let only aligned lanes pass.
+        // SAFETY: as the caller promises; the check allowed only aligned lanes.
         let old = unsafe { C::Word::update(at, |old| C::new(old, data, second)) };
         if step.dst != NO_ROW {
             set_words(wave, usize::from(step.dst), count, lane, old.words());
@@ -91,8 +91,8 @@ impl<C: Change> Operation for Atomic<C> {
     }
 }
 
-/// Declares atomics: of the old value, the operand and, where there is a third name, the second
-/// operand.
+/// Declares atomics as functions of the old value, the operand and, if there is a third name, the
+/// second operand.
 macro_rules! changes {
     ($($(#[$doc:meta])* $name:ident: $word:ty, |$old:ident, $data:ident $(, $second:ident)?| $new:expr;)*) => {$(
         $(#[$doc])*
@@ -112,7 +112,7 @@ macro_rules! changes {
     )*};
 }
 
-/// The IEEE minimum: of a number and a NaN the number, of two zeros the negative one.
+/// The IEEE minimum or maximum: for a number and a NaN it is the number; -0 is less than +0.
 macro_rules! float {
     ($type:ident, $minimum:ident, $maximum:ident) => {
         fn $minimum(a: $type, b: $type) -> $type {
@@ -136,7 +136,7 @@ fn on_f64(old: u64, data: u64, f: impl Fn(f64, f64) -> f64) -> u64 {
     f(f64::from_bits(old), f64::from_bits(data)).to_bits()
 }
 
-/// Each half on its own.
+/// Applies a function to each half separately.
 fn on_halves(old: u32, data: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(old as u16, data as u16)) | u32::from(f((old >> 16) as u16, (data >> 16) as u16)) << 16
 }
@@ -150,19 +150,19 @@ changes! {
     SubU32: u32, |old, x| old.wrapping_sub(x);
     /// Difference.
     SubU64: u64, |old, x| old.wrapping_sub(x);
-    /// Difference from the operand.
+    /// Operand minus old value.
     RsubU32: u32, |old, x| x.wrapping_sub(old);
-    /// Difference from the operand.
+    /// Operand minus old value.
     RsubU64: u64, |old, x| x.wrapping_sub(old);
-    /// Difference, not below zero.
+    /// Difference, saturating at zero.
     CsubU32: u32, |old, x| old.saturating_sub(x);
-    /// Counts up, from the operand to zero.
+    /// Counts up, and wraps to zero at the operand.
     IncU32: u32, |old, x| if old >= x { 0 } else { old + 1 };
-    /// Counts up, from the operand to zero.
+    /// Counts up, and wraps to zero at the operand.
     IncU64: u64, |old, x| if old >= x { 0 } else { old + 1 };
-    /// Counts down, from zero or above the operand to the operand.
+    /// Counts down, and wraps to the operand at zero or from above the operand.
     DecU32: u32, |old, x| if old == 0 || old > x { x } else { old - 1 };
-    /// Counts down, from zero or above the operand to the operand.
+    /// Counts down, and wraps to the operand at zero or from above the operand.
     DecU64: u64, |old, x| if old == 0 || old > x { x } else { old - 1 };
     /// Minimum.
     MinI32: u32, |old, x| (old as i32).min(x as i32) as u32;
@@ -180,43 +180,43 @@ changes! {
     MaxU32: u32, |old, x| old.max(x);
     /// Maximum.
     MaxU64: u64, |old, x| old.max(x);
-    /// Conjunction.
+    /// Bitwise AND.
     AndB32: u32, |old, x| old & x;
-    /// Conjunction.
+    /// Bitwise AND.
     AndB64: u64, |old, x| old & x;
-    /// Disjunction.
+    /// Bitwise OR.
     OrB32: u32, |old, x| old | x;
-    /// Disjunction.
+    /// Bitwise OR.
     OrB64: u64, |old, x| old | x;
-    /// Exclusive disjunction.
+    /// Bitwise XOR.
     XorB32: u32, |old, x| old ^ x;
-    /// Exclusive disjunction.
+    /// Bitwise XOR.
     XorB64: u64, |old, x| old ^ x;
-    /// Replacement.
+    /// Exchange.
     SwapB32: u32, |_old, x| x;
-    /// Replacement.
+    /// Exchange.
     SwapB64: u64, |_old, x| x;
-    /// Replacement of what equals the second operand.
+    /// Compare and swap: replaces the value if it equals the second operand.
     CmpSwapB32: u32, |old, x, compare| if old == compare { x } else { old };
-    /// Replacement of what equals the second operand.
+    /// Compare and swap: replaces the value if it equals the second operand.
     CmpSwapB64: u64, |old, x, compare| if old == compare { x } else { old };
-    /// Replacement of a float that equals the second operand.
+    /// Compare and swap of a float: replaces the value if it equals the second operand.
     CmpSwapF32: u32, |old, x, compare| if f32::from_bits(old) == f32::from_bits(compare) { x } else { old };
-    /// Replacement of a float that equals the second operand.
+    /// Compare and swap of a float: replaces the value if it equals the second operand.
     CmpSwapF64: u64, |old, x, compare| if f64::from_bits(old) == f64::from_bits(compare) { x } else { old };
-    /// As [`CmpSwapB32`], with the operands the other way round: GFX9's order in DS instructions.
+    /// As [`CmpSwapB32`], with the operands swapped: GFX9's order in DS instructions.
     CmpStB32: u32, |old, compare, x| if old == compare { x } else { old };
-    /// As [`CmpSwapB64`], with the operands the other way round.
+    /// As [`CmpSwapB64`], with the operands swapped.
     CmpStB64: u64, |old, compare, x| if old == compare { x } else { old };
-    /// As [`CmpSwapF32`], with the operands the other way round.
+    /// As [`CmpSwapF32`], with the operands swapped.
     CmpStF32: u32, |old, compare, x| if f32::from_bits(old) == f32::from_bits(compare) { x } else { old };
-    /// As [`CmpSwapF64`], with the operands the other way round.
+    /// As [`CmpSwapF64`], with the operands swapped.
     CmpStF64: u64, |old, compare, x| if f64::from_bits(old) == f64::from_bits(compare) { x } else { old };
-    /// Replacement of the bits that the operand has.
+    /// Replaces the bits in the mask, which is the first operand, with the second operand.
     MskOrB32: u32, |old, mask, x| old & !mask | x;
-    /// Replacement of the bits that the operand has.
+    /// Replaces the bits in the mask, which is the first operand, with the second operand.
     MskOrB64: u64, |old, mask, x| old & !mask | x;
-    /// Difference where it is not negative, else the sum with the second operand.
+    /// The difference if it is not negative, otherwise the sum with the second operand.
     WrapB32: u32, |old, x, y| if old >= x { old - x } else { old.wrapping_add(y) };
     /// Sum.
     AddF32: u32, |old, x| on_f32(old, x, |a, b| a + b);

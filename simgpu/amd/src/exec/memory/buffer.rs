@@ -1,5 +1,5 @@
-//! Memory by buffer resource. gfx90a reaches private memory so, by a resource that is swizzled;
-//! other resources are over global memory.
+//! Memory accesses by buffer resource. On gfx90a private memory is accessed in this way, through a
+//! swizzled resource; other resources describe global memory.
 
 use super::atomic::*;
 use super::checked_access;
@@ -13,16 +13,16 @@ use crate::exec::{Env, Flow, Step, Wave, source};
 use crate::isa::{Inst, Operand};
 use isobit_simgpu_core::check::{Access, LANES, lanes_of};
 
-/// Memory by buffer resource.
+/// The address space of buffer resources.
 pub struct Buffer;
 
-/// The place of the scalar offset.
+/// The index of the scalar offset among the step's scalars.
 const OFFSET: usize = 0;
-/// In the second word of a resource: the lanes' elements lie together (on GFX11 of two bits the
-/// higher).
+/// A bit in the second word of a resource: the elements of the lanes are interleaved (on GFX11 it
+/// is the higher of two bits).
 const SWIZZLED: u32 = 1 << 31;
 
-/// A resource over global memory without structure.
+/// A resource over unstructured global memory.
 struct Raw {
     base: u64,
     bytes: u32,
@@ -34,7 +34,7 @@ impl Space for Buffer {
             return Err(modifier(inst, "an index"));
         }
         let Operand::Sgpr(resource) = inst.src[2] else {
-            return Err(modifier(inst, "a resource that is in no registers"));
+            return Err(modifier(inst, "a resource that is not in registers"));
         };
         step.sdst = resource;
         step.scalars[OFFSET] = lower.scalar(inst, inst.src[3], Kind::Int32)?;
@@ -51,7 +51,7 @@ impl Space for Buffer {
             _ => [0; 64],
         };
         if wave.word(step.sdst + 1) & SWIZZLED != 0 {
-            // Offsets of the wave as a whole count the bytes of all its lanes.
+            // Offsets of the whole wave count the bytes of all its lanes.
             let base = offset.wrapping_add(scalar / wave.width as u32);
             checked_access::private(wave, step, env, form, mask, &vector.map(|v| v.wrapping_add(base)));
             return Flow::Next;
@@ -63,7 +63,7 @@ impl Space for Buffer {
                 return Flow::Fault;
             }
         };
-        // What lies outside of the resource reads zero, and is not written.
+        // Loads outside the resource return zero, and stores there are ignored.
         let at = vector.map(|v| u64::from(v) + u64::from(offset));
         let inside = |lane: usize| at[lane] + u64::from(scalar) + u64::from(form.bytes) <= u64::from(raw.bytes);
         let reached = mask & (0..64).fold(0, |lanes, lane| lanes | u64::from(inside(lane)) << lane);
@@ -76,21 +76,22 @@ impl Space for Buffer {
     }
 }
 
-/// What lanes get that reach outside of their resource: zeros, and a store goes nowhere.
+/// Handles lanes that access memory outside their resource: loads return zero, and stores are
+/// ignored.
 fn zero(wave: &mut Wave, step: &Step, form: &Form, lanes: u64) {
     if lanes == 0 || form.access == Access::Store || step.dst == NO_ROW {
         return;
     }
     let mut zeros = [0; MOST];
     if form.access == Access::Load {
-        // SAFETY: a load reads no more than a lane can take.
+        // SAFETY: a load reads at most one lane's maximum, and `zeros` has that size.
         unsafe { (form.lanes)(wave, step, lanes, &[zeros.as_mut_ptr().cast(); LANES]) };
     } else {
         lanes_of(lanes).for_each(|lane| set_words(wave, step.dst.into(), form.stored, lane as usize, zeros));
     }
 }
 
-/// A resource of raw bytes from four scalar registers.
+/// Returns a raw-bytes resource from four scalar registers.
 fn resource(wave: &Wave, at: u8) -> Result<Raw, String> {
     let [base, high, bytes] = [0, 1, 2].map(|i| wave.word(at + i));
     match high >> 16 & 0x3fff {

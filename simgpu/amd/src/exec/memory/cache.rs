@@ -1,5 +1,5 @@
-//! Cache control. The simulated memory has no caches: every access sees what was written before it,
-//! and these do nothing.
+//! Cache control. The simulated memory has no caches: every access sees all earlier writes, so
+//! these instructions do nothing.
 
 use crate::exec::Flow;
 use crate::exec::whole::wave;

@@ -1,5 +1,5 @@
-//! Generic addresses: those in the apertures reach group and private memory, all others global
-//! memory.
+//! Generic addresses: those in the apertures refer to group and private memory, all others to
+//! global memory.
 
 use super::atomic::*;
 use super::checked_access;
@@ -11,7 +11,7 @@ use crate::exec::program::Unsupported;
 use crate::exec::{Env, Flow, Step, Wave};
 use crate::isa::Inst;
 
-/// Memory by generic address.
+/// The generic address space.
 pub struct Flat;
 
 impl Space for Flat {

@@ -1,5 +1,5 @@
-//! Global memory: a 64-bit address in two vector registers, or a scalar base with a 32-bit vector
-//! offset.
+//! Global memory: the address is 64 bits in two vector registers, or a scalar base with a 32-bit
+//! vector offset.
 
 use super::atomic::*;
 use super::checked_access;
@@ -13,16 +13,16 @@ use crate::exec::{Env, Flow, Step, Wave, source};
 use crate::isa::{Inst, Operand};
 use isobit_simgpu_core::check::LANES;
 
-/// Global memory.
+/// The global address space.
 pub struct Global;
 
-/// The place of the scalar base.
+/// The index of the scalar base among the step's scalars.
 const BASE: usize = 0;
 
 impl Space for Global {
     fn address(lower: &mut Lower, inst: &Inst, step: &mut Step) -> Result<(), Unsupported> {
         address_row(lower, inst, step)?;
-        // Loads have no data before it.
+        // Loads have no data operand before it.
         let base = if inst.src_count == 2 { inst.src[1] } else { inst.src[2] };
         if base != Operand::None {
             step.scalars[BASE] = lower.scalar(inst, base, Kind::Uint64)?;
@@ -41,7 +41,7 @@ impl Space for Global {
     }
 }
 
-/// The addresses of all lanes of a full-sized wave, active or not.
+/// Returns the addresses of all lanes of a full-sized wave, active or not.
 #[inline(always)]
 fn addresses(wave: &Wave, step: &Step, env: &Env<'_>) -> [u64; LANES] {
     let low = &wave.v[row(step.rows[ADDRESS]) & 511].0;

@@ -1,5 +1,5 @@
-//! Instructions that reach memory: an operation (a load, a store, an atomic) in a space, which
-//! makes the addresses and reaches global, group or private memory with them.
+//! Memory instructions: an operation (a load, a store, an atomic) in a space, which computes the
+//! addresses and accesses global, group or private memory with them.
 
 #[doc(hidden)]
 pub mod atomic;
@@ -19,7 +19,7 @@ mod width;
 
 pub use private::Private;
 
-/// Their tables.
+/// The tables of these instructions.
 pub const TABLES: &[super::Table] = &[
     scalar::TABLE,
     share::TABLE,

@@ -1,5 +1,5 @@
-//! What instructions do with the memory they reach, whichever memory that is: loads, stores, and
-//! (in [`atomic`](super::atomic)) atomics.
+//! The operations of memory instructions, independent of the kind of memory: loads, stores, and (in
+//! [`atomic`](super::atomic)) atomics.
 
 use super::width::{MOST, Unit};
 use crate::exec::program::Source;
@@ -7,62 +7,62 @@ use crate::exec::{Step, Wave};
 use isobit_simgpu_core::check::{Access, LANES, lanes_of};
 use std::marker::PhantomData;
 
-/// The step's destination where an atomic returns nothing.
+/// The step's destination if an atomic returns nothing.
 pub const NO_ROW: u16 = u16::MAX;
-/// Places of the rows of a step: the address, what is stored, and what comes second to it.
+/// Indices of a step's rows: the address, the stored data, and the second data operand.
 pub const ADDRESS: usize = 0;
 /// See [`ADDRESS`].
 pub const DATA: usize = 1;
 /// See [`ADDRESS`].
 pub const SECOND: usize = 2;
 
-/// An operation, for those that check and address: only moving the bytes is different code for
-/// each.
+/// An operation as the code for checks and addresses sees it. Only the code that moves the bytes
+/// differs between operations.
 pub struct Form {
-    /// For the checks.
+    /// The kind of access, for the checks.
     pub access: Access,
-    /// Bytes of a lane.
+    /// Bytes per lane.
     pub bytes: u32,
-    /// What the address must be a multiple of. The hardware takes loads and stores anywhere in the
-    /// mode that the runtime sets; that an element of up to four bytes lies where a pointer to it
-    /// may point is what the source promises, on AMD's cards as on others.
+    /// The required alignment of the address. In the mode that the runtime sets, the hardware
+    /// accepts loads and stores at any address. But the source promises, on AMD's cards as on
+    /// others, that an element of up to four bytes lies where a pointer to it may point.
     pub align: u32,
-    /// Registers that it stores (of an atomic: of each operand).
+    /// The number of registers that it stores (for an atomic: of each operand).
     pub stored: usize,
-    /// Has it a second operand?
+    /// Whether it has a second operand.
     pub second: bool,
-    /// Does it for lanes that follow each other, whose bytes do too. Atomics do not.
+    /// Does the operation for consecutive lanes with consecutive bytes. Atomics do not have it.
     pub row: Option<Row>,
-    /// Does it for the lanes of a mask.
+    /// Does the operation for the lanes of a mask.
     pub lanes: Lanes,
 }
 
-/// Of so many lanes from one on, with the place of the first lane's bytes.
+/// A function for a number of lanes from a first one, with the address of the first lane's bytes.
 ///
 /// # Safety
-/// The bytes of each of the lanes may be accessed.
+/// The bytes of each lane may be accessed.
 pub type Row = unsafe fn(&mut Wave, &Step, usize, usize, *mut u8);
 
-/// Of the lanes of a mask, with the place of each lane's bytes.
+/// A function for the lanes of a mask, with the address of each lane's bytes.
 ///
 /// # Safety
-/// The bytes of each of the lanes may be accessed.
+/// The bytes of each lane in the mask may be accessed.
 pub type Lanes = unsafe fn(&mut Wave, &Step, u64, &Places);
 
-/// The places of all lanes' bytes; of lanes that are not in the mask any.
+/// The addresses of all lanes' bytes; for lanes that are not in the mask the address is arbitrary.
 pub type Places = [*mut u8; LANES];
 
-/// What a lane does with its bytes.
+/// The operation of one lane on its bytes.
 pub trait Operation: Sized {
-    /// For the checks.
+    /// The kind of access, for the checks.
     const ACCESS: Access;
-    /// Bytes of a lane.
+    /// Bytes per lane.
     const BYTES: u32;
-    /// Registers that it stores (of an atomic: of each operand).
+    /// The number of registers that it stores (for an atomic: of each operand).
     const STORED: usize;
-    /// Has it a second operand?
+    /// Whether it has a second operand.
     const SECOND: bool = false;
-    /// All of it.
+    /// The operation's form.
     const FORM: Form = {
         let atomic = matches!(Self::ACCESS, Access::Atomic);
         Form {
@@ -76,7 +76,7 @@ pub trait Operation: Sized {
         }
     };
 
-    /// Does it for one lane.
+    /// Does the operation for one lane.
     ///
     /// # Safety
     /// The bytes at `at` may be accessed.
@@ -84,9 +84,10 @@ pub trait Operation: Sized {
 }
 
 unsafe fn in_row<O: Operation>(wave: &mut Wave, step: &Step, first: usize, count: usize, start: *mut u8) {
-    // SAFETY: the bytes of the lanes follow each other, and the caller answers for all of them.
+    // SAFETY: the bytes of the lanes are consecutive, and the caller promises access to all of
+    // them.
     let mut perform = |lane: usize, i: usize| unsafe { O::perform(wave, step, lane, start.add(i * O::BYTES as usize)) };
-    // Whole waves are loops of known length.
+    // For whole waves the loops have a known length.
     match (first, count) {
         (0, 64) => (0..64).for_each(|lane| perform(lane, lane)),
         (0, 32) => (0..32).for_each(|lane| perform(lane, lane)),
@@ -99,7 +100,7 @@ unsafe fn in_lanes<O: Operation>(wave: &mut Wave, step: &Step, lanes: u64, at: &
     lanes_of(lanes).for_each(|lane| unsafe { O::perform(wave, step, lane as usize, at[lane as usize & 63]) });
 }
 
-/// The number of a row.
+/// Returns the number of a row.
 #[inline(always)]
 pub fn row(source: Source) -> usize {
     match source {
@@ -108,7 +109,7 @@ pub fn row(source: Source) -> usize {
     }
 }
 
-/// The words of a lane from consecutive rows.
+/// Returns the words of a lane from consecutive rows.
 #[inline(always)]
 pub fn words(wave: &Wave, first: usize, count: usize, lane: usize) -> [u32; MOST] {
     std::array::from_fn(|i| if i < count { wave.v[(first + i) & 511].0[lane & 63] } else { 0 })
@@ -122,7 +123,7 @@ pub fn set_words(wave: &mut Wave, first: usize, count: usize, lane: usize, words
     }
 }
 
-/// Memory to registers.
+/// Moves data from memory to registers.
 pub struct Load<U>(PhantomData<U>);
 
 impl<U: Unit> Operation for Load<U> {
@@ -139,7 +140,7 @@ impl<U: Unit> Operation for Load<U> {
     }
 }
 
-/// Registers to memory.
+/// Moves data from registers to memory.
 pub struct Store<U>(PhantomData<U>);
 
 impl<U: Unit> Operation for Store<U> {
@@ -155,8 +156,8 @@ impl<U: Unit> Operation for Store<U> {
     }
 }
 
-/// The first lane of `overlap` whose bytes are not what an earlier lane of `lanes` stores in the
-/// same place.
+/// Returns the first lane of `overlap` whose bytes differ from those that an earlier lane of
+/// `lanes` stores in the same place.
 #[cold]
 pub fn disagreeing(
     wave: &mut Wave,
@@ -168,8 +169,8 @@ pub fn disagreeing(
 ) -> Option<usize> {
     let mut stored = [[0u8; 4 * MOST]; LANES];
     let places: Places = stored.each_mut().map(|bytes| bytes.as_mut_ptr());
-    // SAFETY: a store writes no more than it has registers, and every lane has room for the most of
-    // them.
+    // SAFETY: a store writes at most its registers, and every lane has room for the maximum number
+    // of them.
     unsafe { (form.lanes)(wave, step, lanes, &places) };
     let end = |lane: usize| address(lane) + u64::from(form.bytes);
     let byte = |lane: usize, at: u64| stored[lane][(at - address(lane)) as usize];

@@ -1,25 +1,26 @@
-//! Private memory of a wave's threads: stacks and spilled registers. No other thread reaches it, so
-//! that there are no races to look for.
+//! Private memory of a wave's threads: stacks and spilled registers. No other thread accesses it,
+//! so there are no races to check for.
 
 use super::operation::Form;
 use crate::exec::{Env, Wave};
 use isobit_simgpu_core::check::{Access, LANES, lanes_of};
 use isobit_simgpu_core::finding::{Finding, FindingKind};
 
-/// Private memory, each thread's bytes together.
+/// Private memory; the bytes of each thread are contiguous.
 #[derive(Debug, Default)]
 pub struct Private {
-    /// Bytes of a thread.
+    /// Bytes per thread.
     pub bytes_per_lane: u32,
-    /// The bytes of all lanes, lane after lane. Whole words, so that 64-bit atomics find them
-    /// aligned.
+    /// The bytes of all lanes, lane after lane. They are stored as whole words, so that 64-bit
+    /// atomics are aligned.
     words: Vec<u64>,
-    /// Which of them were written.
+    /// Which bytes have been written.
     init: Vec<u8>,
 }
 
 impl Private {
-    /// Makes it uninitialised memory of so many bytes a lane, at least; whole words of eight.
+    /// Resets it to uninitialised memory of at least `bytes_per_lane` bytes per lane, rounded up to
+    /// words of eight bytes.
     pub fn reset(&mut self, bytes_per_lane: u32, lanes: usize) {
         self.bytes_per_lane = bytes_per_lane.next_multiple_of(8);
         let all = self.bytes_per_lane as usize * lanes;
@@ -28,14 +29,14 @@ impl Private {
         self.init.resize(all, 0);
     }
 
-    /// The bytes of all lanes.
+    /// Returns the bytes of all lanes.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the words are as many bytes, of which any value will do.
+        // SAFETY: the words have this number of bytes, and every byte value is valid.
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), 8 * self.words.len()) }
     }
 }
 
-/// The lanes whose access may be made; what is wrong is told, and what is written counts as
+/// Returns the lanes whose access is allowed. Reports invalid accesses, and marks written bytes as
 /// initialised.
 pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: &[u32; LANES]) -> u64 {
     let &Form { access, bytes, align, .. } = form;
@@ -58,7 +59,7 @@ pub fn check(wave: &mut Wave, env: &Env<'_>, form: &Form, mask: u64, addresses: 
         }
         let init = &mut wave.private.init[lane * stride + at..][..bytes as usize];
         if access != Access::Store && init.contains(&0) {
-            wrong.get_or_insert((FindingKind::UninitialisedRead, lane, "reads what was never written"));
+            wrong.get_or_insert((FindingKind::UninitialisedRead, lane, "reads uninitialised memory"));
         }
         if access != Access::Load {
             init.fill(1);
@@ -87,7 +88,7 @@ fn tell(wave: &Wave, env: &Env<'_>, kind: FindingKind, lane: usize, offset: i64,
 }
 
 impl Private {
-    /// Makes its bytes these, all of them written: for tests.
+    /// Sets its bytes and marks them as written, for tests.
     #[doc(hidden)]
     pub fn fill(&mut self, bytes: &[u8]) {
         self.bytes_mut().copy_from_slice(bytes);

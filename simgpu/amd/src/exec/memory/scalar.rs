@@ -8,12 +8,12 @@ use crate::exec::{Env, Flow, Step, Wave, source};
 use crate::isa::{Inst, Operand, sreg};
 use std::sync::atomic::Ordering;
 
-/// Places of a step's scalars: the base (or the resource's first half) and the offset register.
+/// Indices of a step's scalars: the base (or the resource's first half) and the offset register.
 const BASE: usize = 0;
 /// See [`BASE`].
 const OFFSET: usize = 1;
 
-/// Lowers a load of `N` words, by resource where `BUFFER` says so.
+/// Lowers a load of `N` words; through a resource if `BUFFER` is set.
 fn load<const N: usize, const BUFFER: bool>(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     let mut step = lower.whole(inst, run::<N, BUFFER>, &[Kind::Uint64])?;
     step.scalars[OFFSET] = match inst.src[1] {
@@ -31,7 +31,7 @@ fn run<const N: usize, const BUFFER: bool>(wave: &mut Wave, step: &Step, env: &m
     let (mut address, mut count) = (base.wrapping_add_signed(offset), N);
     if BUFFER {
         address = (base & 0xffff_ffff_ffff).wrapping_add_signed(offset);
-        // Words outside of the resource read zero.
+        // Words outside the resource read as zero.
         let bytes = match step.scalars[BASE] {
             Scalar::Register(at) => wave.word(at + 2),
             _ => 0,
@@ -39,7 +39,7 @@ fn run<const N: usize, const BUFFER: bool>(wave: &mut Wave, step: &Step, env: &m
         let left = i64::from(bytes).saturating_sub(offset & !3);
         count = if offset < 0 { 0 } else { N.min(usize::try_from(left / 4).unwrap_or(0)) };
     }
-    // The low bits of the address are not looked at.
+    // The low bits of the address are ignored.
     address &= !3;
     if count > 0 {
         let (place, site) = (wave.place(env), wave.site());
@@ -47,8 +47,8 @@ fn run<const N: usize, const BUFFER: bool>(wave: &mut Wave, step: &Step, env: &m
         if env.launch.check_uniform(&place, site, address, 4 * count as u32, 4, cache, env.describe) {
             for (i, word) in words.iter_mut().enumerate().take(count) {
                 // SAFETY: the check found all of the words in a live allocation, at a multiple of
-                // four. Where other threads of the simulated card write them at the same time, the
-                // kernel has a race, which the checks tell.
+                // four. If other threads of the simulated card write them at the same time, the
+                // kernel has a race, which the checks report.
                 *word = unsafe { (address as *const u32).add(i).read() };
             }
         }
@@ -61,7 +61,7 @@ fn run<const N: usize, const BUFFER: bool>(wave: &mut Wave, step: &Step, env: &m
     Flow::Next
 }
 
-/// Lowers an instruction that reads a clock. Each reading is later than the one before it.
+/// Lowers an instruction that reads a clock. Each reading is larger than the previous one.
 fn clock(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     fn run(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
         wave.set_pair(step.sdst, env.clock.fetch_add(1, Ordering::Relaxed));
@@ -70,7 +70,7 @@ fn clock(lower: &mut Lower, inst: &Inst) -> Result<Step, Unsupported> {
     lower.whole(inst, run, &[])
 }
 
-/// Scalar memory.
+/// The scalar memory instructions.
 pub const TABLE: &[(&str, Lowering)] = &[
     ("s_load_b32", load::<1, false>),
     ("s_load_b64", load::<2, false>),

@@ -1,4 +1,4 @@
-//! Private memory by address: a vector offset, a scalar one, both, or the constant alone.
+//! Private memory by address: a vector offset, a scalar offset, both, or only the constant.
 
 use super::checked_access;
 use super::operation::{ADDRESS, Form, Load, Store, row};
@@ -10,15 +10,15 @@ use crate::exec::value::Kind;
 use crate::exec::{Env, Flow, Step, Wave, source};
 use crate::isa::{Inst, Operand};
 
-/// Private memory.
+/// The private address space.
 pub struct Scratch;
 
-/// The place of the scalar offset.
+/// The index of the scalar offset among the step's scalars.
 const BASE: usize = 0;
 
 impl Space for Scratch {
     fn address(lower: &mut Lower, inst: &Inst, step: &mut Step) -> Result<(), Unsupported> {
-        // Loads have no data before the scalar offset.
+        // Loads have no data operand before the scalar offset.
         let base = if inst.dst != Operand::None { inst.src[1] } else { inst.src[2] };
         step.scalars[BASE] = match base {
             Operand::None => lower.word(0),

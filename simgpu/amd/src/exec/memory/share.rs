@@ -1,5 +1,5 @@
-//! Group memory by its own instructions (DS). Those that only exchange values between lanes are
-//! with the lane crossings.
+//! Group memory, accessed by its own instructions (DS). Those that only exchange values between
+//! lanes are in the module of cross-lane instructions.
 
 use super::atomic::*;
 use super::checked_access;
@@ -11,7 +11,7 @@ use crate::exec::program::{Source, Unsupported};
 use crate::exec::{Env, Flow, Step, Wave};
 use crate::isa::Inst;
 
-/// Group memory.
+/// The group address space.
 pub struct Share;
 
 impl Space for Share {
@@ -28,8 +28,8 @@ impl Space for Share {
     }
 }
 
-/// Two places of group memory in one instruction, whose constant offsets count in units of `UNIT`
-/// elements.
+/// Accesses to two places of group memory in one instruction. The constant offsets count in units
+/// of `UNIT` elements.
 pub struct Two<const UNIT: u32>;
 
 impl<const UNIT: u32> Space for Two<UNIT> {
@@ -38,7 +38,7 @@ impl<const UNIT: u32> Space for Two<UNIT> {
     fn address(lower: &mut Lower, inst: &Inst, step: &mut Step) -> Result<(), Unsupported> {
         address_row(lower, inst, step)?;
         step.target = inst.imm as u32 & 0xff | (inst.imm1 as u32 & 0xff) << 8;
-        // What a store puts in the second place; an exchange has it too.
+        // The data that a store or an exchange puts in the second place.
         if inst.src_count > 2 {
             step.rows[SECOND] = Source::Row(lower.vgpr(inst, inst.src[2])?);
         }
@@ -49,7 +49,7 @@ impl<const UNIT: u32> Space for Two<UNIT> {
     fn run(wave: &mut Wave, step: &Step, env: &mut Env<'_>, form: &Form) -> Flow {
         let unit = UNIT * form.bytes;
         let (first, second) = (step.target & 0xff, step.target >> 8);
-        // The first may write the address register, which the second still reads.
+        // The first access may overwrite the address register, which the second still needs.
         let address = wave.v[row(step.rows[ADDRESS]) & 511];
         at(wave, step, env, form, first * unit);
         let mut next = *step;
@@ -102,7 +102,7 @@ table! {
 }
 
 table! {
-    /// Two places, by elements.
+    /// Two places, with offsets in elements.
     TWO: "ds_", Two<1>;
     "load_2addr_b32" => Load<Words<1>>,
     "load_2addr_b64" => Load<Words<2>>,
@@ -113,7 +113,7 @@ table! {
 }
 
 table! {
-    /// Two places, by 64 elements.
+    /// Two places, with offsets in units of 64 elements.
     TWO_FAR: "ds_", Two<64>;
     "load_2addr_stride64_b32" => Load<Words<1>>,
     "load_2addr_stride64_b64" => Load<Words<2>>,
@@ -123,7 +123,7 @@ table! {
     "storexchg_2addr_stride64_rtn_b64" => Atomic<SwapB64>,
 }
 
-/// Atomics, without and with the old value.
+/// Declares atomics, without and with return of the old value.
 macro_rules! atomics {
     ($($name:literal $(, $returning:literal)? => $change:ty;)*) => {
         table! {

@@ -1,5 +1,4 @@
-//! How memory is reached: the spaces that instructions address, and the lowering that joins a space
-//! to an operation.
+//! Address spaces of memory instructions, and the lowering that combines a space with an operation.
 
 use super::operation::{ADDRESS, DATA, Form, NO_ROW, Operation, SECOND};
 use crate::exec::lower::{Lower, modifier};
@@ -8,13 +7,13 @@ use crate::exec::{Env, Flow, Step, Wave};
 use crate::isa::{Inst, Operand};
 use isobit_simgpu_core::check::Access;
 
-/// A way of addressing.
+/// A way of addressing memory.
 pub trait Space {
-    /// Where the second operand of an atomic is: in registers of its own (true), or after the
-    /// first's.
+    /// Whether the second operand of an atomic has registers of its own. Otherwise it follows the
+    /// first operand's.
     const OWN_SECOND: bool = false;
 
-    /// Fills in what the address is made of.
+    /// Sets the parts of the step's address.
     ///
     /// # Errors
     /// A modifier that is not simulated.
@@ -73,26 +72,26 @@ fn run_base<S: Space>(wave: &mut Wave, step: &Step, env: &mut Env<'_>, form: &Fo
     S::run(wave, step, env, form)
 }
 
-/// The step's constant offset.
+/// Returns the step's constant offset.
 #[inline(always)]
 pub fn offset(step: &Step) -> i64 {
     i64::from(step.target as i32)
 }
 
-/// Puts the address register of an instruction in a step.
+/// Sets the address register of a step.
 ///
 /// # Errors
-/// It is no vector register.
+/// The operand is not a vector register.
 pub fn address_row(lower: &Lower, inst: &Inst, step: &mut Step) -> Result<(), Unsupported> {
     step.rows[ADDRESS] = Source::Row(lower.vgpr(inst, inst.src[0])?);
     step.target = inst.imm as u32;
     Ok(())
 }
 
-/// As [`address_row`], where the instruction may go without: the addresses are 0 then.
+/// As [`address_row`], if the instruction may have no address register; the addresses are then 0.
 ///
 /// # Errors
-/// It is no vector register.
+/// The operand is not a vector register.
 pub fn optional_address_row(lower: &mut Lower, inst: &Inst, step: &mut Step) -> Result<(), Unsupported> {
     if inst.src[0] != Operand::None {
         return address_row(lower, inst, step);
@@ -102,8 +101,8 @@ pub fn optional_address_row(lower: &mut Lower, inst: &Inst, step: &mut Step) -> 
     Ok(())
 }
 
-/// Declares loads, stores and atomics of a space as a table: `"global_": Global; loads, stores and
-/// atomics by the rest of their names.`
+/// Declares a table of the loads, stores and atomics of a space: `"global_": Global; loads, stores
+/// and atomics by the rest of their names.`
 macro_rules! table {
     ($(#[$doc:meta])* $table:ident: $prefix:literal, $space:ty;
      $($name:literal => $operation:ty),* $(,)?) => {
@@ -114,7 +113,7 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-/// As [`table`], with the names of vector memory instructions, which all spaces but group memory
+/// As [`table`], with the names of vector memory instructions, which all spaces except group memory
 /// share.
 macro_rules! vector_memory {
     ($(#[$doc:meta])* $table:ident: $prefix:literal, $space:ty $(; $name:literal => $operation:ty)*) => {
@@ -149,7 +148,7 @@ macro_rules! vector_memory {
 }
 pub(crate) use vector_memory;
 
-/// As [`table`], the atomics of vector memory.
+/// As [`table`], for the atomics of vector memory.
 macro_rules! vector_atomics {
     ($(#[$doc:meta])* $table:ident: $prefix:literal, $space:ty) => {
         $crate::exec::memory::space::table! {

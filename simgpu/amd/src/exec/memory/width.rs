@@ -1,16 +1,18 @@
-//! What a lane moves between memory and its registers: sizes, extensions, and halves of registers.
+//! The units that a lane moves between memory and its registers: sizes, extensions, and halves of
+//! registers.
 
-/// The most registers that one lane moves.
+/// The largest number of registers that one lane moves.
 pub const MOST: usize = 4;
 
-/// What a load or store moves for one lane.
+/// The unit of a load or store for one lane.
 pub trait Unit {
     /// Bytes in memory.
     const BYTES: u32;
-    /// Registers.
+    /// The number of registers.
     const WORDS: usize;
 
-    /// What the registers hold after a load; `old` is what the first one held.
+    /// Returns the contents of the registers after a load; `old` is the previous value of the first
+    /// one.
     ///
     /// # Safety
     /// The bytes at `at` may be read.
@@ -23,8 +25,8 @@ pub trait Unit {
     unsafe fn store(at: *mut u8, words: [u32; MOST]);
 }
 
-/// Declares units of a single register: what is in memory, the register after a load, and what of
-/// it is stored.
+/// Declares units of a single register: the value in memory, the register after a load, and the
+/// part of it that is stored.
 macro_rules! narrow {
     ($($(#[$doc:meta])* $name:ident: $type:ty, |$value:ident, $old:ident| $load:expr, |$word:ident| $store:expr;)*) => {$(
         $(#[$doc])*
@@ -36,14 +38,14 @@ macro_rules! narrow {
 
             #[inline(always)]
             unsafe fn load(at: *const u8, $old: u32) -> [u32; MOST] {
-                // SAFETY: as the caller promises; any alignment will do.
+                // SAFETY: as the caller promises; unaligned access is allowed.
                 let $value = unsafe { at.cast::<$type>().read_unaligned() };
                 [$load, 0, 0, 0]
             }
 
             #[inline(always)]
             unsafe fn store(at: *mut u8, [$word, ..]: [u32; MOST]) {
-                // SAFETY: as the caller promises; any alignment will do.
+                // SAFETY: as the caller promises; unaligned access is allowed.
                 unsafe { at.cast::<$type>().write_unaligned($store) };
             }
         }
@@ -59,17 +61,17 @@ narrow! {
     U16: u16, |x, _old| u32::from(x), |word| word as u16;
     /// Two bytes, sign-extended.
     I16: i16, |x, _old| x as u32, |word| word as i16;
-    /// Two bytes in the low half, the high half kept.
+    /// Two bytes to the low half; keeps the high half.
     Low16: u16, |x, old| u32::from(x) | old & 0xffff_0000, |word| word as u16;
-    /// Two bytes in the high half, the low half kept.
+    /// Two bytes to the high half; keeps the low half.
     High16: u16, |x, old| u32::from(x) << 16 | old & 0xffff, |word| (word >> 16) as u16;
-    /// A byte zero-extended to the low half, the high half kept.
+    /// A byte zero-extended to the low half; keeps the high half.
     LowU8: u8, |x, old| u32::from(x) | old & 0xffff_0000, |word| word as u8;
-    /// A byte sign-extended to the low half, the high half kept.
+    /// A byte sign-extended to the low half; keeps the high half.
     LowI8: i8, |x, old| u32::from(x as u16) | old & 0xffff_0000, |word| word as i8;
-    /// A byte zero-extended to the high half, the low half kept.
+    /// A byte zero-extended to the high half; keeps the low half.
     HighU8: u8, |x, old| u32::from(x) << 16 | old & 0xffff, |word| (word >> 16) as u8;
-    /// A byte sign-extended to the high half, the low half kept.
+    /// A byte sign-extended to the high half; keeps the low half.
     HighI8: i8, |x, old| u32::from(x as u16) << 16 | old & 0xffff, |word| (word >> 16) as i8;
 }
 
@@ -82,7 +84,7 @@ impl<const N: usize> Unit for Words<N> {
 
     #[inline(always)]
     unsafe fn load(at: *const u8, _: u32) -> [u32; MOST] {
-        // SAFETY: as the caller promises; any alignment will do.
+        // SAFETY: as the caller promises; unaligned access is allowed.
         let from = unsafe { at.cast::<[u32; N]>().read_unaligned() };
         std::array::from_fn(|i| if i < N { from[i] } else { 0 })
     }
@@ -90,7 +92,7 @@ impl<const N: usize> Unit for Words<N> {
     #[inline(always)]
     unsafe fn store(at: *mut u8, words: [u32; MOST]) {
         let to: [u32; N] = std::array::from_fn(|i| words[i]);
-        // SAFETY: as the caller promises; any alignment will do.
+        // SAFETY: as the caller promises; unaligned access is allowed.
         unsafe { at.cast::<[u32; N]>().write_unaligned(to) };
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::exec::scalar::{Scc, scalars};
 
-/// A shifted summand and the carry out of the 32 bits of the sum: what was shifted out counts.
+/// Returns the sum with a shifted operand, and the carry out of its 32 bits; bits that were shifted
+/// out count as carry.
 #[inline(always)]
 fn shift_add(a: u32, shift: u32, b: u32) -> (u32, Scc) {
     let sum = (u64::from(a) << shift) + u64::from(b);
@@ -10,8 +11,8 @@ fn shift_add(a: u32, shift: u32, b: u32) -> (u32, Scc) {
 }
 
 scalars! {
-    /// Arithmetic. SCC is the carry or borrow of unsigned and the overflow of signed sums; of a
-    /// minimum or maximum, whether it is the first.
+    /// Arithmetic. SCC is the carry or borrow of unsigned sums and the overflow of signed ones. For
+    /// a minimum or maximum, it says whether the result is the first operand.
     TABLE:
     "s_add_u32" => |_scc, a: u32, b: u32| -> (u32, Scc) {
         let (sum, carry) = a.overflowing_add(b);
@@ -48,7 +49,7 @@ scalars! {
     "s_min_u32" => |_scc, a: u32, b: u32| -> (u32, Scc) { (a.min(b), Scc(a < b)) };
     "s_max_i32" => |_scc, a: i32, b: i32| -> (i32, Scc) { (a.max(b), Scc(a >= b)) };
     "s_max_u32" => |_scc, a: u32, b: u32| -> (u32, Scc) { (a.max(b), Scc(a >= b)) };
-    // The most negative number is its own magnitude.
+    // The most negative number is its own absolute value.
     "s_abs_i32" => |_scc, a: i32| -> (i32, Scc) { (a.wrapping_abs(), Scc(a != 0)) };
     "s_absdiff_i32" => |_scc, a: i32, b: i32| -> (i32, Scc) {
         let magnitude = a.wrapping_sub(b).wrapping_abs();

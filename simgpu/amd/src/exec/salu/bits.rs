@@ -2,8 +2,8 @@
 
 use crate::exec::scalar::{Scc, scalars};
 
-/// Offset and width of a bit field, packed as bits 5:0 and 22:16; the offset is taken modulo the
-/// register's width.
+/// Returns the offset and width of a bit field, packed in bits 5:0 and 22:16; the offset is taken
+/// modulo the register's width.
 #[inline(always)]
 const fn field(packed: u32, bits: u32) -> (u32, u32) {
     (packed & (bits - 1), packed >> 16 & 0x7f)
@@ -25,13 +25,13 @@ const fn extract_signed(a: i64, (at, width): (u32, u32)) -> i64 {
     }
 }
 
-/// A count, or -1 where there is nothing to find.
+/// Returns a count, or -1 if nothing was found.
 #[inline(always)]
 const fn found(count: u32, none: bool) -> i32 {
     if none { -1 } else { count as i32 }
 }
 
-/// The spread of the low 32 bits to the even ones.
+/// Spreads the low 32 bits to the even bits.
 const fn spread(bits: u32) -> u64 {
     let mut x = bits as u64;
     x = (x | x << 16) & 0x0000_ffff_0000_ffff;
@@ -41,13 +41,13 @@ const fn spread(bits: u32) -> u64 {
     (x | x << 1) & 0x5555_5555_5555_5555
 }
 
-/// The lowest bit of each group of four in which any is set.
+/// Returns the lowest bit of each group of four bits in which any is set.
 const fn quads(bits: u64) -> u64 {
     let pairs = bits | bits >> 1;
     (pairs | pairs >> 2) & 0x1111_1111_1111_1111
 }
 
-/// One bit for each group of four.
+/// Returns one bit for each group of four.
 const fn quad_mask(bits: u64) -> u64 {
     let mut x = quads(bits);
     x = (x | x >> 3) & 0x0303_0303_0303_0303;
@@ -89,7 +89,7 @@ scalars! {
     "s_ctz_i32_b64" => |_scc, a: u64| -> i32 { found(a.trailing_zeros(), a == 0) };
     "s_clz_i32_u32" => |_scc, a: u32| -> i32 { found(a.leading_zeros(), a == 0) };
     "s_clz_i32_u64" => |_scc, a: u64| -> i32 { found(a.leading_zeros(), a == 0) };
-    // The place of the first bit from the top that is not the sign.
+    // The position of the first bit from the top that differs from the sign.
     "s_cls_i32" => |_scc, a: i32| -> i32 {
         let differs = a ^ a >> 31;
         found(differs.leading_zeros(), differs == 0)

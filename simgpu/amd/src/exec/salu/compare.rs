@@ -1,9 +1,9 @@
-//! Scalar comparisons: SCC alone.
+//! Scalar comparisons, which only set SCC.
 
 use crate::exec::scalar::{Scc, scalars};
 
 scalars! {
-    /// Comparisons, and tests of a bit, whose place is taken modulo the width.
+    /// Comparisons, and tests of a bit, whose position is taken modulo the width.
     TABLE:
     "s_cmp_eq_i32" => |_scc, a: i32, b: i32| -> Scc { Scc(a == b) };
     "s_cmp_lg_i32" => |_scc, a: i32, b: i32| -> Scc { Scc(a != b) };

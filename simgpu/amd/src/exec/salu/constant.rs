@@ -1,29 +1,29 @@
-//! Scalar instructions with a 16-bit constant: each is another instruction whose last source is
-//! that constant.
+//! Scalar instructions with a 16-bit constant: each is another instruction with the constant as its
+//! last source.
 
 use crate::exec::lower::{Lower, Lowering};
 use crate::exec::program::{Step, Unsupported};
 use crate::isa::{Inst, Operand};
 
-/// What the register of the instruction is.
+/// The use of the instruction's register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Register {
-    /// The destination alone.
+    /// As destination only.
     Written,
-    /// The first source alone.
+    /// As first source only.
     Read,
-    /// Both.
+    /// As both.
     Changed,
 }
 
-/// How the constant becomes 32 bits.
+/// How the constant is extended to 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extension {
     Signed,
     Unsigned,
 }
 
-/// Lowers as the instruction `name` with the constant in its place.
+/// Lowers as the instruction `name`, with the constant as a source.
 fn lower(
     lower: &mut Lower,
     inst: &Inst,
@@ -45,8 +45,8 @@ fn lower(
     lower.one(&Inst { name, src, src_count: used as u8, ..inst.clone() })
 }
 
-/// The register that an instruction with a constant reads: its encoding has it in the destination's
-/// field.
+/// Returns the register that an instruction with a constant reads: the encoding has it in the
+/// destination's field.
 pub fn source(inst: &Inst) -> Operand {
     if inst.src_count > 0 { inst.src[0] } else { inst.dst }
 }

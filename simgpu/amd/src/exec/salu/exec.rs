@@ -1,12 +1,12 @@
-//! Scalar instructions that change EXEC and keep a copy. SCC is whether any lane is active after
-//! them.
+//! Scalar instructions that change EXEC and save a copy. They set SCC if any lane is active
+//! afterwards.
 
 use crate::exec::program::{Flow, Step};
 use crate::exec::wave::{Env, Wave};
 use crate::exec::{source, whole::wave};
 use crate::isa::sreg;
 
-/// How much of EXEC an instruction works on.
+/// The part of EXEC that an instruction uses.
 trait Width {
     fn source(wave: &Wave, step: &Step, env: &Env<'_>) -> u64;
     fn exec(wave: &Wave) -> u64;
@@ -14,9 +14,9 @@ trait Width {
     const ALL: u64;
 }
 
-/// Its low half: waves of 32.
+/// The low half: 32-lane waves.
 struct Low;
-/// All of it.
+/// All of EXEC.
 struct Both;
 
 impl Width for Low {
@@ -45,7 +45,7 @@ impl Width for Both {
     const ALL: u64 = u64::MAX;
 }
 
-/// Saves EXEC as it was.
+/// Saves the old EXEC and changes it.
 #[inline(always)]
 fn save<W: Width>(wave: &mut Wave, step: &Step, env: &Env<'_>, change: impl Fn(u64, u64) -> u64) -> Flow {
     let (s, exec) = (W::source(wave, step, env), W::exec(wave));
@@ -56,7 +56,7 @@ fn save<W: Width>(wave: &mut Wave, step: &Step, env: &Env<'_>, change: impl Fn(u
     Flow::Next
 }
 
-/// Writes what EXEC becomes.
+/// Changes EXEC and writes the new value to the destination.
 #[inline(always)]
 fn write<W: Width>(wave: &mut Wave, step: &Step, env: &Env<'_>, change: impl Fn(u64, u64) -> u64) -> Flow {
     let new = change(W::source(wave, step, env), W::exec(wave)) & W::ALL;

@@ -1,5 +1,5 @@
-//! Hardware registers: what kernels may ask for, and the float mode, which they may set to what it
-//! is.
+//! Hardware registers: those that kernels may read, and the float mode, which kernels may only set
+//! to its current value.
 
 use super::constant;
 use crate::exec::lower::{Lower, Lowering};
@@ -10,32 +10,32 @@ use crate::exec::wave::{Env, Wave};
 use crate::isa::Inst;
 use std::sync::atomic::Ordering;
 
-/// MODE as every kernel starts: round to nearest even (bits 3:0), subnormals kept (7:4), NaN
-/// clamped to zero (8), IEEE minimum and maximum (9).
+/// The value of MODE at the start of every kernel: round to nearest even (bits 3:0), subnormals
+/// kept (7:4), NaN clamped to zero (8), IEEE minimum and maximum (9).
 const MODE: u32 = 0x3f0;
 /// The identifier of MODE.
 const MODE_ID: u32 = 1;
 
-/// The register, the first bit, and the mask of the bits before they are shifted there, of a
-/// constant.
+/// Returns the register, the first bit, and the unshifted bit mask that a constant encodes.
 fn part(imm: i32) -> (u32, u32, u32) {
     let bits = imm as u16 as u32;
     let size = (bits >> 11) + 1;
     (bits & 63, bits >> 6 & 31, u32::MAX >> (32 - size))
 }
 
-/// A hardware register's value, by its identifier; `None` for those that are not simulated.
+/// Returns a hardware register's value, by its identifier; `None` for those that are not simulated.
 fn value(wave: &Wave, env: &Env<'_>, id: u32) -> Option<u32> {
     let gfx9 = env.program.arch.is_gfx9();
     Some(match id {
         MODE_ID => MODE,
-        // STATUS: SCC, EXECZ and VCCZ, which are what a kernel could see change.
+        // STATUS: SCC, EXECZ and VCCZ, the bits that a kernel could see change.
         2 => {
             let vccz = wave.mask(crate::isa::sreg::VCC_LO) == 0;
             let execz = wave.mask(crate::isa::sreg::EXEC_LO) == 0;
             u32::from(wave.scc) | u32::from(execz) << 9 | u32::from(vccz) << 10
         }
-        // TRAPSTS, HW_ID of GFX9, IB_STS: no trap, the first unit of all, nothing outstanding.
+        // TRAPSTS, HW_ID of GFX9, IB_STS: no trap, the first hardware unit of each kind, nothing
+        // outstanding.
         3 | 7 => 0,
         4 if gfx9 => 0,
         // HW_ID1 and HW_ID2 of GFX11; XCC_ID of gfx942.
@@ -74,7 +74,7 @@ fn set(wave: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     mode(env, MODE & !(mask << at) | (new & mask) << at)
 }
 
-/// Only the mode that all kernels of the tree run in is executed.
+/// Accepts only the mode in which all kernels of the tree run.
 fn mode(env: &mut Env<'_>, mode: u32) -> Flow {
     if mode == MODE {
         return Flow::Next;
@@ -94,7 +94,7 @@ fn denorm_mode(_: &mut Wave, step: &Step, env: &mut Env<'_>) -> Flow {
     mode(env, MODE & !0xf0 | new << 4)
 }
 
-/// A step that reads the instruction's register or literal.
+/// Returns a step that reads the instruction's register or literal.
 fn reading(lower: &mut Lower, inst: &Inst, exec: Exec) -> Result<Step, Unsupported> {
     let mut step = lower.step(exec);
     step.scalars[0] = lower.scalar(inst, constant::source(inst), Kind::Int32)?;

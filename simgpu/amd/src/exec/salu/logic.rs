@@ -2,7 +2,7 @@
 
 use crate::exec::scalar::{Scc, scalars};
 
-/// A result whose SCC is whether it differs from zero.
+/// Returns a result with SCC set if it is not zero.
 #[inline(always)]
 const fn logic32(bits: u32) -> (u32, Scc) {
     (bits, Scc(bits != 0))
@@ -15,8 +15,8 @@ const fn logic64(bits: u64) -> (u64, Scc) {
 }
 
 scalars! {
-    /// Moves leave SCC alone; logic and shifts set it where their result differs from zero. Shifts
-    /// take their count modulo the width.
+    /// Moves do not change SCC; logic and shifts set it if their result is not zero. Shifts take
+    /// their count modulo the width.
     TABLE:
     "s_mov_b32" => |_scc, a: u32| -> u32 { a };
     "s_mov_b64" => |_scc, a: u64| -> u64 { a };

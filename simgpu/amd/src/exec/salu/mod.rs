@@ -8,6 +8,6 @@ mod exec;
 mod hwreg;
 mod logic;
 
-/// Their tables.
+/// The tables of these instructions.
 pub const TABLES: &[super::Table] =
     &[arith::TABLE, bits::TABLE, compare::TABLE, constant::TABLE, exec::TABLE, hwreg::TABLE, logic::TABLE];

@@ -1,10 +1,10 @@
-//! The bits of one instruction, checked against its row.
+//! The bits of one instruction, checked against its table row.
 
 use super::Failure;
 use crate::isa::inst::Arch;
 use crate::isa::table::Row;
 
-/// An instruction's words and its row. A literal is read when the first operand asks for it, and
+/// An instruction's words and its row. A literal is read when the first operand needs it, which
 /// makes the instruction longer.
 pub(super) struct Code<'a> {
     arch: Arch,
@@ -16,11 +16,11 @@ pub(super) struct Code<'a> {
 }
 
 impl<'a> Code<'a> {
-    /// The first `size` of `bytes`, whose fixed bits must be as the row has them.
+    /// Takes the first `size` of `bytes`. Their fixed bits must match the row.
     pub(super) fn new(arch: Arch, row: &'static Row, bytes: &'a [u8], size: usize) -> Result<Self, Failure> {
         let mut all = [0; 16];
         let Some(own) = bytes.get(..size) else {
-            return Err(format!("{} takes {size} bytes and {} are left", row.mnemonic, bytes.len()));
+            return Err(format!("{} needs {size} bytes, but {} are left", row.mnemonic, bytes.len()));
         };
         all[..size].copy_from_slice(own);
         let bits = u128::from_le_bytes(all);
@@ -28,7 +28,7 @@ impl<'a> Code<'a> {
         if wrong != 0 {
             let places: Vec<String> = (0..128).filter(|i| wrong >> i & 1 == 1).map(|i| i.to_string()).collect();
             return Err(format!(
-                "{} does not have the modifier or operand of bits {}",
+                "{} does not have the modifier or operand in bits {}",
                 row.mnemonic,
                 places.join(", ")
             ));
@@ -44,33 +44,33 @@ impl<'a> Code<'a> {
         self.row
     }
 
-    /// Bytes up to now, with the literal once it is read.
+    /// Returns the size in bytes so far, including the literal once it has been read.
     pub(super) const fn size(&self) -> usize {
         self.size
     }
 
-    /// The field of `width` bits from `low`.
+    /// Returns the field of `width` bits that starts at bit `low`.
     pub(super) const fn field(&self, low: u32, width: u32) -> u32 {
         ((self.bits >> low) & ((1 << width) - 1)) as u32
     }
 
-    /// The same as a signed number.
+    /// Returns the same field as a signed number.
     pub(super) const fn signed(&self, low: u32, width: u32) -> i32 {
         (self.field(low, width) << (32 - width)) as i32 >> (32 - width)
     }
 
-    /// One bit.
+    /// Returns one bit.
     pub(super) const fn bit(&self, low: u32) -> bool {
         self.field(low, 1) == 1
     }
 
-    /// The literal that follows.
+    /// Returns the literal that follows the instruction.
     pub(super) fn literal(&mut self) -> Result<u32, Failure> {
         if let Some(known) = self.literal {
             return Ok(known);
         }
         let Some(bytes) = self.bytes.get(self.size..).and_then(|rest| rest.first_chunk()) else {
-            return Err(format!("{} has a literal behind the end of the code", self.row.mnemonic));
+            return Err(format!("{} has a literal after the end of the code", self.row.mnemonic));
         };
         self.size += 4;
         let value = u32::from_le_bytes(*bytes);

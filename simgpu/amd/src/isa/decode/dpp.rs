@@ -1,4 +1,4 @@
-//! The word of a lane permutation.
+//! The word of a lane permutation (DPP).
 
 use super::{Failure, code::Code};
 use crate::isa::inst::{Arch, Dpp, Encoding, Inst};
@@ -32,7 +32,7 @@ pub(super) fn permutation(code: &Code, inst: &mut Inst) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The controls that a target has.
+/// Whether a target has a control.
 fn exists(arch: Arch, ctrl: u16) -> bool {
     match ctrl {
         0..=0xff => true, // quad_perm

@@ -1,13 +1,13 @@
-//! VOPD: two vector instructions in one, with one literal for both.
+//! VOPD: two vector instructions in one, with one literal shared by both.
 
 use super::{Failure, blank, code::Code, operand, operands};
 use crate::isa::inst::{Arch, Encoding, Inst, Operand};
 use crate::isa::table::{Field, Form, find};
 
-/// Decodes both halves; the second lies in the first.
+/// Decodes both halves; the first contains the second.
 pub(super) fn inst(arch: Arch, bytes: &[u8]) -> Result<Inst, Failure> {
     let Some(first) = bytes.first_chunk() else {
-        return Err(format!("a VOPD instruction takes 8 bytes and {} are left", bytes.len()));
+        return Err(format!("a VOPD instruction needs 8 bytes, but {} are left", bytes.len()));
     };
     let bits = u64::from_le_bytes(*first);
     let mut x = half(arch, Form::X, (bits >> 22 & 15) as u16, bytes)?;
@@ -19,7 +19,7 @@ pub(super) fn inst(arch: Arch, bytes: &[u8]) -> Result<Inst, Failure> {
 
 fn half(arch: Arch, form: Form, opcode: u16, bytes: &[u8]) -> Result<Inst, Failure> {
     let Some(row) = find(arch, Encoding::Vopd, form, opcode) else {
-        return Err(format!("VOPD opcode {form:?} {opcode:#x} is no instruction of {}", arch.name()));
+        return Err(format!("VOPD opcode {form:?} {opcode:#x} is not an instruction of {}", arch.name()));
     };
     let mut code = Code::new(arch, row, bytes, 8)?;
     let mut inst = blank(Encoding::Vopd, row.mnemonic, row.name);
@@ -28,12 +28,12 @@ fn half(arch: Arch, form: Form, opcode: u16, bytes: &[u8]) -> Result<Inst, Failu
     Ok(inst)
 }
 
-/// An operand of a half.
+/// Returns an operand of a half.
 pub(super) fn operand(code: &mut Code, field: Field) -> Result<Operand, Failure> {
     let x = code.row().form == Form::X;
     match (field, x) {
         (Field::Vdst, true) => Ok(operand::vector(code, 56)),
-        // The parity of the second destination is the other one than the first's.
+        // The parity of the second destination is the opposite of the first's.
         (Field::Vdst, false) => Ok(Operand::Vgpr((code.field(49, 7) << 1 | u32::from(!code.bit(56))) as u16)),
         (Field::Src0, true) => operand::source(code, 0, 9),
         (Field::Src0, false) => operand::source(code, 32, 9),

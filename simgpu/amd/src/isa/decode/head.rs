@@ -1,4 +1,4 @@
-//! Which encoding a word is, and which words belong to it.
+//! Determines a word's encoding, and which further words belong to it.
 
 use super::Failure;
 use crate::isa::inst::{Arch, Encoding};
@@ -11,7 +11,7 @@ pub(super) struct Head {
     pub(super) opcode: u16,
 }
 
-/// Reads the encoding and the opcode of a first word.
+/// Reads the encoding and the opcode from a first word.
 pub(super) fn head(arch: Arch, word: u32) -> Result<Head, Failure> {
     let field = |low: u32, width: u32| (word >> low & ((1 << width) - 1)) as u16;
     let (encoding, opcode) = match (word >> 30, field(23, 7), field(25, 6)) {
@@ -48,7 +48,7 @@ fn gfx11(word: u32, field: impl Fn(u32, u32) -> u16) -> Result<(Encoding, u16), 
             0 if field(23, 1) == 0 => (Encoding::Vop3p, field(16, 7)),
             1 => return Err("the encoding VINTERP is not decoded".into()),
             2 => return Err("the encoding LDSDIR is not decoded".into()),
-            _ => return Err("bits 31:23 are no encoding".into()),
+            _ => return Err("bits 31:23 are not an encoding".into()),
         },
         0x35 => (Encoding::Vop3, field(16, 10)),
         0x36 => (Encoding::Ds, field(18, 8)),
@@ -64,18 +64,18 @@ fn segment(code: u16) -> Result<Encoding, Failure> {
         0 => Ok(Encoding::Flat),
         1 => Ok(Encoding::Scratch),
         2 => Ok(Encoding::Global),
-        _ => Err("the segment 3 of a FLAT instruction is reserved".into()),
+        _ => Err("segment 3 of a FLAT instruction is reserved".into()),
     }
 }
 
 fn unknown(code: u32, known: &[(u32, &str)]) -> Failure {
     match known.iter().find(|(known, _)| *known == code) {
         Some((_, name)) => format!("the encoding {name} is not decoded"),
-        None => format!("bits 31:26 are {code:#x}, no encoding"),
+        None => format!("bits 31:26 are {code:#x}, which is not an encoding"),
     }
 }
 
-/// The form of an instruction and its bytes without a literal.
+/// Returns the form of an instruction and its size in bytes without a literal.
 pub(super) fn form(arch: Arch, head: Head, bytes: &[u8]) -> Result<(Form, usize), Failure> {
     let word =
         |place: usize| bytes.get(4 * place..).and_then(|rest| rest.first_chunk()).map(|b| u32::from_le_bytes(*b));
@@ -88,7 +88,7 @@ pub(super) fn form(arch: Arch, head: Head, bytes: &[u8]) -> Result<(Form, usize)
         _ => return Ok((Form::Plain, 8)),
     };
     let Some(source) = source else {
-        return Err(format!("a {:?} instruction takes 8 bytes and {} are left", head.encoding, bytes.len()));
+        return Err(format!("a {:?} instruction needs 8 bytes, but {} are left", head.encoding, bytes.len()));
     };
     Ok(match (source & 0x1ff, arch.is_gfx9()) {
         (0xf9, true) => (Form::Sdwa, size + 4),

@@ -1,10 +1,10 @@
-//! Addresses, offsets and policies of the vector memory encodings.
+//! Addresses, offsets and cache policies of the vector memory encodings.
 
 use super::{Failure, code::Code, operand};
 use crate::isa::inst::{Arch, Cache, Encoding, Inst, Operand};
 use crate::isa::table::{Field, Slot};
 
-/// DS: offsets, and whether it is the global share.
+/// DS: reads the offsets and the GDS flag.
 pub(super) fn share(code: &Code, inst: &mut Inst) {
     if code.row().slots.iter().any(|slot| slot.field == Field::Offset1) {
         inst.imm = code.field(0, 8) as i32;
@@ -15,7 +15,7 @@ pub(super) fn share(code: &Code, inst: &mut Inst) {
     inst.lds = code.bit(if code.arch().is_gfx9() { 16 } else { 17 });
 }
 
-/// FLAT, GLOBAL and SCRATCH: offset and cache policy.
+/// FLAT, GLOBAL and SCRATCH: reads the offset and the cache policy.
 pub(super) fn flat(code: &Code, inst: &mut Inst) -> Result<(), Failure> {
     inst.imm = if inst.encoding == Encoding::Flat { code.field(0, 12) as i32 } else { code.signed(0, 13) };
     inst.cache = if code.arch().is_gfx9() {
@@ -39,13 +39,13 @@ fn has_address(code: &Code) -> bool {
     }
 }
 
-/// The code of the scalar address, unless it is off.
+/// Returns the code of the scalar address, unless it is off.
 fn scalar_address(code: &Code) -> Option<u32> {
     let off = if code.arch().is_gfx9() { 0x7f } else { 0x7c };
     Some(code.field(48, 7)).filter(|value| *value != off)
 }
 
-/// An operand of DS, FLAT, GLOBAL or SCRATCH.
+/// Reads an operand of DS, FLAT, GLOBAL or SCRATCH.
 pub(super) fn operand(code: &Code, slot: &Slot) -> Result<(Operand, u8), Failure> {
     let encoding = code.row().encoding;
     let accumulation = code.arch().is_gfx9() && code.bit(if encoding == Encoding::Ds { 25 } else { 55 });
@@ -67,7 +67,7 @@ pub(super) fn operand(code: &Code, slot: &Slot) -> Result<(Operand, u8), Failure
     })
 }
 
-/// MUBUF: offset, how the address is made, cache policy.
+/// MUBUF: reads the offset, the address mode and the cache policy.
 pub(super) fn buffer(code: &Code, inst: &mut Inst) -> Result<(), Failure> {
     inst.imm = code.field(0, 12) as i32;
     if code.arch().is_gfx9() {
@@ -89,7 +89,7 @@ pub(super) fn buffer(code: &Code, inst: &mut Inst) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An operand of MUBUF.
+/// Reads an operand of MUBUF.
 pub(super) fn buffer_operand(code: &mut Code, slot: &Slot, inst: &Inst) -> Result<(Operand, u8), Failure> {
     Ok(match slot.field {
         Field::Addr => match u8::from(inst.offen) + u8::from(inst.idxen) {

@@ -1,6 +1,6 @@
-//! From bytes to an instruction: the encoding is told by the first bits, the opcode finds a row of
-//! the tables, whose slots say which fields are operands, and which other bits may be set. Field
-//! places are those of AMD's ISA documents of CDNA 2, CDNA 3 and RDNA 3.
+//! Decodes bytes to an instruction. The first bits determine the encoding, and the opcode selects a
+//! row of the tables. The row's slots say which fields are operands and which other bits may be
+//! set. Field positions are from AMD's ISA documents of CDNA 2, CDNA 3 and RDNA 3.
 
 mod code;
 mod dpp;
@@ -15,23 +15,23 @@ use super::inst::{Arch, Cache, DecodeError, Encoding, Inst, Operand};
 use super::table::{self, Field, Role};
 use code::Code;
 
-/// Decodes the instruction at the start of `bytes`, which may go on behind it.
+/// Decodes the instruction at the start of `bytes`, which may contain more bytes after it.
 ///
 /// # Errors
 /// Unknown encodings, opcodes, operands and modifiers, and bytes that end within the instruction;
-/// the error names which.
+/// the error names the unknown part.
 pub fn decode(arch: Arch, bytes: &[u8]) -> Result<Inst, DecodeError> {
     let Some(first) = bytes.first_chunk() else {
         return Err(DecodeError {
             word: 0,
-            what: format!("{} bytes are no instruction: it takes 4 at least", bytes.len()),
+            what: format!("{} bytes are not an instruction, which needs at least 4", bytes.len()),
         });
     };
     let word = u32::from_le_bytes(*first);
     inst(arch, word, bytes).map_err(|what| DecodeError { word, what })
 }
 
-/// What went wrong, in words: [`decode`] adds the word.
+/// The description of an error; [`decode`] adds the word.
 type Failure = String;
 
 fn inst(arch: Arch, word: u32, bytes: &[u8]) -> Result<Inst, Failure> {
@@ -43,7 +43,7 @@ fn inst(arch: Arch, word: u32, bytes: &[u8]) -> Result<Inst, Failure> {
     let Some(row) = table::find(arch, head.encoding, form, head.opcode) else {
         let suffix = if form == table::Form::Plain { String::new() } else { format!(" with {form:?}") };
         let name = arch.name();
-        return Err(format!("{:?} opcode {:#x}{suffix} is no instruction of {name}", head.encoding, head.opcode));
+        return Err(format!("{:?} opcode {:#x}{suffix} is not an instruction of {name}", head.encoding, head.opcode));
     };
     if ["v_mfma", "v_smfmac", "v_wmma"].iter().any(|kind| row.name.starts_with(kind)) {
         return Err(format!("{} is a matrix instruction, whose modifiers are not decoded", row.mnemonic));
@@ -75,7 +75,7 @@ fn operands(code: &mut Code, inst: &mut Inst) -> Result<(), Failure> {
             continue;
         }
         let (operand, dwords) = match slot.field {
-            // straight to LDS
+            // Loads that write directly to LDS have no destination register.
             Field::Vdst if inst.lds && slot.role == Role::Dest && inst.encoding != Encoding::Ds => (Operand::None, 0),
             _ if slot.role == Role::Old && !inst.cache.glc => (Operand::None, 0),
             _ => operand::read(code, slot, inst)?,
@@ -94,7 +94,7 @@ fn operands(code: &mut Code, inst: &mut Inst) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An instruction that has nothing but its names.
+/// Returns an instruction with only its names.
 pub fn blank(encoding: Encoding, mnemonic: &'static str, name: &'static str) -> Inst {
     Inst {
         mnemonic,

@@ -1,17 +1,17 @@
-//! Operands: the codes of scalar and vector sources, and the fields that hold them.
+//! Operands: the codes of scalar and vector sources, and the fields that contain them.
 
 use super::{Failure, code::Code};
 use crate::isa::inst::{Arch, Encoding, Inst, Operand, sreg};
 use crate::isa::table::{A, C, Field, Form, H, L, S, Slot, V, W};
 
-/// The operand of a slot and its registers of 32 bits. The modifiers of `inst` that say how an
-/// address is made are read before.
+/// Returns the operand of a slot and its number of 32-bit registers. The modifiers of `inst` that
+/// determine the address mode must already be read.
 pub(super) fn read(code: &mut Code, slot: &Slot, inst: &mut Inst) -> Result<(Operand, u8), Failure> {
     let (operand, dwords) = raw(code, slot, inst)?;
     let operand = match operand {
         Operand::Vgpr(number) if slot.class & A != 0 && number < 256 => Operand::Vgpr(number + 256),
         Operand::Vgpr(number) if slot.class & H != 0 && code.row().encoding != Encoding::Vop3 => {
-            // A half by bit 7: op_sel says so, as it does in VOP3.
+            // Bit 7 selects a half; store it in op_sel, as VOP3 does.
             let place = if matches!(slot.field, Field::Vdst) { 3 } else { 0 };
             inst.op_sel |= ((number >> 7) as u8) << place;
             Operand::Vgpr(number & 0x7f)
@@ -74,17 +74,17 @@ fn raw(code: &mut Code, slot: &Slot, inst: &Inst) -> Result<(Operand, u8), Failu
     Ok((operand, if operand == Operand::None { 0 } else { slot.dwords }))
 }
 
-/// The vector register of an 8-bit field.
+/// Returns the vector register of an 8-bit field.
 pub(super) fn vector(code: &Code, low: u32) -> Operand {
     Operand::Vgpr(code.field(low, 8) as u16)
 }
 
-/// A source of SDWA: a vector register, or a scalar one where the bit says so.
+/// Returns a source of SDWA: a vector register, or a scalar one if the bit `is_scalar` is set.
 fn lane(code: &mut Code, low: u32, is_scalar: u32) -> Result<Operand, Failure> {
     if code.bit(is_scalar) { source(code, low, 8) } else { Ok(vector(code, low)) }
 }
 
-/// A source of 8 or 9 bits: register, constant or literal.
+/// Returns a source of 8 or 9 bits: a register, constant or literal.
 pub(super) fn source(code: &mut Code, low: u32, width: u32) -> Result<Operand, Failure> {
     let value = code.field(low, width);
     Ok(match value {
@@ -102,7 +102,7 @@ pub(super) fn source(code: &mut Code, low: u32, width: u32) -> Result<Operand, F
     })
 }
 
-/// A scalar register by its code.
+/// Returns a scalar register by its code.
 pub(super) fn scalar(arch: Arch, value: u32) -> Result<Operand, Failure> {
     let place = match (value, arch.is_gfx9()) {
         (124, false) => sreg::NULL,
@@ -111,12 +111,12 @@ pub(super) fn scalar(arch: Arch, value: u32) -> Result<Operand, Failure> {
         (0..=123 | 126 | 127, _) => value as u8,
         (239, _) => return Err("the operand pops_exiting_wave_id (code 239) is not decoded".into()),
         (254, _) => return Err("the operand lds_direct (code 254) is not decoded".into()),
-        _ => return Err(format!("{value} is the code of no scalar operand of {}", arch.name())),
+        _ => return Err(format!("{value} is not the code of a scalar operand of {}", arch.name())),
     };
     Ok(Operand::Sgpr(place))
 }
 
-/// That the operand may be in its slot, and that its registers exist.
+/// Checks that the slot allows the operand and that its registers exist.
 fn check(code: &Code, slot: &Slot, operand: Operand, dwords: u8) -> Result<(), Failure> {
     let wanted = match operand {
         Operand::None => return Ok(()),
@@ -134,7 +134,7 @@ fn check(code: &Code, slot: &Slot, operand: Operand, dwords: u8) -> Result<(), F
             matches!(place, sreg::M0 | sreg::EXEC_LO | sreg::EXEC_HI)
         }
         (Encoding::Scratch, Field::Saddr, Operand::Sgpr(sreg::EXEC_HI)) => true,
-        // The lanes' flags that a carry or a selection reads.
+        // The lane mask that a carry or a selection reads.
         (Encoding::Vop3, Field::Src2, Operand::Sgpr(sreg::EXEC_LO | sreg::EXEC_HI)) => slot.class == S,
         _ => false,
     };
@@ -147,7 +147,7 @@ fn check(code: &Code, slot: &Slot, operand: Operand, dwords: u8) -> Result<(), F
             code.arch().name()
         )),
         Operand::Vgpr(number) if number % 256 + u16::from(dwords) > 256 => {
-            Err(format!("{name} has {dwords} registers from {number}: they end behind the last"))
+            Err(format!("{name} has {dwords} registers from {number}, which end after the last one"))
         }
         Operand::Sgpr(sreg::M0) if dwords > 1 => Err(format!("{name} has M0 as an operand of {dwords} registers")),
         Operand::Sgpr(sreg::NULL) => Ok(()),
@@ -168,7 +168,7 @@ fn check(code: &Code, slot: &Slot, operand: Operand, dwords: u8) -> Result<(), F
                     "{name} has {dwords} scalar registers from {place}: they must start at a multiple of {alignment}"
                 ))
             } else if u16::from(place) + u16::from(dwords) > u16::from(group) {
-                Err(format!("{name} has {dwords} scalar registers from {place}: they end behind the last"))
+                Err(format!("{name} has {dwords} scalar registers from {place}, which end after the last one"))
             } else {
                 Ok(())
             }

@@ -1,11 +1,11 @@
-//! Numbers of the scalar encodings, and the addresses of scalar memory.
+//! Constants of the scalar encodings, and the addresses of scalar memory.
 
 use super::{Failure, code::Code, operand};
 use crate::isa::inst::{Cache, Encoding, Inst, Operand};
 use crate::isa::table::Field;
 
-/// The constants of SOPK, SOPP, and of the SOPC and SOP1 instructions that have one in place of a
-/// source.
+/// Reads the constants of SOPK and SOPP, and of the SOPC and SOP1 instructions that have a constant
+/// instead of a source.
 pub(super) fn numbers(code: &Code, inst: &mut Inst) {
     inst.imm = match inst.encoding {
         Encoding::Sopk | Encoding::Sopp => code.signed(0, 16),
@@ -19,7 +19,7 @@ fn has_number(code: &Code) -> bool {
     code.row().slots.iter().any(|slot| slot.field == Field::Imm)
 }
 
-/// Offset and cache policy of SMEM.
+/// Reads the offset and the cache policy of SMEM.
 pub(super) fn memory(code: &Code, inst: &mut Inst) {
     if code.arch().is_gfx9() {
         inst.imm = if code.bit(17) { code.signed(32, 21) } else { 0 };
@@ -29,12 +29,12 @@ pub(super) fn memory(code: &Code, inst: &mut Inst) {
         inst.cache = Cache { glc: code.bit(14), dlc: code.bit(13), ..Cache::default() };
     }
     if code.row().slots.first().is_some_and(|slot| slot.field == Field::Imm) {
-        // s_atc_probe has a constant where others have their data
+        // s_atc_probe has a constant in the position of the data.
         inst.imm1 = code.field(6, 7) as i32;
     }
 }
 
-/// The offset register of SMEM.
+/// Returns the offset register of SMEM.
 pub(super) fn offset_register(code: &Code) -> Result<Operand, Failure> {
     let arch = code.arch();
     if !arch.is_gfx9() {

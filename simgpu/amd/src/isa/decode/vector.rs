@@ -4,11 +4,11 @@ use super::{Failure, code::Code, dpp};
 use crate::isa::inst::{Encoding, Inst, Sdwa, Select, Unused};
 use crate::isa::table::{Field, Form};
 
-/// Reads what changes the sources and the result.
+/// Reads the modifiers of the sources and the result.
 pub(super) fn modifiers(code: &Code, inst: &mut Inst) -> Result<(), Failure> {
     match inst.encoding {
         Encoding::Vop3 => {
-            // VOP3B has its second destination where VOP3A has abs and op_sel.
+            // VOP3B has its second destination in the bits where VOP3A has abs and op_sel.
             if !code.row().slots.iter().any(|slot| slot.field == Field::Sdst) {
                 inst.abs = code.field(8, 3) as u8;
                 inst.op_sel = code.field(11, 4) as u8;
@@ -39,7 +39,7 @@ fn sdwa(code: &Code, inst: &mut Inst) -> Result<(), Failure> {
     let source = |low: u32, field| -> Result<(Select, bool), Failure> {
         if has(field) { Ok((select(code, low)?, code.bit(low + 3))) } else { Ok((Select::Dword, false)) }
     };
-    // Comparisons and the conversions from 8-bit floats have no selection of a destination.
+    // Comparisons and the conversions from 8-bit floats do not select part of a destination.
     let dst = if inst.encoding == Encoding::Vopc || !has(Field::Vdst) || code.row().fixed >> 40 & 1 == 1 {
         None
     } else {

@@ -1,4 +1,4 @@
-//! Instructions as text, in LLVM's syntax: for findings, and for the comparison with LLVM's
+//! Instructions as text in LLVM's syntax, for findings and for the comparison with LLVM's
 //! disassembler.
 
 mod modifiers;
@@ -13,8 +13,8 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::LazyLock;
 
 impl Inst {
-    /// The instruction as LLVM's disassembler writes it. A branch has its offset in instruction
-    /// words, as LLVM has it.
+    /// Returns the instruction as LLVM's disassembler writes it. As in LLVM, a branch has its
+    /// offset in instruction words.
     pub fn display(&self, arch: Arch) -> impl Display + '_ {
         Text { inst: self, arch }
     }
@@ -28,8 +28,8 @@ struct Text<'a> {
 impl Display for Text<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let halves = std::iter::once(self.inst).chain(self.inst.second.as_deref());
-        // Both halves of a VOPD have one literal: where one is a multiplication by it, LLVM writes
-        // it as a float of 32 bits in the other.
+        // Both halves of a VOPD share one literal. If one half is a multiplication by the literal,
+        // LLVM writes the literal as a 32-bit float in the other half.
         let is_shared =
             self.inst.second.is_some() && halves.clone().any(|half| matches!(half.name, "v_fmaak_f32" | "v_fmamk_f32"));
         let class = if is_shared { !table::P } else { !0 };
@@ -43,7 +43,8 @@ impl Display for Text<'_> {
 
 type Rows = HashMap<(Encoding, &'static str), &'static Row>;
 
-/// The row that an instruction was decoded by. Forms that share a mnemonic share its syntax.
+/// Returns the row from which an instruction was decoded. Forms with the same mnemonic have the
+/// same syntax.
 fn row(arch: Arch, inst: &Inst) -> Option<&'static Row> {
     static ROWS: LazyLock<[Rows; 3]> = LazyLock::new(|| {
         Arch::ALL.map(|arch| table::rows(arch).map(|row| ((row.encoding, row.mnemonic), row)).collect())
@@ -51,7 +52,7 @@ fn row(arch: Arch, inst: &Inst) -> Option<&'static Row> {
     ROWS[arch as usize].get(&(inst.encoding, inst.mnemonic)).copied()
 }
 
-/// One instruction; `class` holds what a literal is written by.
+/// Writes one instruction; `class` determines how a literal is written.
 fn one(f: &mut Formatter<'_>, inst: &Inst, arch: Arch, class: Class) -> fmt::Result {
     f.write_str(inst.mnemonic)?;
     let Some(row) = row(arch, inst) else {
@@ -68,7 +69,7 @@ fn one(f: &mut Formatter<'_>, inst: &Inst, arch: Arch, class: Class) -> fmt::Res
     modifiers::write(f, inst, arch, row)
 }
 
-/// The text of a slot; empty for what the instruction at hand lacks.
+/// Returns the text of a slot; empty if this instruction does not have it.
 fn shown(inst: &Inst, arch: Arch, row: &Row, first: bool, slot: &Slot) -> String {
     let half = |place: u8| if slot.class & table::H != 0 { Some(inst.op_sel >> place & 1 == 1) } else { None };
     match slot.role {
@@ -81,13 +82,13 @@ fn shown(inst: &Inst, arch: Arch, row: &Row, first: bool, slot: &Slot) -> String
                 return "off".into();
             }
             let text = match operand {
-                // The literal of v_fmaak and its kind is never written as a float.
+                // The literal of instructions like v_fmaak is never written as a float.
                 Operand::Literal(value) if slot.field == Field::Literal && inst.encoding != Encoding::Sopk => {
                     format!("{value:#x}")
                 }
                 Operand::Literal(value) => operand::literal(value, slot.class, inst.src_dwords[usize::from(place)]),
                 Operand::Inline(code) if slot.class & table::I != 0 => operand::inline16(code),
-                // A constant of a packed instruction is one half, written once.
+                // A constant of a packed instruction is a half, written once.
                 Operand::Inline(_) if inst.encoding == Encoding::Vop3p => operand::text(arch, operand, 1, None),
                 other => operand::text(arch, other, inst.src_dwords[usize::from(place)], half(place)),
             };

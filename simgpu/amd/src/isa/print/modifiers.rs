@@ -1,10 +1,10 @@
-//! Modifiers as text: those around a source, and those behind the operands.
+//! Modifiers as text: those around a source, and those after the operands.
 
 use crate::isa::inst::{Arch, Dpp, Encoding, Inst, Operand, Sdwa, Select, Unused};
 use crate::isa::table::{H, Role, Row};
 use std::fmt::{self, Formatter};
 
-/// A source with its sign, magnitude or sign extension.
+/// Returns a source with its sign, absolute value or sign extension.
 pub(super) fn around(inst: &Inst, place: u8, operand: Operand, text: String) -> String {
     let set = |mask: u8| place < 3 && mask >> place & 1 == 1;
     if inst.sdwa.is_some_and(|sdwa| sdwa.src.get(usize::from(place)).is_some_and(|(_, sext)| *sext)) {
@@ -24,12 +24,12 @@ pub(super) fn around(inst: &Inst, place: u8, operand: Operand, text: String) -> 
     }
 }
 
-/// VOP3P instructions whose sources are single numbers, with the modifiers of VOP3.
+/// Whether a VOP3P instruction has single numbers as sources, with the modifiers of VOP3.
 fn mixed(inst: &Inst) -> bool {
     inst.name.starts_with("v_fma_mix")
 }
 
-/// What follows the operands.
+/// Writes the modifiers after the operands.
 pub(super) fn write(f: &mut Formatter<'_>, inst: &Inst, arch: Arch, row: &Row) -> fmt::Result {
     match inst.encoding {
         Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc | Encoding::Vop3 | Encoding::Vop3p => {
@@ -98,8 +98,8 @@ fn vector(f: &mut Formatter<'_>, inst: &Inst, arch: Arch, row: &Row) -> fmt::Res
             write!(f, " neg_hi:{}", list(inst.neg_hi, sources))?;
         }
     } else if inst.op_sel != 0 && !row.slots.iter().any(|slot| slot.class & H != 0) {
-        // The permutations have two flags in op_sel; the stochastic roundings a third place, which
-        // with the last says what byte is written.
+        // The permutations have two flags in op_sel. The stochastic roundings have a third
+        // position, which together with the last selects the byte that is written.
         let places = match inst.name {
             "v_permlane16_b32" | "v_permlanex16_b32" => 1,
             name if name.starts_with("v_cvt_sr_") => 3,

@@ -1,8 +1,8 @@
-//! Names that LLVM has for numbers: hardware registers, messages and generations.
+//! LLVM's names for numbers: hardware registers, messages and generations.
 
 use crate::isa::inst::Arch;
 
-/// The name of a hardware register.
+/// Returns the name of a hardware register.
 pub(super) fn hardware_register(arch: Arch, id: u32) -> Option<&'static str> {
     let common = match id {
         1 => "HW_REG_MODE",
@@ -40,7 +40,7 @@ pub(super) fn hardware_register(arch: Arch, id: u32) -> Option<&'static str> {
     })
 }
 
-/// The name of a generation of microcode.
+/// Returns the name of a microcode generation.
 pub(super) fn generation(code: u32) -> Option<&'static str> {
     Some(match code {
         0 => "UC_VERSION_GFX7",
@@ -51,7 +51,7 @@ pub(super) fn generation(code: u32) -> Option<&'static str> {
     })
 }
 
-/// The name of a message.
+/// Returns the name of a message.
 pub(super) fn message(arch: Arch, id: u32) -> Option<&'static str> {
     Some(match (arch.is_gfx9(), id) {
         (_, 1) => "MSG_INTERRUPT",
@@ -78,7 +78,7 @@ pub(super) fn message(arch: Arch, id: u32) -> Option<&'static str> {
     })
 }
 
-/// The name of an operation of a message of GFX9.
+/// Returns the name of an operation of a GFX9 message.
 pub(super) fn message_operation(id: u32, operation: u32) -> Option<&'static str> {
     Some(match (id, operation) {
         (3, 0) => "GS_OP_NOP",

@@ -1,12 +1,13 @@
-//! The constants of scalar instructions and the offsets of memory, as LLVM writes them.
+//! The constants of scalar instructions and the offsets of memory instructions, as LLVM writes
+//! them.
 
 use super::names;
 use crate::isa::inst::{Arch, Encoding, Inst, Operand};
 use crate::isa::table::{Field, Row};
 use std::fmt::{self, Formatter};
 
-/// The constant of SOPK, SOPP, SOPC and SOP1; the offset of SMEM (or `s_atc_probe`'s constant,
-/// which comes first).
+/// Returns the constant of SOPK, SOPP, SOPC and SOP1, or the offset of SMEM (or the constant of
+/// `s_atc_probe`, which comes first).
 pub(super) fn text(inst: &Inst, arch: Arch, row: &Row, first: bool) -> String {
     let value = inst.imm as u32 & 0xffff;
     match inst.encoding {
@@ -34,7 +35,7 @@ pub(super) fn text(inst: &Inst, arch: Arch, row: &Row, first: bool) -> String {
     }
 }
 
-/// Decimal for what an inline constant can be.
+/// Returns values that an inline constant can have in decimal, others in hexadecimal.
 fn small(value: u32) -> String {
     if value <= 64 { value.to_string() } else { format!("{value:#x}") }
 }
@@ -131,8 +132,7 @@ fn message(arch: Arch, value: u32) -> String {
     }
 }
 
-/// The generation that microcode says it was made for, and its flags; a plain number where other
-/// bits are set.
+/// Returns the microcode's generation and flags, or a plain number if other bits are set.
 fn version(value: u32) -> String {
     if value & 0x1f00 != 0 {
         return format!("{value:#x}");
@@ -160,7 +160,7 @@ fn index_mode(value: u32) -> String {
     format!("gpr_idx({})", parts.map(|(_, name)| *name).collect::<Vec<_>>().join(","))
 }
 
-/// The offsets of a DS instruction.
+/// Writes the offsets of a DS instruction.
 pub(super) fn share_offsets(f: &mut Formatter<'_>, inst: &Inst, row: &Row) -> fmt::Result {
     if row.slots.iter().any(|slot| slot.field == Field::Offset1) {
         for (name, value) in [("offset0", inst.imm), ("offset1", inst.imm1)] {
@@ -177,7 +177,7 @@ pub(super) fn share_offsets(f: &mut Formatter<'_>, inst: &Inst, row: &Row) -> fm
     }
 }
 
-/// The pattern of `ds_swizzle_b32`.
+/// Returns the pattern of `ds_swizzle_b32`.
 fn swizzle(value: u32) -> String {
     if value & 0x8000 != 0 && value & 0x7f00 == 0 {
         let lane = |i: u32| value >> (2 * i) & 3;

@@ -3,12 +3,12 @@
 use crate::isa::inst::{Arch, Operand, sreg};
 use crate::isa::table::{B, Class, D, I, P, T};
 
-/// The float constants, from code 240 on.
+/// The float constants, starting at code 240.
 const FLOATS: [f32; 9] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0, 0.159_154_94];
-/// The same as bits of 16.
+/// The same constants as f16 bits.
 const FLOATS16: [u16; 9] = [0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118];
 
-/// An operand of so many registers; `half` says which half of a 16-bit one.
+/// Returns the text of an operand of `dwords` registers; `half` selects a half of a 16-bit operand.
 pub(super) fn text(arch: Arch, operand: Operand, dwords: u8, half: Option<bool>) -> String {
     match operand {
         Operand::None => String::new(),
@@ -57,8 +57,8 @@ fn scalar(arch: Arch, place: u8, dwords: u8) -> String {
     }
 }
 
-/// A literal of an operand of a class: as the inline constant that it equals where LLVM writes it
-/// so, else in hexadecimal.
+/// Returns the text of a literal for an operand of a class: the inline constant with the same value
+/// if LLVM writes it that way, otherwise hexadecimal.
 pub(super) fn literal(value: u32, class: Class, dwords: u8) -> String {
     let is_small = |integer: i32| (-16..=64).contains(&integer);
     let float = |place: Option<usize>| place.map(|place| inline(240 + place as u8, 1));
@@ -89,11 +89,12 @@ pub(super) fn literal(value: u32, class: Class, dwords: u8) -> String {
         B => float(FLOATS.iter().position(|float| float.to_bits() >> 16 == value)),
         _ => single(),
     };
-    // An integer of 16 bits is compared with the constants by all bits, and written by its own.
+    // A 16-bit integer is compared with the constants using all bits, but written with only its own
+    // 16.
     found.unwrap_or_else(|| format!("{:#x}", if class & T != 0 { short } else { value }))
 }
 
-/// A constant of an integer operand of 16 bits.
+/// Returns the text of a constant of a 16-bit integer operand.
 pub(super) fn inline16(code: u8) -> String {
     match FLOATS16.get(usize::from(code.wrapping_sub(240))) {
         Some(bits) => format!("{bits:#x}"),

@@ -1,4 +1,4 @@
-//! The opcode tables, and how a row is found.
+//! The opcode tables, and the lookup of rows.
 
 #[rustfmt::skip]
 mod gfx11;
@@ -23,12 +23,12 @@ fn table(arch: Arch) -> &'static [Row] {
     if arch.is_gfx9() { gfx9::ROWS } else { gfx11::ROWS }
 }
 
-/// The rows of a target.
+/// Returns the rows of a target.
 pub(crate) fn rows(arch: Arch) -> impl Iterator<Item = &'static Row> {
     table(arch).iter().filter(move |row| row.on.has(arch))
 }
 
-/// The row of an opcode.
+/// Returns the row of an opcode.
 pub(crate) fn find(arch: Arch, encoding: Encoding, form: Form, opcode: u16) -> Option<&'static Row> {
     let rows = table(arch);
     let key = (encoding as u8, form, opcode);

@@ -1,28 +1,29 @@
-//! What a row of the opcode tables says, and the words in which the generated tables are written.
+//! The contents of the opcode tables' rows, and the constructors with which the generated tables
+//! are written.
 
 use crate::isa::inst::Encoding;
 
-/// The targets of a row: those of its table, or one of them.
+/// The targets of a row: all targets of its table, or one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum On {
-    /// All of the table.
+    /// All targets of the table.
     All,
-    /// gfx90a alone.
+    /// Only gfx90a.
     Gfx90a,
-    /// gfx942 alone.
+    /// Only gfx942.
     Gfx942,
 }
 
-/// Which words an instruction of an encoding has.
+/// The words of an instruction of an encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
-    /// The encoding alone, or with a literal.
+    /// The encoding only, or with a literal.
     Plain,
-    /// A word of sub-dword selections follows.
+    /// Followed by a word of sub-dword selections.
     Sdwa,
-    /// A word of a DPP16 permutation follows.
+    /// Followed by a word of a DPP16 permutation.
     Dpp16,
-    /// A word of a DPP8 permutation follows.
+    /// Followed by a word of a DPP8 permutation.
     Dpp8,
     /// The first half of a VOPD.
     X,
@@ -30,7 +31,7 @@ pub(crate) enum Form {
     Y,
 }
 
-/// What an operand is to its instruction.
+/// The role of an operand in its instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The destination.
@@ -39,13 +40,13 @@ pub(crate) enum Role {
     Old,
     /// The second, scalar destination.
     Flag,
-    /// The source of this place in `Inst::src`.
+    /// The source at this index of `Inst::src`.
     Source(u8),
-    /// Nothing in `Inst`'s operands: a number of its own.
+    /// Not one of `Inst`'s operands: a separate number.
     Other,
 }
 
-/// Which bits an operand is read from. The decoder of each encoding knows the places.
+/// The bits from which an operand is read. The decoder of each encoding knows their positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
     Vdst,
@@ -60,7 +61,7 @@ pub(crate) enum Field {
     Sbase,
     Soffset,
     Srsrc,
-    /// The literal of `v_fmaak` and its kind.
+    /// The literal of instructions like `v_fmaak`.
     Literal,
     /// VCC, implied.
     Vcc,
@@ -73,7 +74,7 @@ pub(crate) enum Field {
     Offset1,
 }
 
-/// What a field may hold, a bit each.
+/// What a field may contain, one bit each.
 pub(crate) type Class = u16;
 /// A vector register.
 pub(crate) const V: Class = 1;
@@ -85,19 +86,19 @@ pub(crate) const C: Class = 4;
 pub(crate) const L: Class = 8;
 /// An accumulation register.
 pub(crate) const A: Class = 16;
-/// A vector register below 128: the bit above would select a half, for which LLVM's gfx1100 has no
-/// syntax.
+/// A vector register below 128. The bit above its number would select a half, for which LLVM's
+/// gfx1100 has no syntax.
 pub(crate) const W: Class = 32;
-/// Half of a vector register below 128, by the bit above.
+/// Half of a vector register below 128, selected by the bit above its number.
 pub(crate) const H: Class = 64;
 
-/// A literal of 16 bits.
+/// A 16-bit literal.
 pub(crate) const T: Class = 128;
-/// An integer of 16 bits: LLVM writes a float constant as its bits.
+/// A 16-bit integer: LLVM writes a float constant as its bits.
 pub(crate) const I: Class = 256;
 /// A literal that is the high half of a double.
 pub(crate) const D: Class = 512;
-/// A literal that is a pair of floats of 16 bits.
+/// A literal that is a pair of 16-bit floats.
 pub(crate) const P: Class = 1024;
 /// A literal that is a pair of bfloat16.
 pub(crate) const B: Class = 2048;
@@ -105,15 +106,15 @@ pub(crate) const B: Class = 2048;
 /// An operand of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// What it is.
+    /// Its role.
     pub(crate) role: Role,
-    /// Where it is read from.
+    /// The field from which it is read.
     pub(crate) field: Field,
-    /// What it may be.
+    /// The operands that it allows.
     pub(crate) class: Class,
-    /// Its registers of 32 bits.
+    /// The number of 32-bit registers.
     pub(crate) dwords: u8,
-    /// False where LLVM's syntax does not name it.
+    /// Whether LLVM's syntax shows it.
     pub(crate) shown: bool,
 }
 
@@ -130,11 +131,11 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// The operands in the order of LLVM's syntax.
     pub(crate) slots: &'static [Slot],
-    /// Bits that must be as `value` has them.
+    /// A mask of the bits that must equal `value`.
     pub(crate) fixed: u128,
-    /// Their values.
+    /// The values of the fixed bits.
     pub(crate) value: u128,
-    /// Bits that mean nothing.
+    /// A mask of the bits without a meaning.
     pub(crate) ignored: u128,
 }
 

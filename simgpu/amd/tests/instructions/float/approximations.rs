@@ -1,5 +1,4 @@
-//! Approximate instructions: what the ISA documents list, and how far results are from the exact
-//! ones.
+//! Approximate instructions: the values that the ISA documents list, and the error of results.
 
 use super::*;
 
@@ -80,7 +79,7 @@ fn the_examples_of_the_documents() {
                 assert_eq!(one(&mut bench, name, x), want, "{name} {x:#x}");
             }
         }
-        // Subnormals are flushed, on the way in and on the way out.
+        // Subnormals are flushed, both operands and results.
         assert_eq!(one(&mut bench, "v_rcp_f32", 0x8000_0001), 0xff80_0000);
         assert_eq!(one(&mut bench, "v_rcp_f32", 0x7f00_0000), 0);
         assert_eq!(one(&mut bench, "v_rcp_f32", 0xfe80_0000), 0x8080_0000);
@@ -95,13 +94,13 @@ fn the_examples_of_the_documents() {
     }
 }
 
-/// An exact value by an inequality: is a binary32 below `f(x)`?
+/// Defines an exact value by an inequality: whether a binary32 is below `f(x)`.
 type Below = fn(x: f64, candidate: f64) -> bool;
 
 #[test]
 fn binary32_results_are_within_a_unit_and_best_without_a_shift() {
-    // Each inequality is exact in binary64 or has ample margin in it: candidates are midpoints, of
-    // 25 bits.
+    // Each inequality is exact in binary64 or has ample margin: candidates are midpoints with 25
+    // bits.
     let functions: [(&str, Below, f32, f32); 3] = [
         ("v_rcp_f32", |x, c| c * x < 1.0, 1e-30, 1e30),
         ("v_sqrt_f32", |x, c| c * c < x, 1e-30, 1e30),
@@ -128,7 +127,8 @@ fn binary32_results_are_within_a_unit_and_best_without_a_shift() {
                     let (x, got) = (f64::from(f32::from_bits(x as u32)), f32::from_bits(got as u32));
                     let place = |by: i32| f64::from(f32::from_bits((got.to_bits() as i32 + by) as u32));
                     let half = |by: i32| (place(0) + place(by)) / 2.0;
-                    // Not beyond the neighbours, which an exact value may be itself.
+                    // The result is not beyond the neighbours; an exact value may equal a
+                    // neighbour.
                     let within = below(x, place(-1).next_down()) && !below(x, place(1).next_up());
                     assert!(within, "{name} {x:e} {got:e}");
                     on_its_side += u32::from(match approximation {
@@ -137,7 +137,7 @@ fn binary32_results_are_within_a_unit_and_best_without_a_shift() {
                         _ => below(x, place(0).next_down()),
                     });
                 });
-                // A reciprocal is not moved where Newton's method would not find back.
+                // A reciprocal is not moved if Newton's method would not converge back.
                 let enough = if approximation == 0 { 10_000 } else { 9_990 };
                 assert!(on_its_side >= enough, "{name}, {approximation}: {on_its_side}");
             }
@@ -200,7 +200,8 @@ fn every_binary16_operand() {
             bench.approximation = approximation;
             let all = || (0..=0xffff).map(|x| [x]);
             let value = |bits: u16| f64::from(integer_f16(bits) as f32) / 16_777_216.0;
-            // Between the midpoints to both sides, by exact products of 24 bits at most.
+            // The result lies between the midpoints on both sides; the products have at most 24
+            // bits and are exact.
             let within = |got: u16, below: &dyn Fn(f64) -> bool| {
                 let got = got & 0x7fff;
                 let low = if got == 0 { 0.0 } else { (value(got - 1) + value(got)) / 2.0 };

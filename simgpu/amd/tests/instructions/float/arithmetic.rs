@@ -1,9 +1,9 @@
-//! binary32 and binary64 against exact integers and wider types.
+//! Tests of binary32 and binary64 against exact integers and wider types.
 
 use super::*;
 use isobit_simgpu_amd::exec::float::exact::fma_scaled;
 
-/// A binary32 of moderate size as a multiple of `2^-40`.
+/// Returns a binary32 of moderate size as a multiple of `2^-40`.
 fn integer(x: f32) -> i128 {
     (f64::from(x) * 1_099_511_627_776.0) as i128
 }
@@ -23,7 +23,7 @@ fn binary32_is_rounded_once() {
                 std::iter::repeat_with(|| [0; 2].map(|_: u64| word_f32(&mut random).to_bits().into())).take(20_000);
             each(&mut bench, &vector(name, 2), operands, |x, got| {
                 let [a, b] = x.map(|x| f64::from(f32::from_bits(x as u32)));
-                // Exact, or rounded at 53 bits, which is twice 24 and more.
+                // The expected value is exact, or rounded at 53 bits, which is more than twice 24.
                 same_f32(got, wide(a, b) as f32, &(name, x));
             });
         }
@@ -66,7 +66,8 @@ fn special_binary32_operands() {
             let x = [a, b, c].map(|x| u64::from(x.to_bits()));
             each(&mut bench, &vector("v_fma_f32", 3), std::iter::once(x), |x, got| same_f32(got, want, &x));
         }
-        // An invalid operation gives the NaN of the documents, and a signalling NaN becomes quiet.
+        // An invalid operation gives the NaN from the documents, and a signalling NaN becomes
+        // quiet.
         for (a, b, want) in [(0x7f80_0000, 0xff80_0000, 0xffc0_0000), (0x7f80_0001, 0x3f80_0000, 0x7fc0_0001)] {
             each(&mut bench, &vector("v_add_f32", 2), std::iter::once([a, b]), |_, got| assert_eq!(got as u32, want));
         }
@@ -93,8 +94,8 @@ fn binary64_is_rounded_once() {
 
 #[test]
 fn scaled_products_are_rounded_once() {
-    // Against 128-bit integers: operands are integers of 53 bits and the places to drop are counted
-    // by hand.
+    // Compare with 128-bit integers: operands are integers of 53 bits, and the bits to drop are
+    // counted explicitly.
     let mut random = Random(66);
     for _ in 0..200_000 {
         let [a, b] = [0; 2].map(|_| (random.next() >> 11) as i64 - (1 << 52));
@@ -105,11 +106,11 @@ fn scaled_products_are_rounded_once() {
             continue;
         }
         let down = (random.next() % 880 + 20) as i32;
-        // What is left above the place of the least subnormal is an integer; the host rounds its
+        // The part above the position of the smallest subnormal is an integer; the host rounds its
         // conversion.
         let got = fma_scaled(a as f64, b as f64, c as f64, -down - 100);
         assert_eq!(got, exact as f64 * 2f64.powi(-down) * 2f64.powi(-100), "{a} {b} {c} {down}");
-        // Down to subnormals: the integer quotient, ties to even.
+        // Down to subnormals: compute the integer quotient, with ties to even.
         let drop = 30 + (random.next() % 90) as u32;
         let (size, half) = (exact.unsigned_abs(), 1u128 << (drop - 1));
         let (kept, rest) = (size >> drop, size & ((1 << drop) - 1));

@@ -5,7 +5,7 @@ use super::*;
 const CONDITIONS: [&str; 16] =
     ["f", "lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt", "t"];
 
-/// What the name of a condition says of two numbers.
+/// Whether a condition holds for two numbers, by its name.
 fn holds(condition: &str, a: f64, b: f64) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
     let order = a.partial_cmp(&b);
@@ -31,7 +31,7 @@ fn name(text: String) -> &'static str {
         .unwrap_or_else(|| panic!("no instruction {text}"))
 }
 
-/// A type of comparisons: its suffix, what gives its bits, and what they stand for.
+/// A type of comparisons: its suffix, a generator of bits, and their value.
 type Numbers = (&'static str, fn(&mut Random) -> u64, fn(u64) -> f64);
 
 const TYPES: [Numbers; 3] = [
@@ -132,7 +132,7 @@ fn classes() {
     }
 }
 
-/// The lesser or greater of two numbers that are no NaNs, -0 below +0.
+/// Returns the smaller or larger of two numbers that are not NaN, with -0 below +0.
 fn pick(a: f64, b: f64, greater: bool) -> f64 {
     let first = if a == b { a.is_sign_negative() } else { a < b };
     if first != greater { a } else { b }

@@ -1,7 +1,7 @@
 //! Divisions and square roots as clang 19 compiles them, without the waits.
 
-/// Numerator in the first registers, denominator or nothing after it; the result takes the first's
-/// place.
+/// The numerator is in the first registers, followed by the denominator, if any; the result
+/// replaces the first operand.
 pub mod gfx9 {
     pub const DIV_F32: &[u32] = &[
         0xd1e0_0402,

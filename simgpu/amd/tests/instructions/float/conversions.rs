@@ -7,7 +7,7 @@ fn floats_to_integers_saturate() {
     for mut bench in Bench::all() {
         let mut random = Random(5);
         let words: Vec<[u64; 1]> = (0..20_000).map(|_| [word_f32(&mut random).to_bits().into()]).collect();
-        // Towards zero in 128 bits, then to the range.
+        // Convert towards zero in 128 bits, then clamp to the range.
         let towards = |x: f64, low: i64, high: i64| {
             if x.is_nan() { 0 } else { (x as i128).clamp(low.into(), high.into()) as i64 }
         };
@@ -46,7 +46,7 @@ fn floats_to_integers_saturate() {
     }
 }
 
-/// An integer rounded to some bits, ties to even, by dropping the low ones.
+/// Returns an integer rounded to a number of bits, ties to even, by dropping the low bits.
 fn rounded(x: i64, bits: u32) -> f64 {
     let size = x.unsigned_abs();
     let drop = (64 - size.leading_zeros()).saturating_sub(bits);
@@ -98,7 +98,7 @@ fn between_floats() {
     for mut bench in Bench::all() {
         let mut random = Random(7);
         let narrow = |x: f64| {
-            // From the bits: 29 are dropped, more where the result is subnormal.
+            // Computed from the bits: 29 are dropped, or more if the result is subnormal.
             let bits = x.to_bits();
             let (exponent, sign) = ((bits >> 52 & 0x7ff) as i32 - 896, if bits >> 63 == 1 { -1.0 } else { 1.0 });
             if exponent > 254 {
@@ -111,13 +111,13 @@ fn between_floats() {
             }
             let (kept, rest, half) = (fraction >> drop, fraction & ((1 << drop) - 1), 1u64 << (drop - 1));
             let kept = kept + u64::from(rest > half || rest == half && kept & 1 == 1);
-            // A carry goes into the exponent, as it should.
+            // A carry goes into the exponent, as intended.
             f32::from_bits((kept as u32).wrapping_add(((exponent.max(1) - 1) as u32) << 23)) * sign
         };
         let wide = std::iter::repeat_with(|| {
             let x = if random.next() & 1 == 0 { word_f64(&mut random) } else { f64::from(word_f32(&mut random)) };
             let bits = x.to_bits() ^ (random.next() & 0x3fff_ffff & random.next());
-            // Into the range of binary32 and a little beyond.
+            // Values in the range of binary32 and slightly beyond.
             [bits & !(0x7ff << 52) | ((bits >> 52 & 0x7ff) % 320 + 730) << 52]
         });
         each(&mut bench, &vector("v_cvt_f32_f64", 1), wide.take(40_000), |[x], got| {
@@ -134,7 +134,7 @@ fn between_floats() {
             let want = ::half::f16::from_bits(x as u16);
             same_f32(got, want.to_f32_const(), &x);
         });
-        // Towards zero: the nearest, or the one before it.
+        // Towards zero: the nearest value, or the one before it.
         let pairs = std::iter::repeat_with(|| {
             [0; 2].map(|_: u64| {
                 u64::from(if random.next() & 1 == 0 {
@@ -166,14 +166,14 @@ fn between_floats() {
 fn roundings_to_integers() {
     for mut bench in Bench::all() {
         let mut random = Random(8);
-        // Quarters around zero and around the largest odd numbers, and anything.
+        // Quarters around zero and around the largest odd numbers, and random values.
         let some = |random: &mut Random| match random.next() & 3 {
             0 => (random.next() % 4096) as f32 / 4.0 - 512.0,
             1 => 8_388_608.0 - (random.next() % 64) as f32 / 2.0,
             _ => word_f32(random),
         };
         let floor = |x: f64| {
-            // By integers, where there is a fraction at all.
+            // Compare with integers if there can be a fraction.
             if x.abs() >= 4_503_599_627_370_496.0 || x.is_nan() {
                 x
             } else {

@@ -1,4 +1,4 @@
-//! Scaling by powers of two, taking numbers apart, and the parts of 2/pi.
+//! Tests of scaling by powers of two, decomposition, and the segments of 2/pi.
 
 use super::*;
 
@@ -20,7 +20,8 @@ fn scaling_rounds_once() {
             if !x.is_finite() || x == 0.0 {
                 return same_f64(got, x, &n);
             }
-            // In integers: the fraction, and the places that are dropped below the least subnormal.
+            // Computed in integers: the fraction, and the bits that are dropped below the smallest
+            // subnormal.
             let exponent = (x.to_bits() >> 52 & 0x7ff) as i32;
             let fraction = x.to_bits() & 0xf_ffff_ffff_ffff | if exponent == 0 { 0 } else { 1 << 52 };
             let place = exponent.max(1) - 1075 + n;
@@ -97,8 +98,8 @@ fn numbers_taken_apart_go_together_again() {
 #[test]
 fn parts_of_two_over_pi_follow_each_other() {
     for mut bench in Bench::all() {
-        // Summed, the parts are 2/pi as far as binary64 has it; each starts where the one before
-        // ends.
+        // The sum of the segments is 2/pi to the precision of binary64; each starts where the
+        // previous one ends.
         let mut sum = 0.0;
         let part = |bench: &mut Bench, angle: f64, segment: u64| {
             let mut out = 0.0;
@@ -118,14 +119,14 @@ fn parts_of_two_over_pi_follow_each_other() {
             above = 2f64.powi(-53 * (segment as i32 + 1));
             assert_eq!((here / above).fract(), 0.0, "{segment}");
         }
-        // A large angle has whole turns that the first bits only add to: they are left out, as many
-        // as its exponent is larger.
+        // For a large angle the first bits only contribute whole turns. They are skipped, by the
+        // amount that its exponent is larger.
         let large = part(&mut bench, 2f64.powi(60), 0);
         let (first, second) = (part(&mut bench, 1.0, 0), part(&mut bench, 1.0, 1));
         let skipped = (first * 64.0).floor() / 64.0;
         let want = first - skipped + (second * 2f64.powi(59)).floor() / 2f64.powi(59);
         assert_eq!(large, want);
-        // From 2^945 on they are scaled.
+        // From 2^945 the segments are scaled.
         assert!(part(&mut bench, 2f64.powi(945), 0) > 2f64.powi(-945 + 54 + 128 - 53 - 53));
     }
 }

@@ -1,4 +1,4 @@
-//! binary16, against exact integers.
+//! Tests of binary16 against exact integers.
 
 use super::*;
 use isobit_simgpu_amd::exec::float::half::{fma, narrow, narrow_f64, widen};
@@ -55,7 +55,7 @@ fn fused_products_are_rounded_once() {
         let [a, b, mut c] =
             [any as u16, (any >> 16) as u16, (any >> 32) as u16].map(|x| x & 0xbfff | (round as u16 & 0x4000));
         if any >> 62 == 0 {
-            // Near the product, so that what is left is small.
+            // Close to the negated product, so that the result is small.
             c = narrow(-(widen(F16(a)) * widen(F16(b)))).0 ^ (any >> 48) as u16 & 3;
         }
         if ![a, b, c].into_iter().all(finite_f16) {
@@ -92,7 +92,7 @@ fn sums_and_products_on_every_target() {
                 }
             });
         }
-        // Both halves of a packed instruction are like the single one.
+        // Both halves of a packed instruction behave like the single one.
         let operands = std::iter::repeat_with(|| [0; 3].map(|_: u64| random.next() & 0xffff_ffff)).take(20_000);
         each(
             &mut bench,

@@ -1,4 +1,4 @@
-//! Tests of floating point against arithmetic of another kind: exact integers, the host's
+//! Tests of floating point against a different kind of arithmetic: exact integers, the host's
 //! operations of another width, and values that the ISA documents list.
 
 mod approximations;
@@ -14,21 +14,21 @@ mod sequences;
 use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::isa::{Encoding, Inst, Operand, sreg};
 
-/// Where the operands of tests are, two registers for each, and the result.
+/// The registers of test operands, two each; `RESULT` is the register of the result.
 const SOURCES: [u16; 4] = [2, 4, 6, 8];
 const RESULT: u16 = 10;
 
-/// An instruction of vector operands `v[2:3]`, `v[4:5]` and so on that writes `v[10:11]`.
+/// Returns an instruction with vector operands `v[2:3]`, `v[4:5]` and so on that writes `v[10:11]`.
 fn vector(name: &'static str, count: usize) -> Inst {
     inst(name, Encoding::Vop3, Operand::Vgpr(RESULT), &SOURCES.map(Operand::Vgpr)[..count])
 }
 
-/// A comparison of vector operands that writes VCC.
+/// Returns a comparison of vector operands that writes VCC.
 fn comparison(name: &'static str) -> Inst {
     inst(name, Encoding::Vopc, Operand::Sgpr(sreg::VCC_LO), &SOURCES.map(Operand::Vgpr)[..2])
 }
 
-/// Runs an instruction on operands that differ from lane to lane, and gives each lane's operands
+/// Runs an instruction on operands that differ from lane to lane, and passes each lane's operands
 /// and result to a check.
 #[track_caller]
 fn each<const N: usize>(
@@ -55,8 +55,8 @@ fn each<const N: usize>(
     }
 }
 
-/// Words that mean something as binary32: zeros, subnormals, limits, infinities, NaNs, halves, and
-/// any bits.
+/// Returns words that are interesting as binary32: zeros, subnormals, limits, infinities, NaNs,
+/// halves, and random bits.
 fn word_f32(random: &mut Random) -> f32 {
     const EDGES: [u32; 24] = [
         0,
@@ -118,7 +118,7 @@ fn word_f64(random: &mut Random) -> f64 {
     })
 }
 
-/// The same bits, where any NaN is as good as another.
+/// Checks that the bits are the same; any NaN equals any other.
 #[track_caller]
 fn same_f32(got: u64, want: f32, what: &dyn std::fmt::Debug) {
     let got = f32::from_bits(got as u32);
@@ -132,20 +132,20 @@ fn same_f64(got: u64, want: f64, what: &dyn std::fmt::Debug) {
     assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{what:x?}: {got:e}, not {want:e}");
 }
 
-/// The binary16 nearest to `n 2^-48`.
+/// Returns the binary16 nearest to `n 2^-48`.
 fn nearest_f16(n: i128) -> u16 {
     nearest_f16_at(n, 48)
 }
 
-/// The binary16 nearest to `n 2^-place`, found among all of them; ties go to the even one, which is
-/// that with even bits.
+/// Returns the binary16 nearest to `n 2^-place`, found by a search of all values; ties go to the
+/// one with even bits.
 fn nearest_f16_at(n: i128, place: u32) -> u16 {
     let size = n.unsigned_abs();
     let at = |bits: u32| -> u128 {
         let (exponent, fraction) = (bits >> 10, u128::from(bits & 0x3ff));
         if exponent == 0 { fraction << (place - 24) } else { (fraction | 0x400) << (place - 25 + exponent) }
     };
-    // The first that is not below, infinity's bits standing for 65536.
+    // Finds the first value that is not below; infinity's bits represent 65536.
     let (mut low, mut high) = (0, 0x7c00);
     while low < high {
         let middle = (low + high) / 2;
@@ -161,7 +161,7 @@ fn nearest_f16_at(n: i128, place: u32) -> u16 {
     (bits as u16) | if n < 0 { 0x8000 } else { 0 }
 }
 
-/// A finite binary16 as a multiple of `2^-24`.
+/// Returns a finite binary16 as a multiple of `2^-24`.
 fn integer_f16(bits: u16) -> i128 {
     let (exponent, fraction) = (bits >> 10 & 31, i128::from(bits & 0x3ff));
     assert!(exponent < 31);

@@ -1,4 +1,4 @@
-//! Pairs of instructions: both read before either writes.
+//! Tests of instruction pairs: both read before either writes.
 
 use super::*;
 use isobit_simgpu_amd::isa::Arch;
@@ -7,7 +7,8 @@ use isobit_simgpu_amd::isa::Arch;
 fn both_halves_read_before_either_writes() {
     let (a, b) = (Operand::Vgpr(2), Operand::Vgpr(3));
     let half = |name, dst: Operand, src: &[Operand]| inst(name, Encoding::Vopd, dst, src);
-    // Of two sums, each with its own destination and sources among v2, v3 and v4, all combinations.
+    // Tests all combinations of two sums with their own destinations and sources among v2, v3 and
+    // v4.
     for vector_unit in [isobit_simgpu_core::vector::has_vector_unit(), false] {
         let mut bench = Bench::new(Arch::Gfx1100, vector_unit);
         for choice in 0..3u16.pow(4) {
@@ -26,7 +27,7 @@ fn both_halves_read_before_either_writes() {
             assert_eq!(f32::from_bits(bench.word(2, 31)), of(source(0)) + of(source(1)), "{choice}");
             assert_eq!(f32::from_bits(bench.word(3, 0)), of(source(2)) * of(source(3)), "{choice}");
         }
-        // A swap, in the lanes that are active.
+        // A swap, in active lanes only.
         let swap = Inst { second: Some(Box::new(half("v_mov_b32", b, &[a]))), ..half("v_mov_b32", a, &[b]) };
         bench.wave.v[2].0.fill(7);
         bench.wave.v[3].0.fill(9);

@@ -1,11 +1,11 @@
-//! Divisions and square roots as clang 19 compiles them, which must be correctly rounded whatever a
-//! card's approximations give.
+//! Tests of divisions and square roots as clang 19 compiles them. They must be correctly rounded
+//! for every approximation that a card may give.
 
 use super::compiled::{gfx9, gfx11};
 use super::*;
 use isobit_simgpu_amd::isa::{Arch, decode};
 
-/// The code of a sequence, as instructions.
+/// Returns the code of a sequence as instructions.
 fn code(arch: Arch, gfx9: &[u32], gfx11: &[u32]) -> Vec<Inst> {
     let words = if arch.is_gfx9() { gfx9 } else { gfx11 };
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -42,19 +42,19 @@ fn sequence(gfx9: &[u32], gfx11: &[u32], dwords: u16, operands: &[[u64; 2]], che
     }
 }
 
-/// Quotients that are hard: any bits, near the ends of the range, near ties, subnormal.
+/// Returns difficult quotients: random bits, near the ends of the range, near ties, subnormal.
 fn quotients_f32(random: &mut Random) -> Vec<[u64; 2]> {
     let mut all = Vec::new();
     for round in 0..24_000 {
         let (any, divisor) = (word_f32(random), word_f32(random));
         let any = match round & 3 {
             0 => any,
-            // Just beside a quotient of few bits, a tie or an exact one.
+            // Next to a quotient of few bits, a tie or an exact one.
             1 => f32::from_bits(
                 ((f64::from(any) * f64::from(divisor)) as f32).to_bits().wrapping_add(random.next() as u32 % 3),
             ),
             2 => f32::from_bits(((f64::from(any) * f64::from(divisor) * (1.0 + 2f64.powi(-24))) as f32).to_bits()),
-            // A quotient among the subnormals, ties included.
+            // A quotient in the subnormal range, including ties.
             _ => (f64::from(divisor) * f64::from(random.next() as u32 % 0x200_0000) * 2f64.powi(-150)) as f32,
         };
         all.push([any.to_bits().into(), divisor.to_bits().into()]);
@@ -97,7 +97,7 @@ fn roots_of_binary32() {
     let mut operands = Vec::new();
     for round in 0..24_000 {
         let any = word_f32(&mut random);
-        // Beside squares of 12, 24 and 25 bits too.
+        // Also next to squares of 12, 24 and 25 bits.
         let root = f64::from(any.abs().sqrt());
         let tie = f64::from_bits(root.to_bits() | 1 << 28);
         let x = match round & 3 {
@@ -142,11 +142,11 @@ fn quotients_and_roots_of_binary16() {
         } else if quotient.is_infinite() {
             assert_eq!(got, if quotient > 0.0 { 0x7c00 } else { 0xfc00 });
         } else {
-            // Rounded at 53 bits first, which is as good as exact.
+            // Rounded at 53 bits first, which is equivalent to the exact value here.
             let want = isobit_simgpu_amd::exec::float::half::narrow_f64(quotient).0;
             let off = i32::from(got) - i32::from(want);
-            // The quotient is a product with the reciprocal, so that what a card's reciprocal lacks
-            // can tip a tie among the subnormals.
+            // The quotient is a product with the reciprocal, so the error of a card's reciprocal
+            // can decide a tie in the subnormal range.
             let tie = if finite_f16(want) { integer_f16(want) as f64 / 16_777_216.0 - quotient } else { 0.0 };
             let tipped = approximation != 0 && off.abs() == 1 && tie.abs() == 2f64.powi(-25);
             assert!(off == 0 || tipped, "{x:x?}: {got:#x}, not {want:#x}");
@@ -156,7 +156,7 @@ fn quotients_and_roots_of_binary16() {
     sequence(gfx9::SQRT_F16, gfx11::SQRT_F16, 1, &every, |_, x, got| {
         let size = integer_f16(x[0] as u16) << 24;
         let root = integer_f16(got as u16);
-        // Twice the root's neighbours' midpoints, squared.
+        // Twice the midpoints to the root's neighbours, squared.
         let (low, high) = (integer_f16((got as u16).max(1) - 1) + root, root + integer_f16(got as u16 + 1));
         assert!(low * low <= 4 * size && 4 * size <= high * high, "{x:x?}");
     });

@@ -1,4 +1,4 @@
-//! Sums and differences.
+//! Tests of sums and differences.
 
 use super::I16;
 use super::{Carry, Case, I32, U16, U32, U64, check};

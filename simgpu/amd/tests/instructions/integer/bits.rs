@@ -1,8 +1,8 @@
-//! Moves, logic, shifts, fields, order: by division, bit by bit, and by sorting.
+//! Tests of moves, logic, shifts, fields and order: by division, bit by bit, and by sorting.
 
 use super::{Carry, Case, I16, I32, I64, U16, U32, U64, check};
 
-/// A word made bit by bit.
+/// Returns a word that is built bit by bit.
 fn each(bit: impl Fn(u32) -> bool) -> i128 {
     (0..32).map(|i| i128::from(bit(i)) << i).sum()
 }
@@ -15,7 +15,7 @@ fn power(x: i128, width: i128) -> i128 {
     1 << (x % width)
 }
 
-/// The first of 32 places that is asked for, or -1.
+/// Returns the first of 32 positions for which `found` is true, or -1.
 fn first(found: impl Fn(u32) -> bool) -> i128 {
     (0..32).find(|&i| found(i)).map_or(-1, i128::from)
 }

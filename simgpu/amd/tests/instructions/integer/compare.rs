@@ -1,4 +1,4 @@
-//! Comparisons of every type under every condition, and what they do to EXEC.
+//! Tests of comparisons of every type under every condition, and their effect on EXEC.
 
 use super::{Case, I16, I32, I64, Type, U16, U32, U64, check, masks};
 use crate::bench::{Bench, Random, inst};
@@ -52,7 +52,7 @@ fn a_cmpx_makes_the_lanes_that_pass_the_active_ones() {
             for mut bench in Bench::all() {
                 for mask in masks(&mut random) {
                     bench.fill(&mut random);
-                    // Enough lanes with equal operands.
+                    // Make enough lanes have equal operands.
                     for v in [4, 5] {
                         for lane in (0..bench.wave.width).filter(|lane| lane % 3 == 0) {
                             bench.wave.v[v].0[lane] = bench.wave.v[v - 2].0[lane];
@@ -64,7 +64,7 @@ fn a_cmpx_makes_the_lanes_that_pass_the_active_ones() {
                         let number = |v| types[0].number(bench.pair(v, lane));
                         passed | u64::from(exec >> lane & 1 == 1 && flag(&[number(2), number(4)])) << lane
                     });
-                    // GFX9 writes the scalar destination and EXEC, GFX11 EXEC alone.
+                    // GFX9 writes the scalar destination and EXEC, GFX11 only EXEC.
                     let gfx9 = bench.arch.is_gfx9();
                     let before = bench.wave.s;
                     let dst = Operand::Sgpr(if gfx9 { 40 } else { sreg::EXEC_LO });

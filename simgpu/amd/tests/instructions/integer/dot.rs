@@ -1,10 +1,10 @@
-//! Dot products: elements taken out by division, summed exactly.
+//! Tests of dot products: elements are extracted by division and summed exactly.
 
 use super::{Case, I32, U32, check};
 use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::isa::{Encoding, Operand};
 
-/// The elements of a word, as numbers of `bits` bits.
+/// Returns the elements of a word, as numbers of `bits` bits.
 fn elements(word: i128, bits: u32, signed: bool) -> Vec<i128> {
     let size = 1i128 << bits;
     let unsigned = (0..32 / bits).map(|at| word.rem_euclid(1 << 32) / size.pow(at) % size);
@@ -39,7 +39,7 @@ fn dot_products_are_exact_modulo_their_width_or_clamped() {
     check(CASES);
 }
 
-/// Three words of a lane, and what an instruction made of them in place of the third.
+/// Returns three words of a lane, and the instruction's result, which replaces the third.
 fn words(bench: &mut Bench, code: &isobit_simgpu_amd::isa::Inst, random: &mut Random) -> Vec<([i128; 3], i128)> {
     bench.fill(random);
     let before: Vec<_> = (0..bench.wave.width).map(|lane| [2, 4, 20].map(|v| bench.word(v, lane).into())).collect();
@@ -74,7 +74,7 @@ fn accumulating_products_add_to_their_destination() {
     let mut random = Random(4);
     for mut bench in Bench::all() {
         for (name, bits) in [("v_dot2c_i32_i16", 16), ("v_dot4c_i32_i8", 8), ("v_dot8c_i32_i4", 4)] {
-            // The accumulator is the destination whether or not it is among the sources.
+            // The accumulator is the destination, whether or not it is listed as a source.
             for sources in [2, 3] {
                 let src = [Operand::Vgpr(2), Operand::Vgpr(4), Operand::Vgpr(20)];
                 let code = inst(name, Encoding::Vop2, Operand::Vgpr(20), &src[..sources]);

@@ -1,4 +1,4 @@
-//! Integers of 16 bits, in both halves of a register.
+//! Tests of 16-bit integers, in both halves of a register.
 
 use super::{Carry, Case, I16, U16, check};
 

@@ -1,7 +1,7 @@
-//! Every vector instruction on integers against exact arithmetic: operands become integers of 128
-//! bits, the expected result is a formula over them, taken modulo the width of the destination.
-//! Operands come from all places, EXEC is whole, empty and partial, the destination may be a
-//! source, and both functions of every step run.
+//! Tests of every vector instruction on integers against exact arithmetic. Operands become integers
+//! of 128 bits, and the expected result is a formula over them, taken modulo the width of the
+//! destination. Operands come from all locations; EXEC is full, empty and partial; the destination
+//! may be a source; and both functions of every step run.
 
 mod arith;
 mod bits;
@@ -17,7 +17,7 @@ use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::exec::wave::Wave;
 use isobit_simgpu_amd::isa::{Encoding, Inst, Operand, sreg};
 
-/// What an operand or a result is.
+/// The type of an operand or a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     U16,
@@ -26,9 +26,9 @@ pub enum Type {
     I32,
     U64,
     I64,
-    /// Two numbers of 16 bits, given as one of 32.
+    /// Two 16-bit numbers, passed as one of 32 bits.
     Pair,
-    /// A bit a lane.
+    /// One bit per lane.
     Carry,
 }
 
@@ -44,14 +44,14 @@ impl Type {
         }
     }
 
-    /// The number that some bits are.
+    /// Returns the number that the bits represent.
     fn number(self, bits: u64) -> i128 {
         let bits = i128::from(bits).rem_euclid(1 << self.bits());
         let negative = matches!(self, I16 | I32 | I64) && bits >= 1 << (self.bits() - 1);
         if negative { bits - (1 << self.bits()) } else { bits }
     }
 
-    /// The nearest number of the type.
+    /// Returns the nearest number of the type.
     fn clamp(self, x: i128) -> i128 {
         match self {
             I16 | I32 | I64 => x.clamp(-(1 << (self.bits() - 1)), (1 << (self.bits() - 1)) - 1),
@@ -60,7 +60,7 @@ impl Type {
     }
 }
 
-/// An instruction and what it should give.
+/// An instruction and its expected result.
 pub struct Case {
     name: &'static str,
     src: &'static [Type],
@@ -72,41 +72,41 @@ pub struct Case {
 }
 
 impl Case {
-    /// An instruction with a result.
+    /// Creates a case of an instruction with a result.
     pub const fn new(name: &'static str, src: &'static [Type], dst: Type, result: fn(&[i128]) -> i128) -> Self {
         Self { name, src, dst: Some(dst), result, flag: None, clamp: false, encoding: Encoding::Vop3 }
     }
 
-    /// And a flag.
+    /// Adds a flag.
     pub const fn flag(mut self, flag: fn(&[i128]) -> bool) -> Self {
         self.flag = Some(flag);
         self
     }
 
-    /// Clamped: the result is the nearest number of its type instead of the one it wraps to.
+    /// Makes the case clamped: the result is the nearest number of its type instead of wrapping.
     pub const fn clamped(mut self) -> Self {
         self.clamp = true;
         self
     }
 
-    /// Encoded as VOP3P.
+    /// Makes the encoding VOP3P.
     pub const fn packed(mut self) -> Self {
         self.encoding = Encoding::Vop3p;
         self
     }
 
-    /// A comparison.
+    /// Creates a comparison.
     pub const fn compare(name: &'static str, src: &'static [Type], flag: fn(&[i128]) -> bool) -> Self {
         Self { name, src, dst: None, result: |_| 0, flag: Some(flag), clamp: false, encoding: Encoding::Vop3 }
     }
 }
 
-/// Where results go that replace no operand.
+/// The destination of results that replace no operand.
 const DST: u16 = 20;
-/// Where flags go that replace no operand.
+/// The destination of flags that replace no operand.
 const FLAG: u8 = 40;
 
-/// The value of an operand in a lane, read from the registers as the ISA defines it.
+/// Returns the value of an operand in a lane, read from the registers as the ISA defines it.
 fn operand_bits(wave: &Wave, operand: Operand, kind: Type, high: bool, lane: usize) -> u64 {
     let wide = kind.bits() == 64;
     let word = match operand {
@@ -125,7 +125,7 @@ fn operand_bits(wave: &Wave, operand: Operand, kind: Type, high: bool, lane: usi
         // Integers, sign-extended to any width.
         Operand::Inline(code @ 128..=192) => u64::from(code) - 128,
         Operand::Inline(code @ 193..=208) => (192 - i64::from(code)) as u64,
-        // One as a float of the operand's width.
+        // 1.0 as a float of the operand's width.
         Operand::Inline(_) => match kind.bits() {
             16 => 0x3c00,
             32 if kind == Pair => 0x3c00,
@@ -139,7 +139,7 @@ fn operand_bits(wave: &Wave, operand: Operand, kind: Type, high: bool, lane: usi
     if high { word >> 16 } else { word }
 }
 
-/// A place for an operand, most often a vector register.
+/// Returns a location for an operand, most often a vector register.
 fn place(random: &mut Random, kind: Type, at: usize) -> Operand {
     let at = at as u8;
     if kind == Carry {
@@ -154,14 +154,14 @@ fn place(random: &mut Random, kind: Type, at: usize) -> Operand {
     }
 }
 
-/// Active lanes worth trying.
+/// Returns useful masks of active lanes.
 pub fn masks(random: &mut Random) -> [u64; 6] {
     let some = random.next();
     [u64::MAX, 0, 1, 1 << 31 | 1 << 63, some, !some & random.next()]
 }
 
-/// Does an instruction of GFX9 keep the high half of a register with a result of 16 bits? Those
-/// that its manual gives `op_sel` and GFX8's lacks.
+/// Whether an instruction of GFX9 with a 16-bit result keeps the high half of its register. This is
+/// the case for those that have `op_sel` in GFX9's manual but not in GFX8's.
 fn keeps(name: &str) -> bool {
     matches!(
         name,
@@ -178,7 +178,7 @@ fn keeps(name: &str) -> bool {
     )
 }
 
-/// Runs a case on all targets, with both functions, often.
+/// Runs each case many times on all targets, with both functions.
 #[track_caller]
 pub fn check(cases: &[Case]) {
     let mut random = Random(1);
@@ -203,7 +203,7 @@ fn one(bench: &mut Bench, case: &Case, mask: u64, trial: usize, random: &mut Ran
             .collect(),
         _ => case.src.iter().enumerate().map(|(at, &kind)| place(random, kind, at)).collect(),
     };
-    // The destination may be a source, or begin in the middle of one.
+    // The destination may be a source, or start in the middle of one.
     let dst = match (trial, src.iter().find(|s| matches!(s, Operand::Vgpr(_)))) {
         (2, Some(&Operand::Vgpr(v))) => v,
         (3, Some(&Operand::Vgpr(v))) => v + 1,
@@ -245,7 +245,7 @@ fn one(bench: &mut Bench, case: &Case, mask: u64, trial: usize, random: &mut Ran
     assert_eq!(bench.wave.s, s, "{}", context());
 }
 
-/// The vector and scalar registers after an instruction.
+/// Returns the expected vector and scalar registers after an instruction.
 fn expected(bench: &Bench, case: &Case, code: &Inst) -> (Vec<[u32; 64]>, [u32; 128]) {
     let wave = &bench.wave;
     let mut v: Vec<[u32; 64]> = wave.v.iter().map(|row| row.0).collect();
@@ -287,8 +287,8 @@ fn expected(bench: &Bench, case: &Case, code: &Inst) -> (Vec<[u32; 64]>, [u32; 1
     (v, s)
 }
 
-/// The expectation is wrong only where a lane's low bit is set in both operands: the check must
-/// look at every lane.
+/// The expectation is wrong only if a lane's low bit is set in both operands: the check must
+/// examine every lane.
 #[test]
 #[should_panic(expected = "v_and_b32")]
 fn a_wrong_result_is_found() {

@@ -1,10 +1,10 @@
-//! Two numbers of 16 bits at a time: each half on its own, and halves exchanged by `op_sel`.
+//! Tests of two 16-bit numbers at a time: each half separately, and halves swapped by `op_sel`.
 
 use super::{Case, Pair, check};
 use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::isa::{Encoding, Operand};
 
-/// The halves of all operands, low first.
+/// Returns the halves of all operands, low first.
 fn halves(x: &[i128]) -> [Vec<i128>; 2] {
     [0, 16].map(|at| x.iter().map(|x| (x >> at) % 65536).collect())
 }
@@ -13,13 +13,13 @@ fn signed(x: i128) -> i128 {
     if x >= 32768 { x - 65536 } else { x }
 }
 
-/// A function of unsigned halves, wrapped.
+/// Applies a function to unsigned halves, wrapping the results.
 fn unsigned(x: &[i128], f: impl Fn(&[i128]) -> i128) -> i128 {
     let [low, high] = halves(x).map(|half| f(&half).rem_euclid(65536));
     low + 65536 * high
 }
 
-/// A function of signed halves, wrapped.
+/// Applies a function to signed halves, wrapping the results.
 fn of_signed(x: &[i128], f: impl Fn(&[i128]) -> i128) -> i128 {
     unsigned(x, |half| f(&half.iter().map(|&x| signed(x)).collect::<Vec<_>>()))
 }

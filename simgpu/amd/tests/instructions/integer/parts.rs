@@ -1,4 +1,5 @@
-//! Parts of registers: SDWA's bytes and words, sign-extended or not, of sources and destinations.
+//! Tests of register parts: SDWA's bytes and words of sources and destinations, sign-extended or
+//! not.
 
 use super::masks;
 use crate::bench::{Bench, Random, inst};
@@ -14,7 +15,7 @@ const SELECTS: [Select; 7] = [
     Select::Dword,
 ];
 
-/// The bytes that a selection names.
+/// Returns the bytes that a selection covers.
 fn span(select: Select) -> std::ops::Range<usize> {
     match select {
         Select::Byte(n) => usize::from(n)..usize::from(n) + 1,
@@ -23,7 +24,7 @@ fn span(select: Select) -> std::ops::Range<usize> {
     }
 }
 
-/// A part of a word, extended to 32 bits.
+/// Returns a part of a word, extended to 32 bits.
 fn part(word: u32, select: Select, signed: bool) -> u32 {
     let chosen = &word.to_le_bytes()[span(select)];
     let negative = signed && chosen.last().is_some_and(|&top| top >= 0x80);
@@ -32,7 +33,7 @@ fn part(word: u32, select: Select, signed: bool) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// A register after its part was written.
+/// Returns a register after a part was written.
 fn placed(result: u32, old: u32, select: Select, unused: Unused) -> u32 {
     let (span, result) = (span(select), result.to_le_bytes());
     let mut bytes = match unused {

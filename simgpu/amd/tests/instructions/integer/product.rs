@@ -1,18 +1,18 @@
-//! Products.
+//! Tests of products.
 
 use super::{Case, I16, I32, I64, U16, U32, U64, check};
 
-/// The low 24 bits.
+/// Returns the low 24 bits.
 fn low(x: i128) -> i128 {
     x.rem_euclid(1 << 24)
 }
 
-/// The low 24 bits with their sign.
+/// Returns the low 24 bits, sign-extended.
 fn signed(x: i128) -> i128 {
     (x + (1 << 23)).rem_euclid(1 << 24) - (1 << 23)
 }
 
-/// What is above the low 32 bits.
+/// Returns the bits above the low 32.
 fn high(x: i128) -> i128 {
     x.div_euclid(1 << 32)
 }

@@ -1,4 +1,4 @@
-//! Sums of absolute differences, averages and packing, byte by byte.
+//! Tests of sums of absolute differences, averages and packing, byte by byte.
 
 use super::{Case, I32, Pair, U16, U32, U64, check};
 
@@ -6,7 +6,8 @@ fn bytes(x: i128) -> Vec<i128> {
     (0..8).map(|i| x / (1 << (8 * i)) % 256).collect()
 }
 
-/// The sum over four bytes of `a` from one on, masked by the bytes of `b` that are zero or not.
+/// Returns the sum over four bytes of `a` starting at `from`; if masked, only for bytes of `b` that
+/// are not zero.
 fn sad(a: i128, b: i128, from: usize, masked: bool) -> i128 {
     let pairs = bytes(a)[from..from + 4].to_vec().into_iter().zip(bytes(b));
     pairs.filter(|&(_, y)| !masked || y != 0).map(|(x, y)| (x - y).abs()).sum()

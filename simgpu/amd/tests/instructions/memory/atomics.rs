@@ -1,5 +1,5 @@
-//! Atomics: each against what the ISA documents say of it, in every space, with and without the old
-//! value, and between threads.
+//! Tests of atomics: each against its description in the ISA documents, in every space, with and
+//! without return of the old value, and between threads.
 
 use super::{Rig, S, SHARED, V, bytes, inst};
 use half::{bf16, f16};
@@ -11,8 +11,8 @@ use isobit_simgpu_amd::exec::{Flow, Wave};
 use isobit_simgpu_amd::isa::{Arch, Encoding, Operand};
 use isobit_simgpu_core::memory::Kind;
 
-/// The new value from the old one and two operands; `compare` is the one that is compared with,
-/// where there is one.
+/// The new value from the old one and two operands; `compare` is the value to compare with, if
+/// there is one.
 type Change = fn(u64, u64, u64) -> u64;
 
 fn f(x: u64) -> f32 {
@@ -27,7 +27,7 @@ fn bits(x: f32) -> u64 {
     x.to_bits().into()
 }
 
-/// Name, bytes, the change. Values are masked to their size by the test.
+/// Name, bytes, and the function. The test masks values to their size.
 const ATOMICS: [(&str, usize, Change); 36] = [
     ("add_u32", 4, |m, x, _| m.wrapping_add(x)),
     ("add_u64", 8, |m, x, _| m.wrapping_add(x)),
@@ -79,11 +79,11 @@ const ATOMICS: [(&str, usize, Change); 36] = [
     }),
 ];
 
-/// What floats can be: ordinary, of both signs, infinite, subnormal. No zeros of different signs
-/// and no NaN, which host functions leave open.
+/// Float values: ordinary, of both signs, infinite, subnormal. There are no zeros of different
+/// signs and no NaN, for which host functions do not specify the result.
 const F32: [u32; 8] =
     [0x3f80_0000, 0xbf80_0000, 0x4049_0fdb, 0x7f80_0000, 0x0000_0003, 0x8000_0001, 0x7f7f_ffff, 0x3300_0000];
-/// The same, as halves; their sums are finite.
+/// The same as halves; their sums are finite.
 const HALVES: [u32; 4] = [0x3c00_3e01, 0xbc00_0003, 0x4248_3c00, 0x0001_8001];
 
 fn value(rig: &mut Rig, name: &str, size: usize) -> u64 {
@@ -96,7 +96,7 @@ fn value(rig: &mut Rig, name: &str, size: usize) -> u64 {
     if name.ends_with("f64") {
         return f64::from(f32::from_bits(rig.random.pick(&F32))).to_bits();
     }
-    // Small numbers too, so that comparisons go both ways.
+    // Also use small numbers, so that comparisons have both results.
     match rig.random.next() % 3 {
         0 => rig.random.next() % 4,
         1 => (rig.random.next() % 4).wrapping_neg() & if size == 4 { 0xffff_ffff } else { u64::MAX },
@@ -104,7 +104,7 @@ fn value(rig: &mut Rig, name: &str, size: usize) -> u64 {
     }
 }
 
-/// Applies an atomic of all lanes to words of `memory`, and checks the instruction by its results.
+/// Applies an atomic of all lanes to words of `memory`, and checks the results.
 fn expect(rig: &mut Rig, space: &str, rest: &str, size: usize, change: Change, returns: bool) {
     let local = space != "global";
     let base = rig.buffer(256);
@@ -117,7 +117,7 @@ fn expect(rig: &mut Rig, space: &str, rest: &str, size: usize, change: Change, r
         if local {
             super::share::fill(rig);
         }
-        // SAFETY: inside of the buffer allocated above.
+        // SAFETY: the range is inside the buffer allocated above.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), (base + (i * size) as u64) as *mut u8, size) };
     }
     if local {
@@ -145,7 +145,7 @@ fn expect(rig: &mut Rig, space: &str, rest: &str, size: usize, change: Change, r
     let dst = if returns { V(20) } else { Operand::None };
     let inst = match space {
         "ds" => {
-            // GFX11's names of two forms; GFX9's have the operands the other way round.
+            // GFX11's names of two forms; GFX9's have the operands swapped.
             let gfx9 = rig.arch.is_gfx9();
             let parts = rest.rsplit_once('_').unwrap();
             let stem = match parts.0 {
@@ -195,7 +195,8 @@ fn each_atomic_in_each_space() {
                 for _ in 0..3 {
                     expect(&mut rig, "global", rest, size, change, returns);
                     expect(&mut rig, "flat", rest, size, change, returns);
-                    // An exchange without the old value is a store, and there is no csub.
+                    // An exchange without return of the old value is a store, and csub does not
+                    // have that form.
                     if rest != "csub_u32" && (returns || !rest.starts_with("swap")) {
                         expect(&mut rig, "ds", rest, size, change, returns);
                     }
@@ -258,7 +259,7 @@ fn minimum_and_maximum_of_nan_and_zeros() {
 fn threads_lose_no_update() {
     let rig = Rig::new(Arch::Gfx90a, false);
     let base = rig.memory.alloc(8, Kind::Pinned, "").unwrap();
-    // SAFETY: the buffer holds eight bytes, and no thread runs yet.
+    // SAFETY: the buffer holds eight bytes, and no other thread is running yet.
     unsafe { (base as *mut u64).write(0) };
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -268,7 +269,8 @@ fn threads_lose_no_update() {
                 (step.dst, step.rows[DATA]) = (NO_ROW, Source::Row(8));
                 for _ in 0..1000 {
                     wave.v[8].0.fill(1);
-                    // SAFETY: the two words of the buffer, which all threads update by atomics.
+                    // SAFETY: these are the two words of the buffer, which all threads update with
+                    // atomics.
                     unsafe {
                         (Atomic::<AddU32>::FORM.lanes)(&mut wave, &step, u64::MAX, &[base as *mut u8; 64]);
                         wave.v[8].0.fill(1.0f32.to_bits());

@@ -1,4 +1,4 @@
-//! What is wrong with accesses is found, and does not stop the other lanes.
+//! Invalid accesses are found, and do not stop the other lanes.
 
 use super::{LOCAL, Rig, S, V, bytes, inst};
 use isobit_simgpu_amd::exec::Flow;

@@ -1,4 +1,4 @@
-//! Tests of the instructions that reach memory.
+//! Tests of memory instructions.
 
 mod atomics;
 mod faults;
@@ -18,11 +18,11 @@ use isobit_simgpu_core::memory::{Kind, Memory};
 use isobit_simgpu_core::vector::has_vector_unit;
 use std::sync::atomic::AtomicU64;
 
-/// High halves of generic addresses of group and private memory.
+/// The high half of generic addresses of group memory.
 const SHARED: u32 = 0x10000;
-/// See [`SHARED`].
+/// The high half of generic addresses of private memory.
 const PRIVATE: u32 = 0x20000;
-/// Bytes of group memory, and of each lane's private memory.
+/// The size of group memory, and of each lane's private memory, in bytes.
 const LOCAL: usize = 8192;
 
 /// A wave with memory of every kind.
@@ -61,8 +61,8 @@ impl Rig {
         Self { arch, vector_unit, wave, memory, findings: Findings::new(), local, random: Random(7) }
     }
 
-    /// Every target, with the functions for AVX2 where the processor has it, and with those of the
-    /// baseline.
+    /// Runs a test on every target, with the functions for AVX2 if the processor has it, and with
+    /// those of the baseline.
     fn each(mut test: impl FnMut(Self)) {
         for arch in Arch::ALL {
             for vector_unit in [false, has_vector_unit()] {
@@ -75,7 +75,7 @@ impl Rig {
         self.wave.width
     }
 
-    /// A mask that is all lanes in one of three cases.
+    /// Sets and returns a random mask; in one of three cases it has all lanes.
     fn random_exec(&mut self) -> u64 {
         let mask = match self.random.next() % 3 {
             0 => u64::MAX,
@@ -93,10 +93,10 @@ impl Rig {
         }
     }
 
-    /// Global memory of random bytes.
+    /// Allocates global memory with random bytes.
     fn buffer(&mut self, bytes: usize) -> u64 {
         let base = self.memory.alloc(bytes, Kind::Pinned, "").unwrap();
-        // SAFETY: allocated just now with this size.
+        // SAFETY: the memory was just allocated with this size.
         let all = unsafe { std::slice::from_raw_parts_mut(base as *mut u8, bytes) };
         all.fill_with(|| self.random.next() as u8);
         base
@@ -133,15 +133,15 @@ impl Rig {
             fault: None,
         };
         self.wave.next = 1;
-        // Each instruction is as if a barrier came before it.
+        // Each instruction runs as if it followed a barrier.
         self.wave.epoch += 1;
         // SAFETY: the program was lowered for this wave's width, with features that the processor
-        // has, and is the environment's.
+        // has, and it is the environment's program.
         let flow = unsafe { (program.steps[0].exec)(&mut self.wave, &program.steps[0], &mut env) };
         (flow, env.fault)
     }
 
-    /// Runs one instruction with which nothing is wrong.
+    /// Runs one instruction that must produce no findings.
     #[track_caller]
     fn run(&mut self, inst: &Inst) {
         let (flow, fault) = self.try_run(inst);
@@ -149,7 +149,7 @@ impl Rig {
         assert_eq!(self.findings.take(), [], "{} on {}", inst.name, self.arch.name());
     }
 
-    /// Runs one instruction, and what was found.
+    /// Runs one instruction and returns the findings.
     #[track_caller]
     fn findings(&mut self, inst: &Inst) -> Vec<Finding> {
         let (flow, fault) = self.try_run(inst);
@@ -157,15 +157,15 @@ impl Rig {
         self.findings.take()
     }
 
-    /// Copies of the rows from `first`.
+    /// Returns copies of the rows that start at `first`.
     fn rows<const N: usize>(&self, first: usize) -> [[u32; 64]; N] {
         std::array::from_fn(|i| self.wave.v[first + i].0)
     }
 }
 
-/// The bytes of memory that a test filled.
+/// Returns the bytes of memory that a test filled.
 fn bytes(base: u64, count: usize) -> Vec<u8> {
-    // SAFETY: tests ask for what they have allocated, and no other thread accesses it.
+    // SAFETY: tests pass memory that they have allocated, and no other thread accesses it.
     unsafe { std::slice::from_raw_parts(base as *const u8, count) }.to_vec()
 }
 

@@ -1,4 +1,4 @@
-//! Scalar loads and clocks.
+//! Tests of scalar loads and clocks.
 
 use super::{Rig, S, bytes, inst};
 use isobit_simgpu_amd::isa::{Encoding, Operand, sreg};
@@ -40,7 +40,7 @@ fn loads() {
                 assert!(rig.wave.s[20 + count..60].iter().all(|s| *s == 0xdead));
             }
         }
-        // The destination may be VCC, and the base what is loaded.
+        // The destination may be VCC, and the load may overwrite its base.
         rig.set_scalar_pair(60, base);
         rig.run(&inst("s_load_b64", Encoding::Smem, S(sreg::VCC_LO), &[S(60), Operand::None]));
         assert_eq!(rig.wave.pair(sreg::VCC_LO).to_le_bytes(), *bytes(base, 8));

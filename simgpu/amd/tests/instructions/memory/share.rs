@@ -1,10 +1,10 @@
-//! Group memory by DS instructions.
+//! Tests of group memory with DS instructions.
 
 use super::{LOCAL, Rig, V, inst};
 use isobit_simgpu_amd::isa::{Encoding, Inst, Operand};
 use isobit_simgpu_core::check::{Access, Launch, Place};
 
-/// Fills group memory with random bytes, which it gives.
+/// Fills group memory with random bytes and returns them.
 pub(super) fn fill(rig: &mut Rig) -> Vec<u8> {
     let launch = Launch::new("fill", &rig.memory, &rig.findings, 1, false);
     let place = Place { group: 0, wave: 0, epoch: rig.wave.epoch };
@@ -25,7 +25,7 @@ fn share(name: &'static str, dst: Operand, src: &[Operand], offsets: (i32, i32))
     inst
 }
 
-/// Sets v2 to the address of each lane: one of 16-byte slots, each of its own.
+/// Sets v2 to the address of each lane: its own 16-byte slot.
 fn addresses(rig: &mut Rig) -> Vec<usize> {
     let shuffle = rig.random.next() as usize | 1;
     let all: Vec<usize> = (0..64).map(|lane: usize| 16 * (lane.wrapping_mul(shuffle) % 64)).collect();
@@ -35,12 +35,13 @@ fn addresses(rig: &mut Rig) -> Vec<usize> {
     all
 }
 
-/// The first register after a load, from the first word in memory and what the register held.
+/// The first register after a load, from the first word in memory and the register's old value.
 type First = fn(u32, u32) -> u32;
 
 #[test]
 fn loads_and_stores_of_every_width() {
-    // Bytes, and the first register; of a store, the bytes of the registers that go to memory.
+    // The number of bytes, and the first register; for a store, the bytes of the registers that go
+    // to memory.
     let loads: [(&str, usize, First); 14] = [
         ("ds_load_u8", 1, |m, _| m & 0xff),
         ("ds_load_i8", 1, |m, _| m as i8 as u32),
@@ -119,7 +120,7 @@ fn two_places_at_once() {
             let at = addresses(&mut rig);
             let exec = rig.random_exec();
             let offsets = (3usize, 7usize);
-            // The first register of the result is the address too.
+            // The first register of the result is also the address.
             let before = rig.rows::<8>(2);
             let inst = share(load, V(2), &[V(2)], (offsets.0 as i32, offsets.1 as i32));
             rig.run(&inst);
@@ -137,8 +138,8 @@ fn two_places_at_once() {
             rig.fill();
             let mut want = fill(&mut rig);
             let at = addresses(&mut rig);
-            // Each lane's two places are its own: slots of 16 bytes, the second 2048 bytes or a
-            // fitting multiple on.
+            // Each lane has two places of its own: slots of 16 bytes, and the second place is 2048
+            // bytes or a suitable multiple after the first.
             let second = if unit >= 256 { 2048 / unit } else { 8 / unit };
             let inst = share(store, Operand::None, &[V(2), V(8), V(12)], (0, second as i32));
             rig.run(&inst);

@@ -1,11 +1,11 @@
-//! Loads and stores of every width, in every space that vector instructions address.
+//! Tests of loads and stores of every width, in every space that vector instructions address.
 
 use super::{LOCAL, PRIVATE, Rig, S, SHARED, V, bytes, inst};
 use isobit_simgpu_amd::isa::{Encoding, Inst, Operand};
 use isobit_simgpu_core::check::{Access, Place};
 
-/// What the registers hold after a load of these bytes, where the first held `old`: as the ISA
-/// documents describe the instructions.
+/// The contents of the registers after a load of these bytes, with the first register's old value:
+/// as the ISA documents describe the instructions.
 type Loaded = fn(&[u8], u32) -> Vec<u32>;
 
 fn le(b: &[u8]) -> Vec<u32> {
@@ -33,7 +33,8 @@ const LOADS: [(&str, usize, Loaded); 14] = [
     ("load_d16_hi_b16", 2, |b, old| vec![old % 65536 + 65536 * half(b)]),
 ];
 
-/// The bytes that a store puts in memory, of its registers' bytes: from where and how many.
+/// The bytes that a store writes to memory, as a range of its registers' bytes: the start and the
+/// number.
 const STORES: [(&str, usize, usize); 8] = [
     ("store_b8", 0, 1),
     ("store_b16", 0, 2),
@@ -45,7 +46,7 @@ const STORES: [(&str, usize, usize); 8] = [
     ("store_d16_hi_b16", 2, 2),
 ];
 
-/// A way of addressing: what a lane's offset in a memory becomes in registers.
+/// A way of addressing: how a lane's offset in a memory is expressed in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Global,
@@ -76,7 +77,7 @@ const DATA: u16 = 8;
 const BASE: u8 = 20;
 const RESOURCE: u8 = 40;
 
-/// Leaks a name: instructions have static ones.
+/// Leaks a name, because instructions have static names.
 fn name(prefix: &str, rest: &str) -> &'static str {
     format!("{prefix}{rest}").leak()
 }
@@ -95,7 +96,8 @@ impl Way {
         matches!(self, Self::FlatPrivate | Self::Scratch | Self::ScratchBase | Self::Swizzled)
     }
 
-    /// The instruction, and registers such that lane `l` accesses byte `offsets[l]` of its memory.
+    /// Returns the instruction, and sets registers so that lane `l` accesses byte `offsets[l]` of
+    /// its memory.
     fn access(self, rig: &mut Rig, base: u64, rest: &str, load: bool, offsets: &[u64]) -> Inst {
         let (prefix, encoding) = self.prefix();
         let address = V(ADDRESS);
@@ -145,7 +147,7 @@ impl Way {
     }
 }
 
-/// Fills the memory of a way with random bytes; gives the address of the first.
+/// Fills the memory of a way of addressing with random bytes; returns the address of the first.
 fn fill(rig: &mut Rig, way: Way) -> u64 {
     let base = rig.buffer(LOCAL);
     let contents = bytes(base, LOCAL);
@@ -164,7 +166,7 @@ fn fill(rig: &mut Rig, way: Way) -> u64 {
     base
 }
 
-/// The bytes that a lane sees, after all accesses.
+/// Returns the bytes that a lane sees after all accesses.
 fn memory(rig: &mut Rig, way: Way, base: u64, lane: usize) -> Vec<u8> {
     match way {
         Way::FlatShared => rig.local.bytes().to_vec(),
@@ -173,8 +175,8 @@ fn memory(rig: &mut Rig, way: Way, base: u64, lane: usize) -> Vec<u8> {
     }
 }
 
-/// Where lanes access: one after the other from somewhere, all in the same place, or each apart
-/// from the others.
+/// Returns the offsets of the lanes: consecutive from some start, all in the same place, or each
+/// apart from the others.
 fn offsets(rig: &mut Rig, size: usize, load: bool) -> Vec<u64> {
     let size = size as u64;
     let unit = if size >= 4 { 4 } else { size };
@@ -268,7 +270,7 @@ fn a_generic_access_divides_its_lanes_among_the_memories() {
         let base = fill(&mut rig, Way::FlatShared);
         let contents = bytes(base, LOCAL);
         rig.wave.private.fill(&contents.repeat(rig.wave.width));
-        // The three memories hold the same bytes; the addresses differ.
+        // The three memories hold the same bytes at different addresses.
         let spaces = [base, u64::from(SHARED) << 32, u64::from(PRIVATE) << 32];
         for lane in 0..rig.lanes() {
             rig.set_pair(2, lane, spaces[lane % 3] + 12 * lane as u64);

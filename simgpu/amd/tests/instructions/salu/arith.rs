@@ -1,4 +1,4 @@
-//! Sums, products, order and comparisons.
+//! Tests of sums, products, order and comparisons.
 
 use super::After::{Is, NotZero, Same};
 use super::{Case, I32, U32, U64, check};
@@ -45,7 +45,7 @@ const CASES: &[Case] = &[
     Case::new("s_max_u32", UNSIGNED, U32, |g| if g.x[0] < g.x[1] { g.x[1] } else { g.x[0] }, Is(|g| g.x[0] >= g.x[1])),
     Case::new("s_max_i32", SIGNED, I32, |g| if g.x[0] < g.x[1] { g.x[1] } else { g.x[0] }, Is(|g| g.x[0] >= g.x[1])),
     Case::new("s_abs_i32", &[I32], I32, |g| g.x[0].abs(), NotZero),
-    // The difference wraps before its magnitude is taken.
+    // The difference wraps before its absolute value is taken.
     Case::new(
         "s_absdiff_i32",
         SIGNED,

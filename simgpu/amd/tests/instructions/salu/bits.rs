@@ -1,4 +1,4 @@
-//! Moves, logic, shifts, fields and counts: bit by bit, and by division.
+//! Tests of moves, logic, shifts, fields and counts: bit by bit, and by division.
 
 use super::After::{NotZero, Same};
 use super::{Case, I32, I64, U32, U64, check};
@@ -27,7 +27,8 @@ fn count(places: u32, x: i128, of: bool) -> i128 {
     (0..places).filter(|&i| bit(x, i) == of).count() as i128
 }
 
-/// The field of `x` that a word names: its offset modulo the register's width, its width up to 127.
+/// Returns the field of `x` that a word selects: its offset modulo the register's width, its width
+/// up to 127.
 fn field(x: i128, word: i128, width: i128, signed: bool) -> i128 {
     let (at, bits) = (word.rem_euclid(width), word / 65536 % 128);
     let bits = if bits > width { width } else { bits };

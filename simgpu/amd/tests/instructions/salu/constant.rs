@@ -1,12 +1,12 @@
-//! Instructions with a 16-bit constant, and hardware registers.
+//! Tests of instructions with a 16-bit constant, and of hardware registers.
 
 use super::waves;
 use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::exec::Flow;
 use isobit_simgpu_amd::isa::{Encoding, Inst, Operand, sreg};
 
-/// The instruction, with its register where a decoder may put it: as the destination, and as a
-/// source if it is read.
+/// Returns the instruction with its register in the places where a decoder may put it: as the
+/// destination, and as a source if it is read.
 fn with(name: &'static str, constant: i32, sources: usize) -> Inst {
     let mut code = inst(name, Encoding::Sopk, Operand::Sgpr(20), &[Operand::Sgpr(20)][..sources]);
     code.imm = constant;
@@ -18,7 +18,7 @@ fn trials(mut test: impl FnMut(&mut Bench, i32, usize)) {
     for mut bench in waves() {
         for trial in 0..400 {
             bench.fill(&mut random);
-            // Half of the registers hold what the constant could be.
+            // Half of the registers hold possible values of the constant.
             let any = i32::from(random.next() as i16);
             let constant = random.pick(&[0, 1, -1, 5, 0x7fff, -0x8000, any]);
             if trial % 2 == 0 {
@@ -81,7 +81,7 @@ fn a_register_is_compared_with_a_signed_or_an_unsigned_constant() {
     });
 }
 
-/// The constant of a hardware register: its identifier, a first bit, a number of bits.
+/// Returns the constant of a hardware register: its identifier, a first bit, a number of bits.
 fn hwreg(id: i32, at: i32, bits: i32) -> i32 {
     id | at << 6 | (bits - 1) << 11
 }
@@ -94,7 +94,7 @@ fn the_mode_can_be_read_and_set_to_what_it_is() {
             code.imm = hwreg(id, at, bits);
             bench.try_run(&code).map(|flow| (flow, bench.wave.word(9)))
         };
-        // Round to nearest even, subnormals kept, as descriptors of kernels have it.
+        // Round to nearest even, subnormals kept, as in kernel descriptors.
         assert_eq!(read(&mut bench, 1, 0, 4), Ok((Flow::Next, 0)));
         assert_eq!(read(&mut bench, 1, 4, 4), Ok((Flow::Next, 15)));
         assert_eq!(read(&mut bench, 1, 0, 32), Ok((Flow::Next, 0x3f0)));
@@ -106,7 +106,7 @@ fn the_mode_can_be_read_and_set_to_what_it_is() {
         let mut set = inst("s_setreg_imm32_b32", Encoding::Sopk, Operand::None, &[Operand::Literal(0xf)]);
         set.imm = hwreg(1, 4, 4);
         bench.run(&set);
-        // Subnormals of binary32 to zero: not what kernels are compiled for.
+        // Flushing binary32 subnormals to zero is not a mode that kernels are compiled for.
         set.src[0] = Operand::Literal(0xc);
         assert_eq!(bench.try_run(&set), Ok(Flow::Fault));
         assert!(bench.fault.as_deref().is_some_and(|why| why.contains("0x3c0")));

@@ -1,11 +1,11 @@
-//! Changes of EXEC that keep a copy.
+//! Tests of instructions that change EXEC and save a copy.
 
 use super::waves;
 use crate::bench::{Random, inst};
 use isobit_simgpu_amd::exec::lower;
 use isobit_simgpu_amd::isa::{Encoding, Operand};
 
-/// What a lane becomes, from its bit of the source and of EXEC.
+/// The name of an instruction, and a lane's new bit from its bits of the source and of EXEC.
 type Change = (&'static str, fn(bool, bool) -> bool);
 
 const CHANGES: [Change; 10] = [

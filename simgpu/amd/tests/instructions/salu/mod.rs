@@ -1,5 +1,5 @@
-//! Every scalar instruction against exact arithmetic: operands become integers of 128 bits, the
-//! expected result is a formula over them, taken modulo the width of the destination.
+//! Tests of every scalar instruction against exact arithmetic: operands become integers of 128
+//! bits, and the expected result is a formula over them, taken modulo the width of the destination.
 
 mod arith;
 mod bits;
@@ -10,7 +10,7 @@ use crate::bench::{Bench, Random, inst};
 use isobit_simgpu_amd::isa::{Arch, Encoding, Operand, sreg};
 use isobit_simgpu_core::vector::has_vector_unit;
 
-/// What an operand or a result is.
+/// The type of an operand or a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     U32,
@@ -33,21 +33,21 @@ impl Type {
     }
 }
 
-/// The operands, SCC before, and the destination before, unsigned.
+/// The operands, and the previous SCC and destination, unsigned.
 pub struct Given {
     x: Vec<i128>,
     scc: bool,
     old: i128,
 }
 
-/// What SCC becomes.
+/// The value of SCC after the instruction.
 pub enum After {
     Same,
     NotZero,
     Is(fn(&Given) -> bool),
 }
 
-/// An instruction and what it should give.
+/// An instruction and its expected result.
 pub struct Case {
     name: &'static str,
     src: &'static [Type],
@@ -72,7 +72,7 @@ impl Case {
     }
 }
 
-/// The bits of an operand, from the registers as the ISA defines it.
+/// Returns the bits of an operand, read from the registers as the ISA defines it.
 fn operand_bits(s: &[u32; 128], operand: Operand, kind: Type) -> u64 {
     match operand {
         Operand::Sgpr(sreg::NULL) => 0,
@@ -82,7 +82,7 @@ fn operand_bits(s: &[u32; 128], operand: Operand, kind: Type) -> u64 {
         }
         Operand::Inline(code @ 128..=192) => u64::from(code) - 128,
         Operand::Inline(code @ 193..=208) => (192 - i64::from(code)) as u64,
-        // Minus four as a float of the operand's width.
+        // -4.0 as a float of the operand's width.
         Operand::Inline(_) => {
             if kind.bits() == 32 {
                 0xc080_0000
@@ -107,12 +107,12 @@ fn place(random: &mut Random, at: usize) -> Operand {
     }
 }
 
-/// A wave of each width; scalar instructions have one function.
+/// Returns a wave of each width; scalar instructions have only one function.
 pub fn waves() -> impl Iterator<Item = Bench> {
     Arch::ALL.into_iter().map(|arch| Bench::new(arch, has_vector_unit()))
 }
 
-/// Runs cases often.
+/// Runs each case many times.
 #[track_caller]
 pub fn check(cases: &[Case]) {
     let mut random = Random(11);
@@ -123,7 +123,8 @@ pub fn check(cases: &[Case]) {
                 let exec = random.next();
                 bench.wave.set_exec(exec & bench.wave.live);
                 let src: Vec<Operand> = (0..case.src.len()).map(|at| place(&mut random, at)).collect();
-                // The destination may be a source, VCC, or EXEC, which takes effect.
+                // The destination may be a source, VCC, or EXEC, which then changes the active
+                // lanes.
                 let dst = [40, 10, sreg::VCC_LO, sreg::EXEC_LO][trial % 4];
                 one(&mut bench, case, &src, dst);
             }

@@ -1,4 +1,4 @@
-//! Capture: what it takes up, what it refuses, and what spoils it.
+//! Capture: what it records, what it refuses, and what invalidates it.
 
 use super::{MODES, one_device};
 use crate::queue::{CaptureMode, CaptureStatus, GraphExec, Mode, QueueError, exchange_capture_mode};

@@ -1,4 +1,4 @@
-//! Failures of work: told once, in order, to whoever waits; what depends on them is not done.
+//! Failures of work are reported once, in order, to the waiting call; dependent work is skipped.
 
 use super::{Log, MODES, one_device};
 use crate::finding::Fault;
@@ -62,7 +62,7 @@ fn a_wait_for_the_device_tells_the_first_failure() {
         queues.destroy_stream(b).unwrap();
         queues.enqueue(a, failing("on a")).unwrap();
         let told = message(queues.synchronize_device(0));
-        // The latest work goes first where work is deferred.
+        // The latest work runs first if work is deferred.
         assert_eq!(told, if mode == MODES[0] { "on b" } else { "on a" }, "{mode:?}");
         assert_eq!(queues.synchronize_device(0), Ok(()), "{mode:?}");
         queues.enqueue(a, log.work(0)).unwrap();

@@ -1,5 +1,5 @@
-//! Tests of the queues: what they do is written down by the work itself, and held against what must
-//! come before what.
+//! Tests of the queues. The work logs its own execution, and the tests compare the log with the
+//! required order.
 
 mod capture;
 mod faults;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 const MODES: [Mode; 3] = [Mode::Eager, Mode::Latest, Mode::Needed];
 
-/// What was done, in order.
+/// A log of executed work.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<usize>>>);
 
 impl Log {
-    /// Work that writes a number down.
+    /// Returns work that logs a number.
     fn work(&self, number: usize) -> Work {
         let log = self.0.clone();
         Work::new(move || {

@@ -1,4 +1,4 @@
-//! Random programs of streams and events against a plain model of what precedes what.
+//! Random programs of streams and events, compared with a simple model of the required order.
 
 use super::{Log, MODES, Random};
 use crate::queue::{EventId, Mode, Queues, StreamId};
@@ -6,11 +6,11 @@ use std::collections::HashSet;
 
 type Set = HashSet<usize>;
 
-/// What the documentation of streams says, as sets of the work that comes before whatever a stream
-/// does next.
+/// The documented semantics of streams, as sets of the work that precedes the next work of each
+/// stream.
 struct Model {
     streams: Vec<Stream>,
-    /// Nothing before the first recording: waiting for such an event is no work of the stream.
+    /// `None` before the first recording: waiting for such an event has no effect.
     events: Vec<Option<Set>>,
     precedes: Vec<Set>,
 }

@@ -1,4 +1,4 @@
-//! Every combination of types that NVIDIA lists, and none besides.
+//! Tests every combination of types that NVIDIA lists, and that no other combination is accepted.
 
 use super::*;
 use isobit_simgpu_math::gemm::{Batch, Scalar};
@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::fmt::Debug;
 use std::ptr::null;
 
-/// 1 x 2 by 2 x 1 into one number.
+/// A 1 x 2 matrix times a 2 x 1 matrix, which gives one number.
 fn arguments([ab, c, compute]: [c_int; 3]) -> Arguments {
     let operand = |datatype| Operand { pointer: null(), datatype, leading: 1, batch: Batch::Strided(0) };
     Arguments {
@@ -22,11 +22,11 @@ fn arguments([ab, c, compute]: [c_int; 3]) -> Arguments {
     }
 }
 
-/// A number as (real, imaginary) part; types without the latter leave it out.
+/// A number as its real and imaginary parts; real types ignore the imaginary part.
 type Number = [i8; 2];
 
-/// 2 (3 (5 + i)* + 4 (-1 - 2i)*) - (7 + i), in the types that were asked for: 15 + 9i where the
-/// conjugates count, 15 where they are real.
+/// Checks 2 (3 (5 + i)* + 4 (-1 - 2i)*) - (7 + i) in the given types: 15 + 9i for complex types, 15
+/// for real types.
 fn check<T, O: PartialEq + Debug>(
     types: [c_int; 3],
     scalar: fn(i8) -> Vec<u8>,
@@ -50,9 +50,9 @@ fn check<T, O: PartialEq + Debug>(
         bytes[..kernel.scalar_bytes].copy_from_slice(&scalar(x));
         bytes
     });
-    // SAFETY: the operands are as large as their shapes say.
+    // SAFETY: the operands are as large as their shapes.
     unsafe { (kernel.run)(&product(&arguments, "test"), scalars, &|_, _, _, _| true) };
-    // Small enough to be exact in every type.
+    // The values are small enough to be exact in every type.
     assert_eq!(c, [[15, 9]].map(make_out), "{types:?}");
 }
 
@@ -109,7 +109,7 @@ fn a_listed_combination_computes_in_its_types() {
 fn nothing_else_has_a_kernel() {
     let combinations = || (0..40).flat_map(|ab| (0..40).map(move |c| [ab, c]));
     let listed = |compute| combinations().filter(|&[ab, c]| kernel_for(&arguments([ab, c, compute])).is_some()).count();
-    // As many as there are rows in NVIDIA's table.
+    // The number of rows in NVIDIA's table for each compute type.
     for (compute, rows) in [
         (64, 1),
         (65, 1),

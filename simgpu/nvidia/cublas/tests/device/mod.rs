@@ -1,12 +1,12 @@
-//! The simulated NVIDIA GPU as a program uses it, for tests of the libraries beside it.
+//! The simulated NVIDIA GPU as a program uses it, for tests of this library and its neighbours.
 
 use cudarc::driver::sys::{self, CUresult, CUstream};
 use isobit_simgpu_install::{cuda, inside};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// Runs a test's body in processes of its own that have the simulator: one that works at once, one
-/// that puts work off.
+/// Runs a test's body in separate processes with the simulator: once with immediate and once with
+/// deferred execution.
 pub fn on_the_simulator(test: &str, body: fn(&Device)) {
     if inside() {
         return body(&Device::open());
@@ -31,7 +31,7 @@ fn check(code: CUresult) {
 impl Device {
     pub fn open() -> Self {
         let (mut card, mut context, mut stream) = (0, null_mut(), null_mut());
-        // SAFETY: out-parameters, and then what they received.
+        // SAFETY: the calls write out-parameters, and later calls get what these received.
         unsafe {
             check(sys::cuInit(0));
             check(sys::cuDeviceGet(&mut card, 0));
@@ -43,7 +43,7 @@ impl Device {
         Self { stream }
     }
 
-    /// Device memory that was never written.
+    /// Allocates device memory and does not write it.
     pub fn alloc<T>(&self, count: usize) -> *mut T {
         let mut at = 0;
         // SAFETY: an out-parameter.
@@ -54,17 +54,18 @@ impl Device {
     pub fn upload<T: Copy>(&self, numbers: &[T]) -> *mut T {
         let at: *mut T = self.alloc(numbers.len());
         let (from, bytes) = (numbers.as_ptr().cast(), size_of_val(numbers));
-        // SAFETY: both sides have that many bytes; pageable memory is read before the call returns.
+        // SAFETY: source and destination have that number of bytes; pageable memory is read before
+        // the call returns.
         check(unsafe { sys::cuMemcpyHtoDAsync_v2(at.expose_provenance() as u64, from, bytes, self.stream) });
         at
     }
 
-    /// What is there once the stream has come to its end.
+    /// Downloads the data when the stream has finished.
     pub fn download<T: Copy + Default>(&self, at: *mut T, count: usize) -> Vec<T> {
         let mut host = vec![T::default(); count];
         let to: *mut c_void = host.as_mut_ptr().cast();
-        // SAFETY: both sides have that many bytes, and the host's live until the stream has come to
-        // its end.
+        // SAFETY: source and destination have that number of bytes, and the host memory lives until
+        // the stream has finished.
         unsafe {
             let from = at.expose_provenance() as u64;
             check(sys::cuMemcpyDtoHAsync_v2(to, from, count * size_of::<T>(), self.stream));
@@ -73,12 +74,12 @@ impl Device {
         host
     }
 
-    /// Captures work in a graph, and launches that so many times.
+    /// Captures work into a graph, and launches the graph `times` times.
     #[allow(dead_code, reason = "not every library's tests capture")]
     pub fn repeat(&self, times: usize, work: impl FnOnce()) {
         let (mut graph, mut instance) = (null_mut(), null_mut());
-        // SAFETY: out-parameters, and then what they received, which lives until the stream has
-        // come to its end.
+        // SAFETY: the calls write out-parameters; what these receive lives until the stream has
+        // finished.
         unsafe {
             let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
             check(sys::cuStreamBeginCapture_v2(self.stream, mode));
@@ -94,7 +95,7 @@ impl Device {
         }
     }
 
-    /// What the simulator found since the last call: the kind of each finding, and all of it.
+    /// Returns the simulator's findings since the last call: the kind and the full text of each.
     pub fn findings(&self) -> Vec<(String, String)> {
         let text =
             isobit_simgpu_library_common::report::take("libcuda.so.1".as_ref()).expect("the simulator's library");

@@ -1,4 +1,4 @@
-//! What the tests of the interface share.
+//! Shared code of the API tests.
 
 #![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 
@@ -18,13 +18,13 @@ use isobit_simgpu_cuda::version::cuInit;
 use parking_lot::MutexGuard;
 use std::ffi::{CStr, CString, c_void};
 
-/// What C holds of a stream, a context and the like.
+/// A C handle of a stream, a context and so on.
 pub type Handle = *mut c_void;
 
-/// No handle: the default stream, for one.
+/// A null handle, for example the default stream.
 pub const NULL: Handle = std::ptr::null_mut();
 
-/// The primary context of a card, current for the thread.
+/// Makes the primary context of a card current for the thread.
 #[track_caller]
 pub fn context(device: i32) -> Handle {
     ok(cuInit(0));
@@ -34,13 +34,13 @@ pub fn context(device: i32) -> Handle {
     context
 }
 
-/// A test that runs alone, with the primary context of the first card.
+/// Starts a test that runs alone, with the primary context of the first card.
 pub fn alone() -> (MutexGuard<'static, ()>, Primary) {
     ok(cuInit(0));
     (testing::alone(), Primary(context(0)))
 }
 
-/// A primary context, given back when dropped.
+/// A primary context, released when dropped.
 pub struct Primary(pub Handle);
 
 impl Drop for Primary {
@@ -60,16 +60,16 @@ impl Buffer {
         Self(get(|to| unsafe { cuMemAlloc_v2(to, bytes) }))
     }
 
-    /// With these bytes.
+    /// Creates a buffer with these bytes.
     #[track_caller]
     pub fn of(bytes: &[u8]) -> Self {
         let buffer = Self::new(bytes.len());
-        // SAFETY: the slice is what it is, and the simulator checks the device's side.
+        // SAFETY: the slice is valid, and the simulator checks the device's side.
         ok(unsafe { cuMemcpyHtoD_v2(buffer.0, bytes.as_ptr().cast(), bytes.len()) });
         buffer
     }
 
-    /// The address of a byte.
+    /// Returns the address of a byte.
     pub fn at(&self, byte: u64) -> u64 {
         self.0 + byte
     }
@@ -81,7 +81,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Bytes of device memory.
+/// Downloads bytes of device memory.
 #[track_caller]
 pub fn download(from: u64, bytes: usize) -> Vec<u8> {
     let mut to = vec![0; bytes];
@@ -90,7 +90,7 @@ pub fn download(from: u64, bytes: usize) -> Vec<u8> {
     to
 }
 
-/// Numbers in device memory.
+/// Downloads numbers of device memory.
 #[track_caller]
 pub fn numbers(from: u64, count: usize) -> Vec<u32> {
     let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
@@ -112,14 +112,14 @@ pub fn kernel(module: Handle, name: &CStr) -> Handle {
     get(|to| unsafe { cuModuleGetFunction(to, module, name.as_ptr()) })
 }
 
-/// A pointer to a value.
+/// Returns a pointer to a value.
 pub fn pointer<T>(value: &mut T) -> *mut c_void {
     (value as *mut T).cast()
 }
 
-/// What the tests launch, for any card: `linear` writes `step * i + bias`; `add_one` adds to what
-/// is there; `reverse` turns a block around in dynamic shared memory; `limited` and `required` take
-/// some blocks only and write the variable `counter`; `shared` has 40000 bytes.
+/// The kernels that the tests launch, for any card: `linear` writes `step * i + bias`; `add_one`
+/// adds to the existing values; `reverse` reverses a block in dynamic shared memory; `limited` and
+/// `required` restrict the block size and write the variable `counter`; `shared` uses 40000 bytes.
 pub const SOURCE: &str = r#"
 .version 7.0
 .target sm_75

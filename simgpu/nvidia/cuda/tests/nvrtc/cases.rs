@@ -1,11 +1,11 @@
-//! The kernels of `kernels.cu`, each with what it must give.
+//! The kernels of `kernels.cu`, each with its expected result.
 
 use super::{Card, config, draw, floats};
 use cudarc::driver::{DeviceRepr, LaunchConfig, PushKernelArg};
 
 type Case = (&'static str, fn(&Card));
 
-/// All of them.
+/// All cases.
 pub const ALL: &[Case] = &[
     ("saxpy", saxpy),
     ("sum", sum),
@@ -23,12 +23,11 @@ pub const ALL: &[Case] = &[
     ("locked", locked),
 ];
 
-/// Launches a kernel with arguments in order.
+/// Launches a kernel with its arguments in order.
 macro_rules! launch {
     ($card:expr, $name:literal, $config:expr, $($argument:expr),*) => {{
         let function = $card.kernel($name);
-        // SAFETY: the arguments are those of the kernel, which stays within the buffers that it is
-        // given.
+        // SAFETY: the arguments are those of the kernel, which stays within its buffers.
         unsafe { $card.stream.launch_builder(&function)$(.arg($argument))*.launch($config) }.unwrap();
     }};
 }
@@ -73,7 +72,7 @@ fn histogram(card: &Card) {
 }
 
 fn halves(card: &Card) {
-    // Ties, subnormals and overflow of half precision among others.
+    // Includes ties, subnormals and overflows of half precision.
     let special =
         [0.0, -0.0, 65504.0, 65520.0, 1e-8, 5.9604645e-8, 6.1e-5, 1.0009766, 1.0004883, -3.0e5, f32::INFINITY];
     let values: Vec<f32> = special.into_iter().chain(floats(500, 7)).collect();
@@ -134,7 +133,7 @@ fn compact(card: &Card) {
 }
 
 /// The bounds are those of CUDA's programming guide for these functions, in units in the last
-/// place, with one more for the approximations' own freedom.
+/// place, plus one for the freedom of the approximate instructions.
 fn functions(card: &Card) {
     let values = floats(2000, 11);
     let n = values.len();
@@ -162,7 +161,7 @@ fn functions(card: &Card) {
     }
 }
 
-/// The series, which converges everywhere and is exact enough below 4.
+/// The series converges everywhere and is accurate enough below 4.
 fn erf(x: f32) -> f64 {
     let x = f64::from(x);
     let (mut sum, mut term) = (0.0, x);
@@ -224,7 +223,7 @@ fn calls(card: &Card) {
 }
 
 fn groups(card: &Card) {
-    // The third warp is all alike.
+    // All values of the third warp are equal.
     let numbers: Vec<u32> =
         draw(128, 14).enumerate().map(|(i, x)| if i / 32 == 2 { 6 } else { (x % 9) as u32 }).collect();
     let (input, mut out) = (card.stream.clone_htod(&numbers).unwrap(), card.stream.alloc_zeros::<u32>(512).unwrap());
@@ -246,7 +245,7 @@ fn integers(card: &Card) {
     launch!(card, "integers", config(3, 256, 0), &input, &mut out, &700u32);
     let expected = |(i, &x): (usize, &u64)| {
         let (i, bytes, word) = (i as u64, x.to_le_bytes(), x as u32);
-        // The selector 0x3607, from the low digit: byte 7, 0, 6, 3.
+        // The selector 0x3607, from the low digit: bytes 7, 0, 6, 3.
         let permuted = u32::from_le_bytes([bytes[7], bytes[0], bytes[6], bytes[3]]);
         let funnel = ((x << (i % 32)) >> 32) as u32;
         let parts = [
@@ -269,7 +268,7 @@ fn locked(card: &Card) {
     assert_eq!(card.stream.clone_dtoh(&total).unwrap(), [3 * 96 * 97 / 2]);
 }
 
-/// A launch whose count of elements is one too many.
+/// Launches a kernel with an element count that is one too large.
 pub fn past_the_end(card: &Card) {
     let (x, mut y) = (card.stream.clone_htod(&[1f32; 100]).unwrap(), card.stream.alloc_zeros::<f32>(100).unwrap());
     launch!(card, "saxpy", config(1, 128, 0), &1f32, &x, &mut y, &101u32);

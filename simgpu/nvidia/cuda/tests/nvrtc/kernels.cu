@@ -1,4 +1,4 @@
-// Kernels as users write them for NVRTC: nothing of the tree is in them.
+// Kernels as users write them for NVRTC; they use no code of this repository.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -7,7 +7,7 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, u32 n) {
     for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = fmaf(a, x[i], y[i]);
 }
 
-// A sum by warps, shared memory and one atomic a block.
+// Sums with warps, shared memory and one atomic per block.
 __device__ int warp_sum(int x) {
     for (int distance = 16; distance > 0; distance /= 2) x += __shfl_down_sync(0xffffffff, x, distance);
     return x;
@@ -25,7 +25,7 @@ extern "C" __global__ void sum(const int* in, int* out, u32 n) {
     }
 }
 
-// A product of square matrices by tiles of 16.
+// Multiplies square matrices in tiles of 16.
 extern "C" __global__ void matmul(const float* a, const float* b, float* c, u32 n) {
     __shared__ float left[16][16], right[16][17];
     u32 row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
@@ -40,7 +40,7 @@ extern "C" __global__ void matmul(const float* a, const float* b, float* c, u32 
     if (row < n && column < n) c[row * n + column] = sum;
 }
 
-// A histogram in shared memory whose size the launch gives, then in global memory.
+// Builds a histogram in shared memory, whose size the launch sets, then in global memory.
 extern "C" __global__ void histogram(const unsigned char* in, u32* bins, u32 n) {
     extern __shared__ u32 counts[];
     for (u32 i = threadIdx.x; i < 256; i += blockDim.x) counts[i] = 0;
@@ -51,7 +51,7 @@ extern "C" __global__ void histogram(const unsigned char* in, u32* bins, u32 n) 
         if (counts[i]) atomicAdd(&bins[i], counts[i]);
 }
 
-// Half precision, there and back, without the toolkit's headers.
+// Converts to half precision and back, without the toolkit's headers.
 extern "C" __global__ void halves(const float* in, unsigned short* half, unsigned short* twice, float* back, u32 n) {
     u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -77,7 +77,7 @@ extern "C" __global__ void transpose(const float* in, float* out, u32 rows, u32 
         if (x < rows && y + j < columns) out[(y + j) * rows + x] = tile[threadIdx.x][threadIdx.y + j];
 }
 
-// Running sums of each block's part, by shuffles upward.
+// Computes the running sums of each block's part with upward shuffles.
 extern "C" __global__ void scan(const u32* in, u32* out) {
     __shared__ u32 sums[32];
     u32 i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -92,7 +92,7 @@ extern "C" __global__ void scan(const u32* in, u32* out) {
     out[i] = x;
 }
 
-// Keeps what is odd, in order within a warp: votes, counts, one atomic a warp.
+// Keeps the odd values, in order within a warp: votes, counts, one atomic per warp.
 extern "C" __global__ void compact(const u32* in, u32* out, u32* count, u32 n) {
     u32 i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
     bool keep = i < n && in[i] % 2;
@@ -102,7 +102,7 @@ extern "C" __global__ void compact(const u32* in, u32* out, u32* count, u32 n) {
     if (keep) out[base + __popc(kept & ((1u << lane) - 1))] = in[i];
 }
 
-// The library's functions, which are made of approximate instructions, tables and local memory.
+// Calls library functions, which use approximate instructions, tables and local memory.
 extern "C" __global__ void functions(const float* in, float* out, u32 n) {
     u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -126,7 +126,7 @@ extern "C" __global__ void doubles(const double* in, double* out, double* total,
     atomicAdd(total, floor(x));
 }
 
-// A switch that becomes a table of branches, functions that are called, a structure by value.
+// A switch that becomes a branch table, function calls, a structure passed by value.
 struct Range {
     int low, high;
     double step;
@@ -154,7 +154,7 @@ extern "C" __global__ void calls(const int* in, int* out, Range range, u32 n) {
     if (i < n) out[i] = choose(i % 11, in[i]) + steps(range);
 }
 
-// Groups of equal values in a warp: how many there are, and the first of them.
+// Groups of equal values in a warp: their number, and the first lane of each.
 extern "C" __global__ void groups(const u32* in, u32* out) {
     u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     u32 same = __match_any_sync(0xffffffff, in[i]);
@@ -170,7 +170,7 @@ extern "C" __global__ void groups(const u32* in, u32* out) {
 __constant__ u32 factors[4] = {2, 3, 5, 7};
 __device__ u32 offset = 11;
 
-// Constants, a variable of the module, bits, wide integers, an array that is indexed at run time.
+// Constants, a module variable, bit operations, wide integers, an array with a run-time index.
 extern "C" __global__ void integers(const u64* in, u64* out, u32 n) {
     u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -186,7 +186,7 @@ extern "C" __global__ void integers(const u64* in, u64* out, u32 n) {
     out[i] = mixed;
 }
 
-// A lock that threads of one warp and of several blocks contend for, with a compare-and-swap.
+// A lock with compare-and-swap, for which threads of one warp and of several blocks contend.
 extern "C" __global__ void locked(u32* lock, volatile u32* total) {
     bool done = false;
     while (!done) {

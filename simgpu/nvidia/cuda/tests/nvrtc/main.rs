@@ -1,9 +1,9 @@
-//! PTX that the simulator did not come with: kernels as users write them, compiled by NVIDIA's own
-//! NVRTC and launched through cudarc, which finds the simulated card where it would find a real
-//! one. Results are compared with what the CPU computes of the same data.
+//! Runs PTX that does not come with the simulator: kernels as users write them, compiled by
+//! NVIDIA's own NVRTC and launched through cudarc, which finds the simulated card in place of a
+//! real one. Compares the results with a computation on the CPU.
 //!
-//! NVRTC is the library that `ISOBIT_NVRTC` names, which `cargo xtask test` sets. Without it the
-//! test says that it was skipped.
+//! `ISOBIT_NVRTC` names the NVRTC library; `cargo xtask test` sets it. Without it the test reports
+//! that it was skipped.
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream, LaunchConfig};
 use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 mod cases;
 
-/// The device, its stream, and the module of all kernels.
+/// The device, its stream, and the module with all kernels.
 struct Card {
     stream: Arc<CudaStream>,
     module: Arc<CudaModule>,
@@ -30,7 +30,7 @@ fn config(blocks: u32, threads: u32, shared: u32) -> LaunchConfig {
     LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared }
 }
 
-/// Numbers that look random and are the same everywhere.
+/// Returns pseudorandom numbers that are the same on every machine.
 fn draw(n: usize, seed: u64) -> impl Iterator<Item = u64> {
     (0..n as u64).map(move |i| {
         let mut x = (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -40,7 +40,7 @@ fn draw(n: usize, seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Singles from -4 to 4.
+/// Returns f32 values from -4 to 4.
 fn floats(n: usize, seed: u64) -> Vec<f32> {
     draw(n, seed).map(|x| (x >> 40) as f32 / (1 << 21) as f32 - 4.0).collect()
 }
@@ -48,8 +48,8 @@ fn floats(n: usize, seed: u64) -> Vec<f32> {
 #[test]
 fn kernels_compiled_by_nvrtc_compute_what_the_cpu_computes() {
     let Some(nvrtc) = std::env::var_os("ISOBIT_NVRTC").map(PathBuf::from) else {
-        assert!(std::env::var_os("CI").is_none(), "ISOBIT_NVRTC names no NVRTC");
-        eprintln!("skipped: ISOBIT_NVRTC names no NVRTC, with which `cargo xtask test` runs this");
+        assert!(std::env::var_os("CI").is_none(), "ISOBIT_NVRTC does not name an NVRTC");
+        eprintln!("skipped: ISOBIT_NVRTC does not name an NVRTC; `cargo xtask test` sets it");
         return;
     };
     let installed = isobit_simgpu_install::cuda().expect("the simulated GPU is built");
@@ -82,7 +82,7 @@ fn run(library: &Path) {
     }
     let report = report::take(library).unwrap();
     assert!(report.contains("\"findings\":[]"), "{report}");
-    // What is wrong is named by its line in the source.
+    // The report names the source line of the fault.
     cases::past_the_end(&card);
     let report = report::take(library).unwrap();
     assert!(report.contains("out_of_bounds") && report.contains("kernels.cu:"), "{report}");

@@ -1,4 +1,4 @@
-//! The elements of attributes, which pass through a C array of a type that a tag names.
+//! The elements of attributes, which are passed in a C array whose type a tag names.
 
 use super::object::{Body, Object, object};
 use crate::status::{ATTRIBUTE_TYPE, BAD_PARAM, NULL_POINTER, Outcome, ensure, fail};
@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A value of `cudnnBackendAttributeType_t`, for elements of one type in C.
+/// A value of `cudnnBackendAttributeType_t` for elements of one C type.
 pub(super) struct Tag<T> {
     number: c_int,
     element: PhantomData<T>,
@@ -20,7 +20,7 @@ impl<T> Tag<T> {
 
 pub(super) const HANDLE: Tag<*mut c_void> = Tag::new(0);
 pub(super) const DATA_TYPE: Tag<c_int> = Tag::new(1);
-/// Any byte is read, not only those that C has for a truth value.
+/// Read as `u8`: every byte value is accepted, not only the two valid values of a C boolean.
 pub(super) const BOOLEAN: Tag<u8> = Tag::new(2);
 pub(super) const INT64: Tag<i64> = Tag::new(3);
 pub(super) const FLOAT: Tag<f32> = Tag::new(4);
@@ -33,7 +33,7 @@ pub(super) const DESCRIPTOR: Tag<*mut c_void> = Tag::new(15);
 pub(super) const BEHAVIOR_NOTE: Tag<c_int> = Tag::new(19);
 pub(super) const INT32: Tag<i32> = Tag::new(23);
 
-/// What an attribute is set to.
+/// The values of an attribute that is being set.
 pub(super) struct Values {
     tag: c_int,
     count: usize,
@@ -44,51 +44,50 @@ pub(super) struct Values {
 
 impl Values {
     /// # Safety
-    /// `at` is null or points to `count` elements of the type that `tag` has in C, as long as the
+    /// `at` is null or points to `count` elements of the C type of `tag`, which live as long as the
     /// values are used.
     pub(super) unsafe fn new(tag: c_int, count: i64, at: *const c_void) -> Outcome<Self> {
         let count = usize::try_from(count).unwrap_or_default();
-        ensure(count > 0, BAD_PARAM, || "an attribute of no elements".into())?;
-        ensure(!at.is_null(), NULL_POINTER, || "an attribute without its elements".into())?;
+        ensure(count > 0, BAD_PARAM, || "the attribute has no elements".into())?;
+        ensure(!at.is_null(), NULL_POINTER, || "the pointer to the elements is null".into())?;
         let mut values = Self { tag, count, at, objects: Vec::new() };
         if tag == DESCRIPTOR.number {
-            // Looked up before the descriptor that they are set on is locked.
+            // The objects are looked up before the descriptor with this attribute is locked.
             values.objects = values.array(DESCRIPTOR, count)?.into_iter().map(object).collect::<Outcome<_>>()?;
         }
         Ok(values)
     }
 
-    /// At most so many elements.
+    /// Returns the elements, at most `most`.
     pub(super) fn array<T: Copy>(&self, tag: Tag<T>, most: usize) -> Outcome<Vec<T>> {
-        ensure(self.tag == tag.number, ATTRIBUTE_TYPE, || format!("type {} where {} is", self.tag, tag.number))?;
-        ensure(self.count <= most, BAD_PARAM, || format!("{} elements of an attribute of {most}", self.count))?;
+        ensure(self.tag == tag.number, ATTRIBUTE_TYPE, || format!("type {} instead of {}", self.tag, tag.number))?;
+        ensure(self.count <= most, BAD_PARAM, || format!("{} elements instead of at most {most}", self.count))?;
         let from = self.at.cast::<T>();
-        // SAFETY: who made the values promised as many elements of this type, which the tag has in
-        // C.
+        // SAFETY: the caller of `new` promised this number of elements of the C type of the tag.
         Ok((0..self.count).map(|i| unsafe { from.add(i).read_unaligned() }).collect())
     }
 
-    /// The one element.
+    /// Returns the only element.
     pub(super) fn one<T: Copy>(&self, tag: Tag<T>) -> Outcome<T> {
         Ok(self.array(tag, 1)?[0])
     }
 
-    /// At most so many descriptors of a kind, which are finalised.
+    /// Returns at most `most` finalized descriptors of a kind.
     pub(super) fn bodies<B: Body>(&self, most: usize) -> Outcome<Vec<Arc<B>>> {
         self.array(DESCRIPTOR, most)?;
         self.objects.iter().map(|object| object.body_of()).collect()
     }
 
-    /// The one descriptor of a kind.
+    /// Returns the only descriptor of a kind.
     pub(super) fn body<B: Body>(&self) -> Outcome<Arc<B>> {
         Ok(self.bodies(1)?.remove(0))
     }
 }
 
-/// Where an attribute is read into.
+/// The destination of an attribute that is being read.
 pub(super) struct Room {
     tag: c_int,
-    /// Elements that are asked for.
+    /// The number of requested elements.
     most: usize,
     count: *mut i64,
     at: *mut c_void,
@@ -96,22 +95,23 @@ pub(super) struct Room {
 
 impl Room {
     /// # Safety
-    /// `count` is null or can be written, and `at` is null or has room for `most` elements of the
-    /// type that `tag` has in C (descriptors: holds as many), as long as the room is used.
+    /// `count` is null or can be written. `at` is null or has room for `most` elements of the C
+    /// type of `tag`; for descriptors, it holds `most` elements. Both stay valid as long as the
+    /// room is used.
     pub(super) unsafe fn new(tag: c_int, most: i64, count: *mut i64, at: *mut c_void) -> Outcome<Self> {
-        let Ok(most) = usize::try_from(most) else { return fail(BAD_PARAM, format!("{most} elements are asked for")) };
+        let Ok(most) = usize::try_from(most) else { return fail(BAD_PARAM, format!("{most} elements are requested")) };
         Ok(Self { tag, most, count, at })
     }
 
-    /// Says how many elements there are, and gives as many as there is room for to `write`.
+    /// Writes the number of elements, and calls `write` for each element that fits.
     fn give<T, V>(&self, tag: Tag<T>, values: &[V], write: impl Fn(*mut T, &V) -> Outcome) -> Outcome {
-        ensure(self.tag == tag.number, ATTRIBUTE_TYPE, || format!("type {} where {} is", self.tag, tag.number))?;
+        ensure(self.tag == tag.number, ATTRIBUTE_TYPE, || format!("type {} instead of {}", self.tag, tag.number))?;
         if !self.at.is_null() {
             let to = self.at.cast::<T>();
             values.iter().take(self.most).enumerate().try_for_each(|(i, value)| write(to.wrapping_add(i), value))?;
         }
         if !self.count.is_null() {
-            // SAFETY: not null, so it can be written, as who made the room promised.
+            // SAFETY: not null, so it can be written, as the caller of `new` promised.
             unsafe { self.count.write(values.len() as i64) };
         }
         Ok(())
@@ -125,11 +125,11 @@ impl Room {
         })
     }
 
-    /// An attribute that is descriptors: those that are there are made into them, of a kind that
-    /// they have and not finalised before.
+    /// Reads an attribute of descriptors: turns the caller's descriptors, which must have the right
+    /// kind and must not be finalized, into these.
     pub(super) fn fill<B: Body>(&self, bodies: &[Arc<B>]) -> Outcome {
         self.give(DESCRIPTOR, bodies, |from, body| {
-            // SAFETY: within the descriptors that are there.
+            // SAFETY: the index is within the descriptors that the caller provides.
             let target = object(unsafe { from.read_unaligned() })?;
             target.become_final(body.clone())
         })

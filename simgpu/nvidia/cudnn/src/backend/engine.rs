@@ -1,4 +1,4 @@
-//! Engines for a graph, and engines with their settings: `CUDNN_BACKEND_ENGINE_DESCRIPTOR` and
+//! Engines for a graph, and engine configurations: `CUDNN_BACKEND_ENGINE_DESCRIPTOR` and
 //! `CUDNN_BACKEND_ENGINECFG_DESCRIPTOR`.
 
 use super::attribute::{BEHAVIOR_NOTE, DESCRIPTOR, INT32, INT64, NUMERICAL_NOTE, Room, Values};
@@ -27,17 +27,17 @@ const INTERMEDIATE_INFO: c_int = 301;
 const KNOB_CHOICES: c_int = 302;
 const WORKSPACE_SIZE: c_int = 303;
 
-/// Reads an attribute that is descriptors, of which there are none.
+/// Reads a descriptor attribute that has no elements.
 fn no_descriptors(room: &Room) -> Outcome {
     room.put(DESCRIPTOR, &[])
 }
 
-/// An engine and the graph that it is to compute.
+/// An engine and the graph that it computes.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ChosenEngine {
     graph: Option<Arc<Graph>>,
     index: Option<i64>,
-    /// How many multiprocessors it is to use, which changes no result. All of them is 0.
+    /// The number of multiprocessors to use, which does not change the result. 0 means all.
     multiprocessors: i32,
 }
 
@@ -46,7 +46,7 @@ impl ChosenEngine {
         Self { graph: Some(graph), index: Some(engine.index()), multiprocessors }
     }
 
-    /// What was chosen, and what for.
+    /// Returns the engine and its graph.
     pub(super) fn chosen(&self) -> Outcome<(Engine, &Arc<Graph>)> {
         let Some(graph) = &self.graph else { return missing("CUDNN_ATTR_ENGINE_OPERATION_GRAPH") };
         let Some(index) = self.index else { return missing("CUDNN_ATTR_ENGINE_GLOBAL_INDEX") };
@@ -87,7 +87,7 @@ impl Body for ChosenEngine {
     }
 }
 
-/// An engine with its settings. Engines here have none.
+/// An engine with its settings. The engines of this library have no settings.
 #[derive(Debug, Default)]
 pub(super) struct Config {
     engine: Option<Arc<ChosenEngine>>,
@@ -102,7 +102,7 @@ impl Config {
         self.engine.as_ref().map_or_else(|| missing("CUDNN_ATTR_ENGINECFG_ENGINE"), |engine| engine.chosen())
     }
 
-    /// Bytes of the memory that it works in.
+    /// Returns the bytes of workspace that the engine needs.
     pub(super) fn workspace(&self) -> Outcome<usize> {
         let (engine, graph) = self.chosen()?;
         Ok(engine.workspace(graph.problem()?))
@@ -131,7 +131,7 @@ impl Body for Config {
         match name {
             CONFIG_ENGINE => room.fill(self.engine.as_slice()),
             KNOB_CHOICES => no_descriptors(room),
-            INTERMEDIATE_INFO => fail(NOT_SUPPORTED, "no engine keeps anything between executions"),
+            INTERMEDIATE_INFO => fail(NOT_SUPPORTED, "engines keep no data between executions"),
             WORKSPACE_SIZE => room.put(INT64, &[self.workspace()? as i64]),
             _ => foreign(CONFIG_KIND, name),
         }

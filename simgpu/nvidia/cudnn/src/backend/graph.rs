@@ -1,5 +1,5 @@
-//! Graphs of operations: `CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR`. Here a graph is one
-//! convolution, or one gradient.
+//! Operation graphs: `CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR`. Here a graph has one operation, a
+//! convolution or a gradient.
 
 use super::attribute::{BOOLEAN, HANDLE, INT64, Room, Values};
 use super::object::{Body, foreign, missing};
@@ -20,7 +20,8 @@ const OPS: c_int = 801;
 const ENGINE_GLOBAL_COUNT: c_int = 802;
 const IS_DYNAMIC_SHAPE_ENABLED: c_int = 803;
 
-/// Operations that are taken before it is said that there are too many.
+/// The maximum number of operations that the attribute accepts. Graphs with more than one operation
+/// are rejected later.
 const MOST_OPS: usize = 256;
 
 /// A graph.
@@ -43,7 +44,7 @@ impl Graph {
         Ok(self.operation()?.factors())
     }
 
-    /// Input, filter and result of the convolution.
+    /// Returns the input, filter and result of the convolution.
     pub(super) fn tensors(&self) -> Outcome<Vec<&Arc<Tensor>>> {
         Ok(self.operation()?.tensors().collect())
     }
@@ -62,7 +63,7 @@ impl Body for Graph {
             }
             OPS => self.operations = values.bodies(MOST_OPS)?,
             IS_DYNAMIC_SHAPE_ENABLED => {
-                ensure(values.one(BOOLEAN)? == 0, NOT_SUPPORTED, || "shapes that are known only later".into())?;
+                ensure(values.one(BOOLEAN)? == 0, NOT_SUPPORTED, || "dynamic shapes are not supported".into())?;
             }
             _ => return foreign(KIND, name),
         }
@@ -75,12 +76,12 @@ impl Body for Graph {
         }
         let tensors = self.tensors()?;
         if self.operations.len() > 1 || !tensors.iter().all(|t| t.is_in_memory()) {
-            return fail(GRAPH_PATTERN, "a graph that is not one convolution between tensors in memory");
+            return fail(GRAPH_PATTERN, "the graph is not a single convolution between tensors in memory");
         }
         let mut ids: Vec<_> = tensors.iter().map(|t| t.unique_id()).collect();
         ids.sort_unstable();
         ids.dedup();
-        ensure(ids.len() == tensors.len(), DUPLICATED_ENTRIES, || "two tensors of one identifier".into())
+        ensure(ids.len() == tensors.len(), DUPLICATED_ENTRIES, || "two tensors have the same identifier".into())
     }
 
     fn get(&self, name: c_int, room: &Room) -> Outcome {

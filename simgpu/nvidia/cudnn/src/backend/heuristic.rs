@@ -1,4 +1,4 @@
-//! Heuristics: `CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR`, which gives engines for a graph, fastest
+//! Heuristics: `CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR`, which returns engines for a graph, fastest
 //! first.
 
 use super::attribute::{HEUR_MODE, INT32, Room, Values};
@@ -18,13 +18,13 @@ const OPERATION_GRAPH: c_int = 201;
 const RESULTS: c_int = 202;
 const SM_COUNT_TARGET: c_int = 203;
 
-/// `CUDNN_HEUR_MODE_FALLBACK`, which gives the engines that compute anything. The other modes guess
-/// alike here.
+/// `CUDNN_HEUR_MODE_FALLBACK`, which returns the engines that support every problem. The other
+/// modes all return the same engines here.
 const FALLBACK: c_int = 2;
 /// `CUDNN_HEUR_MODES_COUNT`.
 const MODES: c_int = 4;
 
-/// A question for engines, and its answer.
+/// A heuristic query and its result.
 #[derive(Debug, Default)]
 pub(super) struct Heuristic {
     graph: Option<Arc<Graph>>,
@@ -51,7 +51,7 @@ impl Body for Heuristic {
     fn finalize(&mut self) -> Outcome {
         let Some(graph) = &self.graph else { return missing("CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH") };
         let Some(mode) = self.mode else { return missing("CUDNN_ATTR_ENGINEHEUR_MODE") };
-        ensure((0..MODES).contains(&mode), BAD_PARAM, || format!("no heuristic mode: {mode}"))?;
+        ensure((0..MODES).contains(&mode), BAD_PARAM, || format!("unknown heuristic mode: {mode}"))?;
         let engines = Engine::ranked(graph.problem()?, mode == FALLBACK).into_iter();
         let config = |engine| Arc::new(Config::new(ChosenEngine::new(graph.clone(), engine, self.multiprocessors)));
         self.results = engines.map(config).collect();

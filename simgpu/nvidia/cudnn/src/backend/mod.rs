@@ -1,6 +1,6 @@
-//! Graphs: descriptors of tensors, of an operation, of its graph, of the engines for that and of
-//! plans, which are executed with a pack of pointers. What descriptors stand on must be final when
-//! they are set on them.
+//! Graphs: descriptors of tensors, of an operation, of its graph, of the engines for the graph, and
+//! of plans, which are executed with a pack of pointers. A descriptor must be finalized before
+//! another one refers to it.
 
 mod attribute;
 mod engine;
@@ -21,14 +21,14 @@ use attribute::{Room, Values};
 use object::{LIVE, Object, object};
 use std::ffi::{c_int, c_void};
 
-/// Makes a descriptor of a kind.
+/// Creates a descriptor of a kind.
 ///
 /// # Safety
 /// `descriptor` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: *mut *mut c_void) -> Status {
     answer(|| {
-        ensure(!descriptor.is_null(), NULL_POINTER, || "no place for the descriptor".into())?;
+        ensure(!descriptor.is_null(), NULL_POINTER, || "the pointer to the descriptor is null".into())?;
         let object = Object::new(kind)?;
         // SAFETY: not null; the caller promises that `descriptor` is null or can be written.
         unsafe { descriptor.write(LIVE.insert(object)) };
@@ -36,21 +36,20 @@ pub unsafe extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: *
     })
 }
 
-/// Destroys a descriptor; others that stand on it keep what they need. None at all is nothing to
-/// destroy.
+/// Destroys a descriptor; others that refer to it keep what they need. A null descriptor is
+/// ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnBackendDestroyDescriptor(descriptor: *mut c_void) -> Status {
     answer(|| {
         let known = descriptor.is_null() || LIVE.remove(descriptor).is_some();
-        ensure(known, BAD_PARAM, || "a descriptor that there is not".into())
+        ensure(known, BAD_PARAM, || "the descriptor does not exist".into())
     })
 }
 
-/// Sets an attribute of a descriptor that is not final.
+/// Sets an attribute of a descriptor that is not finalized.
 ///
 /// # Safety
-/// `elements` is null or points to as many elements as is said, of the type that `attribute_type`
-/// has in C.
+/// `elements` is null or points to `count` elements of the C type of `attribute_type`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnBackendSetAttribute(
     descriptor: *mut c_void,
@@ -61,26 +60,26 @@ pub unsafe extern "C" fn cudnnBackendSetAttribute(
 ) -> Status {
     answer(|| {
         let object = object(descriptor)?;
-        // SAFETY: the caller promises that `elements` is null or points to as many elements as is
-        // said, of the type that `attribute_type` has in C.
+        // SAFETY: the caller promises that `elements` is null or points to `count` elements of the
+        // C type of `attribute_type`.
         let values = unsafe { Values::new(attribute_type, count, elements)? };
         object.change(|body| body.set(name, &values))
     })
 }
 
-/// Checks a descriptor, and makes it final.
+/// Checks a descriptor and finalizes it.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnBackendFinalize(descriptor: *mut c_void) -> Status {
     answer(|| object(descriptor)?.finalize())
 }
 
-/// Reads an attribute of a descriptor that is final: says how many elements it has, and writes
-/// those that there is room for. For descriptors, the array holds ones of their kind that are not
-/// final, which become those.
+/// Reads an attribute of a finalized descriptor: writes the number of its elements, and the
+/// elements that fit. For descriptors, the array must hold descriptors of the right kind that are
+/// not finalized; the function turns them into the attribute's descriptors.
 ///
 /// # Safety
-/// `count` is null or can be written; `elements` is null or has room for as many as are requested,
-/// of the type that `attribute_type` has in C.
+/// `count` is null or can be written; `elements` is null or has room for `requested` elements of
+/// the C type of `attribute_type`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnBackendGetAttribute(
     descriptor: *mut c_void,
@@ -91,9 +90,9 @@ pub unsafe extern "C" fn cudnnBackendGetAttribute(
     elements: *mut c_void,
 ) -> Status {
     answer(|| {
-        let Some(body) = object(descriptor)?.body() else { return fail(NOT_INITIALIZED, "a descriptor not finalised") };
-        // SAFETY: the caller promises that `count` is null or can be written; `elements` is null or
-        // has room for as many as are requested, of the type that `attribute_type` has in C.
+        let Some(body) = object(descriptor)?.body() else { return fail(NOT_INITIALIZED, "descriptor not finalized") };
+        // SAFETY: the caller promises that `count` is null or can be written, and that `elements`
+        // is null or has room for `requested` elements of the C type of `attribute_type`.
         let room = unsafe { Room::new(attribute_type, requested, count, elements)? };
         body.get(name, &room)
     })

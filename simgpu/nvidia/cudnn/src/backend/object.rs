@@ -1,5 +1,5 @@
-//! Descriptors: open, while attributes are set, and then final, when they are read and other
-//! descriptors stand on them.
+//! Descriptors: open while attributes are set; then finalized, when they can be read and other
+//! descriptors can refer to them.
 
 use super::attribute::{Room, Values};
 use super::{engine, graph, heuristic, operation, pack, plan, tensor, window};
@@ -11,13 +11,13 @@ use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, OnceLock};
 
-/// What a kind of descriptor is made of.
+/// The contents of one kind of descriptor.
 pub(super) trait Body: Any + Send + Sync {
-    /// The kind's `cudnnBackendDescriptorType_t`.
+    /// Returns the kind's `cudnnBackendDescriptorType_t`.
     fn kind(&self) -> c_int;
     /// Sets an attribute.
     fn set(&mut self, name: c_int, values: &Values) -> Outcome;
-    /// Checks that the attributes are all there and suit each other.
+    /// Checks that the required attributes are set and consistent.
     fn finalize(&mut self) -> Outcome;
     /// Reads an attribute.
     fn get(&self, name: c_int, room: &Room) -> Outcome;
@@ -32,20 +32,21 @@ pub(super) struct Object {
 
 pub(super) static LIVE: Handles<Object> = Handles::new();
 
-/// The descriptor of a handle.
+/// Returns the descriptor of a handle.
 pub(super) fn object(handle: *mut c_void) -> Outcome<Arc<Object>> {
-    ensure(!handle.is_null(), NULL_POINTER, || "no descriptor".into())?;
-    LIVE.get(handle).map_or_else(|| fail(BAD_PARAM, "a descriptor that there is not"), Ok)
+    ensure(!handle.is_null(), NULL_POINTER, || "the descriptor is null".into())?;
+    LIVE.get(handle).map_or_else(|| fail(BAD_PARAM, "the descriptor does not exist"), Ok)
 }
 
-/// A required attribute that was not set.
+/// Returns the error for a required attribute that is not set.
 pub(super) fn missing<T>(name: &str) -> Outcome<T> {
     fail(BAD_PARAM, format!("{name} is not set"))
 }
 
-/// An attribute that a kind of descriptor does not have, or does not let be set or read.
+/// Returns the error for an attribute that a kind of descriptor does not have, or that cannot be
+/// set or read.
 pub(super) fn foreign(kind: c_int, name: c_int) -> Outcome {
-    fail(BAD_PARAM, format!("descriptors of kind {kind} have no attribute {name} for this"))
+    fail(BAD_PARAM, format!("descriptors of kind {kind} do not support attribute {name} in this call"))
 }
 
 impl Object {
@@ -62,49 +63,49 @@ impl Object {
             graph::KIND => Box::new(graph::Graph::default()),
             pack::KIND => Box::new(pack::Pack::default()),
             tensor::KIND => Box::new(tensor::Tensor::default()),
-            _ => return fail(NOT_SUPPORTED, format!("descriptors of kind {kind}")),
+            _ => return fail(NOT_SUPPORTED, format!("descriptors of kind {kind} are not supported")),
         };
         Ok(Self { kind, open: Mutex::new(Some(body)), body: OnceLock::new() })
     }
 
-    /// What it is, once it is final.
+    /// Returns the contents if the descriptor is finalized.
     pub(super) fn body(&self) -> Option<Arc<dyn Body>> {
         self.body.get().cloned()
     }
 
-    /// What it is, of a kind and final.
+    /// Returns the contents, of the given kind; fails if the descriptor is not finalized.
     pub(super) fn body_of<B: Body>(&self) -> Outcome<Arc<B>> {
-        let Some(body) = self.body() else { return fail(NOT_FINALIZED, "a descriptor that is not finalised") };
+        let Some(body) = self.body() else { return fail(NOT_FINALIZED, "the descriptor is not finalized") };
         let body: Arc<dyn Any + Send + Sync> = body;
-        body.downcast().or_else(|_| fail(DESCRIPTOR_TYPE, "a descriptor of another kind"))
+        body.downcast().or_else(|_| fail(DESCRIPTOR_TYPE, "the descriptor has another kind"))
     }
 
-    /// Works on what it is while it is open.
+    /// Changes the contents of an open descriptor.
     pub(super) fn change(&self, f: impl FnOnce(&mut dyn Body) -> Outcome) -> Outcome {
         match self.open.lock().as_deref_mut() {
             Some(body) => f(body),
-            None => fail(BAD_PARAM, "the descriptor is finalised"),
+            None => fail(BAD_PARAM, "the descriptor is finalized"),
         }
     }
 
     pub(super) fn finalize(&self) -> Outcome {
         let mut open = self.open.lock();
-        let Some(body) = open.as_deref_mut() else { return fail(BAD_PARAM, "the descriptor is finalised already") };
+        let Some(body) = open.as_deref_mut() else { return fail(BAD_PARAM, "the descriptor is already finalized") };
         body.finalize()?;
         if let Some(body) = open.take() {
-            // It was open, so nothing is there yet.
+            // The descriptor was open, so the cell is empty.
             let _ = self.body.set(Arc::from(body));
         }
         Ok(())
     }
 
-    /// Makes an open descriptor another's equal.
+    /// Turns an open descriptor into a copy of a finalized one.
     pub(super) fn become_final(&self, body: Arc<dyn Body>) -> Outcome {
         ensure(self.kind == body.kind(), DESCRIPTOR_TYPE, || {
-            format!("a descriptor of kind {} is to hold one of kind {}", self.kind, body.kind())
+            format!("a descriptor of kind {} cannot receive one of kind {}", self.kind, body.kind())
         })?;
         let mut open = self.open.lock();
-        ensure(open.is_some(), BAD_PARAM, || "a descriptor that is finalised is to hold another".into())?;
+        ensure(open.is_some(), BAD_PARAM, || "a finalized descriptor cannot receive another".into())?;
         *open = None;
         let _ = self.body.set(body);
         Ok(())

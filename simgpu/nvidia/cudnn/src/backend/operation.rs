@@ -14,8 +14,8 @@ pub(super) const FORWARD: c_int = 10;
 pub(super) const FILTER: c_int = 11;
 pub(super) const DATA: c_int = 12;
 
-// The attributes of each operation come in this order from its first,
-// CUDNN_ATTR_OPERATION_CONVOLUTION_*_ALPHA, on.
+// The attributes of each operation are numbered in this order, starting at its first,
+// CUDNN_ATTR_OPERATION_CONVOLUTION_*_ALPHA.
 const ALPHA: c_int = 0;
 const BETA: c_int = 1;
 const CONV_DESC: c_int = 2;
@@ -23,7 +23,7 @@ const W: c_int = 3;
 const X: c_int = 4;
 const Y: c_int = 5;
 
-/// A factor, of the type that it was set with.
+/// A scaling factor, in the type that it was set with.
 #[derive(Debug, Clone, Copy)]
 enum Factor {
     Float(f32),
@@ -54,7 +54,7 @@ impl Factor {
     }
 }
 
-/// A convolution or a gradient of one.
+/// A convolution or a gradient of a convolution.
 #[derive(Debug)]
 pub(super) struct Operation {
     pass: Pass,
@@ -71,7 +71,7 @@ impl Operation {
         Self { pass, alpha: None, beta: None, window: None, operands: [const { None }; 3], problem: None }
     }
 
-    /// The number of the first attribute.
+    /// Returns the number of the first attribute.
     fn first(&self) -> c_int {
         match self.pass {
             Pass::Forward => 700,
@@ -80,12 +80,12 @@ impl Operation {
         }
     }
 
-    /// Input, filter and result.
+    /// Returns the input, filter and result.
     pub(super) fn tensors(&self) -> impl Iterator<Item = &Arc<Tensor>> {
         self.operands.iter().flatten()
     }
 
-    /// What it computes, once it is final.
+    /// Returns the problem if the operation is finalized.
     pub(super) fn problem(&self) -> Option<&Problem> {
         self.problem.as_ref()
     }

@@ -1,5 +1,5 @@
-//! Packs of pointers: `CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR`, which says where a graph's tensors
-//! lie.
+//! Packs of pointers: `CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR`, which gives the addresses of a
+//! graph's tensors.
 
 use super::attribute::{INT64, Room, VOID_PTR, Values};
 use super::object::{Body, foreign, missing};
@@ -16,10 +16,10 @@ const DATA_POINTERS: c_int = 1001;
 const INTERMEDIATES: c_int = 1002;
 const WORKSPACE: c_int = 1003;
 
-/// Pointers that are taken.
+/// The maximum number of pointers.
 const MOST: usize = 4096;
 
-/// Exposed addresses of tensors, by the tensors' identifiers, and of memory to work in.
+/// Exposed addresses of tensors, by tensor identifier, and of the workspace.
 #[derive(Debug, Default)]
 pub(super) struct Pack {
     ids: Vec<i64>,
@@ -28,7 +28,7 @@ pub(super) struct Pack {
 }
 
 impl Pack {
-    /// Where a tensor lies.
+    /// Returns the address of a tensor.
     pub(super) fn address(&self, tensor: &Tensor) -> Outcome<usize> {
         let id = tensor.unique_id();
         let Some(i) = self.ids.iter().position(|&there| there == id) else {
@@ -37,15 +37,15 @@ impl Pack {
         let address = self.addresses[i];
         ensure(address != 0, NULL_POINTER, || format!("the pointer of tensor {id} is null"))?;
         ensure(address.is_multiple_of(tensor.alignment()), MISALIGNED_POINTER, || {
-            format!("tensor {id} lies at {address:#x}, which is not aligned to {} bytes", tensor.alignment())
+            format!("tensor {id} is at {address:#x}, which is not aligned to {} bytes", tensor.alignment())
         })?;
         Ok(address)
     }
 
-    /// Memory of as many bytes to work in, where that is any.
+    /// Returns the address of the workspace, which must not be null if `bytes` is not 0.
     pub(super) fn workspace(&self, bytes: usize) -> Outcome<usize> {
         let address = self.workspace.unwrap_or_default();
-        ensure(bytes == 0 || address != 0, NULL_POINTER, || format!("the plan wants a workspace of {bytes} bytes"))?;
+        ensure(bytes == 0 || address != 0, NULL_POINTER, || format!("the plan needs a workspace of {bytes} bytes"))?;
         Ok(address)
     }
 }
@@ -61,7 +61,7 @@ impl Body for Pack {
             UNIQUE_IDS => self.ids = values.array(INT64, MOST)?,
             DATA_POINTERS => self.addresses = addresses()?,
             WORKSPACE => self.workspace = Some(values.one(VOID_PTR)?.expose_provenance()),
-            INTERMEDIATES => return fail(NOT_SUPPORTED, "no engine keeps anything between executions"),
+            INTERMEDIATES => return fail(NOT_SUPPORTED, "engines keep no data between executions"),
             _ => return foreign(KIND, name),
         }
         Ok(())
@@ -79,7 +79,7 @@ impl Body for Pack {
         let mut sorted = self.ids.clone();
         sorted.sort_unstable();
         sorted.dedup();
-        ensure(sorted.len() == ids, DUPLICATED_ENTRIES, || "two pointers for one tensor".into())
+        ensure(sorted.len() == ids, DUPLICATED_ENTRIES, || "two pointers for the same tensor".into())
     }
 
     fn get(&self, name: c_int, room: &Room) -> Outcome {

@@ -1,4 +1,4 @@
-//! Plans, which are what is executed: `CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR`.
+//! Execution plans: `CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR`.
 
 use super::attribute::{HANDLE, INT64, Room, Values};
 use super::engine::Config;
@@ -16,11 +16,12 @@ pub(super) const KIND: c_int = 5;
 const PLAN_HANDLE: c_int = 400;
 const ENGINE_CONFIG: c_int = 401;
 const WORKSPACE_SIZE: c_int = 402;
-/// The first of those for what engines keep between executions, and for plans as text.
+/// The first of the attributes for intermediate results that engines keep between executions, and
+/// for serialized plans.
 const COMPUTED_INTERMEDIATE_UIDS: c_int = 403;
 const LAST: c_int = 407;
 
-/// An engine with its settings, for a handle's device, of which there is one.
+/// An engine configuration for a handle's device. There is only one device.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     has_handle: bool,
@@ -45,7 +46,7 @@ impl Body for Plan {
                 self.has_handle = true;
             }
             ENGINE_CONFIG => self.config = Some(values.body()?),
-            COMPUTED_INTERMEDIATE_UIDS..=LAST => return fail(NOT_SUPPORTED, "a plan from elsewhere, or of parts"),
+            COMPUTED_INTERMEDIATE_UIDS..=LAST => return fail(NOT_SUPPORTED, "a serialized or partial plan"),
             _ => return foreign(KIND, name),
         }
         Ok(())
@@ -62,13 +63,13 @@ impl Body for Plan {
         match name {
             ENGINE_CONFIG => room.fill(self.config.as_slice()),
             WORKSPACE_SIZE => room.put(INT64, &[self.config()?.workspace()? as i64]),
-            COMPUTED_INTERMEDIATE_UIDS..=LAST => fail(NOT_SUPPORTED, "a plan as text, or of parts"),
+            COMPUTED_INTERMEDIATE_UIDS..=LAST => fail(NOT_SUPPORTED, "a serialized or partial plan"),
             _ => foreign(KIND, name),
         }
     }
 }
 
-/// What a plan computes with a pack's pointers.
+/// Builds the launch of a plan with the pointers of a pack.
 pub(super) fn launch(execution_plan: *mut c_void, variant_pack: *mut c_void) -> Outcome<Launch> {
     let (plan, pack) = (object(execution_plan)?.body_of::<Plan>()?, object(variant_pack)?.body_of::<Pack>()?);
     let config = plan.config()?;

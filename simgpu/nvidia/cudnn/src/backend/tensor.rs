@@ -1,4 +1,4 @@
-//! Descriptors of tensors: `CUDNN_BACKEND_TENSOR_DESCRIPTOR`.
+//! Tensor descriptors: `CUDNN_BACKEND_TENSOR_DESCRIPTOR`.
 
 use super::attribute::{BOOLEAN, DATA_TYPE, INT64, Room, Values};
 use super::object::{Body, foreign, missing};
@@ -21,7 +21,7 @@ const VECTORIZED_DIMENSION: c_int = 905;
 const UNIQUE_ID: c_int = 906;
 const IS_VIRTUAL: c_int = 907;
 const IS_BY_VALUE: c_int = 908;
-/// The first of those that only other operations have a use for.
+/// The first of the attributes that only other operations use.
 const REORDERING_MODE: c_int = 909;
 const LAST: c_int = 914;
 
@@ -47,12 +47,12 @@ impl Tensor {
         self.unique_id.unwrap_or_default()
     }
 
-    /// What its address is a multiple of.
+    /// Returns the alignment of the tensor's address.
     pub(super) fn alignment(&self) -> usize {
         self.alignment.and_then(|n| usize::try_from(n).ok()).unwrap_or(1)
     }
 
-    /// Whether its elements lie in memory.
+    /// Whether the tensor is stored in memory.
     pub(super) fn is_in_memory(&self) -> bool {
         !self.is_virtual && !self.is_by_value
     }
@@ -70,14 +70,14 @@ impl Body for Tensor {
             DIMENSIONS => self.dims = values.array(INT64, MAX_DIMS)?,
             STRIDES => self.strides = values.array(INT64, MAX_DIMS)?,
             VECTOR_COUNT => {
-                ensure(values.one(INT64)? == 1, NOT_SUPPORTED, || "a tensor of vectors".into())?;
+                ensure(values.one(INT64)? == 1, NOT_SUPPORTED, || "vectorized tensors are not supported".into())?;
             }
-            // Of no meaning where elements are no vectors.
+            // The attribute has no meaning if the elements are not vectors.
             VECTORIZED_DIMENSION => drop(values.one(INT64)?),
             UNIQUE_ID => self.unique_id = Some(values.one(INT64)?),
             IS_VIRTUAL => self.is_virtual = values.one(BOOLEAN)? != 0,
             IS_BY_VALUE => self.is_by_value = values.one(BOOLEAN)? != 0,
-            REORDERING_MODE..=LAST => return fail(NOT_SUPPORTED, "a tensor of another order, or of ragged rows"),
+            REORDERING_MODE..=LAST => return fail(NOT_SUPPORTED, "reordered or ragged tensors are not supported"),
             _ => return foreign(KIND, name),
         }
         Ok(())
@@ -98,7 +98,7 @@ impl Body for Tensor {
         })?;
         let size = size_of_data(data_type)?;
         ensure(alignment > 0 && alignment % size == 0, BAD_PARAM, || {
-            format!("elements of {size} bytes are not aligned to {alignment}")
+            format!("an alignment of {alignment} bytes does not fit elements of {size} bytes")
         })
     }
 

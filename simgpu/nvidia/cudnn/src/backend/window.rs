@@ -1,4 +1,5 @@
-//! Descriptors of how a filter goes over an input: `CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR`.
+//! Convolution descriptors, which describe how a filter moves over an input:
+//! `CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR`.
 
 use super::attribute::{CONVOLUTION_MODE, DATA_TYPE, INT64, Room, Values};
 use super::object::{Body, foreign, missing};
@@ -21,7 +22,7 @@ const SPATIAL_DIMS: c_int = 106;
 /// `CUDNN_CONVOLUTION` and `CUDNN_CROSS_CORRELATION`.
 const MODES: [c_int; 2] = [0, 1];
 
-/// The compute type, the mode, and a number for each spatial dimension of everything else.
+/// The compute type, the mode, and the other parameters with one number per spatial dimension.
 #[derive(Debug, Default)]
 pub(super) struct ConvolutionWindow {
     compute_type: Option<c_int>,
@@ -73,7 +74,7 @@ impl Body for ConvolutionWindow {
         let Some(mode) = self.mode else { return missing("CUDNN_ATTR_CONVOLUTION_CONV_MODE") };
         let Some(spatial) = self.spatial else { return missing("CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS") };
         size_of_data(compute_type)?;
-        ensure(MODES.contains(&mode), BAD_PARAM, || format!("no convolution mode: {mode}"))?;
+        ensure(MODES.contains(&mode), BAD_PARAM, || format!("unknown convolution mode: {mode}"))?;
         for (what, least, numbers) in [
             ("dilations", 1, &self.dilation),
             ("strides", 1, &self.stride),
@@ -81,7 +82,7 @@ impl Body for ConvolutionWindow {
             ("paddings after", 0, &self.after),
         ] {
             ensure(spatial > 0 && numbers.len() as i64 == spatial, BAD_PARAM, || {
-                format!("{} {what} of {spatial} dimensions", numbers.len())
+                format!("{} {what} for {spatial} dimensions", numbers.len())
             })?;
             ensure(numbers.iter().all(|&n| n >= least), BAD_PARAM, || format!("{what} of {numbers:?}"))?;
         }

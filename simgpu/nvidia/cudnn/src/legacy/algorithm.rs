@@ -1,4 +1,4 @@
-//! Algorithms by name, and what they need.
+//! Algorithms by number, and their requirements.
 
 use super::tensor::{filter, tensor};
 use super::window::{FMA_MATH, window};
@@ -9,27 +9,27 @@ use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, SUCCESS, St
 use isobit_simgpu_math::convolution::Pass;
 use std::ffi::{c_int, c_void};
 
-/// `cudnnConvolutionFwdAlgoPerf_t` and its like for the gradients.
+/// `cudnnConvolutionFwdAlgoPerf_t` and its counterparts for the gradients.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Performance {
     /// The algorithm.
     pub algorithm: c_int,
-    /// Whether it computes the convolution.
+    /// Whether the algorithm supports the convolution.
     pub status: Status,
-    /// Milliseconds; -1 where nothing was timed.
+    /// Milliseconds; -1 if nothing was timed.
     pub time: f32,
     /// Bytes of the workspace.
     pub memory: usize,
-    /// 1 where results repeat.
+    /// 1 if the results are deterministic.
     pub determinism: c_int,
-    /// What the convolution's description has.
+    /// The math type of the convolution's descriptor.
     pub math_type: c_int,
-    /// Nothing.
+    /// Reserved.
     pub reserved: [c_int; 3],
 }
 
-/// A convolution by an algorithm.
+/// A convolution and the algorithm to compute it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chosen {
     pub(super) problem: Problem,
@@ -37,7 +37,7 @@ pub(super) struct Chosen {
     math_type: c_int,
 }
 
-/// How many algorithms a pass has names for.
+/// Returns the number of algorithms of a pass.
 fn count(pass: Pass) -> c_int {
     match pass {
         Pass::Forward => 8,
@@ -57,7 +57,7 @@ impl Chosen {
         let window = window(convolution)?;
         let operands = [&tensor(x)?, &filter(w)?, &tensor(y)?];
         let problem = Problem::new(pass, &window.steps, operands, window.compute_type, Some(window.groups))?;
-        ensure((0..count(pass)).contains(&algorithm), BAD_PARAM, || format!("no algorithm: {algorithm}"))?;
+        ensure((0..count(pass)).contains(&algorithm), BAD_PARAM, || format!("unknown algorithm: {algorithm}"))?;
         let with_units = window.math_type != FMA_MATH && Engine::MatrixUnits.check(&problem).is_ok();
         let engine = match (pass, algorithm) {
             (_, 1) if with_units => Engine::MatrixUnits,
@@ -65,7 +65,7 @@ impl Chosen {
             (Pass::Forward, 1) => Engine::Indexed,
             (_, 0) => Engine::Atomic,
             (_, 1) => Engine::Implicit,
-            _ => return fail(NOT_SUPPORTED, format!("algorithm {algorithm} computes nothing here")),
+            _ => return fail(NOT_SUPPORTED, format!("algorithm {algorithm} is not supported")),
         };
         engine.check(&problem)?;
         Ok(Self { problem, engine, math_type: window.math_type })
@@ -94,7 +94,7 @@ unsafe fn workspace_size(
 ) -> Status {
     answer(|| {
         stream_of(handle)?;
-        ensure(!bytes.is_null(), NULL_POINTER, || "no place for the size".into())?;
+        ensure(!bytes.is_null(), NULL_POINTER, || "the pointer to the size is null".into())?;
         let chosen = Chosen::new(pass, operands, convolution, algorithm)?;
         // SAFETY: not null; the caller promises that `bytes` is null or can be written.
         unsafe { bytes.write(chosen.workspace()) };
@@ -102,7 +102,7 @@ unsafe fn workspace_size(
     })
 }
 
-/// The algorithms that compute a convolution, fastest first.
+/// Writes the algorithms that support a convolution, fastest first.
 ///
 /// # Safety
 /// `returned` is null or can be written, and `results` is null or has room for `requested`.
@@ -118,10 +118,10 @@ unsafe fn algorithms(
     answer(|| {
         stream_of(handle)?;
         let room = usize::try_from(requested).unwrap_or_default();
-        ensure(room > 0, BAD_PARAM, || format!("{requested} algorithms are asked for"))?;
-        ensure(!returned.is_null() && !results.is_null(), NULL_POINTER, || "no place for the algorithms".into())?;
+        ensure(room > 0, BAD_PARAM, || format!("{requested} algorithms are requested"))?;
+        ensure(!returned.is_null() && !results.is_null(), NULL_POINTER, || "null array of algorithms".into())?;
         let chosen = |algorithm| Chosen::new(pass, operands, convolution, algorithm);
-        // What is wrong with the operands is wrong whatever the algorithm.
+        // If the operands are invalid, every algorithm fails.
         let named: Vec<_> = [1, 0].into_iter().filter_map(|a| Some(chosen(a).ok()?.performance(a))).collect();
         if named.is_empty() {
             chosen(1)?;
@@ -142,7 +142,7 @@ unsafe fn algorithms(
 unsafe fn most(handle: *mut c_void, pass: Pass, to: *mut c_int) -> Status {
     answer(|| {
         stream_of(handle)?;
-        ensure(!to.is_null(), NULL_POINTER, || "no place for the number".into())?;
+        ensure(!to.is_null(), NULL_POINTER, || "the pointer to the number is null".into())?;
         // SAFETY: not null; the caller promises that `to` is null or can be written.
         unsafe { to.write(count(pass)) };
         Ok(())
@@ -151,7 +151,7 @@ unsafe fn most(handle: *mut c_void, pass: Pass, to: *mut c_int) -> Status {
 
 macro_rules! functions {
     ($($pass:ident, $size:ident, $algorithms:ident, $most:ident, [$x:ident, $w:ident, $y:ident], ($first:ident, $second:ident, $third:ident);)*) => {$(
-        /// Bytes of memory that an algorithm works in.
+        /// Returns the bytes of workspace that an algorithm needs.
         ///
         /// # Safety
         /// `bytes` is null or can be written.
@@ -169,11 +169,11 @@ macro_rules! functions {
             unsafe { workspace_size(handle, Pass::$pass, [$x, $w, $y], convolution, algorithm, bytes) }
         }
 
-        /// The algorithms that compute it, fastest first. Nothing is timed.
+        /// Returns the algorithms that support the convolution, fastest first. Nothing is timed.
         ///
         /// # Safety
-        /// `returned` is null or can be written, and `results` is null or has room for as many as
-        /// are requested.
+        /// `returned` is null or can be written, and `results` is null or has room for `requested`
+        /// elements.
         #[allow(clippy::too_many_arguments, reason = "the vendor's interface")]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $algorithms(
@@ -190,7 +190,7 @@ macro_rules! functions {
             unsafe { algorithms(handle, Pass::$pass, [$x, $w, $y], convolution, requested, returned, results) }
         }
 
-        /// How many algorithms have names.
+        /// Returns the number of algorithms.
         ///
         /// # Safety
         /// `count` is null or can be written.

@@ -1,4 +1,4 @@
-//! Convolutions and their gradients, each in one call.
+//! Convolutions and their gradients, one call each.
 
 use super::algorithm::Chosen;
 use crate::handle::stream_of;
@@ -8,7 +8,7 @@ use crate::status::{NULL_POINTER, Outcome, SIZE_INSUFFICIENT, Status, answer, en
 use isobit_simgpu_math::convolution::Pass;
 use std::ffi::{c_int, c_void};
 
-/// What a call gives: operands as a descriptor and an address each, in the order input, filter and
+/// The arguments of a call: a descriptor and an address per operand, in the order input, filter and
 /// result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arguments {
@@ -17,12 +17,12 @@ pub(super) struct Arguments {
     pub(super) convolution: *mut c_void,
     pub(super) algorithm: c_int,
     pub(super) workspace: (*mut c_void, usize),
-    /// Alpha and beta: f64 for operands that are, else f32.
+    /// Alpha and beta: f64 if the operands are f64, otherwise f32.
     pub(super) factors: [*const c_void; 2],
 }
 
 impl Arguments {
-    /// What is to be computed.
+    /// Returns the launch of the computation.
     ///
     /// # Safety
     /// The factors are null or point to numbers of their type.
@@ -32,8 +32,8 @@ impl Arguments {
         ensure(pointers.into_iter().all(|p| !p.is_null()), NULL_POINTER, || "an operand or a factor is null".into())?;
         let (memory, given) = self.workspace;
         let bytes = chosen.workspace();
-        ensure(given >= bytes, SIZE_INSUFFICIENT, || format!("a workspace of {given} bytes where {bytes} are wanted"))?;
-        ensure(bytes == 0 || !memory.is_null(), NULL_POINTER, || "no workspace".into())?;
+        ensure(given >= bytes, SIZE_INSUFFICIENT, || format!("a workspace of {given} bytes, but {bytes} are needed"))?;
+        ensure(bytes == 0 || !memory.is_null(), NULL_POINTER, || "the workspace is null".into())?;
         let factor = |p: *const c_void| {
             // SAFETY: not null; the caller promises that the factors are null or point to numbers
             // of their type.
@@ -60,20 +60,20 @@ impl Arguments {
     }
 
     /// # Safety
-    /// As [`launch`](Self::launch).
+    /// The requirements of [`launch`](Self::launch).
     unsafe fn enqueue(&self, handle: *mut c_void) -> Status {
         answer(|| {
             let stream = stream_of(handle)?;
-            // SAFETY: the caller promises what `launch` asks.
+            // SAFETY: the caller meets the requirements of `launch`.
             unsafe { self.launch()?.enqueue(stream) }
         })
     }
 }
 
-/// A convolution.
+/// Computes a convolution.
 ///
 /// # Safety
-/// `alpha` and `beta` are null or point to f64 where the operands are, else to f32.
+/// `alpha` and `beta` are null or point to f64 if the operands are f64, otherwise to f32.
 #[allow(clippy::too_many_arguments, reason = "the vendor's interface")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnConvolutionForward(
@@ -94,15 +94,15 @@ pub unsafe extern "C" fn cudnnConvolutionForward(
     let operands = [(x_desc, x), (w_desc, w), (y_desc, y.cast_const())];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Forward, operands, convolution, algorithm, workspace, factors };
-    // SAFETY: the caller promises that `alpha` and `beta` are null or point to f64 where the
-    // operands are, else to f32.
+    // SAFETY: the caller promises that `alpha` and `beta` are null or point to f64 if the operands
+    // are f64, otherwise to f32.
     unsafe { arguments.enqueue(handle) }
 }
 
-/// A convolution's gradient by its input.
+/// Computes a convolution's gradient with respect to its input.
 ///
 /// # Safety
-/// As [`cudnnConvolutionForward`].
+/// The requirements of [`cudnnConvolutionForward`].
 #[allow(clippy::too_many_arguments, reason = "the vendor's interface")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnConvolutionBackwardData(
@@ -123,14 +123,14 @@ pub unsafe extern "C" fn cudnnConvolutionBackwardData(
     let operands = [(dx_desc, dx.cast_const()), (w_desc, w), (dy_desc, dy)];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Data, operands, convolution, algorithm, workspace, factors };
-    // SAFETY: the caller promises what `cudnnConvolutionForward` asks.
+    // SAFETY: the caller meets the requirements of `cudnnConvolutionForward`.
     unsafe { arguments.enqueue(handle) }
 }
 
-/// A convolution's gradient by its filter.
+/// Computes a convolution's gradient with respect to its filter.
 ///
 /// # Safety
-/// As [`cudnnConvolutionForward`].
+/// The requirements of [`cudnnConvolutionForward`].
 #[allow(clippy::too_many_arguments, reason = "the vendor's interface")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudnnConvolutionBackwardFilter(
@@ -151,6 +151,6 @@ pub unsafe extern "C" fn cudnnConvolutionBackwardFilter(
     let operands = [(x_desc, x), (dw_desc, dw.cast_const()), (dy_desc, dy)];
     let (workspace, factors) = ((workspace, workspace_bytes), [alpha, beta]);
     let arguments = Arguments { pass: Pass::Filter, operands, convolution, algorithm, workspace, factors };
-    // SAFETY: the caller promises what `cudnnConvolutionForward` asks.
+    // SAFETY: the caller meets the requirements of `cudnnConvolutionForward`.
     unsafe { arguments.enqueue(handle) }
 }

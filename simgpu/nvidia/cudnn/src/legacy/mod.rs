@@ -1,6 +1,6 @@
-//! The functions that were there before graphs, and still are, though deprecated: descriptors that
-//! are set in one call, algorithms by their names, and a function for each of a convolution and its
-//! gradients. <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-cnn-library.html>
+//! The legacy functions, which predate graphs and are deprecated but still available: descriptors
+//! that are set in one call, numbered algorithms, and one function for each of the convolution and
+//! its gradients. <https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-cnn-library.html>
 
 mod algorithm;
 mod convolution;
@@ -19,7 +19,7 @@ use isobit_simgpu_library_common::Handles;
 use parking_lot::Mutex;
 use std::ffi::{c_int, c_void};
 
-/// Descriptors of a kind, each nothing until it is set.
+/// Descriptors of one kind, each empty until it is set.
 struct Descriptors<T>(Handles<Mutex<Option<T>>>);
 
 impl<T: Clone> Descriptors<T> {
@@ -30,7 +30,7 @@ impl<T: Clone> Descriptors<T> {
     /// # Safety
     /// `out` is null or can be written.
     unsafe fn create(&self, out: *mut *mut c_void) -> Outcome {
-        ensure(!out.is_null(), BAD_PARAM, || "no place for the descriptor".into())?;
+        ensure(!out.is_null(), BAD_PARAM, || "the pointer to the descriptor is null".into())?;
         // SAFETY: not null; the caller promises that `out` is null or can be written.
         unsafe { out.write(self.0.insert(Mutex::new(None))) };
         Ok(())
@@ -44,29 +44,29 @@ impl<T: Clone> Descriptors<T> {
     }
 
     fn change(&self, descriptor: *mut c_void, f: impl FnOnce(&mut Option<T>) -> Outcome) -> Outcome {
-        let Some(object) = self.0.get(descriptor) else { return fail(BAD_PARAM, "a descriptor that there is not") };
+        let Some(object) = self.0.get(descriptor) else { return fail(BAD_PARAM, "the descriptor does not exist") };
         f(&mut object.lock())
     }
 
     fn get(&self, descriptor: *mut c_void) -> Outcome<T> {
-        let Some(object) = self.0.get(descriptor) else { return fail(BAD_PARAM, "a descriptor that there is not") };
+        let Some(object) = self.0.get(descriptor) else { return fail(BAD_PARAM, "the descriptor does not exist") };
         let there = object.lock().clone();
-        there.map_or_else(|| fail(BAD_PARAM, "a descriptor that was not set"), Ok)
+        there.map_or_else(|| fail(BAD_PARAM, "the descriptor is not set"), Ok)
     }
 
-    /// None at all is nothing to destroy.
+    /// A null descriptor is ignored.
     fn destroy(&self, descriptor: *mut c_void) -> Outcome {
         let known = descriptor.is_null() || self.0.remove(descriptor).is_some();
-        ensure(known, BAD_PARAM, || "a descriptor that there is not".into())
+        ensure(known, BAD_PARAM, || "the descriptor does not exist".into())
     }
 }
 
-/// The numbers of a C array.
+/// Returns the numbers of a C array.
 ///
 /// # Safety
 /// `from` is null or points to `count` numbers.
 unsafe fn numbers(from: *const c_int, count: usize) -> Outcome<Vec<i64>> {
-    ensure(!from.is_null(), NULL_POINTER, || "no array".into())?;
+    ensure(!from.is_null(), NULL_POINTER, || "the array is null".into())?;
     // SAFETY: not null; the caller promises that `from` is null or points to `count` numbers.
     Ok((0..count).map(|i| unsafe { from.add(i).read() }.into()).collect())
 }
@@ -76,7 +76,7 @@ unsafe fn numbers(from: *const c_int, count: usize) -> Outcome<Vec<i64>> {
 /// # Safety
 /// The places are null or can be written.
 unsafe fn write_each(values: &[usize], places: &[*mut c_int]) -> Outcome {
-    ensure(places.iter().all(|to| !to.is_null()), NULL_POINTER, || "no place for a size".into())?;
+    ensure(places.iter().all(|to| !to.is_null()), NULL_POINTER, || "a pointer to a size is null".into())?;
     for (&value, to) in values.iter().zip(places) {
         // SAFETY: not null; the caller promises that the places are null or can be written.
         unsafe { to.write(value as c_int) };

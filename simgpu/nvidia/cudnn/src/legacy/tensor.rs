@@ -11,7 +11,7 @@ pub(super) const DIM_MAX: usize = 8;
 const NCHW: c_int = 0;
 /// `CUDNN_TENSOR_NHWC`.
 const NHWC: c_int = 1;
-/// Two giga-elements, of which no tensor has more.
+/// The maximum number of elements of a tensor, two giga-elements.
 const MOST_ELEMENTS: i64 = 1 << 31;
 
 static TENSORS: Descriptors<Described> = Descriptors::new();
@@ -25,19 +25,19 @@ pub(super) fn filter(descriptor: *mut c_void) -> Outcome<Described> {
     FILTERS.get(descriptor)
 }
 
-/// A tensor that is checked by itself.
+/// Creates a tensor description and checks it.
 fn described(data_type: c_int, dims: Vec<i64>, strides: Vec<i64>) -> Outcome<Described> {
     size_of_data(data_type)?;
     ensure(dims.iter().all(|&n| n > 0), BAD_PARAM, || format!("sizes {dims:?} are not all positive"))?;
-    ensure(strides.iter().all(|&n| n >= 0), BAD_PARAM, || format!("strides of {strides:?}"))?;
+    ensure(strides.iter().all(|&n| n >= 0), BAD_PARAM, || format!("some of the strides {strides:?} are negative"))?;
     let elements = dims.iter().try_fold(1i64, |n, &size| n.checked_mul(size));
     ensure(elements.is_some_and(|n| n <= MOST_ELEMENTS), NOT_SUPPORTED, || "more than two giga-elements".into())?;
     Ok(Described { data_type, dims, strides })
 }
 
-/// A tensor without gaps, its channels second or last.
+/// Creates the description of a packed tensor with its channels second or last.
 fn without_gaps(data_type: c_int, format: c_int, dims: Vec<i64>) -> Outcome<Described> {
-    ensure([NCHW, NHWC].contains(&format), BAD_PARAM, || format!("tensor format {format} of numbers"))?;
+    ensure([NCHW, NHWC].contains(&format), BAD_PARAM, || format!("unsupported tensor format {format}"))?;
     let mut order: Vec<usize> = (0..dims.len()).collect();
     if format == NHWC {
         order[1..].rotate_left(1);
@@ -51,7 +51,7 @@ fn without_gaps(data_type: c_int, format: c_int, dims: Vec<i64>) -> Outcome<Desc
     described(data_type, dims, strides)
 }
 
-/// Makes a tensor's description, which says nothing yet.
+/// Creates an empty tensor descriptor.
 ///
 /// # Safety
 /// `descriptor` is null or can be written.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn cudnnCreateTensorDescriptor(descriptor: *mut *mut c_voi
     answer(|| unsafe { TENSORS.create(descriptor) })
 }
 
-/// Says what a tensor of four dimensions without gaps is.
+/// Sets a packed tensor of four dimensions.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnSetTensor4dDescriptor(
     descriptor: *mut c_void,
@@ -75,7 +75,7 @@ pub extern "C" fn cudnnSetTensor4dDescriptor(
     answer(|| TENSORS.set(descriptor, without_gaps(data_type, format, [n, c, h, w].map(i64::from).to_vec())?))
 }
 
-/// Says what a tensor of four dimensions is.
+/// Sets a tensor of four dimensions with strides.
 #[allow(clippy::too_many_arguments, reason = "the vendor's interface")]
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnSetTensor4dDescriptorEx(
@@ -94,7 +94,7 @@ pub extern "C" fn cudnnSetTensor4dDescriptorEx(
     answer(|| TENSORS.set(descriptor, described(data_type, dims, strides)?))
 }
 
-/// Says what a tensor of four to eight dimensions is.
+/// Sets a tensor of four to eight dimensions.
 ///
 /// # Safety
 /// `dims` and `strides` are null or point to `rank` numbers.
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn cudnnSetTensorNdDescriptor(
 ) -> Status {
     answer(|| {
         let rank = usize::try_from(rank).unwrap_or_default();
-        ensure((4..=DIM_MAX).contains(&rank), NOT_SUPPORTED, || format!("a tensor of {rank} dimensions"))?;
+        ensure((4..=DIM_MAX).contains(&rank), NOT_SUPPORTED, || format!("unsupported tensor of {rank} dimensions"))?;
         // SAFETY: the caller promises that `dims` and `strides` are null or point to `rank`
         // numbers.
         let (dims, strides) = unsafe { (numbers(dims, rank)?, numbers(strides, rank)?) };
@@ -116,13 +116,13 @@ pub unsafe extern "C" fn cudnnSetTensorNdDescriptor(
     })
 }
 
-/// Destroys a tensor's description.
+/// Destroys a tensor descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnDestroyTensorDescriptor(descriptor: *mut c_void) -> Status {
     answer(|| TENSORS.destroy(descriptor))
 }
 
-/// Makes a filter's description, which says nothing yet.
+/// Creates an empty filter descriptor.
 ///
 /// # Safety
 /// `descriptor` is null or can be written.
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn cudnnCreateFilterDescriptor(descriptor: *mut *mut c_voi
     answer(|| unsafe { FILTERS.create(descriptor) })
 }
 
-/// Says what a filter over two dimensions is.
+/// Sets a filter with two spatial dimensions.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnSetFilter4dDescriptor(
     descriptor: *mut c_void,
@@ -146,7 +146,7 @@ pub extern "C" fn cudnnSetFilter4dDescriptor(
     answer(|| FILTERS.set(descriptor, without_gaps(data_type, format, [k, c, h, w].map(i64::from).to_vec())?))
 }
 
-/// Says what a filter of three to eight dimensions is.
+/// Sets a filter of three to eight dimensions.
 ///
 /// # Safety
 /// `dims` is null or points to `rank` numbers.
@@ -160,14 +160,14 @@ pub unsafe extern "C" fn cudnnSetFilterNdDescriptor(
 ) -> Status {
     answer(|| {
         let rank = usize::try_from(rank).unwrap_or_default();
-        ensure(rank > 2, BAD_PARAM, || format!("a filter of {rank} dimensions"))?;
-        ensure(rank <= DIM_MAX, NOT_SUPPORTED, || format!("a filter of {rank} dimensions"))?;
+        ensure(rank > 2, BAD_PARAM, || format!("unsupported filter of {rank} dimensions"))?;
+        ensure(rank <= DIM_MAX, NOT_SUPPORTED, || format!("unsupported filter of {rank} dimensions"))?;
         // SAFETY: the caller promises that `dims` is null or points to `rank` numbers.
         FILTERS.set(descriptor, without_gaps(data_type, format, unsafe { numbers(dims, rank)? })?)
     })
 }
 
-/// Destroys a filter's description.
+/// Destroys a filter descriptor.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudnnDestroyFilterDescriptor(descriptor: *mut c_void) -> Status {
     answer(|| FILTERS.destroy(descriptor))

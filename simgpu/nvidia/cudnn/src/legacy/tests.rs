@@ -1,4 +1,4 @@
-//! Descriptors, sizes and algorithms through the C functions, and what the three calls compute.
+//! Descriptors, sizes and algorithms through the C functions, and the results of the three calls.
 
 use super::convolution::Arguments;
 use super::*;
@@ -26,7 +26,8 @@ fn made(create: unsafe extern "C" fn(*mut *mut c_void) -> Status) -> *mut c_void
     descriptor
 }
 
-/// 2 x 4 x 6 x 7 by 8 x 2 x 3 x 3 in two groups, padded by 1 and 2, every second row.
+/// 2 x 4 x 6 x 7 input and 8 x 2 x 3 x 3 filter in two groups, with padding 1 and 2, and stride 2
+/// along the rows.
 struct Case {
     tensors: [*mut c_void; 3],
     convolution: *mut c_void,
@@ -57,13 +58,13 @@ fn tensors_and_filters_are_checked() {
     assert_eq!(cudnnSetTensor4dDescriptor(filter, NCHW, F32, 1, 1, 1, 1), BAD_PARAM, "no tensor");
     assert_eq!(cudnnSetTensor4dDescriptorEx(tensor, F32, 1, 2, 3, 4, 24, 12, 4, -1), BAD_PARAM);
     let ones = [1; 9];
-    // SAFETY: as many numbers as is said, or null.
+    // SAFETY: the given number of elements, or null.
     let nd = |rank| unsafe { cudnnSetTensorNdDescriptor(tensor, F32, rank, ones.as_ptr(), ones.as_ptr()) };
     assert_eq!([nd(3), nd(4), nd(8), nd(9), nd(-1)], [NOT_SUPPORTED, SUCCESS, SUCCESS, NOT_SUPPORTED, NOT_SUPPORTED]);
     // SAFETY: as above.
     let nd = |rank| unsafe { cudnnSetFilterNdDescriptor(filter, F32, NCHW, rank, ones.as_ptr()) };
     assert_eq!([nd(2), nd(3), nd(8), nd(9)], [BAD_PARAM, SUCCESS, SUCCESS, NOT_SUPPORTED]);
-    // SAFETY: null is refused.
+    // SAFETY: null is rejected.
     unsafe {
         assert_eq!(cudnnSetFilterNdDescriptor(filter, F32, NCHW, 4, null()), NULL_POINTER);
         assert_eq!(cudnnCreateTensorDescriptor(null_mut()), BAD_PARAM);
@@ -80,7 +81,7 @@ fn convolutions_are_checked_and_tell_the_sizes_of_results() {
     let [n, c, h, v] = &mut sizes;
     // SAFETY: out-parameters.
     let status = unsafe { cudnnGetConvolution2dForwardOutputDim(convolution, x, w, n, c, h, v) };
-    // 6 and two 1s less a reach of 3, by 2, and one more; 7 and two 2s less 3, and one more.
+    // (6 + 2*1 - 3) / 2 + 1 rows, rounded down; 7 + 2*2 - 3 + 1 columns.
     assert_eq!((status, sizes), (SUCCESS, [2, 8, 3, 9]));
     let mut sizes = [0; 5];
     // SAFETY: the array has room.
@@ -110,7 +111,7 @@ fn convolutions_are_checked_and_tell_the_sizes_of_results() {
     let ones = [1; 7];
     let nd = |rank| {
         let ones = ones.as_ptr();
-        // SAFETY: as many numbers as is said.
+        // SAFETY: the given number of elements.
         unsafe { cudnnSetConvolutionNdDescriptor(unset, rank, ones, ones, ones, 1, F32) }
     };
     assert_eq!([nd(0), nd(1), nd(6), nd(7)], [BAD_PARAM, SUCCESS, SUCCESS, NOT_SUPPORTED]);
@@ -152,8 +153,8 @@ fn algorithms_are_named_with_what_they_need() {
     assert_eq!(size(PRECOMPUTED), (SUCCESS, named[0].memory));
     assert_eq!(size(Algorithm::CUDNN_CONVOLUTION_FWD_ALGO_FFT as c_int).0, NOT_SUPPORTED);
     assert_eq!([size(Algorithm::CUDNN_CONVOLUTION_FWD_ALGO_COUNT as c_int).0, size(-1).0], [BAD_PARAM; 2]);
-    // Without the matrix units it is the places of the filter's elements that take memory: 2 x 3 x
-    // 3 of four bytes.
+    // Without the matrix units, only the offsets of the filter's elements need workspace: 2 x 3 x 3
+    // of four bytes.
     assert_eq!(cudnnSetConvolutionMathType(convolution, Math::CUDNN_FMA_MATH as c_int), SUCCESS);
     assert_eq!(size(PRECOMPUTED), (SUCCESS, 72));
     let mut gradients = [EMPTY; 8];
@@ -179,8 +180,8 @@ fn algorithms_are_named_with_what_they_need() {
     assert_eq!(status, DATA_TYPE);
 }
 
-/// All three calls, over integers that are exact in f32, with channels second and last, against the
-/// definition.
+/// All three calls on integers that are exact in f32, with channels second and last, compared with
+/// the definition.
 #[test]
 fn the_calls_compute_the_definition() {
     let window = crate::testing::WindowSpec {
@@ -193,7 +194,8 @@ fn the_calls_compute_the_definition() {
     for (pass, algorithm) in [Pass::Forward, Pass::Data, Pass::Filter].into_iter().flat_map(|p| [(p, 0), (p, 1)]) {
         for format in [NCHW, NHWC] {
             let Case { tensors, convolution } = case(format, F32, F32);
-            // In row-major order of the indices; where channels are last, memory is in another.
+            // These are in row-major order of the indices; with channels last, the order in memory
+            // differs.
             let logical = SHAPES.map(|s| {
                 (0..s.iter().product::<i64>()).map(|i| ((i * (s[0] + s[3])) % 7) as f64 - 3.0).collect::<Vec<_>>()
             });
@@ -261,7 +263,7 @@ fn calls_are_checked() {
     assert_eq!(status(without), Err(NULL_POINTER));
     without.operands[1] = without.operands[0];
     assert_eq!(status(without), Err(BAD_PARAM), "a tensor for a filter");
-    // SAFETY: no handle, so nothing is followed.
+    // SAFETY: the handle is null, so no pointer is read.
     let called = unsafe {
         let [(x, _), (w, _), (y, _)] = good.operands;
         cudnnConvolutionForward(null_mut(), factor, x, at, w, at, convolution, 0, null_mut(), 0, factor, y, at)

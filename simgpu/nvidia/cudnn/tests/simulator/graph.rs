@@ -1,4 +1,4 @@
-//! A convolution of five elements by two, as a graph of one operation.
+//! A convolution of five elements with a filter of two, as a graph of one operation.
 
 use crate::program::Program;
 use cudarc::cudnn::sys::{
@@ -11,10 +11,10 @@ use std::ptr::null_mut;
 
 type Attribute = (cudnnBackendAttributeName_t, cudnnBackendAttributeType_t, i64, *const c_void);
 
-/// A descriptor with its attributes, final.
+/// Creates a descriptor with its attributes and finalizes it.
 fn descriptor(kind: cudnnBackendDescriptorType_t, attributes: &[Attribute]) -> cudnnBackendDescriptor_t {
     let mut made = null_mut();
-    // SAFETY: an out-parameter, and then attributes of as many elements as they say.
+    // SAFETY: an out-parameter, and then attributes with the number of elements that they state.
     unsafe {
         assert_eq!(cudnnBackendCreateDescriptor(kind, &mut made), CUDNN_STATUS_SUCCESS);
         for &(name, ty, count, at) in attributes {
@@ -30,14 +30,14 @@ pub fn at<T>(values: &[T]) -> *const c_void {
     values.as_ptr().cast()
 }
 
-/// With the engine that comes second: it wants a workspace, and rounds as f32 does.
+/// Uses the second engine: it needs a workspace, and rounds like f32.
 pub struct Graph<'a> {
     program: &'a Program,
     plan: cudnnBackendDescriptor_t,
     pub workspace_bytes: usize,
 }
 
-/// The operation, from its window on.
+/// Creates the operation and its descriptors.
 fn operation() -> cudnnBackendDescriptor_t {
     let (zero, one, two, ints) = ([0i64; 2], [1i64; 2], [2i64], CUDNN_TYPE_INT64);
     let (float, mode) = ([CUDNN_DATA_FLOAT], [CUDNN_CROSS_CORRELATION]);
@@ -95,8 +95,8 @@ impl<'a> Graph<'a> {
             assert_eq!(status, CUDNN_STATUS_SUCCESS);
         }
         let (name, to) = (CUDNN_ATTR_ENGINEHEUR_RESULTS, configs.as_mut_ptr().cast());
-        // SAFETY: out-parameters, and an array of as many descriptors as is said, which are filled
-        // in.
+        // SAFETY: out-parameters, and an array of the given number of descriptors, which the call
+        // fills in.
         let status = unsafe { cudnnBackendGetAttribute(heuristic, name, descriptors, 2, &mut count, to) };
         assert_eq!((status, count >= 2), (CUDNN_STATUS_SUCCESS, true));
         let attributes = [
@@ -111,7 +111,7 @@ impl<'a> Graph<'a> {
         Self { program, plan, workspace_bytes: bytes[0] as usize }
     }
 
-    /// With input, filter and result.
+    /// Executes the graph with input, filter and result.
     pub fn execute(&self, operands: [CUdeviceptr; 3], workspace: CUdeviceptr) -> cudnnStatus_t {
         let (ids, workspace) = ([1i64, 2, 3], [workspace]);
         let attributes = [
@@ -120,8 +120,8 @@ impl<'a> Graph<'a> {
             (CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, at(&workspace)),
         ];
         let pack = descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &attributes);
-        // SAFETY: live descriptors, the pack destroyed once; the simulator knows what the operands
-        // are.
+        // SAFETY: live descriptors, and the pack is destroyed once; the simulator checks the
+        // operands.
         unsafe {
             let status = cudnnBackendExecute(self.program.handle, self.plan, pack);
             assert_eq!(cudnnBackendDestroyDescriptor(pack), CUDNN_STATUS_SUCCESS);

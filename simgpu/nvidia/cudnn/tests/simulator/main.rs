@@ -1,6 +1,6 @@
-//! cuDNN as a program uses it, through cudarc's bindings, on the simulated GPU: handles are made on
-//! streams that there are, graphs and calls follow the stream, also into a captured graph, and
-//! their operands are looked at.
+//! cuDNN on the simulated GPU, as a program uses it through cudarc's bindings: handles accept
+//! existing streams only, graphs and calls run in stream order, also in a captured graph, and the
+//! simulator checks their operands.
 
 mod graph;
 mod program;
@@ -22,7 +22,7 @@ fn handles_are_made_on_streams_that_there_are() {
     }
     let Program { stream, handle } = Program::new();
     let mut current = null_mut();
-    // SAFETY: an out-parameter; a stream that is gone is what the library is to refuse.
+    // SAFETY: an out-parameter; the library must reject a destroyed stream.
     unsafe {
         assert_eq!(cudnnGetStream(handle, &mut current), CUDNN_STATUS_SUCCESS);
         assert_eq!(current.cast(), stream);
@@ -47,7 +47,7 @@ fn graphs_follow_the_stream_and_their_operands_are_checked() {
     assert_eq!(graph.execute([x, w, y], workspace), CUDNN_STATUS_SUCCESS);
     assert_eq!(program.download(y), [21.0, 32.0, 43.0, 54.0]);
     assert_eq!(findings(), []);
-    // A filter that is a number short, and a workspace that is.
+    // A filter that is one number too short, and a workspace that is too small.
     let (short, y) = (program.upload(&[1.0]), program.upload(&[7.0; 4]));
     assert_eq!(graph.execute([x, short, y], workspace), CUDNN_STATUS_SUCCESS);
     assert_eq!(program.download(y), [7.0; 4], "nothing was computed from what is not there");
@@ -59,8 +59,7 @@ fn graphs_follow_the_stream_and_their_operands_are_checked() {
     let found = findings();
     assert!(found.len() == 1 && found[0].1.contains("workspace"), "{found:?}");
     assert_eq!(graph.execute([x, w, 0], workspace), CUDNN_STATUS_BAD_PARAM_NULL_POINTER);
-    // What a result held is not read where it counts for nothing; what an operand does not hold is
-    // found.
+    // The old result is not read if it does not count; unwritten operands are reported as findings.
     let nothing = program.memory(16);
     assert_eq!(graph.execute([x, w, nothing], workspace), CUDNN_STATUS_SUCCESS);
     assert_eq!(program.download(nothing), [21.0, 32.0, 43.0, 54.0]);
@@ -81,14 +80,14 @@ fn a_captured_graph_computes_at_each_launch() {
     let x = program.upload(&[0.0; 5]);
     let (w, y, workspace) = (program.upload(&[1.0, 10.0]), program.upload(&[7.0; 4]), program.upload(&[0.0; 1024]));
     let (mut captured, mut launched) = (null_mut(), null_mut());
-    // SAFETY: out-parameters, and then what they received.
+    // SAFETY: the calls write out-parameters, and later calls get what these received.
     unsafe {
         assert_eq!(cuStreamBeginCapture_v2(program.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
         assert_eq!(convolution.execute([x, w, y], workspace), CUDNN_STATUS_SUCCESS);
         assert_eq!(cuStreamEndCapture(program.stream, &mut captured), CUDA_SUCCESS);
         assert_eq!(cuGraphInstantiateWithFlags(&mut launched, captured, 0), CUDA_SUCCESS);
     }
-    assert_eq!(program.download(y), [7.0; 4], "captured, not done");
+    assert_eq!(program.download(y), [7.0; 4], "captured, not executed");
     for (numbers, expected) in
         [([1.0, 2.0, 3.0, 4.0, 5.0], [21.0, 32.0, 43.0, 54.0]), ([5.0, 4.0, 3.0, 2.0, 1.0], [45.0, 34.0, 23.0, 12.0])]
     {
@@ -113,8 +112,8 @@ fn a_call_of_the_older_functions() {
     let (alpha, beta) = ([2f32], [-1f32]);
     let (handle, algorithm) = (program.handle, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
     let [input, filter, output, scratch] = [input, filter, result, workspace].map(|p| p as *mut _);
-    // SAFETY: out-parameters, and then what they received; the simulator knows what the operands
-    // are.
+    // SAFETY: the calls write out-parameters, and later calls get what these received; the
+    // simulator checks the operands.
     unsafe {
         let made = [
             cudnnCreateTensorDescriptor(&mut x),

@@ -6,8 +6,8 @@ use isobit_simgpu_install::cuda;
 use std::path::Path;
 use std::ptr::null_mut;
 
-/// Runs a test of this program again with the simulator, once with work done as it comes and once
-/// as late as can be.
+/// Runs a test of this program again with the simulator, once with immediate execution and once
+/// deferred as long as possible.
 pub fn with_simulator(test: &str) {
     let installed = cuda().expect("the simulator is built");
     for defer in ["0", "1"] {
@@ -25,7 +25,7 @@ pub struct Program {
 impl Program {
     pub fn new() -> Self {
         let (mut device, mut context, mut stream, mut handle) = (0, null_mut(), null_mut(), null_mut());
-        // SAFETY: out-parameters, and then what they received.
+        // SAFETY: the calls write out-parameters, and later calls get what these received.
         unsafe {
             assert_eq!(cuInit(0), CUDA_SUCCESS);
             assert_eq!(cuDeviceGet(&mut device, 0), CUDA_SUCCESS);
@@ -38,7 +38,7 @@ impl Program {
         Self { stream, handle }
     }
 
-    /// Memory that nothing was written to.
+    /// Allocates memory and does not write it.
     pub fn memory(&self, bytes: usize) -> CUdeviceptr {
         let mut at = 0;
         // SAFETY: an out-parameter.
@@ -53,7 +53,8 @@ impl Program {
     }
 
     pub fn write(&self, at: CUdeviceptr, numbers: &[f32]) {
-        // SAFETY: as many bytes as the numbers have, which live until the stream is done with them.
+        // SAFETY: the copy has the size of the numbers, which live until the stream is done with
+        // them.
         unsafe {
             let from = numbers.as_ptr().cast();
             assert_eq!(cuMemcpyHtoDAsync_v2(at, from, size_of_val(numbers), self.stream), CUDA_SUCCESS);
@@ -63,8 +64,8 @@ impl Program {
 
     pub fn download(&self, at: CUdeviceptr) -> [f32; 4] {
         let mut numbers = [0f32; 4];
-        // SAFETY: both sides have as many bytes, and the host's live until the stream has come to
-        // its end.
+        // SAFETY: source and destination have the same number of bytes, and the host memory lives
+        // until the stream has finished.
         unsafe {
             assert_eq!(cuMemcpyDtoHAsync_v2(numbers.as_mut_ptr().cast(), at, 16, self.stream), CUDA_SUCCESS);
             assert_eq!(cuStreamSynchronize(self.stream), CUDA_SUCCESS);
@@ -73,7 +74,7 @@ impl Program {
     }
 }
 
-/// Kinds and texts of what the simulator found since it was asked last.
+/// Returns the kinds and texts of the simulator's findings since the last call.
 pub fn findings() -> Vec<(String, String)> {
     let text = isobit_simgpu_library_common::report::take(Path::new("libcuda.so.1")).expect("the simulator's driver");
     let report: serde_json::Value = serde_json::from_str(&text).expect("the simulator reports JSON");

@@ -1,5 +1,4 @@
-//! A program that draws random numbers into device memory with cuRAND, whichever one the loader
-//! finds.
+//! A program that generates random numbers in device memory with the cuRAND that the loader finds.
 
 use crate::device::Device;
 use crate::recorded::{Call, Case};
@@ -28,7 +27,7 @@ impl Generator {
             other => panic!("no such order: {other}"),
         };
         let mut generator = null_mut();
-        // SAFETY: an out-parameter, and then what it received.
+        // SAFETY: the call writes the out-parameter, and the next call gets what it received.
         unsafe {
             check(sys::curandCreateGenerator(&mut generator, kind));
             check(sys::curandSetStream(generator, device.stream.cast()));
@@ -39,14 +38,14 @@ impl Generator {
         Self(generator)
     }
 
-    /// The bytes of the numbers that a call gives.
+    /// Returns the bytes of the numbers that a call generates.
     pub fn draw(&self, device: &Device, call: Call, count: usize) -> Vec<u8> {
         let bytes = match call {
             Call::UniformDouble | Call::NormalDouble => count * 8,
             _ => count * 4,
         };
         let out = device.alloc::<u8>(bytes);
-        // SAFETY: `out` has room for as many numbers.
+        // SAFETY: `out` has room for this number of elements.
         check(unsafe {
             match call {
                 Call::Bits => sys::curandGenerate(self.0, out.cast(), count),
@@ -59,7 +58,8 @@ impl Generator {
         device.download(out, bytes)
     }
 
-    /// Draws uniform numbers to where the simulator may find that they do not belong.
+    /// Generates uniform numbers at an address that may be invalid, so that the simulator can
+    /// report it.
     pub fn uniform(&self, out: *mut f32, count: usize) {
         // SAFETY: the simulator checks the memory.
         check(unsafe { sys::curandGenerateUniform(self.0, out, count) });
@@ -68,7 +68,7 @@ impl Generator {
 
 impl Drop for Generator {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, destroyed once.
+        // SAFETY: created in `new`, and destroyed once.
         check(unsafe { sys::curandDestroyGenerator(self.0) });
     }
 }

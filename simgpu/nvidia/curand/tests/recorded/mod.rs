@@ -1,20 +1,20 @@
-//! What cuRAND 10.4.5 gives for the same calls: digests that were taken from its generators on the
-//! host, which need no card and by NVIDIA's documentation give what a card's do.
+//! The results of cuRAND 10.4.5 for the same calls: digests taken from its host generators, which
+//! need no card and, by NVIDIA's documentation, give the same numbers as a card.
 
-/// A call that draws numbers.
+/// A call that generates numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     Bits,
     Uniform,
     UniformDouble,
-    /// Of mean -3 and deviation 0.25.
+    /// Mean -3, standard deviation 0.25.
     Normal,
-    /// As above.
+    /// The same mean and deviation.
     NormalDouble,
 }
 
-/// The calls of every case, in order, and how many numbers each draws. Counts are no multiple of a
-/// turn where they may be, so that each call begins within one.
+/// The calls of every case, in order, and the number of values that each generates. Where possible,
+/// counts are not multiples of a turn, so that each call begins within a turn.
 pub const CALLS: [(Call, usize); 6] = [
     (Call::Bits, 1000),
     (Call::Uniform, 1001),
@@ -24,9 +24,9 @@ pub const CALLS: [(Call, usize); 6] = [
     (Call::Bits, 270_001),
 ];
 
-/// A generator's kind, order, seed and offset, and the digests of its calls without the normal
-/// ones: their last bits are the logarithm's and the sine's, which a card and the host have each
-/// their own of.
+/// The kind, order, seed and offset of a generator, and the digests of its calls. The normal
+/// distributions have no digests: their last bits depend on the logarithm and the sine, which
+/// differ between a card and the host.
 #[derive(Debug)]
 pub struct Case {
     pub kind: u32,
@@ -40,8 +40,7 @@ const fn case(kind: u32, ordering: u32, seed: u64, offset: u64, digests: [u64; 4
     Case { kind, ordering, seed, offset, digests }
 }
 
-/// Philox, XORWOW and MRG32k3a in the default order and the legacy one, and XORWOW with seeds of
-/// its own.
+/// Philox, XORWOW and MRG32k3a in the default and the legacy order, and XORWOW in the seeded order.
 #[rustfmt::skip]
 pub const CASES: [Case; 10] = [
     case(161, 101, 0x0, 0, [0x6c46_3fc0_5104_8f3c, 0xc46d_b0d6_9339_8864, 0x2f5f_6b9a_f649_f08c, 0x8e23_517e_68ed_a891]),
@@ -56,12 +55,12 @@ pub const CASES: [Case; 10] = [
     case(121, 103, 0x2a, 300_005, [0xe37f_35d8_8d5a_61a4, 0x311a_f345_5191_1869, 0x470c_4cfb_6229_1668, 0xd805_6a64_9a95_ee7e]),
 ];
 
-/// FNV-1a of 64 bits.
+/// 64-bit FNV-1a.
 pub fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The digests of a case, of bytes that `draw` gets for each call.
+/// Returns the digests of a case, from the bytes that `draw` returns for each call.
 pub fn digests(mut draw: impl FnMut(Call, usize) -> Vec<u8>) -> [u64; 4] {
     let mut digests = Vec::new();
     for (call, count) in CALLS {

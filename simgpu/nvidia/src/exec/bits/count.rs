@@ -1,4 +1,4 @@
-//! Counting and finding bits.
+//! Counts and finds bits.
 
 use crate::exec::emit::{U32, flags, op, ptx, typed};
 use crate::lower::{Lower, Modifiers, Table};
@@ -25,15 +25,15 @@ fn brev(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     typed!(ty, T: b32 b64 => op!(low, inst, ty, [ty], |a: T| -> T { a.reverse_bits() }))
 }
 
-/// The place of the highest bit, or how far it is below the highest place; all ones where there is
-/// none.
+/// The position of the highest set bit, or its distance from the highest position; all ones if no
+/// bit is set.
 #[inline(always)]
 fn highest<const SHIFT: bool>(zeros: u32, bits: u32) -> u32 {
     let place = if SHIFT { zeros } else { (bits - 1).wrapping_sub(zeros) };
     if zeros == bits { u32::MAX } else { place }
 }
 
-/// Of a negative number the highest bit that is no sign is a zero.
+/// For a negative number, the highest non-sign bit is a zero bit.
 fn bfind(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let (shift, ty) = (modifiers.take("shiftamt"), modifiers.take_type()?);
@@ -48,7 +48,7 @@ fn bfind(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     })))
 }
 
-/// The place of the n-th set bit, counted from a place upwards or downwards.
+/// Returns the position of the n-th set bit, counted upwards or downwards from a position.
 #[inline(always)]
 fn nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     if base > 31 {
@@ -57,7 +57,7 @@ fn nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     if offset == 0 {
         return if mask >> base & 1 != 0 { base } else { u32::MAX };
     }
-    // Upwards from the base; a search downwards is one upwards in the reversed mask.
+    // Counts upwards from the base; a downward search is an upward search in the reversed mask.
     let (turned, from) = if offset > 0 { (mask, base) } else { (mask.reverse_bits(), 31 - base) };
     let mut left = turned >> from << from;
     for _ in 1..offset.unsigned_abs().min(33) {
@@ -79,5 +79,5 @@ fn fns(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     })
 }
 
-/// Counting and finding.
+/// Instructions that count and find bits.
 pub const TABLE: Table = &[("popc", popc), ("clz", clz), ("brev", brev), ("bfind", bfind), ("fns", fns)];

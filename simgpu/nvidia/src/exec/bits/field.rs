@@ -1,13 +1,13 @@
-//! Fields of bits: taken out, put in, extended, made of ones.
+//! Bit fields: extracts, inserts, extends, and creates masks.
 
 use crate::exec::emit::{U32, flags, op, typed};
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::Instruction;
 
-/// Integers with fields; places and lengths are the low bytes of words.
+/// Integers with bit fields; positions and lengths are the low bytes of words.
 trait Field: Copy {
-    /// The field of a length at a place; above its end, and above that of the integer, there is its
-    /// sign.
+    /// Extracts the field of a length at a position. Bits above the end of the field, or of the
+    /// integer, are copies of the sign.
     fn extract(self, place: u32, length: u32) -> Self;
 }
 
@@ -60,27 +60,27 @@ fn bfi(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }))
 }
 
-/// True for `.clamp`, false for `.wrap`.
+/// Returns true for `.clamp` and false for `.wrap`.
 pub fn take_clamp(modifiers: &mut Modifiers<'_>) -> Result<bool, String> {
     match modifiers.take_any(&["clamp", "wrap"]) {
         Some(mode) => Ok(mode == "clamp"),
-        None => Err("it says neither .clamp nor .wrap".into()),
+        None => Err("it has neither .clamp nor .wrap".into()),
     }
 }
 
-/// The low bits of an integer, extended by its type.
+/// Extends the low bits of an integer, by its type.
 fn szext(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let (clamp, ty) = (take_clamp(&mut modifiers)?, modifiers.take_type()?);
     modifiers.finish()?;
     flags!(clamp CLAMP => typed!(ty, T: u32 s32 => op!(low, inst, ty, [ty, U32], |a: T, bits: u32| -> T {
         let bits = if CLAMP { bits.min(32) } else { bits & 31 };
-        // A field of no bits is zero, also of a signed integer.
+        // A field of length 0 is zero, even for a signed integer.
         a.extract(0, bits)
     })))
 }
 
-/// So many ones from a place on.
+/// Creates a mask of the given number of ones from a position on.
 fn bmsk(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let (clamp, ty) = (take_clamp(&mut modifiers)?, modifiers.take_type()?);
@@ -94,5 +94,5 @@ fn bmsk(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }))
 }
 
-/// Fields.
+/// Bit-field instructions.
 pub const TABLE: Table = &[("bfe", bfe), ("bfi", bfi), ("szext", szext), ("bmsk", bmsk)];

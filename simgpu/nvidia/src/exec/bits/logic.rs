@@ -1,4 +1,4 @@
-//! Logic of registers and of predicates, whose operations take all lanes at once.
+//! Logic on registers and predicates; operations on predicates process all lanes at once.
 
 use crate::exec::emit::{PREDICATE, op, sources, typed};
 use crate::exec::{Env, Flow, Step, Warp};
@@ -60,6 +60,6 @@ fn cnot(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     typed!(ty, T: b16 b32 b64 => op!(low, inst, ty, [ty], |a: T| -> T { (a == 0).into() }))
 }
 
-/// Logic.
+/// Logic instructions.
 pub const TABLE: Table =
     &[("and", logic::<AND>), ("or", logic::<OR>), ("xor", logic::<XOR>), ("not", not), ("cnot", cnot)];

@@ -1,4 +1,4 @@
-//! Any function of three bits, by the table of its values.
+//! Any logic function of three inputs, given by its truth table.
 
 use crate::exec::emit::{U32, op, ptx};
 use crate::exec::lane::row;
@@ -6,7 +6,7 @@ use crate::exec::{Env, Flow, LANES, Place, Program, Row, Step, Warp};
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Operand};
 
-/// The function whose value for the bits `a`, `b`, `c` is the bit `4a + 2b + c` of the table.
+/// Returns the function whose value for the bits `a`, `b`, `c` is bit `4a + 2b + c` of the table.
 #[inline(always)]
 fn look_up(a: u32, b: u32, c: u32, table: u32) -> u32 {
     let entry = |at: u32| (table >> at & 1).wrapping_neg();
@@ -15,13 +15,13 @@ fn look_up(a: u32, b: u32, c: u32, table: u32) -> u32 {
     of_b(0) & !a | of_b(4) & a
 }
 
-/// The operation of a predicate that `extra` holds above the table.
+/// The predicate operation, which `extra` holds above the table.
 const AND: u32 = 1 << 8;
 
-/// Also writes a predicate: whether the result is not zero, joined with another predicate.
+/// Also writes a predicate: whether the result is not zero, combined with another predicate.
 fn tested(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let read = |warp: &Warp, program: &Program, place: Place| -> Row {
-        // SAFETY: lowering gave the step three sources of a row.
+        // SAFETY: lowering gave the step three sources of one row.
         unsafe { *row(warp, program, place) }
     };
     let [a, b, c] = std::array::from_fn(|at| read(warp, env.program, step.src[at]));
@@ -29,7 +29,7 @@ fn tested(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let found = result.iter().enumerate().fold(0, |bits, (lane, word)| bits | u32::from(*word != 0) << lane);
     let other = warp.predicate(step.src[3]);
     if step.dst != Place::NONE {
-        // SAFETY: lowering gave the step a destination of a row.
+        // SAFETY: lowering gave the step a destination of one row.
         unsafe { crate::exec::lane::write(warp, step.dst, &result) };
     }
     warp.set_predicate(step.also, if step.extra & AND != 0 { found & other } else { found | other });
@@ -46,7 +46,7 @@ fn lop3(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }
     match inst.operands.get(4) {
         Some(Operand::Integer(table)) if *table <= 0xff => {}
-        other => return Err(format!("the operand {other:?} is no table of eight bits")),
+        other => return Err(format!("the operand {other:?} is not an 8-bit table")),
     }
     let Some(join) = join else {
         return op!(low, inst, ty, [ty, ty, ty, U32], |a: u32, b: u32, c: u32, table: u32| -> u32 {
@@ -54,7 +54,7 @@ fn lop3(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
         });
     };
     let [Operand::Pair(dst, Some(test)), a, b, c, Operand::Integer(table), with] = inst.operands.as_slice() else {
-        return Err("it has the operands d|p, a, b, c, a table and q".into());
+        return Err("its operands must be d|p, a, b, c, a table and q".into());
     };
     let mut step = low.step(tested);
     if let Some(dst) = *dst {

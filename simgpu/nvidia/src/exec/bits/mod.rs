@@ -1,4 +1,4 @@
-//! Bits: logic, shifts, fields, permutations, counting, moving and selecting.
+//! Bits: logic, shifts, fields, permutations, counting, moves and selection.
 
 mod count;
 mod field;
@@ -11,6 +11,6 @@ mod shift;
 
 use crate::lower::Table;
 
-/// All of them.
+/// All tables of bit instructions.
 pub const TABLES: &[Table] =
     &[count::TABLE, field::TABLE, logic::TABLE, lop3::TABLE, moves::TABLE, permute::TABLE, select::TABLE, shift::TABLE];

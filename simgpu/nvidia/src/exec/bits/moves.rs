@@ -1,5 +1,5 @@
-//! `mov`: copies of registers, constants, packing and unpacking. What it reads of special registers
-//! and addresses is not here.
+//! `mov`: copies of registers, constants, packing and unpacking. Reads of special registers and
+//! addresses are elsewhere.
 
 use crate::exec::emit::{PREDICATE, last_type, op, typed};
 use crate::exec::lane::{row, write};
@@ -40,16 +40,16 @@ fn mov_predicate(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> 
     Ok(())
 }
 
-/// The type of an element of a vector that stands for a type.
+/// Returns the element type of a vector that stands for a type.
 fn element(ty: Type, count: usize) -> Result<Type, String> {
     let bits = ty.bits / count as u32;
     match (ty.kind, ty.bits, count) {
         (Kind::Bits, 16, 2) | (Kind::Bits, 32 | 64, 2 | 4) => Ok(Type { kind: Kind::Bits, bits }),
-        _ => Err(format!("{count} elements are no {}", crate::exec::emit::name(ty))),
+        _ => Err(format!("{count} elements do not make a {}", crate::exec::emit::name(ty))),
     }
 }
 
-/// A row of a type, widened.
+/// Reads a row of a type and widens it.
 ///
 /// # Safety
 /// The place has that width in the warp or the program.
@@ -80,7 +80,7 @@ unsafe fn store(warp: &mut Warp, place: Place, bits: u32, values: &[u64; LANES])
     }
 }
 
-/// `mov.b64 d, {a, b}`; `extra` has the width of an element.
+/// `mov.b64 d, {a, b}`; `extra` is the width of an element.
 fn pack(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let (mut packed, mut count) = ([0; LANES], 0);
     for place in step.src.into_iter().filter(|place| *place != Place::NONE) {
@@ -89,16 +89,17 @@ fn pack(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         packed.iter_mut().zip(part).for_each(|(packed, part)| *packed |= part << (count * step.extra));
         count += 1;
     }
-    // SAFETY: lowering gave the step a destination as wide as its elements are together.
+    // SAFETY: lowering gave the step a destination with the total width of its elements.
     unsafe { store(warp, step.dst, count * step.extra, &packed) };
     Flow::Next
 }
 
-/// `mov.b64 {a, b}, d`; `extra` has the width of an element, and above it the list of destinations.
+/// `mov.b64 {a, b}, d`; `extra` holds the width of an element, and the list of destinations in the
+/// bits above.
 fn unpack(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let places = &env.program.lists[(step.extra >> 8) as usize];
     let bits = step.extra & 0xff;
-    // SAFETY: lowering gave the step a source as wide as its elements are together.
+    // SAFETY: lowering gave the step a source with the total width of its elements.
     let packed = unsafe { read(warp, env.program, step.src[0], bits * places.len() as u32) };
     for (place, at) in places.iter().zip(0..).filter(|(place, _)| **place != Place::NONE) {
         // SAFETY: lowering gave the step destinations of this width.
@@ -110,7 +111,7 @@ fn unpack(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
 /// `mov`
 ///
 /// # Errors
-/// A type or operands that it does not take.
+/// Fails if the type or the operands are not supported.
 pub fn mov(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     match inst.operands.last() {
         Some(Operand::Special(..)) => return special(low, inst),

@@ -1,11 +1,11 @@
-//! `prmt`: bytes of two words in any order.
+//! `prmt`: selects bytes of two words in any order.
 
 use crate::exec::emit::{op, ptx, refused};
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::Instruction;
 
-/// Four bytes of eight. Each takes a nibble of the control: three bits say which, the fourth that
-/// its sign is wanted in all its bits.
+/// Selects four of eight bytes. Each is selected by a nibble of the control: three bits give the
+/// byte's index, the fourth replicates its sign to all its bits.
 #[inline(always)]
 fn permute(a: u32, b: u32, control: u32) -> u32 {
     let bytes = u64::from(a) | u64::from(b) << 32;

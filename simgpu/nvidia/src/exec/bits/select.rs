@@ -1,4 +1,4 @@
-//! One of two values, by a predicate or by a sign.
+//! Selects one of two values by a predicate or by a sign.
 
 use crate::exec::emit::{PREDICATE, flags, op, ptx, refused, typed};
 use crate::exec::float::flush;
@@ -32,5 +32,5 @@ fn slct(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }
 }
 
-/// Selecting.
+/// Select instructions.
 pub const TABLE: Table = &[("selp", selp), ("slct", slct)];

@@ -1,4 +1,4 @@
-//! Shifts. Amounts beyond the width leave nothing, or only signs.
+//! Shifts. An amount of the width or more gives zero, or only copies of the sign.
 
 use super::field::take_clamp;
 use crate::exec::emit::{U32, flags, op, ptx, refused, typed};
@@ -28,12 +28,12 @@ fn shr(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }))
 }
 
-/// A word out of two that lie behind each other.
+/// Funnel shift: returns one word from two consecutive words.
 fn shf(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let left = match modifiers.take_any(&["l", "r"]) {
         Some(side) => side == "l",
-        None => return Err("it says neither .l nor .r".into()),
+        None => return Err("it has neither .l nor .r".into()),
     };
     let (clamp, ty) = (take_clamp(&mut modifiers)?, modifiers.take_type()?);
     modifiers.finish()?;

@@ -1,8 +1,8 @@
 //! Comparisons: `setp` and `set`.
 //!
-//! Few functions compare ([`test`]); the other comparisons are these with their operands exchanged
-//! or their result negated. Results are masks, and joining them with a predicate is an operation of
-//! masks ([`outcome`]).
+//! Only a few comparisons have functions ([`test`]); the others exchange the operands or negate the
+//! result. Results are masks, and combining them with a predicate is an operation on masks
+//! ([`outcome`]).
 
 mod outcome;
 mod set;

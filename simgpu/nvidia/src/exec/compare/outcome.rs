@@ -1,35 +1,36 @@
-//! What becomes of the mask of a comparison: joined with a predicate, and written to predicates or
+//! Processes the mask of a comparison: combines it with a predicate, and writes it to predicates or
 //! as values.
 
 use crate::exec::lane::write;
 use crate::exec::{LANES, Place, Step, Warp};
 
-/// What a step's `extra` says.
+/// The bits of a step's `extra`.
 pub mod extra {
-    /// The mask is negated.
+    /// Negates the mask.
     pub const NEGATED: u32 = 1;
-    /// It is joined with the predicate that is the third source by one of these.
+    /// Combines the mask with the predicate in the third source, by one of these operations.
     pub const AND: u32 = 1 << 1;
-    /// As `AND`.
+    /// See `AND`.
     pub const OR: u32 = 2 << 1;
-    /// As `AND`.
+    /// See `AND`.
     pub const XOR: u32 = 3 << 1;
-    /// A value is written (`set`): of 32 bits.
+    /// Writes a 32-bit value (`set`).
     pub const WORD: u32 = 1 << 3;
-    /// Of 16 bits.
+    /// Writes a 16-bit value.
     pub const HALF: u32 = 2 << 3;
-    /// Of two times 16 bits.
+    /// Writes two 16-bit values.
     pub const PAIR: u32 = 3 << 3;
-    /// The value is 1 in binary32, binary16 or bfloat16; without any, all ones.
+    /// The value for true is 1 in binary32, binary16 or bfloat16; without any of these flags it is
+    /// all ones.
     pub const ONE_F32: u32 = 1 << 5;
-    /// As `ONE_F32`.
+    /// See `ONE_F32`.
     pub const ONE_F16: u32 = 2 << 5;
-    /// As `ONE_F32`.
+    /// See `ONE_F32`.
     pub const ONE_BF16: u32 = 3 << 5;
 }
 
-/// Writes the outcome of masks: of the values, or of the lower and the upper halves. All
-/// comparisons share it.
+/// Writes the outcome of masks: one for single values, or one each for the lower and the upper
+/// halves. All comparisons share this function.
 #[inline(never)]
 pub fn finish(warp: &mut Warp, step: &Step, low: u32, high: Option<u32>) {
     let with = |mask: u32| {

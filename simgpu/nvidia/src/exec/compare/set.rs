@@ -11,7 +11,7 @@ const COMPARISONS: [&str; 18] = [
     "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
 ];
 
-/// The step of a comparison of a type, without its destination.
+/// Builds the step of a comparison of a type, without its destination.
 fn comparison(low: &mut Lower<'_>, inst: &Instruction, mut modifiers: Modifiers<'_>, ty: Type) -> Result<Step, String> {
     let which = modifiers.take_any(&COMPARISONS).ok_or("it names no comparison")?;
     let how = modifiers.take_any(&["and", "or", "xor"]);

@@ -1,4 +1,4 @@
-//! The functions that compare.
+//! The comparison functions.
 
 use super::outcome::finish;
 use crate::exec::emit::{flags, ptx, refused, typed};
@@ -10,35 +10,35 @@ use crate::exec::{Env, Exec, Flow, Step, Warp};
 use crate::lower::Lower;
 use crate::ptx::ast::{Kind, Type};
 
-/// The comparisons that there are functions for.
+/// The comparisons that have functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
-    /// The same.
+    /// The operands are equal.
     Equal,
     /// The first is less.
     Less,
-    /// The first is not greater. Of floating point alone, as are those that follow.
+    /// The first is not greater. Floating point only, like the tests below.
     LessOrEqual,
-    /// Different, and neither is a NaN.
+    /// The operands differ, and neither is a NaN.
     Different,
     /// Neither is a NaN.
     Number,
 }
 
-/// A comparison: a test, of exchanged operands, negated.
+/// A comparison: a test, optionally with exchanged operands or a negated result.
 #[derive(Debug, Clone, Copy)]
 pub struct Comparison {
     /// The test.
     pub test: Test,
-    /// The second operand comes first.
+    /// The operands are exchanged.
     pub exchanged: bool,
-    /// What is not so is meant.
+    /// The result is negated.
     pub negated: bool,
 }
 
 impl Comparison {
-    /// The comparison of a name for a type. Those with a `u` are true where an operand is a NaN:
-    /// each is the negation of its opposite.
+    /// Returns the comparison with a name for a type. Comparisons with a `u` are true if an operand
+    /// is a NaN: each is the negation of its opposite.
     pub fn of(name: &str, ty: Type) -> Option<Self> {
         let integer = match (name, ty.kind) {
             ("eq", Kind::Bits | Kind::Unsigned | Kind::Signed) => (Test::Equal, false, false),
@@ -69,13 +69,13 @@ impl Comparison {
     }
 }
 
-/// A comparison of one pair of values, or of two.
+/// A comparison of one pair of values, or of two pairs.
 trait Compared {
     /// The operands.
     type In: Operands;
-    /// There are halves.
+    /// Whether the operands are packed halves.
     const PAIR: bool;
-    /// The result, or that of the lower halves and that of the upper ones.
+    /// Returns the result, or the results of the lower and the upper halves.
     fn compare(operands: Self::In) -> (bool, bool);
 }
 
@@ -127,7 +127,7 @@ macro_rules! compared {
     }};
 }
 
-/// The test of a constant, of numbers.
+/// Evaluates the test `TEST` on numbers.
 #[inline(always)]
 fn holds<const TEST: u8, T: PartialOrd>(a: T, b: T) -> bool {
     const EQUAL: u8 = Test::Equal as u8;
@@ -143,7 +143,7 @@ fn holds<const TEST: u8, T: PartialOrd>(a: T, b: T) -> bool {
     }
 }
 
-/// Gives the constant `TEST` to an expression.
+/// Evaluates an expression with the constant `TEST`.
 macro_rules! tested {
     ($test:expr, $name:ident => $body:expr, $($variant:ident)*) => {
         match $test {
@@ -155,10 +155,10 @@ macro_rules! tested {
     };
 }
 
-/// The function of a test.
+/// Returns the function of a test.
 ///
 /// # Errors
-/// The type has no such test.
+/// Fails if the type does not support the test.
 pub fn function(low: &Lower<'_>, test: Test, ty: Type, ftz: bool) -> Result<Exec, String> {
     match (ty.kind, test) {
         (Kind::Bits | Kind::Unsigned | Kind::Signed, _) if ftz => Err(refused(ty)),

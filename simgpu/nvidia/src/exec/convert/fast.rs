@@ -1,4 +1,4 @@
-//! Conversions with functions of their own.
+//! Conversions with specialised functions.
 
 use super::register;
 use super::spec::{Scalar, Shape, Spec};
@@ -8,10 +8,10 @@ use crate::exec::half::{BF16, F16, Half};
 use crate::lower::Lower;
 use crate::ptx::ast::{Instruction, Type};
 
-/// Pushes a step if there is a function for the conversion.
+/// Pushes a step if the conversion has a specialised function.
 ///
 /// # Errors
-/// Other operands than it has.
+/// Fails if the operands do not match.
 pub fn lower(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<bool, String> {
     if spec.shape != Shape::One || spec.ftz || spec.sat || spec.satfinite || spec.relu {
         return Ok(false);
@@ -24,7 +24,7 @@ pub fn lower(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<boo
     }
 }
 
-/// The type of a register that holds a float.
+/// Returns the type of a register that holds a float.
 fn float(scalar: Scalar) -> Type {
     match scalar {
         Scalar::F32 => ptx!(f32),
@@ -33,7 +33,7 @@ fn float(scalar: Scalar) -> Type {
     }
 }
 
-/// Gives the unsigned type of a register of a width to an expression that pushes a step.
+/// Evaluates an expression that pushes a step with the unsigned type of a register width.
 macro_rules! registers {
     ($(($bits:expr) $t:ident),* => $body:expr) => { registers!(@ $body; $(($bits) $t)*) };
     (@ $body:expr;) => { $body };
@@ -46,7 +46,7 @@ macro_rules! registers {
     };
 }
 
-/// Gives the Rust type of an integer to an expression that pushes a step.
+/// Evaluates an expression that pushes a step with the Rust type of an integer.
 macro_rules! integers {
     ($scalar:expr, $t:ident: $($variant:ident $type:ident)* => $body:expr) => {
         match $scalar {
@@ -56,8 +56,8 @@ macro_rules! integers {
     };
 }
 
-/// A narrower integer is cut off, a wider one filled by the sign of the source, and the rest of a
-/// wider register by that of the result.
+/// Truncates to a narrower integer, or extends to a wider one by the signedness of the source;
+/// extends the result to a wider register by the signedness of the result.
 fn between_integers(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<bool, String> {
     let (to, from) = (register(spec.to_width), register(spec.from_width));
     if spec.to.bits() <= spec.from.bits() {
@@ -93,7 +93,7 @@ fn from_integer(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<
     })
 }
 
-/// Towards zero, which is what languages ask for. Rust's casts saturate, and give 0 for a NaN.
+/// Rounds towards zero, as most languages do. Rust's casts saturate and convert a NaN to 0.
 fn to_integer(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<bool, String> {
     if spec.rounding != Rounding::Zero || spec.to_width != spec.to.bits() {
         return Ok(false);

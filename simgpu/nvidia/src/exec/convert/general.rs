@@ -1,4 +1,4 @@
-//! Any conversion, of one number at a time.
+//! Any conversion, one number at a time.
 
 use super::register;
 use super::spec::{Scalar, Shape, Spec};
@@ -12,7 +12,7 @@ use crate::ptx::ast::Instruction;
 /// Pushes the step.
 ///
 /// # Errors
-/// Other operands than it has.
+/// Fails if the operands do not match.
 pub fn lower(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<(), String> {
     let from = register(spec.from_width);
     let from_ty = match spec.from {
@@ -29,12 +29,12 @@ pub fn lower(low: &mut Lower<'_>, inst: &Instruction, spec: &Spec) -> Result<(),
     Ok(())
 }
 
-/// The double words of a source.
+/// Reads a source as double words.
 ///
 /// # Safety
-/// It has that width.
+/// The source has that width.
 unsafe fn read(warp: &Warp, program: &Program, place: Place, bits: u32) -> [u64; LANES] {
-    // SAFETY: the caller promises that it has that width.
+    // SAFETY: the caller promises that the source has that width.
     unsafe {
         let row = row(warp, program, place);
         match bits {
@@ -47,7 +47,7 @@ unsafe fn read(warp: &Warp, program: &Program, place: Place, bits: u32) -> [u64;
 
 fn convert(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let spec = Spec::decode(step.extra);
-    // SAFETY: lowering gave the step sources of this width, two where the shape is `Join`.
+    // SAFETY: lowering gave the step sources of this width, and two of them if the shape is `Join`.
     let (first, second) = unsafe {
         let read = |at: usize| read(warp, env.program, step.src[at], spec.from_width);
         (read(0), if spec.shape == Shape::Join { read(1) } else { [0; LANES] })
@@ -69,7 +69,7 @@ fn convert(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// The low bits of a word, as the number that they are.
+/// Decodes the low bits of a word as a number.
 fn number(bits: u64, from: Scalar) -> Number {
     let unused = 64 - from.bits();
     match from.format() {
@@ -79,11 +79,11 @@ fn number(bits: u64, from: Scalar) -> Number {
     }
 }
 
-/// Converts one.
+/// Converts one value.
 fn one(bits: u64, spec: &Spec) -> u64 {
     let mut number = number(bits, spec.from);
     if let Number::Finite(exact) = &mut number {
-        // A subnormal of binary32 has fewer digits than a normal number.
+        // A binary32 with fewer digits than a normal number is subnormal.
         if spec.ftz && spec.from == Scalar::F32 && exact.integer < 1 << 23 {
             exact.integer = 0;
         }
@@ -94,8 +94,8 @@ fn one(bits: u64, spec: &Spec) -> u64 {
     }
 }
 
-/// The nearest integer in the range of the type, which fills the register by its sign. Of what a
-/// NaN gives, see `cvt` in the PTX ISA.
+/// Rounds to an integer, clamps it to the range of the type, and extends it to the register by its
+/// signedness. For the result of a NaN, see `cvt` in the PTX ISA.
 fn to_integer(number: Number, spec: &Spec) -> u64 {
     let bits = spec.to.bits();
     let (least, greatest) =
@@ -106,14 +106,14 @@ fn to_integer(number: Number, spec: &Spec) -> u64 {
         Number::Infinity { negative: true } => least,
         Number::Infinity { negative: false } => greatest,
         Number::Finite(exact) => {
-            // From here on it is too large for every type.
+            // With a larger exponent, the value is too large for every type.
             let size = if exact.integer != 0 && exact.exponent > 64 {
                 1 << 100
             } else {
                 exact.integer_at(0, spec.rounding) as i128
             };
             let value = if exact.negative { -size } else { size };
-            // Integers are cut to the type unless they are to be saturated.
+            // An integer source is truncated to the type unless `.sat` is given.
             if spec.sat || !spec.from.is_integer() { value.clamp(least, greatest) } else { value }
         }
     };
@@ -122,10 +122,10 @@ fn to_integer(number: Number, spec: &Spec) -> u64 {
     if spec.to.is_signed() { (top as i64 >> unused) as u64 } else { top >> unused }
 }
 
-/// The number of a format nearest in the direction.
+/// Rounds to a number of a format.
 fn to_float(number: Number, spec: &Spec) -> u64 {
     let Some(format) = spec.to.format() else { return 0 };
-    // TensorFloat-32 lies in the upper bits of a word.
+    // TensorFloat-32 uses the upper bits of a word.
     let place = if spec.to == Scalar::TF32 { 13 } else { 0 };
     let ones = (1 << format.sign()) - 1;
     let infinity = |negative: bool| {
@@ -135,7 +135,7 @@ fn to_float(number: Number, spec: &Spec) -> u64 {
     let one = ((1 << (format.exponent - 1)) - 1) << (format.precision - 1);
     let result = match number {
         Number::Nan if spec.sat => 0,
-        // All bits ones but the sign, except in binary64.
+        // All bits are ones except the sign, unless the format is binary64.
         Number::Nan if spec.to == Scalar::F64 => return NAN_F64,
         Number::Nan => return ones << place | if place != 0 { (1 << place) - 1 } else { 0 },
         Number::Infinity { negative } => infinity(negative),
@@ -157,7 +157,7 @@ fn to_float(number: Number, spec: &Spec) -> u64 {
     result << place
 }
 
-/// Rounded to an integer; a zero keeps the sign.
+/// Rounds to an integer; a zero keeps its sign.
 fn integral(exact: Exact, rounding: Rounding) -> Exact {
     if exact.exponent >= 0 { exact } else { Exact { integer: exact.integer_at(0, rounding), exponent: 0, ..exact } }
 }

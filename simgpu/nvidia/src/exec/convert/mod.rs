@@ -1,8 +1,8 @@
-//! `cvt`: between all types.
+//! `cvt`: conversions between all types.
 //!
-//! What kernels do all the time has functions of its own ([`fast`]), made for the types and widths
-//! at hand. Everything else goes through one function ([`general`]) that takes numbers apart and
-//! rounds them as it is told ([`spec`]).
+//! Conversions that kernels use often have specialised functions ([`fast`]) for their types and
+//! widths. All others use one function ([`general`]) that decodes numbers and rounds them as the
+//! specification ([`spec`]) says.
 
 mod fast;
 mod general;
@@ -15,8 +15,8 @@ use super::float::Rounding;
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Kind, Operand, Type};
 
-/// A type of `cvt`, which are more than others have: what it converts, and whether it is two of
-/// them.
+/// Returns a type of `cvt`, which supports more types than other instructions, and whether it is a
+/// pair.
 fn scalar(name: &str) -> Option<(Scalar, bool)> {
     match name {
         "e4m3x2" => return Some((Scalar::E4M3, true)),
@@ -43,7 +43,7 @@ fn scalar(name: &str) -> Option<(Scalar, bool)> {
     Some((scalar, matches!(ty.kind, Kind::HalfPair | Kind::BFloatPair)))
 }
 
-/// Takes a rounding; true where it is to an integer.
+/// Takes a rounding modifier; the boolean says whether it rounds to an integer.
 fn take_rounding(modifiers: &mut Modifiers<'_>) -> Option<(Rounding, bool)> {
     Some(match modifiers.take_any(&["rn", "rna", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"])? {
         "rn" => (Rounding::Nearest, false),
@@ -58,10 +58,11 @@ fn take_rounding(modifiers: &mut Modifiers<'_>) -> Option<(Rounding, bool)> {
     })
 }
 
-/// What an instruction asks for.
+/// Reads the specification from an instruction.
 fn read(inst: &Instruction) -> Result<Spec, String> {
-    let [.., to_name, from_name] = inst.modifiers.as_slice() else { return Err("it has two types".into()) };
-    let known = |name: &str| scalar(name).ok_or_else(|| format!("the modifier .{name} is no type that is converted"));
+    let [.., to_name, from_name] = inst.modifiers.as_slice() else { return Err("it needs two types".into()) };
+    let known =
+        |name: &str| scalar(name).ok_or_else(|| format!("the modifier .{name} is not a type that can be converted"));
     let ((to, to_pair), (from, from_pair)) = (known(to_name)?, known(from_name)?);
     let mut modifiers = Modifiers::of(inst);
     modifiers.take(to_name);
@@ -75,12 +76,12 @@ fn read(inst: &Instruction) -> Result<Spec, String> {
         (false, false) => Shape::One,
         (true, false) if from == Scalar::F32 => Shape::Join,
         (true, true) => Shape::Pair,
-        _ => return Err("pairs are made of two .f32, or of pairs".into()),
+        _ => return Err("a pair is converted from two .f32 or from another pair".into()),
     };
     let rounds_to_integer = to.is_integer() && !from.is_integer();
     let needed = rounds_to_integer || !to.is_integer() && from.inexact_in(to);
     match rounding {
-        None if needed => return Err(format!("a conversion from .{from_name} to .{to_name} says how it is rounded")),
+        None if needed => return Err(format!("conversion from .{from_name} to .{to_name} needs a rounding modifier")),
         Some((_, integral)) if integral != rounds_to_integer && (integral && from != to || rounds_to_integer) => {
             return Err(format!("there is no such rounding from .{from_name} to .{to_name}"));
         }
@@ -88,19 +89,19 @@ fn read(inst: &Instruction) -> Result<Spec, String> {
         _ => {}
     }
     if ftz && from != Scalar::F32 && to != Scalar::F32 {
-        return Err("it has .ftz with .f32 alone".into());
+        return Err(".ftz is valid only with .f32".into());
     }
     if (relu || satfinite) && !matches!(to, Scalar::F16 | Scalar::BF16 | Scalar::TF32 | Scalar::E4M3 | Scalar::E5M2) {
-        return Err("it has .relu and .satfinite when converting to narrow formats alone".into());
+        return Err(".relu and .satfinite are valid only for conversions to narrow formats".into());
     }
     if matches!(to, Scalar::E4M3 | Scalar::E5M2) && !satfinite {
-        return Err("it has .satfinite when converting to formats of 8 bits".into());
+        return Err("a conversion to an 8-bit format needs .satfinite".into());
     }
     let (rounding, integral) = rounding.unwrap_or((Rounding::Nearest, false));
     Ok(Spec { from, to, rounding, integral, ftz, sat, satfinite, relu, shape, from_width: 0, to_width: 0 })
 }
 
-/// The width of the register that is an operand: that of the type, or for integers and bits a wider
+/// Returns the width of an operand's register: that of the type or, for integers and bits, a wider
 /// one.
 fn width(low: &Lower<'_>, operand: &Operand, bits: u32, exactly: bool) -> Result<u32, String> {
     let bits = bits.max(16);
@@ -110,7 +111,7 @@ fn width(low: &Lower<'_>, operand: &Operand, bits: u32, exactly: bool) -> Result
             if width == bits || !exactly && width > bits && width <= 64 {
                 return Ok(width);
             }
-            Err(format!("{} has {width} bits, where {bits} are taken", low.register(id).name))
+            Err(format!("{} has {width} bits, but {bits} are expected", low.register(id).name))
         }
         _ => Ok(bits),
     }
@@ -122,7 +123,7 @@ fn cvt(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }
     let mut spec = read(inst)?;
     let (Some(to), Some(from)) = (inst.operands.first(), inst.operands.get(1)) else {
-        return Err("it has a destination and a source".into());
+        return Err("it needs a destination and a source".into());
     };
     let pair = spec.shape != Shape::One;
     let to_bits = if pair { 2 * spec.to.bits() } else { spec.to.bits() };
@@ -135,7 +136,7 @@ fn cvt(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     Ok(())
 }
 
-/// The type of a register of a width.
+/// Returns the type of a register of a width.
 fn register(bits: u32) -> Type {
     Type { kind: Kind::Bits, bits }
 }

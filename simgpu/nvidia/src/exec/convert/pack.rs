@@ -1,5 +1,5 @@
-//! `cvt.pack.sat`: two integers saturated and put beside each other, in front of what was packed
-//! before.
+//! `cvt.pack.sat`: saturates two integers and packs them next to each other, in front of what was
+//! packed before.
 
 use crate::exec::emit::{U32, op, ptx};
 use crate::lower::Lower;
@@ -7,7 +7,7 @@ use crate::ptx::ast::{Instruction, Type};
 
 const S32: Type = ptx!(s32);
 
-/// The bits of a narrow type, and whether it is signed.
+/// Returns the width of a narrow type, and whether it is signed.
 fn range(name: &str) -> Option<(u32, bool)> {
     match name {
         "s2" | "u2" => Some((2, name == "s2")),
@@ -18,14 +18,14 @@ fn range(name: &str) -> Option<(u32, bool)> {
     }
 }
 
-/// An integer within a type of so many bits, cut to them.
+/// Saturates an integer to a type of this width, and truncates it to that width.
 #[inline(always)]
 fn saturate<const BITS: u32, const SIGNED: bool>(x: i32) -> u32 {
     let (least, greatest) = if SIGNED { (-1 << (BITS - 1), (1 << (BITS - 1)) - 1) } else { (0, (1 << BITS) - 1) };
     x.clamp(least, greatest) as u32 & ((1 << BITS) - 1)
 }
 
-/// Two integers beside each other, the first above the second.
+/// Packs two integers, the first above the second.
 #[inline(always)]
 fn beside<const BITS: u32, const SIGNED: bool>(a: i32, b: i32) -> u32 {
     saturate::<BITS, SIGNED>(a) << BITS | saturate::<BITS, SIGNED>(b)
@@ -37,7 +37,7 @@ macro_rules! packs {
             $(($bits, $signed) => op!($low, $inst, U32, [S32, S32, U32], |a: i32, b: i32, before: u32| -> u32 {
                 beside::<$bits, $signed>(a, b) | before << (2 * $bits)
             }),)*
-            _ => Err("it packs no such integers".into()),
+            _ => Err("it does not support these integer types".into()),
         }
     };
 }
@@ -45,15 +45,15 @@ macro_rules! packs {
 /// `cvt.pack`
 ///
 /// # Errors
-/// Other types or operands than it has.
+/// Fails if the types or operands are not supported.
 pub fn pack(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let [pack, sat, narrow, wide, before @ ..] = inst.modifiers.as_slice() else {
-        return Err("it is cvt.pack.sat with two types".into());
+        return Err("it must be cvt.pack.sat with two types".into());
     };
     if pack != "pack" || sat != "sat" || wide != "s32" {
-        return Err("it is cvt.pack.sat of .s32".into());
+        return Err("it must be cvt.pack.sat of .s32".into());
     }
-    let width = range(narrow).ok_or_else(|| format!("it packs no .{narrow}"))?;
+    let width = range(narrow).ok_or_else(|| format!("it cannot pack .{narrow}"))?;
     match before {
         [] if width == (16, true) => {
             op!(low, inst, U32, [S32, S32], |a: i32, b: i32| -> u32 { beside::<16, true>(a, b) })
@@ -64,6 +64,6 @@ pub fn pack(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
         [third] if third == "b32" && width.0 < 16 => {
             packs!(low, inst, width, (2, false)(2, true)(4, false)(4, true)(8, false)(8, true))
         }
-        _ => Err("it takes what was packed before as .b32 for 2, 4 and 8 bits alone".into()),
+        _ => Err("a .b32 with earlier results is valid only for 2, 4 and 8 bits".into()),
     }
 }

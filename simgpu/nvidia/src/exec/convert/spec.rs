@@ -1,8 +1,8 @@
-//! What a conversion is to do, as a word that a step carries.
+//! The specification of a conversion, encoded as a word that a step carries.
 
 use crate::exec::float::{self, Format, Rounding};
 
-/// What is converted.
+/// The type of a converted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalar {
     /// `.u8`
@@ -56,17 +56,17 @@ impl Scalar {
         Self::E5M2,
     ];
 
-    /// It is an integer.
+    /// Whether it is an integer type.
     pub fn is_integer(self) -> bool {
         self.format().is_none()
     }
 
-    /// It is a signed integer.
+    /// Whether it is a signed integer type.
     pub fn is_signed(self) -> bool {
         matches!(self, Self::S8 | Self::S16 | Self::S32 | Self::S64)
     }
 
-    /// Its format, if it is floating point.
+    /// Returns its format if it is a floating-point type.
     pub fn format(self) -> Option<Format> {
         Some(match self {
             Self::F16 => float::F16,
@@ -80,7 +80,7 @@ impl Scalar {
         })
     }
 
-    /// How many bits it has.
+    /// Returns its width in bits.
     pub fn bits(self) -> u32 {
         match self {
             Self::U8 | Self::S8 | Self::E4M3 | Self::E5M2 => 8,
@@ -90,37 +90,37 @@ impl Scalar {
         }
     }
 
-    /// Some of its values are rounded in another type, which is floating point.
+    /// Whether some of its values need rounding in another, floating-point type.
     pub fn inexact_in(self, to: Self) -> bool {
         match (self.format(), to.format()) {
             (Some(from), Some(to)) => from.precision > to.precision || from.exponent > to.exponent,
-            // PTX wants a rounding for every integer.
+            // PTX requires a rounding for every integer.
             _ => true,
         }
     }
 }
 
-/// How many are converted.
+/// The number of values per conversion, and their arrangement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// One.
+    /// One value.
     One,
-    /// Two, from two registers: the first gives the upper half.
+    /// Two values from two registers: the first gives the upper half.
     Join,
-    /// Two, from the halves of one register.
+    /// Two values from the halves of one register.
     Pair,
 }
 
-/// All that a conversion is to do.
+/// The complete specification of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
-    /// From what.
+    /// The source type.
     pub from: Scalar,
-    /// To what.
+    /// The destination type.
     pub to: Scalar,
-    /// In what direction.
+    /// The rounding direction.
     pub rounding: Rounding,
-    /// To an integer, also where the result is floating point.
+    /// Rounds to an integer, even if the result is floating point.
     pub integral: bool,
     /// `.ftz`
     pub ftz: bool,
@@ -130,11 +130,11 @@ pub struct Spec {
     pub satfinite: bool,
     /// `.relu`
     pub relu: bool,
-    /// How many.
+    /// The number and arrangement of values.
     pub shape: Shape,
     /// The width of the source register.
     pub from_width: u32,
-    /// That of the destination register.
+    /// The width of the destination register.
     pub to_width: u32,
 }
 
@@ -142,7 +142,7 @@ const ROUNDINGS: [Rounding; 5] = [Rounding::Nearest, Rounding::Away, Rounding::Z
 const SHAPES: [Shape; 3] = [Shape::One, Shape::Join, Shape::Pair];
 
 impl Spec {
-    /// As a word.
+    /// Encodes the specification as a word.
     pub fn encode(&self) -> u32 {
         let flags = [self.integral, self.ftz, self.sat, self.satfinite, self.relu];
         let flags = flags.iter().fold(0, |word, flag| word << 1 | u32::from(*flag));
@@ -155,7 +155,7 @@ impl Spec {
             | widths << 18
     }
 
-    /// Of such a word.
+    /// Decodes a word.
     pub fn decode(word: u32) -> Self {
         let field = |at: u32, bits: u32| (word >> at & ((1 << bits) - 1)) as usize;
         let flag = |at: u32| field(at, 1) != 0;

@@ -1,4 +1,4 @@
-//! Matches: `match`, which finds the lanes that have the same value.
+//! `match`: finds the lanes that have the same value.
 
 use super::vote::set;
 use super::{Group, WORD, groups, lanes_with, mask, masks};
@@ -7,15 +7,15 @@ use crate::exec::{Env, Flow, LANES, Place, Step, Warp};
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Kind, Operand};
 
-/// Matches.
+/// Match instructions.
 pub const TABLE: Table = &[("match", lower)];
 
-/// Places of a step's sources.
+/// Indices of a step's sources.
 const VALUE: usize = 0;
 /// See [`VALUE`].
 const MEMBERS: usize = 1;
 
-/// Of `extra`: all lanes must have the value, and it has 64 bits.
+/// Bits of `extra`: all lanes must have the value, and the value has 64 bits.
 const ALL: u32 = 1;
 /// See [`ALL`].
 const WIDE: u32 = 2;
@@ -32,9 +32,9 @@ fn lower(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let ty = modifiers.take_type()?;
     modifiers.finish()?;
     if ty.kind != Kind::Bits || !matches!(ty.bits, 32 | 64) {
-        return Err(format!("values of type {ty:?} are not matched"));
+        return Err(format!("it does not support values of type {ty:?}"));
     }
-    let [to, value, rest @ ..] = inst.operands.as_slice() else { return Err("it takes three operands".into()) };
+    let [to, value, rest @ ..] = inst.operands.as_slice() else { return Err("it needs three operands".into()) };
     let mut step = lower.step(run);
     match to {
         Operand::Pair(lanes, predicate) if all => {
@@ -58,7 +58,7 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let mut result = [0; LANES];
     let mut same = 0;
     let values = if step.extra & WIDE != 0 {
-        // SAFETY: lowering gave a source of 64 bits.
+        // SAFETY: lowering gave the step a 64-bit source.
         unsafe { *row(warp, env.program, step.src[VALUE]).cast::<[u64; LANES]>() }
     } else {
         masks(warp, env.program, step.src[VALUE]).map(u64::from)
@@ -80,7 +80,7 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         Err(flow) => return flow,
     }
     if step.dst != Place::NONE {
-        // SAFETY: lowering found a register of 32 bits.
+        // SAFETY: lowering checked that the register has 32 bits.
         unsafe { write(warp, step.dst, &result) };
     }
     if step.also != Place::NONE {

@@ -1,7 +1,7 @@
-//! Exchange between the lanes of a warp: shuffles, votes, matches, reductions.
+//! Exchanges between the lanes of a warp: shuffles, votes, matches, reductions.
 //!
-//! A `.sync` instruction waits for all lanes of its mask that live. The mask may be a register, and
-//! lanes may come with several: each exchanges with those of its own mask.
+//! A `.sync` instruction waits for all live lanes of its mask. The mask can be a register, and
+//! lanes can have different masks: each lane exchanges with those of its own mask.
 
 mod matching;
 mod reduce;
@@ -14,7 +14,7 @@ use super::{Env, Flow, LANES, Place, Program, Warp};
 use crate::lower::Lower;
 use crate::ptx::ast::{Kind, Operand, Type};
 
-/// Their tables.
+/// The tables of these instructions.
 pub const TABLES: &[crate::lower::Table] = &[shuffle::TABLE, vote::TABLE, matching::TABLE, reduce::TABLE, whole::TABLE];
 
 const WORD: Type = Type { kind: Kind::Bits, bits: 32 };
@@ -22,25 +22,24 @@ const WORD: Type = Type { kind: Kind::Bits, bits: 32 };
 /// Lanes that exchange with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Group {
-    /// The active lanes that have a mask.
+    /// The active lanes that have this mask.
     lanes: u32,
     /// The lanes of the mask that are active.
     members: u32,
 }
 
-/// The words of a source; where there is none, the active lanes: what instructions without a mask
-/// have for one.
+/// Returns the masks from a source. Without a mask operand, the mask is the active lanes.
 #[inline(always)]
 fn masks(warp: &Warp, program: &Program, place: Place) -> [u32; LANES] {
     match place {
         Place::NONE => [warp.active; LANES],
-        // SAFETY: lowering gave a source of 32 bits.
+        // SAFETY: lowering gave the step a 32-bit source.
         place => unsafe { *row(warp, program, place).cast() },
     }
 }
 
-/// The groups of the active lanes by their masks. All members are to be there; where they are not,
-/// or a lane is none of its own, this says what becomes of the step.
+/// Groups the active lanes by their masks. If a member is missing, or a lane is not in its own
+/// mask, returns what happens to the step.
 #[inline(always)]
 fn groups(warp: &Warp, env: &mut Env<'_>, masks: &[u32; LANES]) -> Result<impl Iterator<Item = Group> + use<>, Flow> {
     let mut found = [Group { lanes: 0, members: 0 }; LANES];
@@ -54,7 +53,7 @@ fn groups(warp: &Warp, env: &mut Env<'_>, masks: &[u32; LANES]) -> Result<impl I
         let lanes = lanes_with(masks, mask) & left;
         if lanes & !mask != 0 {
             let lane = (lanes & !mask).trailing_zeros();
-            env.fault = Some(format!("lane {lane} is not among the members {mask:#010x} that it names").into());
+            env.fault = Some(format!("lane {lane} is not in its own member mask {mask:#010x}").into());
             return Err(Flow::Fault);
         }
         found[count] = Group { lanes, members: mask & warp.active };
@@ -64,20 +63,20 @@ fn groups(warp: &Warp, env: &mut Env<'_>, masks: &[u32; LANES]) -> Result<impl I
     Ok(found.into_iter().take(count))
 }
 
-/// The lanes whose word is `value`.
+/// Returns the lanes whose word is `value`.
 #[inline(always)]
 fn lanes_with<T: Copy + PartialEq>(words: &[T; LANES], value: T) -> u32 {
     words.iter().enumerate().fold(0, |lanes, (lane, word)| lanes | u32::from(*word == value) << lane)
 }
 
-/// The operand with the mask of an instruction, which only a `.sync` one has.
+/// Returns the mask operand of an instruction; only `.sync` instructions have one.
 ///
 /// # Errors
-/// It is no source of 32 bits; there is one too few or too many.
+/// Fails if it is not a 32-bit source, or if there is an operand too few or too many.
 fn mask(lower: &mut Lower<'_>, rest: &[Operand], sync: bool) -> Result<Place, String> {
     match rest {
         [mask] if sync => lower.source(mask, WORD),
         [] if !sync => Ok(Place::NONE),
-        _ => Err("a mask of members goes with .sync".into()),
+        _ => Err("a member mask is needed with .sync, and only then".into()),
     }
 }

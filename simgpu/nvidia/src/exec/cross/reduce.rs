@@ -27,7 +27,7 @@ const OPERATIONS: [Row; 9] = [
     ("xor", Kind::Bits, |a, b| a ^ b),
 ];
 
-/// Places of a step's sources.
+/// Indices of a step's sources.
 const VALUE: usize = 0;
 /// See [`VALUE`].
 const MEMBERS: usize = 1;
@@ -42,8 +42,8 @@ fn lower(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     modifiers.finish()?;
     let of = |row: &Row| row.0 == operation && row.1 == ty.kind && ty.bits == 32;
     let at = OPERATIONS.iter().position(of);
-    let at = at.ok_or_else(|| format!("there is no reduction .{operation} of {ty:?}"))?;
-    let [to, value, rest @ ..] = inst.operands.as_slice() else { return Err("it takes three operands".into()) };
+    let at = at.ok_or_else(|| format!("reduction .{operation} does not support {ty:?}"))?;
+    let [to, value, rest @ ..] = inst.operands.as_slice() else { return Err("it needs three operands".into()) };
     let mut step = lower.step(run);
     step.dst = lower.destination(to, ty)?;
     step.src[VALUE] = lower.source(value, ty)?;
@@ -64,7 +64,7 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         }),
         Err(flow) => return flow,
     }
-    // SAFETY: lowering found a register of 32 bits.
+    // SAFETY: lowering checked that the register has 32 bits.
     unsafe { write(warp, step.dst, &result) };
     Flow::Next
 }

@@ -14,7 +14,7 @@ const DOWN: u8 = 1;
 const BUTTERFLY: u8 = 2;
 const INDEX: u8 = 3;
 
-/// Places of a step's sources.
+/// Indices of a step's sources.
 const VALUE: usize = 0;
 /// See [`VALUE`].
 const BY: usize = 1;
@@ -34,11 +34,11 @@ fn shuffle(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
         None => return Err("it has no mode".into()),
     };
     if !modifiers.take("b32") {
-        return Err("it moves values of type b32".into());
+        return Err("it supports only values of type b32".into());
     }
     modifiers.finish()?;
     let [to, value, by, bound, rest @ ..] = inst.operands.as_slice() else {
-        return Err("it takes four operands".into());
+        return Err("it needs four operands".into());
     };
     let mut step = lower.step(lower.choose(fast, base));
     match to {
@@ -81,8 +81,8 @@ fn run<const MODE: u8>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow 
         from[lane] = if inside { source } else { lane as i32 };
         valid |= u32::from(inside) << lane;
     }
-    // What a lane gets from one that does not take part is not defined: zero, whatever its register
-    // has.
+    // The value from a lane that does not take part is undefined in PTX; it is zero here, whatever
+    // that lane's register holds.
     let mut result = [0; LANES];
     for group in groups {
         for lane in 0..LANES {
@@ -92,7 +92,7 @@ fn run<const MODE: u8>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow 
         }
     }
     if step.dst != Place::NONE {
-        // SAFETY: lowering found a register of 32 bits.
+        // SAFETY: lowering checked that the register has 32 bits.
         unsafe { write(warp, step.dst, &result) };
     }
     if step.also != Place::NONE {
@@ -101,7 +101,7 @@ fn run<const MODE: u8>(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow 
     Flow::Next
 }
 
-/// The lane that a lane reads from, and whether it is in range.
+/// Returns the lane that a lane reads from, and whether it is in range.
 #[inline(always)]
 fn source<const MODE: u8>(lane: i32, by: u32, bound: u32) -> (i32, bool) {
     let by = (by & 31) as i32;

@@ -13,7 +13,7 @@ const ALL: u32 = 0;
 const ANY: u32 = 1;
 const UNIFORM: u32 = 2;
 
-/// Places of a step's sources.
+/// Indices of a step's sources.
 const VOTE: usize = 0;
 /// See [`VOTE`].
 const MEMBERS: usize = 1;
@@ -24,10 +24,10 @@ fn vote(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mode = modifiers.take_any(&["all", "any", "uni", "ballot"]).ok_or("it has no mode")?;
     let ty = if mode == "ballot" { "b32" } else { "pred" };
     if !modifiers.take(ty) {
-        return Err(format!("its result has the type {ty}"));
+        return Err(format!("its result must have the type {ty}"));
     }
     modifiers.finish()?;
-    let [to, from, rest @ ..] = inst.operands.as_slice() else { return Err("it takes two operands".into()) };
+    let [to, from, rest @ ..] = inst.operands.as_slice() else { return Err("it needs two operands".into()) };
     let mut step = match mode {
         "ballot" => {
             let dst = lower.destination(to, WORD)?;
@@ -56,12 +56,12 @@ fn ballot(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         Ok(groups) => groups.for_each(|Group { lanes, members }| set(&mut result, lanes, votes & members)),
         Err(flow) => return flow,
     }
-    // SAFETY: lowering found a register of 32 bits.
+    // SAFETY: lowering checked that the register has 32 bits.
     unsafe { write(warp, step.dst, &result) };
     Flow::Next
 }
 
-/// Gives the lanes of a mask a value.
+/// Sets the words of the lanes in a mask.
 #[inline(always)]
 pub(super) fn set(words: &mut [u32; LANES], lanes: u32, value: u32) {
     for (lane, word) in words.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! What a warp knows of its lanes: which are active (`activemask`), and one chosen among them
-//! (`elect`); `pmevent`, which nobody watches.
+//! Instructions about the lanes of a warp: the active lanes (`activemask`), one elected lane
+//! (`elect`), and `pmevent`, which has no effect.
 
 use super::vote::set;
 use super::{Group, WORD, groups, mask, masks};
@@ -14,23 +14,23 @@ pub const TABLE: Table = &[("activemask", active), ("elect", elect), ("pmevent",
 fn active(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     fn run(warp: &mut Warp, step: &Step, _: &mut Env<'_>) -> Flow {
         let lanes = [warp.active; LANES];
-        // SAFETY: lowering found a register of 32 bits.
+        // SAFETY: lowering checked that the register has 32 bits.
         unsafe { write(warp, step.dst, &lanes) };
         Flow::Next
     }
     let mut modifiers = Modifiers::of(inst);
     if !modifiers.take("b32") {
-        return Err("it has the type b32".into());
+        return Err("its type must be b32".into());
     }
     modifiers.finish()?;
-    let [to] = inst.operands.as_slice() else { return Err("it takes one operand".into()) };
+    let [to] = inst.operands.as_slice() else { return Err("it needs one operand".into()) };
     let step = Step { dst: lower.destination(to, WORD)?, ..lower.step(run) };
     lower.push(step);
     Ok(())
 }
 
 fn elect(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
-    /// The lowest lane of each group.
+    /// Elects the lowest lane of each group.
     fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         let (mut leaders, mut elected) = ([0; LANES], 0);
         match groups(warp, env, &masks(warp, env.program, step.src[0])) {
@@ -41,7 +41,7 @@ fn elect(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
             Err(flow) => return flow,
         }
         if step.dst != Place::NONE {
-            // SAFETY: lowering found a register of 32 bits.
+            // SAFETY: lowering checked that the register has 32 bits.
             unsafe { write(warp, step.dst, &leaders) };
         }
         if step.also != Place::NONE {
@@ -55,7 +55,7 @@ fn elect(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }
     modifiers.finish()?;
     let [Operand::Pair(leader, elected), rest @ ..] = inst.operands.as_slice() else {
-        return Err("it has two results".into());
+        return Err("it needs two results".into());
     };
     let mut step = lower.step(run);
     if let Some(id) = leader {
@@ -75,6 +75,6 @@ fn event(_: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     modifiers.finish()?;
     match inst.operands.as_slice() {
         [Operand::Integer(0..=0xffff)] => Ok(()),
-        _ => Err("it takes a constant".into()),
+        _ => Err("it needs a constant".into()),
     }
 }

@@ -1,17 +1,17 @@
-//! Approximations: `.approx` and `.full` quotients, reciprocals and roots, and the transcendental
-//! functions.
+//! Approximations: quotients, reciprocals and roots with `.approx` and `.full`, and the
+//! transcendental functions.
 //!
-//! PTX bounds their errors, of most by a few units in the last place. The best result is the
-//! correctly rounded one; `Lower::approximation` asks for another that a card may give: the
-//! farthest neighbour of the exact value that is still within one unit, upwards or downwards in
-//! magnitude. Results that are exact stay, as those of powers of two do on every card.
+//! PTX bounds their errors, most to a few units in the last place. By default the result is
+//! correctly rounded. `Lower::approximation` selects another result that a card may give: the
+//! neighbour of the exact value that is farthest from it but still within one unit, upwards or
+//! downwards in magnitude. Exact results stay exact, as those of powers of two do on every card.
 
 use super::{Canonical, finish, flush};
 use crate::exec::emit::{flags, op, ptx, refused};
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::Instruction;
 
-/// Gives the constant `SHIFT` to an expression.
+/// Evaluates an expression with the constant `SHIFT`.
 macro_rules! shifted {
     ($low:expr, $shift:ident => $body:expr) => {
         match $low.approximation {
@@ -32,8 +32,8 @@ macro_rules! shifted {
 }
 pub(crate) use shifted;
 
-/// The binary32 within a unit in the last place of an exact value, on the side that the shift asks
-/// for.
+/// Returns the binary32 within one unit in the last place of an exact value, on the side that the
+/// shift selects.
 #[inline(always)]
 fn settle<const SHIFT: i8>(exact: f64) -> f32 {
     let near = exact as f32;
@@ -47,7 +47,7 @@ fn settle<const SHIFT: i8>(exact: f64) -> f32 {
     if moves & near.is_normal() & next.is_normal() { next } else { near }
 }
 
-/// A binary64 whose low word is zero, moved by a unit of what is left.
+/// Returns a binary64 whose low word is zero, shifted by one unit of the remaining digits.
 #[inline(always)]
 fn coarse<const SHIFT: i8>(exact: f64) -> f64 {
     let near = exact.to_bits() & !0xffff_ffff;
@@ -62,13 +62,13 @@ fn flush_f64(x: f64) -> f64 {
     if x.abs() < f64::MIN_POSITIVE { 0.0f64.copysign(x) } else { x }
 }
 
-/// What `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` see of their operand.
+/// Returns the part of the operand that `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` use.
 #[inline(always)]
 fn coarse_operand(x: f64) -> f64 {
     flush_f64(f64::from_bits(x.to_bits() & !0xffff_ffff))
 }
 
-/// A function of binary32 whose value is computed in binary64.
+/// A binary32 function that is computed in binary64.
 macro_rules! function {
     ($low:ident, $inst:ident, $ftz:ident, $ty:ident, |$x:ident| $exact:expr) => {
         flags!($ftz FTZ => shifted!($low, SHIFT => op!($low, $inst, $ty, [$ty], |x: f32| -> f32 {
@@ -78,13 +78,13 @@ macro_rules! function {
     };
 }
 
-/// A table entry of such a function, `.f32` only.
+/// A table entry for such a function, `.f32` only.
 macro_rules! transcendental {
     ($($name:ident, |$x:ident| $exact:expr;)*) => {$(
         fn $name(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
             let mut modifiers = Modifiers::of(inst);
             if !modifiers.take("approx") {
-                return Err("it is there as .approx alone".into());
+                return Err("it exists only as .approx".into());
             }
             let (ftz, ty) = (modifiers.take("ftz"), modifiers.take_type()?);
             modifiers.finish()?;
@@ -114,8 +114,8 @@ pub fn tanh(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     function(low, inst)
 }
 
-/// `div.approx` and `div.full`. The former is a product with a reciprocal, which is zero where that
-/// is subnormal.
+/// `div.approx` and `div.full`. `div.approx` multiplies by the reciprocal, which is zero if it
+/// would be subnormal.
 pub fn div(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let fast = modifiers.take("approx");
@@ -135,15 +135,15 @@ pub fn div(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     })))
 }
 
-/// An instruction that is there for binary64 in two forms: with a coarse result, always `.ftz`, and
-/// where `$full` says so in full.
+/// An instruction that has a binary64 form with a coarse result, always `.ftz`, and, if `$full` is
+/// set, also a full-precision form.
 macro_rules! both_widths {
     ($(#[$doc:meta])* $name:ident, $full:expr, |$x:ident| $exact:expr) => {
         $(#[$doc])*
         pub fn $name(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
             let mut modifiers = Modifiers::of(inst);
             if !modifiers.take("approx") {
-                return Err("it is there as .approx alone".into());
+                return Err("it exists only as .approx".into());
             }
             let (ftz, ty) = (modifiers.take("ftz"), modifiers.take_type()?);
             modifiers.finish()?;
@@ -175,5 +175,5 @@ pub fn sqrt(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     function(low, inst)
 }
 
-/// Functions that are only approximate, and of binary32 alone.
+/// Functions that exist only as approximations, for binary32 only.
 pub const TABLE: Table = &[("sin", sin), ("cos", cos), ("lg2", lg2), ("rsqrt", rsqrt)];

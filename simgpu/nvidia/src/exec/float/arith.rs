@@ -1,4 +1,4 @@
-//! Sums, differences, products, and products with sums, in every rounding.
+//! Sums, differences, products, and fused multiply-adds, with every rounding.
 
 use super::round::{directed, take_rounding};
 use super::{Canonical, exact, finish, flush};
@@ -6,8 +6,8 @@ use crate::exec::emit::{flags, op, ptx, refused};
 use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::Instruction;
 
-/// An instruction of two sources: to nearest by the first expression, in other directions by the
-/// function of [`exact`].
+/// An instruction with two sources: the first expression rounds to nearest, the function of
+/// [`exact`] in the other directions.
 macro_rules! two {
     ($(#[$doc:meta])* $name:ident, $exact:ident, |$a:ident, $b:ident| $near:expr) => {
         $(#[$doc])*

@@ -1,4 +1,4 @@
-//! Quotients, reciprocals and roots: those that are rounded correctly here, the approximate ones in
+//! Quotients, reciprocals and roots. The correctly rounded ones are here, the approximate ones in
 //! [`super::approx`].
 
 use super::approx;
@@ -37,7 +37,7 @@ pub fn div(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }
 }
 
-/// An instruction of one source that is also there as an approximation.
+/// An instruction with one source that also exists as an approximation.
 macro_rules! one {
     ($(#[$doc:meta])* $name:ident, |$x:ident| $near:expr, |$y:ident, $rounding:ident| $exact:expr) => {
         $(#[$doc])*

@@ -1,25 +1,25 @@
-//! Arithmetic in integers, rounded once in any direction.
+//! Integer arithmetic with a single rounding in any direction.
 //!
-//! A result is an integer of up to 127 bits and an exponent. Where it has more bits the last one
-//! stands for all that follow: it is set if any of them is. Sums keep at least 20 bits below the
-//! last place of what they are rounded to, so that this is exact after a cancellation too: bits
-//! fall off only where the operands are so far apart that one bit cancels at most.
+//! A result is an integer of up to 127 bits and an exponent. If it has more bits, the last bit
+//! stands for all the dropped ones: it is set if any of them is. Sums keep at least 20 bits below
+//! the last place of the rounded format. This is exact even after a cancellation: bits are dropped
+//! only if the operands are so far apart that at most one bit cancels.
 
 use super::format::{Format, Ieee, Number};
 use super::round::{Cut, Rounding};
 
-/// `integer 2^exponent`, negative or not; a zero has a sign too.
+/// The number `integer 2^exponent`, with a sign; a zero has a sign too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exact {
     /// Its sign.
     pub negative: bool,
     /// Its digits.
     pub integer: u128,
-    /// The place of the last one.
+    /// The exponent of the last digit.
     pub exponent: i32,
 }
 
-/// Shifted right; what falls off leaves a one in the last place.
+/// Shifts right; if any set bit is dropped, sets the last bit.
 fn jam(x: u128, by: u32) -> u128 {
     match by {
         0 => x,
@@ -29,24 +29,25 @@ fn jam(x: u128, by: u32) -> u128 {
 }
 
 impl Exact {
-    /// An integer.
+    /// Converts an integer.
     pub fn of_integer(value: i128) -> Self {
         Self { negative: value < 0, integer: value.unsigned_abs(), exponent: 0 }
     }
 
-    /// Negated.
+    /// Returns the negated number.
     pub fn negated(self) -> Self {
         Self { negative: !self.negative, ..self }
     }
 
-    /// With its highest digit in place 125, so that two can be added.
+    /// Returns the number with its highest digit at position 125, so that two such numbers can be
+    /// added.
     fn aligned(self) -> Self {
         let by = self.integer.leading_zeros() as i32 - 2;
         Self { integer: self.integer << by, exponent: self.exponent - by, ..self }
     }
 
-    /// The sum. An exact zero is negative where both operands are, or where it is rounded down and
-    /// one of them is.
+    /// Returns the sum. An exact zero is negative if both operands are negative, or if the rounding
+    /// is down and one operand is negative.
     pub fn plus(self, other: Self, rounding: Rounding) -> Self {
         let zero = |a: Self, b: Self| {
             let differ = a.negative != b.negative;
@@ -66,7 +67,7 @@ impl Exact {
         if integer == 0 { zero(a, b) } else { Self { integer, ..a } }
     }
 
-    /// The product of two numbers of 64 bits.
+    /// Returns the product of two 64-bit numbers.
     pub fn times(self, other: Self) -> Self {
         Self {
             negative: self.negative != other.negative,
@@ -75,7 +76,7 @@ impl Exact {
         }
     }
 
-    /// The quotient of two numbers of 64 bits, the second not zero.
+    /// Returns the quotient of two 64-bit numbers; the divisor is not zero.
     pub fn over(self, other: Self) -> Self {
         let negative = self.negative != other.negative;
         if self.integer == 0 {
@@ -87,7 +88,7 @@ impl Exact {
         Self { negative, integer, exponent: self.exponent - by as i32 - other.exponent }
     }
 
-    /// The square root of a number that is not negative.
+    /// Returns the square root of a number that is not negative.
     pub fn root(self) -> Self {
         if self.integer == 0 {
             return self;
@@ -96,12 +97,12 @@ impl Exact {
         let by = by - ((self.exponent - by) & 1);
         let (square, exponent) = (self.integer << by, self.exponent - by);
         let root = square.isqrt();
-        // The root is followed by another digit that stands for the rest.
+        // One more digit after the root stands for the remainder.
         let integer = root << 1 | u128::from(root * root != square);
         Self { integer, exponent: exponent / 2 - 1, ..self }
     }
 
-    /// The integer nearest to `self 2^-place`, in a direction, as magnitude.
+    /// Rounds the magnitude of `self 2^-place` to an integer in a direction.
     pub fn integer_at(self, place: i32, rounding: Rounding) -> u128 {
         let by = place - self.exponent;
         if by <= 0 {
@@ -122,19 +123,19 @@ impl Exact {
         kept + u128::from(rounding.increments(self.negative, kept & 1 != 0, cut))
     }
 
-    /// The bits of a format, and whether it was too large: then they are infinity (or what stands
-    /// for it) or the greatest number.
+    /// Rounds to a format and returns the bits, and whether the number was too large. In that case
+    /// the bits are infinity (or its substitute) or the greatest number.
     pub fn round(self, format: Format, rounding: Rounding) -> (u64, bool) {
         let sign = u64::from(self.negative) << format.sign();
         if self.integer == 0 {
             return (sign, false);
         }
         let length = 128 - self.integer.leading_zeros() as i32;
-        // The last place: that of so many digits, or of the least numbers.
+        // The last place: given by the precision, or by that of the smallest numbers.
         let place = (self.exponent + length - format.precision as i32).max(format.least());
         let digits = self.integer_at(place, rounding) as u64;
-        // The leading digit of a normal number counts one up in the field of the exponent, as does
-        // a carry out of the digits.
+        // The leading digit of a normal number adds one to the exponent field, and so does a carry
+        // out of the digits.
         let field = (place - format.least()) as u64;
         let bits = (field << (format.precision - 1)) + digits;
         if bits < format.infinity() {
@@ -149,13 +150,13 @@ impl Exact {
         (sign | if to_infinity { format.infinity() } else { format.greatest() }, true)
     }
 
-    /// The value of a format.
+    /// Rounds to a type.
     fn to<T: Ieee>(self, rounding: Rounding) -> T {
         T::from_word(self.round(T::FORMAT, rounding).0)
     }
 }
 
-/// The numbers of finite operands.
+/// Decodes operands that are all finite.
 fn finite<T: Ieee, const N: usize>(values: [T; N]) -> Option<[Exact; N]> {
     let mut numbers = [Exact::of_integer(0); N];
     for (number, value) in numbers.iter_mut().zip(values) {
@@ -167,27 +168,28 @@ fn finite<T: Ieee, const N: usize>(values: [T; N]) -> Option<[Exact; N]> {
     Some(numbers)
 }
 
-/// `a + b`; `near` is that rounded to nearest, which is right where an operand is not finite.
+/// Returns `a + b`; `near` is the sum rounded to nearest, which is correct if an operand is not
+/// finite.
 pub fn sum<T: Ieee>(a: T, b: T, near: T, rounding: Rounding) -> T {
     finite([a, b]).map_or(near, |[a, b]| a.plus(b, rounding).to(rounding))
 }
 
-/// `a - b`, as [`sum`].
+/// Returns `a - b`; see [`sum`].
 pub fn difference<T: Ieee>(a: T, b: T, near: T, rounding: Rounding) -> T {
     finite([a, b]).map_or(near, |[a, b]| a.plus(b.negated(), rounding).to(rounding))
 }
 
-/// `a b`, as [`sum`].
+/// Returns `a b`; see [`sum`].
 pub fn product<T: Ieee>(a: T, b: T, near: T, rounding: Rounding) -> T {
     finite([a, b]).map_or(near, |[a, b]| a.times(b).to(rounding))
 }
 
-/// `a b + c`, as [`sum`].
+/// Returns `a b + c`; see [`sum`].
 pub fn fused<T: Ieee>(a: T, b: T, c: T, near: T, rounding: Rounding) -> T {
     finite([a, b, c]).map_or(near, |[a, b, c]| a.times(b).plus(c, rounding).to(rounding))
 }
 
-/// `a / b`, as [`sum`].
+/// Returns `a / b`; see [`sum`].
 pub fn quotient<T: Ieee>(a: T, b: T, near: T, rounding: Rounding) -> T {
     match finite([a, b]) {
         Some([a, b]) if b.integer != 0 => a.over(b).to(rounding),
@@ -195,7 +197,7 @@ pub fn quotient<T: Ieee>(a: T, b: T, near: T, rounding: Rounding) -> T {
     }
 }
 
-/// The square root, as [`sum`].
+/// Returns the square root; see [`sum`].
 pub fn root<T: Ieee>(a: T, near: T, rounding: Rounding) -> T {
     match finite([a]) {
         Some([a]) if !a.negative => a.root().to(rounding),

@@ -1,4 +1,4 @@
-//! The binary formats, by their parameters, and the types of which registers hold values.
+//! The binary formats, with their parameters, and the types of register values.
 
 use super::exact::Exact;
 use crate::exec::half;
@@ -6,11 +6,11 @@ use crate::exec::half;
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
-    /// Bits of the significand, the leading one included.
+    /// Bits of the significand, including the leading one.
     pub precision: u32,
     /// Bits of the exponent.
     pub exponent: u32,
-    /// It has no infinities, and only one NaN of each sign: all bits ones.
+    /// The format has no infinities, and only one NaN per sign: all bits are ones.
     pub finite: bool,
 }
 
@@ -22,7 +22,7 @@ pub const F64: Format = Format { precision: 53, exponent: 11, finite: false };
 pub const F16: Format = Format { precision: 11, exponent: 5, finite: false };
 /// bfloat16
 pub const BF16: Format = Format { precision: 8, exponent: 8, finite: false };
-/// TensorFloat-32, as it lies in the upper bits of a word.
+/// TensorFloat-32, stored in the upper bits of a word.
 pub const TF32: Format = Format { precision: 11, exponent: 8, finite: false };
 /// E4M3, whose greatest number is 448.
 pub const E4M3: Format = Format { precision: 4, exponent: 4, finite: true };
@@ -30,28 +30,28 @@ pub const E4M3: Format = Format { precision: 4, exponent: 4, finite: true };
 pub const E5M2: Format = Format { precision: 3, exponent: 5, finite: false };
 
 impl Format {
-    /// The exponent of the last place of the least numbers.
+    /// Returns the exponent of the last place of the smallest numbers.
     pub const fn least(self) -> i32 {
         3 - (1 << (self.exponent - 1)) - self.precision as i32
     }
 
-    /// The bits of infinity, or the first that no number has.
+    /// Returns the bits of infinity, or the first bit pattern above all numbers.
     pub const fn infinity(self) -> u64 {
         let special = ((1 << self.exponent) - 1) << (self.precision - 1);
         if self.finite { special | ((1 << (self.precision - 1)) - 1) } else { special }
     }
 
-    /// The bits of the greatest number.
+    /// Returns the bits of the greatest number.
     pub const fn greatest(self) -> u64 {
         self.infinity() - 1
     }
 
-    /// The place of the sign.
+    /// Returns the position of the sign bit.
     pub const fn sign(self) -> u32 {
         self.exponent + self.precision - 1
     }
 
-    /// The number that bits say, unless they say infinity or NaN.
+    /// Decodes bits.
     pub fn take_apart(self, bits: u64) -> Number {
         let negative = bits >> self.sign() & 1 != 0;
         let magnitude = bits & ((1 << self.sign()) - 1);
@@ -68,27 +68,27 @@ impl Format {
     }
 }
 
-/// What bits of a format say.
+/// A decoded value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Number {
-    /// No number.
+    /// Not a number.
     Nan,
     /// Infinity.
     Infinity {
-        /// The negative one.
+        /// Negative infinity.
         negative: bool,
     },
-    /// A number.
+    /// A finite number.
     Finite(Exact),
 }
 
-/// The values of a format in registers.
+/// A register type that holds values of a format.
 pub trait Ieee: Copy {
     /// The format.
     const FORMAT: Format;
-    /// The bits of a value.
+    /// Returns the bits of a value.
     fn to_word(self) -> u64;
-    /// The value of bits.
+    /// Returns the value with these bits.
     fn from_word(bits: u64) -> Self;
 }
 

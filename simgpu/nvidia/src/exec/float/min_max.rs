@@ -1,22 +1,22 @@
-//! Minimum and maximum. A NaN gives the other operand, unless `.NaN` asks for a NaN then; -0 is
-//! less than +0.
+//! Minimum and maximum. If one operand is a NaN, the result is the other operand, or a NaN with
+//! `.NaN`; -0 is less than +0.
 
 use super::{Canonical, flush};
 use crate::exec::emit::{flags, op, ptx, refused};
 use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::Instruction;
 
-/// What orders numbers of a format, by bits.
+/// Bit operations to order numbers of a format.
 pub trait Ordered: Canonical + Copy + PartialOrd {
-    /// Is it a NaN?
+    /// Whether the value is a NaN.
     fn nan(self) -> bool;
-    /// Without its sign.
+    /// Returns the magnitude.
     fn size(self) -> Self;
-    /// Negated where the sign of the other is set.
+    /// Negates the value if the sign of the other is set.
     fn signed_by(self, other: Self) -> Self;
-    /// Both bits: of two zeros the greater.
+    /// Bitwise and; for two zeros it gives the greater one.
     fn and(self, other: Self) -> Self;
-    /// Either bit: of two zeros the lesser.
+    /// Bitwise or; for two zeros it gives the lesser one.
     fn or(self, other: Self) -> Self;
 }
 
@@ -49,21 +49,22 @@ macro_rules! ordered {
 
 ordered! { f32 f64 }
 
-/// The lesser or the greater of two.
+/// Returns the lesser or the greater of two.
 #[inline(always)]
 pub fn choose<const MAX: bool, const KEEP_NAN: bool, T: Ordered>(a: T, b: T) -> T {
     let equal = if MAX { a.and(b) } else { a.or(b) };
     let (first, second) = if MAX { (a > b, b > a) } else { (a < b, b < a) };
     let chosen = if first { a } else { equal };
     let chosen = if second { b } else { chosen };
-    // One of the operands, and where both are a NaN that is what it is.
+    // The NaN rule selects one of the operands; if both are a NaN, the result is a NaN.
     let (from_a, from_b) = if KEEP_NAN { (a.nan(), b.nan()) } else { (b.nan(), a.nan()) };
     let chosen = if from_a { a } else { chosen };
     let chosen = if from_b { b } else { chosen };
     chosen.canonical()
 }
 
-/// As [`choose`]; with `XORSIGN` of the magnitudes, with the product of the signs.
+/// Like [`choose`]; with `XORSIGN`, compares magnitudes and gives the result the product of the
+/// signs.
 #[inline(always)]
 pub fn choose_signed<const MAX: bool, const KEEP_NAN: bool, const XORSIGN: bool, T: Ordered>(a: T, b: T) -> T {
     if !XORSIGN {
@@ -88,7 +89,7 @@ fn order(low: &mut Lower<'_>, inst: &Instruction, max: bool) -> Result<(), Strin
     let (ftz, nan) = (modifiers.take("ftz"), modifiers.take("NaN"));
     let xorsign = modifiers.take("xorsign");
     if xorsign != modifiers.take("abs") {
-        return Err("it has .xorsign and .abs together".into());
+        return Err(".xorsign and .abs are valid only together".into());
     }
     let ty = modifiers.take_type()?;
     modifiers.finish()?;

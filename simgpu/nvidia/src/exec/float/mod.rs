@@ -1,9 +1,9 @@
 //! Arithmetic of binary32 and binary64.
 //!
-//! Rounding to nearest is the host's own, in vectors. Rounding in another direction is computed in
-//! integers ([`exact`]), so that the host's rounding mode is never touched. A NaN that an
-//! instruction of binary32 makes or passes on is the one that PTX calls canonical; of binary64 PTX
-//! says nothing, and there is one as well.
+//! Rounding to nearest uses the host's vector arithmetic. Rounding in other directions is computed
+//! in integers ([`exact`]), so that the host's rounding mode never changes. A NaN that a binary32
+//! instruction produces or propagates is PTX's canonical NaN. PTX does not specify the NaN of
+//! binary64; here it is always the same one as well.
 
 pub mod approx;
 mod arith;
@@ -24,22 +24,23 @@ pub use sign::{abs, neg};
 
 use crate::lower::Table;
 
-/// The NaN that instructions of binary32 give.
+/// The NaN of binary32 instructions.
 pub const NAN: u32 = 0x7fff_ffff;
 
-/// With `FTZ` a subnormal number becomes a zero of its sign.
+/// With `FTZ`, flushes a subnormal number to a zero of its sign.
 #[inline(always)]
 pub fn flush<const FTZ: bool>(x: f32) -> f32 {
     let zero = f32::from_bits(x.to_bits() & 0x8000_0000);
     if FTZ && x.abs() < f32::MIN_POSITIVE { zero } else { x }
 }
 
-/// The NaN that instructions of binary64 give: the one that the host makes itself.
+/// The NaN of binary64 instructions, which is the one that the host produces.
 pub const NAN_F64: u64 = 0xfff8_0000_0000_0000;
 
-/// A number whose NaNs become the canonical one. By bits: a compiler may take one NaN for another.
+/// A number whose NaNs are replaced by the canonical one. This uses the bits, because a compiler
+/// may replace one NaN by another.
 pub trait Canonical {
-    /// As the trait says.
+    /// Returns the number, with NaNs replaced.
     fn canonical(self) -> Self;
 }
 
@@ -55,14 +56,14 @@ impl Canonical for f64 {
     #[inline(always)]
     fn canonical(self) -> Self {
         let bits = self.to_bits();
-        // A signed comparison, which AVX2 has for 64 bits.
+        // A signed comparison, because AVX2 has one for 64 bits.
         let size = (bits & (u64::MAX >> 1)) as i64;
         Self::from_bits(if size > 0x7ff0_0000_0000_0000 { NAN_F64 } else { bits })
     }
 }
 
-/// What comes after the operation itself: flushing, saturation to 0 to 1 (a NaN to 0), and
-/// canonical NaNs.
+/// The steps after the operation itself: flushing, saturation to the range 0 to 1 (a NaN becomes
+/// 0), and canonical NaNs.
 #[inline(always)]
 pub fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
     let x = flush::<FTZ>(x);
@@ -73,5 +74,5 @@ pub fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
     if x > 0.0 { below } else { 0.0 }
 }
 
-/// The opcodes that only floating point has.
+/// The opcodes that exist only for floating point.
 pub const TABLES: &[Table] = &[approx::TABLE, divide::TABLE, sign::TABLE];

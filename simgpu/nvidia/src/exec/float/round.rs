@@ -1,13 +1,13 @@
-//! Directions of rounding.
+//! Rounding directions.
 
 use crate::lower::Modifiers;
 
-/// A direction.
+/// A rounding direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// `.rn`: to the nearest, ties to the even one.
+    /// `.rn`: to nearest, ties to even.
     Nearest,
-    /// `.rna`: to the nearest, ties away from zero.
+    /// `.rna`: to nearest, ties away from zero.
     Away,
     /// `.rz`
     Zero,
@@ -18,7 +18,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    /// Whether the magnitude goes up to the next, by what was cut off from it.
+    /// Whether the magnitude is incremented, given the part that was cut off.
     #[inline(always)]
     pub fn increments(self, negative: bool, odd: bool, cut: Cut) -> bool {
         match self {
@@ -31,21 +31,21 @@ impl Rounding {
     }
 }
 
-/// What rounding cuts off from a magnitude.
+/// The part of a magnitude that rounding cuts off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// It was exact.
+    /// Nothing: the value is exact.
     Nothing,
-    /// Less than half of the last place.
+    /// Less than half a unit in the last place.
     Less,
-    /// Half of it.
+    /// Half a unit.
     Half,
-    /// More than half.
+    /// More than half a unit.
     More,
 }
 
-/// The direction that the modifiers of an arithmetic instruction say; to nearest where they say
-/// none.
+/// Takes the rounding direction from the modifiers of an arithmetic instruction; the default is to
+/// nearest.
 pub fn take_rounding(modifiers: &mut Modifiers<'_>) -> Rounding {
     match modifiers.take_any(&["rn", "rz", "rm", "rp"]) {
         Some("rz") => Rounding::Zero,
@@ -55,8 +55,8 @@ pub fn take_rounding(modifiers: &mut Modifiers<'_>) -> Rounding {
     }
 }
 
-/// `directed!(rounding R => nearest, directed)` is the first expression for rounding to nearest,
-/// and the second with the constant `R` for the other directions of arithmetic.
+/// `directed!(rounding R => nearest, directed)` evaluates the first expression for rounding to
+/// nearest, and the second with the constant `R` for the other directions.
 macro_rules! directed {
     ($rounding:expr, $name:ident => $nearest:expr, $directed:expr) => {
         match $rounding {

@@ -1,5 +1,5 @@
-//! Signs and classes: `abs`, `neg`, `copysign`, `testp`. They look at bits; what they do to a NaN
-//! PTX leaves open, and here it stays one.
+//! Signs and classes: `abs`, `neg`, `copysign`, `testp`. They operate on bits. PTX does not specify
+//! their result for a NaN; here it remains a NaN.
 
 use super::flush;
 use crate::exec::emit::{PREDICATE, flags, op, ptx, refused, typed};
@@ -30,7 +30,7 @@ pub fn neg(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }
 }
 
-/// The second operand with the sign of the first.
+/// Returns the second operand with the sign of the first.
 fn copysign(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let ty = modifiers.take_type()?;
@@ -56,9 +56,9 @@ fn testp(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
         // Zeros count as normal.
         Some("normal") => test!(|x| ((x.abs() >= T::MIN_POSITIVE) | (x == 0.0)) & (x.abs() < T::INFINITY)),
         Some("subnormal") => test!(|x| (x.abs() < T::MIN_POSITIVE) & (x != 0.0)),
-        _ => Err("it names no class".into()),
+        _ => Err("it has no class modifier".into()),
     }
 }
 
-/// Signs and classes of floating point alone.
+/// Sign and class instructions that exist only for floating point.
 pub const TABLE: Table = &[("copysign", copysign), ("testp", testp)];

@@ -1,4 +1,4 @@
-//! `ex2.approx` and `tanh.approx` of halves, shifted as those of binary32 are.
+//! `ex2.approx` and `tanh.approx` of halves, shifted like those of binary32.
 
 use super::value::{Half, Halves};
 use crate::exec::emit::{flags, op, typed};
@@ -6,7 +6,8 @@ use crate::exec::float::approx::shifted;
 use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::{Instruction, Kind};
 
-/// The half within a unit in the last place of an exact value, on the side that the shift asks for.
+/// Returns the half within one unit in the last place of an exact value, on the side that the shift
+/// selects.
 #[inline(always)]
 fn settle<const SHIFT: i8, H: Half>(exact: f64) -> H {
     let near = H::narrow_f64(exact);
@@ -21,20 +22,20 @@ fn settle<const SHIFT: i8, H: Half>(exact: f64) -> H {
     if moves & normal(near) & normal(next) { next } else { near }
 }
 
-/// A function whose value is computed in binary64. `.ftz` is for `ex2` of bfloat16, which has no
-/// form without.
+/// A function that is computed in binary64. `.ftz` is for `ex2` of bfloat16, which has no form
+/// without it.
 macro_rules! function {
     ($(#[$doc:meta])* $name:ident, $ftz:expr, |$x:ident| $exact:expr) => {
         $(#[$doc])*
         pub fn $name(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
             let mut modifiers = Modifiers::of(inst);
             if !modifiers.take("approx") {
-                return Err("it is there as .approx alone".into());
+                return Err("it exists only as .approx".into());
             }
             let (ftz, ty) = (modifiers.take("ftz"), modifiers.take_type()?);
             modifiers.finish()?;
             if ftz != ($ftz && matches!(ty.kind, Kind::BFloat | Kind::BFloatPair)) {
-                return Err("of halves, ex2 of bfloat16 has .ftz and nothing else has".into());
+                return Err("for halves, .ftz is required with ex2 of bfloat16 and invalid otherwise".into());
             }
             typed!(ty, T: f16 bf16 f16x2 bf16x2 => flags!(ftz FTZ => shifted!(low, SHIFT => {
                 op!(low, inst, ty, [ty], |a: T| -> T {

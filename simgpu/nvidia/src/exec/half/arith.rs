@@ -5,8 +5,8 @@ use crate::exec::emit::{flags, op, refused, typed};
 use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::{Instruction, Kind, Type};
 
-/// Modifiers of arithmetic. There is rounding to nearest alone, `.ftz` and `.sat` only for
-/// binary16, and `.relu` only where it is allowed.
+/// Arithmetic modifiers. The only rounding is to nearest, `.ftz` and `.sat` exist only for
+/// binary16, and `.relu` only if the instruction allows it.
 struct How {
     ftz: bool,
     sat: bool,
@@ -29,7 +29,7 @@ impl How {
     }
 }
 
-/// What comes after the operation itself.
+/// The steps after the operation itself.
 #[inline(always)]
 fn finish<const FTZ: bool, const SAT: bool, const RELU: bool, H: Half>(x: H) -> H {
     let x = x.flush::<FTZ>();
@@ -38,11 +38,12 @@ fn finish<const FTZ: bool, const SAT: bool, const RELU: bool, H: Half>(x: H) -> 
         let below = if value < 1.0 { x } else { H::narrow(1.0) };
         return if value > 0.0 { below } else { H::of_bits(0) };
     }
-    // Not above zero is +0, and a NaN stays one.
+    // A result that is not above zero becomes +0; a NaN remains a NaN.
     if RELU && value <= 0.0 { H::of_bits(0) } else { x }
 }
 
-/// [`typed`] and [`flags`] for the flags that a type takes: those of bfloat16 are never set.
+/// Combines [`typed`] and [`flags`], with the flags that a type supports: those of bfloat16 are
+/// never set.
 macro_rules! flagged {
     ($ty:ident, $t:ident, $ftz:ident, $sat:ident => $body:expr) => {
         if matches!($ty.kind, Kind::BFloat | Kind::BFloatPair) {
@@ -55,7 +56,7 @@ macro_rules! flagged {
     };
 }
 
-/// An instruction as a fused one of its operands.
+/// Expresses an instruction as a fused multiply-add of its operands.
 macro_rules! fused {
     ($(#[$doc:meta])* $name:ident, |$($x:ident),*| ($a:expr, $b:expr, $c:expr)) => {
         $(#[$doc])*
@@ -97,7 +98,7 @@ pub fn fma(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }))
 }
 
-/// A change of sign.
+/// Lowers a change of sign.
 fn sign(low: &mut Lower<'_>, inst: &Instruction, abs: bool) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let (ftz, ty) = (modifiers.take("ftz"), modifiers.take_type()?);

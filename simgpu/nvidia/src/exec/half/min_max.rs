@@ -1,4 +1,4 @@
-//! Minimum and maximum of halves, as those of binary32.
+//! Minimum and maximum of halves, like those of binary32.
 
 use super::value::{Half, Halves};
 use crate::exec::emit::{flags, op, typed};
@@ -6,7 +6,7 @@ use crate::exec::float::choose_signed;
 use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::Instruction;
 
-/// In binary32 and back, which changes nothing but the NaN.
+/// Computes in binary32 and converts back, which changes only the NaN.
 #[inline(always)]
 fn choose<const MAX: bool, const FTZ: bool, const NAN: bool, const XORSIGN: bool, H: Half>(a: H, b: H) -> H {
     let (a, b) = (a.flush::<FTZ>().widen(), b.flush::<FTZ>().widen());
@@ -18,7 +18,7 @@ fn order(low: &mut Lower<'_>, inst: &Instruction, max: bool) -> Result<(), Strin
     let (ftz, nan) = (modifiers.take("ftz"), modifiers.take("NaN"));
     let xorsign = modifiers.take("xorsign");
     if xorsign != modifiers.take("abs") {
-        return Err("it has .xorsign and .abs together".into());
+        return Err(".xorsign and .abs are valid only together".into());
     }
     let ty = modifiers.take_type()?;
     modifiers.finish()?;

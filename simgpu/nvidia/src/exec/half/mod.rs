@@ -1,7 +1,7 @@
 //! Arithmetic of binary16 and bfloat16, single and in pairs.
 //!
-//! Every operation is computed in binary64, where products are exact and what a sum loses is known,
-//! and rounded once ([`value`]).
+//! Every operation is computed in binary64, where products are exact and the rounding error of a
+//! sum can be computed, and rounded once ([`value`]).
 
 mod approx;
 mod arith;

@@ -1,8 +1,8 @@
-//! Values of 16 bits and pairs of them, and their conversions.
+//! 16-bit values, pairs of them, and their conversions.
 //!
-//! A value is rounded once, from binary64: what binary32 cannot hold of it is rounded to odd, after
-//! which rounding to 13 bits or fewer is as if from the value itself (Boldo and Melquiond,
-//! "Emulation of a FMA and correctly rounded sums", 2008).
+//! A value is rounded once, from binary64. If binary32 cannot hold it, it is first rounded to odd;
+//! rounding that result to 13 bits or fewer is the same as rounding the value itself (Boldo and
+//! Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
 
 use crate::exec::lane::number;
 
@@ -16,12 +16,12 @@ pub struct F16(pub u16);
 #[repr(transparent)]
 pub struct BF16(pub u16);
 
-/// Two of them.
+/// A pair of binary16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct F16x2(pub u32);
 
-/// Two of them.
+/// A pair of bfloat16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct BF16x2(pub u32);
@@ -33,47 +33,48 @@ number! {
     BF16x2, BF16x2(0);
 }
 
-/// A number of 16 bits.
+/// A 16-bit number.
 pub trait Half: Copy {
-    /// The least normal number.
+    /// The smallest normal number.
     const LEAST: f32;
-    /// Its bits.
+    /// Returns the bits.
     fn bits(self) -> u16;
-    /// A number of bits.
+    /// Returns the number with these bits.
     fn of_bits(bits: u16) -> Self;
-    /// In binary32, exactly.
+    /// Converts to binary32, exactly.
     fn widen(self) -> f32;
-    /// The nearest to a binary32; a NaN gives the canonical one.
+    /// Rounds a binary32 to nearest; a NaN gives the canonical one.
     fn narrow(x: f32) -> Self;
 
-    /// The nearest to a binary64.
+    /// Rounds a binary64 to nearest.
     #[inline(always)]
     fn narrow_f64(x: f64) -> Self {
         let near = x as f32;
         Self::narrow(to_odd(near, x - f64::from(near)))
     }
 
-    /// Negated.
+    /// Returns the negated number.
     #[inline(always)]
     fn negated(self) -> Self {
         Self::of_bits(self.bits() ^ 0x8000)
     }
 
-    /// Without its sign.
+    /// Returns the magnitude.
     #[inline(always)]
     fn size(self) -> Self {
         Self::of_bits(self.bits() & 0x7fff)
     }
 
-    /// With `FTZ` a subnormal number becomes a zero of its sign.
+    /// With `FTZ`, flushes a subnormal number to a zero of its sign.
     #[inline(always)]
     fn flush<const FTZ: bool>(self) -> Self {
         if FTZ && self.widen().abs() < Self::LEAST { Self::of_bits(self.bits() & 0x8000) } else { self }
     }
 }
 
-/// A binary32 near a value, and what it lacks of it (only the sign matters): the one of its two
-/// neighbours that is odd, unless it is the value. Of an infinity nothing is lacking, as of a NaN.
+/// Rounds to odd, given a binary32 near a value and the difference from the value (only its sign
+/// matters): returns the odd one of the two neighbours, unless `near` is exact. For an infinity or
+/// a NaN, the difference counts as zero.
 #[inline(always)]
 fn to_odd(near: f32, lacking: f64) -> f32 {
     let away = (lacking > 0.0) == near.is_sign_positive();
@@ -102,7 +103,8 @@ impl Half for F16 {
         let magnitude = u32::from(self.0 & 0x7fff) << 13;
         let normal = magnitude + (112 << 23);
         let special = magnitude + (224 << 23);
-        // A subnormal has the exponent of the least normal, and lacks the bit that this takes away.
+        // A subnormal has the exponent of the smallest normal number but no leading one, so the
+        // subtraction removes it.
         let subnormal = f32::from_bits(magnitude + (113 << 23)) - f32::from_bits(113 << 23);
         let bits = if magnitude >= 0x0f80_0000 { special } else { normal };
         let bits = if magnitude < 0x0080_0000 { subnormal.to_bits() } else { bits };
@@ -115,7 +117,7 @@ impl Half for F16 {
         let bits = x.to_bits() & 0x7fff_ffff;
         let even = bits >> 13 & 1;
         let normal = bits.wrapping_sub(112 << 23).wrapping_add(0xfff + even) >> 13;
-        // The sum's last place is that of subnormal binary16.
+        // The last place of the sum is that of a subnormal binary16.
         let subnormal = (f32::from_bits(bits) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
         let half = if bits < 113 << 23 { subnormal } else { normal };
         let half = if bits >= 143 << 23 { 0x7c00 } else { half };
@@ -150,15 +152,15 @@ impl Half for BF16 {
     }
 }
 
-/// One or two numbers of 16 bits.
+/// One 16-bit number or a pair.
 pub trait Halves: Copy {
-    /// Each of them.
+    /// The type of each number.
     type Each: Half;
-    /// A function of each.
+    /// Applies a function to each.
     fn map(self, f: impl Fn(Self::Each) -> Self::Each) -> Self;
-    /// A function of each and another's.
+    /// Applies a function to each and its counterpart.
     fn zip(self, other: Self, f: impl Fn(Self::Each, Self::Each) -> Self::Each) -> Self;
-    /// A function of each and two others'.
+    /// Applies a function to each and its two counterparts.
     fn zip3(self, b: Self, c: Self, f: impl Fn(Self::Each, Self::Each, Self::Each) -> Self::Each) -> Self;
 }
 
@@ -181,12 +183,12 @@ macro_rules! halves {
         }
 
         impl $pair {
-            /// The lower one and the upper one.
+            /// Returns the lower and the upper number.
             #[inline(always)]
             pub fn split(self) -> [$half; 2] {
                 [$half(self.0 as u16), $half((self.0 >> 16) as u16)]
             }
-            /// Both.
+            /// Joins both numbers.
             #[inline(always)]
             pub fn join([low, high]: [$half; 2]) -> Self {
                 Self(u32::from(low.0) | u32::from(high.0) << 16)
@@ -219,15 +221,15 @@ halves! {
     BF16, BF16x2;
 }
 
-/// `a b + c` of numbers that were halves, near and with what it lacks: the product is exact, and
-/// what the sum loses is found by Knuth's two-sum.
+/// Returns `a b + c` of widened halves: the product is exact, and Knuth's two-sum gives the
+/// rounding error of the sum.
 #[inline(always)]
 pub fn fused<H: Half>(a: f32, b: f32, c: f32) -> H {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
     let part = sum - product;
     let lost = (product - (sum - part)) + (c - part);
-    // A sum that lost something has 53 digits, whose last one can say so.
+    // An inexact sum uses all 53 digits, so its last digit can record that.
     let inexact = (lost < 0.0) | (lost > 0.0);
     let away = (lost > 0.0) == (sum > 0.0);
     let moves = inexact & (sum.to_bits() & 1 == 0);

@@ -1,5 +1,5 @@
-//! Arithmetic of more than a word: the carry (or borrow) of a lane, which `.cc` writes and `addc`,
-//! `subc` and `madc` read.
+//! Multi-word arithmetic: the carry (or borrow) of a lane, which `.cc` writes and `addc`, `subc`
+//! and `madc` read.
 
 use super::product::{Wide, take_part};
 use crate::exec::emit::{flags, op, typed};
@@ -9,7 +9,7 @@ use crate::exec::{Place, Program, Step, Warp};
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::Instruction;
 
-/// The carry that came out of an earlier instruction. It is no operand.
+/// The carry of an earlier instruction. It is not an operand.
 #[derive(Clone, Copy)]
 struct Carry(bool);
 
@@ -28,7 +28,7 @@ impl Value for Carry {
     }
 }
 
-/// A result with the carry out of it.
+/// A result with its carry-out.
 #[derive(Clone, Copy)]
 struct Carried<T>(T, bool);
 
@@ -45,7 +45,8 @@ impl<T: Outcome> Outcome for Carried<T> {
 
     #[inline(always)]
     unsafe fn write<const AVX2: bool>(buffer: &Self::Buffer, warp: &mut Warp, step: &Step) {
-        // SAFETY: the caller promises what the trait's method asks: registers of this width.
+        // SAFETY: the caller meets the requirement of the trait's method: the registers have this
+        // width.
         unsafe { T::write::<AVX2>(&buffer.0, warp, step) };
         warp.carry = gather::<AVX2>(&buffer.1) & warp.active | warp.carry & !warp.active;
     }
@@ -66,7 +67,7 @@ pub fn mad(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     product(low, inst, false)
 }
 
-/// A sum, with the carry of an earlier one where `takes` says so.
+/// Lowers a sum; if `takes` is set, it includes the carry of an earlier one.
 fn sum(low: &mut Lower<'_>, inst: &Instruction, takes: bool) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let (gives, ty) = (modifiers.take("cc"), modifiers.take_type()?);
@@ -84,7 +85,7 @@ fn sum(low: &mut Lower<'_>, inst: &Instruction, takes: bool) -> Result<(), Strin
     }))
 }
 
-/// A difference, with the borrow of an earlier one where `takes` says so.
+/// Lowers a difference; if `takes` is set, it includes the borrow of an earlier one.
 fn difference(low: &mut Lower<'_>, inst: &Instruction, takes: bool) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let (gives, ty) = (modifiers.take("cc"), modifiers.take_type()?);
@@ -102,7 +103,7 @@ fn difference(low: &mut Lower<'_>, inst: &Instruction, takes: bool) -> Result<()
     }))
 }
 
-/// A half of a product added to a third operand.
+/// Lowers one half of a product plus a third operand.
 fn product(low: &mut Lower<'_>, inst: &Instruction, takes: bool) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let (gives, part, ty) = (modifiers.take("cc"), take_part(&mut modifiers)?, modifiers.take_type()?);
@@ -110,7 +111,7 @@ fn product(low: &mut Lower<'_>, inst: &Instruction, takes: bool) -> Result<(), S
     let high = match part {
         "hi" => true,
         "lo" => false,
-        _ => return Err("it has no .wide with a carry".into()),
+        _ => return Err(".wide is not valid with a carry".into()),
     };
     typed!(ty, T: u32 s32 u64 s64 => flags!(takes TAKES, high HIGH, gives GIVES => {
         struct Sum;
@@ -131,7 +132,7 @@ fn product(low: &mut Lower<'_>, inst: &Instruction, takes: bool) -> Result<(), S
     }))
 }
 
-/// The bits of an integer as an unsigned one.
+/// Conversion of an integer to the unsigned integer with the same bits.
 trait CastUnsigned {
     type Unsigned;
     fn cast_unsigned_bits(self) -> Self::Unsigned;
@@ -156,7 +157,7 @@ cast_unsigned! {
     i64, u64;
 }
 
-/// What reads the carry.
+/// The instructions that read the carry.
 pub const TABLE: Table = &[
     ("addc", |low, inst| sum(low, inst, true)),
     ("subc", |low, inst| difference(low, inst, true)),

@@ -1,5 +1,5 @@
-//! Quotients and remainders. Of a division by zero PTX says nothing: both are all ones, as on an
-//! H200 for 32 bits.
+//! Quotients and remainders. PTX does not specify a division by zero: here both results are all
+//! ones, as on an H200 for 32 bits.
 
 use crate::exec::emit::{op, typed};
 use crate::lower::{Lower, Modifiers, Table};
@@ -24,5 +24,5 @@ fn rem(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }))
 }
 
-/// Remainders, which floating point has none of.
+/// Remainders, which exist only for integers.
 pub const TABLE: Table = &[("rem", rem)];

@@ -4,7 +4,8 @@ use crate::exec::emit::{flags, op, ptx};
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Kind, Type};
 
-/// The signedness of both factors, and the type of the sum: signed where one of them is.
+/// Returns the signedness of both factors, and the type of the sum, which is signed if one of the
+/// factors is.
 fn take_types(modifiers: &mut Modifiers<'_>) -> Result<(bool, bool, Type), String> {
     let (a, b) = (modifiers.take_type()?, modifiers.take_type()?);
     for ty in [a, b] {
@@ -16,14 +17,14 @@ fn take_types(modifiers: &mut Modifiers<'_>) -> Result<(bool, bool, Type), Strin
     Ok((signed(a), signed(b), if signed(a) { a } else { b }))
 }
 
-/// A byte of a word, counted from the lowest.
+/// Returns a byte of a word, counted from the lowest.
 #[inline(always)]
 fn byte<const SIGNED: bool>(word: u32, at: u32) -> i32 {
     let byte = (word >> (8 * at)) as u8;
     if SIGNED { (byte as i8).into() } else { byte.into() }
 }
 
-/// Half of a word.
+/// Returns one half of a word.
 #[inline(always)]
 fn half<const SIGNED: bool>(word: u32, at: u32) -> i32 {
     let half = (word >> (16 * at)) as u16;
@@ -43,7 +44,7 @@ fn dp4a(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
 
 fn dp2a(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
-    let half_of_b = modifiers.take_any(&["lo", "hi"]).ok_or("it says neither .lo nor .hi")?;
+    let half_of_b = modifiers.take_any(&["lo", "hi"]).ok_or("it has neither .lo nor .hi")?;
     let high = half_of_b == "hi";
     let (a_signed, b_signed, ty) = take_types(&mut modifiers)?;
     modifiers.finish()?;

@@ -17,7 +17,7 @@ pub fn max(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     order(low, inst, true)
 }
 
-/// The least or the greatest; with `.relu` not below zero.
+/// Lowers a minimum or maximum; with `.relu` the result is not below zero.
 fn order(low: &mut Lower<'_>, inst: &Instruction, max: bool) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let relu = modifiers.take("relu");
@@ -37,11 +37,11 @@ fn order(low: &mut Lower<'_>, inst: &Instruction, max: bool) -> Result<(), Strin
     })))
 }
 
-/// As above, of both halves of a word.
+/// Lowers a minimum or maximum of both halves of a word.
 fn pairs(low: &mut Lower<'_>, inst: &Instruction, max: bool, signed: bool, relu: bool) -> Result<(), String> {
     if !signed {
         if relu {
-            return Err("it has .relu with signed integers alone".into());
+            return Err(".relu is valid only with signed integers".into());
         }
         return flags!(max MAX => op!(low, inst, WORD, [WORD, WORD], |a: u32, b: u32| -> u32 {
             both(a, b, |a, b| if MAX { a.max(b) } else { a.min(b) })

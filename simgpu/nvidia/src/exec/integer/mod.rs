@@ -15,5 +15,5 @@ pub use divide::div;
 
 use crate::lower::Table;
 
-/// The opcodes that are for integers alone.
+/// The opcodes that exist only for integers.
 pub const TABLES: &[Table] = &[carry::TABLE, divide::TABLE, dot::TABLE, product::TABLE];

@@ -1,17 +1,17 @@
-//! Products, with and without a sum, and sums of absolute differences.
+//! Products, with and without an addition, and sums of absolute differences.
 
 use super::carry;
 use crate::exec::emit::{flags, op, typed};
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Type};
 
-/// An integer whose product with another has twice its width.
+/// An integer with a product of twice its width.
 pub trait Wide: Copy {
-    /// Of twice the width.
+    /// The type of twice the width.
     type Double;
-    /// The whole product.
+    /// Returns the full product.
     fn wide(self, other: Self) -> Self::Double;
-    /// Its upper half.
+    /// Returns the upper half of the product.
     fn high(self, other: Self) -> Self;
 }
 
@@ -40,9 +40,9 @@ wide! {
     i64, i128;
 }
 
-/// Which part of a product is asked for.
+/// Takes the modifier that selects a part of the product.
 pub fn take_part(modifiers: &mut Modifiers<'_>) -> Result<&'static str, String> {
-    modifiers.take_any(&["lo", "hi", "wide"]).ok_or_else(|| "it says none of .lo, .hi and .wide".into())
+    modifiers.take_any(&["lo", "hi", "wide"]).ok_or_else(|| "it has none of .lo, .hi and .wide".into())
 }
 
 fn doubled(ty: Type) -> Type {
@@ -91,13 +91,13 @@ pub fn mad(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
                 a.wide(b).wrapping_add(c)
             })
         }),
-        _ => Err("it has .sat with .hi alone".into()),
+        _ => Err(".sat is valid only with .hi".into()),
     }
 }
 
-/// An integer of which 24 bits are multiplied.
+/// An integer for 24-bit multiplication.
 trait Short {
-    /// The product of the low 24 bits of two: its bits 16 to 47, or 0 to 31.
+    /// Returns the product of the low 24 bits of two integers: its bits 16 to 47, or 0 to 31.
     fn short<const HIGH: bool>(self, other: Self) -> Self;
 }
 
@@ -131,7 +131,7 @@ fn mad24(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let (high, sat, ty) = (take_half(&mut modifiers)?, modifiers.take("sat"), modifiers.take_type()?);
     modifiers.finish()?;
     match (sat, high) {
-        (true, false) => Err("it has .sat with .hi alone".into()),
+        (true, false) => Err(".sat is valid only with .hi".into()),
         (true, true) => typed!(ty, T: s32 => {
             op!(low, inst, ty, [ty, ty, ty], |a: T, b: T, c: T| -> T { a.short::<true>(b).saturating_add(c) })
         }),
@@ -141,7 +141,7 @@ fn mad24(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }
 }
 
-/// True for `.hi`, false for `.lo`.
+/// Returns true for `.hi` and false for `.lo`.
 fn take_half(modifiers: &mut Modifiers<'_>) -> Result<bool, String> {
     match take_part(modifiers)? {
         "wide" => Err("it has no .wide".into()),
@@ -158,5 +158,5 @@ fn sad(low: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     }))
 }
 
-/// Products of 24 bits, and sums of absolute differences.
+/// 24-bit products, and sums of absolute differences.
 pub const TABLE: Table = &[("mul24", mul24), ("mad24", mad24), ("sad", sad)];

@@ -5,12 +5,12 @@ use crate::exec::emit::{op, typed};
 use crate::lower::{Lower, Modifiers};
 use crate::ptx::ast::{Instruction, Type};
 
-/// The type of pairs of 16-bit integers, if the instruction is for them: true for signed ones.
+/// Returns whether the pair is signed, if the instruction is for pairs of 16-bit integers.
 pub fn take_pair(modifiers: &mut Modifiers<'_>) -> Option<bool> {
     modifiers.take_any(&["u16x2", "s16x2"]).map(|name| name == "s16x2")
 }
 
-/// Does something to both halves of a word.
+/// Applies a function to both halves of a word.
 #[inline(always)]
 pub fn both(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16

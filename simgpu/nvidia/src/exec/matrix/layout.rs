@@ -1,7 +1,7 @@
-//! Which element of a matrix is where: "Matrix Fragments for mma" of the PTX ISA, for elements of 8
-//! bits and sums of 32.
+//! The position of each matrix element in the registers: "Matrix Fragments for mma" of the PTX ISA,
+//! for 8-bit elements and 32-bit sums.
 
-/// A shape: `m` by `k` times `k` by `n`, which is 8.
+/// A shape: an `m` by `k` matrix times a `k` by `n` matrix; `n` is 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Rows of the first matrix, and of the sum.
@@ -14,7 +14,7 @@ pub struct Shape {
 pub const N: usize = 8;
 
 impl Shape {
-    /// That of a name.
+    /// Returns the shape with a name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "m8n8k16" => Some(Self { m: 8, k: 16 }),
@@ -24,36 +24,36 @@ impl Shape {
         }
     }
 
-    /// Registers of the first matrix: four elements each.
+    /// Returns the number of registers of the first matrix; each holds four elements.
     pub fn a_registers(self) -> usize {
         self.m * self.k / 128
     }
 
-    /// Registers of the second matrix.
+    /// Returns the number of registers of the second matrix.
     pub fn b_registers(self) -> usize {
         self.k * N / 128
     }
 
-    /// Registers of the sum.
+    /// Returns the number of registers of the sum.
     pub fn c_registers(self) -> usize {
         self.m * N / 32
     }
 
-    /// Row and column of the first of the four elements that a lane has in a register of the first
+    /// Returns row and column of the first of a lane's four elements in a register of the first
     /// matrix; the others follow in the row.
     pub fn a_at(self, lane: usize, register: usize) -> (usize, usize) {
-        // Registers go down the rows first.
+        // Consecutive registers first go down the rows.
         let rows = self.m / 8;
         (lane / 4 + 8 * (register % rows), lane % 4 * 4 + 16 * (register / rows))
     }
 
-    /// Row and column of the first of the four elements in a register of the second matrix; the
-    /// others follow in the column.
+    /// Returns row and column of the first of the four elements in a register of the second matrix;
+    /// the others follow in the column.
     pub fn b_at(self, lane: usize, register: usize) -> (usize, usize) {
         (lane % 4 * 4 + 16 * register, lane / 4)
     }
 
-    /// Row and column of a register of the sum.
+    /// Returns row and column of a register of the sum.
     pub fn c_at(self, lane: usize, register: usize) -> (usize, usize) {
         (lane / 4 + 8 * (register / 2), lane % 4 * 2 + register % 2)
     }

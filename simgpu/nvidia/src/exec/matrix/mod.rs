@@ -1,7 +1,7 @@
-//! `mma`: products of small matrices that a warp holds together.
+//! `mma`: products of small matrices that are distributed over a warp.
 //!
-//! Products of integers are exact, and so they are here. Those of floating point are not: NVIDIA
-//! does not document how their sums are rounded, and so they are refused.
+//! Integer products are exact, on cards and here. Floating-point products are not, and NVIDIA does
+//! not document how their sums are rounded, so they are rejected.
 
 mod layout;
 mod mma;

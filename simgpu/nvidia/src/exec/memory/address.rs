@@ -1,5 +1,4 @@
-//! Address operands: what they are made of, which memory they reach, and the addresses of all
-//! lanes.
+//! Address operands: their parts, the memory that they refer to, and the addresses of all lanes.
 
 use super::checked_access;
 use super::operation::Form;
@@ -8,43 +7,43 @@ use crate::exec::{Env, Exec, Flow, LANES, Place, Program, Step, Warp};
 use crate::lower::{Location, Lower, Modifiers};
 use crate::ptx::ast::{Base, Operand, Space};
 
-/// The memory that an address reaches.
+/// The memory that an address refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
-    /// Device memory that kernels write: `.global`.
+    /// Writable device memory: `.global`.
     Global,
-    /// Device memory that they do not write: `.const`, and the argument buffer by its address.
+    /// Read-only device memory: `.const`, and the argument buffer by its address.
     Constant,
     /// `.shared`
     Shared,
     /// `.local`, and the parameters of calls.
     Local,
-    /// The argument buffer, by offsets in it.
+    /// The argument buffer, by offset.
     Arguments,
-    /// Whatever the address says.
+    /// The address decides.
     Generic,
 }
 
 /// An address operand.
 #[derive(Debug, Clone, Copy)]
 pub struct Address {
-    /// Which memory it reaches.
+    /// The memory that it refers to.
     pub memory: Memory,
-    /// The register that it starts from, if any.
+    /// The base register, if any.
     pub base: Place,
-    /// The register has 32 bits.
+    /// Whether the base register has 32 bits.
     pub narrow: bool,
-    /// Added to the register, or all of the address.
+    /// Added to the register, or the complete address.
     pub offset: u64,
 }
 
-/// Takes the state space of an instruction; generic where none is given.
+/// Takes the state space of an instruction; the default is generic.
 pub fn take_space(modifiers: &mut Modifiers<'_>) -> Space {
     let names = [
         ("global", Space::Global),
         ("shared", Space::Shared),
         ("shared::cta", Space::Shared),
-        // Without clusters each block is one of its own.
+        // Without clusters, each block is a cluster of its own.
         ("shared::cluster", Space::Shared),
         ("local", Space::Local),
         ("param", Space::Param),
@@ -55,19 +54,19 @@ pub fn take_space(modifiers: &mut Modifiers<'_>) -> Space {
     names.into_iter().find(|(name, _)| modifiers.take(name)).map_or(Space::Generic, |(_, space)| space)
 }
 
-/// The address that an operand of an instruction says, in a state space.
+/// Returns the address of an operand in a state space.
 ///
 /// # Errors
-/// It is no address, or one of another space.
+/// Fails if it is not an address, or is one of another space.
 pub fn address(lower: &Lower<'_>, operand: &Operand, space: Space) -> Result<Address, String> {
-    let Operand::Address(base, offset) = operand else { return Err(format!("the operand {operand:?} is no address")) };
+    let Operand::Address(base, offset) = operand else { return Err(format!("operand {operand:?} is not an address")) };
     let memory = match space {
         Space::Global => Memory::Global,
         Space::Const => Memory::Constant,
         Space::Shared => Memory::Shared,
         Space::Local => Memory::Local,
-        // A register has the generic address of a parameter; offsets in the buffer are known where
-        // it is named.
+        // A register holds the generic address of a parameter; only a named parameter has a known
+        // offset in the buffer.
         Space::Param => Memory::Constant,
         Space::Generic => Memory::Generic,
     };
@@ -87,7 +86,7 @@ pub fn address(lower: &Lower<'_>, operand: &Operand, space: Space) -> Result<Add
                 (32, _) if space == Space::Param => {
                     Ok(Address { memory: Memory::Arguments, base, narrow: true, offset: *offset as u64 })
                 }
-                (bits, _) => Err(format!("{} has {bits} bits, and the address has 64", lower.register(*id).name)),
+                (bits, _) => Err(format!("{} has {bits} bits, but the address has 64", lower.register(*id).name)),
             }
         }
         Base::Symbol(name) => {
@@ -103,22 +102,22 @@ pub fn address(lower: &Lower<'_>, operand: &Operand, space: Space) -> Result<Add
     }
 }
 
-/// Where a variable is.
+/// Returns the location of a variable.
 ///
 /// # Errors
-/// There is none of this name.
+/// Fails if no variable has this name.
 pub fn location(lower: &Lower<'_>, name: &str) -> Result<Location, String> {
-    lower.locations.get(name).copied().ok_or_else(|| format!("{name} is no variable"))
+    lower.locations.get(name).copied().ok_or_else(|| format!("{name} is not a variable"))
 }
 
-/// The addresses of all lanes, active or not.
+/// Returns the addresses of all lanes, active or not.
 #[inline(always)]
 pub fn addresses(warp: &Warp, program: &Program, base: Place, form: &Form) -> [u64; LANES] {
     let offset = form.offset;
     if base == Place::NONE {
         return [offset; LANES];
     }
-    // SAFETY: lowering found a register of this width.
+    // SAFETY: lowering checked that the register has this width.
     unsafe {
         let base = row(warp, program, base);
         if form.narrow {
@@ -131,7 +130,7 @@ pub fn addresses(warp: &Warp, program: &Program, base: Place, form: &Form) -> [u
     }
 }
 
-/// Adds the step of a form, at an address.
+/// Adds the step of a form with an address.
 pub fn push(lower: &mut Lower<'_>, mut form: Form, address: Address) {
     (form.offset, form.narrow) = (address.offset, address.narrow);
     let (fast, base) = match address.memory {

@@ -1,4 +1,4 @@
-//! Atomics: `atom`, which gives the old value, and `red`, which does not.
+//! Atomics: `atom`, which returns the old value, and `red`, which does not.
 
 use super::address::{Memory, address, push, take_space};
 use super::atomic_op::change;
@@ -19,9 +19,9 @@ fn atomic(lower: &mut Lower<'_>, inst: &Instruction, returns: bool) -> Result<()
     let space = take_space(&mut modifiers);
     let operation = modifiers
         .take_any(&["add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas"])
-        .ok_or("it has no operation that is known")?;
+        .ok_or("it has no known operation")?;
     if !returns && matches!(operation, "exch" | "cas") {
-        return Err(format!("a reduction has no operation .{operation}"));
+        return Err(format!("a reduction cannot have the operation .{operation}"));
     }
     let policy = take_hints(&mut modifiers);
     let kept = modifiers.take("noftz");
@@ -30,28 +30,28 @@ fn atomic(lower: &mut Lower<'_>, inst: &Instruction, returns: bool) -> Result<()
     let halves =
         matches!(ty.kind, Kind::BFloat | Kind::HalfPair | Kind::BFloatPair) || ty.kind == Kind::Float && ty.bits == 16;
     if halves != kept {
-        return Err("halves are added with .noftz, and no others".into());
+        return Err(".noftz is required for the addition of halves and invalid otherwise".into());
     }
     if ty.bits == 128 && !is_x86_feature_detected!("cmpxchg16b") {
-        return Err("the processor has no atomics of 16 bytes".into());
+        return Err("the host processor has no 16-byte atomics".into());
     }
     let name = type_name(ty);
     let (global, shared) =
-        change(operation, &name).ok_or_else(|| format!("there is no atomic .{operation} of {name}"))?;
+        change(operation, &name).ok_or_else(|| format!("the atomic .{operation} does not support {name}"))?;
 
     let first = usize::from(returns);
     let sources = if operation == "cas" { 2 } else { 1 };
     expect_operands(lower, inst, first + 1 + sources, policy)?;
     let at = address(lower, &inst.operands[first], space)?;
     if !matches!(at.memory, Memory::Global | Memory::Shared | Memory::Generic) {
-        return Err("atomics are for global and shared memory".into());
+        return Err("atomics support only global and shared memory".into());
     }
     let mut registers = [Place::NONE; MOST];
     for (place, operand) in registers.iter_mut().zip(&inst.operands[first + 1..][..sources]) {
         *place = match operand {
             Operand::Register(_) => lower.source(operand, ty)?,
             constant if ty.bits <= 64 => lower.source(constant, ty)?,
-            other => return Err(format!("the operand {other:?} is no source of {} bits", ty.bits)),
+            other => return Err(format!("the operand {other:?} is not a source of {} bits", ty.bits)),
         };
     }
     let old = match &inst.operands[0] {
@@ -79,7 +79,7 @@ fn atomic(lower: &mut Lower<'_>, inst: &Instruction, returns: bool) -> Result<()
     Ok(())
 }
 
-/// As it is written.
+/// Returns the PTX name of a type.
 fn type_name(ty: Type) -> String {
     match ty.kind {
         Kind::Bits => format!("b{}", ty.bits),

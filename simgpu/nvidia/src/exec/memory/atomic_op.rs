@@ -1,4 +1,4 @@
-//! What atomics make of the value in memory. They are atomic between the host's threads.
+//! The read-modify-write operations of atomics. They are atomic between the host's threads.
 
 use super::operation::{Form, Lanes, Places, lanes_in};
 use crate::exec::lane::{row, write};
@@ -6,15 +6,15 @@ use crate::exec::{LANES, Place, Program, Warp};
 use half::{bf16, f16};
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-/// What an atomic works on.
+/// The word that an atomic operates on.
 trait Word: Copy {
     const ZERO: Self;
 
-    /// Replaces the value at `at`, and gives the old one.
+    /// Replaces the value at `at` and returns the old one.
     ///
     /// # Safety
-    /// The value at `at` may be accessed, at a multiple of its size, and by other threads through
-    /// this function alone or with the race that the simulated kernel has.
+    /// The value at `at` may be accessed, and its address is a multiple of its size. Other threads
+    /// access it only through this function, or with a race that the simulated kernel itself has.
     unsafe fn update(at: *mut u8, new: impl Fn(Self) -> Self) -> Self;
 }
 
@@ -49,7 +49,7 @@ impl Word for u128 {
     unsafe fn update(at: *mut u8, new: impl Fn(Self) -> Self) -> Self {
         let mut old = 0;
         loop {
-            // SAFETY: as the caller promises; lowering found that the processor has the
+            // SAFETY: as the caller promises; lowering checked that the processor has the
             // instruction.
             let now = unsafe { exchange(at.cast(), old, new(old)) };
             if now == old {
@@ -60,14 +60,14 @@ impl Word for u128 {
     }
 }
 
-/// Stores `new` where `old` is, and gives what was there.
+/// Stores `new` if the value is `old`, and returns the previous value.
 ///
 /// # Safety
-/// As [`Word::update`] says, on a processor that has the instruction.
+/// The requirements of [`Word::update`], on a processor that has the instruction.
 unsafe fn exchange(at: *mut u128, old: u128, new: u128) -> u128 {
     let (low, high): (u64, u64);
-    // SAFETY: as the caller promises. The compiler keeps RBX to itself, which therefore changes
-    // places with RSI meanwhile.
+    // SAFETY: as the caller promises. The compiler reserves RBX, so the code exchanges it with RSI
+    // for the duration.
     unsafe {
         std::arch::asm!(
             "xchg rsi, rbx",
@@ -84,44 +84,44 @@ unsafe fn exchange(at: *mut u128, old: u128, new: u128) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
 
-/// What an atomic makes of the value in memory.
+/// The operation of an atomic on the value in memory.
 trait Change {
-    /// What it works on.
+    /// The word type.
     type Word: Word;
-    /// The new value from the old one and the operands.
+    /// Returns the new value from the old one and the operands.
     fn new(old: Self::Word, data: Self::Word, second: Self::Word) -> Self::Word;
 }
 
-/// Does it for lanes, one after the other.
+/// Performs the operation for lanes, one after the other.
 unsafe fn perform<C: Change>(warp: &mut Warp, program: &Program, form: &Form, lanes: u32, at: &Places) {
-    // Copies: what is written may lie over them.
+    // Copies of the operands, because the destination may overlap them.
     let operand = |place: Place| match place {
         Place::NONE => [C::Word::ZERO; LANES],
-        // SAFETY: lowering gave sources of this width.
+        // SAFETY: lowering gave the step sources of this width.
         place => unsafe { *row(warp, program, place).cast::<[C::Word; LANES]>() },
     };
     let (data, second) = (operand(form.registers[0]), operand(form.registers[1]));
     let mut before = [C::Word::ZERO; LANES];
     for lane in lanes_in(lanes) {
-        // SAFETY: as the caller promises, and the check let only aligned lanes pass.
+        // SAFETY: as the caller promises, and the check accepted only aligned lanes.
         before[lane] = unsafe { C::Word::update(at[lane], |old| C::new(old, data[lane], second[lane])) };
     }
     if form.old != Place::NONE {
         let active = std::mem::replace(&mut warp.active, lanes);
-        // SAFETY: lowering gave a register of this width.
+        // SAFETY: lowering gave the step a register of this width.
         unsafe { write(warp, form.old, &before) };
         warp.active = active;
     }
 }
 
-/// The functions of an atomic by its operation and type (`add`, `u32`): in global and in shared
-/// memory. None where there is no such atomic.
+/// Returns the functions of an atomic by operation and type (`add`, `u32`), for global and for
+/// shared memory; `None` if there is no such atomic.
 pub fn change(operation: &str, ty: &str) -> Option<(Lanes, Lanes)> {
     CHANGES.iter().find(|row| row.0 == operation && row.1.contains(&ty)).map(|row| (row.2, row.3))
 }
 
-/// Declares atomics: of the old value, the operand and, where there is a third name, the second
-/// operand. Where there are two functions, the second is for shared memory.
+/// Declares atomics as functions of the old value, the operand and, with a third name, the second
+/// operand. If there are two functions, the second is for shared memory.
 macro_rules! changes {
     ($($operation:literal, $($ty:literal)|*, $word:ty: $global:expr $(, $shared:expr)?;)*) => {
         const CHANGES: &[(&str, &[&str], Lanes, Lanes)] = &[$({
@@ -155,31 +155,31 @@ macro_rules! changes {
     };
 }
 
-/// The sum of floats, of which subnormal ones are zeros of their sign where `FLUSH` says so: PTX
-/// has it in global memory, not in shared.
+/// Adds floats. With `FLUSH`, subnormal numbers are flushed to zeros of their sign, as PTX
+/// specifies for global memory, but not for shared memory.
 #[inline(always)]
 fn sum_f32<const FLUSH: bool>(old: u32, data: u32) -> u32 {
     let flushed = |bits: u32| if FLUSH && bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits };
     let sum = f32::from_bits(flushed(old)) + f32::from_bits(flushed(data));
-    // The NaN that PTX's single-precision additions give.
+    // The NaN of PTX's single-precision additions.
     if sum.is_nan() { 0x7fff_ffff } else { flushed(sum.to_bits()) }
 }
 
-/// The single-precision sum of halves is exact enough to be rounded again.
+/// The single-precision sum of halves is accurate enough to be rounded again.
 #[inline(always)]
 fn sum_f16(old: u16, data: u16) -> u16 {
     let sum = f16::from_bits(old).to_f32() + f16::from_bits(data).to_f32();
     if sum.is_nan() { 0x7fff } else { f16::from_f32(sum).to_bits() }
 }
 
-/// As [`sum_f16`].
+/// See [`sum_f16`].
 #[inline(always)]
 fn sum_bf16(old: u16, data: u16) -> u16 {
     let sum = bf16::from_bits(old).to_f32() + bf16::from_bits(data).to_f32();
     if sum.is_nan() { 0x7fff } else { bf16::from_f32(sum).to_bits() }
 }
 
-/// Each half on its own.
+/// Applies a function to each half separately.
 #[inline(always)]
 fn on_halves(old: u32, data: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(old as u16, data as u16)) | u32::from(f((old >> 16) as u16, (data >> 16) as u16)) << 16

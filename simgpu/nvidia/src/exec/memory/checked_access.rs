@@ -1,5 +1,4 @@
-//! The memories, reached by lanes with their addresses: each access is checked, and then made for
-//! the lanes that may make it.
+//! Accesses of lanes to the memories: checks each access, then performs it for the lanes that pass.
 
 use super::operation::{Form, disagreeing, lanes_in, stored};
 use super::{APERTURE, LOCAL_APERTURE, SHARED_APERTURE, private};
@@ -8,18 +7,18 @@ use crate::exec::{Env, LANES, Warp};
 use isobit_simgpu_core::check::{Access, Checked, LANES as CHECKED_LANES};
 use isobit_simgpu_core::finding::{Finding, FindingKind};
 
-/// How the accesses of a warp lie, where that is simple.
+/// The pattern of a warp's accesses, if it is a simple one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// The active lanes follow each other, and so do their bytes, from here on.
+    /// The active lanes are consecutive, and so are their bytes, starting here.
     Row(u64),
-    /// All lanes are at one place.
+    /// All lanes access the same address.
     Same(u64),
-    /// Neither.
+    /// Any other pattern.
     Other,
 }
 
-/// How accesses of `bytes` bytes by the lanes of `mask` lie. The mask is not empty.
+/// Returns the pattern of accesses of `bytes` bytes by the lanes of `mask`. The mask is not empty.
 #[inline(always)]
 pub fn shape(mask: u32, addresses: &[u64; LANES], bytes: u32) -> Shape {
     let first = mask.trailing_zeros();
@@ -37,7 +36,7 @@ pub fn shape(mask: u32, addresses: &[u64; LANES], bytes: u32) -> Shape {
             rows |= (address ^ start.wrapping_add(lane as u64 * u64::from(bytes))) & active;
             places |= (address ^ at) & active;
         }
-        // The lanes follow each other where adding to the lowest bit leaves none of them.
+        // The lanes are consecutive if adding the lowest bit to the mask clears all of them.
         rows |= u64::from(mask & mask.wrapping_add(1 << first));
     }
     match (rows, places) {
@@ -47,7 +46,7 @@ pub fn shape(mask: u32, addresses: &[u64; LANES], bytes: u32) -> Shape {
     }
 }
 
-/// Global memory. Device addresses are addresses of this process.
+/// Accesses global memory. Device addresses are addresses of this process.
 #[inline(always)]
 pub fn global(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
     if !form.access.is_atomic() {
@@ -58,9 +57,9 @@ pub fn global(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addres
             Shape::Row(at) => {
                 let all = u64::from(mask.count_ones()) * bytes;
                 if env.launch.check_run(&place, form.access, at, all, form.align, cache) {
-                    // SAFETY: the check found all of the row in a live allocation. Where other
-                    // threads of the simulated card access it at the same time, the kernel has a
-                    // race, which the checks tell.
+                    // SAFETY: the check found the whole row in a live allocation. If other threads
+                    // of the simulated card access it at the same time, the kernel has a race,
+                    // which the checks report.
                     unsafe { form.in_row(warp, env.program, form.lanes, mask, at as *mut u8) };
                     return;
                 }
@@ -98,7 +97,7 @@ fn scattered(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, address
     }
 }
 
-/// Checks accesses of so many bytes, with so great an alignment, to global memory, lane by lane.
+/// Checks accesses to global memory of this size and alignment, lane by lane.
 pub fn check_scattered(
     warp: &Warp,
     env: &mut Env<'_>,
@@ -114,7 +113,7 @@ pub fn check_scattered(
     env.launch.check_scattered(&place, access, site, mask.into(), &all, bytes, align, cache, env.describe)
 }
 
-/// Shared memory, by addresses in it.
+/// Accesses shared memory, by address within it.
 #[inline(always)]
 pub fn shared(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
     if !form.access.is_atomic() {
@@ -124,8 +123,8 @@ pub fn shared(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addres
                 let all = mask.count_ones() * form.bytes;
                 if env.shared.check_run(&place, form.access, at, all, form.align, env.launch) {
                     let at = env.shared.bytes_mut().as_mut_ptr().wrapping_add(at as usize);
-                    // SAFETY: the check found all of the row inside, and only this thread of the
-                    // host reaches it.
+                    // SAFETY: the check found the whole row inside, and only this host thread
+                    // accesses it.
                     unsafe { form.in_row(warp, env.program, form.shared, mask, at) };
                     return;
                 }
@@ -152,8 +151,8 @@ fn shared_scattered(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, 
     let lanes = checked.lanes as u32;
     let start = env.shared.bytes_mut().as_mut_ptr();
     let places = addresses.map(|address| start.wrapping_add(address as usize));
-    // SAFETY: the check found the bytes of these lanes inside, and only this thread of the host
-    // reaches them.
+    // SAFETY: the check found the bytes of these lanes inside, and only this host thread accesses
+    // them.
     unsafe { (form.shared)(warp, env.program, form, lanes, &places) };
     if checked.overlap != 0
         && let stored = stored(warp, env.program, form, lanes)
@@ -164,7 +163,7 @@ fn shared_scattered(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, 
     }
 }
 
-/// Checks accesses of so many bytes, with so great an alignment, to shared memory.
+/// Checks accesses to shared memory of this size and alignment.
 pub fn check_shared(
     warp: &Warp,
     env: &mut Env<'_>,
@@ -181,23 +180,23 @@ pub fn check_shared(
     env.shared.check(&place, access, warp.site(), mask.into(), &all, bytes, align, env.launch, env.describe)
 }
 
-/// An address in shared or local memory, where what no 32 bits can say is as far outside as they
-/// can.
+/// Returns an address in shared or local memory as 32 bits; a larger address becomes the largest
+/// 32-bit one, which is out of bounds.
 #[inline(always)]
 pub fn low(address: u64) -> u32 {
     address.min(u32::MAX.into()) as u32
 }
 
-/// Local memory, by addresses in each thread's own.
+/// Accesses local memory, by address within each thread's memory.
 #[inline(always)]
 pub fn local(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
     let lanes = private::check(warp, env, form, mask, addresses);
     let places = warp.private.places(addresses);
-    // SAFETY: the check found the bytes of these lanes inside of what each of them has.
+    // SAFETY: the check found the bytes of these lanes inside each lane's memory.
     unsafe { (form.lanes)(warp, env.program, form, lanes, &places) };
 }
 
-/// The argument buffer, by offsets in it.
+/// Reads the argument buffer, by offset.
 #[inline(always)]
 pub fn arguments(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
     let end = env.arguments.len() as u64;
@@ -206,7 +205,7 @@ pub fn arguments(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, add
     if let (Shape::Same(at), Some(same)) = (shape(mask, addresses, form.bytes), form.same)
         && fits(at)
     {
-        // SAFETY: the bytes lie in the buffer, and a form that has `same` only loads.
+        // SAFETY: the bytes are inside the buffer, and a form that has `same` only loads.
         unsafe { same(warp, env.program, form, mask, start.wrapping_add(at as usize)) };
         return;
     }
@@ -218,7 +217,8 @@ pub fn arguments(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, add
         lanes &= !(1 << lane);
     }
     let places = addresses.map(|at| start.wrapping_add(at as usize));
-    // SAFETY: the bytes of these lanes lie in the buffer, which lowering lets no form write.
+    // SAFETY: the bytes of these lanes are inside the buffer, and lowering rejects forms that write
+    // it.
     unsafe { (form.lanes)(warp, env.program, form, lanes, &places) };
 }
 
@@ -226,7 +226,7 @@ pub fn arguments(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, add
 fn outside_of_arguments(warp: &Warp, env: &Env<'_>, form: &Form, lane: usize, at: u64) {
     let instruction = env.describe.instruction(warp.site());
     let thread = env.describe.thread(&warp.place(env), lane as u32);
-    let buffer = format!("arguments of {} bytes", env.arguments.len());
+    let buffer = format!("argument buffer of {} bytes", env.arguments.len());
     let (kind, what) = match at.is_multiple_of(form.align.into()) {
         true => (FindingKind::OutOfBounds, "lies outside"),
         false => (FindingKind::Misaligned, "is misaligned"),
@@ -243,8 +243,8 @@ fn outside_of_arguments(warp: &Warp, env: &Env<'_>, form: &Form, lane: usize, at
     });
 }
 
-/// Generic addresses: those in the apertures reach shared and local memory, all others global
-/// memory.
+/// Accesses generic addresses: those in the apertures refer to shared and local memory, all others
+/// to global memory.
 #[inline(always)]
 pub fn generic(warp: &mut Warp, env: &mut Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) {
     let high = addresses.iter().enumerate().fold(0, |high, (lane, address)| {

@@ -1,10 +1,11 @@
 //! Asynchronous copies from global to shared memory: `cp.async`.
 //!
-//! A copy reads its source at any time between the instruction and the end of the wait for it, and
-//! writes its destination at any such time. Here the source is read and checked at the instruction.
-//! The destination is checked twice: at the instruction, since another warp that still reads there
-//! has a race with the copy from then on, and at the end of the wait, which is when others may see
-//! what was written. Between the two it counts as not written.
+//! A copy may read its source at any time between the instruction and the end of the wait for it,
+//! and may write its destination at any time in the same period. Here the instruction reads and
+//! checks the source. The destination is checked twice: at the instruction, because another warp
+//! that still reads there has a race with the copy from then on; and at the end of the wait, when
+//! other threads may see the written data. Between the two checks, the destination counts as not
+//! written.
 
 use super::address::{address, addresses};
 use super::checked_access;
@@ -23,7 +24,7 @@ pub const TABLE: Table = &[("cp", lower)];
 fn lower(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     if !modifiers.take("async") {
-        return Err("only asynchronous copies are known".into());
+        return Err("only asynchronous copies are simulated".into());
     }
     match modifiers.take_any(&["commit_group", "wait_group", "wait_all"]) {
         None => copy(lower, inst, modifiers),
@@ -48,7 +49,7 @@ fn group(
         [Operand::Integer(left)] if number => {
             u32::try_from(*left).map_err(|_| format!("{left} groups are too many"))?
         }
-        _ => return Err("it takes the number of groups, where it takes anything".into()),
+        _ => return Err("its only possible operand is the number of groups".into()),
     };
     let step = Step { extra, ..lower.step(run) };
     lower.push(step);
@@ -71,19 +72,19 @@ fn wait_all(warp: &mut Warp, _: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// Places of a step's sources.
+/// Indices of a step's sources.
 const TO: usize = 0;
 /// See [`TO`].
 const FROM: usize = 1;
-/// See [`TO`]: how many bytes are read, the others being zeros.
+/// See [`TO`]: the number of bytes to read; the remaining bytes are zeros.
 const READ: usize = 2;
-/// See [`TO`]: the predicate by which nothing is read.
+/// See [`TO`]: the predicate that skips the read.
 const IGNORED: usize = 3;
 
 fn copy(lower: &mut Lower<'_>, inst: &Instruction, mut modifiers: Modifiers<'_>) -> Result<(), String> {
-    let through = modifiers.take_any(&["ca", "cg"]).ok_or("it is no copy that is known")?;
+    let through = modifiers.take_any(&["ca", "cg"]).ok_or("this kind of copy is not simulated")?;
     if !modifiers.take("shared") && !modifiers.take("shared::cta") || !modifiers.take("global") {
-        return Err("it copies from global to shared memory".into());
+        return Err("it must copy from global to shared memory".into());
     }
     let policy = take_hints(&mut modifiers);
     modifiers.finish()?;
@@ -92,10 +93,10 @@ fn copy(lower: &mut Lower<'_>, inst: &Instruction, mut modifiers: Modifiers<'_>)
         lower.source(policy, Type { kind: Kind::Bits, bits: 64 })?;
     }
     let [to, from, Operand::Integer(bytes), rest @ ..] = operands else {
-        return Err("it takes two addresses and a constant size".into());
+        return Err("it needs two addresses and a constant size".into());
     };
     if !matches!((through, bytes), ("ca", 4 | 8 | 16) | ("cg", 16)) {
-        return Err(format!("it does not copy {bytes} bytes"));
+        return Err(format!("it cannot copy {bytes} bytes"));
     }
     let (to, from) = (address(lower, to, Space::Shared)?, address(lower, from, Space::Global)?);
     let (mut read, mut ignored) = (Place::NONE, Place::NONE);
@@ -103,7 +104,7 @@ fn copy(lower: &mut Lower<'_>, inst: &Instruction, mut modifiers: Modifiers<'_>)
         [] => {}
         [Operand::Register(id)] if lower.register(*id).ty.kind == Kind::Predicate => ignored = lower.place(*id),
         [size] => read = lower.source(size, Type { kind: Kind::Unsigned, bits: 32 })?,
-        _ => return Err("it takes one size of the source".into()),
+        _ => return Err("it has more than one source size".into()),
     }
     let bytes = *bytes as u32;
     let mut step = lower.step(run);
@@ -126,7 +127,7 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     let from = addresses(warp, program, step.src[FROM], load);
     let mut sizes = match step.src[READ] {
         Place::NONE => [load.bytes; LANES],
-        // SAFETY: lowering gave a source of 32 bits.
+        // SAFETY: lowering gave the step a 32-bit source.
         place => unsafe { *row(warp, program, place).cast::<[u32; LANES]>() },
     };
     let mask = warp.active;
@@ -135,7 +136,7 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
         lanes_in(ignored).for_each(|lane| sizes[lane] = 0);
     }
     if let Some(lane) = lanes_in(mask).find(|lane| sizes[*lane] > load.bytes) {
-        env.fault = Some(format!("a copy of {} bytes is to read {} of them", load.bytes, sizes[lane]).into());
+        env.fault = Some(format!("a copy of {} bytes cannot read {} bytes", load.bytes, sizes[lane]).into());
         return Flow::Fault;
     }
     let checked = checked_access::check_shared(warp, env, Access::Store, (store.bytes, store.align), mask, &to);

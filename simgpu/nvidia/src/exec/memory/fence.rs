@@ -1,8 +1,8 @@
-//! Fences. The simulated card executes the accesses of a thread in their order and has no caches,
-//! so that they do nothing; whether the kernel has them where it must is not looked at. What orders
-//! threads for the race checks are barriers and atomics: each atomic counts as releasing what its
-//! thread did before and as acquiring what others of its address released, with a fence beside it
-//! or without.
+//! Fences. The simulated card executes the accesses of a thread in order and has no caches, so
+//! fences do nothing; the simulator does not check whether a kernel has the fences that it needs.
+//! For the race checks, only barriers and atomics order threads: each atomic releases what its
+//! thread did before and acquires what other threads released at its address, with or without a
+//! fence.
 
 use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::Instruction;
@@ -41,5 +41,5 @@ fn take_proxy(modifiers: &mut Modifiers<'_>) -> Result<(), String> {
 
 fn finish(inst: &Instruction, modifiers: Modifiers<'_>) -> Result<(), String> {
     modifiers.finish()?;
-    if inst.operands.is_empty() { Ok(()) } else { Err("it takes no operands".into()) }
+    if inst.operands.is_empty() { Ok(()) } else { Err("it has operands, but needs none".into()) }
 }

@@ -11,17 +11,17 @@ use isobit_simgpu_core::check::Access;
 /// Loads and stores.
 pub const TABLE: Table = &[("ld", load), ("ldu", load), ("st", store)];
 
-/// How an access is ordered with others.
+/// The ordering of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Not at all.
+    /// Not ordered.
     Weak,
-    /// With others of its kind: `.relaxed` and stronger, and `.volatile`.
+    /// Ordered with other strong accesses: `.relaxed` and stronger, and `.volatile`.
     Strong,
 }
 
-/// Takes how an instruction is ordered. Scopes matter to caches, which the simulated card does not
-/// have.
+/// Takes the ordering of an instruction. Scopes matter only for caches, which the simulated card
+/// does not have.
 pub fn take_order(modifiers: &mut Modifiers<'_>) -> Order {
     modifiers.take("mmio");
     let strong = modifiers.take_any(&["volatile", "relaxed", "acquire", "release", "acq_rel"]).is_some();
@@ -30,7 +30,7 @@ pub fn take_order(modifiers: &mut Modifiers<'_>) -> Order {
     if strong { Order::Strong } else { Order::Weak }
 }
 
-/// Takes what an instruction says about caches. True where a policy follows as an operand.
+/// Takes the cache hints of an instruction. Returns whether a policy follows as an operand.
 pub fn take_hints(modifiers: &mut Modifiers<'_>) -> bool {
     modifiers.take("nc");
     modifiers.take_any(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"]);
@@ -46,15 +46,15 @@ pub fn take_hints(modifiers: &mut Modifiers<'_>) -> bool {
     modifiers.take("L2::cache_hint")
 }
 
-/// Checks that an instruction has `count` operands, and a cache policy after them where it is said
-/// to have one.
+/// Checks that an instruction has `count` operands, plus a cache policy if its modifiers announce
+/// one.
 ///
 /// # Errors
-/// It has others.
+/// Fails if the operands differ.
 pub fn expect_operands(lower: &Lower<'_>, inst: &Instruction, count: usize, policy: bool) -> Result<(), String> {
     if inst.operands.len() != count + usize::from(policy) {
         return Err(format!(
-            "it has {} operands, where {} are taken",
+            "it has {} operands, but {} are expected",
             inst.operands.len(),
             count + usize::from(policy)
         ));
@@ -65,7 +65,7 @@ pub fn expect_operands(lower: &Lower<'_>, inst: &Instruction, count: usize, poli
     Ok(())
 }
 
-/// What `ld` and `st` say.
+/// The modifiers of `ld` and `st`.
 struct Said {
     order: Order,
     space: Space,
@@ -93,30 +93,30 @@ fn said(inst: &Instruction) -> Result<Said, String> {
         _ => false,
     };
     if !moved {
-        return Err(format!("it is no type that memory is accessed by: {ty:?}"));
+        return Err(format!("memory cannot be accessed with this type: {ty:?}"));
     }
     let bytes = count * ty.bytes() as usize;
     if bytes > MOST_BYTES || count == 8 && bytes < MOST_BYTES || ty.bits == 128 && count > 1 {
-        return Err(format!("there are no vectors of {count} elements of {} bits", ty.bits));
+        return Err(format!("vectors of {count} elements of {} bits do not exist", ty.bits));
     }
     if bytes > 16 && !matches!(space, Space::Global | Space::Generic) {
-        return Err(format!("{bytes} bytes at once are accessed in global memory only"));
+        return Err(format!("accesses of {bytes} bytes are possible in global memory only"));
     }
     Ok(Said { order, space, policy, count, ty })
 }
 
-/// The operand's registers or other elements: as many as the vector has.
+/// Returns the elements of the operand, one for each element of the vector.
 fn elements(operand: &Operand, count: usize) -> Result<&[Operand], String> {
     match operand {
         Operand::Vector(elements) if elements.len() == count && count > 1 => Ok(elements),
-        Operand::Vector(elements) => Err(format!("a vector of {} elements, where {count} are taken", elements.len())),
+        Operand::Vector(elements) => Err(format!("a vector of {} elements, but {count} are expected", elements.len())),
         one if count == 1 => Ok(std::slice::from_ref(one)),
-        other => Err(format!("the operand {other:?} is no vector of {count} elements")),
+        other => Err(format!("the operand {other:?} is not a vector of {count} elements")),
     }
 }
 
-/// The width of the registers of a vector, all of which have the same; that of the type where there
-/// are none.
+/// Returns the common width of the registers of a vector, or the width of the type if there are no
+/// registers.
 fn width(lower: &Lower<'_>, elements: &[Operand], ty: Type) -> Result<u32, String> {
     let mut widths = elements.iter().filter_map(|element| match element {
         Operand::Register(id) => Some(lower.width(*id)),
@@ -124,7 +124,7 @@ fn width(lower: &Lower<'_>, elements: &[Operand], ty: Type) -> Result<u32, Strin
     });
     let width = widths.next().unwrap_or(ty.bits.max(16));
     if widths.any(|other| other != width) {
-        return Err("the registers of a vector are not equally wide".into());
+        return Err("the registers of a vector do not have the same width".into());
     }
     if width < ty.bits {
         return Err(format!("a register of {width} bits is too narrow for {} bits", ty.bits));
@@ -184,7 +184,7 @@ fn store(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
         || at.memory == Memory::Arguments
         || said.space == Space::Param && at.memory != Memory::Local
     {
-        return Err("constants and the parameters of a kernel are not written".into());
+        return Err("constants and kernel parameters cannot be written".into());
     }
     let elements = elements(&inst.operands[1], said.count)?;
     let width = width(lower, elements, said.ty)?;
@@ -193,7 +193,7 @@ fn store(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
         *place = match element {
             Operand::Register(id) => lower.place(*id),
             constant if width <= 64 => lower.source(constant, Type { bits: width, ..said.ty })?,
-            other => return Err(format!("the operand {other:?} is no source of {width} bits")),
+            other => return Err(format!("the operand {other:?} is not a source of {width} bits")),
         };
     }
     let form = form(&said, lower, false, width, registers)?;

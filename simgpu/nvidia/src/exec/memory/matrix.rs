@@ -1,9 +1,9 @@
-//! Matrices of 8 by 8 halves between shared memory and the registers of a whole warp: `ldmatrix`
-//! and `stmatrix`.
+//! Moves matrices of 8 by 8 halves between shared memory and the registers of a whole warp:
+//! `ldmatrix` and `stmatrix`.
 //!
-//! Eight lanes each give the place of one row of a matrix, the first eight that of the first
-//! matrix. In registers, four lanes hold a row of a matrix, two elements each; with `.trans`, a
-//! column.
+//! Groups of eight lanes give the addresses of the rows of a matrix; the first eight lanes are for
+//! the first matrix. In the registers, four lanes hold a row of a matrix, two elements each; with
+//! `.trans`, they hold a column.
 
 use super::SHARED_APERTURE;
 use super::address::{Memory, address, addresses, take_space};
@@ -15,40 +15,40 @@ use crate::lower::{Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Kind, Operand, Space, Type};
 use isobit_simgpu_core::check::Access;
 
-/// Matrices.
+/// Matrix instructions.
 pub const TABLE: Table = &[
     ("ldmatrix", |low, inst| lower(low, inst, Access::Load)),
     ("stmatrix", |low, inst| lower(low, inst, Access::Store)),
 ];
 
-/// Rows of a matrix, and elements of a row.
+/// Rows of a matrix, and elements per row.
 const SIDE: usize = 8;
-/// Bytes of a row.
+/// Bytes per row.
 const ROW: u32 = 16;
 
 fn lower(lower: &mut Lower<'_>, inst: &Instruction, access: Access) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     if !modifiers.take("sync") || !modifiers.take("aligned") || !modifiers.take("m8n8") {
-        return Err("it has the modifiers .sync.aligned.m8n8".into());
+        return Err("it needs the modifiers .sync.aligned.m8n8".into());
     }
     let count = match modifiers.take_any(&["x1", "x2", "x4"]) {
         Some("x1") => 1,
         Some("x2") => 2,
         Some(_) => 4,
-        None => return Err("it says no number of matrices".into()),
+        None => return Err("it has no number of matrices".into()),
     };
     let transposed = modifiers.take("trans");
     let space = take_space(&mut modifiers);
     if !modifiers.take("b16") {
-        return Err("its elements have the type b16".into());
+        return Err("its elements must have the type b16".into());
     }
     modifiers.finish()?;
     let (at, all) = match (inst.operands.as_slice(), access) {
         ([all, at], Access::Load) | ([at, all], Access::Store) => (address(lower, at, space)?, all),
-        _ => return Err("it takes an address and registers".into()),
+        _ => return Err("it needs an address and registers".into()),
     };
     if !matches!(space, Space::Shared | Space::Generic) {
-        return Err("matrices are in shared memory".into());
+        return Err("matrices must be in shared memory".into());
     }
     let all = match all {
         Operand::Vector(all) => all.as_slice(),
@@ -102,7 +102,8 @@ fn run(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// Where an element of a matrix is in registers: its lane, and which of the lane's two it is.
+/// Returns the position of a matrix element in the registers: its lane, and its index among the
+/// lane's two elements.
 const fn holder<const TRANSPOSED: bool>(row: usize, column: usize) -> (usize, usize) {
     let (row, column) = if TRANSPOSED { (column, row) } else { (row, column) };
     (row * 4 + column / 2, column % 2)
@@ -120,15 +121,15 @@ unsafe fn load<const TRANSPOSED: bool>(warp: &mut Warp, _: &Program, form: &Form
     }
     for (place, words) in form.registers.into_iter().zip(&words).take(form.count) {
         let words = words.map(|[low, high]| u32::from(low) | u32::from(high) << 16);
-        // SAFETY: lowering found registers of 32 bits.
+        // SAFETY: lowering checked that the registers have 32 bits.
         unsafe { write(warp, place, &words) };
     }
 }
 
 unsafe fn store<const TRANSPOSED: bool>(warp: &mut Warp, program: &Program, form: &Form, lanes: u32, at: &Places) {
     for lane in lanes_in(lanes) {
-        // SAFETY: lowering found registers of 32 bits, of which each lane holds two elements; the
-        // row of this lane may be accessed.
+        // SAFETY: lowering checked that the registers have 32 bits, and each lane holds two
+        // elements; the row of this lane may be accessed.
         unsafe {
             let words = &*row(warp, program, form.registers[lane / SIDE]).cast::<[[u16; 2]; LANES]>();
             let elements: [u16; SIDE] = std::array::from_fn(|column| {

@@ -1,10 +1,10 @@
-//! Instructions that reach memory: loads, stores, atomics, asynchronous copies and matrix loads, in
-//! every state space.
+//! Instructions that access memory: loads, stores, atomics, asynchronous copies and matrix loads,
+//! in every state space.
 //!
-//! What an instruction does with the bytes of its lanes is its [`Form`]; `checked_access` checks
-//! the lanes' accesses, in global, shared or local memory or among the arguments, and has the form
-//! do it for those that may. Between threads nothing but atomics and barriers orders accesses, as
-//! `order` says.
+//! A [`Form`] describes what an instruction does with the bytes of its lanes. `checked_access`
+//! checks the lanes' accesses to global, shared or local memory or to the arguments, and runs the
+//! form for the lanes that pass. Only atomics and barriers order accesses of different threads, as
+//! `order` describes.
 
 mod address;
 mod atomic;
@@ -26,14 +26,14 @@ pub use pending::Pending;
 pub use private::Private;
 pub use symbol::symbol;
 
-/// Where shared memory begins in the generic address space: above what a process of the host can
-/// map, as local memory does.
+/// The start of shared memory in the generic address space. Like that of local memory, it is above
+/// every address that a host process can map.
 pub const SHARED_APERTURE: u64 = 1 << 48;
-/// Where local memory begins in the generic address space.
+/// The start of local memory in the generic address space.
 pub const LOCAL_APERTURE: u64 = 2 << 48;
-/// Bytes of the generic address space that shared memory takes, and local memory.
+/// The size of each of the two windows in the generic address space, in bytes.
 pub const APERTURE: u64 = 1 << 32;
 
-/// Their tables.
+/// The tables of these instructions.
 pub const TABLES: &[crate::lower::Table] =
     &[load_store::TABLE, atomic::TABLE, copy::TABLE, matrix::TABLE, fence::TABLE, hint::TABLE, symbol::TABLE];

@@ -1,46 +1,45 @@
-//! Asynchronous copies that were asked for and are not done. They are made when they are waited
-//! for: until then, their destination counts as not written, so that whoever reads it too early is
-//! found.
+//! Asynchronous copies that are not complete. They are performed at the wait: until then, their
+//! destination counts as not written, so that an early read is a finding.
 
 use super::checked_access;
 use super::operation::{Form, Lanes, MOST, Places, lanes_in};
 use crate::exec::{Env, LANES, Place, Program, Warp};
 use isobit_simgpu_core::check::Access;
 
-/// The most bytes that one lane copies.
+/// Maximum bytes that one lane copies.
 const COPY: usize = 16;
 
-/// No group yet.
+/// The marker for a copy that is not in a group yet.
 const OPEN: u32 = u32::MAX;
 
 /// Asynchronous copies of a warp.
 #[derive(Debug, Default)]
 pub struct Pending {
     copies: Vec<Copies>,
-    /// Groups that each lane has committed.
+    /// Number of groups that each lane has committed.
     groups: [u32; LANES],
-    /// Those that are on their way into shared memory.
+    /// The copies of the current instruction, or those that are being written to shared memory.
     current: Copies,
 }
 
-/// The copies that one instruction asked for.
+/// The copies of one instruction.
 #[derive(Debug, Clone, Default)]
 struct Copies {
     /// The step after the instruction.
     pc: usize,
-    /// The lanes whose copies are not done.
+    /// The lanes whose copies are not complete.
     lanes: u32,
-    /// Addresses in shared memory.
+    /// Destination addresses in shared memory.
     to: [u64; LANES],
-    /// What is copied, zeros at the end.
+    /// The data, padded with zeros.
     bytes: [[u8; COPY]; LANES],
-    /// How many bytes each lane's are.
+    /// Bytes per lane.
     size: u32,
-    /// Each lane's group: how many it had committed before.
+    /// The group of each lane's copy: the number of groups that the lane had committed before.
     groups: [u32; LANES],
 }
 
-/// The form of one side of a copy.
+/// Returns the form for one side of a copy.
 pub fn form(access: Access, bytes: u32, lanes: Lanes) -> Form {
     Form {
         access,
@@ -58,10 +57,10 @@ pub fn form(access: Access, bytes: u32, lanes: Lanes) -> Form {
     }
 }
 
-/// Puts bytes of global memory on their way.
+/// Reads bytes of global memory into the current copies.
 ///
 /// # Safety
-/// As [`Lanes`] says, of no more than sixteen bytes.
+/// The requirements of [`Lanes`], for at most 16 bytes.
 pub unsafe fn take(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Places) {
     for lane in lanes_in(lanes) {
         // SAFETY: the bytes of these lanes may be accessed as the caller promises, and there are no
@@ -71,7 +70,7 @@ pub unsafe fn take(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &P
     warp.pending.current.lanes |= lanes;
 }
 
-/// Brings them to shared memory.
+/// Writes the current copies to shared memory.
 unsafe fn bring(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Places) {
     for lane in lanes_in(lanes) {
         // SAFETY: as for `take`.
@@ -80,29 +79,29 @@ unsafe fn bring(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: &Plac
 }
 
 impl Pending {
-    /// Forgets all copies.
+    /// Discards all copies.
     pub fn reset(&mut self) {
         self.copies.clear();
         self.groups = [0; LANES];
     }
 
-    /// Starts the copies of an instruction, which `take` fills and [`asked`](Self::asked) ends.
+    /// Starts the copies of an instruction; `take` fills them and [`asked`](Self::asked) ends them.
     pub fn ask(&mut self, pc: usize, size: u32, to: [u64; LANES]) {
         self.current = Copies { pc, size, to, groups: [OPEN; LANES], ..Copies::default() };
     }
 
-    /// The copies of an instruction are as they shall be, for these lanes.
+    /// Ends the copies of an instruction, for these lanes.
     pub fn asked(&mut self, lanes: u32) {
         self.current.lanes = lanes;
         self.copies.push(self.current.clone());
     }
 
-    /// The lanes of which there is something to copy.
+    /// Returns the lanes that have data to copy.
     pub fn taken(&self) -> u32 {
         self.current.lanes
     }
 
-    /// Makes a group of each lane's copies that have none.
+    /// Adds each lane's ungrouped copies to a new group.
     pub fn commit(&mut self, lanes: u32) {
         for copies in &mut self.copies {
             for lane in lanes_in(lanes & copies.lanes) {
@@ -115,8 +114,8 @@ impl Pending {
         }
     }
 
-    /// The lanes whose copies come to be done where so many of the last groups need not be; all
-    /// where that is none.
+    /// Returns the lanes whose copies must complete if the last `left` groups may stay incomplete;
+    /// all lanes if `left` is `None`.
     fn due(&self, copies: &Copies, lanes: u32, left: Option<u32>) -> u32 {
         let Some(left) = left else { return lanes & copies.lanes };
         let due = |lane: &usize| copies.groups[*lane] < self.groups[*lane].saturating_sub(left);
@@ -124,8 +123,8 @@ impl Pending {
     }
 }
 
-/// Makes the copies of the active lanes, but for those of so many of their last groups and those in
-/// no group; all where none is given.
+/// Completes the copies of the active lanes, except those of the last `left` groups and those
+/// without a group; completes all if `left` is `None`.
 pub fn wait(warp: &mut Warp, env: &mut Env<'_>, left: Option<u32>) {
     let (pc, active) = (warp.pc, warp.active);
     for mut copies in std::mem::take(&mut warp.pending.copies) {
@@ -133,7 +132,7 @@ pub fn wait(warp: &mut Warp, env: &mut Env<'_>, left: Option<u32>) {
         if due != 0 {
             let (to, form) = (copies.to, form(Access::Store, copies.size, bring));
             warp.pending.current = copies.clone();
-            // Findings are about the instruction that asked.
+            // Findings name the instruction that requested the copy.
             warp.pc = copies.pc;
             checked_access::shared(warp, env, &form, due, &to);
             warp.pc = pc;

@@ -1,5 +1,5 @@
-//! Local memory of a warp's threads: stacks and spilled registers. No other thread reaches it, so
-//! that there are no races to look for.
+//! Local memory of a warp's threads: stacks and spilled registers. No other thread can access it,
+//! so there are no races.
 
 use super::checked_access::low;
 use super::operation::{Form, Places, lanes_in};
@@ -7,20 +7,20 @@ use crate::exec::{Env, LANES, Warp};
 use isobit_simgpu_core::check::Access;
 use isobit_simgpu_core::finding::{Finding, FindingKind};
 
-/// Local memory, each thread's bytes together.
+/// Local memory; the bytes of each thread are contiguous.
 #[derive(Debug, Default)]
 pub struct Private {
-    /// Bytes of a thread.
+    /// Bytes per thread.
     bytes: usize,
-    /// The bytes of all lanes, lane after lane, each at a multiple of sixteen.
+    /// The bytes of all lanes, lane by lane, each at a multiple of 16 bytes.
     words: Vec<u128>,
-    /// Which of them were written: for each byte of a thread a bit a lane. Lanes mostly access the
-    /// same byte of theirs.
+    /// Which bytes were written: one bit per lane for each byte of a thread. Lanes mostly access
+    /// the same byte of their memories.
     written: Vec<u32>,
 }
 
 impl Private {
-    /// Makes it uninitialised memory of so many bytes a thread.
+    /// Resets it to uninitialised memory with this number of bytes per thread.
     pub fn reset(&mut self, bytes: u32) {
         self.bytes = bytes as usize;
         self.words.resize(self.stride() / 16 * LANES, 0);
@@ -32,14 +32,14 @@ impl Private {
         self.bytes.next_multiple_of(16)
     }
 
-    /// The places of addresses in each lane's memory, inside of it or not.
+    /// Returns the host addresses of addresses in each lane's memory, in bounds or not.
     pub fn places(&mut self, addresses: &[u64; LANES]) -> Places {
         let (start, stride) = (self.words.as_mut_ptr().cast::<u8>(), self.stride());
         std::array::from_fn(|lane| start.wrapping_add(lane * stride).wrapping_add(addresses[lane] as usize))
     }
 }
 
-/// The lanes whose access may be made; what is wrong is told, and what is written counts as
+/// Returns the lanes whose access is valid; reports invalid accesses, and marks written bytes as
 /// initialised.
 pub fn check(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses: &[u64; LANES]) -> u32 {
     let first = low(addresses[mask.trailing_zeros() as usize & 31]) as usize;
@@ -80,7 +80,7 @@ fn check_lanes(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses
             wrong.get_or_insert((
                 FindingKind::OutOfBounds,
                 lane,
-                "is an atomic, which reaches global and shared memory only",
+                "is an atomic, which supports global and shared memory only",
             ));
             continue;
         }
@@ -90,7 +90,7 @@ fn check_lanes(warp: &mut Warp, env: &Env<'_>, form: &Form, mask: u32, addresses
         if !access.reads() {
             written.iter_mut().for_each(|lanes| *lanes |= 1 << lane);
         } else if written.iter().any(|lanes| lanes >> lane & 1 == 0) {
-            wrong.get_or_insert((FindingKind::UninitialisedRead, lane, "reads what was never written"));
+            wrong.get_or_insert((FindingKind::UninitialisedRead, lane, "reads uninitialised memory"));
         }
     }
     if let Some((kind, lane, what)) = wrong {

@@ -1,5 +1,5 @@
-//! Addresses as values: of variables (`mov`), from one state space to another (`cvta`), and in
-//! which one they are (`isspacep`).
+//! Addresses as values: of variables (`mov`), converted between state spaces (`cvta`), and tested
+//! for a state space (`isspacep`).
 
 use super::address::{location, take_space};
 use super::{APERTURE, LOCAL_APERTURE, SHARED_APERTURE};
@@ -8,25 +8,25 @@ use crate::exec::{Env, Flow, LANES, Place, Step, Warp};
 use crate::lower::{Location, Lower, Modifiers, Table};
 use crate::ptx::ast::{Instruction, Kind, Operand, Space, Type};
 
-/// Conversions and questions.
+/// Conversions and tests of addresses.
 pub const TABLE: Table = &[("cvta", convert), ("isspacep", inside)];
 
 const WIDE: Type = Type { kind: Kind::Bits, bits: 64 };
 
-/// `mov` of the address of a variable, in its own state space: the generic one of device memory and
-/// of the argument buffer, and an offset in shared and local memory.
+/// `mov` of a variable's address in its own state space: for device memory and the argument buffer
+/// that is the generic address, for shared and local memory an offset.
 ///
 /// # Errors
-/// The variable is not there, or the register cannot hold its address.
+/// Fails if the variable does not exist, or the register cannot hold its address.
 pub fn symbol(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let ty = modifiers.take_type()?;
     modifiers.finish()?;
     let [to, Operand::Symbol(name, offset)] = inst.operands.as_slice() else {
-        return Err("it takes a register and a variable".into());
+        return Err("it needs a register and a variable".into());
     };
     if !matches!((ty.kind, ty.bits), (Kind::Bits | Kind::Unsigned | Kind::Signed, 32 | 64)) {
-        return Err(format!("an address is no {ty:?}"));
+        return Err(format!("an address is not a {ty:?}"));
     }
     let dst = lower.destination(to, ty)?;
     let at = match location(lower, name)? {
@@ -83,9 +83,9 @@ impl Lanes for Add {
     }
 }
 
-/// The address of a parameter, which only a launch knows.
+/// Returns the address of a parameter, which is known only at the launch.
 fn argument(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
-    // SAFETY: lowering gave a constant and a register of 64 bits.
+    // SAFETY: lowering gave the step a constant and a 64-bit register.
     unsafe {
         let offset = &*lane::row(warp, env.program, step.src[0]).cast::<[u64; LANES]>();
         lane::write(warp, step.dst, &offset.map(|offset| env.arguments_at.wrapping_add(offset)));
@@ -93,13 +93,13 @@ fn argument(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
     Flow::Next
 }
 
-/// Where a state space begins in the generic one.
+/// Returns the start of a state space in the generic address space.
 fn start(space: Space) -> Result<u64, String> {
     match space {
         Space::Shared => Ok(SHARED_APERTURE),
         Space::Local => Ok(LOCAL_APERTURE),
         Space::Global | Space::Const | Space::Param => Ok(0),
-        Space::Generic => Err("it names no state space".into()),
+        Space::Generic => Err("it has no state space".into()),
     }
 }
 
@@ -110,11 +110,11 @@ fn convert(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let ty = modifiers.take_type()?;
     modifiers.finish()?;
     if ty != (Type { kind: Kind::Unsigned, bits: 64 }) {
-        return Err(format!("a generic address has 64 bits, and is no {ty:?}"));
+        return Err(format!("a generic address has 64 bits and is not a {ty:?}"));
     }
     let start = start(space)?;
     let start = if to { start.wrapping_neg() } else { start };
-    let [result, from] = inst.operands.as_slice() else { return Err("it takes two operands".into()) };
+    let [result, from] = inst.operands.as_slice() else { return Err("it needs two operands".into()) };
     let dst = lower.destination(result, WIDE)?;
     let from = match from {
         Operand::Symbol(name, offset) if !to => {
@@ -144,7 +144,7 @@ fn inside(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     let mut modifiers = Modifiers::of(inst);
     let space = take_space(&mut modifiers);
     modifiers.finish()?;
-    let [result, from] = inst.operands.as_slice() else { return Err("it takes two operands".into()) };
+    let [result, from] = inst.operands.as_slice() else { return Err("it needs two operands".into()) };
     let dst = lower.written_predicate(result)?;
     let src = [lower.source(from, WIDE)?, Place::NONE, Place::NONE, Place::NONE];
     let exec = match space {
@@ -153,7 +153,7 @@ fn inside(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
         Space::Global => lane::exec::<Outside>(lower),
         Space::Param => in_arguments,
         Space::Const => return Err("the generic addresses of constants are those of global memory".into()),
-        Space::Generic => return Err("it names no state space".into()),
+        Space::Generic => return Err("it has no state space".into()),
     };
     let step = Step { dst, src, ..lower.step(exec) };
     lower.push(step);
@@ -185,7 +185,7 @@ impl Lanes for Outside {
 }
 
 fn in_arguments(warp: &mut Warp, step: &Step, env: &mut Env<'_>) -> Flow {
-    // SAFETY: lowering gave a source of 64 bits.
+    // SAFETY: lowering gave the step a 64-bit source.
     let addresses = unsafe { &*lane::row(warp, env.program, step.src[0]).cast::<[u64; LANES]>() };
     let bytes = env.arguments.len() as u64;
     let within = |address: &u64| u32::from(address.wrapping_sub(env.arguments_at) < bytes);

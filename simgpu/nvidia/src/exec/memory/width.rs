@@ -1,5 +1,5 @@
-//! Moving bytes between memory and registers: every size, with the extension to wider registers and
-//! the truncation of them.
+//! Moves bytes between memory and registers: every size, with extension to wider registers and
+//! truncation from them.
 
 use super::operation::{Form, Lanes, Masked, Places, Whole, lanes_in};
 use crate::exec::lane::{row, write};
@@ -7,7 +7,7 @@ use crate::exec::{LANES, Place, Program, Warp};
 use crate::lower::Lower;
 use crate::ptx::ast::{Kind, Type};
 
-/// How an element is in memory and in a register.
+/// The representation of an element in memory and in a register.
 trait Unit {
     type Memory: Copy;
     type Register: Copy;
@@ -57,10 +57,11 @@ pub struct Move {
     pub lanes: Lanes,
 }
 
-/// How to move `count` elements of type `ty` between memory and registers of `width` bits.
+/// Returns the functions to move `count` elements of type `ty` between memory and registers of
+/// `width` bits.
 ///
 /// # Errors
-/// The registers are too narrow, or not of a size that the type goes with.
+/// Fails if the registers are too narrow, or have a size that the type does not support.
 pub fn moving(lower: &Lower<'_>, load: bool, ty: Type, width: u32, count: usize) -> Result<Move, String> {
     macro_rules! pick {
         ($($signed:pat, $bits:literal, $width:literal => $memory:ty, $register:ty;)*) => {
@@ -70,7 +71,7 @@ pub fn moving(lower: &Lower<'_>, load: bool, ty: Type, width: u32, count: usize)
                 } else {
                     stores::<($memory, $register)>(lower, count)
                 }),)*
-                _ => Err(format!("{} bits of memory do not go with a register of {width} bits", ty.bits)),
+                _ => Err(format!("{} bits of memory do not fit a register of {width} bits", ty.bits)),
             }
         };
     }
@@ -124,8 +125,8 @@ fn stores<U: Unit>(lower: &Lower<'_>, count: usize) -> Move {
 unsafe fn load_row<U: Unit, const N: usize>(warp: &mut Warp, _: &Program, form: &Form, at: *mut u8) {
     let mut values = [[U::ZERO; LANES]; N];
     for lane in 0..LANES {
-        // SAFETY: the bytes of all lanes follow each other and may be accessed, as the caller
-        // promises; any alignment will do.
+        // SAFETY: the bytes of all lanes are consecutive and may be accessed, as the caller
+        // promises; the read accepts any alignment.
         let elements = unsafe { at.cast::<[U::Memory; N]>().add(lane).read_unaligned() };
         for (values, element) in values.iter_mut().zip(elements) {
             values[lane] = U::widened(element);
@@ -133,7 +134,7 @@ unsafe fn load_row<U: Unit, const N: usize>(warp: &mut Warp, _: &Program, form: 
     }
     for (place, values) in form.registers.into_iter().zip(&values) {
         if place != Place::NONE {
-            // SAFETY: lowering gave registers of this width, which the warp has.
+            // SAFETY: lowering gave the form registers of this width, which the warp has.
             unsafe { *warp.rows.as_mut_ptr().add(place.index()).cast() = *values };
         }
     }
@@ -143,7 +144,7 @@ unsafe fn load_row<U: Unit, const N: usize>(warp: &mut Warp, _: &Program, form: 
 unsafe fn store_row<U: Unit, const N: usize>(warp: &mut Warp, program: &Program, form: &Form, at: *mut u8) {
     let mut values = [[U::ZERO; LANES]; N];
     for (place, values) in form.registers.into_iter().zip(&mut values) {
-        // SAFETY: lowering gave sources of this width.
+        // SAFETY: lowering gave the form sources of this width.
         *values = unsafe { *row(warp, program, place).cast() };
     }
     #[expect(clippy::needless_range_loop, reason = "a lane is an element of every row")]
@@ -156,8 +157,8 @@ unsafe fn store_row<U: Unit, const N: usize>(warp: &mut Warp, program: &Program,
 
 unsafe fn load_same<U: Unit>(warp: &mut Warp, _: &Program, form: &Form, lanes: u32, at: *mut u8) {
     for (i, place) in form.registers.into_iter().enumerate().take(form.count) {
-        // SAFETY: the element may be accessed as the caller promises, and lowering gave registers
-        // of this width.
+        // SAFETY: the element may be accessed as the caller promises, and lowering gave the form
+        // registers of this width.
         unsafe {
             let value = U::widened(at.cast::<U::Memory>().add(i).read_unaligned());
             put::<U>(warp, place, lanes, &[value; LANES]);
@@ -176,7 +177,7 @@ unsafe fn load_lanes<U: Unit>(warp: &mut Warp, _: &Program, form: &Form, lanes: 
     for (i, place) in form.registers.into_iter().enumerate().take(form.count) {
         let mut values = [U::ZERO; LANES];
         // SAFETY: the elements of these lanes may be accessed as the caller promises, and lowering
-        // gave registers of this width.
+        // gave the form registers of this width.
         unsafe {
             if lanes == u32::MAX {
                 for (value, at) in values.iter_mut().zip(at) {
@@ -192,7 +193,7 @@ unsafe fn load_lanes<U: Unit>(warp: &mut Warp, _: &Program, form: &Form, lanes: 
     }
 }
 
-/// Writes the lanes of a register that a mask has.
+/// Writes the lanes of a mask in a register.
 ///
 /// # Safety
 /// `place` is a register of this width, or none.
@@ -208,8 +209,8 @@ unsafe fn put<U: Unit>(warp: &mut Warp, place: Place, lanes: u32, values: &[U::R
 
 unsafe fn store_lanes<U: Unit>(warp: &mut Warp, program: &Program, form: &Form, lanes: u32, at: &Places) {
     for (i, place) in form.registers.into_iter().enumerate().take(form.count) {
-        // SAFETY: lowering gave sources of this width; the elements of these lanes may be accessed
-        // as the caller promises.
+        // SAFETY: lowering gave the form sources of this width; the elements of these lanes may be
+        // accessed as the caller promises.
         unsafe {
             let values = &*row(warp, program, place).cast::<[U::Register; LANES]>();
             for lane in lanes_in(lanes) {

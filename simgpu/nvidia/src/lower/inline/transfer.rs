@@ -1,24 +1,24 @@
-//! The handing over of arguments and results, between the forms that PTX has for them: `.param`
-//! variables, registers, and constants.
+//! Passes arguments and results between their forms in PTX: `.param` variables, registers, and
+//! constants.
 
 use super::{Inliner, call_variable};
 use crate::module::LoadError;
 use crate::ptx::ast::{Base, Function, Instruction, Kind, Operand, Parameter, Register, RegisterId, Type};
 use std::collections::HashMap;
 
-/// Where a value goes.
+/// The direction of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// Into the function.
     In,
-    /// Out of it.
+    /// Out of the function.
     Out,
 }
 
 impl<'a> Inliner<'a, '_> {
-    /// Joins a formal parameter to what the call gives for it: by name where both are variables,
-    /// else by the instructions that it gives back.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a call, which its caller has at hand")]
+    /// Connects a formal parameter to the actual one of the call: by name if both are variables,
+    /// otherwise by the returned instructions.
+    #[expect(clippy::too_many_arguments, reason = "the caller has these parts of a call separately")]
     pub(super) fn pass(
         &mut self,
         at: &Instruction,
@@ -48,11 +48,11 @@ impl<'a> Inliner<'a, '_> {
                     Operand::Register(id) => self.out.registers.get(id.0 as usize).map(|r| r.ty),
                     _ => Some(formal.variable.ty),
                 };
-                // The callee's registers come right behind those that there are, and are of the
-                // formal's type.
+                // The callee's registers follow the existing ones and have the type of the formal
+                // parameter.
                 let fits = known(actual).is_none_or(|given| given.bits.max(16) == formal.variable.ty.bits.max(16));
                 if !fits {
-                    let message = format!("call: {} is not as wide as what is given for it", formal.variable.name);
+                    let message = format!("call: {} and its argument do not have the same width", formal.variable.name);
                     return Err(self.error(at.line, message));
                 }
                 match way {
@@ -64,8 +64,8 @@ impl<'a> Inliner<'a, '_> {
     }
 }
 
-/// Gives a register or a variable a constant: `ty` is that of a variable, or of a register that is
-/// not known.
+/// Sets a register or a variable to a constant: `ty` is the type of a variable, or of an unknown
+/// register.
 pub(super) fn set(
     at: &Instruction,
     to: &Operand,
@@ -80,7 +80,7 @@ pub(super) fn set(
     copy(at, to, value, known.as_deref().unwrap_or(ty)).pop()
 }
 
-/// The instruction that brings a value to a register or a variable.
+/// Returns the instruction that copies a value to a register or a variable.
 fn copy(at: &Instruction, to: &Operand, from: Operand, ty: &str) -> Vec<Instruction> {
     let variable = |operand: &Operand| match operand {
         Operand::Symbol(name, offset) => Some(Operand::Address(Base::Symbol(name.clone()), *offset)),
@@ -91,21 +91,21 @@ fn copy(at: &Instruction, to: &Operand, from: Operand, ty: &str) -> Vec<Instruct
         (None, Some(address)) => ("ld", Some("param"), vec![to.clone(), address]),
         (None, None) => ("mov", None, vec![to.clone(), from]),
     };
-    // Registers of 8 bits do not exist: what is declared so is 16 wide, and `mov` has no narrower
-    // type.
+    // 8-bit registers do not exist: a register that is declared so has 16 bits, and `mov` has no
+    // narrower type.
     let ty = if opcode == "mov" && ty.ends_with('8') { "b16" } else { ty };
     let modifiers = space.into_iter().chain([ty]).map(str::to_owned).collect();
     vec![Instruction { guard: None, opcode: opcode.into(), modifiers, operands, ..at.clone() }]
 }
 
-/// The name of a type, as a modifier.
+/// Returns the modifier that names a type.
 fn type_name(ty: Type) -> String {
     match ty.kind {
         Kind::Predicate => "pred".into(),
         Kind::Bits | Kind::BFloat | Kind::HalfPair | Kind::BFloatPair | Kind::TensorFloat => format!("b{}", ty.bits),
         Kind::Unsigned => format!("u{}", ty.bits),
         Kind::Signed => format!("s{}", ty.bits),
-        // `mov` and `ld` know 16-bit floats as bits.
+        // `mov` and `ld` treat 16-bit floats as bits.
         Kind::Float if ty.bits == 16 => "b16".into(),
         Kind::Float => format!("f{}", ty.bits),
     }

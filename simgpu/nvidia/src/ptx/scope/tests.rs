@@ -1,4 +1,4 @@
-//! Names of functions: what shadows what, and what belongs to which scope.
+//! Names of functions: which declaration shadows which, and which name belongs to which scope.
 
 use super::super::tests::{body, error, instructions};
 use super::*;
@@ -84,8 +84,8 @@ fn vector_registers_have_components() {
     assert_eq!(all, [[0, 3], [0, 3], [4, 5]]);
     let Operand::Vector(whole) = &instructions(&body).nth(3).unwrap().operands[0] else { panic!("{body:?}") };
     assert_eq!(registers(whole), [0, 1, 2, 3]);
-    assert_eq!(error(".reg .v2 .b32 v; mov.b32 v.z, 0;"), "`.z` is no part of `v`");
-    assert_eq!(error(".reg .b32 r; vadd.s32 r, r.b0, r;"), "`.b0` is no part of `r`");
+    assert_eq!(error(".reg .v2 .b32 v; mov.b32 v.z, 0;"), "`.z` is not a part of `v`");
+    assert_eq!(error(".reg .b32 r; vadd.s32 r, r.b0, r;"), "`.b0` is not a part of `r`");
 }
 
 #[test]

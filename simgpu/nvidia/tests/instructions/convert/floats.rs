@@ -1,10 +1,10 @@
-//! Between floating-point formats, and to integers within one.
+//! Conversions between floating-point formats, and to integers within a format.
 
 use super::{FLOATS, number};
 use crate::lanes::{Exact, Op, Value, cases, check_rounded, rounding_of, value_of};
 use std::cmp::Ordering;
 
-/// A comparison of a value with sums of two numbers.
+/// Returns a comparison of a value with sums of two numbers.
 fn against(value: Value) -> impl Fn(&Exact, i128) -> Ordering {
     move |with, times| with.clone().negated().plus(times * value.integer, value.exponent).sign()
 }
@@ -13,7 +13,7 @@ fn infinity(fields: (u32, u32)) -> u64 {
     ((1 << fields.0) - 1) << fields.1
 }
 
-/// The NaN that a conversion gives, but for binary64, which has any.
+/// Whether a result is the canonical NaN; for binary64 any NaN is.
 fn is_canonical(bits: u64, fields: (u32, u32)) -> bool {
     let size = bits & ((1 << (fields.0 + fields.1)) - 1);
     if fields.0 == 11 { size > infinity(fields) } else { bits == (1 << (fields.0 + fields.1)) - 1 }
@@ -50,7 +50,7 @@ fn between_formats() {
     }
 }
 
-/// To an integer in the same format; the sign stays.
+/// Rounds to an integer in the same format; the sign stays.
 #[test]
 fn rounding_to_integers() {
     for (ty, fields) in FLOATS {
@@ -70,7 +70,8 @@ fn rounding_to_integers() {
                     };
                     let result = value_of(got, fields.0, fields.1).unwrap();
                     assert_eq!(got >> (width - 1), x >> (width - 1), "{text} of {x:#x}: the sign");
-                    // In eighths: far numbers are integers already, and near ones have few digits.
+                    // Compares in eighths: large numbers are integers already, and small ones have
+                    // few digits.
                     if value.exponent >= 0 {
                         assert_eq!(got, x);
                         return;
@@ -101,7 +102,7 @@ fn flushing_and_saturation() {
     assert_eq!(one("cvt.ftz.f64.f32", "b64 b32", 0x8000_0001), 1 << 63);
     assert_eq!(one("cvt.ftz.f32.f32", "b32 b32", 0x8000_0001), 0x8000_0000);
     assert_eq!(one("cvt.f32.f32", "b32 b32", 0x8000_0001), 0x8000_0001);
-    // Subnormal binary16 is no subnormal binary32.
+    // A subnormal binary16 is not subnormal in binary32.
     assert_eq!(one("cvt.ftz.f32.f16", "b32 b16", 1), 2f32.powi(-24).to_bits().into());
     for (x, want) in
         [(0.5, 0.5), (2.0, 1.0), (-1.0, 0.0), (-0.0, 0.0), (f32::NAN, 0.0), (f32::INFINITY, 1.0), (1.0, 1.0)]

@@ -1,14 +1,14 @@
-//! Between integers, and from and to floating point.
+//! Conversions between integers, and from and to floating point.
 
 use super::{FLOATS, INTEGERS, number, range, value};
 use crate::lanes::{Exact, Op, Value, cases, check_rounded, rounding_of, value_of};
 
-/// The widths that a register of a type may have.
+/// Returns the possible register widths of a type.
 fn widths(bits: u32) -> impl Iterator<Item = u32> {
     [16, 32, 64].into_iter().filter(move |width| *width >= bits)
 }
 
-/// The low bits of a value that fill a register.
+/// Returns the low bits of a value, extended to a register.
 fn fill(value: i128, width: u32) -> u64 {
     value as u64 & (u64::MAX >> (64 - width))
 }
@@ -56,7 +56,7 @@ fn from_integers() {
     }
 }
 
-/// A number rounded to an integer in a direction.
+/// Rounds a number to an integer in a direction.
 fn rounded(number: Value, rounding: &str) -> i128 {
     if number.exponent >= 0 {
         return if number.integer == 0 || number.exponent > 70 {

@@ -1,4 +1,4 @@
-//! Conversions against integers of 128 bits and exact arithmetic.
+//! Conversions, compared with 128-bit integers and exact arithmetic.
 
 mod floats;
 mod integers;
@@ -6,7 +6,7 @@ mod narrow;
 
 use crate::lanes::Random;
 
-/// The formats of registers, with their fields and the widths of theirs.
+/// The floating-point formats, with the sizes of their fields and their register widths.
 const FLOATS: [(&str, (u32, u32)); 4] = [("f16", (5, 10)), ("bf16", (8, 7)), ("f32", (8, 23)), ("f64", (11, 52))];
 
 /// The integers, with their width and whether they are signed.
@@ -21,7 +21,7 @@ const INTEGERS: [(&str, u32, bool); 8] = [
     ("s64", 64, true),
 ];
 
-/// What the low bits of an integer mean.
+/// Returns the value of an integer's low bits.
 fn value(bits: u64, width: u32, signed: bool) -> i128 {
     let bits = i128::from(bits & (u64::MAX >> (64 - width)));
     if signed && bits >> (width - 1) & 1 == 1 { bits - (1 << width) } else { bits }
@@ -31,7 +31,7 @@ fn range(width: u32, signed: bool) -> (i128, i128) {
     if signed { (-1 << (width - 1), (1 << (width - 1)) - 1) } else { (0, (1 << width) - 1) }
 }
 
-/// A floating-point number of a size that integers have, or any.
+/// Returns a floating-point number in the range of the integers, or any.
 fn number(random: &mut Random, (exponent, fraction): (u32, u32)) -> u64 {
     let (any, how) = (random.next(), random.next());
     if how & 3 == 0 {

@@ -1,4 +1,4 @@
-//! Pairs, TensorFloat-32, formats of eight bits, and packing.
+//! Pairs, TensorFloat-32, 8-bit formats, and packing.
 
 use super::{range, value};
 use crate::lanes::{Exact, Op, Random, cases, check_rounded, value_of};
@@ -33,7 +33,7 @@ fn relu_and_satfinite() {
     }
 }
 
-/// 11 digits in the upper bits of a word.
+/// TensorFloat-32 has 11 digits in the upper bits of a word.
 #[test]
 fn tensor_float() {
     for (name, rounding) in [("rna", Rounding::Away), ("rn", Rounding::Nearest), ("rz", Rounding::Zero)] {
@@ -61,7 +61,7 @@ fn tensor_float() {
     assert_eq!(Op::new("cvt.rn.relu.tf32.f32", "b32 b32").one([0xbf80_0000]), 0);
 }
 
-/// What the bits of an eight-bit format mean; none for NaNs, infinity for infinity.
+/// Returns the value of bits in an 8-bit format; `None` for NaNs, infinity for infinity.
 fn eight(bits: u64, e4m3: bool) -> Option<f64> {
     let (fraction, bias) = if e4m3 { (3, 7) } else { (2, 15) };
     let size = bits & 0x7f;
@@ -75,7 +75,7 @@ fn eight(bits: u64, e4m3: bool) -> Option<f64> {
     Some(if bits & 0x80 != 0 { -value } else { value })
 }
 
-/// Every pair of two bytes, in binary16, where they all are numbers.
+/// Every pair of two bytes, converted to binary16, which represents all their values.
 #[test]
 fn from_eight_bits() {
     for (ty, e4m3) in [("e4m3x2", true), ("e5m2x2", false)] {
@@ -89,7 +89,7 @@ fn from_eight_bits() {
     }
 }
 
-/// The nearest of all finite values, by distance; of two the even one.
+/// Returns the nearest finite value by distance, ties to even.
 fn nearest(x: f64, e4m3: bool) -> u64 {
     if x.is_nan() {
         return 0x7f;
@@ -104,7 +104,7 @@ fn nearest(x: f64, e4m3: bool) -> u64 {
 #[test]
 fn to_eight_bits() {
     for (ty, e4m3) in [("e4m3x2", true), ("e5m2x2", false)] {
-        // Every binary16, and numbers of binary32 around what the formats hold.
+        // Every binary16, and binary32 numbers near the values of the formats.
         let halves = Op::new(&format!("cvt.rn.satfinite.{ty}.f16x2"), "b16 b32");
         let wide = |bits: u64| half::f16::from_bits(bits as u16).to_f64();
         halves.is((0..=0xffffu64).step_by(3).map(|x| [x | (x ^ 0x8421) << 16]), |[x]| {
@@ -142,7 +142,7 @@ fn packs() {
     }
 }
 
-/// Both clamped to the range, the first above the second.
+/// Clamps both values to the range and packs them, the first above the second.
 fn packed(a: u64, b: u64, bits: u32, signed: bool) -> u64 {
     let (least, greatest) = range(bits, signed);
     let [a, b] = [a, b].map(|x| value(x, 32, true).clamp(least, greatest) as u64 & ((1 << bits) - 1));

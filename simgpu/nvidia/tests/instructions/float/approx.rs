@@ -1,5 +1,5 @@
-//! Approximations: within a unit of the exact value however they are shifted, and exact where that
-//! is expected.
+//! Approximations: within one unit of the exact value for every shift, and exact where an exact
+//! result is expected.
 
 use super::bits;
 use crate::lanes::{Op, cases};
@@ -8,7 +8,7 @@ fn value(x: u64) -> f32 {
     f32::from_bits(x as u32)
 }
 
-/// The distance from an exact value in units in the last place of binary32.
+/// Returns the distance from an exact value in units in the last place of binary32.
 fn units(got: f32, exact: f64) -> f64 {
     let unit = 2f64.powi((exact.abs().log2().floor() as i32).max(-126) - 23);
     (f64::from(got) - exact).abs() / unit
@@ -55,7 +55,7 @@ fn within_a_unit_of_the_exact_value() {
     }
 }
 
-/// What is exact on every card is not shifted.
+/// Results that are exact on every card are not shifted.
 #[test]
 fn exact_results_stay() {
     for shift in [-1, 0, 1] {
@@ -107,14 +107,15 @@ fn quotients() {
             });
         }
     }
-    // The reciprocal of a great divisor vanishes.
+    // The reciprocal of a large divisor becomes zero.
     let (op, great) = (Op::new("div.approx.f32", "b32 b32 b32"), bits(2f32.powi(127)));
     assert_eq!(op.one([bits(2f32.powi(127)), great]), 0);
     assert_eq!(op.one([bits(f32::INFINITY), great]), 0x7fff_ffff);
     assert_eq!(value(Op::new("div.full.f32", "b32 b32 b32").one([great, great])), 1.0);
 }
 
-/// The coarse functions of binary64 see the upper half of their operand, and give an upper half.
+/// The coarse binary64 functions use the upper half of their operand and produce only an upper
+/// half.
 #[test]
 fn coarse_doubles() {
     for shift in [-1, 0, 1] {

@@ -1,4 +1,4 @@
-//! Minimum and maximum, by sorting.
+//! Minimum and maximum, compared with sorting.
 
 use crate::lanes::{Op, cases};
 
@@ -8,13 +8,13 @@ fn is_nan(bits: u64) -> bool {
     bits & !SIGN > 0x7f80_0000
 }
 
-/// The order of values with -0 below +0.
+/// Selects by the order of values, with -0 below +0.
 fn chosen(values: &[u64], max: bool) -> u64 {
     let key = |bits: &&u64| if **bits & SIGN != 0 { -((**bits & !SIGN) as i64) - 1 } else { **bits as i64 };
     *if max { values.iter().max_by_key(key) } else { values.iter().min_by_key(key) }.unwrap()
 }
 
-/// What minimum and maximum give of two or three numbers.
+/// Returns the expected minimum or maximum of two or three numbers.
 fn want(values: &[u64], max: bool, keep_nan: bool, xorsign: bool) -> u64 {
     let numbers: Vec<u64> = values.iter().copied().filter(|bits| !is_nan(*bits)).collect();
     if numbers.is_empty() || keep_nan && numbers.len() < values.len() {

@@ -6,7 +6,7 @@ mod min_max;
 mod rounding;
 mod specials;
 
-/// Fields of exponent and fraction.
+/// Bits of exponent and fraction.
 const F32: (u32, u32) = (8, 23);
 const F64: (u32, u32) = (11, 52);
 

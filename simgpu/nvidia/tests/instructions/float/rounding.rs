@@ -1,4 +1,4 @@
-//! Every rounding of every operation, by comparing the result with the exact value.
+//! Every rounding of every operation, checked by comparing the result with the exact value.
 
 use super::{F32, F64};
 use crate::lanes::{Exact, Op, Random, Value, cases, check_rounded, rounding_of, value_of};
@@ -12,8 +12,8 @@ fn number(random: &mut Random, fields: (u32, u32)) -> u64 {
     random.float(fields.0, fields.1)
 }
 
-/// Runs an instruction on finite operands in every rounding and type, and gives their values, bits
-/// and the result to a check.
+/// Runs an instruction on finite operands with every rounding and type, and passes the values,
+/// signs, and the result to a check.
 fn every<const N: usize>(opcode: &str, check: impl Fn([Value; N], [bool; N], u64, (u32, u32), &str)) {
     for (ty, register, fields) in TYPES {
         for rounding in ROUNDINGS {
@@ -30,17 +30,17 @@ fn every<const N: usize>(opcode: &str, check: impl Fn([Value; N], [bool; N], u64
     }
 }
 
-/// The rounding in the name of an instruction.
+/// Returns the rounding in the name of an instruction.
 fn rounding(what: &str) -> isobit_simgpu_nvidia::exec::Rounding {
     rounding_of(what.split('.').nth(1).unwrap())
 }
 
-/// The sign of an exact zero that is a sum of terms with these signs.
+/// Returns the sign of an exact zero that is the sum of two terms with these signs.
 fn zero_sign(a: bool, b: bool, what: &str) -> bool {
     if a == b { a } else { what.contains(".rm.") }
 }
 
-/// Compares so many times a sum with something.
+/// Returns a function that compares a multiple of a sum with a number.
 fn compared(sum: impl Fn(Exact, i128) -> Exact) -> impl Fn(&Exact, i128) -> Ordering {
     move |with, times| sum(negated(with), times).sign()
 }
@@ -82,14 +82,14 @@ fn fused_products() {
     for opcode in ["fma", "mad"] {
         every(opcode, |[a, b, c], [x, y, z], got, fields, what| {
             let exact = compared(|from, times| from.plus_product(a, b, times).plus(times * c.integer, c.exponent));
-            // An exact cancellation is a sum of numbers of different signs.
+            // An exact cancellation is the sum of numbers with different signs.
             check_rounded(got, fields, rounding(what), zero_sign(x != y, z, what), exact, &what);
         });
     }
 }
 
-/// Whether a quotient is above a number is whether the dividend is above the product with the
-/// divisor.
+/// A quotient is above a number if and only if the dividend is above the product of that number and
+/// the divisor.
 fn check_quotient(a: Value, b: Value, negative: bool, got: u64, fields: (u32, u32), what: &str) {
     let compare = |with: &Exact, times: i128| {
         let order = with.times(-b.integer, b.exponent).plus(times * a.integer, a.exponent).sign();
@@ -118,8 +118,8 @@ fn roots() {
         if a.integer < 0 {
             return;
         }
-        // A root is above a number that is not negative as the operand is above its square: numbers
-        // here are sums of two of the format.
+        // A root is above a nonnegative number if and only if the operand is above its square. The
+        // numbers here are sums of two numbers of the format.
         let compare = |with: &Exact, times: i128| match with.sign() {
             Ordering::Less => Ordering::Greater,
             _ => with.squared_against(times * times * a.integer, a.exponent),
@@ -128,7 +128,7 @@ fn roots() {
     });
 }
 
-/// Without a rounding it is to nearest.
+/// The default rounding is to nearest.
 #[test]
 fn the_default_is_to_nearest() {
     for (opcode, count) in [("add", 2), ("sub", 2), ("mul", 2)] {

@@ -6,7 +6,7 @@ use crate::lanes::{Op, Random, cases};
 const NAN: u64 = 0x7fff_ffff;
 const INFINITY: f32 = f32::INFINITY;
 
-/// Every NaN that comes out of binary32 is the canonical one.
+/// Every NaN result of binary32 is the canonical one.
 #[test]
 fn nans_are_canonical() {
     let mut random = Random(4);
@@ -61,7 +61,7 @@ fn invalid_operations() {
     }
 }
 
-/// A subnormal operand counts as a zero of its sign, and so becomes a subnormal result.
+/// A subnormal operand counts as a zero of its sign, and a subnormal result becomes one.
 #[test]
 fn flushing() {
     let flush = |x: u64| if x & 0x7fff_ffff < 0x80_0000 { x & 0x8000_0000 } else { x };

@@ -1,10 +1,11 @@
-//! Exact sums of products of floating-point numbers, in fixed point with thousands of digits, to
-//! check roundings against. It shares nothing with the arithmetic that is tested.
+//! Exact sums of products of floating-point numbers, in fixed point with thousands of bits, to
+//! check roundings. This code shares nothing with the arithmetic under test.
 
 use isobit_simgpu_nvidia::exec::Rounding;
 use std::cmp::Ordering;
 
-/// Digits of 2^32, the lowest standing for 2^-LOWEST: room for products of binary64.
+/// Number of base-2^32 digits; the lowest has the weight 2^-LOWEST. This is enough for products of
+/// binary64.
 const DIGITS: usize = 150;
 const LOWEST: i32 = 2240;
 
@@ -16,12 +17,12 @@ impl Exact {
     /// Zero.
     pub const ZERO: Self = Self([0; DIGITS]);
 
-    /// With `integer 2^exponent` added.
+    /// Adds `integer 2^exponent`.
     #[must_use]
     pub fn plus(mut self, integer: i128, exponent: i32) -> Self {
         let place = (exponent + LOWEST) as usize;
         let (mut digit, shift) = (place / 32, place % 32);
-        // By 32 bits at a time, so that the shift loses nothing.
+        // Processes 32 bits at a time, so that the shift loses nothing.
         let (mut rest, sign) = (integer.unsigned_abs(), integer.signum() as i64);
         while rest != 0 {
             let part = u64::from(rest as u32) << shift;
@@ -33,7 +34,7 @@ impl Exact {
         self.carry()
     }
 
-    /// With every digit but the highest in its range.
+    /// Normalises every digit except the highest.
     fn carry(mut self) -> Self {
         for at in 0..DIGITS - 1 {
             let over = self.0[at] >> 32;
@@ -43,7 +44,7 @@ impl Exact {
         self
     }
 
-    /// With a product of two values added, or taken away.
+    /// Adds or subtracts the product of two values.
     #[must_use]
     pub fn plus_product(self, a: Value, b: Value, sign: i128) -> Self {
         self.plus(sign * a.integer * b.integer, a.exponent + b.exponent)
@@ -55,7 +56,7 @@ impl Exact {
         Self(self.0.map(|digit| -digit)).carry()
     }
 
-    /// Multiplied by `integer 2^exponent`; what falls off below must be zero.
+    /// Multiplies by `integer 2^exponent`; digits that are dropped below must be zero.
     #[must_use]
     pub fn times(&self, integer: i128, exponent: i32) -> Self {
         let (negative, digits) = self.magnitude();
@@ -67,13 +68,13 @@ impl Exact {
         product
     }
 
-    /// Its sign, and the digits of its magnitude.
+    /// Returns the sign, and the digits of the magnitude.
     fn magnitude(&self) -> (bool, [i64; DIGITS]) {
         let negative = self.sign().is_lt();
         (negative, if negative { self.clone().negated().0 } else { self.0 })
     }
 
-    /// How `integer 2^exponent` compares with its square.
+    /// Compares the square of `integer 2^exponent` with this number.
     pub fn squared_against(&self, integer: i128, exponent: i32) -> Ordering {
         let (_, digits) = self.magnitude();
         let mut difference = Self::ZERO.plus(integer, exponent);
@@ -83,7 +84,7 @@ impl Exact {
         difference.sign()
     }
 
-    /// With another added, multiplied by `digit 2^exponent`.
+    /// Adds another number, multiplied by `digit 2^exponent`.
     fn plus_scaled(mut self, other: &Self, digit: i64, exponent: i32) -> Self {
         let (_, digits) = other.magnitude();
         for (at, other) in digits.iter().enumerate().filter(|(_, other)| **other != 0) {
@@ -92,7 +93,7 @@ impl Exact {
         self
     }
 
-    /// How it compares with zero.
+    /// Compares the number with zero.
     pub fn sign(&self) -> Ordering {
         let highest = self.0.iter().rev().find(|digit| **digit != 0);
         highest.map_or(Ordering::Equal, |digit| digit.cmp(&0))
@@ -102,7 +103,7 @@ impl Exact {
 /// A finite number, `integer 2^exponent`.
 #[derive(Debug, Clone, Copy)]
 pub struct Value {
-    /// Its digits, with its sign.
+    /// Its digits, with a sign.
     pub integer: i128,
     /// Their place.
     pub exponent: i32,
@@ -112,19 +113,19 @@ impl Value {
     /// One.
     pub const ONE: Self = Self { integer: 1, exponent: 0 };
 
-    /// As an exact number.
+    /// Converts to an exact number.
     pub fn exact(self) -> Exact {
         Exact::ZERO.plus(self.integer, self.exponent)
     }
 }
 
-/// What the bits of a format with such fields mean; none for infinities and NaNs.
+/// Returns the value of bits in a format with these fields; `None` for infinities and NaNs.
 pub fn value_of(bits: u64, exponent: u32, fraction: u32) -> Option<Value> {
     let field = (bits >> fraction) as i32 & ((1 << exponent) - 1);
     (field != (1 << exponent) - 1).then(|| magnitude_of(bits, exponent, fraction))
 }
 
-/// As [`value_of`], with infinity as the number that would follow the greatest.
+/// Like [`value_of`], but infinity becomes the number that would follow the greatest one.
 fn magnitude_of(bits: u64, exponent: u32, fraction: u32) -> Value {
     let field = (bits >> fraction) as i32 & ((1 << exponent) - 1);
     let digits = (bits & ((1 << fraction) - 1)) as i128 + if field == 0 { 0 } else { 1 << fraction };
@@ -133,7 +134,7 @@ fn magnitude_of(bits: u64, exponent: u32, fraction: u32) -> Value {
     Value { integer, exponent: field.max(1) - bias - fraction as i32 }
 }
 
-/// The direction that a modifier names.
+/// Returns the direction that a modifier names.
 pub fn rounding_of(name: &str) -> Rounding {
     match name {
         "rz" => Rounding::Zero,
@@ -144,10 +145,10 @@ pub fn rounding_of(name: &str) -> Rounding {
     }
 }
 
-/// Checks that bits are an exact value rounded in a direction. The value is given by how it
-/// compares with numbers of the format, and with the sums of two, which are twice what lies between
-/// them: `compare(number, times)` compares `times` the value with it. A zero must have the sign
-/// that `zero` says.
+/// Checks that bits are the correct rounding of an exact value in a direction. The value is given
+/// by its comparison with numbers of the format, and with sums of two of them, which are twice the
+/// midpoint: `compare(number, times)` compares `times` the value with the number. `zero` is the
+/// required sign of a zero.
 #[track_caller]
 pub fn check_rounded(
     got: u64,
@@ -169,14 +170,14 @@ pub fn check_rounded(
         Ordering::Equal => zero,
     };
     assert_eq!(got & sign != 0, negative, "{what:x?}: the sign of {got:#x}");
-    // From here on of magnitudes: turn comparisons around where the value is negative.
+    // The code below compares magnitudes: it reverses comparisons if the value is negative.
     let turned = |order: Ordering| if negative { order.reverse() } else { order };
     let against = |a: u64, b: u64| {
         let (a, b) = (of(a, negative), of(b, negative));
         turned(compare(&Exact::ZERO.plus(a.integer, a.exponent).plus(b.integer, b.exponent), 2))
     };
     let here = against(size, size);
-    // Whether the magnitude may be above the value, and below it.
+    // Whether the magnitude may be above the value, and whether it may be below it.
     let nearest = matches!(rounding, Rounding::Nearest | Rounding::Away);
     let toward_zero = match rounding {
         Rounding::Zero => true,
@@ -188,7 +189,7 @@ pub fn check_rounded(
         Ordering::Equal => assert!(size != infinity || exact.is_eq() || !toward_zero, "{what:x?}: {got:#x}"),
         Ordering::Greater if size == infinity => {}
         Ordering::Greater => {
-            // The value is beyond it: the next must be too far.
+            // The value is beyond it: the next number must be too far.
             let ok = if nearest {
                 let middle = against(size, size + 1);
                 middle.is_lt() || middle.is_eq() && rounding == Rounding::Nearest && size & 1 == 0

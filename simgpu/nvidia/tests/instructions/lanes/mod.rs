@@ -1,5 +1,5 @@
-//! For tests of instructions: one instruction, written as text, run on a warp whose lanes have
-//! different operands.
+//! A test harness: runs one instruction, written as text, on a warp with different operands in each
+//! lane.
 
 mod exact;
 mod random;
@@ -19,37 +19,37 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 
-/// An instruction with its registers, lowered with and without AVX2.
+/// An instruction with its registers, lowered both with and without AVX2.
 pub struct Op {
     text: String,
     registers: Vec<Register>,
     rows: Vec<u32>,
-    /// The registers that are written, and those that are read; a constant is none.
+    /// The destination registers and the source registers; constants are not included.
     destinations: Vec<usize>,
     sources: Vec<usize>,
     programs: Vec<Program>,
-    /// The carries before and after.
+    /// The carries before and after the instruction.
     carry: u32,
 }
 
-/// What a warp is lowered for: registers, with a row or two each.
+/// The registers that a warp is lowered for, with one or two rows each.
 struct Parser {
     registers: Vec<Register>,
     used: Vec<usize>,
 }
 
 impl Parser {
-    /// A register of a type.
+    /// Adds a register of a type.
     fn register(&mut self, ty: &str) -> RegisterId {
-        let ty = Type::named(ty).unwrap_or_else(|| panic!("{ty} is no type"));
+        let ty = Type::named(ty).unwrap_or_else(|| panic!("{ty} is not a type"));
         let id = self.registers.len();
         self.registers.push(Register { name: format!("%r{id}"), ty });
         self.used.push(id);
         RegisterId(id as u32)
     }
 
-    /// An operand: a type for a register of it, `!pred`, `pred|pred`, `_`, `#5` for a constant,
-    /// `f:3f800000` and `d:` for floating-point ones, or several in braces.
+    /// Parses an operand: a type for a register of it, `!pred`, `pred|pred`, `_`, `#5` for a
+    /// constant, `f:3f800000` and `d:` for floating-point constants, or several in braces.
     fn operand(&mut self, text: &str) -> Operand {
         if let Some(parts) = text.strip_prefix('{') {
             let parts = parts.trim_end_matches('}').split(',');
@@ -77,19 +77,20 @@ impl Parser {
 }
 
 impl Op {
-    /// `Op::new("add.s32", "b32 b32 b32")`: an instruction and its operands, the destination first.
+    /// Creates an instruction from its text and its operands, the destination first:
+    /// `Op::new("add.s32", "b32 b32 b32")`.
     #[track_caller]
     pub fn new(text: &str, operands: &str) -> Self {
         Self::try_new(text, operands, 0).unwrap_or_else(|why| panic!("{text}: {why}"))
     }
 
-    /// As [`new`](Self::new), with approximations shifted.
+    /// Like [`new`](Self::new), with shifted approximations.
     #[track_caller]
     pub fn shifted(text: &str, operands: &str, approximation: i8) -> Self {
         Self::try_new(text, operands, approximation).unwrap_or_else(|why| panic!("{text}: {why}"))
     }
 
-    /// As [`new`](Self::new), or why it is not lowered.
+    /// Like [`new`](Self::new), but returns the error if lowering fails.
     pub fn try_new(text: &str, operands: &str, approximation: i8) -> Result<Self, String> {
         let mut parser = Parser { registers: Vec::new(), used: Vec::new() };
         let mut words = operands.split_whitespace();
@@ -128,14 +129,14 @@ impl Op {
         Ok(Self { text: text.into(), registers, rows, destinations, sources, programs, carry: 0 })
     }
 
-    /// With these carries before.
+    /// Sets the carries before the instruction.
     #[must_use]
     pub fn with_carry(mut self, carry: u32) -> Self {
         self.carry = carry;
         self
     }
 
-    /// A register of a lane.
+    /// Returns a register of a lane.
     fn get(&self, warp: &Warp, register: usize, lane: usize) -> u64 {
         let row = self.rows[register] as usize;
         match self.registers[register].ty.bits {
@@ -166,8 +167,8 @@ impl Op {
         }
     }
 
-    /// Runs it on the operands of 32 lanes or fewer: all results of each lane, and the carries
-    /// after it. Both programs must agree, and lanes that do not run must keep what they have.
+    /// Runs it on the operands of up to 32 lanes, and returns all results of each lane and the
+    /// carries. Checks that both programs agree, and that inactive lanes keep their values.
     #[track_caller]
     pub fn warp(&self, lanes: &[Vec<u64>]) -> (Vec<Vec<u64>>, u32) {
         let active = u32::MAX >> (LANES - lanes.len());
@@ -199,7 +200,7 @@ impl Op {
         self.destinations.iter().map(|register| self.get(warp, *register, lane)).collect()
     }
 
-    /// Runs it on operands, and gives each set of them with the first result to a check.
+    /// Runs it on operands, and passes each set of them with the first result to a check.
     #[track_caller]
     pub fn each<const N: usize>(
         &self,
@@ -222,13 +223,13 @@ impl Op {
         self.all(case)[0]
     }
 
-    /// As [`one`](Self::one), with all results.
+    /// Like [`one`](Self::one), but returns all results.
     #[track_caller]
     pub fn all<const N: usize>(&self, case: [u64; N]) -> Vec<u64> {
         self.warp(&[case.to_vec()]).0.remove(0)
     }
 
-    /// Checks it against a function, on operands.
+    /// Compares it with a function on operands.
     #[track_caller]
     pub fn is<const N: usize>(&self, cases: impl IntoIterator<Item = [u64; N]>, mut want: impl FnMut([u64; N]) -> u64) {
         self.each(cases, |case, got| {
@@ -238,7 +239,7 @@ impl Op {
     }
 }
 
-/// Nothing has a name.
+/// A `Describe` without names.
 struct Nobody;
 
 impl Describe for Nobody {

@@ -1,10 +1,10 @@
-//! Operands worth trying, the same in every run.
+//! Interesting operands, the same in every run.
 
-/// Numbers that are the same in every run: SplitMix64.
+/// A SplitMix64 generator; its numbers are the same in every run.
 pub struct Random(pub u64);
 
 impl Random {
-    /// 64 even bits.
+    /// Returns 64 uniformly distributed bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -12,7 +12,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// An integer of so many bits: any, a short one, or one at an edge.
+    /// Returns an integer of this many bits: any, a short one, or an edge case.
     pub fn integer(&mut self, bits: u32) -> u64 {
         let mask = u64::MAX >> (64 - bits);
         let (any, how) = (self.next(), self.next());
@@ -25,8 +25,8 @@ impl Random {
         }
     }
 
-    /// The bits of a floating-point number with so many bits of exponent and of fraction: any, at
-    /// an edge, or of a size near one.
+    /// Returns the bits of a floating-point number with these sizes of exponent and fraction: any,
+    /// an edge case, or one with a magnitude near 1.
     pub fn float(&mut self, exponent: u32, fraction: u32) -> u64 {
         let (any, how) = (self.next(), self.next());
         let (infinity, ones) = (((1 << exponent) - 1) << fraction, (1 << fraction) - 1);
@@ -52,7 +52,7 @@ impl Random {
         ];
         sign | match how & 7 {
             0 | 1 => edges[(how >> 8 & 15) as usize],
-            // Near one, with few digits: sums are exact, cancel and tie.
+            // Near 1, with few digits: sums are exact, cancel and tie.
             2 | 3 => (one + ((how >> 8 & 7) << fraction) - (4 << fraction)) | any & ones & !(ones >> (how >> 16 & 15)),
             4 => {
                 (one + ((how >> 8 & 31) << fraction) - (16.min(one >> fraction) << fraction)).min(infinity - 1)
@@ -62,18 +62,18 @@ impl Random {
         }
     }
 
-    /// The bits of a binary32.
+    /// Returns the bits of a binary32.
     pub fn f32(&mut self) -> u64 {
         self.float(8, 23)
     }
 
-    /// The bits of a binary64.
+    /// Returns the bits of a binary64.
     pub fn f64(&mut self) -> u64 {
         self.float(11, 52)
     }
 }
 
-/// Sets of operands made by a function of random numbers.
+/// Returns sets of operands that a function makes from random numbers.
 pub fn cases<const N: usize>(
     count: usize,
     mut make: impl FnMut(&mut Random) -> [u64; N],

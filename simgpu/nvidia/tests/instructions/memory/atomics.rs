@@ -1,5 +1,5 @@
-//! Atomics: each against what the ISA says of it, in both memories and by generic address, with and
-//! without the old value, with several lanes at one place, and between threads of the host.
+//! Atomics, compared with the PTX ISA: in global and shared memory and by generic address, with and
+//! without the old value, with several lanes at one address, and between host threads.
 
 use crate::rig::{Random, Rig, bytes};
 use half::{bf16, f16};
@@ -7,7 +7,7 @@ use isobit_simgpu_core::memory::Kind;
 use isobit_simgpu_nvidia::exec::LANES;
 use isobit_simgpu_nvidia::exec::memory::SHARED_APERTURE;
 
-/// The new value from the old one and the two operands, of which only `cas` has the second.
+/// The new value from the old one and the two operands; only `cas` uses the second.
 type Change = fn(u128, u128, u128) -> u128;
 
 fn single(x: u128) -> f32 {
@@ -18,13 +18,13 @@ fn double(x: u128) -> f64 {
     f64::from_bits(x as u64)
 }
 
-/// The sum of two halves at a bit, exact in double precision and rounded once.
+/// Adds two halves at a bit position, exactly in double precision, and rounds once.
 fn f16_sum(m: u128, x: u128, shift: u32) -> u128 {
     let half = |w: u128| f16::from_bits((w >> shift) as u16).to_f64();
     u128::from(f16::from_f64(half(m) + half(x)).to_bits()) << shift
 }
 
-/// As [`f16_sum`].
+/// See [`f16_sum`].
 fn bf16_sum(m: u128, x: u128, shift: u32) -> u128 {
     let half = |w: u128| bf16::from_bits((w >> shift) as u16).to_f64();
     u128::from(bf16::from_f64(half(m) + half(x)).to_bits()) << shift
@@ -34,7 +34,7 @@ fn signed(x: u128, bytes: usize) -> i64 {
     if bytes == 4 { (x as i32).into() } else { x as i64 }
 }
 
-/// Operation and type, bytes, the change. Results are cut to their size by the test.
+/// Operation and type, bytes, the function. The test truncates results to their size.
 const ATOMICS: [(&str, usize, Change); 32] = [
     ("add.u32", 4, |m, x, _| m + x),
     ("add.s32", 4, |m, x, _| m + x),
@@ -70,10 +70,10 @@ const ATOMICS: [(&str, usize, Change); 32] = [
     ("cas.b128", 16, |m, compare, x| if m == compare { x } else { m }),
 ];
 
-/// Finite and infinite singles of both signs, without subnormal ones, which one of the memories
-/// flushes.
+/// Finite and infinite singles of both signs. Subnormal ones are absent, because only one of the
+/// two memories flushes them.
 const F32: [u32; 6] = [0x3f80_0000, 0xbf80_0000, 0x4049_0fdb, 0x7f80_0000, 0x7f7f_ffff, 0x3300_0000];
-/// Halves in pairs, the subnormal ones among them; their sums are finite.
+/// Pairs of halves, including subnormal ones; their sums are finite.
 const HALVES: [u32; 4] = [0x3c00_3e01, 0xbc00_0003, 0x4248_3c00, 0x0001_8001];
 
 fn cut(value: u128, bytes: usize) -> u128 {
@@ -90,7 +90,7 @@ fn value(random: &mut Random, name: &str, bytes: usize) -> u128 {
     if name.ends_with("f64") {
         return f64::from(f32::from_bits(random.pick(&F32))).to_bits().into();
     }
-    // Small numbers too, so that comparisons go both ways.
+    // Includes small numbers, so that comparisons go both ways.
     let some = u128::from(random.next()) << 64 | u128::from(random.next());
     let value = match some % 3 {
         0 => some >> 8 & 3,
@@ -100,8 +100,8 @@ fn value(random: &mut Random, name: &str, bytes: usize) -> u128 {
     cut(value, bytes)
 }
 
-/// Applies an atomic of all active lanes to eight words of a memory, and checks the words and what
-/// the lanes got.
+/// Applies an atomic of all active lanes to eight words of a memory, and checks the words and the
+/// results of the lanes.
 fn expect(rig: &mut Rig, space: &str, name: &str, size: usize, change: Change, returns: bool) {
     let base = rig.buffer(128);
     let mut words: Vec<u128> = (0..8).map(|_| value(&mut rig.random, name, size)).collect();
@@ -111,7 +111,7 @@ fn expect(rig: &mut Rig, space: &str, name: &str, size: usize, change: Change, r
     for (i, word) in words.iter().enumerate() {
         let word = &word.to_le_bytes()[..size];
         rig.shared.bytes_mut()[i * size..][..size].copy_from_slice(word);
-        // SAFETY: inside of the buffer allocated above.
+        // SAFETY: within the buffer allocated above.
         unsafe { ((base + (i * size) as u64) as *mut u8).copy_from_nonoverlapping(word.as_ptr(), size) };
     }
     let register = match size {
@@ -182,7 +182,7 @@ fn each_atomic_in_each_memory() {
     });
 }
 
-/// Adds singles in global and in shared memory.
+/// Adds singles in global and in shared memory, and returns both sums.
 fn sums(old: u32, x: u32) -> [u32; 2] {
     let mut rig = Rig::new(false);
     let base = rig.buffer(4);
@@ -201,7 +201,7 @@ fn sums(old: u32, x: u32) -> [u32; 2] {
 fn subnormal_singles_are_zeros_in_global_memory_only() {
     assert_eq!(sums(3, 5), [0, 8]);
     assert_eq!(sums(0x8000_0003, 0x8000_0005), [0x8000_0000, 0x8000_0008]);
-    // The difference of two numbers is subnormal, though they are not.
+    // The difference is subnormal, though the two numbers are not.
     assert_eq!(sums(0x0080_0001, 0x8080_0000), [0, 1]);
     assert_eq!(sums(0x7fc0_1234, 0x3f80_0000), [0x7fff_ffff; 2]);
     assert_eq!(sums(0x7f80_0000, 0xff80_0000), [0x7fff_ffff; 2]);
@@ -219,13 +219,13 @@ fn threads_lose_no_update() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut rig = Rig::new(false);
-                // The buffer of the other rig is an unknown address to this one's, whose checks
-                // would stop the access: its own functions.
+                // To this rig, the buffer of the other rig is an unknown address, and its checks
+                // would reject the access: call the functions directly.
                 rig.set("%d1", |_| 1);
                 rig.set("%q1", |_| (1 << 64) + 1);
                 for _ in 0..200 {
                     rig.perform("atom.global.add.u64 %d0, [%d1], %d1", at);
-                    // Sixteen bytes change at once: both halves always are the same.
+                    // Sixteen bytes change at once: both halves are always the same.
                     for lane in 0..LANES {
                         rig.warp.active = 1 << lane;
                         loop {

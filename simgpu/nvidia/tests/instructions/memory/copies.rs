@@ -1,13 +1,13 @@
-//! Asynchronous copies: what they copy, when it may be read, and what is wrong with reading it
-//! before.
+//! Asynchronous copies: the copied data, when it may be read, and the findings about reading it
+//! earlier.
 
 use crate::rig::{Rig, bytes};
 use isobit_simgpu_core::check::Place;
 use isobit_simgpu_core::finding::FindingKind::{Misaligned, OutOfBounds, Race, UninitialisedRead};
 use isobit_simgpu_nvidia::exec::{Flow, LANES};
 
-/// A rig with a row of addresses of so many bytes a lane, in global memory at `%d1` and in shared
-/// memory at `%r1`.
+/// Returns a rig with a row of addresses, `size` bytes per lane, in global memory at `%d1` and in
+/// shared memory at `%r1`.
 fn rig(avx2: bool, size: usize) -> (Rig, u64) {
     let mut rig = Rig::new(avx2);
     let base = rig.buffer(size * LANES);
@@ -35,7 +35,7 @@ fn stale_bytes_are_not_read_either() {
     rig.run("st.shared.u32 [%r1], %r2; ld.shared.u32 %r3, [%r1]");
     rig.run("cp.async.ca.shared.global [%r1], [%d1], 4; cp.async.commit_group");
     assert_eq!(rig.kinds("ld.shared.u32 %r3, [%r1]"), [UninitialisedRead]);
-    // The group may be under way still.
+    // The group may still be incomplete.
     rig.run("cp.async.wait_group 1");
     assert_eq!(rig.kinds("ld.shared.u32 %r3, [%r1]"), [UninitialisedRead]);
     rig.run("cp.async.wait_group 0; ld.shared.u32 %r3, [%r1]");
@@ -51,8 +51,8 @@ fn groups_are_done_in_their_order_lane_by_lane() {
     rig.run(&copy(256));
     rig.warp.active = u32::MAX;
     let want = |lane: usize| u32::from_le_bytes(bytes(base + 4 * lane as u64, 4).try_into().unwrap());
-    // The lower lanes have three groups, of which one is done; the others have one, which need not
-    // be.
+    // The lower lanes have three groups, one of which must be complete; the others have one, which
+    // need not be.
     rig.run("cp.async.wait_group 2");
     rig.warp.active = 0xffff;
     rig.run("ld.shared.u32 %r2, [%r1]");
@@ -62,7 +62,7 @@ fn groups_are_done_in_their_order_lane_by_lane() {
     assert_eq!(rig.kinds("ld.shared.u32 %r2, [%r1]"), [UninitialisedRead]);
     rig.run("cp.async.wait_group 0; ld.shared.u32 %r2, [%r1]");
     assert_eq!(rig.get("%r2")[20], want(20).into());
-    // What is in no group is not waited for by groups.
+    // A wait for groups does not wait for copies without a group.
     rig.warp.active = 0xffff;
     rig.run("cp.async.ca.shared.global [%r1+512], [%d1], 4; cp.async.wait_group 0; ld.shared.u32 %r2, [%r1+256]");
     assert_eq!(rig.kinds("ld.shared.u32 %r2, [%r1+512]"), [UninitialisedRead]);
@@ -73,7 +73,7 @@ fn groups_are_done_in_their_order_lane_by_lane() {
 fn what_is_not_read_is_zero() {
     let (mut rig, base) = rig(true, 16);
     rig.set("%r2", |lane| lane as u128 % 17);
-    // Lanes that read nothing may be anywhere.
+    // Lanes that read nothing may have any address.
     rig.set("%d1", |lane| if lane % 17 == 0 { 0 } else { u128::from(base + 16 * lane as u64) });
     rig.run("cp.async.cg.shared.global [%r1], [%d1], 16, %r2; cp.async.wait_all");
     let source = bytes(base, 16 * LANES);
@@ -91,7 +91,7 @@ fn what_is_not_read_is_zero() {
     assert_eq!(rig.shared.bytes()[16..32], [0; 16]);
     rig.set("%r2", |_| 17);
     let why = rig.refused("cp.async.cg.shared.global [%r1], [%d1], 16, %r2");
-    assert!(why.contains("16 bytes is to read 17"), "{why}");
+    assert!(why.contains("16 bytes cannot read 17"), "{why}");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn both_sides_are_checked() {
     rig.set("%d1", |_| base.into());
     rig.set("%r1", |lane| 8192 - 256 + 16 * lane as u128);
     assert_eq!(rig.kinds(copy), [OutOfBounds]);
-    // The lanes inside have copied, and two of them to one place.
+    // The lanes in bounds have copied, two of them to the same address.
     rig.run("cp.async.wait_all; ld.shared.u32 %r2, [8188]");
     rig.set("%d1", |lane| u128::from(base + 16 * lane as u64));
     rig.set("%r1", |lane| 16 * (lane as u128 / 2));
@@ -127,9 +127,9 @@ fn copies_race_from_the_instruction_to_the_wait() {
     };
     assert_eq!(kinds(&[(at(0, 0), copy), (at(0, 0), wait), (at(1, 1), load)]), []);
     assert_eq!(kinds(&[(at(0, 0), copy), (at(0, 0), wait), (at(1, 0), load)]), [Race]);
-    // Others still read what the copy is to replace.
+    // Other threads still read the data that the copy overwrites.
     assert_eq!(kinds(&[(at(1, 0), load), (at(0, 0), copy), (at(0, 1), wait), (at(1, 2), load)]), [Race]);
     assert_eq!(kinds(&[(at(1, 0), load), (at(0, 1), copy), (at(0, 2), wait), (at(1, 3), load)]), []);
-    // A barrier does not stand for the wait.
+    // A barrier does not replace the wait.
     assert_eq!(kinds(&[(at(0, 0), copy), (at(1, 1), load)]), [UninitialisedRead]);
 }

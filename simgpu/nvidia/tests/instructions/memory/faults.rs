@@ -1,4 +1,4 @@
-//! What is wrong with accesses is found, and does not stop the other lanes.
+//! Faulty accesses are reported, and do not stop the other lanes.
 
 use crate::rig::{BYTES, Rig, bytes};
 use isobit_simgpu_core::finding::FindingKind::{Misaligned, OutOfBounds, Race, UninitialisedRead};
@@ -24,7 +24,7 @@ fn lanes_outside_are_left_out() {
         rig.set("%r1", |_| 5);
         assert_eq!(rig.kinds("st.global.u32 [%d1], %r1"), [OutOfBounds]);
         assert!(bytes(base, 4 * LANES - 8).chunks(4).all(|word| word == [5, 0, 0, 0]));
-        // What no aperture holds is an address of global memory.
+        // An address outside of all apertures is an address of global memory.
         rig.set("%d1", |_| u128::from(LOCAL_APERTURE + (1 << 32)));
         assert_eq!(rig.kinds("ld.u32 %r1, [%d1]"), [OutOfBounds]);
     });
@@ -119,7 +119,7 @@ fn lanes_of_one_store_may_agree_but_not_disagree() {
         assert!(found[0].thread.ends_with("lane 7"));
         let found = rig.found("st.shared.u32 [%r2], %r1");
         assert_eq!((found.len(), found[0].kind, found[0].offset), (1, Race, 12));
-        // One of a vector's elements is enough.
+        // One invalid element of a vector is enough.
         rig.set("%r2", |lane| 8 * (lane as u128 / 2));
         rig.set("%r3", |_| 1);
         assert_eq!(rig.kinds("st.shared.v2.u32 [%r2], {%r3, %r1}"), [Race]);

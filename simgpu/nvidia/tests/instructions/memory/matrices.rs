@@ -1,12 +1,12 @@
-//! Matrices between shared memory and registers, against the tables of the ISA: where row and
-//! column of an element lie in a warp.
+//! Matrices between shared memory and registers, compared with the tables of the PTX ISA, which
+//! give the row and column of each element in a warp.
 
 use crate::rig::Rig;
 use isobit_simgpu_core::finding::FindingKind;
 use isobit_simgpu_nvidia::exec::LANES;
 use isobit_simgpu_nvidia::exec::memory::SHARED_APERTURE;
 
-/// Sets the lanes' rows anywhere in shared memory, and gives their addresses.
+/// Gives the lanes random rows in shared memory, and returns their addresses.
 fn rows(rig: &mut Rig) -> [usize; LANES] {
     let start = rig.random.next() as usize;
     let rows = std::array::from_fn(|lane| (start + 7 * lane) % 512 * 16);
@@ -22,7 +22,7 @@ fn element(rig: &Rig, row: usize, column: usize) -> u128 {
 
 const LISTS: [(usize, &str); 3] = [(1, "{%r0}"), (2, "{%r0, %r1}"), (4, "{%r0, %r1, %r2, %r3}")];
 
-/// Looks whether the registers and shared memory say the same of all elements.
+/// Checks that the registers and shared memory agree on all elements.
 fn agree(rig: &Rig, count: usize, trans: &str, rows: &[usize; LANES]) {
     for matrix in 0..count {
         let register = rig.get(&format!("%r{matrix}"));

@@ -1,4 +1,4 @@
-//! Tests of the instructions that reach memory.
+//! Tests of the instructions that access memory.
 
 mod atomics;
 mod copies;

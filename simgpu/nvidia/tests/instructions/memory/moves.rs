@@ -1,12 +1,12 @@
-//! Loads and stores: every size in every space, with extension and truncation, alone and in
-//! vectors, by lanes that follow each other, are at one place or anywhere.
+//! Loads and stores: every size in every space, with extension and truncation, scalars and vectors,
+//! by lanes at consecutive addresses, at the same address, or anywhere.
 
 use crate::rig::{BYTES, Rig, bytes};
 use isobit_simgpu_nvidia::exec::LANES;
 use isobit_simgpu_nvidia::exec::memory::{LOCAL_APERTURE, SHARED_APERTURE};
 use isobit_simgpu_nvidia::lower::Location;
 
-/// The registers that a type goes with: as wide, or wider.
+/// Returns the registers that a type supports: of the same width or wider.
 fn registers(bits: u32) -> &'static [(&'static str, u32)] {
     match bits {
         8 => &[("b", 16), ("s", 16), ("r", 32), ("d", 64)],
@@ -34,7 +34,7 @@ const TYPES: [(&str, u32); 14] = [
     ("b128", 128),
 ];
 
-/// What a register of `width` bits holds after a load of these bytes.
+/// Returns the contents of a register of `width` bits after a load of these bytes.
 fn extended(element: &[u8], signed: bool, width: u32) -> u128 {
     let fill = if signed && element[element.len() - 1] >> 7 == 1 { 0xff } else { 0 };
     let mut value = [fill; 16];
@@ -42,8 +42,8 @@ fn extended(element: &[u8], signed: bool, width: u32) -> u128 {
     u128::from_le_bytes(value) & (u128::MAX >> (128 - width))
 }
 
-/// The lanes' offsets in a memory of `bytes` bytes: one after the other, one place, or anywhere
-/// without touching.
+/// Returns the lanes' offsets in a memory of `bytes` bytes: consecutive, all equal, or anywhere
+/// without overlap.
 fn offsets(rig: &mut Rig, size: usize, bytes: usize) -> [u64; LANES] {
     let slots = bytes / size;
     let start = rig.random.next() as usize % (slots - LANES);
@@ -51,12 +51,13 @@ fn offsets(rig: &mut Rig, size: usize, bytes: usize) -> [u64; LANES] {
     match rig.random.next() % 4 {
         0 | 1 => std::array::from_fn(|lane| ((start + lane) * size) as u64),
         2 => [(start * size) as u64; LANES],
-        // Slots are a power of two, so that odd steps meet all of them.
+        // The number of slots is a power of two, so an odd step reaches all of them.
         _ => std::array::from_fn(|lane| ((start + lane * step) % slots * size) as u64),
     }
 }
 
-/// Where an instruction accesses, how its address register is made, and the bytes that are there.
+/// The address of an instruction's access, how its address register is set, and the bytes at that
+/// address.
 struct Place {
     space: &'static str,
     base: u64,
@@ -77,7 +78,7 @@ fn place(rig: &mut Rig, space: &'static str) -> Place {
             (if space == "shared" { 0 } else { SHARED_APERTURE }, rig.shared.bytes().to_vec())
         }
         _ => {
-            // Each thread's memory, by stores whose bytes are the same for all.
+            // Fills each thread's memory with stores of the same bytes.
             let image: Vec<u8> = (0..BYTES).map(|_| rig.random.next() as u8).collect();
             rig.warp.active = u32::MAX;
             for (at, word) in image.chunks(8).enumerate() {
@@ -162,7 +163,7 @@ fn stores_of_every_type_to_every_space() {
     });
 }
 
-/// Stores, and looks at the memory itself; local memory by loads of bytes.
+/// Stores and checks the memory directly; local memory is checked with byte loads.
 fn store(rig: &mut Rig, space: &'static str, ty: &str, element: usize, register: &str, count: usize) {
     let size = element * count;
     let place = if space.ends_with("local") {
@@ -174,7 +175,7 @@ fn store(rig: &mut Rig, space: &'static str, ty: &str, element: usize, register:
     rig.fill();
     let active = rig.random_active();
     if offsets[0] == offsets[1] && !space.ends_with("local") {
-        // One place for several lanes is their race.
+        // Several lanes at one address would race.
         offsets = std::array::from_fn(|lane| (lane * size) as u64);
     }
     let names: Vec<String> = (0..count).map(|i| format!("%{register}{i}")).collect();
@@ -294,29 +295,29 @@ fn what_has_no_meaning_is_refused() {
     rig.locations.insert("s".into(), Location::Shared(0));
     rig.locations.insert("p".into(), Location::Argument(0));
     for (text, why) in [
-        ("ld.global.f16 %s0, [%d0]", "no type"),
+        ("ld.global.f16 %s0, [%d0]", "with this type"),
         ("ld.global.u32 %s0, [%d0]", "too narrow"),
         ("ld.global.u16 %p0, [%d0]", "too narrow"),
         ("ld.global.u32 %r0, [%r1]", "the address has 64"),
-        ("ld.global.v2.u32 {%r0, %d1}, [%d0]", "equally wide"),
-        ("ld.global.v2.u32 {%r0}, [%d0]", "where 2 are taken"),
-        ("ld.global.v4.u32 %r0, [%d0]", "no vector"),
+        ("ld.global.v2.u32 {%r0, %d1}, [%d0]", "the same width"),
+        ("ld.global.v2.u32 {%r0}, [%d0]", "but 2 are expected"),
+        ("ld.global.v4.u32 %r0, [%d0]", "not a vector"),
         ("ld.shared.v4.u64 {%d0, %d1, %d2, %d3}, [%d4]", "global memory only"),
-        ("ld.global.v8.u16 {%s0, %s1, %s2, %s3, %s4, %s5, %s6, %s7}, [%d4]", "no vectors"),
+        ("ld.global.v8.u16 {%s0, %s1, %s2, %s3, %s4, %s5, %s6, %s7}, [%d4]", "bits do not exist"),
         ("ld.global.sparse.u32 %r0, [%d0]", ".sparse"),
         ("ld.global.u32 %r0, [s]", "another state space"),
-        ("ld.global.u32 %r0, [t]", "no variable"),
-        ("st.const.u32 [%d0], %r0", "not written"),
-        ("st.param.u32 [p], %r0", "not written"),
-        ("st.global.b128 [%d0], 0", "no source"),
-        ("mov.u16 %s0, s", "no Type"),
+        ("ld.global.u32 %r0, [t]", "not a variable"),
+        ("st.const.u32 [%d0], %r0", "cannot be written"),
+        ("st.param.u32 [p], %r0", "cannot be written"),
+        ("st.global.b128 [%d0], 0", "not a source"),
+        ("mov.u16 %s0, s", "not a Type"),
         ("cvta.shared.u32 %r0, %r1", "64 bits"),
         ("atom.local.add.u32 %r0, [%d0], 1", "global and shared"),
         ("atom.global.add.f16 %s0, [%d0], %s1", ".noftz"),
         ("atom.global.add.v2.f32 %r0, [%d0], %r1", ".v2"),
         ("red.global.exch.b32 [%d0], %r1", "reduction"),
         ("fence.proxy.tensormap::generic.acquire.gpu", "proxy"),
-        ("cp.async.bulk.shared.global [%d0], [%d1], 16", "no copy that is known"),
+        ("cp.async.bulk.shared.global [%d0], [%d1], 16", "this kind of copy is not simulated"),
     ] {
         let refused = rig.refused(text);
         assert!(refused.contains(why), "{text}: {refused}");

@@ -1,13 +1,13 @@
-//! Races between warps and between blocks, and what is none: barriers, atomics, accesses that are
-//! ordered.
+//! Races between warps and between blocks, and cases that are not races: barriers, atomics, ordered
+//! accesses.
 
 use crate::rig::Rig;
 use isobit_simgpu_core::check::Place;
 use isobit_simgpu_core::finding::FindingKind;
 use isobit_simgpu_core::memory::Kind;
 
-/// Executes instructions at places, in one launch over a fresh buffer at `%d1`, and gives the kinds
-/// of what was found.
+/// Executes instructions at places, in one launch over a fresh buffer at `%d1`, and returns the
+/// kinds of the findings.
 fn kinds(code: &[(Place, &str)]) -> Vec<FindingKind> {
     let mut rig = Rig::new(true);
     let base = rig.memory.alloc(256, Kind::Device, "").unwrap();
@@ -22,7 +22,7 @@ fn kinds(code: &[(Place, &str)]) -> Vec<FindingKind> {
 }
 
 fn at(group: u32, wave: u32, epoch: u32) -> Place {
-    // Later than what filled shared memory.
+    // Later than the stores that filled shared memory.
     Place { group, wave, epoch: epoch + 100 }
 }
 
@@ -45,7 +45,7 @@ fn shared_memory_races_too() {
     assert_eq!(kinds(&[(at(0, 0, 0), store), (at(0, 1, 0), load)]), [FindingKind::Race]);
     assert_eq!(kinds(&[(at(0, 0, 0), load), (at(0, 1, 0), store)]), [FindingKind::Race]);
     assert_eq!(kinds(&[(at(0, 0, 0), store), (at(0, 1, 1), load)]), []);
-    // Rows of sixteen lanes that are at one place.
+    // Sixteen lanes in a row and sixteen lanes at one address.
     let (column, row) = ("st.shared.u16 [%d2], %s1", "ld.shared.u8 %r2, [4]");
     assert_eq!(kinds(&[(at(0, 0, 0), column), (at(0, 1, 0), row)]), [FindingKind::Race]);
 }
@@ -70,7 +70,7 @@ fn strong_accesses_do_not_race_with_each_other() {
 
 #[test]
 fn what_is_released_may_be_read_once_it_is_acquired() {
-    // Block 0 stores its part and raises a flag; block 1 sees the flag and reads the part.
+    // Block 0 stores its part and sets a flag; block 1 sees the flag and reads the part.
     let part = "membar.gl; fence.acq_rel.gpu";
     for (raise, see) in [
         ("st.release.gpu.global.u32 [%d3+128], %r1", "ld.acquire.gpu.global.u32 %r3, [%d3+128]"),
@@ -78,7 +78,7 @@ fn what_is_released_may_be_read_once_it_is_acquired() {
     ] {
         let ordered =
             [(at(0, 0, 0), STORE), (at(0, 0, 0), part), (at(0, 0, 0), raise), (at(1, 0, 0), see), (at(1, 0, 0), LOAD)];
-        // Of one value by all lanes, but only one of them need store it.
+        // All lanes hold the same value, but only one of them must store it.
         assert_eq!(kinds(&ordered), [], "{raise}");
         let mut late = ordered;
         late.swap(2, 3);

@@ -1,5 +1,5 @@
-//! For tests of instructions that need more than registers: a warp with memory of every kind, and
-//! instructions written as in PTX.
+//! A test harness for instructions that need more than registers: a warp with memory of every kind,
+//! and instructions in PTX notation.
 
 mod text;
 
@@ -14,22 +14,22 @@ use isobit_simgpu_nvidia::ptx::ast::{Instruction, Kind, Operand, Register, Type}
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 
-/// Bytes of shared memory, and of each thread's local memory.
+/// Bytes of shared memory, and of local memory per thread.
 pub const BYTES: usize = 8192;
 
-/// Registers of each kind: `%b0`, `%s0`, `%r0`, `%d0`, `%q0` of 8 to 128 bits, and `%p0`.
+/// Registers of each kind: `%b0`, `%s0`, `%r0`, `%d0`, `%q0` with 8 to 128 bits, and `%p0`.
 const KINDS: [(&str, u32, u32); 6] =
     [("b", 8, 4), ("s", 16, 8), ("r", 32, 24), ("d", 64, 12), ("q", 128, 6), ("p", 1, 6)];
 
 /// A warp with memory of every kind.
 pub struct Rig {
-    /// Steps use AVX2.
+    /// Whether steps use AVX2.
     pub avx2: bool,
     /// The warp.
     pub warp: Warp,
     /// Device memory.
     pub memory: Memory,
-    /// What was found.
+    /// The findings.
     pub findings: Findings,
     /// Shared memory.
     pub shared: Local,
@@ -39,9 +39,9 @@ pub struct Rig {
     pub arguments: Vec<u8>,
     /// Its copy in device memory.
     pub arguments_at: u64,
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: [u32; 3],
-    /// Numbers.
+    /// The random number generator.
     pub random: Random,
     registers: Vec<Register>,
     rows: Vec<u32>,
@@ -60,7 +60,7 @@ impl Describe for Names {
 }
 
 impl Rig {
-    /// A warp all lanes of which are active.
+    /// Creates a warp with all lanes active.
     pub fn new(avx2: bool) -> Self {
         let (mut registers, mut rows) = (Vec::new(), Vec::new());
         let mut row = 0;
@@ -88,7 +88,7 @@ impl Rig {
         let mut random = Random(7);
         let arguments: Vec<u8> = (0..256).map(|_| random.next() as u8).collect();
         let arguments_at = memory.alloc(arguments.len(), Memories::Constant, "arguments").unwrap();
-        // SAFETY: allocated just now with this size.
+        // SAFETY: just allocated with this size.
         unsafe { (arguments_at as *mut u8).copy_from_nonoverlapping(arguments.as_ptr(), arguments.len()) };
         Self {
             avx2,
@@ -106,7 +106,8 @@ impl Rig {
         }
     }
 
-    /// With the functions for AVX2 where the processor has it, and with those of the baseline.
+    /// Runs a test with the AVX2 functions, if the processor has AVX2, and with those of the
+    /// baseline.
     pub fn each(mut test: impl FnMut(Self)) {
         let locations = HashMap::new();
         let fast = Lower::new(0, &[], &[], &locations).avx2;
@@ -123,7 +124,7 @@ impl Rig {
         self.warp.predicates.fill_with(|| self.random.word());
     }
 
-    /// Makes all lanes active, the first ones or any.
+    /// Activates all lanes, the first ones, or random ones.
     pub fn random_active(&mut self) -> u32 {
         self.warp.active = match self.random.next() % 4 {
             0 => u32::MAX,
@@ -134,10 +135,10 @@ impl Rig {
         self.warp.active
     }
 
-    /// Global memory of random bytes.
+    /// Allocates global memory with random bytes.
     pub fn buffer(&mut self, bytes: usize) -> u64 {
         let base = self.memory.alloc(bytes, Memories::Pinned, "").unwrap();
-        // SAFETY: allocated just now with this size.
+        // SAFETY: just allocated with this size.
         let all = unsafe { std::slice::from_raw_parts_mut(base as *mut u8, bytes) };
         all.fill_with(|| self.random.next() as u8);
         base
@@ -158,7 +159,7 @@ impl Rig {
         self.registers.iter().position(|register| register.name == name)
     }
 
-    /// The lanes of a register.
+    /// Returns the lanes of a register.
     pub fn get(&self, name: &str) -> [u128; LANES] {
         let at = self.index(name).unwrap();
         let row = self.rows[at] as usize;
@@ -186,17 +187,16 @@ impl Rig {
         }
     }
 
-    /// A predicate.
+    /// Returns a predicate.
     pub fn predicate(&mut self, name: &str) -> &mut u32 {
         let at = self.index(name).unwrap();
         &mut self.warp.predicates[self.rows[at] as usize]
     }
 
-    /// Lowers instructions, each with the place where it is executed, and executes them in one
-    /// launch.
+    /// Lowers instructions, each with the place of its execution, and executes them in one launch.
     ///
     /// # Errors
-    /// What is not lowered, and what faults.
+    /// Fails if lowering or execution fails.
     pub fn execute(&mut self, code: &[(Place, &str)]) -> Result<Flow, String> {
         let mut steps = Vec::new();
         let mut program = {
@@ -243,8 +243,8 @@ impl Rig {
         Ok(Flow::Next)
     }
 
-    /// Has the active lanes do what an instruction does with memory, all of them at one place and
-    /// without checks.
+    /// Performs the memory operation of an instruction for the active lanes, all at the same
+    /// address and without checks.
     pub fn perform(&mut self, text: &str, at: u64) {
         let program = {
             let mut lower = Lower::new(0, &self.registers, &self.rows, &self.locations);
@@ -252,41 +252,41 @@ impl Rig {
             lower.program
         };
         let (form, lanes) = (&program.forms[0], self.warp.active);
-        // SAFETY: tests give the place of memory that they have allocated; the program was lowered
-        // for the registers of this warp.
+        // SAFETY: tests pass the address of memory that they have allocated; the program was
+        // lowered for the registers of this warp.
         unsafe { (form.lanes)(&mut self.warp, &program, form, lanes, &[at as *mut u8; LANES]) };
     }
 
     /// Executes instructions as if a barrier came before them.
     ///
     /// # Errors
-    /// As for [`execute`](Self::execute).
+    /// See [`execute`](Self::execute).
     pub fn try_run(&mut self, text: &str) -> Result<Flow, String> {
         let place = Place { group: 0, wave: self.warp.number, epoch: self.warp.epoch + 1 };
         self.execute(&[(place, text)])
     }
 
-    /// Executes instructions with which nothing is wrong.
+    /// Executes instructions that must not fail or give findings.
     #[track_caller]
     pub fn run(&mut self, text: &str) {
         assert_eq!(self.try_run(text), Ok(Flow::Next), "{text}");
         assert_eq!(self.findings.take(), [], "{text}");
     }
 
-    /// Executes instructions, and gives what was found.
+    /// Executes instructions and returns the findings.
     #[track_caller]
     pub fn found(&mut self, text: &str) -> Vec<Finding> {
         assert_eq!(self.try_run(text), Ok(Flow::Next), "{text}");
         self.findings.take()
     }
 
-    /// The kinds of what is found.
+    /// Executes instructions and returns the kinds of the findings.
     #[track_caller]
     pub fn kinds(&mut self, text: &str) -> Vec<FindingKind> {
         self.found(text).into_iter().map(|found| found.kind).collect()
     }
 
-    /// Why instructions are not lowered.
+    /// Returns the error of instructions that lowering rejects.
     #[track_caller]
     pub fn refused(&mut self, text: &str) -> String {
         self.try_run(text).expect_err(text)
@@ -305,17 +305,18 @@ fn lower_one(lower: &mut Lower<'_>, inst: &Instruction) -> Result<(), String> {
     row.ok_or("it is in no table")?.1(lower, inst)
 }
 
-/// The bytes of memory that a test filled.
+/// Returns bytes of memory that a test filled.
 pub fn bytes(base: u64, count: usize) -> Vec<u8> {
-    // SAFETY: tests ask for what they have allocated, and no other thread accesses it.
+    // SAFETY: tests pass addresses that they have allocated, and no other thread accesses the
+    // memory.
     unsafe { std::slice::from_raw_parts(base as *const u8, count) }.to_vec()
 }
 
-/// Numbers that are the same in every run: SplitMix64.
+/// A SplitMix64 generator; its numbers are the same in every run.
 pub struct Random(pub u64);
 
 impl Random {
-    /// 64 even bits.
+    /// Returns 64 uniformly distributed bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -323,7 +324,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// A word: any, a small one, or one near the largest.
+    /// Returns a word: any, a small one, or one near the largest.
     pub fn word(&mut self) -> u32 {
         let bits = self.next();
         match bits & 3 {
@@ -333,7 +334,7 @@ impl Random {
         }
     }
 
-    /// One of some things.
+    /// Returns a random element.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.next() as usize % from.len()]
     }

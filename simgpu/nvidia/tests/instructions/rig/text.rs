@@ -1,10 +1,10 @@
-//! Instructions from text: as much of PTX's syntax as tests of single instructions need.
+//! Parses instructions from text: the part of PTX's syntax that tests of single instructions need.
 
 use super::Rig;
 use isobit_simgpu_nvidia::ptx::ast::{Base, Instruction, Operand, RegisterId};
 
 impl Rig {
-    /// An instruction as it is written. Variables are the names of `locations`.
+    /// Parses an instruction. Variables are the names of `locations`.
     pub fn parse(&self, text: &str) -> Instruction {
         let (head, rest) = text.trim().split_once([' ', '\t']).unwrap_or((text.trim(), ""));
         let mut head = head.split('.').map(str::to_owned);

@@ -1,5 +1,5 @@
-//! What tests of whole kernels share: a compiler, a card with memory, and launches with checked
-//! results.
+//! Shared code of the tests of complete kernels: a compiler, a card with memory, and launches with
+//! checked results.
 
 #[path = "../../../../core/testing/device.rs"]
 mod device;
@@ -12,8 +12,8 @@ use isobit_simgpu_nvidia::module::Module;
 use std::ops::Deref;
 use std::path::Path;
 
-/// Compiles CUDA device code to PTX with clang (19 or newer, or what `ISOBIT_CLANG` names) for a
-/// card.
+/// Compiles CUDA device code to PTX for a card with clang (19 or newer, or the one that
+/// `ISOBIT_CLANG` names).
 #[allow(dead_code, reason = "not every test compiles")]
 pub fn compile(source: &Path, arch: Arch) -> Vec<u8> {
     let arch = format!("--cuda-gpu-arch={}", arch.name());
@@ -21,14 +21,14 @@ pub fn compile(source: &Path, arch: Arch) -> Vec<u8> {
     device::compile(source, &[&options[..], &["-std=c++20", "--cuda-feature=+ptx78", &arch]].concat())
 }
 
-/// A module of some functions, for the oldest card.
+/// Builds a module of some functions, for the oldest card.
 #[allow(dead_code, reason = "not every test writes PTX")]
 pub fn module(functions: &str) -> String {
     format!(".version 7.8\n.target sm_75\n.address_size 64\n{functions}")
 }
 
-/// A kernel `main` whose one parameter is an array of words, of which `%out` is the address of the
-/// thread's own: `%i` counts the threads of the grid, `%t` those of the block.
+/// Builds a kernel `main` whose only parameter is an array of words. `%out` is the address of the
+/// thread's word, `%i` is the index of the thread in the grid, `%t` in the block.
 #[allow(dead_code, reason = "not every test writes PTX")]
 pub fn main_with(variables: &str, body: &str) -> String {
     module(&format!(
@@ -84,7 +84,7 @@ impl Card {
         self.gpu.launch(&kernel, [blocks, 1, 1], [threads, 1, 1], 0, &arguments)
     }
 
-    /// Launches a kernel, and what was found.
+    /// Launches a kernel and returns the findings.
     #[allow(dead_code, reason = "not every test looks for findings")]
     pub fn findings(&self, kernel: &str, blocks: u32, threads: u32, args: &[u64]) -> Vec<Finding> {
         self.launch(kernel, blocks, threads, args).unwrap_or_else(|e| panic!("{e}"));
@@ -92,8 +92,7 @@ impl Card {
     }
 }
 
-/// Runs the kernel `main` of PTX with a word for each thread, which is zero before, and gives the
-/// words.
+/// Runs the kernel `main` of PTX with one word per thread, initially zero, and returns the words.
 #[allow(dead_code, reason = "not every test writes PTX")]
 pub fn words(ptx: &str, blocks: u32, threads: u32) -> Result<Vec<u32>, String> {
     let (words, found) = words_and_findings(ptx, blocks, threads)?;
@@ -101,7 +100,7 @@ pub fn words(ptx: &str, blocks: u32, threads: u32) -> Result<Vec<u32>, String> {
     Ok(words)
 }
 
-/// As [`words`], with what was found.
+/// Like [`words`], with the findings.
 #[allow(dead_code, reason = "not every test writes PTX")]
 pub fn words_and_findings(ptx: &str, blocks: u32, threads: u32) -> Result<(Vec<u32>, Vec<Finding>), String> {
     let card = Card::new(Arch::Sm75, ptx.as_bytes());

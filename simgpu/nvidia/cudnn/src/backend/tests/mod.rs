@@ -1,4 +1,4 @@
-//! Graphs through the C functions: what is refused, what is offered, and what comes out.
+//! Graphs through the C functions: what is rejected, which engines are offered, and the results.
 
 mod refused;
 mod results;

@@ -1,5 +1,5 @@
-//! Attributes of another type, number or kind, values that are not right, and descriptors that are
-//! not final.
+//! Attributes of the wrong type, number or kind, invalid values, and descriptors that are not
+//! finalized.
 
 use crate::backend::*;
 use crate::status::*;
@@ -14,7 +14,7 @@ use std::ptr::null_mut;
 
 const F32: Data = Data::CUDNN_DATA_FLOAT;
 
-/// 2 x 4 x 6 x 7 by 8 x 4 x 3 x 3.
+/// 2 x 4 x 6 x 7 input and 8 x 4 x 3 x 3 filter.
 fn tensors() -> [TensorSpec; 3] {
     [packed(1, F32, &[2, 4, 6, 7]), packed(2, F32, &[8, 4, 3, 3]), packed(3, F32, &[2, 8, 4, 5])]
 }
@@ -32,7 +32,7 @@ fn final_graph() -> Descriptor {
 #[test]
 fn what_is_no_descriptor() {
     let mut raw = null_mut();
-    // SAFETY: an out-parameter, and null, which is refused.
+    // SAFETY: an out-parameter, and null, which is rejected.
     unsafe {
         assert_eq!(cudnnBackendCreateDescriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR as c_int, &mut raw), NOT_SUPPORTED);
         assert_eq!(cudnnBackendCreateDescriptor(-1, &mut raw), NOT_SUPPORTED);
@@ -62,7 +62,7 @@ fn elements_have_the_attributes_type_and_number() {
     assert_eq!(tensor.ints(CUDNN_ATTR_TENSOR_DIMENSIONS, &[1; 9]), BAD_PARAM);
     assert_eq!(tensor.ints(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, &[2]), BAD_PARAM, "another kind's");
     assert_eq!(tensor.ints(CUDNN_ATTR_TENSOR_VECTOR_COUNT, &[4]), NOT_SUPPORTED);
-    // SAFETY: null is refused, and so is a number of elements below zero.
+    // SAFETY: null is rejected, and so is a negative number of elements.
     unsafe {
         let name = CUDNN_ATTR_TENSOR_UNIQUE_ID as c_int;
         let null = std::ptr::null();

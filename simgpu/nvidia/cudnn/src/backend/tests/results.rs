@@ -1,5 +1,5 @@
-//! What engines are offered, and what graphs compute: against a loop over all indices in f64, for
-//! every type, pass, engine and many layouts.
+//! Which engines are offered, and the results of graphs, compared with an f64 loop over all
+//! indices, for every type, pass and engine and many layouts.
 
 use crate::status::SUCCESS;
 use crate::testing::*;
@@ -40,7 +40,7 @@ number! {
     bf16: bf16::from_f64, bf16::to_f64;
 }
 
-/// The offsets of a tensor's elements in row-major order.
+/// Returns the offsets of a tensor's elements in row-major order.
 fn offsets(t: &TensorSpec) -> Vec<usize> {
     let mut all = vec![0];
     for (&size, &stride) in t.dims.iter().zip(&t.strides) {
@@ -49,13 +49,13 @@ fn offsets(t: &TensorSpec) -> Vec<usize> {
     all
 }
 
-/// Small integers, exact in every type, by place and operand.
+/// Returns small integers, exact in every type, by operand and index.
 fn value(operand: usize, i: usize) -> f64 {
     ((i * [3, 7, 5][operand]) % 7) as f64 - 3.0
 }
 
-/// What engine a configuration has computes, with memory that is `T`: the result in row-major
-/// order. Gaps must stay as they were.
+/// Computes with the engine of a configuration on memory of type `T` and returns the result in
+/// row-major order. Checks that gaps in the result keep their contents.
 fn compute<T: Number>(
     config: Descriptor,
     tensors: &[TensorSpec; 3],
@@ -83,11 +83,11 @@ fn compute<T: Number>(
     let pack = pack(&[1, 2, 3], &pointers, workspace.as_mut_ptr().cast());
     assert_eq!(pack.finalize(), SUCCESS);
     let launch = crate::backend::plan::launch(plan.0, pack.0).unwrap();
-    // SAFETY: the memory has as many elements as the tensors reach over, and the workspace is as
-    // large as was asked for.
+    // SAFETY: the memory covers the extent of the tensors, and the workspace has the requested
+    // size.
     unsafe { launch.run(&|_: *const u8, _: usize, _: bool, _: &str| true) };
-    assert_eq!(workspace[bytes], 0x11, "the workspace is not left");
-    assert!(!workspace[..bytes].contains(&0x11), "a workspace that is asked for is used");
+    assert_eq!(workspace[bytes], 0x11, "accesses stay in the workspace");
+    assert!(!workspace[..bytes].contains(&0x11), "a requested workspace is used");
     let to = result_of(pass);
     let offsets = offsets(&tensors[to]);
     let result = offsets.iter().map(|&at| memory[to][at].value()).collect();
@@ -96,7 +96,7 @@ fn compute<T: Number>(
     result
 }
 
-/// Every engine's result for integers against the definition.
+/// Compares every engine's result for integers with the definition.
 fn check<T: Number>(pass: Pass, window: &WindowSpec, tensors: &[TensorSpec; 3], [alpha, beta]: [f64; 2]) {
     let operation = operation(pass, window, tensors, [alpha, beta]);
     let graph = graph(operation);
@@ -113,15 +113,15 @@ fn check<T: Number>(pass: Pass, window: &WindowSpec, tensors: &[TensorSpec; 3], 
     }
 }
 
-/// `[n, c, h, w]` with channels last.
+/// Returns a tensor `[n, c, h, w]` with the channels last.
 fn channels_last(t: &TensorSpec) -> TensorSpec {
     let d = &t.dims;
     TensorSpec { strides: vec![d[1] * d[2] * d[3], 1, d[1] * d[3], d[1]], ..t.clone() }
 }
 
 fn of_type<T: Number>(data: Data, compute: Data) {
-    // Sums of at most 36 products of integers up to 3 stay below 2^11 and, for bf16, are few enough
-    // to stay below 2^8.
+    // A sum of at most 36 products of integers up to 3 stays below 2^11. For bf16 the sum has fewer
+    // products and stays below 2^8.
     let channels = if data == CUDNN_DATA_BFLOAT16 { 1 } else { 2 };
     let window = WindowSpec {
         before: vec![1, 2],
@@ -138,7 +138,7 @@ fn of_type<T: Number>(data: Data, compute: Data) {
         let last = tensors.each_ref().map(channels_last);
         check::<T>(pass, &window, &last, [1.0, 0.0]);
     }
-    // Gaps in what may have them, which is not the filter.
+    // Gaps in every operand that may have them; the filter may not.
     tensors[0].strides = vec![400, 100, 14, 2];
     tensors[2].strides = vec![1, 2, 70, 9];
     for pass in PASSES {
@@ -153,7 +153,7 @@ fn f32_is_the_definition() {
 
 #[test]
 fn f64_is_the_definition() {
-    // One engine alone computes f64 forward besides the one with a workspace, so there are two for
+    // Only one forward engine besides the one with a workspace supports f64, so there are two for
     // each pass.
     of_type::<f64>(CUDNN_DATA_DOUBLE, CUDNN_DATA_DOUBLE);
 }
@@ -168,7 +168,7 @@ fn bf16_is_the_definition() {
     of_type::<bf16>(CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT);
 }
 
-/// The notes of what is offered, fastest first.
+/// Returns the notes of the offered engines, fastest first.
 fn offered(pass: Pass, data: Data, compute: Data, mode: Mode) -> Vec<Vec<i32>> {
     let tensors = [packed(1, data, &[1, 1, 4, 4]), packed(2, data, &[1, 1, 3, 3]), packed(3, data, &[1, 1, 2, 2])];
     let graph = graph(operation(pass, &plain(2, compute), &tensors, [1.0, 0.0]));
@@ -191,10 +191,10 @@ fn what_is_fastest_is_not_always_exact_and_says_so() {
     assert_eq!(offered(Pass::Filter, f64, f64, a), [varies, strict.clone()]);
     assert_eq!(offered(Pass::Data, f16, f16, a), std::slice::from_ref(&strict));
     assert_eq!(offered(Pass::Forward, f32, f32, fallback), [strict]);
-    assert_eq!(offered(Pass::Forward, f32, f64, a).len(), 0, "types that no engine computes");
+    assert_eq!(offered(Pass::Forward, f32, f64, a).len(), 0, "types that no engine supports");
 }
 
-/// The matrix units lose what TF32 has not: 1 + 2^-12 is 1 there.
+/// The matrix units drop the bits that TF32 does not have: 1 + 2^-12 becomes 1.
 #[test]
 fn the_matrix_units_take_f32_as_tf32() {
     let tensors = [1, 2, 3].map(|id| packed(id, CUDNN_DATA_FLOAT, &[1, 1, 1, 1]));
@@ -208,7 +208,7 @@ fn the_matrix_units_take_f32_as_tf32() {
     }
 }
 
-/// 2048 and two times 1: summed in f16, the ones are lost.
+/// 2048 plus two times 1: a sum in f16 loses the ones.
 #[test]
 fn sums_are_of_the_compute_type() {
     let shapes = [[1, 3, 1, 1], [1, 3, 1, 1], [1, 1, 1, 1]];
@@ -223,8 +223,8 @@ fn sums_are_of_the_compute_type() {
     }
 }
 
-/// Three dimensions of which two are 1 are one dimension: 0 1 2 3 4 5 0 against 1 10 100, every
-/// second.
+/// Three dimensions with two of size 1 act as one dimension: 0 1 2 3 4 5 0 with the filter 1 10
+/// 100, stride 2.
 #[test]
 fn three_dimensions_by_hand() {
     for d in 0..3 {
@@ -244,7 +244,7 @@ fn three_dimensions_by_hand() {
     }
 }
 
-/// cuDNN has no engine for one spatial dimension: that is two, of which one is 1.
+/// cuDNN has no engine for one spatial dimension: a program describes it as two, one of size 1.
 #[test]
 fn one_dimension_is_described_as_two() {
     let tensors = [

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The rows of isobit-bench that PyTorch has too, timed the same way: `python3 pytorch.py OUT.json [OPS]`.
+"""Times the rows of isobit-bench that PyTorch also has, in the same way: `python3 pytorch.py OUT.json [OPS]`.
 
-Rows carry the benchmark's own names, so that `isobit-bench --peers OUT.json` shows both, measured on one machine one after the other. OPS is a list of
-parts of names, separated by commas. TF32 is off except where a row's name says so: the rows that it is held against have f32's precision.
+Rows have the same names as in the benchmark, so `isobit-bench --peers OUT.json` can show both.
+Measure both on the same machine, one after the other. OPS is a comma-separated list of parts of
+names. TF32 is off, because the rows that PyTorch is compared with have f32 precision.
 """
 
 import json
@@ -40,13 +41,39 @@ def rand(*shape, dtype):
     return torch.rand(*shape, device="cuda", dtype=torch.float32).sub_(0.5).mul_(4).to(dtype)
 
 
+def elementwise(dtype):
+    x, y = rand(64 * MI, dtype=dtype), rand(64 * MI, dtype=dtype)
+    mask = x > 0
+    yield "copy", "64Mi", lambda: x.clone()
+    yield "affine", "64Mi", lambda: x * 1.5
+    yield "add", "64Mi", lambda: x + y
+    yield "lt", "64Mi", lambda: x < y
+    yield "where_cond", "64Mi", lambda: torch.where(mask, x, y)
+    yield "exp", "64Mi", lambda: torch.exp(x)
+    yield "tanh", "64Mi", lambda: torch.tanh(x)
+    yield "gelu", "64Mi", lambda: F.gelu(x, approximate="tanh")
+    yield "gelu_erf", "64Mi", lambda: F.gelu(x)
+    yield "silu", "64Mi", lambda: F.silu(x)
+
+
+def laid_out(dtype):
+    x, row = rand(8192, 8192, dtype=dtype), rand(1, 8192, dtype=dtype)
+    yield "add_broadcast_row", "8192x8192", lambda: x + row
+    yield "copy_transposed", "8192x8192^T", lambda: x.t().contiguous()
+    yield "exp_transposed", "8192x8192^T", lambda: torch.exp(x.t()).contiguous()
+    yield "sum_last", "8192x8192", lambda: torch.sum(x, 1)
+    yield "sum_first", "8192x8192", lambda: torch.sum(x, 0)
+    yield "sum_all", "8192x8192", lambda: torch.sum(x)
+    yield "max_last", "8192x8192", lambda: torch.amax(x, 1)
+
+
 def along_rows(dtype):
     x = rand(8192, 8192, dtype=dtype)
     weight, bias = rand(8192, dtype=dtype), rand(8192, dtype=dtype)
-    yield "softmax", "8192x8192", lambda: torch.softmax(x, -1)
-    yield "log_softmax", "8192x8192", lambda: torch.log_softmax(x, -1)
-    yield "rms_norm", "8192x8192", lambda: F.rms_norm(x, (8192,), weight, 1e-5)
-    yield "layer_norm", "8192x8192", lambda: F.layer_norm(x, (8192,), weight, bias, 1e-5)
+    yield "softmax_last", "8192x8192", lambda: torch.softmax(x, -1)
+    yield "log_softmax_last", "8192x8192", lambda: torch.log_softmax(x, -1)
+    yield "rms_norm_last", "8192x8192", lambda: F.rms_norm(x, (8192,), weight, 1e-5)
+    yield "layer_norm_last", "8192x8192", lambda: F.layer_norm(x, (8192,), weight, bias, 1e-5)
     yield "cumsum_last", "8192x8192", lambda: torch.cumsum(x, 1)
     yield "cumsum_first", "8192x8192", lambda: torch.cumsum(x, 0)
     yield "argmax_last", "8192x8192", lambda: torch.argmax(x, 1)
@@ -114,7 +141,7 @@ def main():
     wanted = sys.argv[2].split(",") if len(sys.argv) > 2 else [""]
     rows = []
     for name, dtype in DTYPES.items():
-        for family in (along_rows, sorted_rows, indexed, convolved, windows, drawn, multiplied):
+        for family in (elementwise, laid_out, along_rows, sorted_rows, indexed, convolved, windows, drawn, multiplied):
             for op, work, call in family(dtype):
                 if any(part in op for part in wanted):
                     rows.append({"op": op, "dtype": name, "work": work, "us": round(time_us(call), 3)})

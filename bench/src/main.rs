@@ -1,6 +1,6 @@
 //! Measures every operation family on a GPU: time, bytes or flops, the floor from a device copy and
-//! a vendor matrix product of the same run, and the ratio of the two. Writes a table and JSON, and
-//! compares with an earlier one.
+//! a vendor matrix product of the same run, and the ratio of time to floor. Writes a table and
+//! JSON, and compares with an earlier run.
 
 mod against;
 mod args;
@@ -41,7 +41,7 @@ fn run(args: &Args, started: Instant) -> Result<ExitCode> {
         "rocm" => run_on::<isobit_rocm::RocmRuntime>(args, ordinal, started),
         _ => Err(Error::new(
             ErrorKind::InvalidArgument,
-            format!("this build measures no `{driver}` device (ordinal {ordinal}): GPUs alone, such as cuda:0"),
+            format!("this build cannot measure a `{driver}` device (ordinal {ordinal}): only GPUs, such as cuda:0"),
         )),
     }
 }
@@ -60,7 +60,10 @@ fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: Instant) -> Resul
     }
     report.rows = measured(&bench, args)?;
     if let Some(peers) = peers {
-        peers.fill(&mut report.rows);
+        let unmet = peers.fill(&mut report.rows);
+        if unmet > 0 {
+            eprintln!("note: {unmet} rows of {} have no counterpart among those measured", peers.source);
+        }
         report.peer = Some(peers.source);
     }
     report.write(&args.output())?;
@@ -74,8 +77,8 @@ fn run_on<R: GpuRuntime>(args: &Args, ordinal: usize, started: Instant) -> Resul
     Ok(if comparison.is_slower() { 1.into() } else { ExitCode::SUCCESS })
 }
 
-/// All rows once, then all again: a card that warms up or is disturbed for a while does so to a run
-/// of many rows, and not to every run of one.
+/// Measures all rows once, then all of them again: a GPU that warms up or is disturbed for a while
+/// then affects one run of many rows, not every run of one row.
 fn measured<R: GpuRuntime>(bench: &measure::Bench<R>, args: &Args) -> Result<Vec<row::Row>> {
     let mut runs = Vec::new();
     for run in 1..=args.runs() {

@@ -5,7 +5,7 @@ use isobit_hal::{Error, ErrorKind, Result};
 use serde::Deserialize;
 use std::path::Path;
 
-/// Its rows.
+/// The rows of another library.
 #[derive(Debug, Deserialize)]
 pub struct Peers {
     /// The library and its version.
@@ -22,22 +22,31 @@ struct PeerRow {
 }
 
 impl Peers {
-    /// Reads a file of them.
+    /// Reads such a file.
     pub fn read(path: &Path) -> Result<Self> {
         let failed = |e: std::io::Error| {
-            Error::new(ErrorKind::Other, format!("{} holds no times of a peer", path.display())).with_source(e)
+            Error::new(ErrorKind::Other, format!("cannot read the times of a peer from {}", path.display()))
+                .with_source(e)
         };
         let text = std::fs::read_to_string(path).map_err(failed)?;
         serde_json::from_str(&text).map_err(|e| failed(e.into()))
     }
 
-    /// Fills in the peer's time of each row that it has too. Its rows are held against the vendor's
-    /// where there are two.
-    pub fn fill(&self, rows: &mut [Row]) {
+    /// Fills in the peer's time of each row that the peer also has. A `_vendor` row gets the same
+    /// peer time as the portable one.
+    ///
+    /// Returns how many of the peer's rows have no counterpart: they were left out by a filter, or
+    /// have another name on one side.
+    pub fn fill(&self, rows: &mut [Row]) -> usize {
+        let mut met = vec![false; self.rows.len()];
         for row in rows {
             let op = row.op.strip_suffix("_vendor").unwrap_or(&row.op);
             let same = |p: &&PeerRow| p.op == op && p.dtype == row.dtype && p.work == row.work;
-            row.peer_us = self.rows.iter().find(same).map(|p| p.us);
+            if let Some(at) = self.rows.iter().position(|p| same(&p)) {
+                met[at] = true;
+                row.peer_us = Some(self.rows[at].us);
+            }
         }
+        met.iter().filter(|&&met| !met).count()
     }
 }

@@ -1,10 +1,10 @@
-//! The command line, as clap's builder: its derive macros would be compiled for this program alone,
-//! before anything else.
+//! The command line. It uses clap's builder, because derive macros would be compiled only for this
+//! program, before anything else.
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::path::PathBuf;
 
-/// Every task with its arguments.
+/// Defines every task with its arguments.
 pub fn command() -> Command {
     Command::new("cargo xtask")
         .bin_name("cargo xtask")
@@ -12,11 +12,19 @@ pub fn command() -> Command {
         .disable_help_subcommand(true)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .arg(
-            flag("yes", "Installs missing Debian packages without a question, with `sudo -n` where that is needed")
-                .global(true),
-        )
-        .subcommands([conformance(), test(), bare(), kernels(), bench(), bindings(), model(), package(), doctor()])
+        .arg(flag("yes", "Installs missing Debian packages without asking, with `sudo -n` if needed").global(true))
+        .subcommands([
+            conformance(),
+            test(),
+            bare(),
+            kernels(),
+            bench(),
+            bindings(),
+            model(),
+            package(),
+            hardware(),
+            doctor(),
+        ])
 }
 
 fn flag(name: &'static str, help: &'static str) -> Arg {
@@ -27,30 +35,28 @@ fn list(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).value_delimiter(',').action(ArgAction::Append).help(help)
 }
 
-/// Every argument goes to a program that has a `--help` of its own.
+/// Defines a task that passes all arguments to a program with its own `--help`.
 fn handed_over(name: &'static str, about: &'static str) -> Command {
-    let help = format!("{about}.\n\nAll arguments go to a program of its own; `cargo xtask {name} --help` lists them.");
+    let help =
+        format!("{about}.\n\nAll arguments are passed to a separate program; `cargo xtask {name} --help` lists them.");
     let args = Arg::new("args").num_args(0..).trailing_var_arg(true).allow_hyphen_values(true).hide(true);
     Command::new(name).about(about).long_about(help).disable_help_flag(true).arg(args)
 }
 
 fn conformance() -> Command {
-    handed_over("conformance", "The parity report: every device against the CPU reference, and against each other")
+    handed_over("conformance", "Compares every device with the CPU reference and with each other")
 }
 
 fn bench() -> Command {
-    handed_over(
-        "bench",
-        "Measures every family against the floor: bytes over copy bandwidth, flops over the matrix rate",
-    )
+    handed_over("bench", "Measures every family relative to its floor: bytes / copy bandwidth, flops / matrix rate")
 }
 
 fn test() -> Command {
     Command::new("test")
-        .about("Formatting, lints, unit and integration tests, and a short conformance run")
+        .about("Runs formatting checks, lints, unit and integration tests, and a short conformance run")
         .arg(flag(
             "full",
-            "Also the long proofs: everything through NVRTC, every architecture, shifted approximations, documentation",
+            "Also runs the long tests: everything through NVRTC, every architecture, shifted approximations, documentation",
         ))
         .arg(
             Arg::new("filter")
@@ -72,16 +78,16 @@ fn bare() -> Command {
              then `cargo xtask test` in it. Needs root. Uncommitted changes are not in the clone. A log goes to target/bare.",
         )
         .arg(list("only", "TASK,...", "Runs only these tasks of xtask, such as conformance or test").conflicts_with("command"))
-        .arg(list("with", "PACKAGES", "Debian packages that are there too, such as llvm,clang"))
+        .arg(list("with", "PACKAGES", "Additional Debian packages, such as llvm,clang"))
         .arg(
             Arg::new("root")
                 .long("root")
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
-                .help("Where the root is made; an empty folder, or none yet [default: target/bare/root]"),
+                .help("Folder for the root; must be empty or not exist yet [default: target/bare/root]"),
         )
-        .arg(flag("keep", "Leaves the root there afterwards"))
-        .arg(flag("user", "Runs the commands as an ordinary user who may not install anything"))
+        .arg(flag("keep", "Keeps the root afterwards"))
+        .arg(flag("user", "Runs the commands as an ordinary user who cannot install packages"))
         .arg(flag("no-network", "Runs the commands without network"))
         .arg(Arg::new("command").num_args(0..).last(true).help("Runs this command instead, in the clone"))
 }
@@ -89,20 +95,20 @@ fn bare() -> Command {
 fn kernels() -> Command {
     Command::new("kernels")
         .about("Compiles the kernel tree")
-        .arg(flag("all", "Every architecture that a package carries, not only those of development"))
+        .arg(flag("all", "Compiles for every published architecture, not only those of development builds"))
         .arg(flag("resources", "Prints registers, spills and shared memory of every kernel for every target"))
 }
 
 fn bindings() -> Command {
     Command::new("bindings")
-        .about("Compares the declarations of the -sys crates of ROCm with official headers")
-        .arg(flag("check", "Compares, and fails where anything differs").required(true))
+        .about("Compares the declarations of the ROCm -sys crates with the official headers")
+        .arg(flag("check", "Compares, and fails if anything differs").required(true))
         .arg(
             Arg::new("include")
                 .long("include")
                 .action(ArgAction::Append)
                 .value_parser(value_parser!(PathBuf))
-                .help("A folder of headers, instead of those of ROCM_PATH, of /opt/rocm, or of Debian's packages"),
+                .help("A folder of headers to use instead of those in ROCM_PATH, in /opt/rocm or in Debian's packages"),
         )
 }
 
@@ -112,14 +118,27 @@ fn model() -> Command {
 
 fn package() -> Command {
     Command::new("package")
-        .about("Packs everything that is published, with compiled kernels for every target, and checks it as a registry would")
-        .arg(flag("allow-dirty", "Packages although files are not committed"))
-        .arg(flag("keep-kernels", "Takes the compiled kernels as the last run left them"))
-        .arg(flag("prove", "Builds a new program on the packages, without clang, and runs it on both simulated GPUs"))
+        .about("Packages everything that is published, with compiled kernels for every target, and checks it as a registry would")
+        .arg(flag("allow-dirty", "Packages even if files are not committed"))
+        .arg(flag("keep-kernels", "Uses the compiled kernels of the last run"))
+        .arg(flag("prove", "Builds a new program that uses the packages, without clang, and runs it on both simulated GPUs"))
+}
+
+fn hardware() -> Command {
+    Command::new("hardware")
+        .about("Writes the table of what ran on which card to docs/hardware.md, from the reports in docs/hardware")
+        .arg(flag("check", "Only compares the table with the reports").conflicts_with("add"))
+        .arg(
+            Arg::new("add")
+                .long("add")
+                .value_name("ARCHIVE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Checks a submitted report against the CPU of this machine and adds it"),
+        )
 }
 
 fn doctor() -> Command {
-    Command::new("doctor").about("What was found on this machine, and what to do about what is missing")
+    Command::new("doctor").about("Shows what was found on this machine and how to get what is missing")
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! `cargo xtask`: what a developer runs. It depends on no crate of the workspace: it installs what
-//! is missing, builds what is needed, and starts the built programs.
+//! `cargo xtask`: the tasks of a developer. It does not depend on any crate of the workspace: it
+//! installs what is missing, builds what is needed, and starts the built programs.
 
 mod bare;
 mod bench;
@@ -8,6 +8,7 @@ mod cli;
 mod conformance;
 mod doctor;
 mod failure;
+mod hardware;
 mod kernels;
 mod model;
 mod package;
@@ -16,6 +17,7 @@ mod resources;
 mod setup;
 mod shell;
 mod steps;
+mod submit;
 mod test;
 
 use anyhow::Result;
@@ -26,14 +28,14 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let matches = cli::command().get_matches();
     let (task, args) = matches.subcommand().expect("clap asks for one");
-    // Behind a task whose arguments are those of another program it stands among them.
+    // After a task that passes its arguments to another program, the flag is among those arguments.
     let handed_over = args.try_get_many::<String>("args").ok().flatten().into_iter().flatten();
     setup::answer_yes(matches.get_flag("yes") || handed_over.into_iter().any(|arg| arg == "--yes"));
     match start(task, args) {
         Ok(code) => code,
         Err(e) => {
             eprintln!("error: {e:#}");
-            // As the report's program: 2 for what could not run at all.
+            // As in the conformance program, 2 means that the task could not run at all.
             2.into()
         }
     }
@@ -60,6 +62,7 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
             keep_kernels: args.get_flag("keep-kernels"),
             prove: args.get_flag("prove"),
         }),
+        "hardware" => hardware::run(args.get_flag("check"), args.get_one::<PathBuf>("add").map(PathBuf::as_path)),
         "doctor" => doctor::run(),
         "bare" => bare::run(&bare::Options {
             only: texts("only"),
@@ -70,6 +73,6 @@ fn start(task: &str, args: &ArgMatches) -> Result<ExitCode> {
             user: args.get_flag("user"),
             no_network: args.get_flag("no-network"),
         }),
-        task => unreachable!("{task} is no task that clap was told of"),
+        task => unreachable!("clap does not define the task {task}"),
     }
 }

@@ -1,134 +1,142 @@
-//! Arguments.
+//! Command-line arguments.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use isobit::Numerics;
 use std::path::PathBuf;
 
-/// Holds every device to the CPU reference, bit for bit, and the reference to the truth.
+/// Checks every device against the CPU reference, bit for bit, and the reference against the true
+/// values.
 #[derive(Debug, Parser)]
 #[command(name = "isobit-conformance", bin_name = "cargo xtask conformance", version)]
 #[command(
-    after_help = "Exit status: 0 all passed; 1 something failed, or with --against differs; 2 it could not run (bad arguments, absent device)."
+    after_help = "Exit status: 0 if everything passed; 1 if something failed, or if --against found a difference; 2 if it could not run (bad arguments, absent device)."
 )]
 pub struct Args {
     #[command(subcommand)]
     pub command: Option<Command>,
 
-    /// Devices, such as cpu,cuda:0,sim-rocm:gfx90a. Without this: the CPU, every GPU found, and
-    /// simulated ones for a vendor without.
+    /// Devices to run, such as cpu,cuda:0,sim-rocm:gfx90a. Default: the CPU, every GPU found, and
+    /// simulated GPUs for each vendor without a real one.
     #[arg(long, value_delimiter = ',', value_name = "ID,...")]
     pub devices: Vec<String>,
 
-    /// Operations, by name, and groups of what surrounds them, such as device.streams; `device.` is
-    /// all groups. Without this: all.
+    /// Operations to run, by name, and groups of runtime tests, such as device.streams; `device.`
+    /// selects all groups. Default: all.
     #[arg(long, value_delimiter = ',', value_name = "OP,...")]
     pub ops: Vec<String>,
 
-    /// Dtypes: cells all of whose values have one of these run. One cell is named by its dtypes
-    /// joined with a dash, as in f32-f16.
+    /// Dtypes to run: selects the cells whose value dtypes are all in this list. To select one
+    /// cell, join its dtypes with a dash, as in f32-f16.
     #[arg(long, value_delimiter = ',', value_name = "DTYPE,...")]
     pub dtypes: Vec<String>,
 
-    /// Who computes what a vendor's library could do. Without this: both.
+    /// The numerics of operations that a vendor library can also compute: portable kernels or the
+    /// vendor library. Default: both.
     #[arg(long, value_delimiter = ',', value_parser = numerics(), value_name = "WHO,...")]
     pub numerics: Vec<Numerics>,
 
-    /// Cases a cell (64 unless given).
+    /// Cases per cell (default: 64).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub cases: Option<u64>,
 
-    /// The seed that, with operation, dtypes and index, determines every case.
+    /// The seed; each case depends only on the seed, the operation, the dtypes and the index.
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
 
-    /// Of each group the case of this index alone, as a failure names it.
+    /// Run only the case with this index in each selected group; a failure names the index.
     #[arg(long, value_name = "INDEX", requires = "ops", conflicts_with_all = ["cases", "quick", "replay", "compare"])]
     pub case: Option<u64>,
 
-    /// 32 cases a cell, and the shortest checks of the reference.
+    /// Run 32 cases per cell and the shortest checks of the reference.
     #[arg(long, conflicts_with_all = ["exhaustive", "cases"])]
     pub quick: bool,
 
-    /// Also test unary operations on every f8, f16 and bf16 argument and, on real devices, on every
-    /// f32 argument.
+    /// Also test unary operations on every f8, f16 and bf16 input and, on real devices, on every
+    /// f32 input.
     #[arg(long)]
     pub exhaustive: bool,
 
-    /// Where report.json, report.html, junit.xml, digests.json and failures go.
+    /// Folder for report.json, report.html, junit.xml, digests.json and the saved failures.
     #[arg(long, value_name = "DIR", default_value = "target/conformance")]
     pub out: PathBuf,
 
-    /// Run the cases of a file alone, as a failure saved it.
+    /// Run only the cases saved in a file, as each failure writes one.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "quick", "exhaustive"])]
     pub replay: Option<PathBuf>,
 
-    /// Join earlier runs, also from other machines, with each other and with the devices named, by
-    /// the digests of their results: each the folder of a run, or its digests.json.
+    /// Join earlier runs, also from other machines, with each other and with the given devices, by
+    /// the digests of their results. Each RUN is the folder of a run or its digests.json.
     #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "replay")]
     pub compare: Vec<PathBuf>,
 
-    /// Compare the digests of this run with those of an earlier one of another build, of the same
-    /// seed: cells added and lost, cases and results changed. With NEW nothing runs, and NEW is
-    /// compared with OLD. Each is the folder of a run, or its digests.json. The filters hold.
-    /// Status 1 where a result changed that no numerics version announces, a case changed or a cell
-    /// was lost.
+    /// Compare the digests of this run with those of an earlier run of another build and the same
+    /// seed: cells added and lost, cases and results changed. With NEW, nothing runs: NEW is
+    /// compared with OLD. Each is the folder of a run or its digests.json. The filters apply. The
+    /// exit status is 1 if a result changed without a new numerics version, a case changed, or a
+    /// cell was lost.
     #[arg(long, value_names = ["OLD", "NEW"], num_args = 1..=2, conflicts_with_all = ["replay", "compare", "matrix", "case"])]
     pub against: Vec<PathBuf>,
 
-    /// Write which device supports what to docs/support.md, and run nothing. Without --devices, of
-    /// the CPU and of a simulated GPU of each vendor.
+    /// Write docs/support.md, which lists what each device supports, and run nothing. Default
+    /// devices: the CPU and a simulated GPU of each vendor.
     #[arg(long, conflicts_with_all = ["replay", "compare"])]
     pub matrix: bool,
 
-    /// Only compare docs/support.md with what --matrix would write.
+    /// Only check that docs/support.md is what --matrix would write.
     #[arg(long, requires = "matrix")]
     pub check: bool,
 
-    /// Show the table of every pair of devices, and everything that did not pass; without this,
-    /// what fits a screen.
+    /// Also pack the report, the digests and the output of doctor into one archive for the issue
+    /// template "It ran on my card", without names and paths of this machine. `cargo xtask` does
+    /// it. Needs a real GPU.
+    #[arg(long, conflicts_with_all = ["replay", "compare", "against", "matrix", "ops", "dtypes", "case"])]
+    pub submit: bool,
+
+    /// Show the table of every pair of devices and everything that did not pass; by default the
+    /// output fits one screen.
     #[arg(long, short)]
     pub verbose: bool,
 
-    /// Seconds after which a case of a worker counts as hung.
+    /// Seconds after which a case in a worker process counts as hung.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Runs the cells that come on standard input on one device.
+    /// Runs the cells read from standard input on one device.
     #[command(hide = true)]
     Worker(WorkerArgs),
-    /// Many threads at one or two devices: mixed operations, each result held to the CPU's, all
-    /// memory given back.
+    /// Stress-test one or two devices with many threads: the threads run mixed operations, check
+    /// each result against the CPU, and check that all memory is returned.
     Stress(StressArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct StressArgs {
-    /// The device, as in cuda:0 or sim-rocm:gfx90a.
+    /// The device, such as cuda:0 or sim-rocm:gfx90a.
     #[arg(long)]
     pub device: String,
 
-    /// A second one of the same driver, on which half of the threads work; the same name is another
-    /// instance of the same device.
+    /// A second device of the same driver, which half of the threads use; the same name opens
+    /// another instance of the same device.
     #[arg(long)]
     pub second: Option<String>,
 
-    /// Threads.
+    /// The number of threads.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: u16,
 
-    /// Operations of all threads together.
+    /// The number of operations of all threads together.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub ops: u64,
 
-    /// What they are drawn from.
+    /// The seed from which the operations are drawn.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
 
-    /// This process has the simulated device's libraries.
+    /// This process already has the simulated device's libraries.
     #[arg(long, hide = true)]
     pub inside: bool,
 }
@@ -140,13 +148,13 @@ pub struct WorkerArgs {
     pub device: String,
 }
 
-/// The numerics there are, offered by name.
+/// A parser that accepts the names of all numerics.
 fn numerics() -> impl TypedValueParser<Value = Numerics> {
     PossibleValuesParser::new(Numerics::ALL.iter().map(|n| n.name())).try_map(|name| name.parse::<Numerics>())
 }
 
 impl Args {
-    /// Cases a cell.
+    /// Returns the number of cases per cell.
     pub fn case_count(&self) -> u64 {
         self.cases.unwrap_or(if self.quick { 32 } else { 64 })
     }

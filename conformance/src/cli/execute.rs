@@ -1,6 +1,6 @@
-//! The devices of a run, each taken through the cells: the CPU in this process, GPUs in a worker
-//! each and one after the other, simulated devices side by side, because each of their workers runs
-//! one case at a time.
+//! Runs the cells on each device of a run. The CPU runs in this process. Real GPUs run in one
+//! worker each, one after the other. Simulated devices run in parallel, because each of their
+//! workers runs one case at a time.
 
 use super::args::Args;
 use super::devices;
@@ -12,7 +12,7 @@ use super::run::Found;
 use super::simulated::Simulated;
 use super::supervise::{self, Order, Outcome};
 use super::worker::Then;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use isobit::AnyDevice;
 use isobit_conformance::accuracy;
 use isobit_conformance::cells::Cell;
@@ -25,26 +25,28 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// More workers than this for one simulated device would wait for each other's memory.
+/// With more workers than this, the workers of one simulated device would wait for each other's
+/// memory.
 const MOST_SHARDS: usize = 8;
 
-/// What runs on each device.
+/// The cells and groups that run on each device.
 #[derive(Clone, Copy)]
 pub struct Selected<'a> {
     pub cells: &'a [&'static Cell],
     pub groups: &'a [Group],
 }
 
-/// A device with its workers: several share the cells of a simulated device.
+/// A device with its workers. Several workers share the cells of a simulated device.
 struct Workers {
     id: String,
     shards: Vec<Worker>,
 }
 
-/// Runs the devices asked for, or the default ones.
+/// Runs the requested devices, or the default ones.
 ///
 /// # Errors
-/// A device that was asked for is not here; a worker cannot be started any more; the file system.
+/// Fails if a requested device is absent, a worker cannot be started again, or a file cannot be
+/// written.
 pub fn run_devices(
     args: &Args,
     asked: &[String],
@@ -56,8 +58,11 @@ pub fn run_devices(
     let plan = devices::plan(asked)?;
     found.not_run = plan.not_run;
     let simulated = plan.workers.iter().filter(|id| Simulated::of(id).is_some()).count();
+    if args.submit && simulated == plan.workers.len() {
+        bail!("--submit is for reports of real GPUs, and none is here or among --devices");
+    }
     let shards = (threads() / simulated.max(1)).clamp(1, MOST_SHARDS).min(cells.len().max(groups.len()));
-    // Every device is opened before anything runs, so that an absent one is said at once.
+    // Every device is opened before anything runs, so that an absent one is reported at once.
     let (mut real, mut side_by_side) = (Vec::new(), Vec::new());
     for id in plan.workers {
         let is_simulated = Simulated::of(&id).is_some();
@@ -83,7 +88,7 @@ pub fn run_devices(
     for workers in real {
         let mut row = workers.shards[0].row.clone();
         let done = on_device(args, workers, selected, options)?;
-        // A driver of another name may turn out to be a simulator's.
+        // A driver with another name may turn out to be a simulator.
         row.instructions_executed = row.simulated.then_some(done.executed());
         take(args, row, done, found)?;
     }
@@ -110,14 +115,14 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> 
     thread.join().unwrap_or_else(|_| Err(anyhow!("the thread that ran a device died")))
 }
 
-/// What came of a device.
+/// The results of a device.
 struct Done {
     cells: Outcome,
     groups: groups::Outcome,
 }
 
 impl Done {
-    /// Instructions that a simulated device executed.
+    /// The number of instructions that a simulated device executed.
     fn executed(&self) -> u64 {
         self.cells.executed + self.groups.executed
     }
@@ -131,21 +136,21 @@ fn take(args: &Args, row: DeviceRow, done: Done, found: &mut Found) -> Result<()
     Ok(())
 }
 
-/// A device's cells, and then its groups, in workers of their own.
+/// Runs a device's cells, and then its groups in new workers.
 fn on_device(args: &Args, workers: Workers, selected: &Selected<'_>, options: &Options) -> Result<Done> {
     let (id, count) = (workers.id.clone(), workers.shards.len());
     let cells = on_workers(args, workers, selected.cells, options)?;
     Ok(Done { cells, groups: groups::on_workers(args, &id, selected.groups, count)? })
 }
 
-/// A device whose workers deal the cells among themselves.
+/// Runs a device's cells, split among its workers.
 fn on_workers(args: &Args, workers: Workers, cells: &[&'static Cell], options: &Options) -> Result<Outcome> {
     let Workers { id, shards } = workers;
     let progress = Progress::of(&id, cells);
     let count = shards.len();
     let dealt = |shard: usize| cells.iter().copied().skip(shard).step_by(count).collect::<Vec<_>>();
     let run = |shard: usize, worker: Worker| {
-        // What follows the cells is done once.
+        // Only the first worker runs the checks that follow the cells.
         let then = (shard == 0 && !options.replay_only).then(|| Then {
             ops: args.ops.clone(),
             dtypes: args.dtypes.clone(),
@@ -172,8 +177,8 @@ fn on_workers(args: &Args, workers: Workers, cells: &[&'static Cell], options: &
     Ok(all)
 }
 
-/// The CPU, which is its own reference: held to writing what it must, where it must, twice the
-/// same.
+/// Runs the CPU, which is its own reference: each case checks that it writes the whole result,
+/// writes nothing else, and gives the same bits twice.
 fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
     let options = Options { reference: Reference::Itself, ..options.clone() };
     let progress = Progress::of("cpu", cells);
@@ -189,12 +194,12 @@ fn on_cpu(cells: &[&Cell], options: &Options) -> Vec<CellRun> {
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// The CPU against golden vectors and the truth.
+/// Checks the CPU against the golden vectors and the true values.
 fn check_reference(args: &Args, found: &mut Found) -> Result<()> {
     let filter = golden::Filter { ops: args.ops.clone(), dtypes: args.dtypes.clone() };
     found.rows.extend(golden::run(&AnyDevice::cpu(), "cpu", &filter)?);
     let dtypes = args.dtypes.iter().filter_map(|d| d.parse::<DType>().ok()).collect::<Vec<_>>();
-    // A filter that names single cells alone names no dtype as such.
+    // If the filter names only single cells, it contains no plain dtype.
     if dtypes.is_empty() && !args.dtypes.is_empty() {
         return Ok(());
     }

@@ -1,0 +1,156 @@
+//! `cargo xtask conformance --submit`: one archive of a run on a real card, to be attached to an
+//! issue. `docs/hardware.md` says how such a report is checked.
+
+use crate::shell::{root, target_dir};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The flag, which this program handles itself once the report's program is done.
+pub const FLAG: &str = "--submit";
+
+/// The issue template for such reports.
+const TEMPLATE: &str = "https://github.com/isobit/isobit/issues/new?template=card.yml";
+
+/// Packs the run in `out` and prints where the archive is and where to send it.
+///
+/// # Errors
+/// The run has no real card, or a file cannot be read or written.
+pub fn pack(out: &Path) -> Result<()> {
+    let report = read(&out.join("report.json"))?;
+    let cards = cards(&report);
+    let missing = || format!("{FLAG} is for runs on a real GPU, and this run has none: name one with --devices");
+    let first = cards.first().with_context(missing)?;
+    let date = output(Command::new("date").args(["-u", "+%F"]))?;
+    let name = format!("isobit-{}-{date}", file_name(first["name"].as_str().unwrap_or("gpu")));
+    let folder = target_dir().join("submit").join(&name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot replace {}", folder.display()))?;
+    }
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let private = Private::of_this_machine();
+    for file in ["report.json", "digests.json"] {
+        let from = out.join(file);
+        let text = std::fs::read_to_string(&from).with_context(|| format!("cannot read {}", from.display()))?;
+        write(&folder.join(file), &private.removed(&text))?;
+    }
+    let doctor = Command::new(std::env::current_exe()?).arg("doctor").output().context("doctor does not start")?;
+    write(&folder.join("doctor.txt"), &private.removed(&String::from_utf8_lossy(&doctor.stdout)))?;
+    write(&folder.join("submission.json"), &format!("{:#}\n", json!({ "date": date })))?;
+    let archive = folder.with_extension("tar.gz");
+    let parent = folder.parent().expect("it lies in the target folder");
+    output(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(parent).arg(&name))?;
+    println!("\n{}", archive.display());
+    println!("holds report.json, digests.json and the output of doctor, without paths and names of this machine.");
+    println!("Attach it here: {TEMPLATE}");
+    Ok(())
+}
+
+/// The folder that the report's program is told to write, which may be the default one.
+pub fn out_of(args: &[&String]) -> PathBuf {
+    let joined = args.iter().find_map(|arg| arg.strip_prefix("--out="));
+    let apart = args.iter().position(|arg| *arg == "--out").and_then(|at| args.get(at + 1)).map(|out| out.as_str());
+    root().join(joined.or(apart).unwrap_or("target/conformance"))
+}
+
+/// The GPUs of a report that are not simulated.
+pub fn cards(report: &Value) -> Vec<&Value> {
+    let devices = report["devices"].as_array().into_iter().flatten();
+    devices.filter(|device| device["driver"] != "cpu" && device["simulated"] == false).collect()
+}
+
+/// A file of JSON.
+///
+/// # Errors
+/// It cannot be read, or is not JSON.
+pub fn read(file: &Path) -> Result<Value> {
+    let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is not JSON", file.display()))
+}
+
+/// A card's name in the name of a file.
+pub fn file_name(card: &str) -> String {
+    let words = card.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("{command:?} does not start"))?;
+    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
+}
+
+/// What says who ran it or where, and what stands in its place.
+struct Private(Vec<(String, &'static str)>);
+
+impl Private {
+    fn of_this_machine() -> Self {
+        let variable = |name| std::env::var(name).unwrap_or_default();
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        Self(vec![
+            (root().display().to_string(), "."),
+            (variable("HOME"), "~"),
+            (variable("USER"), "USER"),
+            (host.trim().to_string(), "HOST"),
+        ])
+    }
+
+    /// The text without it. Short names are found as whole words only, so that a user named `sm`
+    /// does not change `sm_90`.
+    fn removed(&self, text: &str) -> String {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut text = text.to_string();
+        for (found, instead) in self.0.iter().filter(|(found, _)| found.len() > 1) {
+            let mut kept = String::with_capacity(text.len());
+            let mut rest = text.as_str();
+            while let Some(at) = rest.find(found.as_str()) {
+                let (before, after) = (&rest[..at], &rest[at + found.len()..]);
+                let inside = before.ends_with(is_word) || after.starts_with(is_word);
+                kept.push_str(before);
+                kept.push_str(if inside { found } else { instead });
+                rest = after;
+            }
+            kept.push_str(rest);
+            text = kept;
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_paths_of_the_machine_are_removed() {
+        let private = Private(vec![
+            ("/home/ann/isobit".into(), "."),
+            ("/home/ann".into(), "~"),
+            ("ann".into(), "USER"),
+            ("box".into(), "HOST"),
+        ]);
+        let text = "--replay /home/ann/isobit/target/x.json, /home/ann/.cache, ann@box, annotated boxes, a_box";
+        assert_eq!(private.removed(text), "--replay ./target/x.json, ~/.cache, USER@HOST, annotated boxes, a_box");
+    }
+
+    #[test]
+    fn a_simulated_gpu_is_not_a_card() {
+        let device = |driver: &str, simulated: bool| json!({ "driver": driver, "simulated": simulated });
+        let report = json!({ "devices": [device("cpu", false), device("cuda", true), device("rocm", false)] });
+        assert_eq!(cards(&report), [&device("rocm", false)]);
+    }
+
+    #[test]
+    fn the_folder_is_the_one_that_was_asked_for() {
+        let out =
+            |args: &[&str]| out_of(&args.iter().map(|a| a.to_string()).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+        assert_eq!(out(&["--devices", "cpu"]), root().join("target/conformance"));
+        assert_eq!(out(&["--out", "a"]), root().join("a"));
+        assert_eq!(out(&["--out=/b"]), PathBuf::from("/b"));
+    }
+}

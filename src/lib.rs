@@ -11,3 +11,6 @@ pub use isobit_hal::*;
 pub use isobit_cuda as cuda;
 #[cfg(feature = "rocm")]
 pub use isobit_rocm as rocm;
+
+#[cfg(any(doc, doctest))]
+pub mod guide;

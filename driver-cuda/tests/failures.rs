@@ -44,7 +44,7 @@ fn launch(device: &CudaDevice, ptx: &str, config: &LaunchConfig) -> Result<()> {
     let module = device.runtime().load_module(Code::Ptx(ptx.as_bytes()))?;
     let function = device.runtime().function(&module, "kernel")?;
     // SAFETY: the kernel takes no arguments.
-    let launched = unsafe { device.runtime().launch(&device.stream(), function, config, &mut []) };
+    let launched = unsafe { device.runtime().launch(&device.stream(), function, config, &[]) };
     launched.and_then(|()| device.synchronize())
 }
 

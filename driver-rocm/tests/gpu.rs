@@ -38,7 +38,7 @@ fn launches_beyond_hips_limits_are_refused() {
     let (function, _) = device.function(KERNELS[0].key).unwrap();
     for config in [LaunchConfig::linear(0, 64), LaunchConfig::linear(1 << 26, 64), LaunchConfig::linear(1, 4096)] {
         // SAFETY: nothing is launched.
-        let launched = unsafe { device.runtime().launch(&device.stream(), function, &config, &mut []) };
+        let launched = unsafe { device.runtime().launch(&device.stream(), function, &config, &[]) };
         fails(launched, ErrorKind::InvalidArgument);
     }
     works(&device);

@@ -80,7 +80,9 @@ impl Cell {
 
     /// Returns what the committed table says about the cell.
     pub fn expectation(&self) -> &'static Expectation {
-        table().get(self).unwrap_or_else(|| panic!("{self} is not in cells.tsv: run the tests with ISOBIT_BLESS=1"))
+        table().get(self).unwrap_or_else(|| {
+            panic!("{self} is not in cells.tsv: run `ISOBIT_BLESS=1 cargo test -p isobit-conformance --lib cells`")
+        })
     }
 
     /// Returns the exception of a driver for the cell; `None` if it is expected to pass.

@@ -105,7 +105,10 @@ impl Op {
             Op::Unary(op) => defined_if(!op.is_exact()),
             Op::Binary(op) => defined_if(float && matches!(op, BinaryOp::Pow)),
             Op::AddActivation(op) => defined_if(!matches!(op, Activation::Relu)),
-            Op::Reduce(r) => defined_if(float && matches!(r.op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean)),
+            Op::Reduce(r) => match r.op {
+                ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => defined_if(float),
+                ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax => Class::Exact,
+            },
             Op::CumSum(_) | Op::ScatterAdd { .. } | Op::IndexAdd { .. } => defined_if(float),
             Op::Powf(_)
             | Op::Elu(_)

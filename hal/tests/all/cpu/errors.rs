@@ -47,8 +47,12 @@ fn shapes_that_do_not_agree() {
     let (p, q) = (Layout::contiguous([2, 2, 3]), Layout::contiguous([1, 3, 4]));
     refused(x.matmul(&p, &x, &q, Matmul::default()), kind, "batch dimensions [2] and [1]");
     let mut dst = storage(&[7f32; 12]);
-    refused(CpuStorage::matmul_into(Matmul::default(), &x, &a, &x, &b, &mut dst, &a), kind, "matmul gives [3, 3]");
-    refused(CpuStorage::reduce_into(&Reduce::new(ReduceOp::Sum, &[1]), &x, &a, &mut dst, &b), kind, "gives [3, 1]");
+    refused(
+        CpuStorage::matmul_into(Matmul::default(), &x, &a, &x, &b, &mut dst, &a),
+        kind,
+        "the result of matmul has shape [3, 3]",
+    );
+    refused(CpuStorage::reduce_into(&Reduce::new(ReduceOp::Sum, &[1]), &x, &a, &mut dst, &b), kind, "has shape [3, 1]");
     assert_eq!(vec::<f32>(&dst), [7.0; 12]);
 }
 

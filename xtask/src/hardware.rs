@@ -132,7 +132,8 @@ fn table(reports: &[Value]) -> String {
     let mut executed = Vec::new();
     for report in reports {
         for device in report["devices"].as_array().into_iter().flatten() {
-            let arch = text(&device["arch"]);
+            // An AMD card's features, such as `:sramecc+`, follow the architecture.
+            let arch = text(&device["arch"]).split(':').next().unwrap_or_default().to_string();
             let generation = generation(&arch);
             let is_simulated = device["simulated"] == true;
             let known = (arch.clone(), is_simulated, text(&device["name"]));
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn a_real_card_stands_first_and_an_architecture_that_nobody_ran_is_compiled_only() {
         let reports = [
-            report("2026-02-02", "simulated", "gfx1100", true),
+            report("2026-02-02", "simulated", "gfx90a:sramecc+:xnack-", true),
             report("2026-02-01", "H200", "sm_90", false),
             report("2026-01-01", "H200", "sm_90", false),
         ];
@@ -195,7 +196,7 @@ mod tests {
             rows[0],
             "| NVIDIA Hopper | `sm_90` | H200 | **real card**, 1.2 | 2026-02-01 | 9 of 10 cells, 1 unsupported, 0 findings; 64 cases per cell |"
         );
-        assert!(rows[1].starts_with("| AMD RDNA 3 | `gfx1100` | any | simulated |"), "{table}");
+        assert!(rows[1].starts_with("| AMD CDNA 2 | `gfx90a` | any | simulated |"), "{table}");
         assert_eq!(table.matches("`sm_90`").count(), 1, "only the newest report of a card: {table}");
         assert!(table.contains("| `gfx942` | | compiled, no report |"), "{table}");
     }
